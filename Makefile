@@ -1,0 +1,44 @@
+# make demo    the pipeline on the embedded micro-world, ending in a report to look at
+# make test    the tests
+# Each target creates what it needs in .venv; nothing else is to be installed by hand.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+.PHONY: demo test acceptance lint bench docs clean setup
+
+demo: $(READY)
+	dvc repro report
+	@compeval report --where
+
+test: $(READY)
+	pytest -m "not acceptance" -n 2 --dist loadfile
+
+acceptance: $(READY)
+	pytest -m acceptance
+
+lint: $(READY)
+	ruff check .
+	ruff format --check .
+	pyright
+
+bench: $(READY)
+	for script in bench/*.py; do python -m bench.$$(basename $$script .py) || exit 1; done
+
+docs: $(READY)
+	python -m compeval.docs docs/cli.md
+
+clean:
+	rm -rf $(VENV) report results checkpoints regions seen stats sources crepe .pytest_cache .ruff_cache
+
+setup: $(READY)
+
+$(READY): pyproject.toml constraints.txt tools/get-wordnet
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "CompEval needs Python 3.11 or newer; name one with make PYTHON=...")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	tools/get-wordnet $(VENV)
+	touch $@

@@ -1,0 +1,48 @@
+"""Crops of source images: their pixels, and the id by which the same crop is known everywhere.
+
+A crop's corners are rounded to whole pixels one by one, as Pillow's ``Image.crop`` rounds the corners that the CREPE
+authors' evaluation script passes to it.
+"""
+
+import hashlib
+import io
+from functools import lru_cache
+from pathlib import Path
+
+from PIL import Image, UnidentifiedImageError
+
+from generators.scene_graph import Box
+
+JPEG_QUALITY = 92
+
+
+def rounded(box: Box) -> tuple[int, int, int, int]:
+    """Left, top, right and bottom in whole pixels."""
+    x, y, width, height = box
+    return round(x), round(y), round(x + width), round(y + height)
+
+
+@lru_cache(maxsize=4)
+def _open(path: Path) -> tuple[Image.Image, str]:
+    """The decoded image and the SHA-256 of its file; a few are kept since an image's crops come in a row."""
+    try:
+        data = path.read_bytes()
+        image = Image.open(io.BytesIO(data)).convert("RGB")
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{path}: image not found. Is the source complete?") from None
+    except (UnidentifiedImageError, OSError) as error:
+        raise ValueError(f"{path}: not a readable image ({error}).") from error
+    return image, hashlib.sha256(data).hexdigest()
+
+
+def crop(path: Path, box: Box) -> bytes:
+    """The crop as JPEG bytes, the same bytes at every call."""
+    buffer = io.BytesIO()
+    _open(path)[0].crop(rounded(box)).save(buffer, "JPEG", quality=JPEG_QUALITY)
+    return buffer.getvalue()
+
+
+def crop_id(path: Path, box: Box) -> str:
+    """16 hex digits of a hash over the source image's bytes and the rounded box."""
+    corners = ",".join(map(str, rounded(box)))
+    return hashlib.sha256(f"{_open(path)[1]}:{corners}".encode()).hexdigest()[:16]

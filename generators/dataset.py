@@ -1,0 +1,145 @@
+"""Dataset folders: parquet files that plain ``datasets`` reads, written whole or not at all.
+
+A folder ``<dataset>/<config>/`` holds ``<split>-00000-of-00001.parquet`` and so on. The Arrow schema carries the
+``datasets`` features, so that images decode wherever the file is opened.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from generators.crops import crop, crop_id
+from generators.scene_graph import Box, SceneGraph
+
+ROWS_PER_GROUP = 500
+BYTES_PER_FILE = 500_000_000
+
+_text, _texts, _pixels = pa.string(), pa.list_(pa.string()), pa.float64()
+_box = pa.struct([(side, _pixels) for side in ("x", "y", "width", "height")])
+
+RAW_SCHEMA = pa.schema(
+    [
+        ("image", pa.struct([("bytes", pa.binary()), ("path", _text)])),
+        ("crop_id", _text),
+        ("image_id", _text),
+        *((side, _pixels) for side in ("x", "y", "width", "height")),
+        ("caption", _text),
+        ("atoms", pa.list_(pa.struct([("kind", _text), ("text", _text)]))),
+        ("compounds", pa.list_(pa.struct([(key, _text) for key in ("kind", "subject", "relation", "object")]))),
+        ("complexity", pa.int64()),
+        (
+            "scene_graph",
+            pa.struct(
+                [
+                    (
+                        "objects",
+                        pa.list_(pa.struct([("id", _text), ("name", _text), ("attributes", _texts), ("box", _box)])),
+                    ),
+                    (
+                        "relations",
+                        pa.list_(pa.struct([(key, _text) for key in ("subject", "predicate", "object")])),
+                    ),
+                ]
+            ),
+        ),
+        (
+            "provenance",
+            pa.struct([("source", _text), ("captioner", _text), ("seed", pa.int64()), ("code", _text)]),
+        ),
+    ]
+)
+"""One image-text pair: a crop, its caption, and what the caption says."""
+
+HARD_NEGATIVE_SCHEMA = RAW_SCHEMA.append(pa.field("hard_negatives", _texts)).append(
+    pa.field("foils", pa.list_(pa.list_(pa.struct([(key, _text) for key in ("type", "from", "to")]))))
+)
+"""A raw row with its hard negatives and, for each of them, the foils that make it false."""
+
+
+def features_metadata(schema: pa.Schema) -> pa.Schema:
+    """The schema with the metadata by which ``datasets`` knows that ``image`` is an image."""
+    from datasets import Features, Image
+
+    features = Features.from_arrow_schema(schema)
+    if "image" in features:
+        features["image"] = Image()
+    info = {"info": {"features": features.to_dict()}}
+    return schema.with_metadata({"huggingface": json.dumps(info)})
+
+
+@contextmanager
+def whole_folder(folder: Path) -> Iterator[Path]:
+    """A temporary folder that takes the place of ``folder`` only when the block ends without an error."""
+    scratch = folder.parent / ".partial" / folder.name
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir(parents=True)
+    yield scratch
+    shutil.rmtree(folder, ignore_errors=True)
+    scratch.rename(folder)
+    with suppress(OSError):  # another stage may be writing there
+        scratch.parent.rmdir()
+
+
+def write_split(folder: Path, split: str, rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> int:
+    """Write one split's parquet files, in constant memory; gives the number of rows.
+
+    Rows must have exactly the schema's columns; a ValueError names the first that differs.
+    """
+    schema = features_metadata(schema)
+    scratch: list[Path] = []
+    count, writer = 0, None
+    stream = iter(rows)
+    while group := list(islice(stream, ROWS_PER_GROUP)):
+        for row in group:
+            if row.keys() != set(schema.names):
+                odd = sorted(row.keys() ^ set(schema.names))
+                raise ValueError(f"{folder.name}/{split}, row {count}: columns {odd} are missing or unknown.")
+            count += 1
+        if writer is None or scratch[-1].stat().st_size > BYTES_PER_FILE:
+            if writer is not None:
+                writer.close()
+            scratch.append(folder / f"{split}.{len(scratch)}.partial")
+            writer = pq.ParquetWriter(scratch[-1], schema, compression="zstd")
+        writer.write_table(pa.Table.from_pylist(group, schema))
+    if writer is None:
+        scratch.append(folder / f"{split}.0.partial")
+        writer = pq.ParquetWriter(scratch[-1], schema, compression="zstd")
+    writer.close()
+    for index, path in enumerate(scratch):
+        path.rename(folder / f"{split}-{index:05d}-of-{len(scratch):05d}.parquet")
+    return count
+
+
+def write_config(
+    root: Path, config: str, splits: Mapping[str, Iterable[Mapping[str, Any]]], schema: pa.Schema
+) -> dict[str, int]:
+    """Write ``root/config/`` with all its splits, replacing what was there; gives the rows of each split."""
+    with whole_folder(root / config) as folder:
+        return {split: write_split(folder, split, rows, schema) for split, rows in splits.items()}
+
+
+def raw_row(
+    path: Path, image_id: str, box: Box, caption: str, graph: SceneGraph, provenance: Mapping[str, Any]
+) -> dict[str, Any]:
+    """A row of RAW_SCHEMA: the crop of the image at ``path``, its caption and the caption's scene graph."""
+    return {
+        "image": {"bytes": crop(path, box), "path": None},
+        "crop_id": crop_id(path, box),
+        "image_id": image_id,
+        **box._asdict(),
+        "caption": caption,
+        "atoms": [atom._asdict() for atom in graph.atoms],
+        "compounds": [compound._asdict() for compound in graph.compounds],
+        "complexity": graph.complexity,
+        "scene_graph": graph.to_row(),
+        "provenance": dict(provenance),
+    }

@@ -1,0 +1,106 @@
+"""Dataset folders -> ``datasets.Dataset``.
+
+    from loaders import load_dataset
+    load_dataset("crepe", "laion_uc_hnatom")
+
+is what ``datasets.load_dataset`` gives in the checkout's root, from any folder, after a check of the dataset folder
+against its own ``stats.json``.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from loaders.cards import describe
+
+if TYPE_CHECKING:
+    from datasets import Dataset, DatasetDict
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+
+
+def search_path(data_dir: str | Path | None = None) -> list[Path]:
+    """Where dataset folders are looked for: ``data_dir`` alone if given, else here, $COMPEVAL_DATA, the checkout."""
+    if data_dir is not None:
+        return [Path(data_dir)]
+    named = os.environ.get("COMPEVAL_DATA")
+    return [Path.cwd(), *([Path(named)] if named else []), *([CHECKOUT] if (CHECKOUT / "dvc.yaml").exists() else [])]
+
+
+def list_datasets(data_dir: str | Path | None = None) -> dict[str, Path]:
+    """Name -> folder of every dataset that is built: a folder with a ``stats.json`` beside its configs."""
+    found: dict[str, Path] = {}
+    for place in search_path(data_dir):
+        for stats in sorted(place.glob("*/stats.json")):
+            found.setdefault(stats.parent.name, stats.parent)
+    return found
+
+
+def unknown(what: str, name: str, known: Iterable[str]) -> ValueError:
+    """The error for a wrong name: the nearest known ones, and the list."""
+    known = sorted(known)
+    near = difflib.get_close_matches(name, known, n=3)
+    hint = f" Did you mean {' or '.join(near)}?" if near else ""
+    return ValueError(f"Unknown {what} {name!r}.{hint} Known: {', '.join(known) or 'none'}.")
+
+
+def dataset_folder(name: str, data_dir: str | Path | None = None) -> Path:
+    """The folder of a built dataset. ValueError if there is none of that name, with the names that there are."""
+    known = list_datasets(data_dir)
+    if not known:
+        places = ", ".join(map(str, search_path(data_dir)))
+        raise ValueError(
+            f"No dataset was found in {places}. Build one with `dvc repro` in a checkout, or name the folder that "
+            "holds the datasets (data_dir, --data or COMPEVAL_DATA)."
+        )
+    if name not in known:
+        raise unknown("dataset", name, known)
+    return known[name]
+
+
+def read_stats(folder: Path) -> dict[str, Any]:
+    """The folder's stats.json, after a check that its parquet files are those that it describes."""
+    stats = json.loads((folder / "stats.json").read_text())
+    told = {name: {key: entry[key] for key in ("rows", "bytes")} for name, entry in stats["files"].items()}
+    found = describe(folder)
+    if found != told:
+        name = min(name for name in found.keys() | told.keys() if found.get(name) != told.get(name))
+
+        def say(entry: dict[str, int] | None) -> str:
+            return f"{entry['rows']:,} rows in {entry['bytes']:,} bytes" if entry else "no file"
+
+        raise ValueError(
+            f"{folder / name}: {say(found.get(name))} on disk, {say(told.get(name))} expected (stats.json).\n"
+            f"The dataset folder is not the one that was built. Run `dvc repro` to build {folder.name} again."
+        )
+    return stats
+
+
+def list_configs(name: str, data_dir: str | Path | None = None) -> dict[str, dict[str, int]]:
+    """Config -> split -> number of rows of a dataset."""
+    return read_stats(dataset_folder(name, data_dir))["rows"]
+
+
+def load_dataset(
+    name: str, config: str, split: str | None = None, data_dir: str | Path | None = None
+) -> Dataset | DatasetDict:
+    """One config of a dataset: all its splits, or the one named.
+
+    ``data_dir`` is the folder that holds the dataset folders; by default the current one, then $COMPEVAL_DATA, then
+    the checkout that this package is installed from. ValueError for an unknown name, or for a folder that is not what
+    its stats.json says.
+    """
+    import datasets
+
+    folder = dataset_folder(name, data_dir)
+    configs = read_stats(folder)["rows"]
+    if config not in configs:
+        raise unknown(f"config of {name}", config, configs)
+    if split is not None and split not in configs[config]:
+        raise unknown(f"split of {name}/{config}", split, configs[config])
+    return datasets.load_dataset(str(folder), config, split=split)

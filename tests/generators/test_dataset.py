@@ -1,0 +1,73 @@
+from pathlib import Path
+
+import datasets
+import pyarrow.parquet as pq
+import pytest
+
+from generators import dataset
+from generators.dataset import RAW_SCHEMA, features_metadata, whole_folder, write_config
+from tests.rows import hard_negative_row
+
+
+def raw_rows(folder: Path, count: int) -> list[dict]:
+    return [
+        {key: row[key] for key in RAW_SCHEMA.names}
+        for row in (hard_negative_row(folder, index) for index in range(count))
+    ]
+
+
+def test_same_rows_give_the_same_bytes(tmp_path: Path):
+    rows = raw_rows(tmp_path, 3)
+    for root in ("a", "b"):
+        assert write_config(tmp_path / root, "toy", {"test": iter(rows)}, RAW_SCHEMA) == {"test": 3}
+    name = "toy/test-00000-of-00001.parquet"
+    assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+def test_a_lone_parquet_file_still_knows_that_it_holds_images(tmp_path: Path):
+    write_config(tmp_path, "toy", {"test": raw_rows(tmp_path, 1)}, RAW_SCHEMA)
+    schema = pq.read_schema(tmp_path / "toy" / "test-00000-of-00001.parquet")
+    assert isinstance(datasets.Features.from_arrow_schema(schema)["image"], datasets.Image)
+
+
+def test_large_splits_are_cut_into_numbered_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(dataset, "ROWS_PER_GROUP", 2)
+    monkeypatch.setattr(dataset, "BYTES_PER_FILE", 1)
+    rows = raw_rows(tmp_path, 5)
+    write_config(tmp_path, "toy", {"test": rows}, RAW_SCHEMA)
+    paths = sorted((tmp_path / "toy").iterdir())
+    assert [path.name for path in paths] == [f"test-0000{index}-of-00003.parquet" for index in range(3)]
+    assert [pq.read_metadata(path).num_rows for path in paths] == [2, 2, 1]
+    ids = [image for path in paths for image in pq.read_table(path)["image_id"].to_pylist()]
+    assert ids == [row["image_id"] for row in rows]
+
+
+def test_an_empty_split_is_a_file_with_no_rows(tmp_path: Path):
+    assert write_config(tmp_path, "toy", {"test": []}, RAW_SCHEMA) == {"test": 0}
+    table = pq.read_table(tmp_path / "toy" / "test-00000-of-00001.parquet")
+    assert table.num_rows == 0
+    assert table.schema.equals(features_metadata(RAW_SCHEMA))
+
+
+def test_a_wrong_column_is_named_and_the_old_config_stays(tmp_path: Path):
+    rows = raw_rows(tmp_path, 2)
+    write_config(tmp_path, "toy", {"test": rows}, RAW_SCHEMA)
+    odd = {key: value for key, value in rows[1].items() if key != "caption"} | {"capton": ""}
+    with pytest.raises(ValueError, match=r"toy/test, row 1: columns \['caption', 'capton'\] are missing or unknown"):
+        write_config(tmp_path, "toy", {"test": [rows[0], odd]}, RAW_SCHEMA)
+    assert pq.read_table(tmp_path / "toy" / "test-00000-of-00001.parquet").num_rows == 2
+
+
+def test_whole_folder_leaves_the_old_one_when_interrupted(tmp_path: Path):
+    target = tmp_path / "out"
+    with whole_folder(target) as scratch:
+        (scratch / "value").write_text("old")
+
+    def interrupted() -> None:
+        with whole_folder(target) as scratch:
+            (scratch / "value").write_text("new")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert (target / "value").read_text() == "old"

@@ -1,0 +1,105 @@
+"""The tiny CLIP's training: data in, checkpoint out, the same again at a second run."""
+
+import io
+import json
+import tarfile
+from pathlib import Path
+
+import numpy as np
+import open_clip
+import pytest
+import torch
+from PIL import Image
+from torch import nn
+
+from trainers.clip import optimizer_for, run, strengthen_positions
+from trainers.pairs import read_pairs
+
+RECIPE = {
+    "steps": 6,
+    "batch_size": 4,
+    "learning_rate": 1e-3,
+    "weight_decay": 0.1,
+    "warmup": 2,
+    "position_scale": {"text": 4.0, "image": 12.0},
+    "preprocess": {"size": [64, 64], "mean": [0.5] * 3, "std": [0.5] * 3, "resize_mode": "squash"},
+    "model": {
+        "embed_dim": 16,
+        "vision_cfg": {"image_size": 64, "layers": [1, 1, 1, 1], "width": 2, "head_width": 64},
+        "text_cfg": {"context_length": 16, "vocab_size": 49408, "width": 16, "heads": 2, "layers": 1},
+    },
+}
+
+
+@pytest.fixture
+def corpora(tmp_path: Path) -> Path:
+    """Nine pairs in one shard of the corpus ``toy``: flat grey images of rising brightness."""
+    folder = tmp_path / "corpora" / "toy"
+    folder.mkdir(parents=True)
+    with tarfile.open(folder / "00000.tar", "w") as shard:
+        for index in range(9):
+            buffer = io.BytesIO()
+            Image.fromarray(np.full((64, 64, 3), index * 20, np.uint8)).save(buffer, "PNG")
+            for name, data in ((f"{index}.jpg", buffer.getvalue()), (f"{index}.txt", b"shade %d" % index)):
+                entry = tarfile.TarInfo(name)
+                entry.size = len(data)
+                shard.addfile(entry, io.BytesIO(data))
+    return folder.parent
+
+
+@pytest.fixture(autouse=True)
+def in_a_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "params.yaml").write_text("source: microworld\n")
+    monkeypatch.chdir(tmp_path)
+
+
+def test_checkpoint_loads_through_open_clip_and_says_what_it_was_trained_on(corpora: Path, tmp_path: Path):
+    folder = tmp_path / "checkpoints" / "clip-toy-s3"
+    run("toy", 3, RECIPE, corpora, folder)
+    record = json.loads((folder / "training.json").read_text())
+    assert (record["corpus"], record["seed"], record["pairs"], record["steps"]) == ("toy", 3, 9, 6)
+    model, preprocess = open_clip.create_model_from_pretrained(f"local-dir:{folder}")
+    image = preprocess(Image.new("RGB", (80, 40)))  # pyright: ignore
+    assert model.encode_image(image[None]).shape == (1, 16)
+    assert [path.name for path in folder.parent.iterdir()] == ["clip-toy-s3"]
+
+
+def test_same_seed_gives_the_same_weights(corpora: Path, tmp_path: Path):
+    weights = []
+    for attempt in ("a", "b"):
+        run("toy", 0, RECIPE, corpora, tmp_path / attempt)
+        weights.append((tmp_path / attempt / "open_clip_model.safetensors").read_bytes())
+    assert weights[0] == weights[1]
+
+
+def test_pairs_keep_image_and_caption_together(corpora: Path):
+    pairs = read_pairs(
+        corpora / "toy",
+        lambda image: torch.tensor(float(np.asarray(image)[0, 0, 0])),
+        lambda texts: torch.tensor([int(text.split()[1]) for text in texts]),
+    )
+    assert (pairs.image_NCHW == pairs.text_NT * 20).all()
+
+
+def test_no_shard_is_one_clear_message(tmp_path: Path):
+    with pytest.raises(FileNotFoundError, match=r"no webdataset shard \(\*\.tar\)\. Run `dvc repro sources`"):
+        read_pairs(tmp_path, lambda image: image, lambda texts: texts)
+
+
+def test_vectors_are_not_decayed_and_positions_are_scaled():
+    class Toy(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.positional_embedding = nn.Parameter(torch.ones(2, 3))
+            self.visual = nn.Module()
+            self.visual.attnpool = nn.Module()
+            self.visual.attnpool.positional_embedding = nn.Parameter(torch.ones(2, 3))
+            self.gain = nn.Parameter(torch.ones(3))
+
+    toy = Toy()
+    strengthen_positions(toy, text=4.0, image=12.0)
+    assert toy.positional_embedding.unique().tolist() == [4.0]
+    assert toy.visual.attnpool.positional_embedding.unique().tolist() == [12.0]
+    vectors, matrices = optimizer_for(toy, 0.1, 0.2).param_groups
+    assert (len(vectors["params"]), vectors["weight_decay"]) == (1, 0.0)
+    assert (len(matrices["params"]), matrices["weight_decay"]) == (2, 0.2)

@@ -1,0 +1,122 @@
+"""A tiny CLIP, trained from scratch on one caption corpus.
+
+    python -m trainers.clip laion --seed 0        # writes checkpoints/clip-laion-s0/
+
+Model, tokenizer, loss and schedule are open_clip's own; the checkpoint is the folder that open_clip's ``local-dir:``
+loads. What differs from CLIP's recipe (Radford et al. 2021, section 2.5) is size alone: see the ``train`` block of
+params.yaml.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import math
+from pathlib import Path
+from typing import Any
+
+import open_clip
+import torch
+from open_clip.loss import ClipLoss
+from open_clip_train.scheduler import cosine_lr
+from safetensors.torch import save_file
+from torch import nn
+from tqdm import trange
+
+from generators.dataset import whole_folder
+from generators.params import block
+from trainers.pairs import Pairs, read_pairs
+
+LOGIT_SCALE_LIMIT = math.log(100)
+"""CLIP's bound on the logit scale (section 2.5)."""
+
+
+def write_config(folder: Path, model: dict[str, Any], preprocess: dict[str, Any]) -> None:
+    """The ``open_clip_config.json`` by which open_clip builds the model of a ``local-dir:`` folder."""
+    config = {"model_cfg": model, "preprocess_cfg": preprocess}
+    (folder / "open_clip_config.json").write_text(json.dumps(config, indent=1) + "\n")
+
+
+def strengthen_positions(model: nn.Module, text: float, image: float) -> None:
+    """Scale the initial position embeddings, so that a short training can learn some order at all."""
+    with torch.no_grad():
+        model.get_parameter("positional_embedding").mul_(text)
+        model.get_parameter("visual.attnpool.positional_embedding").mul_(image)
+
+
+def optimizer_for(model: nn.Module, learning_rate: float, weight_decay: float) -> torch.optim.AdamW:
+    """AdamW as in open_clip: weight decay on matrices, none on gains, biases and the logit scale."""
+    named = [(name, weight) for name, weight in model.named_parameters() if weight.requires_grad]
+    groups = [
+        {"params": [weight for _, weight in named if weight.ndim < 2], "weight_decay": 0.0},
+        {"params": [weight for _, weight in named if weight.ndim >= 2], "weight_decay": weight_decay},
+    ]
+    return torch.optim.AdamW(groups, lr=learning_rate, betas=(0.9, 0.98), eps=1e-6, fused=True)
+
+
+def train(model: nn.Module, pairs: Pairs, recipe: dict[str, Any], seed: int) -> list[float]:
+    """Train in place for ``recipe['steps']`` steps; gives the loss of every step.
+
+    Each epoch visits the pairs in a new seeded order and leaves out the last, ragged batch.
+    """
+    steps, batch_size = recipe["steps"], recipe["batch_size"]
+    optimizer = optimizer_for(model, recipe["learning_rate"], recipe["weight_decay"])
+    schedule = cosine_lr(optimizer, recipe["learning_rate"], recipe["warmup"], steps)
+    loss_of, generator, losses = ClipLoss(), torch.Generator().manual_seed(seed), []
+    order = torch.empty(0, dtype=torch.long)
+    model.train()
+    for step in trange(steps, desc="training", unit="step"):
+        if len(order) < batch_size:
+            order = torch.randperm(len(pairs.text_NT), generator=generator)
+        chosen, order = order[:batch_size], order[batch_size:]
+        schedule(step)
+        optimizer.zero_grad(set_to_none=True)
+        loss = loss_of(*model(pairs.image_NCHW[chosen], pairs.text_NT[chosen]))
+        loss.backward()
+        optimizer.step()
+        with torch.no_grad():
+            model.get_parameter("logit_scale").clamp_(0, LOGIT_SCALE_LIMIT)
+        losses.append(loss.item())
+    return losses
+
+
+def run(corpus: str, seed: int, recipe: dict[str, Any], source: Path, folder: Path) -> None:
+    """Train on ``source/<corpus>/*.tar`` and write the checkpoint ``folder``, whole or not at all."""
+    torch.manual_seed(seed)
+    with whole_folder(folder) as scratch:
+        write_config(scratch, recipe["model"], recipe["preprocess"])
+        name = f"local-dir:{scratch}"
+        model, _, preprocess = open_clip.create_model_and_transforms(name, load_weights=False)
+        assert isinstance(model, nn.Module)
+        assert callable(preprocess)
+        strengthen_positions(model, **recipe["position_scale"])
+        pairs = read_pairs(source / corpus, preprocess, open_clip.get_tokenizer(name))
+        losses = train(model, pairs, recipe, seed)
+        save_file(model.state_dict(), scratch / "open_clip_model.safetensors")
+        last = losses[-50:]
+        record = {
+            "corpus": corpus,
+            "source": block("source"),
+            "seed": seed,
+            "pairs": len(pairs.text_NT),
+            "data": pairs.digest,
+            "steps": recipe["steps"],
+            "final_loss": round(sum(last) / len(last), 4),
+        }
+        (scratch / "training.json").write_text(json.dumps(record, indent=1) + "\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpus", help="the folder under the source's corpora: cc12m, yfcc or laion")
+    parser.add_argument("--seed", type=int, default=0, help="of the weights and of the order of the pairs")
+    arguments = parser.parse_args()
+    logging.getLogger().setLevel(logging.WARNING)
+    source = Path("sources") / block("source") / "corpora"
+    folder = Path("checkpoints") / f"clip-{arguments.corpus}-s{arguments.seed}"
+    run(arguments.corpus, arguments.seed, block("train"), source, folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,42 @@
+"""Image-caption pairs of webdataset shards, held in memory as tensors.
+
+Meant for corpora of small images (the micro-world's: 64 px, a few thousand), which fit and are then read once, not
+once an epoch.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from webdataset.filters import decode, to_tuple
+from webdataset.pipeline import DataPipeline
+from webdataset.shardlists import SimpleShardList
+from webdataset.tariterators import tarfile_to_samples
+
+
+class Pairs(NamedTuple):
+    """``image_NCHW`` as the model's preprocessing leaves it, ``text_NT`` token ids, and a hash over the shards."""
+
+    image_NCHW: Tensor
+    text_NT: Tensor
+    digest: str
+
+
+def read_pairs(folder: Path, preprocess: Callable, tokenize: Callable) -> Pairs:
+    """All pairs of the shards ``folder/*.tar``, in file order. FileNotFoundError where there is no shard."""
+    shards = sorted(folder.glob("*.tar"))
+    if not shards:
+        raise FileNotFoundError(f"{folder}: no webdataset shard (*.tar). Run `dvc repro sources`.")
+    samples = DataPipeline(
+        SimpleShardList([str(path) for path in shards]), tarfile_to_samples(), decode("pil"), to_tuple("jpg", "txt")
+    )
+    images, texts = zip(*samples, strict=True)
+    digest = hashlib.sha256()
+    for path in shards:
+        digest.update(path.read_bytes())
+    return Pairs(torch.stack([preprocess(image) for image in images]), tokenize(list(texts)), digest.hexdigest()[:16])
