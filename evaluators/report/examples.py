@@ -1,0 +1,92 @@
+"""Examples with pictures, as in the paper's Table 17: the crop, the truth, the negatives, and each model's pick.
+
+Rows are drawn by hash of their content, so that the same results always show the same examples; half of them are rows
+that at least one model gets wrong.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from evaluators.report.read import Result
+from loaders import load_dataset
+
+PER_TASK = 4
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One caption of a retrieval set, whether it is the true one, and the models that ranked it first."""
+
+    caption: str
+    is_truth: bool
+    picked_by: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Example:
+    task: str
+    image: str
+    candidates: list[Candidate] = field(default_factory=list)
+
+
+def pick(scores: Sequence[float]) -> int:
+    """Position of the best score; of equal ones the last, so that the truth (position 0) never wins a tie."""
+    return len(scores) - 1 - int(np.argmax(np.asarray(scores)[::-1]))
+
+
+def choose(rows: pd.DataFrame, count: int) -> list[int]:
+    """Positions of ``count`` rows: by content hash, first those that some model gets wrong, then others."""
+    order = rows["caption"].map(lambda text: hashlib.sha256(str(text).encode()).hexdigest()).sort_values().index
+    wrong = [row for row in order if (rows.loc[row, "ranks"] > 1).any()]  # pyright: ignore
+    right = [row for row in order if row not in set(wrong)]
+    half = wrong[: count // 2]
+    return [*half, *right[: count - len(half)]][:count]
+
+
+def task_examples(task: str, results: Sequence[Result], data_dir: Path | None, count: int = PER_TASK) -> list[Example]:
+    """Examples of one task, over all the models that were run on it."""
+    data = results[0].data
+    frames = {result.data["model"]["name"]: result.examples for result in results}
+    first = next(iter(frames.values()))
+    ranks = np.stack([rows["rank"].to_numpy() for rows in frames.values()], axis=1)
+    chosen = choose(first[["caption"]].assign(ranks=list(ranks)), count)
+    split = load_dataset(data["dataset"], data["config"], data["split"], data_dir)
+    made = []
+    for row in chosen:
+        captions = [first["caption"][row], *first["hard_negatives"][row]]
+        picks = {name: pick(rows["scores"][row]) for name, rows in frames.items()}
+        candidates = [
+            Candidate(caption, place == 0, tuple(name for name, best in picks.items() if best == place))
+            for place, caption in enumerate(captions)
+        ]
+        made.append(Example(task, _picture(split[int(first["row"][row])]["image"]), candidates))
+    return made
+
+
+def _picture(image) -> str:
+    """A data URI of at most 240 px."""
+    import io
+
+    small = image.convert("RGB")
+    small.thumbnail((240, 240))
+    buffer = io.BytesIO()
+    small.save(buffer, "JPEG", quality=85)
+    return "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode()
+
+
+def examples(results: Sequence[Result], tasks: Sequence[str], data_dir: Path | None) -> list[Example]:
+    """Examples of those of ``tasks`` that were run."""
+    found = []
+    for task in tasks:
+        of_task = [result for result in results if result.data["task"] == task and result.data["protocol"] == "choice"]
+        if of_task:
+            found += task_examples(task, of_task, data_dir)
+    return found

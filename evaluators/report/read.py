@@ -1,0 +1,88 @@
+"""Results on disk -> data frames. What is read is what ``compeval run`` wrote: see evaluators/results.py."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+COMPLEXITY = re.compile(r"n(\d+)")
+
+
+@dataclass(frozen=True)
+class Result:
+    """One model on one task."""
+
+    path: Path
+    data: dict[str, Any]
+
+    @property
+    def examples(self) -> pd.DataFrame:
+        """The per-example rows."""
+        return pd.read_parquet(self.path.with_suffix(".parquet"))
+
+
+def read_results(folders: Iterable[Path]) -> list[Result]:
+    """Every result below the models' folders, in name order. FileNotFoundError for a folder without any."""
+    found = []
+    for folder in folders:
+        paths = sorted(path for path in folder.rglob("*.json") if path.name != "run.json")
+        if not paths:
+            raise FileNotFoundError(f"{folder}: no results. Make some with `compeval run --model ...`.")
+        found += [Result(path, json.loads(path.read_text())) for path in paths]
+    return found
+
+
+def frame(results: Iterable[Result]) -> pd.DataFrame:
+    """One row a result: model, seed-free model name, task parts, set size, metrics, interval and chance of Recall@1.
+
+    ValueError where a result has no chance level, where two results of one task come from different data, or where
+    synthetic and real sources are mixed: their numbers must not stand in one table.
+    """
+    rows = []
+    for result in results:
+        data, metrics = result.data, result.data["metrics"]
+        if not data["chance"]:
+            raise ValueError(f"{result.path}: no chance level; a number without one is not printed.")
+        config = data["config"]
+        corpus, _, rest = config.partition("_")
+        systematic = corpus != "prod"
+        number = COMPLEXITY.fullmatch(data["split"])
+        low, high = data["intervals"].get("recall@1", (None, None))
+        rows.append(
+            {
+                "model": data["model"]["name"],
+                "trained_on": data["model"]["corpus"],
+                "contaminated": data["model"]["contaminated"],
+                "task": data["task"],
+                "corpus": corpus if systematic else None,
+                "split": rest.split("_")[0] if systematic else None,
+                "kind": config.rsplit("_", 1)[-1],
+                "complexity": int(number[1]) if number else None,
+                "rows": data["data"]["rows"],
+                "set_size": data["data"]["set_size"],
+                "data": data["data"]["fingerprint"],
+                "source": data["source"],
+                "low": low,
+                "high": high,
+                "chance": data["chance"].get("recall@1", data["chance"].get("i2t_recall@1")),
+                **metrics,
+                **{f"{key}_std": value for key, value in data["std"].items()},
+            }
+        )
+    table = pd.DataFrame(rows)
+    mixed = table.groupby("task")["data"].nunique()
+    if (mixed > 1).any():
+        raise ValueError(
+            f"{mixed.idxmax()}: the results come from different versions of the data. Run the models again."
+        )
+    if table["source"].nunique() > 1:
+        raise ValueError(
+            f"Results of {' and '.join(sorted(table['source'].unique()))} must not be mixed in one report."
+        )
+    return table

@@ -1,0 +1,120 @@
+"""Seen against unseen compounds on the same captions.
+
+CREPE compares SC rows with UC rows (arXiv:2212.07796, section 5.1), which are different captions. Here a caption that
+is SC for the corpus of one model and UC for that of another is compared with itself: same image, same caption, same
+hard negatives, only the models differ. For two corpora a and b the gap is taken in both directions and averaged,
+
+    gap(a, b) = 1/2 [ mean over SC_a and UC_b of (hit_a - hit_b) + mean over UC_a and SC_b of (hit_b - hit_a) ],
+
+so that one model being better than the other on everything cancels out. A corpus' gap is the mean over its pairs. Hits
+are averaged over training seeds first; intervals resample images; p values are two-sided, from the bootstrap, and
+Holm-corrected over the corpora.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import permutations
+
+import numpy as np
+import pandas as pd
+from statsmodels.stats.multitest import multipletests
+
+RESAMPLES = 2000
+
+
+@dataclass(frozen=True)
+class Direction:
+    """Captions that are SC for ``seen`` and UC for ``unseen``: how many, and Recall@1 of either corpus' models."""
+
+    seen: str
+    unseen: str
+    captions: int
+    images: int
+    seen_recall: float
+    unseen_recall: float
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A corpus' balanced gap (a share, positive where seen compounds are easier), its 95 % interval, and Holm's p."""
+
+    corpus: str
+    gap: float
+    low: float
+    high: float
+    p: float
+
+
+def shared(hits: Mapping[str, pd.DataFrame], seen: str, unseen: str) -> pd.DataFrame:
+    """Rows ``image_id, seen_hit, unseen_hit`` of the captions that are SC for one corpus and UC for the other.
+
+    ``hits[corpus]`` has the columns crop_id, caption, image_id, split ('sc' or 'uc') and hit (share of seeds).
+    """
+    keys = ["crop_id", "caption", "image_id"]
+    first, second = hits[seen], hits[unseen]
+    joined = first[first["split"] == "sc"].merge(
+        second[second["split"] == "uc"], on=keys, suffixes=("_seen", "_unseen")
+    )
+    return joined[["image_id", "hit_seen", "hit_unseen"]].rename(
+        columns={"hit_seen": "seen_hit", "hit_unseen": "unseen_hit"}
+    )
+
+
+def directions(hits: Mapping[str, pd.DataFrame]) -> list[Direction]:
+    """Every ordered pair of corpora that shares captions."""
+    found = []
+    for seen, unseen in permutations(hits, 2):
+        rows = shared(hits, seen, unseen)
+        if len(rows):
+            recall = rows[["seen_hit", "unseen_hit"]].mean()
+            images = rows["image_id"].nunique()
+            found.append(Direction(seen, unseen, len(rows), images, recall["seen_hit"], recall["unseen_hit"]))
+    return found
+
+
+def _image_sums(hits: Mapping[str, pd.DataFrame]) -> tuple[np.ndarray, np.ndarray, list[tuple[str, str]]]:
+    """Per image (I) and ordered pair (P) with shared captions: the summed differences, and the number of captions."""
+    rows = {(seen, unseen): shared(hits, seen, unseen) for seen, unseen in permutations(hits, 2)}
+    pairs = [pair for pair in rows if len(rows[pair]) and len(rows[pair[1], pair[0]])]
+    images = sorted({image for pair in pairs for image in rows[pair]["image_id"]})
+    position = {image: index for index, image in enumerate(images)}
+    total_IP, count_IP = np.zeros((len(images), len(pairs))), np.zeros((len(images), len(pairs)))
+    for column, pair in enumerate(pairs):
+        place_N = rows[pair]["image_id"].map(position).to_numpy(dtype=np.int64)
+        difference_N = (rows[pair]["seen_hit"] - rows[pair]["unseen_hit"]).to_numpy()
+        np.add.at(total_IP[:, column], place_N, difference_N)
+        np.add.at(count_IP[:, column], place_N, 1)
+    return total_IP, count_IP, pairs
+
+
+def gaps(hits: Mapping[str, pd.DataFrame], seed: int = 0) -> list[Gap]:
+    """Each corpus' gap, and last the gap over all corpora (``all``), which is not part of Holm's family.
+
+    Corpora without a shared caption in both directions are left out; ValueError if no pair of corpora shares any.
+    """
+    total_IP, count_IP, pairs = _image_sums(hits)
+    if not pairs:
+        raise ValueError("No caption is seen in one corpus and unseen in another: there is nothing to compare.")
+    corpora = sorted({corpus for pair in pairs for corpus in pair})
+    weight_CP = np.array(
+        [[corpus in pair for pair in pairs] for corpus in corpora] + [[True] * len(pairs)], dtype=float
+    )
+    weight_CP /= weight_CP.sum(axis=1, keepdims=True)
+    estimate_C = weight_CP @ (total_IP.sum(axis=0) / count_IP.sum(axis=0))
+    generator = np.random.default_rng(seed)
+    draw_RI = generator.multinomial(len(total_IP), np.full(len(total_IP), 1 / len(total_IP)), size=RESAMPLES)
+    with np.errstate(invalid="ignore"):
+        mean_RP = (draw_RI @ total_IP) / (draw_RI @ count_IP)
+    sample_RC = mean_RP[np.isfinite(mean_RP).all(axis=1)] @ weight_CP.T
+    low_C, high_C = np.quantile(sample_RC, [0.025, 0.975], axis=0)
+    beyond_C = np.minimum((sample_RC <= 0).mean(axis=0), (sample_RC >= 0).mean(axis=0))
+    p_C = np.minimum(1.0, 2 * np.maximum(beyond_C, 1 / len(sample_RC)))
+    corrected = multipletests(p_C[:-1], method="holm")[1]
+    assert corrected is not None
+    holm_C = [*corrected, p_C[-1]]
+    names = [*corpora, "all"]
+    return [
+        Gap(name, *map(float, values)) for name, *values in zip(names, estimate_C, low_C, high_C, holm_C, strict=True)
+    ]

@@ -1,0 +1,138 @@
+"""The report, from hand-made results on a toy dataset."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from evaluators.report import build
+from evaluators.report.examples import pick
+from evaluators.report.read import frame, read_results
+from evaluators.report.tables import paper_tables, to_latex
+from tests.rows import toy_dataset
+
+
+def write_result(
+    root: Path, model: str, corpus: str, config: str, recall: float, split: str = "test", **changes: object
+) -> Path:
+    """A result file as `compeval run` writes it, with two rows of three candidates."""
+    task = f"crepe/{config}" if split == "test" else f"crepe/{config}/{split}"
+    path = root / model / f"{task}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    data = {
+        "task": task,
+        "dataset": "crepe",
+        "config": config,
+        "split": split,
+        "protocol": "choice",
+        "source": "microworld",
+        "synthetic": True,
+        "model": {"spec": model, "name": model, "corpus": corpus, "contaminated": None},
+        "data": {"fingerprint": "d1", "rows": 3, "set_size": 3},
+        "code": {"version": "0.1.0", "fingerprint": "c" * 16},
+        "metrics": {"recall@1": recall},
+        "intervals": {"recall@1": [recall - 0.1, recall + 0.1]},
+        "chance": {"recall@1": 1 / 3},
+        "std": {},
+        "warnings": [],
+        "skipped": [],
+    }
+    path.write_text(json.dumps(data | changes))
+    pd.DataFrame(
+        {
+            "row": [0, 1, 2],
+            "crop_id": ["c0", "c1", "c2"],
+            "image_id": ["0", "1", "2"],
+            "caption": ["red ball", "red ball too", "red ball three"],
+            "hard_negatives": [["blue ball", "red kite"]] * 3,
+            "scores": [[0.9, 0.1, 0.2], [0.3, 0.8, 0.1], [0.5, 0.5, 0.1]],
+            "rank": [1, 2, 2],
+        }
+    ).to_parquet(path.with_suffix(".parquet"))
+    return path
+
+
+@pytest.fixture
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    monkeypatch.setattr("evaluators.report.EXAMPLE_TASKS", ("crepe/toy_hnatom",))
+    (tmp_path / "data").mkdir()
+    toy_dataset(tmp_path / "data")
+    for corpus, seen, unseen in (("laion", 0.6, 0.45), ("yfcc", 0.5, 0.4)):
+        for split, recall in (("sc", seen), ("uc", unseen)):
+            write_result(tmp_path / "results", f"clip-{corpus}", corpus, f"{corpus}_{split}_hnatom", recall)
+        for number, recall in ((4, 0.5), (12, 0.25)):
+            write_result(tmp_path / "results", f"clip-{corpus}", corpus, "prod_hnatom", recall, f"n{number}")
+    write_result(tmp_path / "results", "clip-laion", "laion", "toy_hnatom", 1 / 3)
+    return [tmp_path / "results" / "clip-laion", tmp_path / "results" / "clip-yfcc"]
+
+
+def test_tables_have_the_papers_shape(results: list[Path]):
+    systematicity, productivity = paper_tables(frame(read_results(results)))
+    assert systematicity.cells.to_numpy().tolist() == [
+        ["Random", "", "33.33", "33.33"],
+        ["YFCC-15M", "clip-yfcc", "50.00", "40.00"],
+        ["LAION-400M", "clip-laion", "60.00", "45.00"],
+    ]
+    assert list(productivity.cells.columns) == ["Training data", "Model", "n = 4", "n = 12"]
+    assert productivity.cells.iloc[2].tolist() == ["LAION-400M", "clip-laion", "50.00", "25.00"]
+    assert r"\begin{tabular}" in to_latex(systematicity)
+
+
+def test_page_is_self_contained_and_says_stand_in(results: list[Path], tmp_path: Path):
+    said = build(results, tmp_path / "report", tmp_path / "data")
+    assert said.splitlines() == [
+        "HN-Atom Recall@1 is 55.0% on seen compounds and 42.5% on unseen ones (chance 33.3%).",
+        "From 4 to 12 atoms, HN-Atom Recall@1 goes from 50.0% to 25.0% (chance 33.3%).",
+    ]
+    page = (tmp_path / "report" / "index.html").read_text()
+    assert "Synthetic stand-in" in page
+    assert page.count("data:image/jpeg;base64,") == 3
+    assert "<script" not in page
+    assert 'src="http' not in page
+    assert "Synthetic stand-in" in (tmp_path / "report" / "report.md").read_text()
+    cells = pd.read_csv(tmp_path / "report" / "tables" / "systematicity_hnatom.csv")
+    assert cells["R@1 UC"].tolist() == [33.33, 40.0, 45.0]
+    first = (tmp_path / "report" / "index.html").read_bytes()
+    build(results, tmp_path / "report", tmp_path / "data")
+    assert (tmp_path / "report" / "index.html").read_bytes() == first
+
+
+def test_validity_is_shown_as_measured(results: list[Path], tmp_path: Path):
+    validity = tmp_path / "validity.json"
+    shares = [{"type": "hnatom", "recall": recall, "genuine": share} for recall, share in ((1.0, 0.995), (0.5, 0.9))]
+    found = {
+        "positives": {"captions": 10, "true_share": 1.0},
+        "genuine": shares,
+        "foil_words": {"drawable_and_seen": 0.93},
+    }
+    validity.write_text(json.dumps(found))
+    build(results, tmp_path / "report", tmp_path / "data", validity)
+    page = (tmp_path / "report" / "report.md").read_text()
+    assert "| hnatom | 99.50 | 90.00 |" in page
+    assert "93.0% of the foil words" in page
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"chance": {}}, "no chance level"),
+        ({"source": "visual_genome"}, "must not be mixed in one report"),
+        ({"data": {"fingerprint": "d2", "rows": 3, "set_size": 3}}, "different versions of the data"),
+    ],
+)
+def test_numbers_that_must_not_stand_together_are_refused(results: list[Path], change: dict, message: str):
+    write_result(results[1].parent, "clip-yfcc", "yfcc", "prod_hnatom", 0.3, "n4", **change)
+    with pytest.raises(ValueError, match=message):
+        frame(read_results(results))
+
+
+def test_no_results_is_one_clear_message(tmp_path: Path):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(FileNotFoundError, match=r"empty: no results\. Make some with `compeval run"):
+        read_results([tmp_path / "empty"])
+
+
+def test_a_tie_is_never_the_truths_pick():
+    assert pick([0.5, 0.5, 0.1]) == 1
+    assert pick([0.5, 0.4, 0.1]) == 0
