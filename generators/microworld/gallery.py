@@ -1,0 +1,67 @@
+"""Contact sheets of the microworld: ``python -m generators.microworld.gallery OUT.png`` draws every noun."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from itertools import cycle
+from pathlib import Path
+
+import numpy as np
+import skia
+
+from generators.microworld.draw import BACKGROUNDS, render
+from generators.microworld.scene import Scene, Thing
+from generators.microworld.shapes import SHAPES
+from generators.microworld.world import COLORS, NOUNS, PATTERNS
+from generators.scene_graph import Box
+
+_MARGIN, _LABEL = 6, 18
+
+
+def contact_sheet(tiles: Sequence[tuple[str, np.ndarray]], columns: int) -> np.ndarray:
+    """Labelled pictures in rows of ``columns``: uint8 (height, width, 3). The tiles may differ in size."""
+    cell_height = max(tile.shape[0] for _, tile in tiles) + _LABEL + _MARGIN
+    cell_width = max(tile.shape[1] for _, tile in tiles) + _MARGIN
+    rows = -(-len(tiles) // columns)
+    sheet = np.full((rows * cell_height + _MARGIN, columns * cell_width + _MARGIN, 4), 255, np.uint8)
+    canvas = skia.Surface(sheet, skia.kRGBA_8888_ColorType).getCanvas()
+    font, ink = skia.Font(skia.Typeface("DejaVu Sans"), 12), skia.Paint(Color=0xFF333333, AntiAlias=True)
+    for index, (label, tile) in enumerate(tiles):
+        x, y = _MARGIN + index % columns * cell_width, _MARGIN + index // columns * cell_height
+        sheet[y : y + tile.shape[0], x : x + tile.shape[1], :3] = tile
+        canvas.drawString(label, x + 2, y + tile.shape[0] + 13, font, ink)
+    return sheet[..., :3]
+
+
+def write_png(picture: np.ndarray, path: Path) -> None:
+    """A uint8 (height, width, 3) picture as a PNG file."""
+    opaque = np.dstack([picture, np.full(picture.shape[:2], 255, np.uint8)])
+    skia.Image.fromarray(opaque, skia.kRGBA_8888_ColorType).save(str(path), skia.kPNG)
+
+
+def portrait(noun: str, color: str, pattern: str, background: str, pixels: int, share: float = 0.84) -> np.ndarray:
+    """One thing alone in a square picture; its longer side takes ``share`` of the picture."""
+    aspect = SHAPES[noun].aspect
+    height = share * 100 / max(aspect, 1)
+    box = Box(50 - height * aspect / 2, 94 - height if height > 40 else 72 - height / 2, height * aspect, height)
+    thing = Thing(noun, noun, color, pattern, "medium", box, 0)
+    return render(Scene(0, 100, 100, background, (thing,), ()), (pixels, pixels))
+
+
+def nouns_sheet() -> np.ndarray:
+    """Every noun at a few sizes, going through all colours and patterns."""
+    looks = cycle((color, pattern) for pattern in PATTERNS for color in COLORS)
+    backgrounds = cycle(BACKGROUNDS)
+    tiles = []
+    for noun in (noun for cluster in NOUNS.values() for noun in cluster):
+        for pixels in (160, 96, 64):
+            color, pattern = next(looks)
+            tiles.append((f"{color} {noun}", portrait(noun, color, pattern, next(backgrounds), pixels)))
+    return contact_sheet(tiles, columns=9)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        raise SystemExit("usage: python -m generators.microworld.gallery OUT.png")
+    write_png(nouns_sheet(), Path(sys.argv[1]))

@@ -1,0 +1,228 @@
+"""The drawings keep what their metadata promises, and a stranger (or a nearest-hue rule) can tell their colours."""
+
+import colorsys
+import hashlib
+import os
+import subprocess
+import sys
+from itertools import combinations
+
+import numpy as np
+import pytest
+import skia
+
+from generators.microworld.draw import BACKGROUNDS, HORIZON, draw_thing, render
+from generators.microworld.gallery import contact_sheet, portrait
+from generators.microworld.scene import Scene, Thing
+from generators.microworld.shapes import SHAPES, Brush
+from generators.microworld.world import COLORS, NOUNS, PATTERNS
+from generators.scene_graph import Box
+
+ALL_NOUNS = [noun for cluster in NOUNS.values() for noun in cluster]
+CONTAINERS = [noun for noun in ALL_NOUNS if SHAPES[noun].inside]
+CARRIERS = [noun for noun in ALL_NOUNS if SHAPES[noun].top]
+MARGIN = 30
+
+
+def thing(noun, box, color="red", pattern="plain", depth=1.0, id=None):
+    return Thing(id or noun, noun, color, pattern, "medium", box, depth)
+
+
+def alone(noun, height, color="red", pattern="plain"):
+    """RGBA of one thing on nothing, MARGIN pixels around its box; and the box's width in pixels."""
+    width = height * SHAPES[noun].aspect
+    pixels = np.zeros((height + 2 * MARGIN, round(width) + 2 * MARGIN, 4), np.uint8)
+    canvas = skia.Surface(pixels, skia.kRGBA_8888_ColorType).getCanvas()
+    draw_thing(canvas, thing(noun, Box(MARGIN, MARGIN, width, height), color, pattern))
+    return pixels, width
+
+
+def front(noun, height):
+    """Opacity of a container's front layer, cut to its box."""
+    shape = SHAPES[noun]
+    pixels = np.zeros((height, round(height * shape.aspect), 4), np.uint8)
+    canvas = skia.Surface(pixels, skia.kRGBA_8888_ColorType).getCanvas()
+    canvas.scale(height / 100, height / 100)
+    shape.draw(Brush(canvas, "red", "plain"))
+    return pixels[..., 3]
+
+
+def named(rgb):
+    """The colour of world.COLORS that a mean colour would be called: by hue, or white and black where it has none."""
+    hue, saturation, value = colorsys.rgb_to_hsv(*(np.asarray(rgb) / 255))
+    if saturation < 0.2:
+        return "white" if value > 0.5 else "black"
+
+    def distance(name):
+        other = colorsys.rgb_to_hsv(*(int(COLORS[name][i : i + 2], 16) / 255 for i in (1, 3, 5)))[0]
+        return abs((hue - other + 0.5) % 1 - 0.5)
+
+    return min((name for name in COLORS if name not in ("white", "black")), key=distance)
+
+
+def test_every_noun_has_a_shape():
+    assert sorted(SHAPES) == sorted(ALL_NOUNS)
+
+
+@pytest.mark.parametrize("noun", ALL_NOUNS)
+def test_metadata_lies_in_the_box(noun):
+    shape = SHAPES[noun]
+    assert shape.aspect > 0
+    for name in ("top", "inside", "head"):
+        assert all(0 <= value <= 1 for value in getattr(shape, name) or ()), name
+    for start, end, *_ in filter(None, (shape.top, shape.head)):
+        assert start < end
+    assert (shape.inside is None) or (shape.inside[0] < shape.inside[2] and shape.inside[1] < shape.inside[3])
+    assert (shape.inside is None) == (noun not in {"cup", "bucket", "bowl", "box", "basket", "boat"})
+    assert (shape.head is None) == (noun not in NOUNS["animal"])
+
+
+@pytest.mark.parametrize("noun", ALL_NOUNS)
+def test_box_is_the_drawn_extent(noun):
+    pixels, width = alone(noun, 300)
+    rows, columns = np.nonzero(pixels[..., 3] > 64)
+    extent = [columns.min(), rows.min(), columns.max() + 1, rows.max() + 1]
+    expected = [MARGIN, MARGIN, MARGIN + width, MARGIN + 300]
+    np.testing.assert_allclose(extent, expected, atol=0.02 * max(width, 300))
+
+
+@pytest.mark.parametrize("noun", ALL_NOUNS)
+def test_mean_colour_is_the_named_one(noun):
+    for color in COLORS:
+        for pattern in PATTERNS:
+            pixels, _ = alone(noun, 40, color, pattern)
+            mean = pixels[pixels[..., 3] == 255][:, :3].mean(0)
+            assert named(mean) == color, (color, pattern, mean)
+
+
+@pytest.mark.parametrize("noun", ALL_NOUNS)
+def test_patterns_show_at_twenty_pixels(noun):
+    """Any two patterns of a thing differ by at least 5 of 255 levels per pixel of it."""
+    for color in COLORS:
+        drawn = {pattern: alone(noun, 20, color, pattern)[0].astype(int) for pattern in PATTERNS}
+        solid = drawn["plain"][..., 3] == 255
+        for one, other in combinations(PATTERNS, 2):
+            assert np.abs(drawn[one] - drawn[other])[solid][:, :3].mean() > 5, (color, one, other)
+
+
+def test_nouns_differ_from_each_other():
+    pictures = {noun: portrait(noun, "green", "plain", "studio", 32).astype(int) for noun in ALL_NOUNS}
+    for one, other in combinations(ALL_NOUNS, 2):
+        assert np.abs(pictures[one] - pictures[other]).mean() > 6, (one, other)
+
+
+@pytest.mark.parametrize("noun", CONTAINERS)
+def test_front_hides_what_is_inside(noun):
+    left, top, right, bottom = SHAPES[noun].inside
+    opacity = front(noun, 200)
+    height, width = opacity.shape
+    hidden = opacity[round(top * height) : round(bottom * height), round(left * width) : round(right * width)]
+    assert (hidden == 255).mean() > 0.999
+
+
+@pytest.mark.parametrize("noun", CARRIERS)
+def test_top_carries(noun):
+    """Just under the surface there is something: everywhere, but for the tower, which has gaps between its merlons."""
+    left, right, y = SHAPES[noun].top
+    pixels, width = alone(noun, 200)
+    row = pixels[MARGIN + round(y * 200) + 4, MARGIN + round(left * width) : MARGIN + round(right * width), 3]
+    assert (row > 200).mean() > (0.65 if noun == "tower" else 0.99)
+
+
+@pytest.mark.parametrize("ball_depth", [0.0, 2.0])
+def test_contained_thing_lies_between_back_and_front(ball_depth):
+    box = thing("box", Box(100, 200, 240, 200), "blue")
+    ball = thing("ball", Box(170, 220, 100, 100), "red", depth=ball_depth)
+    picture = render(Scene(0, 640, 480, "studio", (box, ball), (("ball", "in", "box"),)), (640, 480))
+    assert named(picture[270, 200]) == "red"  # above the front's edge at 200 + 0.43 * 200 = 286
+    assert named(picture[310, 200]) == "blue"  # below it
+
+
+@pytest.mark.parametrize("hat_depth", [0.0, 2.0])
+def test_hat_lies_on_the_wearer(hat_depth):
+    cat = thing("cat", Box(100, 100, 188, 200), "blue")
+    hat = thing("hat", Box(130, 80, 96, 60), "red", depth=hat_depth)
+    picture = render(Scene(0, 640, 480, "studio", (hat, cat), (("cat", "wearing", "hat"),)), (640, 480))
+    assert named(picture[134, 178]) == "red"  # the brim, over the cat's forehead
+
+
+def test_near_things_cover_far_ones():
+    near, far = thing("ball", Box(100, 100, 100, 100), "red", depth=0), thing("apple", Box(150, 100, 96, 100), "blue")
+    for things in ((near, far), (far, near)):
+        picture = render(Scene(0, 320, 240, "studio", things, ()), (320, 240))
+        assert named(picture[150, 185]) == "red"
+
+
+def a_scene():
+    table = thing("table", Box(60, 150, 256, 160), "orange", depth=2)
+    return Scene(
+        7,
+        640,
+        480,
+        "meadow",
+        (
+            table,
+            thing("vase", Box(120, 90, 62, 100), "purple", "checkered"),
+            thing("cat", Box(380, 240, 188, 200), "yellow", "striped"),
+            thing("kite", Box(400, 20, 108, 150), "red", "spotted"),
+        ),
+        (("vase", "on", "table"),),
+    )
+
+
+def test_view_is_a_transform_of_the_whole():
+    """A quarter of the scene at 160 x 120 is the upper left quarter of the scene at 320 x 240, edges included."""
+    whole = render(a_scene(), (320, 240))[:120, :160].astype(int)
+    part = render(a_scene(), (160, 120), view=Box(0, 0, 320, 240)).astype(int)
+    assert np.abs(whole - part).max() <= 2
+
+
+def test_shadow_only_under_things_that_rest():
+    """A car above the horizon hangs in the air; standing lower, or on something, it darkens what is under it."""
+    size, empty = (640, 480), render(Scene(0, 640, 480, "room", (), ()), (640, 480)).astype(int)
+
+    assert HORIZON * size[1] == 240
+
+    def darkening(y, relations=()):
+        car = thing("car", Box(200, y, 200, 100))
+        picture = render(Scene(0, *size, "room", (car,), relations), size).astype(int)
+        return (empty - picture)[y + 104, 300].sum()  # between the wheels, just under the box
+
+    assert darkening(80) == 0
+    assert darkening(300) > 20
+    assert darkening(80, (("car", "on", "table"),)) > 20
+
+
+def test_same_bytes_whatever_the_hash_seed():
+    """A fresh process with another hash seed draws the same picture."""
+    script = (
+        "import hashlib; from generators.microworld.gallery import portrait;"
+        "print(hashlib.sha256(portrait('cat', 'red', 'spotted', 'beach', 200).tobytes()).hexdigest())"
+    )
+    fresh = subprocess.run(
+        [sys.executable, "-c", script],
+        env=os.environ | {"PYTHONHASHSEED": "123"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    picture = portrait("cat", "red", "spotted", "beach", 200)
+    assert fresh.stdout.strip() == hashlib.sha256(picture.tobytes()).hexdigest()
+    assert (render(a_scene(), (64, 64)) == render(a_scene(), (64, 64))).all()
+
+
+@pytest.mark.parametrize("background", BACKGROUNDS)
+def test_backgrounds_are_pale_and_unlike_the_colours(background):
+    picture = render(Scene(0, 640, 480, background, (), ()), (64, 48)).reshape(-1, 3).astype(int)
+    palette = np.array([[int(code[i : i + 2], 16) for i in (1, 3, 5)] for code in COLORS.values()])
+    assert np.linalg.norm(picture[:, None] - palette[None], axis=-1).min() > 25
+    assert picture.mean(1).min() > 140
+    assert (picture.max(1) - picture.min(1)).max() < 60
+
+
+def test_contact_sheet_places_tiles_in_rows():
+    tiles = [(str(index), np.full((20, 30, 3), index, np.uint8)) for index in range(5)]
+    sheet = contact_sheet(tiles, columns=2)
+    # cells of 30 + 6 by 20 + 18 + 6 pixels, after a margin of 6: tile 3 is the second of the second row
+    assert sheet.shape == (3 * 44 + 6, 2 * 36 + 6, 3)
+    assert (sheet[6 + 44 : 6 + 44 + 20, 6 + 36 : 6 + 36 + 30] == 3).all()
