@@ -51,11 +51,22 @@ def measure(folder: Path) -> Stats:
     return {"version": digest.hexdigest()[:16], "rows": rows, "files": files}
 
 
+def config_digest(stats: Stats, config: str) -> str:
+    """12 hex digits over the files of one config."""
+    hashes = "".join(entry["sha256"] for name, entry in stats["files"].items() if Path(name).parent.name == config)
+    return hashlib.sha256(hashes.encode()).hexdigest()[:12]
+
+
 def front_matter(stats: Stats, metadata: Mapping[str, Any]) -> str:
-    """The YAML block: the card's metadata, and for each config its splits' files."""
+    """The YAML block: the card's metadata, and for each config its splits' files.
+
+    Each config's description holds a hash of its files: ``datasets`` caches a local folder by this block alone, and
+    would go on giving the old rows of a folder that was built anew.
+    """
     configs = [
         {
             "config_name": config,
+            "description": f"data {config_digest(stats, config)}",
             "data_files": [{"split": split, "path": f"{config}/{split}-*.parquet"} for split in splits],
         }
         for config, splits in stats["rows"].items()

@@ -76,3 +76,10 @@ def test_listing_datasets_needs_neither_torch_nor_datasets():
     code = "import sys, loaders; loaders.list_datasets(); print({'torch', 'datasets'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+def test_plain_datasets_sees_that_a_folder_was_built_anew(tmp_path: Path):
+    toy_dataset(tmp_path, rows=3)
+    assert datasets.load_dataset(str(tmp_path / "crepe"), "toy_hnatom")["test"].num_rows == 3  # pyright: ignore
+    toy_dataset(tmp_path, rows=5)
+    assert datasets.load_dataset(str(tmp_path / "crepe"), "toy_hnatom")["test"].num_rows == 5  # pyright: ignore
