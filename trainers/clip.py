@@ -21,7 +21,8 @@ import torch
 from open_clip.loss import ClipLoss
 from open_clip_train.scheduler import cosine_lr
 from safetensors.torch import save_file
-from torch import nn
+from torch import Tensor, nn
+from torch.nn import functional
 from tqdm import trange
 
 from generators.dataset import whole_folder
@@ -55,7 +56,20 @@ def optimizer_for(model: nn.Module, learning_rate: float, weight_decay: float) -
     return torch.optim.AdamW(groups, lr=learning_rate, betas=(0.9, 0.98), eps=1e-6, fused=True)
 
 
-def train(model: nn.Module, pairs: Pairs, recipe: dict[str, Any], seed: int) -> list[float]:
+def encode_text(model: Any, text_NT: Tensor) -> Tensor:
+    """What open_clip's ``encode_text`` gives, normalised, without the positions after the batch's longest text.
+
+    The tower is causal and pools at the end-of-text token, which has the largest id, so nothing after it matters.
+    """
+    end_N = text_NT.argmax(dim=-1)
+    length = int(end_N.max()) + 1
+    state_NTW = model.token_embedding(text_NT[:, :length]) + model.positional_embedding[:length]
+    state_NTW = model.ln_final(model.transformer(state_NTW, attn_mask=model.attn_mask[:length, :length]))
+    pooled_NW = state_NTW[torch.arange(len(text_NT)), end_N]
+    return functional.normalize(pooled_NW @ model.text_projection, dim=-1)
+
+
+def train(model: open_clip.CLIP, pairs: Pairs, recipe: dict[str, Any], seed: int) -> list[float]:
     """Train in place for ``recipe['steps']`` steps; gives the loss of every step.
 
     Each epoch visits the pairs in a new seeded order and leaves out the last, ragged batch.
@@ -72,7 +86,8 @@ def train(model: nn.Module, pairs: Pairs, recipe: dict[str, Any], seed: int) -> 
         chosen, order = order[:batch_size], order[batch_size:]
         schedule(step)
         optimizer.zero_grad(set_to_none=True)
-        loss = loss_of(*model(pairs.image_NCHW[chosen], pairs.text_NT[chosen]))
+        image_ND = model.encode_image(pairs.image_NCHW[chosen], normalize=True)
+        loss = loss_of(image_ND, encode_text(model, pairs.text_NT[chosen]), model.logit_scale.exp())
         loss.backward()
         optimizer.step()
         with torch.no_grad():
@@ -88,7 +103,7 @@ def run(corpus: str, seed: int, recipe: dict[str, Any], source: Path, folder: Pa
         write_config(scratch, recipe["model"], recipe["preprocess"])
         name = f"local-dir:{scratch}"
         model, _, preprocess = open_clip.create_model_and_transforms(name, load_weights=False)
-        assert isinstance(model, nn.Module)
+        assert isinstance(model, open_clip.CLIP)
         assert callable(preprocess)
         strengthen_positions(model, **recipe["position_scale"])
         pairs = read_pairs(source / corpus, preprocess, open_clip.get_tokenizer(name))

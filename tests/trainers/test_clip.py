@@ -12,7 +12,7 @@ import torch
 from PIL import Image
 from torch import nn
 
-from trainers.clip import optimizer_for, run, strengthen_positions
+from trainers.clip import encode_text, optimizer_for, run, strengthen_positions, write_config
 from trainers.pairs import read_pairs
 
 RECIPE = {
@@ -62,6 +62,15 @@ def test_checkpoint_loads_through_open_clip_and_says_what_it_was_trained_on(corp
     image = preprocess(Image.new("RGB", (80, 40)))  # pyright: ignore
     assert model.encode_image(image[None]).shape == (1, 16)
     assert [path.name for path in folder.parent.iterdir()] == ["clip-toy-s3"]
+
+
+def test_text_features_are_open_clips_own(tmp_path: Path):
+    torch.manual_seed(0)
+    write_config(tmp_path, RECIPE["model"], RECIPE["preprocess"])
+    model = open_clip.create_model(f"local-dir:{tmp_path}", load_weights=False).eval()
+    texts = open_clip.get_tokenizer(f"local-dir:{tmp_path}")(["a", "a red ball on a box", "two"])
+    with torch.no_grad():
+        torch.testing.assert_close(encode_text(model, texts), model.encode_text(texts, normalize=True))  # pyright: ignore
 
 
 def test_same_seed_gives_the_same_weights(corpora: Path, tmp_path: Path):

@@ -1,0 +1,156 @@
+"""Accuracy and speed of the caption parsers: ``python -m bench.parser DEV_CSV``.
+
+Prints precision and recall of objects, (object, attribute) pairs and (subject, predicate, object) triples for our
+rules and, where it is installed, for PyPI's SceneGraphParser, against human graphs in FACTUAL's format (Li et al.
+2023): a CSV with columns ``caption`` and ``scene_graph``, the latter ``( subject , predicate , object ) , ...`` where
+``( object , is , attribute )`` is an attribute and ``( object )`` a lone object. Then captions per second of
+both, one core, one process, and their ratio.
+
+How things match: each side of a caption is three *sets* of texts, counts are summed over captions (micro average),
+and a match is exact after one normalisation of both sides: lower case; the last word of an object's name in the
+singular; the first word of a predicate in the infinitive; number words as digits. No synonyms, no partial credit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import re
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from generators.parser import Parser
+from generators.parser_sng import SceneGraphParser
+from generators.parsing import lemmas
+from generators.scene_graph import Parse, SceneGraph
+
+KINDS = ("objects", "attributes", "relations")
+
+PUBLISHED_SNG = {"objects": (0.75, 0.75), "attributes": (0.51, 0.42), "relations": (0.38, 0.33)}
+"""Precision and recall of SceneGraphParser's GitHub main branch on FACTUAL's 1,508 test captions (DESIGN.md)."""
+
+
+class Facts(NamedTuple):
+    """What one scene graph says, normalised: names, (name, attribute) and (subject, predicate, object)."""
+
+    objects: frozenset[str]
+    attributes: frozenset[tuple[str, str]]
+    relations: frozenset[tuple[str, str, str]]
+
+
+class Score(NamedTuple):
+    """Matches, and how many facts the parser and the annotators gave."""
+
+    matched: int
+    parsed: int
+    annotated: int
+
+    @property
+    def precision(self) -> float:
+        return self.matched / self.parsed if self.parsed else 0.0
+
+    @property
+    def recall(self) -> float:
+        return self.matched / self.annotated if self.annotated else 0.0
+
+
+class CaptionParser(Protocol):
+    def parse(self, captions: Sequence[str]) -> Iterator[Parse]: ...
+
+
+def read_annotation(text: str) -> Facts:
+    """The facts of a graph in FACTUAL's notation; raises ValueError for a fact of two or more than three parts."""
+    objects, attributes, relations = set(), set(), set()
+    for fact in re.findall(r"\(([^()]*)\)", text):
+        match [part.strip().lower() for part in fact.split(" , ")]:
+            case [name]:
+                objects.add(_name(name))
+            case [name, "is", value]:
+                objects.add(_name(name))
+                attributes.add((_name(name), _value(value)))
+            case [subject, predicate, target]:
+                objects |= {_name(subject), _name(target)}
+                relations.add((_name(subject), _predicate(predicate), _name(target)))
+            case parts:
+                raise ValueError(f"scene graph {text!r}: 1 or 3 parts expected in a fact, got {parts}.")
+    return Facts(frozenset(objects), frozenset(attributes), frozenset(relations))
+
+
+def read_graph(graph: SceneGraph) -> Facts:
+    """The facts of one of our scene graphs."""
+    names = {item.id: _name(item.name) for item in graph.objects}
+    return Facts(
+        frozenset(names.values()),
+        frozenset((names[item.id], _value(value)) for item in graph.objects for value in item.attributes),
+        frozenset((names[edge.subject], _predicate(edge.predicate), names[edge.object]) for edge in graph.relations),
+    )
+
+
+def score(parsed: Sequence[Facts], annotated: Sequence[Facts]) -> dict[str, Score]:
+    """Micro-averaged exact matches of N captions, by kind of fact."""
+    scores = {}
+    for kind in KINDS:
+        pairs = [(getattr(ours, kind), getattr(theirs, kind)) for ours, theirs in zip(parsed, annotated, strict=True)]
+        scores[kind] = Score(
+            sum(len(ours & theirs) for ours, theirs in pairs),
+            sum(len(ours) for ours, _ in pairs),
+            sum(len(theirs) for _, theirs in pairs),
+        )
+    return scores
+
+
+def _name(text: str) -> str:
+    *modifiers, head = text.split() or [""]
+    return " ".join([*modifiers, lemmas.noun(head)])
+
+
+def _predicate(text: str) -> str:
+    head, *others = text.split() or [""]
+    return " ".join([lemmas.verb(head), *others])
+
+
+def _value(text: str) -> str:
+    return " ".join(lemmas.NUMBERS.get(word, word) for word in text.split())
+
+
+def _measure(parser: CaptionParser, captions: Sequence[str]) -> tuple[list[Parse], float]:
+    """The parses, and captions per second of processor time after a warm-up."""
+    list(parser.parse(captions[:50]))
+    start = time.process_time()
+    parses = list(parser.parse(captions))
+    return parses, len(captions) / (time.process_time() - start)
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("annotations", type=Path, metavar="DEV_CSV")
+    path = arguments.parse_args().annotations
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    captions = [row["caption"] for row in rows]
+    annotated = [read_annotation(row["scene_graph"]) for row in rows]
+    parsers: dict[str, CaptionParser] = {"rules": Parser()}
+    try:
+        parsers["sng"] = SceneGraphParser()
+    except ImportError as error:
+        print(error)
+    speed = {}
+    print(f"{len(rows)} captions of {path.name}; precision / recall")
+    for name, parser in parsers.items():
+        parses, speed[name] = _measure(parser, captions)
+        scores = score([read_graph(parse.graph) for parse in parses], annotated)
+        print(_line(name, {kind: (item.precision, item.recall) for kind, item in scores.items()}))
+    print(_line("sng (published)", PUBLISHED_SNG))
+    print(", ".join(f"{name} {rate:.0f} captions/s" for name, rate in speed.items()))
+    if "sng" in speed:
+        print(f"ratio {speed['rules'] / speed['sng']:.1f}")
+
+
+def _line(name: str, figures: dict[str, tuple[float, float]]) -> str:
+    return f"{name:16}" + "   ".join(f"{kind} {p:.3f} / {r:.3f}" for kind, (p, r) in figures.items())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,258 @@
+"""CREPE systematicity: region captions with atomic and compound hard negatives, split by what a corpus has seen.
+
+    python -m generators.crepe_systematicity regions     # once: regions/*.parquet and regions/targets.json
+    python -m generators.crepe_systematicity CORPUS      # with seen/CORPUS.json: the configs crepe/CORPUS_*
+
+Source: CREPE (arXiv:2212.07796), sections 3.2 and 4.1, appendix A.5 and A.6. Configs: ``{sc,uc}_hnatom`` (4 negatives,
+chance of R@1 1/5), ``{sc,uc}_hncomp`` (6, 1/7), ``{sc,uc}_hnall`` (both, 1/11), ``{sc,uc,ua}_raw``. Differs from it in:
+a caption's negatives are made once, so that it has the same ones in every corpus' sets.
+
+Only captions of one compound get negatives. One with too few for a set is left out of that set and stays in raw.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from generators import stage, visual_genome
+from generators.dataset import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, raw_row, whole_folder, write_config, write_split
+from generators.foils import HardNegative, atom_foils, comp_foils
+from generators.params import block
+from generators.plausibility import CorpusStatistics, MaskedLM, Ranker, best
+from generators.regions import Candidate, Reader, candidates
+from generators.scene_graph import Atom, Compound, SceneGraph
+from generators.seen import our_language, write_json
+from generators.splits import Funnel, Speller, Split, crop_passes, normalised, split
+from generators.targets import Targets
+from generators.visual_genome import FlawError, Image
+from generators.vocabulary import Vocabulary
+from generators.workers import map_with
+
+NEGATIVES = {"hnatom": 4, "hncomp": 6}
+"""Hard negatives of each kind for one caption (appendix, Table 6: sets of 5 and 7)."""
+STATISTICS = "statistics"
+"""The ranker that needs no weights; any other name is a masked language model's."""
+
+_negatives = pa.list_(
+    pa.struct([("caption", pa.string()), ("foils", HARD_NEGATIVE_SCHEMA.field("foils").type.value_type)])
+)
+REGION_SCHEMA = RAW_SCHEMA.append(pa.field("hnatom", _negatives)).append(pa.field("hncomp", _negatives))
+"""A raw row with the caption's negatives of each kind, or none where there are too few."""
+
+
+class Foiler(NamedTuple):
+    """What makes and ranks the negatives of a caption; ``provenance`` goes into its row."""
+
+    vocabulary: Vocabulary
+    ranker: Ranker
+    provenance: Mapping[str, Any]
+
+
+def region_rows(foiler: Foiler, found: list[Candidate]) -> list[dict[str, Any]]:
+    """The REGION_SCHEMA rows of one image's candidates."""
+    facts = found[0].image.facts()
+    rows = []
+    for image, region, parse in found:
+        row = raw_row(image.path, image.image_id, region.box, parse.caption, parse.graph, foiler.provenance)
+        for kind, make in (("hnatom", atom_foils), ("hncomp", comp_foils)):
+            one = len(parse.graph.compounds) == 1
+            chosen = best(make(parse, facts, foiler.vocabulary), NEGATIVES[kind], foiler.ranker) if one else None
+            row[kind] = [_to_row(negative) for negative in chosen or ()]
+        rows.append(row)
+    return rows
+
+
+def _to_row(negative: HardNegative) -> dict[str, Any]:
+    return {
+        "caption": negative.caption,
+        "foils": [{"type": foil.type, "from": foil.original, "to": foil.replacement} for foil in negative.foils],
+    }
+
+
+class Seen(NamedTuple):
+    """What a corpus has of the test set's atoms and compounds."""
+
+    atoms: frozenset[Atom]
+    compounds: frozenset[Compound]
+
+    @classmethod
+    def load(cls, path: Path) -> Seen:
+        if not path.exists():
+            raise FileNotFoundError(f"{path}: not found. Run `python -m generators.seen {path.stem}` first.")
+        data = json.loads(path.read_text(encoding="utf-8"))
+        return cls(
+            frozenset(Atom(*item) for item in data["atoms"]), frozenset(Compound(*item) for item in data["compounds"])
+        )
+
+    def split_of(self, row: Mapping[str, Any]) -> Split:
+        return split(_atoms(row), _compounds(row), self.atoms, self.compounds)
+
+
+def _atoms(row: Mapping[str, Any]) -> list[Atom]:
+    return [Atom(**atom) for atom in row["atoms"]]
+
+
+def _compounds(row: Mapping[str, Any]) -> list[Compound]:
+    return [Compound(**compound) for compound in row["compounds"]]
+
+
+def raw_rows(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    return ({name: row[name] for name in RAW_SCHEMA.names} for row in rows)
+
+
+def hard_negative_rows(rows: Iterable[Mapping[str, Any]], kinds: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """The rows that have negatives of every one of ``kinds``, with those negatives."""
+    for row in rows:
+        if all(row[kind] for kind in kinds):
+            negatives = [negative for kind in kinds for negative in row[kind]]
+            yield {name: row[name] for name in RAW_SCHEMA.names} | {
+                "hard_negatives": [negative["caption"] for negative in negatives],
+                "foils": [negative["foils"] for negative in negatives],
+            }
+
+
+def configs(
+    rows: Callable[[Split], Iterator[Mapping[str, Any]]],
+) -> Iterator[tuple[str, Iterator[dict[str, Any]], pa.Schema]]:
+    """A corpus' nine configs; ``rows`` gives the regions of a split."""
+    for name in ("sc", "uc", "ua"):
+        yield f"{name}_raw", raw_rows(rows(name)), RAW_SCHEMA
+    for name in ("sc", "uc"):
+        for kind, kinds in {**{kind: (kind,) for kind in NEGATIVES}, "hnall": tuple(NEGATIVES)}.items():
+            yield f"{name}_{kind}", hard_negative_rows(rows(name), kinds), HARD_NEGATIVE_SCHEMA
+
+
+def unique(rows: Iterable[Mapping[str, Any]], seen: Seen) -> dict[str, dict[str, int]]:
+    """Table 8: distinct atoms, and distinct seen (SC) or unseen (UC) compounds, of the rows with negatives."""
+    atoms: dict[str, set[Atom]] = {"sc": set(), "uc": set()}
+    compounds: dict[str, set[Compound]] = {"sc": set(), "uc": set()}
+    for row in rows:
+        name = seen.split_of(row)
+        if name != "ua" and any(row[kind] for kind in NEGATIVES):
+            atoms[name].update(_atoms(row))
+            compounds[name].update(item for item in _compounds(row) if (item in seen.compounds) == (name == "sc"))
+    return {name: {"atoms": len(atoms[name]), "compounds": len(compounds[name])} for name in atoms}
+
+
+def read_rows(folder: Path, columns: list[str] | None = None) -> Iterator[dict[str, Any]]:
+    """The rows of regions/, in constant memory."""
+    for path in sorted(folder.glob("*.parquet")):
+        for batch in pq.ParquetFile(path).iter_batches(64, columns=columns):
+            yield from batch.to_pylist()
+
+
+def build_regions(
+    source: str, images: Callable[[], Iterable[Image]], settings: Mapping[str, Any], folder: Path
+) -> Funnel:
+    """Write the regions with their negatives, and the targets of the seen analysis; ``images`` is called repeatedly."""
+    workers, spelling = settings["workers"], settings["spelling"]
+    vocabulary = Vocabulary.of((image.graph for image in images()), settings["at_least"])
+    statistics = CorpusStatistics.of(phrases(images())) if settings["ranker"] == STATISTICS else None
+    provenance = {"source": source, "captioner": "region description", "seed": 0, "code": code_version()}
+    make_foiler = partial(our_foiler, vocabulary, statistics or settings["ranker"], provenance)
+    funnel = Funnel()
+    found = candidates(images(), partial(our_reader, spelling), workers, funnel)
+    rows = (row for part in map_with(make_foiler, region_rows, found, workers) for row in part)
+    with whole_folder(folder) as scratch:
+        write_split(scratch, "regions", rows, REGION_SCHEMA)
+        graphs = (SceneGraph.from_row(row["scene_graph"]) for row in read_rows(scratch, ["scene_graph"]))
+        write_json(scratch / "targets.json", Targets.of(graphs).to_json())
+    return funnel
+
+
+def phrases(images: Iterable[Image]) -> Iterator[str]:
+    """The captions that the negatives shall sound like: those of crops of the right size."""
+    for image in images:
+        for region in image.regions:
+            if crop_passes(region.box, image.width, image.height):
+                yield normalised(region.phrase)
+
+
+def our_reader(spelling: bool) -> Reader:
+    return Reader(our_language().parse, Speller().correct if spelling else str)
+
+
+def our_foiler(vocabulary: Vocabulary, ranker: CorpusStatistics | str, provenance: Mapping[str, Any]) -> Foiler:
+    return Foiler(vocabulary, MaskedLM(ranker) if isinstance(ranker, str) else ranker, provenance)
+
+
+def code_version() -> str:
+    """A hash of the modules that decide what is generated."""
+    folder = Path(__file__).parent
+    names = ("parser", "splits", "regions", "foils", "facts", "vocabulary", "plausibility", "inflection", "wordnet")
+    files = [*(folder / f"{name}.py" for name in names), Path(__file__)]
+    files += sorted((folder / "parsing").glob("*.py")) + sorted((folder / "lexicon").iterdir())
+    digest = hashlib.sha256()
+    for path in files:
+        if path.is_file():
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def build_corpus(corpus: str, regions: Path, seen: Seen, root: Path) -> dict[str, Any]:
+    """Write a corpus' configs under ``root``; gives what its card shows besides the counts of rows."""
+
+    def rows(name: Split) -> Iterator[dict[str, Any]]:
+        return (row for row in read_rows(regions) if seen.split_of(row) == name)
+
+    for config, found, schema in configs(rows):
+        write_config(root, f"{corpus}_{config}", {"test": found}, schema)
+    columns = ["atoms", "compounds", *NEGATIVES]
+    return {
+        "unique": {corpus: unique(read_rows(regions, columns), seen)},
+        "funnels": {f"Systematicity, {corpus}": split_funnel(read_rows(regions, columns), seen)},
+    }
+
+
+def split_funnel(rows: Iterable[Mapping[str, Any]], seen: Seen) -> dict[str, int]:
+    """How many captions each split has, and how many of them have what the hard-negative sets ask for."""
+    counts: Counter[str] = Counter()
+    for row in rows:
+        name = seen.split_of(row).upper()
+        counts[name] += 1
+        counts[f"{name} with one compound"] += len(row["compounds"]) == 1
+        for kind in NEGATIVES:
+            counts[f"{name} with {NEGATIVES[kind]} negatives, {kind}"] += bool(row[kind])
+    return dict(sorted(counts.items()))
+
+
+def main(corpus: str) -> None:
+    """Build the regions (CORPUS is "regions") or one corpus' datasets from them."""
+    regions, stats = Path("regions"), Path("stats/crepe")
+    if corpus != "regions":
+        counted = build_corpus(corpus, regions, Seen.load(Path("seen") / f"{corpus}.json"), Path("crepe"))
+        write_json(stats / f"systematicity_{corpus}.json", counted)
+        return
+    source = block("source")
+    flaws = count_flaws(Path("sources") / source)
+
+    def images() -> Iterator[Image]:
+        return visual_genome.read(Path("sources") / source, lambda flaw: None)
+
+    funnel = build_regions(source, images, block("crepe_systematicity"), regions)
+    funnels = {"Systematicity regions": funnel.to_json(), "Flawed records of the source": flaws}
+    write_json(stats / "systematicity_regions.json", {"funnels": funnels})
+
+
+def count_flaws(folder: Path) -> dict[str, int]:
+    """How many records of the source are flawed, by kind; the first of each kind is printed."""
+    flaws: dict[str, list[FlawError]] = {}
+    for _ in visual_genome.read(folder, lambda flaw: flaws.setdefault(flaw.kind, []).append(flaw)):
+        pass
+    for kind, found in sorted(flaws.items()):
+        print(f"{len(found)} records: {kind}; the first: {found[0]}", file=sys.stderr)
+    return {kind: len(found) for kind, found in sorted(flaws.items())}
+
+
+if __name__ == "__main__":
+    stage.run(main)

@@ -1,0 +1,68 @@
+"""Which nouns meet in a scene, how big each is, and what each may stand on, lie in or wear.
+
+Nouns meet by theme, as things do in photographs. The themes are small, so that a corpus of a few thousand captions says
+most of the (noun, relation, noun) triples that it does not leave out.
+"""
+
+from __future__ import annotations
+
+from generators.microworld.shapes import SHAPES
+from generators.microworld.world import NOUNS
+
+THEMES: dict[str, tuple[str, ...]] = {
+    "kitchen": ("table", "cup", "bowl", "bottle", "apple", "lemon", "cat"),
+    "study": ("chair", "lamp", "clock", "vase", "key", "hat", "cat"),
+    "garden": ("bench", "tree", "flower", "mushroom", "basket", "bird", "hat"),
+    "street": ("car", "bus", "house", "tower", "tree", "umbrella", "bird"),
+    "playroom": ("table", "drum", "box", "ball", "bell", "balloon", "kite"),
+    "shore": ("boat", "tent", "bucket", "fish", "ball", "kite", "hat"),
+    "hall": ("bench", "box", "boot", "shirt", "umbrella", "key", "bell"),
+    "market": ("truck", "basket", "bucket", "vase", "banana", "pear", "cactus"),
+}
+"""Every noun in one theme to three, so that it meets 6 to 18 others."""
+
+TYPICAL_SIDE = {
+    noun: side
+    for cluster, side in {
+        "vessel": 155,
+        "container": 175,
+        "fruit": 130,
+        "vehicle": 190,
+        "furniture": 205,
+        "building": 205,
+        "plant": 150,
+        "clothing": 145,
+        "animal": 180,
+        "device": 145,
+        "plaything": 150,
+    }.items()
+    for noun in NOUNS[cluster]
+} | {"tower": 180, "tree": 205, "umbrella": 160, "hat": 105}
+"""Pixels of a 640 x 480 scene: the geometric mean of width and height of a medium one."""
+
+SIZE_FACTOR = {"small": 0.62, "medium": 1.0, "large": 1.5}
+"""Times the typical side."""
+SIZE_JITTER = 0.05
+"""A side is off its class by at most this share, so that the classes lie 1.35 times apart or more."""
+
+FLOATING = tuple(noun for noun, shape in SHAPES.items() if not shape.base)
+"""Always hang in the air; a bird may."""
+CARRIERS = tuple(noun for noun, shape in SHAPES.items() if shape.top)
+CONTAINERS = tuple(noun for noun, shape in SHAPES.items() if shape.inside)
+WEARERS = tuple(noun for noun, shape in SHAPES.items() if shape.head)
+PORTABLE = tuple(
+    noun
+    for cluster in ("vessel", "container", "fruit", "clothing", "animal", "device", "plaything")
+    for noun in NOUNS[cluster]
+    if noun not in FLOATING
+)
+"""May stand on a carrier or lie in a container that is big enough."""
+
+
+def themes_of(noun: str) -> tuple[str, ...]:
+    return tuple(theme for theme, nouns in THEMES.items() if noun in nouns)
+
+
+def meet(first: str, second: str) -> bool:
+    """Whether two nouns share a theme."""
+    return any(first in nouns and second in nouns for nouns in THEMES.values())

@@ -1,0 +1,195 @@
+"""The stage ``microworld``: ``python -m generators.microworld.build`` writes sources/microworld/.
+
+Test scenes with their annotations (annotate.py), their complete truth (for the oracle alone), and three training
+corpora of small captioned pictures as webdataset shards. Training pictures show a whole scene or a region of one, as
+the test crops do, and their captions say what is in view. Same bytes for any number of workers.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import cache, partial
+from itertools import islice
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+from PIL import Image
+from tqdm import tqdm
+
+from generators.dataset import whole_folder
+from generators.microworld.annotate import annotate, image_path, write
+from generators.microworld.captions import training_caption
+from generators.microworld.casting import skewed_weights
+from generators.microworld.contents import TRAINING_KINDS, Facts, choose
+from generators.microworld.draw import render
+from generators.microworld.left_out import CORPORA, left_out
+from generators.microworld.scene import Scene
+from generators.microworld.scenes import TEST_IDS, sample_scene, training_ids
+from generators.microworld.views import is_whole, region_box
+from generators.params import block
+from generators.scene_graph import Box
+
+FOLDER = Path("sources/microworld")
+WORKERS = 2
+EXAMPLES_PER_SHARD = 2000
+LANDSCAPE, PORTRAIT, PORTRAIT_SHARE = (640, 480), (480, 640), 0.2
+TEST_THINGS = {2: 15, 3: 25, 4: 30, 5: 20, 6: 10}
+TRAINING_THINGS = {1: 10, 2: 40, 3: 35, 4: 15}
+"""Weights of the number of things in a scene."""
+WHOLE_SHARE = 0.5
+"""Training pictures that show the whole scene."""
+
+
+@dataclass(frozen=True)
+class Params:
+    """The block ``microworld`` of params.yaml. ``train_images`` counts per corpus, ``train_size`` is in pixels."""
+
+    seed: int
+    test_images: int
+    train_images: int
+    train_size: int
+    annotation_recall: float
+
+    @classmethod
+    def read(cls) -> Params:
+        try:
+            return cls(**block("microworld"))
+        except TypeError as error:
+            raise ValueError(f"params.yaml, microworld: {error}; expected {', '.join(cls.__annotations__)}.") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A training picture: JPEG bytes, caption, and what of which scene it shows."""
+
+    image_id: int
+    jpeg: bytes
+    caption: str
+    view: Box
+
+
+def build(folder: Path, params: Params, workers: int = WORKERS) -> None:
+    """Writes the whole folder or nothing."""
+    with whole_folder(folder) as scratch, ProcessPoolExecutor(workers) as pool:
+        ids = TEST_IDS[: params.test_images]
+        tests = _progress(pool, partial(_test_image, params.seed), ids, "microworld test scenes")
+        scenes = list(_write_images(scratch, tests))
+        with (scratch / "truth.jsonl").open("w") as lines:
+            lines.writelines(json.dumps(scene.to_json()) + "\n" for scene in scenes)
+        write(annotate(scenes, params.seed, params.annotation_recall), scratch)
+        for index, corpus in enumerate(CORPORA):
+            ids = training_ids(index, params.train_images)
+            make = partial(training_example, params.seed, corpus, params.train_size)
+            _write_corpus(scratch / "corpora" / corpus, _progress(pool, make, ids, f"microworld {corpus}"))
+            rules = json.dumps(left_out(params.seed, corpus).to_json(), indent=1)
+            (scratch / "corpora" / corpus / "left_out.json").write_text(rules + "\n")
+
+
+def evaluation_scene(seed: int, image_id: int) -> Scene:
+    rng = Random(f"{seed}:{image_id}:frame")
+    width, height = _frame(rng)
+    return sample_scene(seed, image_id, width=width, height=height, n_things=_number(rng, TEST_THINGS))
+
+
+def training_scene(seed: int, corpus: str, image_id: int) -> Scene:
+    """A scene with nothing in it that the corpus leaves out."""
+    rng = Random(f"{seed}:{image_id}:frame")
+    width, height = _frame(rng)
+    return sample_scene(
+        seed,
+        image_id,
+        width=width,
+        height=height,
+        n_things=_number(rng, TRAINING_THINGS),
+        forbidden=left_out(seed, corpus),
+        weights=_weights(seed, corpus),
+    )
+
+
+def training_example(seed: int, corpus: str, size: int, image_id: int) -> Example:
+    """A captioned picture of ``size`` x ``size`` pixels."""
+    scene = training_scene(seed, corpus, image_id)
+    caption, view = describe(seed, scene)
+    return Example(image_id, _jpeg(render(scene, (size, size), view)), caption, view)
+
+
+def describe(seed: int, scene: Scene) -> tuple[str, Box]:
+    """A training caption, and what its picture shows: the whole scene, or the region around what the caption names."""
+    rng, names = Random(f"{seed}:{scene.image_id}:example"), [thing.id for thing in scene.things]
+    content = choose(Facts.of(scene, names, sizes=False), TRAINING_KINDS, rng)
+    assert content, "every thing has a colour"
+    whole = Box(0, 0, scene.width, scene.height)
+    view = whole if rng.random() < WHOLE_SHARE else region_box(scene, content.things, rng)
+    facts = Facts.of(scene, names, sizes=is_whole(scene, view))
+    return training_caption(facts, content, rng), view
+
+
+@cache
+def _weights(seed: int, corpus: str) -> dict[str, float]:
+    return skewed_weights(seed, corpus)
+
+
+def _test_image(seed: int, image_id: int) -> tuple[Scene, bytes]:
+    scene = evaluation_scene(seed, image_id)
+    return scene, _jpeg(render(scene, (scene.width, scene.height)))
+
+
+def _frame(rng: Random) -> tuple[int, int]:
+    return PORTRAIT if rng.random() < PORTRAIT_SHARE else LANDSCAPE
+
+
+def _number(rng: Random, weights: dict[int, int]) -> int:
+    return rng.choices(list(weights), list(weights.values()))[0]
+
+
+def _jpeg(pixels: np.ndarray) -> bytes:
+    """Full colour resolution: at 64 pixels halved colour is no longer a pattern."""
+    stream = io.BytesIO()
+    Image.fromarray(pixels).save(stream, "JPEG", quality=92, subsampling=0)
+    return stream.getvalue()
+
+
+def _progress(pool: ProcessPoolExecutor, make: Callable[[int], Any], ids: Sequence[int], title: str) -> Iterable[Any]:
+    """What ``make`` gives for each id, in order, made by the pool."""
+    return tqdm(pool.map(make, ids, chunksize=50), title, total=len(ids), unit="img", mininterval=1)
+
+
+def _write_images(folder: Path, images: Iterable[tuple[Scene, bytes]]) -> Iterator[Scene]:
+    for scene, jpeg in images:
+        path = folder / image_path(scene.image_id)
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(jpeg)
+        yield scene
+
+
+def _write_corpus(folder: Path, examples: Iterable[Example]) -> None:
+    folder.mkdir(parents=True)
+    stream = iter(examples)
+    shards = iter(lambda: list(islice(stream, EXAMPLES_PER_SHARD)), [])
+    for number, group in enumerate(shards):
+        with tarfile.open(folder / f"{number:05d}.tar", "w", format=tarfile.USTAR_FORMAT) as tar:
+            for example in group:
+                facts = {"caption": example.caption, "image_id": example.image_id, "view": list(example.view)}
+                for suffix, content in (
+                    ("jpg", example.jpeg),
+                    ("txt", example.caption.encode()),
+                    ("json", json.dumps(facts).encode()),
+                ):
+                    member = tarfile.TarInfo(f"{example.image_id:09d}.{suffix}")  # owner and time stay 0
+                    member.size = len(content)
+                    tar.addfile(member, io.BytesIO(content))
+
+
+def main() -> None:
+    build(FOLDER, Params.read())
+
+
+if __name__ == "__main__":
+    main()

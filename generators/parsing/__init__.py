@@ -1,0 +1,1 @@
+"""The parts of the caption parser (generators/parser.py)."""

@@ -1,0 +1,158 @@
+import json
+from random import Random
+
+import pytest
+
+from generators import gqa, visual_genome
+from generators.microworld.annotate import VISUAL_GENOME_FILES, Annotation, annotate, write
+from generators.microworld.build import evaluation_scene
+from generators.microworld.relations import CONVERSE
+from generators.microworld.views import is_whole, region_box
+from generators.microworld.world import SIZES
+
+SCENES = [evaluation_scene(5, image_id) for image_id in range(1, 21)]
+COMPLETE = annotate(SCENES, 5, 1.0)
+
+
+def keys(records):
+    return {frozenset(record) for record in records}
+
+
+def within(records, name):
+    return [entry for record in records for entry in record[name]]
+
+
+@pytest.mark.parametrize(
+    ("file", "inner"),
+    [
+        ("image_data", None),
+        ("objects", "objects"),
+        ("attributes", "attributes"),
+        ("relationships", "relationships"),
+        ("region_descriptions", "regions"),
+    ],
+)
+def test_visual_genome_keys(real_data, file, inner):
+    real = json.loads((real_data / "visual_genome" / "v1.2.0" / f"{file}.json").read_text())
+    ours = COMPLETE[f"{file}.json"]
+    assert keys(ours) == keys(real)
+    if inner:
+        assert keys(within(ours, inner)) <= keys(within(real, inner))
+    if inner == "relationships":
+        for side in ("subject", "object"):
+            assert keys(edge[side] for edge in within(ours, inner)) == keys(edge[side] for edge in within(real, inner))
+
+
+def test_gqa_keys(real_data):
+    real = json.loads((real_data / "gqa" / "sceneGraphs.debug.json").read_text())
+    ours = COMPLETE["sceneGraphs.json"]
+    assert keys(ours.values()) <= keys(real.values())
+    objects = [[item for graph in graphs.values() for item in graph["objects"].values()] for graphs in (ours, real)]
+    assert keys(objects[0]) == keys(objects[1])
+    assert keys(within(objects[0], "relations")) == keys(within(objects[1], "relations"))
+    assert {"to the left of", "to the right of"} <= {edge["name"] for edge in within(objects[0], "relations")}
+
+
+def test_karpathy_keys(real_data):
+    real = json.loads((real_data / "aro" / "coco_karpathy_test.json").read_text())
+    assert keys(COMPLETE["karpathy.json"]) == keys(real)
+    assert all(len(row["caption"]) == 5 for row in COMPLETE["karpathy.json"])
+
+
+def test_scene_graphs_agree_with_the_other_files():
+    for graph, objects, relationships in zip(
+        *(COMPLETE[f"{name}.json"] for name in ("scene_graphs", "objects", "relationships")), strict=True
+    ):
+        assert graph.keys() == {"image_id", "objects", "relationships"}
+        assert [item["object_id"] for item in graph["objects"]] == [item["object_id"] for item in objects["objects"]]
+        ids = {item["object_id"] for item in graph["objects"]}
+        for edge, source in zip(graph["relationships"], relationships["relationships"], strict=True):
+            assert {edge["subject_id"], edge["object_id"]} <= ids
+            assert edge["subject_id"] == source["subject"]["object_id"]
+
+
+def test_recall_1_is_the_whole_truth():
+    for scene in SCENES:
+        facts = Annotation(scene, 5, 1.0).facts
+        assert facts.nouns == {thing.id: thing.noun for thing in scene.things}
+        assert facts.relations == scene.relations
+        for thing in scene.things:
+            unsaid = {"medium", "plain"}
+            assert set(facts.attributes[thing.id]) == {thing.size, thing.color, thing.pattern} - unsaid
+
+
+def test_recall_0_is_nothing():
+    files = annotate(SCENES, 5, 0.0)
+    assert within(files["objects.json"], "objects") == []
+    assert within(files["region_descriptions.json"], "regions") == []
+    assert files["karpathy.json"] == COMPLETE["karpathy.json"]
+
+
+def test_a_lower_recall_keeps_a_part_of_a_higher():
+    facts = {recall: [Annotation(scene, 5, recall).facts for scene in SCENES] for recall in (0.5, 0.9)}
+    for low, high in zip(facts[0.5], facts[0.9], strict=True):
+        assert low.nouns.items() <= high.nouns.items()
+        assert set(low.relations) <= set(high.relations)
+        assert all(set(low.attributes[name]) <= set(high.attributes[name]) for name in low.nouns)
+
+
+def test_recall_is_the_share_of_facts_kept():
+    annotation = Annotation(SCENES[0], 5, 0.9)
+    kept = sum(annotation.keeps("cup1", str(number)) for number in range(1000))
+    assert kept == pytest.approx(900, abs=30)  # three standard deviations: 3 * sqrt(1000 * 0.9 * 0.1) = 28
+
+
+def test_a_relation_and_its_converse_are_one_fact():
+    for scene in SCENES:
+        relations = Annotation(scene, 5, 0.5).facts.relations
+        assert all((b, CONVERSE[relation], a) in relations for a, relation, b in relations)
+
+
+def test_regions():
+    for scene in SCENES:
+        regions = Annotation(scene, 5, 1.0).regions
+        assert len(regions) >= 5
+        assert (
+            len({region.phrase for region in regions}) == len({region.region_id for region in regions}) == len(regions)
+        )
+        for _, phrase, box in ((region.region_id, region.phrase, region.box) for region in regions):
+            assert phrase == phrase.lower()
+            assert box == tuple(map(int, box))
+            assert box.x >= 0
+            assert box.y >= 0
+            assert box.x + box.width <= scene.width
+            assert box.y + box.height <= scene.height
+            assert 0.5 <= box.width / box.height <= 2
+            assert is_whole(scene, box) or not set(phrase.split()) & {*SIZES, "tiny", "little", "big"}
+
+
+def test_a_region_is_around_its_things():
+    for scene in SCENES:
+        for thing in scene.things:
+            box = region_box(scene, [thing.id], Random(thing.id))
+            assert box.x <= thing.box.x + 1
+            assert box.x + box.width >= thing.box.x + thing.box.width - 1
+            assert box.y <= thing.box.y + 1
+            assert box.y + box.height >= thing.box.y + thing.box.height - 1
+
+
+def test_predicates_vary_in_form_and_case():
+    predicates = {edge["predicate"] for edge in within(COMPLETE["relationships.json"], "relationships")}
+    assert {"next to", "NEXT TO", "left of", "to the left of"} <= predicates
+
+
+def test_the_readers_of_real_data_read_it(tmp_path):
+    write(COMPLETE, tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {*VISUAL_GENOME_FILES, "sceneGraphs.json", "karpathy.json"}
+    images = list(visual_genome.read(tmp_path))
+    assert [image.image_id for image in images] == [str(scene.image_id) for scene in SCENES]
+    for image, scene in zip(images, SCENES, strict=True):
+        assert sorted(item.name for item in image.graph.objects) == sorted(thing.noun for thing in scene.things)
+        assert len(image.graph.relations) == len(scene.relations)
+    for image, scene in zip(gqa.read(tmp_path / "sceneGraphs.json", tmp_path), SCENES, strict=True):
+        assert len(image.graph.relations) == len(scene.relations)
+
+
+def test_recall_outside_0_to_1():
+    with pytest.raises(ValueError, match="annotation_recall is 90: expected 0 to 1"):
+        annotate(SCENES, 5, 90)

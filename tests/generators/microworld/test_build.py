@@ -1,0 +1,96 @@
+import hashlib
+import io
+import json
+import os
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from generators.microworld.build import FOLDER, Params, build
+from generators.microworld.left_out import CORPORA
+
+TINY = Params(seed=3, test_images=3, train_images=4, train_size=64, annotation_recall=0.9)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("world") / "microworld"
+    build(folder, TINY, workers=1)
+    return folder
+
+
+def hashes(folder):
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_what_is_there(folder):
+    files = {
+        *("image_data.json", "objects.json", "attributes.json", "relationships.json", "region_descriptions.json"),
+        *("scene_graphs.json", "sceneGraphs.json", "karpathy.json", "truth.jsonl"),
+        *(f"VG_100K/{image_id}.jpg" for image_id in (1, 2, 3)),
+        *(f"corpora/{corpus}/{name}" for corpus in CORPORA for name in ("00000.tar", "left_out.json")),
+    }
+    assert set(hashes(folder)) == files
+
+
+def test_images_have_the_size_that_the_files_say(folder):
+    for record in json.loads((folder / "image_data.json").read_text()):
+        with Image.open(folder / record["url"]) as image:
+            assert image.size == (record["width"], record["height"])
+
+
+def test_truth_is_one_complete_scene_a_line(folder):
+    scenes = [json.loads(line) for line in (folder / "truth.jsonl").read_text().splitlines()]
+    assert [scene["image_id"] for scene in scenes] == [1, 2, 3]
+    assert all(len(thing["box"]) == 4 for scene in scenes for thing in scene["things"])
+
+
+def test_shards(folder):
+    with tarfile.open(folder / "corpora" / "yfcc" / "00000.tar") as tar:
+        members = tar.getmembers()
+        assert [member.name for member in members[:3]] == ["002000000.jpg", "002000000.txt", "002000000.json"]
+        assert len(members) == 3 * TINY.train_images
+        assert all(member.mtime == member.uid == member.gid == 0 for member in members)
+        jpeg, caption, facts = (tar.extractfile(member).read() for member in members[:3])
+    with Image.open(io.BytesIO(jpeg)) as image:
+        assert image.size == (64, 64)
+    assert json.loads(facts)["caption"] == caption.decode()
+
+
+def test_same_bytes_for_any_hash_seed_and_worker_count(folder, tmp_path):
+    params = {name: getattr(TINY, name) for name in Params.__annotations__}
+    (tmp_path / "params.yaml").write_text(json.dumps({"microworld": params}))  # JSON is YAML
+    root = Path(__file__).parents[3]
+    subprocess.run(
+        [sys.executable, "-m", "generators.microworld.build"],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONHASHSEED": "2", "PYTHONPATH": str(root)},
+        check=True,
+        capture_output=True,
+    )
+    assert hashes(tmp_path / FOLDER) == hashes(folder)
+
+
+def test_a_failed_build_leaves_what_was_there(folder, tmp_path):
+    target = tmp_path / "microworld"
+    target.mkdir()
+    (target / "old").write_text("old")
+    broken = Params(seed=3, test_images=1, train_images=1, train_size=64, annotation_recall=2.0)
+    with pytest.raises(ValueError, match=r"annotation_recall is 2\.0"):
+        build(target, broken, workers=1)
+    assert [path.name for path in target.iterdir()] == ["old"]
+
+
+def test_unknown_parameter(tmp_path, monkeypatch):
+    (tmp_path / "params.yaml").write_text("microworld: {sed: 1}")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=r"params.yaml, microworld: .*'sed'; expected seed, test_images"):
+        Params.read()

@@ -1,0 +1,170 @@
+"""What captions may and may not look like; the sets of wordings are written out by hand."""
+
+import re
+from random import Random
+
+import pytest
+
+from generators.microworld.captions import (
+    PHRASINGS,
+    SYNONYMS,
+    image_captions,
+    plural,
+    region_phrase,
+    training_caption,
+    with_article,
+    word,
+)
+from generators.microworld.contents import IMAGE_KINDS, REGION_KINDS, TRAINING_KINDS, Content, Facts, choose
+from generators.microworld.scenes import sample_scene
+from generators.microworld.world import COLORS, NOUNS, PATTERNS, RELATIONS, SIZES
+
+HAT, BIRD = "hat1", "bird1"
+FACTS = Facts(
+    {HAT: "hat", BIRD: "bird", "bird2": "bird"},
+    {HAT: ("red",), BIRD: ("small", "orange"), "bird2": ("orange", "striped")},
+    ((BIRD, "wearing", HAT), (HAT, "worn by", BIRD)),
+)
+
+
+def wordings(content, richness=0.0, tries=600):
+    return {word(FACTS, content, Random(seed), richness=richness) for seed in range(tries)}
+
+
+def test_one_thing():
+    assert wordings(Content((HAT,))) == {
+        "red hat",
+        "a red hat",
+        "the red hat",
+        "the hat is red",
+        "a hat that is red",
+        "a hat which is red",
+        "there is a red hat",
+    }
+
+
+def test_two_attributes_and_vowels():
+    said = wordings(Content((BIRD,)))
+    assert {
+        "an orange bird",
+        "a small orange bird",
+        "the bird is small and orange",
+        "a small bird that is orange",
+    } <= said
+    assert {"a tiny bird", "a little orange bird"} <= said  # synonyms
+    assert not any("a orange" in text or "an small" in text for text in said)
+
+
+def test_a_relation():
+    assert wordings(Content((BIRD, HAT), ((BIRD, "wearing", HAT),))) == {
+        f"{start}{rest}"
+        for start, rests in {
+            "": ("bird wearing a hat", "bird wearing the hat", "there is a bird wearing a hat"),
+            "there is ": ("a bird wearing the hat",),
+            "a bird ": (
+                *("wearing a hat", "wearing the hat", "that is wearing a hat", "that is wearing the hat"),
+                *("which is wearing a hat", "which is wearing the hat", "that wears a hat", "that wears the hat"),
+                *("which wears a hat", "which wears the hat", "is wearing a hat", "is wearing the hat"),
+                *("wears a hat", "wears the hat"),
+            ),
+            "the bird ": ("is wearing a hat", "wears a hat"),
+        }.items()
+        for rest in rests
+    }
+
+
+def test_with_phrases():
+    said = wordings(Content((HAT, BIRD), ((HAT, "worn by", BIRD),)))
+    assert {
+        "a hat worn by a bird",
+        "a hat that is worn by a bird",
+        "a bird with a hat on",
+        "the bird has a hat on",
+    } <= said
+
+
+def test_twins_share_what_is_said():
+    assert wordings(Content((BIRD, "bird2"))) == {"two orange birds", "there are two orange birds"}
+
+
+@pytest.mark.parametrize(
+    ("noun", "expected"),
+    [("box", "boxes"), ("bus", "buses"), ("bench", "benches"), ("fish", "fish"), ("lorry", "lorries")],
+)
+def test_plurals(noun, expected):
+    assert plural(noun) == expected
+
+
+def test_articles_of_every_word():
+    attributes = (*COLORS, *PATTERNS, *SIZES)
+    words = [noun for cluster in NOUNS.values() for noun in cluster] + [*attributes, *sum(SYNONYMS.values(), ())]
+    assert {text for text in words if with_article(text) == f"an {text}"} == {
+        *("apple", "umbrella", "orange", "automobile", "auto"),
+    }
+
+
+def test_every_relation_has_a_phrasing():
+    assert PHRASINGS.keys() == RELATIONS.keys()
+
+
+def samples(wordings_of, kinds, count=150):
+    for image_id in range(1, count):
+        scene = sample_scene(3, image_id, width=640, height=480, n_things=2 + image_id % 3)
+        rng = Random(image_id)
+        facts = Facts.of(scene, [thing.id for thing in scene.things], sizes=bool(image_id % 2))
+        content = choose(facts, kinds, rng)
+        yield facts, content, wordings_of(facts, content, rng)
+
+
+CAPTIONS = [
+    *samples(region_phrase, REGION_KINDS),
+    *samples(training_caption, TRAINING_KINDS),
+    *samples(lambda facts, content, rng: word(facts, content, rng, richness=0.8), IMAGE_KINDS),
+]
+
+
+def test_neither_aro_nor_crepe_templates():
+    relations = "|".join(phrase for phrases in PHRASINGS.values() for phrase in phrases)
+    looks = "|".join((*COLORS, *PATTERNS, *SIZES, "little", "tiny", "big", "dotted", "checked"))
+    for _, _, text in CAPTIONS:
+        assert not re.search(rf"\bthe (\w+ ){{1,4}}is ({relations}) the (?!left|right)", text.lower()), text
+        assert ". " not in text
+        assert not re.search(rf"\b({looks}) and ({looks}) \w", text.lower()), text
+
+
+def test_english_is_well_formed():
+    for _, _, text in CAPTIONS:
+        assert "  " not in text
+        assert text == text.strip()
+        assert not re.search(r"\ba [aeiou]|\ban [^aeiou]", text.lower()), text
+        assert not re.search(r"\b(a|an|the) (a|an|the)\b", text.lower()), text
+
+
+def test_sizes_are_said_only_where_they_may_be():
+    sizes = {"small", "large", *SYNONYMS["small"], *SYNONYMS["large"]}
+    said = {
+        facts.attributes[name][:1] for facts, _, text in CAPTIONS for name in facts.nouns if set(text.split()) & sizes
+    }
+    assert said
+    for facts, _, text in CAPTIONS:
+        if not any(set(SIZES) & set(attributes) for attributes in facts.attributes.values()):
+            assert not set(text.lower().strip(".").split()) & sizes
+
+
+def test_content_is_among_the_facts():
+    for facts, content, _ in CAPTIONS:
+        assert content is not None
+        assert set(content.things) <= facts.nouns.keys()
+        assert set(content.relations) <= set(facts.relations)
+
+
+def test_nothing_to_say():
+    assert choose(Facts({}, {}, ()), IMAGE_KINDS, Random(0)) is None
+
+
+def test_image_captions_are_different_sentences():
+    scene = sample_scene(3, 4, width=640, height=480, n_things=4)
+    facts = Facts.of(scene, [thing.id for thing in scene.things], sizes=True)
+    captions = image_captions(facts, Random(0))
+    assert len(set(captions)) == 5
+    assert all(text[0].isupper() and text.endswith(".") for text in captions)

@@ -1,0 +1,157 @@
+import hashlib
+import json
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pyarrow.parquet as pq
+import pytest
+from PIL import Image
+from pytest_httpserver import HTTPServer
+
+from generators.captioner import GrammarCaptioner
+from generators.crepe_productivity import CONFIGS, SPLITS, Settings, Source, ask, chosen, examples, generate, write
+from generators.llm import KEY_VARIABLE
+
+SETTINGS = Settings(seed=0, workers=1, rows=2, walks_per_image=2, attempts=20, visible=0.1, captioner={})
+NOUNS = ["cup", "table", "cat", "bus", "lamp", "chair", "apple", "box"]
+LOOKS = [["red", "small"], ["blue", "large", "striped"], ["green", "spotted"], ["black", "small", "striped"], ["white"]]
+
+
+def image(image_id: int) -> dict[str, list[dict]]:
+    """Five things side by side, 100 x 240 pixels each, and what Visual Genome would say of them."""
+    rng = Random(image_id)
+    names, looks = rng.sample(NOUNS, 5), rng.sample(LOOKS, 5)
+    boxes = [{"x": 10 + 120 * at, "y": 20, "w": 100, "h": 240} for at in range(5)]
+    objects = [
+        {"object_id": 10 * image_id + at, "names": [name], **box}
+        for at, (name, box) in enumerate(zip(names, boxes, strict=True))
+    ]
+    pairs = [(one, other) for one in range(5) for other in range(one + 1, 5)]
+    relationships = [
+        {"predicate": predicate, "subject": objects[subject], "object": objects[target], "relationship_id": 0}
+        for one, other in pairs
+        for subject, predicate, target in ((one, "to the left of", other), (other, "to the right of", one))
+    ]
+    attributes = [{**item, "attributes": texts} for item, texts in zip(objects, looks, strict=True)]
+    return {"objects": objects, "attributes": attributes, "relationships": relationships, "regions": []}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("source")
+    write_source(folder, 4)
+    return folder
+
+
+def write_source(folder: Path, count: int) -> None:
+    images = {image_id: image(image_id) for image_id in range(1, count + 1)}
+    files = {"objects": "objects", "attributes": "attributes", "relationships": "relationships"}
+    for file, key in {**files, "region_descriptions": "regions"}.items():
+        records = [{"image_id": image_id, "id": image_id, key: data[key]} for image_id, data in images.items()]
+        (folder / f"{file}.json").write_text(json.dumps(records))
+    sizes = [{"image_id": image_id, "width": 640, "height": 280, "url": ""} for image_id in images]
+    (folder / "image_data.json").write_text(json.dumps(sizes))
+    (folder / "VG_100K").mkdir(exist_ok=True)
+    for image_id in images:
+        Image.new("RGB", (640, 280), (image_id, 99, 99)).save(folder / "VG_100K" / f"{image_id}.jpg")
+
+
+@pytest.fixture(scope="module")
+def built(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("crepe")
+    dropped = write(folder, "microworld", SETTINGS, root)
+    assert set(dropped) == set(SPLITS) == {f"n{size}" for size in range(4, 13)}
+    return root
+
+
+def test_every_config_and_split_is_written(built: Path) -> None:
+    assert {path.name for path in built.iterdir()} == set(CONFIGS)
+    sizes = {"prod_hnatom": 5, "prod_hnswap": 5, "prod_hnneg": 5, "prod_hnall": 15}
+    for config in CONFIGS:
+        for split in SPLITS:
+            (path,) = (built / config).glob(f"{split}-*.parquet")
+            rows = pq.read_table(path).to_pylist()
+            assert {row["complexity"] for row in rows} <= {int(split[1:])}
+            assert {len(row["atoms"]) for row in rows} <= {int(split[1:])}
+            assert {row["provenance"]["captioner"] for row in rows} <= {"template" if split == "n4" else "grammar"}
+            for row in rows if config != "prod_raw" else []:
+                assert len({row["caption"], *row["hard_negatives"]}) == sizes[config] + 1
+                assert len(row["foils"]) == sizes[config]
+    captions = {config: _captions(built / config) for config in CONFIGS}
+    assert all(captions["prod_raw"] >= found for found in captions.values())
+    assert captions["prod_hnall"]
+
+
+def _captions(folder: Path) -> set[str]:
+    return {row["caption"] for path in folder.iterdir() for row in pq.read_table(path, columns=["caption"]).to_pylist()}
+
+
+def test_the_same_bytes_from_another_process_and_hash_seed(
+    folder: Path, built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONHASHSEED", "7")
+    monkeypatch.setattr("generators.crepe_productivity.COMPLEXITIES", (9,))
+    monkeypatch.setattr("generators.crepe_productivity.SPLITS", ("n9",))
+    write(folder, "microworld", replace(SETTINGS, workers=2), tmp_path)
+    files = [path.relative_to(tmp_path) for path in tmp_path.rglob("*.parquet")]
+    assert len(files) == len(CONFIGS)
+    assert [_sha256(tmp_path / file) for file in files] == [_sha256(built / file) for file in files]
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_another_image_changes_no_example_of_the_first_ones(folder: Path, tmp_path: Path) -> None:
+    write_source(tmp_path, 5)
+    few, more = (
+        {
+            example.key: example.wording.caption
+            for example in examples(Source.read(place), 8, GrammarCaptioner(), SETTINGS, Counter())
+        }
+        for place in (folder, tmp_path)
+    )
+    assert few.items() <= more.items()
+    assert len(more) > len(few)
+
+
+def test_drops_are_counted_and_rows_are_capped(folder: Path) -> None:
+    rows, dropped = generate(SETTINGS, Source.read(folder), 4)
+    assert {config: len(kept) for config, kept in rows.items()}["prod_hnatom"] == 2
+    assert dropped["hnswap: fewer than 5 negatives"] > 0
+    assert chosen([], 2, Counter()) == {config: [] for config in CONFIGS}
+
+
+def test_real_annotations(real_data: Path) -> None:
+    for version in ("v1.0.0", "v1.2.0"):
+        source = Source.read(real_data / "visual_genome" / version)
+        found = list(examples(source, 8, GrammarCaptioner(), SETTINGS, Counter()))
+        assert len(found) >= 5
+        assert all(example.walk.graph.complexity == 8 for example in found)
+        assert sum(bool(example.hnatom) for example in found) >= 5
+
+
+def test_ask_prints_the_estimate_and_stops_above_the_cost(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = tmp_path / "sample" / "words"
+    words.mkdir(parents=True)
+    (words / "shots.yaml").symlink_to(Path(__file__).parents[2] / "sample/words/shots.yaml")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(KEY_VARIABLE, "sk-test")
+    message = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "a red cup"}}
+    with HTTPServer(host="127.0.0.1") as server:
+        server.expect_request("/v1/chat/completions").respond_with_json({"choices": [message]})
+        endpoint = {"model": "org/m", "base_url": server.url_for("/v1"), "price_in": 1.0}
+        settings = replace(SETTINGS, walks_per_image=1, captioner=endpoint)
+        with pytest.raises(ValueError, match=r"above --max-cost 0\.00\. Nothing was asked"):
+            ask(folder, settings, 0.0)
+        assert "requests, about" in capsys.readouterr().out
+        assert len(server.log) == 0
+        assert set(ask(folder, settings, 1.0)) == {"answered"}
+        asked = len(server.log)
+        assert len((tmp_path / "sample/llm/org-m.jsonl").read_text().splitlines()) == asked > 0
+        assert ask(folder, settings, 1.0) == Counter()
+        assert len(server.log) == asked

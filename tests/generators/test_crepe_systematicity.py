@@ -1,0 +1,211 @@
+"""The systematicity stages on a small source in Visual Genome's format, from regions to configs."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from PIL import Image as Picture
+
+from generators import visual_genome
+from generators.crepe_systematicity import (
+    NEGATIVES,
+    Seen,
+    build_corpus,
+    build_regions,
+    count_flaws,
+    hard_negative_rows,
+    read_rows,
+    unique,
+)
+from generators.scene_graph import Atom, Compound
+from generators.seen import our_language
+from generators.targets import Targets
+
+PHRASES = (
+    "a red car",
+    "The red car.",  # the same scene graph: dropped
+    "a black dog on a wooden table",  # two compounds: raw only
+    "a cat under a table",
+    "a green bottle",
+    "a small bird",
+    "a tree",  # no compound: dropped
+)
+SETTINGS = {"workers": 1, "spelling": False, "ranker": "statistics", "at_least": 1}
+
+
+def write_source(folder: Path, *, zero_box: bool = False) -> Path:
+    """Four images of 300 x 300 pixels; each has the same things and its share of the phrases."""
+    things = [
+        {"object_id": n, "names": [name], "x": 10 * n, "y": 5, "w": 200, "h": 200, "attributes": [attribute]}
+        for n, (name, attribute) in enumerate(
+            [
+                ("car", "red"),
+                ("dog", "black"),
+                ("table", "wooden"),
+                ("cat", "white"),
+                ("bottle", "green"),
+                ("bird", "small"),
+            ]
+        )
+    ]
+    edges = [
+        {"relationship_id": 1, "predicate": "ON", "subject_id": 1, "object_id": 2},
+        {"relationship_id": 2, "predicate": "under", "subject_id": 3, "object_id": 2},
+    ]
+    size = {"x": 0, "y": 0, "width": 260, "height": 250}
+    regions: list[list[dict[str, Any]]] = [[] for _ in range(4)]
+    for n, phrase in enumerate(PHRASES):
+        regions[n % 4].append({"region_id": n, "phrase": phrase} | size)
+    if zero_box:
+        regions[0][0]["width"] = 0
+    files = {
+        "image_data": [{"image_id": n, "width": 300, "height": 300} for n in range(1, 5)],
+        "region_descriptions": [{"id": n, "regions": regions[n - 1]} for n in range(1, 5)],
+        "scene_graphs": [{"image_id": n, "objects": things, "relationships": edges} for n in range(1, 5)],
+    }
+    (folder / "VG_100K").mkdir(parents=True)
+    for name, records in files.items():
+        (folder / f"{name}.json").write_text(json.dumps(records))
+    for n in range(1, 5):
+        pixels = np.random.default_rng(n).integers(0, 255, (300, 300, 3), np.uint8)
+        Picture.fromarray(pixels).save(folder / "VG_100K" / f"{n}.jpg")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory) -> Callable[[], Any]:
+    folder = write_source(tmp_path_factory.mktemp("source"))
+    return lambda: visual_genome.read(folder)
+
+
+@pytest.fixture(scope="module")
+def regions(tmp_path_factory, source) -> tuple[Path, dict[str, int]]:
+    folder = tmp_path_factory.mktemp("built") / "regions"
+    return folder, build_regions("visual_genome", source, SETTINGS, folder).to_json()
+
+
+def by_caption(folder: Path) -> dict[str, dict[str, Any]]:
+    return {row["caption"]: row for row in read_rows(folder)}
+
+
+def test_regions_are_filtered_and_counted(regions) -> None:
+    folder, funnel = regions
+    assert set(by_caption(folder)) == {
+        "a red car",
+        "a black dog on a wooden table",
+        "a cat under a table",
+        "a green bottle",
+        "a small bird",
+    }
+    assert (funnel["regions"], funnel["kept"]) == (7, 5)
+    assert funnel["caption with the scene graph of an earlier one"] == 1
+    assert funnel["caption with fewer than 2 atoms"] == 1
+
+
+def test_only_captions_of_one_compound_have_negatives_and_then_exactly_enough(regions) -> None:
+    for caption, row in by_caption(regions[0]).items():
+        for kind, count in NEGATIVES.items():
+            assert len(row[kind]) in (0, count if len(row["compounds"]) == 1 else 0)
+            captions = {" ".join(negative["caption"].lower().split()) for negative in row[kind]}
+            assert len(captions) == len(row[kind])
+            assert caption not in captions
+    assert len(by_caption(regions[0])["a red car"]["hnatom"]) == 4
+    assert len(by_caption(regions[0])["a red car"]["hncomp"]) == 6
+    assert {len(negative["foils"]) for negative in by_caption(regions[0])["a red car"]["hncomp"]} == {2}
+
+
+def test_targets_are_those_of_the_kept_captions(regions) -> None:
+    folder, _ = regions
+    targets = Targets.load(folder / "targets.json")
+    assert targets == Targets.of(parse.graph for parse in our_language().parse(by_caption(folder)))
+    assert Compound("oro", "cat", "under", "table") in targets.compounds
+    assert Atom("object", "tree") not in targets.atoms
+
+
+@pytest.mark.acceptance
+def test_same_bytes_from_two_workers(tmp_path, source, regions) -> None:
+    build_regions("visual_genome", source, SETTINGS | {"workers": 2}, tmp_path / "regions")
+    for path in regions[0].iterdir():
+        assert (tmp_path / "regions" / path.name).read_bytes() == path.read_bytes()
+
+
+SEEN = {
+    "atoms": [["object", name] for name in ("car", "dog", "table", "cat", "bottle")]
+    + [["attribute", name] for name in ("red", "black", "wooden", "green")]
+    + [["relation", name] for name in ("on", "under")],
+    "compounds": [["ao", "car", None, "red"], ["ao", "dog", None, "black"], ["oro", "cat", "under", "table"]],
+}
+SPLITS = {
+    "sc": {"a red car", "a cat under a table"},
+    "uc": {"a black dog on a wooden table", "a green bottle"},  # neither wooden table nor green bottle was seen
+    "ua": {"a small bird"},
+}
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory, regions) -> tuple[Path, dict[str, Any]]:
+    root = tmp_path_factory.mktemp("crepe")
+    (root / "cc12m.json").write_text(json.dumps(SEEN))
+    return root, build_corpus("cc12m", regions[0], Seen.load(root / "cc12m.json"), root)
+
+
+def rows(root: Path, config: str) -> list[dict[str, Any]]:
+    return pq.read_table(root / config / "test-00000-of-00001.parquet").to_pylist()
+
+
+def test_raw_configs_are_the_three_splits(corpus) -> None:
+    root, _ = corpus
+    assert {name: {row["caption"] for row in rows(root, f"cc12m_{name}_raw")} for name in SPLITS} == SPLITS
+
+
+def test_hard_negative_configs_have_sets_of_5_7_and_11(corpus, regions) -> None:
+    root, _ = corpus
+    for name in ("sc", "uc"):
+        atom, comp, both = (rows(root, f"cc12m_{name}_{kind}") for kind in ("hnatom", "hncomp", "hnall"))
+        assert {len(row["hard_negatives"]) for row in atom} == {4}
+        assert {len(row["hard_negatives"]) for row in comp} == {6}
+        assert {(len(row["hard_negatives"]), len(row["foils"])) for row in both} == {(10, 10)}
+        assert {row["caption"] for row in both} == {row["caption"] for row in atom} & {row["caption"] for row in comp}
+        assert {row["caption"] for row in atom} <= SPLITS[name]
+    (car,) = (row for row in rows(root, "cc12m_sc_hnatom") if row["caption"] == "a red car")
+    source = by_caption(regions[0])["a red car"]
+    assert car["hard_negatives"] == [negative["caption"] for negative in source["hnatom"]]
+    assert car["crop_id"] == source["crop_id"]
+
+
+def test_stats_have_table_8_and_the_funnel(corpus) -> None:
+    _, stats = corpus
+    # SC: red car (2 atoms, 1 compound), cat under table (3, 1). UC: green bottle (2 atoms, 1 unseen compound).
+    assert stats["unique"] == {"cc12m": {"sc": {"atoms": 5, "compounds": 2}, "uc": {"atoms": 2, "compounds": 1}}}
+    funnel = stats["funnels"]["Systematicity, cc12m"]
+    assert (funnel["SC"], funnel["UC"], funnel["UA"], funnel["UC with one compound"]) == (2, 2, 1, 1)
+
+
+def test_rows_with_too_few_negatives_leave_only_that_set() -> None:
+    row = dict.fromkeys(
+        ["image", "crop_id", "image_id", "x", "y", "width", "height", "caption", "atoms", "compounds", "complexity"]
+    ) | {"scene_graph": None, "provenance": None, "hnatom": [{"caption": "a", "foils": []}] * 4, "hncomp": []}
+    assert len(list(hard_negative_rows([row], ["hnatom"]))) == 1
+    assert list(hard_negative_rows([row], ["hncomp"])) == []
+    assert list(hard_negative_rows([row], ["hnatom", "hncomp"])) == []
+
+
+def test_unique_leaves_out_unseen_atoms_and_rows_without_negatives() -> None:
+    row = {"atoms": [{"kind": "object", "text": "cat"}], "compounds": [], "hnatom": [], "hncomp": []}
+    nothing = {"sc": {"atoms": 0, "compounds": 0}, "uc": {"atoms": 0, "compounds": 0}}
+    assert unique([row], Seen(frozenset({Atom("object", "cat")}), frozenset())) == nothing
+    assert unique([row | {"hnatom": [1]}], Seen(frozenset(), frozenset())) == nothing
+
+
+def test_missing_seen_file_says_what_to_run(tmp_path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"laion\.json: not found\. Run `python -m generators\.seen laion`"):
+        Seen.load(tmp_path / "laion.json")
+
+
+def test_flaws_of_the_source_are_counted(tmp_path, capsys) -> None:
+    assert count_flaws(write_source(tmp_path / "source", zero_box=True)) == {"zero-size box": 1}
+    assert "1 records: zero-size box; the first:" in capsys.readouterr().err

@@ -1,0 +1,54 @@
+"""dvc.yaml: DVC follows no imports, so each stage must list every file of ours that its command runs."""
+
+import ast
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parent.parent
+STAGES = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
+PYTHON_STAGES = {name: stage for name, stage in STAGES.items() if stage["cmd"].startswith("python -m ")}
+
+
+def module_file(name: str) -> Path | None:
+    """The file of one of our modules, None for anybody else's."""
+    path = ROOT / name.replace(".", "/")
+    return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
+
+
+def imported(file: Path) -> set[Path]:
+    """The files of ours that a file imports, wherever in it the import stands."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return {path for name in names if (path := module_file(name))}
+
+
+def closure(file: Path) -> set[Path]:
+    found, todo = set[Path](), {file}
+    while todo:
+        path = todo.pop()
+        found.add(path)
+        todo |= imported(path) - found
+    return {path for path in found if path.stat().st_size}
+
+
+@pytest.mark.parametrize("name", sorted(PYTHON_STAGES))
+def test_stage_lists_the_code_that_it_runs(name: str):
+    stage = PYTHON_STAGES[name]
+    start = module_file(stage["cmd"].split()[2])
+    assert start is not None
+    listed = {ROOT / dep for dep in stage["deps"]}
+    missing = {path.relative_to(ROOT) for path in closure(start) if not listed & {path, *path.parents}}
+    assert not missing, f"add to the deps of {name} in dvc.yaml: {', '.join(sorted(map(str, missing)))}"
+
+
+@pytest.mark.parametrize("name", sorted(STAGES))
+def test_every_listed_file_of_code_exists(name: str):
+    code = ("generators", "loaders", "evaluators", "trainers", "compeval")
+    gone = [dep for dep in STAGES[name]["deps"] if dep.split("/")[0] in code and not (ROOT / dep).exists()]
+    assert not gone
