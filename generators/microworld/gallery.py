@@ -1,4 +1,8 @@
-"""Contact sheets of the microworld: ``python -m generators.microworld.gallery OUT.png`` draws every noun."""
+"""Contact sheets of the microworld.
+
+python -m generators.microworld.gallery nouns OUT.png     # every noun in several sizes, colours and patterns
+python -m generators.microworld.gallery scenes OUT.png    # the first 24 test scenes
+"""
 
 from __future__ import annotations
 
@@ -61,7 +65,20 @@ def nouns_sheet() -> np.ndarray:
     return contact_sheet(tiles, columns=9)
 
 
+def scenes_sheet(count: int = 24, seed: int = 0, columns: int = 6) -> np.ndarray:
+    """The first test scenes at half their size, under their image ids."""
+    from generators.microworld.build import evaluation_scene
+    from generators.microworld.scenes import TEST_IDS
+
+    scenes = [evaluation_scene(seed, image_id) for image_id in TEST_IDS[:count]]
+    tiles = [(str(scene.image_id), render(scene, (scene.width // 2, scene.height // 2))) for scene in scenes]
+    return contact_sheet(tiles, columns)
+
+
+SHEETS = {"nouns": nouns_sheet, "scenes": scenes_sheet}
+
+
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        raise SystemExit("usage: python -m generators.microworld.gallery OUT.png")
-    write_png(nouns_sheet(), Path(sys.argv[1]))
+    if len(sys.argv) != 3 or sys.argv[1] not in SHEETS:
+        raise SystemExit("usage: python -m generators.microworld.gallery nouns|scenes OUT.png")
+    write_png(SHEETS[sys.argv[1]](), Path(sys.argv[2]))
