@@ -1,0 +1,91 @@
+"""HN-Atom for captions of many atoms: one atom replaced wherever the caption names it.
+
+Source: CREPE (arXiv:2212.07796), section 4.2: an atom at random, replaced as in systematicity (generators/foils.py).
+The caption is worded anew, since it may come back to an object ("a cup ... the cup").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from random import Random
+
+from generators.captioner import Wording
+from generators.foils import Foil, HardNegative, atom_foils
+from generators.inflection import verb
+from generators.realising.words import predicate_kind
+from generators.scene_graph import Mention, Parse, Relation, SceneGraph
+from generators.vocabulary import Vocabulary, relation_key
+from generators.walks import redundant
+
+PER_ATOM = 4
+"""Of the foils of one atom, which come best first, so many are drawn from."""
+
+
+def atom_negatives(
+    graph: SceneGraph, image: SceneGraph, wording: Wording, vocabulary: Vocabulary, rng: Random
+) -> Iterator[HardNegative]:
+    """HN-Atoms that are false of the image: one of each atom in random order, then a second of each, and so on.
+
+    Words that the source does not use come after all that it does.
+    """
+    by_atom = [_foils(mention, graph, image, wording, vocabulary, rng) for mention in first_mentions(wording.mentions)]
+    rng.shuffle(by_atom)
+    turns = [edit for at in range(PER_ATOM) for edits in by_atom for edit in edits[at : at + 1]]
+    turns.sort(key=lambda edit: not is_known(edit[0], vocabulary))
+    said = {wording.caption}
+    for foil, edited in turns:
+        caption = wording.say(edited)
+        if caption is not None and caption not in said:
+            said.add(caption)
+            yield HardNegative(caption, (foil,))
+
+
+def _foils(
+    mention: Mention, graph: SceneGraph, image: SceneGraph, wording: Wording, vocabulary: Vocabulary, rng: Random
+) -> list[tuple[Foil, SceneGraph]]:
+    """One atom's foils, shuffled, with the graph that each makes."""
+    negatives = atom_foils(Parse(wording.caption, graph, (mention,)), image, vocabulary)
+    edits = [(foil, replaced(graph, mention, foil.replacement)) for foil in (item.foils[0] for item in negatives)]
+    usable = [(foil, edited) for foil, edited in edits if edited and not redundant(edited)][:PER_ATOM]
+    rng.shuffle(usable)
+    return usable
+
+
+def is_known(foil: Foil, vocabulary: Vocabulary) -> bool:
+    """Whether the source uses the foil's word."""
+    if foil.type == "relation":
+        return relation_key(foil.replacement) in vocabulary.relations
+    return foil.replacement in (vocabulary.nouns if foil.type == "object" else vocabulary.attributes)
+
+
+def first_mentions(mentions: tuple[Mention, ...]) -> list[Mention]:
+    """One mention for each atom node: the first."""
+    first: dict[tuple[str, ...], Mention] = {}
+    for mention in mentions:
+        first.setdefault((mention.kind, mention.text, mention.object, mention.target or ""), mention)
+    return list(first.values())
+
+
+def replaced(graph: SceneGraph, mention: Mention, word: str) -> SceneGraph | None:
+    """The graph with one atom replaced; None for a predicate that the grammar has no place for."""
+    if mention.kind == "relation":
+        predicate = _like(mention.text, word)
+        if predicate_kind(predicate) is None:
+            return None
+        old = Relation(mention.object, mention.text, mention.target or "")
+        edges = tuple(replace(edge, predicate=predicate) if edge == old else edge for edge in graph.relations)
+        return SceneGraph(graph.objects, edges)
+    item = graph.by_id[mention.object]
+    if mention.kind == "object":
+        new = replace(item, name=word)
+    else:
+        new = replace(item, attributes=tuple(word if text == mention.text else text for text in item.attributes))
+    return SceneGraph(tuple(new if other is item else other for other in graph.objects), graph.relations)
+
+
+def _like(predicate: str, word: str) -> str:
+    """A verb in place of a preposition or participle as a participle: "holding" for "wearing"."""
+    if predicate_kind(predicate) == "verb" or predicate_kind(word) != "verb":
+        return word
+    return verb(word, "VBG")

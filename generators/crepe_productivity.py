@@ -1,0 +1,304 @@
+"""CREPE productivity: captions of four to twelve atoms with five hard negatives of each type.
+
+    python -m generators.crepe_productivity
+
+Source: CREPE (arXiv:2212.07796), sections 3.3 and 4.2, appendix A.3 to A.5. Writes the configs ``prod_raw`` and
+``prod_{hnatom,hnswap,hnneg,hnall}`` with the splits n4 to n12. An example is in a config when it has five negatives of
+its type, in ``prod_hnall`` when it has five of each; ``prod_raw`` has them all. Chance of R@1: 1/6, for hnall 1/16.
+
+Where more examples come out than ``rows`` asks for, those with the smallest hash stay, so that the choice depends on no
+order and favours no image.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import islice
+from pathlib import Path
+from random import Random
+from typing import Annotated, Any
+
+import typer
+
+from generators import dataset, realiser, stage, visual_genome
+from generators.atom import atom_negatives
+from generators.captioner import Captioner, GrammarCaptioner, Refusal, Request, Wording
+from generators.foils import HardNegative
+from generators.llm import Cache, Client, Endpoint
+from generators.negation import negation_negatives
+from generators.params import block
+from generators.parser import Parser
+from generators.prompted_captioner import TOKENS_OUT, PromptedCaptioner, messages, read_shots
+from generators.scene_graph import SceneGraph
+from generators.seen import write_json
+from generators.splits import crop_fault
+from generators.swap import swap_negatives
+from generators.vocabulary import Vocabulary
+from generators.walks import COMPLEXITIES, Walk, describable, walks
+from generators.workers import map_with
+
+PER_TYPE = 5
+TYPES, ALL, RAW = ("hnatom", "hnswap", "hnneg"), "hnall", "raw"
+SPLITS = tuple(f"n{complexity}" for complexity in COMPLEXITIES)
+CONFIGS = tuple(f"prod_{kind}" for kind in (RAW, *TYPES, ALL))
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The block ``crepe_productivity`` of params.yaml."""
+
+    seed: int
+    workers: int
+    rows: int
+    """At most, of each config and complexity."""
+    walks_per_image: int
+    """At most, of each complexity."""
+    attempts: int
+    """Walks to try in an image, of each complexity."""
+    visible: float
+    """See generators/walks.py."""
+    captioner: Mapping[str, Any]
+    """``{}`` for the grammar; else the fields of llm.Endpoint."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """One caption and what it was made from; ``key`` is its own hash, from which its random streams come."""
+
+    key: str
+    image: visual_genome.Image
+    walk: Walk
+    wording: Wording
+    vocabulary: Vocabulary
+
+    @cached_property
+    def hnatom(self) -> tuple[HardNegative, ...]:
+        rng = Random(f"{self.key}:hnatom")
+        return _five(atom_negatives(self.walk.graph, self._everything, self.wording, self.vocabulary, rng))
+
+    @cached_property
+    def hnswap(self) -> tuple[HardNegative, ...]:
+        return _five(swap_negatives(self.walk.graph, self._everything, self.wording, Random(f"{self.key}:hnswap")))
+
+    @cached_property
+    def hnneg(self) -> tuple[HardNegative, ...]:
+        return _five(negation_negatives(self.walk.graph, self._everything, self.wording, Random(f"{self.key}:hnneg")))
+
+    @cached_property
+    def hnall(self) -> tuple[HardNegative, ...]:
+        """All fifteen, or none. Swaps first: they fail most."""
+        return (*self.hnatom, *self.hnswap, *self.hnneg) if self.hnswap and self.hnneg and self.hnatom else ()
+
+    @cached_property
+    def _everything(self) -> SceneGraph:
+        return self.image.facts()
+
+    def with_negatives(self, kind: str) -> Finished:
+        negatives = () if kind == RAW else getattr(self, kind)
+        image_id, wording = self.image.image_id, self.wording
+        return Finished(self.image.path, image_id, self.walk, wording.caption, wording.captioner, negatives)
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What a row is written from, without pixels."""
+
+    path: Path
+    image_id: str
+    walk: Walk
+    caption: str
+    captioner: str
+    negatives: tuple[HardNegative, ...]
+
+    def row(self, provenance: Mapping[str, Any]) -> dict[str, Any]:
+        """A row of the raw schema, of the hard-negative schema where there are negatives."""
+        origin = {**provenance, "captioner": self.captioner}
+        row = dataset.raw_row(self.path, self.image_id, self.walk.box, self.caption, self.walk.graph, origin)
+        if self.negatives:
+            row["hard_negatives"] = [negative.caption for negative in self.negatives]
+            row["foils"] = [
+                [{"type": foil.type, "from": foil.original, "to": foil.replacement} for foil in negative.foils]
+                for negative in self.negatives
+            ]
+        return row
+
+
+def _five(negatives: Iterable[HardNegative]) -> tuple[HardNegative, ...]:
+    """Five of them, or none where there are fewer."""
+    found = tuple(islice(negatives, PER_TYPE))
+    return found if len(found) == PER_TYPE else ()
+
+
+def examples(
+    source: Source,
+    complexity: int,
+    captioner: Captioner,
+    settings: Settings,
+    dropped: Counter[str],
+) -> Iterator[Example]:
+    """Captioned walks of one complexity, in an order that their hashes decide."""
+    found = sorted(
+        (
+            (_key(settings.seed, image, walk), image, walk)
+            for image in source.images
+            for walk in _walks(image, complexity, settings, dropped)
+        ),
+        key=lambda item: item[0],
+    )
+    wordings = captioner.word(Request(walk.graph, key) for key, _, walk in found)
+    for (key, image, walk), wording in zip(found, wordings, strict=True):
+        if isinstance(wording, Refusal):
+            dropped[f"caption: {wording.reason}"] += 1
+        else:
+            yield Example(key, image, walk, wording, source.vocabulary)
+
+
+def _walks(image: visual_genome.Image, complexity: int, settings: Settings, dropped: Counter[str]) -> Iterator[Walk]:
+    return walks(
+        describable(image.graph, realiser.sayable),
+        complexity,
+        key=f"{settings.seed}:{image.image_id}",
+        visible=settings.visible,
+        attempts=settings.attempts,
+        keep=settings.walks_per_image,
+        fault=lambda box: crop_fault(box, image.width, image.height),
+        dropped=dropped,
+    )
+
+
+def _key(seed: int, image: visual_genome.Image, walk: Walk) -> str:
+    content = f"{seed}:{image.image_id}:{json.dumps(walk.graph.to_row(), sort_keys=True)}"
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+def chosen(found: Iterable[Example], rows: int, dropped: Counter[str]) -> dict[str, list[Example]]:
+    """The examples of each config, at most ``rows``; prod_raw has those of all others."""
+    taken: dict[str, list[Example]] = {config: [] for config in CONFIGS}
+    for example in found:
+        used = False
+        for kind in (*TYPES, ALL):
+            config = taken[f"prod_{kind}"]
+            if len(config) < rows and getattr(example, kind):
+                config.append(example)
+                used = True
+            elif len(config) < rows:
+                dropped[f"{kind}: fewer than {PER_TYPE} negatives"] += 1
+        if used or len(taken["prod_raw"]) < rows:
+            taken["prod_raw"].append(example)
+        if all(len(config) >= rows for config in taken.values()):
+            break
+    return taken
+
+
+@dataclass(frozen=True)
+class Source:
+    """What every split is made from: the images, and their words."""
+
+    images: Sequence[visual_genome.Image]
+    vocabulary: Vocabulary
+
+    @classmethod
+    def read(cls, folder: Path) -> Source:
+        images = list(visual_genome.read(folder, lambda flaw: None))  # the systematicity stage counts the flaws
+        return cls(images, Vocabulary.of(image.graph for image in images))
+
+
+def make_captioner(endpoint: Mapping[str, Any]) -> Captioner:
+    """The grammar, or the cached answers of a language model."""
+    if not endpoint:
+        return GrammarCaptioner()
+    cache, shots = Cache([Path("data/llm")]), read_shots(Path("data/words/shots.yaml"))
+    return PromptedCaptioner(Endpoint(**endpoint), shots, cache, Parser())
+
+
+def generate(settings: Settings, source: Source, complexity: int) -> tuple[dict[str, list[Finished]], dict[str, int]]:
+    """One split: its rows by config, in the order of the images, and how many each filter dropped."""
+    dropped = Counter[str]()
+    found = examples(source, complexity, make_captioner(settings.captioner), settings, dropped)
+    rows = {
+        config: [example.with_negatives(config.removeprefix("prod_")) for example in sorted(kept, key=_order)]
+        for config, kept in chosen(found, settings.rows, dropped).items()
+    }
+    return rows, dict(sorted(dropped.items()))
+
+
+def _order(example: Example) -> tuple[int, str, str]:
+    return (*visual_genome.id_order(example.image.image_id), example.key)
+
+
+def code_version() -> str:
+    """A hash of the modules that decide what is generated."""
+    folder = Path(__file__).parent
+    names = (
+        *("walks", "realiser", "captioner", "prompted_captioner", "faithfulness", "parser", "atom", "swap", "negation"),
+        *("entailment", "facts", "foils", "inflection", "vocabulary", "wordnet", "crepe_productivity"),
+    )
+    files = [*(folder / f"{name}.py" for name in names), folder / "abstract_modifiers.yaml"]
+    for part in ("realising", "lexicon", "parsing"):
+        files += sorted(path for path in (folder / part).iterdir() if path.is_file())
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def write(folder: Path, name: str, settings: Settings, root: Path) -> dict[str, dict[str, int]]:
+    """Write every config below ``root``; gives what was dropped, by split. The same bytes for any number of workers."""
+    make_source, make_split = partial(Source.read, folder), partial(generate, settings)
+    splits = dict(zip(SPLITS, map_with(make_source, make_split, COMPLEXITIES, settings.workers), strict=True))
+    provenance = {"source": name, "seed": settings.seed, "code": code_version()}
+    for config in CONFIGS:
+        rows = {split: (item.row(provenance) for item in by_config[config]) for split, (by_config, _) in splits.items()}
+        schema = dataset.RAW_SCHEMA if config == f"prod_{RAW}" else dataset.HARD_NEGATIVE_SCHEMA
+        dataset.write_config(root, config, rows, schema)
+    return {split: dropped for split, (_, dropped) in splits.items()}
+
+
+def ask(folder: Path, settings: Settings, max_cost: float) -> Counter[str]:
+    """Ask the language model for every caption that no cache has; gives what came of it, by reason.
+
+    ValueError before the first request where the estimated cost is above ``max_cost``.
+    """
+    endpoint = Endpoint(**settings.captioner)
+    client = Client(endpoint, Cache([Path("sample/llm")], Path("sample/llm") / f"{slug(endpoint.model)}.jsonl"))
+    shots, source = read_shots(Path("sample/words/shots.yaml")), Source.read(folder)
+    prompts = [
+        messages(walk.graph, shots)
+        for complexity in shots
+        for image in source.images
+        for walk in _walks(image, complexity, settings, Counter())
+    ]
+    estimate = client.estimate(prompts, TOKENS_OUT)
+    print(estimate)
+    if estimate.cost > max_cost:
+        raise ValueError(
+            f"the estimated cost {estimate.cost:.2f} is above --max-cost {max_cost:.2f}. Nothing was asked."
+        )
+    return Counter("answered" if failure is None else failure.reason for failure in client.ask(prompts))
+
+
+def slug(model: str) -> str:
+    """A model's name as a file name."""
+    return re.sub(r"[^\w.-]+", "-", model)
+
+
+def main(ask_model: Annotated[bool, typer.Option("--ask")] = False, max_cost: float = 0.0) -> None:
+    """Build the productivity datasets; with --ask, fill the language model's cache in sample/llm/ instead."""
+    name, settings = block("source"), Settings(**block("crepe_productivity"))
+    if ask_model:
+        for reason, count in sorted(ask(Path("sources") / name, settings, max_cost).items()):
+            print(f"{count:,} {reason}")
+        return
+    dropped = write(Path("sources") / name, name, settings, Path("crepe"))
+    funnels = {f"Productivity, {split}: dropped": counts for split, counts in dropped.items()}
+    write_json(Path("stats/crepe/productivity.json"), {"funnels": funnels})
+
+
+if __name__ == "__main__":
+    stage.run(main)

@@ -1,0 +1,1 @@
+"""The parts of the grammar realiser: words, then phrases and clauses; generators/realiser.py plans the text."""

@@ -1,0 +1,190 @@
+"""Words of the realiser: pieces of text that know which atom they are, and the morphology they need.
+
+Inflection comes from generators/inflection.py and WordNet; grammar.yaml has the words whose grammar they do not tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib import resources
+from typing import Any, Literal, NamedTuple
+
+import yaml
+
+from generators.inflection import article, noun_lemma, verb
+from generators.lexicon.nouns import is_mass, is_plural_only
+from generators.scene_graph import AtomKind, Mention, Relation, SceneObject
+from generators.wordnet import wordnet
+
+PredicateKind = Literal["preposition", "participle", "verb"]
+
+
+class Mark(NamedTuple):
+    """The atom node that a piece is: the fields of a Mention but its place in the text."""
+
+    kind: AtomKind
+    text: str
+    tag: str
+    object: str
+    target: str | None = None
+
+
+class Piece(NamedTuple):
+    text: str
+    mark: Mark | None = None
+
+
+Words = tuple[Piece, ...]
+
+ARTICLE = Piece("a")
+"""Becomes "an" where the next word asks for it."""
+
+
+def words(text: str) -> Words:
+    """Unmarked words."""
+    return tuple(Piece(word) for word in text.split())
+
+
+def listed(items: Iterable[Words], last: str = "and") -> Words:
+    """The items as an English list: "x", "x and y", "x, y and z"."""
+    *head, tail = items
+    if not head:
+        return tail
+    pieces = head[0]
+    for item in head[1:]:
+        pieces += (Piece(","), *item)
+    return (*pieces, Piece(last), *tail)
+
+
+def linearise(pieces: Words) -> tuple[str, tuple[Mention, ...]]:
+    """The text of the pieces and, in order, a mention for each marked one."""
+    text = ""
+    mentions: list[Mention] = []
+    for piece, following in zip(pieces, (*pieces[1:], None), strict=True):
+        surface = piece.text
+        if piece is ARTICLE and following is not None:
+            surface = article(following.text.split()[0])
+        if text and surface not in (",", "."):
+            text += " "
+        if piece.mark is not None:
+            mark = piece.mark
+            span = len(text), len(text) + len(surface)
+            mentions.append(Mention(mark.kind, mark.text, *span, mark.tag, mark.object, mark.target))
+        text += surface
+    return text, tuple(mentions)
+
+
+@cache
+def _grammar() -> Mapping[str, Any]:
+    return yaml.safe_load(resources.files("generators.realising").joinpath("grammar.yaml").read_text("utf-8"))
+
+
+@cache
+def is_plural(noun: str) -> bool:
+    """Whether a noun, by its last word, is a plural form."""
+    return is_plural_only(noun.split()[-1]) or noun_lemma(noun) != noun
+
+
+def determiner(item: SceneObject) -> Words:
+    """What introduces an object: "a", "the" or nothing."""
+    head = item.name.split()[-1]
+    if head in _grammar()["unique"]:
+        return words("the")
+    if is_mass(head) or is_plural(item.name):
+        return ()
+    return (ARTICLE,)
+
+
+def noun(item: SceneObject) -> Piece:
+    tag = "NNS" if is_plural(item.name) else "NN"
+    return Piece(item.name, Mark("object", item.name, tag, item.id))
+
+
+def attribute(item: SceneObject, text: str) -> Piece:
+    return Piece(text, Mark("attribute", text, "JJ", item.id))
+
+
+def copula(item: SceneObject) -> str:
+    return "are" if is_plural(item.name) else "is"
+
+
+@cache
+def predicate_kind(predicate: str) -> PredicateKind | None:
+    """How a predicate behaves in a clause, or None for one that cannot be said of two objects.
+
+    ``preposition``: "is on"; ``participle``: "is wearing", "is worn by"; ``verb``: "wears", "have".
+    """
+    first, *rest = predicate.split()
+    if first.endswith("ly") and rest:  # "partly hidden by"
+        return predicate_kind(" ".join(rest))
+    grammar = _grammar()
+    if predicate in grammar["prepositions"] or (rest and predicate.startswith(tuple(grammar["phrases"]))):
+        return "preposition"
+    lemma = _verb(first)
+    if lemma is None or lemma in grammar["empty verbs"]:
+        return None
+    if rest and rest[-1] not in (*grammar["prepositions"], *grammar["closing"]):
+        return None
+    if first.endswith("ing"):
+        return "participle"
+    if first == lemma or first.endswith("s"):
+        return "verb"
+    return "participle" if rest else None
+
+
+def _verb(word: str) -> str | None:
+    """The lemma of a verb form, None for what is no verb's."""
+    return wordnet().morphy(word, "v")
+
+
+def related(relation: Relation, subject: SceneObject, *, clause: bool, bare: bool = False) -> Piece:
+    """The predicate's words; a verb, and "with" in a clause, agrees with its subject, or is ``bare`` after "does"."""
+    text = relation.predicate
+    kind = predicate_kind(text)
+    tag = {"preposition": "IN", "participle": "VBG", "verb": "VBZ"}[kind or "preposition"]
+    surface = _grammar()["said as"].get(text, text)
+    plural = bare or is_plural(subject.name)
+    if kind == "verb":
+        first, *rest = text.split()
+        lemma = _verb(first) or first
+        form = lemma if plural else verb(lemma, "VBZ")
+        surface = " ".join((form, *rest))
+    elif text == "with" and clause:
+        surface = "have" if plural else "has"
+    return Piece(surface, Mark("relation", text, tag, relation.subject, relation.object))
+
+
+def same_kind(one: str, other: str) -> bool:
+    """Whether both are sizes, ages, shapes, colours, patterns or materials."""
+    return any(one in group and other in group for group in _grammar()["kinds"].values())
+
+
+def adjectives(item: SceneObject, texts: Iterable[str]) -> Words:
+    """Attributes in English adjective order; two of a kind are joined: "a large red and white striped ball"."""
+    order = ordered(texts)
+    pieces: list[Piece] = []
+    for before, text in zip((None, *order), order, strict=False):
+        if before is not None and same_kind(before, text):
+            pieces.append(Piece("and"))
+        pieces.append(attribute(item, text))
+    return tuple(pieces)
+
+
+def ordered(texts: Iterable[str]) -> list[str]:
+    """Adjectives in English order: size, age, shape, colour, pattern, material."""
+    return sorted(texts, key=_rank)
+
+
+def _rank(text: str) -> int:
+    """The place of an adjective's kind among the kinds."""
+    kinds = _grammar()["kinds"]
+    kind = next((kind for kind, group in kinds.items() if text in group), "other")
+    return list(kinds).index(kind)
+
+
+@cache
+def follows_noun(text: str) -> bool:
+    """Whether an attribute can only stand after its noun: "made of bricks", "turned off"."""
+    first, *rest = text.split()
+    return bool(rest) and (first in _grammar()["prepositions"] or _verb(first) is not None)
