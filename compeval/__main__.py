@@ -1,0 +1,5 @@
+"""``python -m compeval``."""
+
+from compeval.cli import app
+
+app(prog_name="compeval")

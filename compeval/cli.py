@@ -1,0 +1,327 @@
+"""The ``compeval`` command.
+
+Results go to stdout, progress and messages to stderr. Exit code 2 and one message for what the user gave wrongly, 130
+after Ctrl-C. Heavy libraries are imported by the commands that need them, so that ``--help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from typer.core import TyperGroup
+
+WIDTH_OF_A_FILE = 160
+out = Console(width=None if sys.stdout.isatty() else WIDTH_OF_A_FILE)
+err = Console(stderr=True)
+
+
+class Commands(TyperGroup):
+    """Turns the errors that tell users what to do into one message, without a traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (ValueError, FileNotFoundError, ModuleNotFoundError) as error:
+            err.print(f"[red]Error:[/red] {_plain(str(error))}", highlight=False, soft_wrap=True)
+            raise typer.Exit(2) from None
+        except KeyboardInterrupt:
+            err.print("Stopped. What was encoded is kept: the same command goes on from here.")
+            raise typer.Exit(130) from None
+
+
+def _plain(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(text)
+
+
+app = typer.Typer(
+    cls=Commands,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Do vision-language models understand composition?",
+)
+cache_app = typer.Typer(no_args_is_help=True, help="The cache of features.")
+app.add_typer(cache_app, name="cache")
+
+Data = Annotated[
+    Path | None, typer.Option("--data", help="Folder that holds the dataset folders. Default: here, then the checkout.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Output = Annotated[Path, typer.Option(help="Folder of the results.")]
+
+
+class PrecisionName(StrEnum):
+    auto = "auto"
+    fp32 = "fp32"
+    bf16 = "bf16"
+    fp16 = "fp16"
+
+
+class OnErrorName(StrEnum):
+    stop = "stop"
+    skip = "skip"
+
+
+class Listing(StrEnum):
+    models = "models"
+    tasks = "tasks"
+    configs = "configs"
+
+
+@app.command()
+def run(
+    model: Annotated[
+        str,
+        typer.Option(
+            help="ViT-B-32/laion400m_e32, local:FOLDER, hf-hub:ORG/NAME, transformers:ORG/NAME, python:MODULE:CLASS."
+        ),
+    ],
+    task: Annotated[
+        list[str] | None, typer.Option(help="Task name or glob; may be repeated. Default: all but raw retrieval.")
+    ] = None,
+    data: Data = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first rows of each task.")] = None,
+    device: Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1, mps. Default: the best one here.")] = None,
+    precision: Annotated[PrecisionName, typer.Option(help="auto: bf16 on CUDA, else fp32.")] = PrecisionName.auto,
+    batch_size: Annotated[
+        int | None, typer.Option(min=1, help="Default: by device; halved when memory runs out.")
+    ] = None,
+    output: Output = Path("results"),
+    on_error: Annotated[OnErrorName, typer.Option(help="At an image that cannot be read.")] = OnErrorName.stop,
+    as_json: AsJson = False,
+) -> None:
+    """Evaluate a model and write its results. What is done already is not done again."""
+    with err.status("Loading the model"):
+        from evaluators import models, tasks
+        from evaluators.run import run as run_tasks
+
+        known = tasks.discover(data)
+        chosen = tasks.select(known, task) if task else None
+        models.parse(model)
+        where = models.pick_device(device)
+        loaded = models.resolve(model, where, precision.value)
+    with _progress() as report:
+        results = run_tasks(
+            loaded,
+            chosen if chosen is not None else tasks.default_tasks(known, loaded),
+            data_dir=data,
+            limit=limit,
+            output=output,
+            device=where,
+            batch_size=batch_size,
+            on_error=on_error.value,
+            report=report,
+        )
+    _print_results(results, as_json)
+
+
+@app.command("list")
+def list_(what: Listing, data: Data = None, as_json: AsJson = False) -> None:
+    """List the models, tasks or dataset configs that there are."""
+    if what is Listing.models:
+        from evaluators.models.known import known_models
+
+        names = [[name] for name in known_models()]
+        header = ["model"]
+    elif what is Listing.tasks:
+        from evaluators.tasks import discover
+
+        names = [[task.name] for task in discover(data)]
+        header = ["task"]
+    else:
+        import loaders
+
+        names = [
+            [f"{name}/{config}", split, f"{rows:,}"]
+            for name in loaders.list_datasets(data)
+            for config, splits in loaders.list_configs(name, data).items()
+            for split, rows in splits.items()
+        ]
+        header = ["config", "split", "rows"]
+    if as_json:
+        typer.echo(json.dumps([name[0] if len(name) == 1 else dict(zip(header, name, strict=True)) for name in names]))
+    else:
+        for name in names:
+            typer.echo("\t".join(name))
+
+
+@app.command()
+def show(result: Path, as_json: AsJson = False) -> None:
+    """Print a result, or all results in a folder."""
+    from evaluators import results
+
+    paths = [result] if not result.is_dir() else sorted(p for p in result.rglob("*.json") if p.name != "run.json")
+    if not paths:
+        raise ValueError(f"{result}: no result documents. `compeval run` writes them below results/.")
+    _print_results([results.read(path) for path in paths], as_json)
+
+
+@app.command()
+def compare(a: Path, b: Path, as_json: AsJson = False) -> None:
+    """Compare two models' results, row by row: B minus A."""
+    from evaluators.compare import compare as compare_results
+
+    lines = compare_results(a, b)
+    if as_json:
+        typer.echo(json.dumps([line.to_json() for line in lines], indent=1))
+        return
+    table = _table("task", "metric", "rows", "A", "B", "B - A", "95 % interval", "McNemar p", "Wilcoxon p")
+    for line in lines:
+        table.add_row(
+            line.task,
+            line.metric,
+            f"{line.rows:,}",
+            f"{line.a:.1%}",
+            f"{line.b:.1%}",
+            f"{100 * line.difference:+.1f}",
+            "{:+.1f} to {:+.1f}".format(*(100 * bound for bound in line.interval)),
+            f"{line.mcnemar_holm:.2g}",
+            f"{line.wilcoxon_holm:.2g}",
+        )
+    out.print(table)
+    out.print("p-values are Holm-corrected over the lines of this table.")
+
+
+@app.command()
+def score(
+    file: Path,
+    task: Annotated[str, typer.Option(help="The task that the scores are of.")],
+    name: Annotated[str, typer.Option(help="What to call the model.")],
+    data: Data = None,
+    output: Output = Path("results"),
+    as_json: AsJson = False,
+) -> None:
+    """Make a result of scores from elsewhere: a parquet file with columns `row` and `scores` (the caption's first)."""
+    from evaluators.external import score_file
+
+    _print_results([score_file(file, task, name, data_dir=data, output=output)], as_json)
+
+
+@app.command()
+def report(
+    results: Annotated[
+        list[Path] | None, typer.Argument(help="Models' result folders. Default: all below results/.")
+    ] = None,
+    output: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("report"),
+    data: Data = None,
+    validity: Annotated[Path | None, typer.Option(help="The oracle's findings, validity.json.")] = None,
+    where: Annotated[
+        bool, typer.Option("--where", help="Only say where the last report is, and its headline.")
+    ] = False,
+) -> None:
+    """Make the report: tables, the papers' figures and examples, as one web page and as Markdown."""
+    page, headline = output / "index.html", output / "headline.txt"
+    if not where:
+        from evaluators.report import build
+
+        headline_text = build(results or [Path("results")], output, data, validity)
+        headline.write_text(headline_text + "\n")
+    if not page.is_file():
+        raise FileNotFoundError(f"{page}: no report yet. `make demo` or `compeval report` makes one.")
+    typer.echo(f"{headline.read_text()}\nThe report: {page}")
+
+
+@cache_app.command("info")
+def cache_info(as_json: AsJson = False) -> None:
+    """Where the cache is and what it holds."""
+    from evaluators.features import cache_folder, list_cache
+
+    folder = cache_folder()
+    files = list_cache(folder)
+    if as_json:
+        entries = [
+            {"file": file.path.name, "bytes": file.size, "idle_days": round(file.idle_days, 2)} for file in files
+        ]
+        typer.echo(json.dumps({"folder": str(folder), "files": entries}, indent=1))
+        return
+    for file in files:
+        typer.echo(f"{file.path.name}\t{file.size / 1e6:,.1f} MB\tidle for {file.idle_days:.1f} days")
+    typer.echo(f"{folder}: {len(files)} models, {sum(file.size for file in files) / 1e6:,.1f} MB")
+
+
+@cache_app.command("prune")
+def cache_prune(
+    days: Annotated[
+        float, typer.Option(min=0, help="Models whose features were last written longer ago than this.")
+    ] = 30,
+) -> None:
+    """Delete features of models that were not evaluated lately."""
+    from evaluators.features import cache_folder, prune
+
+    gone = prune(cache_folder(), days)
+    typer.echo(f"Deleted the features of {len(gone)} models, {sum(file.size for file in gone) / 1e6:,.1f} MB.")
+
+
+@contextmanager
+def _progress() -> Iterator[Any]:
+    """A progress display, as the engine's report: one bar a stage, with rate and time left."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}", justify="right"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=err) as progress:
+        bars: dict[str, Any] = {}
+
+        def report(stage: str, done: int, total: int) -> None:
+            if stage not in bars:
+                bars[stage] = progress.add_task(stage, total=total, rate="")
+            speed = progress.tasks[bars[stage]].speed
+            progress.update(bars[stage], completed=done, rate=f"{speed:,.0f}/s" if speed else "")
+
+        yield report
+
+
+def _table(*header: str) -> Any:
+    from rich.table import Table
+
+    table = Table(*header)
+    for column in table.columns[:2]:
+        column.overflow = "fold"
+    for column in table.columns[2:]:
+        column.justify = "right"
+    return table
+
+
+def _print_results(results: list[dict[str, Any]], as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(results, indent=1, ensure_ascii=False))
+        return
+    table = _table("model", "task", "metric", "rows", "R@1", "95 % interval", "chance")
+    notes: dict[str, None] = {}
+    for result in results:
+        name = result["model"]["effective"] + (" †" if result["model"]["contaminated"] else "")
+        if result["model"]["contaminated"]:
+            notes[f"† {result['model']['name']}: {result['model']['contaminated']}."] = None
+        if result["synthetic"]:
+            notes["Synthetic stand-in: these are micro-world numbers, not to be compared with published ones."] = None
+        notes |= dict.fromkeys(result["warnings"])
+        for metric in (name for name in result["metrics"] if name.endswith("recall@1")):
+            low, high = result["intervals"][metric]
+            table.add_row(
+                name,
+                result["task"],
+                metric,
+                f"{result['data']['rows']:,}",
+                f"{result['metrics'][metric]:.1%}",
+                f"{low:.1%} to {high:.1%}",
+                f"{result['chance'][metric]:.1%}",
+            )
+        if result["skipped"]:
+            notes[f"{result['task']}: {len(result['skipped'])} rows left out, their images cannot be read."] = None
+    out.print(table)
+    for note in notes:
+        err.print(_plain(note), highlight=False, soft_wrap=True)

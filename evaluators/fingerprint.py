@@ -1,0 +1,48 @@
+"""Fingerprints: what a result depends on, as short hex digests. No clock, no host, no path."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+DIGEST_BYTES = 16
+MODULES = ("engine", "fingerprint", "images", "plan", "protocols", "results", "rows", "statistics", "tasks")
+"""What makes a result, beside the models."""
+
+
+def digest(*parts: bytes) -> bytes:
+    """16 bytes of BLAKE2b over the parts; their borders count."""
+    state = hashlib.blake2b(digest_size=DIGEST_BYTES)
+    for part in parts:
+        state.update(len(part).to_bytes(8, "big"))
+        state.update(part)
+    return state.digest()
+
+
+def of_json(value: Any) -> str:
+    """Hex digest of a JSON value, whatever the order of its keys."""
+    return digest(json.dumps(value, sort_keys=True, ensure_ascii=False).encode()).hex()
+
+
+def of_weights(state: Mapping[str, Any]) -> str:
+    """Hex digest of a PyTorch state dict: names, types, shapes and values, on whatever device it lies."""
+    import torch
+
+    total = hashlib.blake2b(digest_size=DIGEST_BYTES)
+    for name in sorted(state):
+        tensor = state[name].detach().cpu().contiguous()
+        total.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
+        total.update(tensor.reshape(-1).view(torch.uint8).numpy())
+    return total.hexdigest()
+
+
+@lru_cache(maxsize=1)
+def of_code() -> str:
+    """Hex digest of the source files that a result depends on."""
+    root = Path(__file__).parent
+    files = [*(root / f"{module}.py" for module in MODULES), *sorted((root / "models").glob("*.py"))]
+    return digest(*(path.read_bytes() for path in files)).hex()

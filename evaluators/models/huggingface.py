@@ -1,0 +1,125 @@
+"""transformers models: ``transformers:openai/clip-vit-base-patch32``, or a folder that ``save_pretrained`` wrote.
+
+CLIP, SigLIP, SigLIP 2, ALIGN and FLAVA are dual encoders; BLIP-ITM is a pair scorer (its matching head's probability).
+ALBEF, X-VLM and CyCLIP have no class in transformers: wrap their own code in ``python:module:Class``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+import transformers
+from PIL.Image import Image
+from torch import Tensor
+
+from evaluators import fingerprint
+from evaluators.models import Model
+from evaluators.models.hub import unavailable
+from evaluators.models.openclip import PROBES
+
+DUAL_ENCODERS = ("clip", "siglip", "siglip2", "align", "flava")
+PAIR_SCORERS = ("blip",)
+CONTAMINATED = {
+    "flava": "trained on Visual Genome and COCO",
+    "blip": "trained on Visual Genome and COCO",
+}
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+
+
+def load(name: str, device: str, precision: str) -> Model:
+    """The model in a repository or folder. ValueError for a family that is not supported."""
+    spec = f"transformers:{name}"
+    try:
+        family = transformers.AutoConfig.from_pretrained(name).model_type
+        if family not in (*DUAL_ENCODERS, *PAIR_SCORERS):
+            known = ", ".join((*DUAL_ENCODERS, *PAIR_SCORERS))
+            raise ValueError(f"{spec}: models of type {family!r} are not supported; known: {known}.")
+        kind: Any = transformers.BlipForImageTextRetrieval if family == "blip" else transformers.AutoModel
+        model: Any = kind.from_pretrained(name, dtype=DTYPES[precision]).to(device).eval()
+        tokenizer: Any = transformers.AutoTokenizer.from_pretrained(name)
+        image_processor: Any = transformers.AutoImageProcessor.from_pretrained(name)
+    except OSError as error:
+        raise unavailable(spec, name, error) from None
+    adapter = BlipMatcher if family == "blip" else TransformersEncoder
+    parts = [
+        fingerprint.of_weights(model.state_dict()),
+        model.config.to_json_string(),
+        image_processor.to_json_string(),
+        tokenizer(list(PROBES))["input_ids"],
+        precision,
+        transformers.__version__,
+    ]
+    return Model(
+        spec=spec,
+        name=name,
+        encoder=adapter(model, tokenizer, image_processor, device),
+        fingerprint=fingerprint.of_json(parts),
+        precision=precision,
+        contaminated=CONTAMINATED.get(family),
+    )
+
+
+class _Adapter:
+    """What both kinds share: the image processor and the tokeniser."""
+
+    def __init__(self, model: Any, tokenizer: Any, image_processor: Any, device: str) -> None:
+        self._model, self._tokenizer, self._image_processor, self._device = model, tokenizer, image_processor, device
+        self._max_length = min(model.config.text_config.max_position_embeddings, tokenizer.model_max_length)
+
+    def preprocess(self, image: Image) -> dict[str, Tensor]:
+        made = self._image_processor(images=image, return_tensors="pt")
+        return {name: value[0] for name, value in made.items()}
+
+    def _images(self, batch: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
+        stacked = {name: torch.stack([image[name] for image in batch]).to(self._device) for name in batch[0]}
+        return stacked | {"pixel_values": stacked["pixel_values"].to(self._model.dtype)}
+
+    def _texts(self, texts: Sequence[str]) -> Any:
+        """SigLIP's towers were trained on padded texts and see the padding; the others mask it."""
+        padding = "max_length" if "siglip" in self._model.config.model_type else "longest"
+        return self._tokenizer(
+            list(texts), padding=padding, truncation=True, max_length=self._max_length, return_tensors="pt"
+        ).to(self._device)
+
+
+class TransformersEncoder(_Adapter):
+    @torch.inference_mode()
+    def encode_images(self, batch: Sequence[dict[str, Tensor]]) -> np.ndarray:
+        return _pooled(self._model.get_image_features(**self._images(batch)))
+
+    @torch.inference_mode()
+    def encode_texts(self, texts: Sequence[str], batch_size: int) -> np.ndarray:
+        order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
+        ordered = [texts[index] for index in order]
+        parts = [
+            _pooled(self._model.get_text_features(**self._texts(ordered[start : start + batch_size])))
+            for start in range(0, len(ordered), batch_size)
+        ]
+        return np.concatenate(parts)[np.argsort(order)]
+
+
+class BlipMatcher(_Adapter):
+    @torch.inference_mode()
+    def score(self, images: Sequence[dict[str, Tensor]], texts: Sequence[str]) -> np.ndarray:
+        """Matching probabilities; an image that recurs in the batch is encoded once."""
+        distinct = {id(image): image for image in images}
+        place = {key: index for index, key in enumerate(distinct)}
+        seen = self._model.vision_model(**self._images(list(distinct.values()))).last_hidden_state
+        seen = seen[[place[id(image)] for image in images]]
+        read = self._texts(texts)
+        joint = self._model.text_encoder(
+            input_ids=read["input_ids"], attention_mask=read["attention_mask"], encoder_hidden_states=seen
+        )
+        logits = self._model.itm_head(joint.last_hidden_state[:, 0])
+        return logits.float().softmax(dim=-1)[:, 1].cpu().numpy()
+
+
+def _pooled(output: Any) -> np.ndarray:
+    """Features (B, D) of a model's output; FLAVA projects every token, its first stands for the whole."""
+    pooled = output.pooler_output
+    if pooled.ndim == 3:
+        pooled = pooled[:, 0]
+    return pooled.float().cpu().numpy()

@@ -1,0 +1,55 @@
+"""Models of our own training: ``local:checkpoints/clip-laion``.
+
+The folder has open_clip's layout (``open_clip_config.json``, ``open_clip_model.safetensors``) and, if it can say where
+the model comes from, ``training.json``: {"corpus": "laion", "source": "microworld", "contaminated": null, ...}.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import open_clip
+
+from evaluators.models import Model
+from evaluators.models.openclip import create, describe
+
+CONFIG, WEIGHTS, TRAINING = "open_clip_config.json", "open_clip_model.safetensors", "training.json"
+
+
+def load(name: str, device: str, precision: str) -> Model:
+    """The model in a folder. FileNotFoundError naming what is missing."""
+    folder = Path(name)
+    for needed in (CONFIG, WEIGHTS):
+        if not (folder / needed).is_file():
+            raise FileNotFoundError(
+                f"{folder / needed}: not found. A local model is a folder with {CONFIG} and {WEIGHTS}; "
+                "`dvc repro train` makes those of the micro-world."
+            )
+    try:
+        model, preprocess = create(f"local-dir:{folder}", device, precision)
+    except (RuntimeError, ValueError, AssertionError) as error:
+        raise ValueError(f"{folder}: the model cannot be loaded ({str(error).splitlines()[0]}).") from None
+    return describe(
+        model,
+        preprocess,
+        open_clip.get_tokenizer(f"local-dir:{folder}"),
+        device=device,
+        precision=precision,
+        spec=f"local:{name}",
+        name=folder.resolve().name,
+        **training(folder),
+    )
+
+
+def training(folder: Path) -> dict[str, str | None]:
+    """What ``training.json`` says of the training data, as fields of a model; nothing if there is none."""
+    path = folder / TRAINING
+    if not path.is_file():
+        return {}
+    told = json.loads(path.read_text())
+    return {
+        "corpus": told.get("corpus"),
+        "corpus_source": told.get("source", "microworld"),
+        "contaminated": told.get("contaminated"),
+    }

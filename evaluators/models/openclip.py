@@ -1,0 +1,223 @@
+"""open_clip models: ``ViT-B-32/laion400m_e32``, ``ViT-B-32-quickgelu/path/to/weights.safetensors``, and in memory.
+
+open_clip builds an architecture with the activation that its name says, whatever the weights were trained with, and
+only warns. Here the tag decides: ``ViT-B-32/laion400m_e32`` runs with QuickGELU, and the result names both. For a file
+of weights the name must say it: ``-quickgelu`` or ``-gelu``.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import logging
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import open_clip
+import torch
+from PIL.Image import Image
+from torch import Tensor
+
+from evaluators import fingerprint
+from evaluators.models import Model
+from evaluators.models.packed import PackedText, causal_tower
+
+CORPUS_OF_TAG = {"cc12m": "cc12m", "yfcc15m": "yfcc", "laion400m_e31": "laion", "laion400m_e32": "laion"}
+"""Weights tag -> corpus of CREPE's systematicity splits."""
+CONTAMINATED_TAGS = {"mscoco_finetuned_laion2b_s13b_b90k": "fine-tuned on COCO"}
+PROBES = (
+    "a dog",
+    "a dog on a red table",
+    "a dog on a red table beside two striped boxes and a tall lamp",
+    "nothing in this photograph is blue",
+    "A small bird, seen from above, flies over the sea.",
+)
+"""Texts on which the packed text tower is compared with the plain one."""
+TOLERANCE = {"fp32": 1e-5, "fp16": 1e-2, "bf16": 5e-2}
+"""Largest difference of unit-length features between the packed and the plain path."""
+POSITIONS_A_TEXT = 16
+
+
+class OpenClipEncoder:
+    """A dual encoder around an open_clip model, its image transform and its tokeniser."""
+
+    def __init__(
+        self,
+        model: Any,
+        preprocess: Callable[[Image], Tensor],
+        tokenizer: Callable[[list[str]], Tensor],
+        device: str,
+        precision: str = "fp32",
+    ) -> None:
+        self._model, self._tokenizer, self._device = model, tokenizer, device
+        self._image_dtype = open_clip.get_input_dtype(precision) or torch.float32
+        self._preprocess = preprocess
+        self.warnings: tuple[str, ...] = ()
+        tower = causal_tower(model)
+        self.packed = PackedText(tower, device) if tower is not None else None
+        if self.packed is not None:
+            self._check_packed(TOLERANCE[precision])
+
+    def preprocess(self, image: Image) -> Tensor:
+        return self._preprocess(image)
+
+    @torch.inference_mode()
+    def encode_images(self, batch: Sequence[Tensor]) -> np.ndarray:
+        pixels_BCHW = torch.stack(list(batch)).to(self._device, self._image_dtype)
+        return self._model.encode_image(pixels_BCHW).float().cpu().numpy()
+
+    def encode_texts(self, texts: Sequence[str], batch_size: int) -> np.ndarray:
+        tokens_TL = self._tokenizer(list(texts))
+        if self.packed is not None:
+            return self.packed(tokens_TL, batch_size * POSITIONS_A_TEXT)
+        return self.encode_padded(tokens_TL, batch_size)
+
+    @torch.inference_mode()
+    def encode_padded(self, tokens_TL: Tensor, batch_size: int) -> np.ndarray:
+        """Features (T, D) by the model's own ``encode_text``, padding included."""
+        parts = [self._model.encode_text(part.to(self._device)) for part in tokens_TL.split(batch_size)]
+        return torch.cat(parts).float().cpu().numpy()
+
+    def _check_packed(self, tolerance: float) -> None:
+        """Fall back to the plain path, saying so, if the packed one differs from it."""
+        assert self.packed is not None
+        tokens_TL = self._tokenizer(list(PROBES))
+        plain, packed = self.encode_padded(tokens_TL, len(PROBES)), self.packed(tokens_TL, 1)
+        self.packed.positions = 0
+        difference = float(np.abs(_unit(plain) - _unit(packed)).max())
+        if not difference <= tolerance:
+            self.packed = None
+            self.warnings = (
+                f"Texts were encoded with padding: without it they differ by {difference:.1e} "
+                f"(at most {tolerance:.0e} is allowed).",
+            )
+
+
+def _unit(feature_ND: np.ndarray) -> np.ndarray:
+    return feature_ND / np.linalg.norm(feature_ND, axis=1, keepdims=True)
+
+
+def in_process(model: Any, preprocess: Callable[[Image], Tensor], tokenizer: Callable[[list[str]], Tensor]) -> Model:
+    """A model that the caller holds and has put into evaluation mode."""
+    parameter = next(model.parameters())
+    precision = {torch.float16: "fp16", torch.bfloat16: "bf16"}.get(parameter.dtype, "fp32")
+    encoder = OpenClipEncoder(model, preprocess, tokenizer, str(parameter.device), precision)
+    weights = fingerprint.of_weights(model.state_dict())
+    return Model("in-process", "in-process", encoder, weights, precision, warnings=encoder.warnings)
+
+
+def load(name: str, device: str, precision: str) -> Model:
+    """``architecture/tag`` or ``architecture/file``, split at the last slash that gives a known tag or a file."""
+    architecture, weights = split(name)
+    tag = open_clip.get_pretrained_cfg(architecture, weights)
+    built = architecture.removesuffix("-gelu")
+    if not tag:
+        _refuse_unstated_activation(architecture, weights)
+    quick_gelu = bool(tag.get("quick_gelu")) and not _has_quick_gelu(built)
+    try:
+        model, preprocess = create(built, device, precision, pretrained=weights, force_quick_gelu=quick_gelu)
+    except (RuntimeError, OSError, AssertionError) as error:
+        raise _unavailable(f"{architecture}/{weights}", tag, error) from None
+    return describe(
+        model,
+        preprocess,
+        open_clip.get_tokenizer(built),
+        device=device,
+        precision=precision,
+        spec=name,
+        name=f"{architecture}/{weights}" if tag else f"{architecture}/{Path(weights).stem}",
+        effective=f"{built}-quickgelu/{weights}" if quick_gelu else None,
+        corpus=CORPUS_OF_TAG.get(weights) if tag else None,
+        contaminated=CONTAMINATED_TAGS.get(weights) if tag else None,
+    )
+
+
+def split(name: str) -> tuple[str, str]:
+    """Architecture and tag or file. ValueError with the nearest known names where there is none."""
+    cuts = [index for index, letter in enumerate(name) if letter == "/"]
+    for cut in reversed(cuts):
+        architecture, weights = name[:cut], name[cut + 1 :]
+        known = open_clip.get_model_config(architecture.removesuffix("-gelu")) is not None
+        if known and (open_clip.is_pretrained_cfg(architecture, weights) or Path(weights).is_file()):
+            return architecture, weights
+    architecture, _, weights = name.partition("/")
+    if open_clip.get_model_config(architecture.removesuffix("-gelu")) is None:
+        raise _unknown("architecture", architecture, open_clip.list_models())
+    tags = open_clip.list_pretrained_tags_by_model(architecture)
+    if not weights:
+        raise ValueError(f"Model {name!r} names no weights. Tags of {architecture}: {', '.join(tags) or 'none'}.")
+    raise _unknown(f"weights of {architecture}: neither a tag nor a file,", weights, tags)
+
+
+def _unknown(what: str, name: str, known: Sequence[str]) -> ValueError:
+    near = difflib.get_close_matches(name, known, n=3)
+    hint = f" Did you mean {' or '.join(near)}?" if near else ""
+    return ValueError(f"Unknown open_clip {what} {name!r}.{hint} `compeval list models` lists them all.")
+
+
+def create(name: str, device: str, precision: str, **options: Any) -> tuple[Any, Callable[[Image], Tensor]]:
+    """Model and image transform by open_clip, without its log lines; never unpickles."""
+    logging.disable(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            created: Any = open_clip.create_model_from_pretrained(
+                name, device=device, precision=precision, weights_only=True, **options
+            )
+    finally:
+        logging.disable(logging.NOTSET)
+    return created[0].eval(), created[1]
+
+
+def describe(
+    model: Any, preprocess: Callable[[Image], Tensor], tokenizer: Any, *, device: str, precision: str, **about: Any
+) -> Model:
+    """The loaded model with its fingerprint: weights, structure, transform, tokeniser, precision, library."""
+    encoder = OpenClipEncoder(model, preprocess, tokenizer, device, precision)
+    parts = [
+        fingerprint.of_weights(model.state_dict()),
+        repr(model),
+        json.dumps(model.visual.preprocess_cfg, sort_keys=True, default=str),
+        tokenizer(list(PROBES)).tolist(),
+        precision,
+        open_clip.__version__,
+    ]
+    return Model(
+        encoder=encoder,
+        fingerprint=fingerprint.of_json(parts),
+        precision=precision,
+        warnings=encoder.warnings,
+        **about,
+    )
+
+
+def _has_quick_gelu(architecture: str) -> bool:
+    config = open_clip.get_model_config(architecture)
+    return bool(config and config.get("quick_gelu"))
+
+
+def _refuse_unstated_activation(architecture: str, weights: str) -> None:
+    """Weights in a file do not say their activation; where the architecture exists with both, the name must."""
+    if not architecture.endswith("-gelu") and open_clip.get_model_config(f"{architecture}-quickgelu") is not None:
+        raise ValueError(
+            f"{weights}: nothing states the activation that these weights were trained with. Ask for "
+            f"{architecture}-quickgelu/... (OpenAI, NegCLIP, LAION-400M ViT-B-32) or {architecture}-gelu/...; the "
+            "wrong one moves scores by several points."
+        )
+
+
+def _unavailable(spec: str, tag: dict[str, Any], error: Exception) -> Exception:
+    """The error for weights that cannot be had or read: which file, and how to get it."""
+    reason = str(error).splitlines()[0]
+    if not tag:
+        return ValueError(f"{spec}: the weights do not fit or cannot be read ({reason}).")
+    repository = str(tag.get("hf_hub", "")).rstrip("/")
+    place = f"{repository} on the Hugging Face Hub" if repository else str(tag.get("url"))
+    return FileNotFoundError(
+        f"{spec}: the weights are not on this machine and could not be fetched: {place} ({reason}).\n"
+        f"With a network: `hf download {repository}` (into HF_HOME, then HF_HUB_OFFLINE=1 works without one).\n"
+        f"With a file: --model <architecture>-quickgelu/<file> or <architecture>-gelu/<file>."
+    )

@@ -1,0 +1,137 @@
+"""The rows of a task, read from its parquet files a row group at a time.
+
+Rows with hard negatives are a choice among captions; rows without are retrieved among each other. Nothing is kept in
+memory but one row group's pixels, so that a raw set of 370,000 rows is read in constant memory.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import loaders
+from evaluators import fingerprint
+from evaluators.tasks import Task
+
+Protocol = Literal["choice", "recall"]
+TEXT_COLUMNS = ("crop_id", "image_id", "caption", "hard_negatives")
+_ROWS_A_BLOCK = 2048
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows of one task: texts in blocks, pixels by row number."""
+
+    task: Task
+    files: tuple[Path, ...]
+    fingerprint: str
+    """Over the files, the limit and the size of a fold."""
+    count: int
+    limit: int | None
+    fold_size: int | None
+    """Rows of a retrieval fold (appendix B.2); None for a choice task."""
+
+    def __len__(self) -> int:
+        return self.count
+
+    @property
+    def protocol(self) -> Protocol:
+        return "choice" if self.fold_size is None else "recall"
+
+    @cached_property
+    def columns(self) -> list[str]:
+        return pq.read_schema(self.files[0]).names
+
+    @cached_property
+    def source(self) -> str:
+        """Where the images come from: ``microworld``, ``visual_genome``."""
+        if "provenance" not in self.columns:
+            return self.task.dataset
+        group = pq.ParquetFile(self.files[0]).read_row_group(0, ["provenance"])
+        return group["provenance"][0].as_py()["source"]
+
+    @cached_property
+    def set_size(self) -> int:
+        """Candidates of a query, the truth included. ValueError if the rows differ in it."""
+        if self.fold_size is not None:
+            return self.fold_size
+        sizes = {size for block in self.texts() for size in map(len, block["hard_negatives"])}
+        if len(sizes) != 1:
+            raise ValueError(f"{self.task.name}: rows have {sorted(sizes)} hard negatives, one number expected.")
+        return 1 + sizes.pop()
+
+    def texts(self) -> Iterator[pa.RecordBatch]:
+        """The text columns of all rows, in blocks."""
+        columns = [name for name in TEXT_COLUMNS if name in self.columns]
+        left = self.count
+        for path in self.files:
+            for block in pq.ParquetFile(path).iter_batches(min(_ROWS_A_BLOCK, left), columns=columns):
+                yield block.slice(0, left)
+                left -= block.num_rows
+                if left <= 0:
+                    return
+
+    def images(self, rows: Sequence[int]) -> list[bytes]:
+        """The encoded images of some rows; reads each row group once if the rows come in order."""
+        found = []
+        for row in rows:
+            path, group, start = next(place for place in self._groups if row < place[3])[:3]
+            cell = self._image_group(path, group)[row - start].as_py()
+            found.append(Path(cell["path"]).read_bytes() if cell["bytes"] is None else cell["bytes"])
+        return found
+
+    @cached_property
+    def _groups(self) -> list[tuple[Path, int, int, int]]:
+        """File, row group, first row and the row after the last."""
+        groups, start = [], 0
+        for path in self.files:
+            metadata = pq.read_metadata(path)
+            for group in range(metadata.num_row_groups):
+                end = start + metadata.row_group(group).num_rows
+                groups.append((path, group, start, end))
+                start = end
+        return groups
+
+    @cached_property
+    def _image_group(self) -> Callable[[Path, int], pa.ChunkedArray]:
+        """Reads the images of a row group; the last two stay at hand."""
+        return lru_cache(maxsize=2)(lambda path, group: pq.ParquetFile(path).read_row_group(group, ["image"])["image"])
+
+
+def load(tasks: Sequence[Task], data_dir: Path | None = None, limit: int | None = None) -> list[Rows]:
+    """The rows of tasks, the first ``limit`` of each if one is given. ValueError if there are none."""
+    folders = {name: loaders.dataset_folder(name, data_dir) for name in {task.dataset: None for task in tasks}}
+    stats = {name: loaders.read_stats(folder) for name, folder in folders.items()}
+    return [_load(task, folders[task.dataset], stats[task.dataset], limit) for task in tasks]
+
+
+def _load(task: Task, folder: Path, stats: dict[str, Any], limit: int | None) -> Rows:
+    prefix = f"{task.config}/{task.split}-"
+    files = {name: entry for name, entry in sorted(stats["files"].items()) if name.startswith(prefix)}
+    count = sum(entry["rows"] for entry in files.values())
+    if not count:
+        raise ValueError(f"{task.name}: the split has no rows.")
+    count = count if limit is None else min(limit, count)
+    fold_size = None
+    if "hard_negatives" not in pq.read_schema(folder / next(iter(files))).names:
+        fold_size = min(count, smallest_raw_split(task, stats["rows"]))
+    hashes = [entry["sha256"] for entry in files.values()]
+    identity = fingerprint.of_json([hashes, limit, fold_size])
+    return Rows(task, tuple(folder / name for name in files), identity, count, limit, fold_size)
+
+
+def smallest_raw_split(task: Task, rows: dict[str, dict[str, int]]) -> int:
+    """N of appendix B.2: the smallest raw split over all corpora, or all complexities; empty ones do not count."""
+    family = r"prod_raw" if task.config.startswith("prod_") else r"(?!prod_).*_raw"
+    if not task.is_raw:
+        family = re.escape(task.config)
+    return min(
+        count for config, splits in rows.items() if re.fullmatch(family, config) for count in splits.values() if count
+    )

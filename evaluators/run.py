@@ -1,0 +1,128 @@
+"""Evaluate a model on tasks and write the results: what ``compeval run`` and ``compeval.evaluate`` do."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from evaluators import engine, plan, results
+from evaluators.engine import OnError, Report, Scored
+from evaluators.features import FeatureStore, cache_folder
+from evaluators.models import DualEncoder, Model
+from evaluators.plan import Plan
+from evaluators.results import Result
+from evaluators.rows import Rows, load
+from evaluators.tasks import Task, discover, select
+
+CPU_BATCH, ACCELERATOR_BATCH = 64, 512
+
+
+def quiet(stage: str, done: int, total: int) -> None:
+    """A report that nobody hears."""
+
+
+def default_batch_size(device: str) -> int:
+    return CPU_BATCH if device == "cpu" else ACCELERATOR_BATCH
+
+
+def run(
+    model: Model,
+    tasks: Sequence[Task],
+    *,
+    data_dir: Path | None = None,
+    limit: int | None = None,
+    output: Path = Path("results"),
+    device: str = "cpu",
+    batch_size: int | None = None,
+    on_error: OnError = "stop",
+    report: Report = quiet,
+) -> list[Result]:
+    """Results of all tasks, in their order; those that lie in ``output`` already and are up to date are read."""
+    start = time.monotonic()
+    rows = load(tasks, data_dir, limit)
+    paths = [results.path_of(output, item.source, model.spec, item.task.name) for item in rows]
+    known = [results.finished(path, results.describe(item, model)) for path, item in zip(paths, rows, strict=True)]
+    todo = [item for item, result in zip(rows, known, strict=True) if result is None]
+    store = FeatureStore(cache_folder(), model.fingerprint)
+    fresh: dict[Task, Result] = {}
+
+    def keep(scored: Scored) -> None:
+        table = results.examples(scored)
+        result = results.compose(scored, table, model)
+        results.write(paths[tasks.index(scored.task.rows.task)], result, table)
+        fresh[scored.task.rows.task] = result
+
+    try:
+        counts = _score_all(model, todo, store, batch_size or default_batch_size(device), on_error, report, keep)
+    finally:
+        store.close()
+    for folder in {results.path_of(output, item.source, model.spec, "run").parent for item in todo}:
+        results.write_side_file(folder, device, time.monotonic() - start, counts)
+    return [result or fresh[task] for result, task in zip(known, tasks, strict=True)]
+
+
+def _score_all(
+    model: Model,
+    rows: Sequence[Rows],
+    store: FeatureStore,
+    batch_size: int,
+    on_error: OnError,
+    report: Report,
+    keep: Callable[[Scored], None],
+) -> dict[str, int]:
+    """Score every task, handing each to ``keep``; gives what was encoded."""
+    if not rows:
+        return {"rows": 0, "images_encoded": 0, "texts_encoded": 0}
+    planned: Plan = plan.make(rows)
+    encoded = engine.Encoded()
+    if isinstance(model.encoder, DualEncoder):
+        encoded = engine.encode(model, planned, store, batch_size, on_error, report)
+    for task in planned.tasks:
+        if isinstance(model.encoder, DualEncoder):
+            keep(engine.score(task, encoded, store))
+        else:
+            keep(engine.score_pairs(model, task, planned, store, batch_size, on_error, report))
+    return {
+        "rows": sum(len(task.row_N) for task in planned.tasks),
+        "images_encoded": encoded.images_encoded,
+        "texts_encoded": encoded.texts_encoded,
+    }
+
+
+def evaluate(
+    model: Any,
+    preprocess: Callable[..., Any],
+    tokenizer: Callable[..., Any],
+    tasks: Sequence[str],
+    *,
+    data_dir: Path | None = None,
+    limit: int | None = None,
+    batch_size: int | None = None,
+) -> dict[str, Result]:
+    """Evaluate a model in process, for instance in a training loop; nothing is written, nothing is cached.
+
+    ``model`` is a torch module with open_clip's ``encode_image`` and ``encode_text``; ``preprocess`` turns an RGB image
+    into a tensor, ``tokenizer`` a list of texts into a tensor of token ids. ``tasks`` are names or globs. Gives task
+    name -> result, as the JSON documents of ``compeval run`` hold it.
+    """
+    from evaluators.models.openclip import in_process
+
+    was_training = model.training
+    model.eval()
+    loaded = in_process(model, preprocess, tokenizer)
+    rows = load(select(discover(data_dir), tasks), data_dir, limit)
+    found: dict[str, Result] = {}
+
+    def keep(scored: Scored) -> None:
+        found[scored.task.rows.task.name] = results.compose(scored, results.examples(scored), loaded)
+
+    store = FeatureStore(None, loaded.fingerprint)
+    device = next(model.parameters()).device.type
+    try:
+        _score_all(loaded, rows, store, batch_size or default_batch_size(device), "stop", quiet, keep)
+    finally:
+        store.close()
+        model.train(was_training)
+    return found

@@ -1,0 +1,98 @@
+"""Tasks: what can be measured, by name.
+
+A task is ``dataset/config[/split][@variant]``; the split is left out where it is ``test``. By default a model gets
+everything but raw retrieval, and of systematicity only the corpus that it was trained on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import loaders
+from evaluators.models import Model
+
+CORPORA = ("cc12m", "yfcc", "laion")
+
+
+@dataclass(frozen=True, order=True)
+class Task:
+    dataset: str
+    config: str
+    split: str = "test"
+    variant: str | None = None
+
+    @property
+    def name(self) -> str:
+        split = "" if self.split == "test" else f"/{self.split}"
+        variant = f"@{self.variant}" if self.variant else ""
+        return f"{self.dataset}/{self.config}{split}{variant}"
+
+    @property
+    def is_raw(self) -> bool:
+        return self.config.endswith("_raw")
+
+    @property
+    def corpus(self) -> str | None:
+        """The training corpus that a systematicity config is about; None for any other config."""
+        first = self.config.split("_")[0]
+        return first if self.dataset == "crepe" and first in CORPORA else None
+
+
+def discover(data_dir: Path | None = None) -> list[Task]:
+    """Every task of the datasets that are built, in name order. ValueError if there are none."""
+    names = loaders.list_datasets(data_dir)
+    if not names:
+        places = ", ".join(map(str, loaders.search_path(data_dir)))
+        raise ValueError(
+            f"No dataset was found in {places}. Build one with `dvc repro`, or name its folder with --data."
+        )
+    return sorted(
+        Task(name, config, split)
+        for name in names
+        for config, splits in loaders.list_configs(name, data_dir).items()
+        for split in splits
+    )
+
+
+def select(known: Sequence[Task], patterns: Sequence[str]) -> list[Task]:
+    """The known tasks that a glob matches, or that lie below a matched name (``crepe/prod_hnatom``: all its splits).
+
+    ValueError for a pattern that matches nothing.
+    """
+    chosen: set[Task] = set()
+    for pattern in patterns:
+        found = {task for task in known if fnmatchcase(task.name, pattern) or fnmatchcase(task.name, f"{pattern}/*")}
+        if not found:
+            raise loaders.unknown("task", pattern, [task.name for task in known])
+        chosen |= found
+    return sorted(chosen)
+
+
+def default_tasks(known: Sequence[Task], model: Model) -> list[Task]:
+    """All but raw retrieval; of systematicity only the model's own corpus where that is known."""
+    return [
+        task
+        for task in known
+        if not task.is_raw and (task.corpus is None or model.corpus not in CORPORA or task.corpus == model.corpus)
+    ]
+
+
+def warnings(task: Task, source: str, model: Model) -> list[str]:
+    """What a reader of this result must know; the texts land in the result."""
+    if task.corpus is None:
+        return []
+    if model.corpus is None:
+        told = f"what {model.name} was trained on is not known"
+    elif model.corpus != task.corpus:
+        told = f"{model.name} was trained on {model.corpus}"
+    elif (model.corpus_source == "microworld") != (source == "microworld"):
+        told = f"{model.name} was trained on the {model.corpus} of {model.corpus_source}, these splits are of {source}"
+    else:
+        return []
+    return [
+        f"{task.name}: seen and unseen are those of the training corpus {task.corpus}, but {told}. Its seen-unseen gap "
+        "says nothing about systematicity."
+    ]

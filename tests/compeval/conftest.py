@@ -1,0 +1,1 @@
+from tests.evaluators.conftest import _own_cache, clip, data, here  # noqa: F401

@@ -1,0 +1,42 @@
+from pathlib import Path
+
+import pytest
+
+from tests.evaluators import tiny
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test reads or writes the cache of the user."""
+    monkeypatch.setenv("COMPEVAL_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty current folder that holds ``toy_models.py``, found by ``python:toy_models:...``."""
+    folder = tmp_path / "here"
+    folder.mkdir()
+    (folder / "toy_models.py").write_text(tiny.MODELS)
+    monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(str(folder))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """23 choice rows in one config, 7 of another noun in another, productivity and raw rows."""
+    return tiny.write_dataset(
+        tmp_path_factory.mktemp("data"),
+        {
+            "laion_uc_hnatom": {"test": tiny.choice_rows(23)},
+            "cc12m_uc_hnatom": {"test": tiny.choice_rows(7, noun="box")},
+            "prod_hnatom": {"n4": tiny.choice_rows(5, 3), "n5": tiny.choice_rows(4, 3)},
+            "laion_uc_raw": {"test": tiny.raw_rows(9)},
+            "laion_sc_raw": {"test": tiny.raw_rows(4)},
+        },
+    )
+
+
+@pytest.fixture(scope="session")
+def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny.write_clip(tmp_path_factory.mktemp("checkpoints") / "clip-laion")

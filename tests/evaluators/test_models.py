@@ -1,0 +1,191 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import open_clip
+import pytest
+from PIL import Image
+
+from evaluators import models
+from evaluators.models import DualEncoder, PairScorer, openclip
+from tests.evaluators import tiny
+from tests.evaluators.tiny_transformers import transformers_folder
+
+
+def test_specs():
+    assert models.parse("ViT-B-32/laion400m_e32") == ("open_clip", "ViT-B-32/laion400m_e32")
+    assert models.parse("local:checkpoints/clip-laion") == ("local", "checkpoints/clip-laion")
+    assert models.parse("python:my_module:MyModel") == ("python", "my_module:MyModel")
+    assert models.slug("local:checkpoints/clip-laion") == "local-checkpoints-clip-laion"
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("locl:x", "Unknown model backend 'locl'. Did you mean local"),
+        ("local:", "Model 'local:' names nothing after local:."),
+        ("local:nowhere", "nowhere/open_clip_config.json: not found. A local model is a folder with"),
+        ("ViT-B-23/openai", "Unknown open_clip architecture 'ViT-B-23'. Did you mean ViT-B-32"),
+        ("ViT-B-32/laion400m_e33", "neither a tag nor a file, 'laion400m_e33'. Did you mean laion400m_e32"),
+        ("ViT-B-32", "Model 'ViT-B-32' names no weights. Tags of ViT-B-32: openai, laion400m_e31"),
+        ("python:toy_models", "expected python:module:Class"),
+        ("python:no_such_module:Model", "No module named 'no_such_module'. The current folder and PYTHONPATH"),
+        ("python:toy_models:Nobody", "toy_models has no Nobody"),
+        ("python:toy_models:Anonymous", "needs an attribute `fingerprint`"),
+        ("python:toy_models:NoTexts", "has no encode_text; a model needs encode_image and encode_text, or score"),
+    ],
+)
+def test_wrong_specs_are_one_clear_message(here: Path, spec: str, message: str):
+    with pytest.raises((ValueError, FileNotFoundError)) as caught:
+        models.resolve(spec)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("ViT-B-32/laion400m_e32", ("ViT-B-32", "laion400m_e32")),
+        ("ViT-B-32-quickgelu/weights/file.pt", ("ViT-B-32-quickgelu", "weights/file.pt")),
+        ("ViT-B-32-gelu/weights/file.pt", ("ViT-B-32-gelu", "weights/file.pt")),
+    ],
+)
+def test_split_at_the_last_slash_that_gives_weights(here: Path, name: str, expected: tuple[str, str]):
+    Path("weights").mkdir()
+    Path("weights/file.pt").touch()
+    assert openclip.split(name) == expected
+
+
+class AskedError(Exception):
+    """Carries what open_clip was asked to build."""
+
+
+@pytest.mark.parametrize(
+    ("spec", "architecture", "quick_gelu"),
+    [
+        ("ViT-B-32/laion400m_e32", "ViT-B-32", True),
+        ("ViT-B-16/laion400m_e32", "ViT-B-16", False),
+        ("RN50/cc12m", "RN50", True),
+        ("RN101/yfcc15m", "RN101", True),
+        ("ViT-B-32-quickgelu/openai", "ViT-B-32-quickgelu", False),  # says it itself
+        ("roberta-ViT-B-32/laion2b_s12b_b32k", "roberta-ViT-B-32", False),  # its configuration says it
+    ],
+)
+def test_the_tag_decides_the_activation(
+    monkeypatch: pytest.MonkeyPatch, spec: str, architecture: str, quick_gelu: bool
+):
+    def create(name: str, device: str, precision: str, *, pretrained: str, force_quick_gelu: bool) -> Any:
+        raise AskedError(name, force_quick_gelu)
+
+    monkeypatch.setattr(openclip, "create", create)
+    with pytest.raises(AskedError) as caught:
+        models.resolve(spec)
+    assert caught.value.args == (architecture, quick_gelu)
+
+
+def test_weights_in_a_file_must_state_their_activation(here: Path):
+    Path("weights.pt").touch()
+    with pytest.raises(ValueError, match=r"nothing states the activation .* Ask for ViT-B-32-quickgelu/\.\.\."):
+        models.resolve("ViT-B-32/weights.pt")
+
+
+def test_weights_that_do_not_fit(here: Path, monkeypatch: pytest.MonkeyPatch):
+    def create(*_: Any, **__: Any) -> Any:
+        raise AssertionError("text pos_embed width changed!")
+
+    Path("weights.pt").touch()
+    monkeypatch.setattr(openclip, "create", create)
+    with pytest.raises(
+        ValueError, match=r"weights.pt: the weights do not fit or cannot be read \(text pos_embed width"
+    ):
+        models.resolve("ViT-S-32/weights.pt")
+
+
+def test_weights_that_cannot_be_fetched(monkeypatch: pytest.MonkeyPatch):
+    def create(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("Failed to download weights\nand more")
+
+    monkeypatch.setattr(openclip, "create", create)
+    with pytest.raises(FileNotFoundError) as caught:
+        models.resolve("ViT-B-32/laion400m_e32")
+    assert str(caught.value).splitlines() == [
+        "ViT-B-32/laion400m_e32: the weights are not on this machine and could not be fetched: "
+        "timm/vit_base_patch32_clip_224.laion400m_e32 on the Hugging Face Hub (Failed to download weights).",
+        "With a network: `hf download timm/vit_base_patch32_clip_224.laion400m_e32` (into HF_HOME, then "
+        "HF_HUB_OFFLINE=1 works without one).",
+        "With a file: --model <architecture>-quickgelu/<file> or <architecture>-gelu/<file>.",
+    ]
+
+
+def test_local_models_say_where_they_come_from(clip: Path, tmp_path: Path):
+    model = models.resolve(f"local:{clip}")
+    assert (model.name, model.corpus, model.corpus_source) == ("clip-laion", "laion", "microworld")
+    again = models.resolve(f"local:{clip}")
+    other = models.resolve(f"local:{tiny.write_clip(tmp_path / 'other', corpus=None, seed=1)}")
+    assert model.fingerprint == again.fingerprint != other.fingerprint
+    assert other.corpus is None
+
+
+def test_the_transform_is_part_of_the_fingerprint(clip: Path, tmp_path: Path):
+    copy = tiny.write_clip(tmp_path / "clip")
+    config = json.loads((copy / "open_clip_config.json").read_text())
+    config["preprocess_cfg"] = {"interpolation": "bilinear"}
+    (copy / "open_clip_config.json").write_text(json.dumps(config))
+    assert models.resolve(f"local:{copy}").fingerprint != models.resolve(f"local:{clip}").fingerprint
+
+
+def test_a_tower_that_differs_without_padding_falls_back_and_says_so(clip: Path, monkeypatch: pytest.MonkeyPatch):
+    from evaluators.models import packed
+
+    encode = packed.PackedText._encode
+    monkeypatch.setattr(packed.PackedText, "_encode", lambda self, blocks: encode(self, blocks)[::-1])
+    model = models.resolve(f"local:{clip}")
+    assert "Texts were encoded with padding: without it they differ by" in model.warnings[0]
+    assert isinstance(model.encoder, openclip.OpenClipEncoder)
+    tokens = open_clip.get_tokenizer(f"local-dir:{clip}")(["a dog"])
+    np.testing.assert_array_equal(model.encoder.encode_texts(["a dog"], 1), model.encoder.encode_padded(tokens, 1))
+
+
+@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+def test_half_precision_stays_near(clip: Path, precision: models.Precision):
+    texts = ["a dog", "a cat on a mat"]
+    full, half = (models.resolve(f"local:{clip}", precision=name) for name in ("fp32", precision))
+    assert full.fingerprint != half.fingerprint
+    features = [model.encoder.encode_texts(texts, 2) for model in (full, half)]  # pyright: ignore
+    unit = [feature / np.linalg.norm(feature, axis=1, keepdims=True) for feature in features]
+    np.testing.assert_allclose(*unit, atol=0.05)
+
+
+@pytest.mark.parametrize("family", ["clip", "siglip", "align", "flava", "blip"])
+def test_transformers_families(tmp_path: Path, family: str):
+    model = models.resolve(f"transformers:{transformers_folder(family, tmp_path)}")
+    assert model.contaminated == ("trained on Visual Genome and COCO" if family in ("flava", "blip") else None)
+    encoder = model.encoder
+    images = [encoder.preprocess(Image.new("RGB", (20, 30), color)) for color in ("red", "blue")]  # pyright: ignore
+    texts = ["a red ball", "a blue", "a pink ball ball"]
+    if family == "blip":
+        assert isinstance(encoder, PairScorer)
+        scores = encoder.score([images[0], images[0], images[1]], texts)
+        alone = [
+            encoder.score([image], [text])[0]
+            for image, text in zip([images[0], images[0], images[1]], texts, strict=True)
+        ]
+        np.testing.assert_allclose(scores, alone, atol=1e-6)
+        return
+    assert isinstance(encoder, DualEncoder)
+    image_features, text_features = encoder.encode_images(images), encoder.encode_texts(texts, 2)
+    assert image_features.shape == (2, text_features.shape[1])
+    alone = np.concatenate([encoder.encode_texts([text], 1) for text in texts])
+    np.testing.assert_allclose(text_features, alone, atol=1e-5)
+
+
+def test_a_transformers_model_of_another_kind(tmp_path: Path):
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "bert"}))
+    with pytest.raises(ValueError, match=r"models of type 'bert' are not supported; known: clip, siglip"):
+        models.resolve(f"transformers:{tmp_path}")
+
+
+def test_devices():
+    assert models.pick_device("cpu") == "cpu"
+    with pytest.raises(ValueError, match=r"Device 'abacus' cannot be used .*Try --device cpu"):
+        models.pick_device("abacus")

@@ -1,0 +1,79 @@
+import numpy as np
+import open_clip
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaluators.models import packed
+
+CONFIG = {
+    "embed_dim": 8,
+    "vision_cfg": {"image_size": 16, "layers": 1, "width": 16, "patch_size": 8, "head_width": 8},
+    "text_cfg": {"context_length": 20, "vocab_size": 49408, "width": 16, "heads": 2, "layers": 3},
+}
+TEXTS = ["a dog", "a dog on a table", "a dog on a red table", "a cat", "A DOG", "", "word " * 40]
+
+
+def spell(block: packed.Block, end: int) -> tuple[int, ...]:
+    """The tokens from a root to a position."""
+    return () if end < 0 else (*spell(block, block.parents[end]), block.tokens[end])
+
+
+def test_pack_by_hand():
+    # 1 2 3 | 1 2 4 | 1 5: five positions instead of eight; 7 8 9 9 does not fit into a block of 7 and starts one.
+    first, second = packed.pack([(1, 2, 3), (1, 2, 4), (1, 5), (7, 8, 9, 9)], size=7)
+    assert first == packed.Block([1, 2, 3, 4, 5], [0, 1, 2, 2, 1], [-1, 0, 1, 1, 0], [2, 3, 4])
+    assert second == packed.Block([7, 8, 9, 9], [0, 1, 2, 3], [-1, 0, 1, 2], [3])
+
+
+def test_ancestors_by_hand():
+    (block,) = packed.pack([(1, 2, 3), (1, 2, 4), (1, 5)], size=7)
+    assert block.ancestors().astype(int).tolist() == [
+        [1, 0, 0, 0, 0],
+        [1, 1, 0, 0, 0],
+        [1, 1, 1, 0, 0],
+        [1, 1, 0, 1, 0],
+        [1, 0, 0, 0, 1],
+    ]
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=5).map(tuple), min_size=1, max_size=12), st.integers(5, 9)
+)
+def test_packing_loses_nothing(sequences: list[tuple[int, ...]], size: int):
+    sequences = sorted(sequences)
+    blocks = list(packed.pack(sequences, size))
+    assert [spell(block, end) for block in blocks for end in block.ends] == sequences
+    assert all(len(block.tokens) <= size for block in blocks)
+    assert all(depth == len(spell(block, at)) - 1 for block in blocks for at, depth in enumerate(block.depths))
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (open_clip.CLIP, {}),
+        (open_clip.CustomTextCLIP, {}),
+        (open_clip.CLIP, {"pool_type": "eos", "eos_id": 49407}),
+        (open_clip.CustomTextCLIP, {"proj_type": "none"}),
+        (open_clip.CustomTextCLIP, {"proj_bias": True}),
+    ],
+)
+def test_packed_features_are_the_models_own(kind: type, text: dict):
+    torch.manual_seed(0)
+    model = kind(**CONFIG | {"text_cfg": CONFIG["text_cfg"] | text}).eval()
+    tokens = open_clip.get_tokenizer(context_length=20)(TEXTS)
+    encode = packed.PackedText(packed.causal_tower(model), "cpu")
+    with torch.inference_mode():
+        plain = model.encode_text(tokens).numpy()
+    np.testing.assert_allclose(encode(tokens, 64), plain, atol=2e-6)
+    # <s> a dog </s> 4, on a table </s> 4, red table </s> 3, cat </s> 2, the empty text's </s> 1, 18 words and </s> 19.
+    assert encode.positions == 4 + 4 + 3 + 2 + 1 + 19
+
+
+@pytest.mark.parametrize(
+    "text", [{"no_causal_mask": True}, {"embed_cls": True}, {"pool_type": "last"}, {"pool_type": "first"}]
+)
+def test_towers_that_need_their_padding_keep_it(text: dict):
+    model = open_clip.CustomTextCLIP(**CONFIG | {"text_cfg": CONFIG["text_cfg"] | text})
+    assert packed.causal_tower(model) is None

@@ -1,0 +1,183 @@
+"""Tiny datasets and models for tests: plain coloured images, captions that name the colour, and encoders that know."""
+
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from generators.dataset import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, write_config
+from loaders.cards import measure, write_card
+
+COLORS = {"red": (255, 0, 0), "green": (0, 255, 0), "blue": (0, 0, 255), "yellow": (255, 255, 0), "pink": (255, 0, 255)}
+
+MODELS = '''
+import numpy as np
+
+COLORS = {"red": (255, 0, 0), "green": (0, 255, 0), "blue": (0, 0, 255), "yellow": (255, 255, 0), "pink": (255, 0, 255)}
+
+
+class Knows:
+    """Images and captions as the colour that they show or name: every truth ranks first, with score 1."""
+
+    fingerprint = "knows"
+
+    def __init__(self, device):
+        self.calls = []
+
+    def encode_image(self, images):
+        self.calls.append(len(images))
+        return np.array([np.asarray(image).reshape(-1, 3).mean(axis=0) for image in images])
+
+    def encode_text(self, texts):
+        self.calls.append(len(texts))
+        return np.array([COLORS[text.split()[1]] for text in texts], dtype=float)
+
+
+class Constant(Knows):
+    fingerprint = "constant"
+
+    def encode_text(self, texts):
+        return np.ones((len(texts), 3))
+
+
+class Broken(Knows):
+    fingerprint = "broken"
+
+    def encode_text(self, texts):
+        return np.full((len(texts), 3), np.nan)
+
+
+class Dying(Knows):
+    """Ends the process, as a kill would, in the middle of the texts."""
+
+    fingerprint = "dying"
+
+    def encode_text(self, texts):
+        import os
+        from pathlib import Path
+
+        if not Path("revived").exists() and any("pink" in text for text in texts):
+            os._exit(9)
+        return super().encode_text(texts)
+
+
+class Pairs:
+    fingerprint = "pairs"
+
+    def __init__(self, device):
+        self.pairs = 0
+
+    def score(self, images, texts):
+        self.pairs += len(texts)
+        shown = [np.asarray(image).reshape(-1, 3).mean(axis=0) for image in images]
+        return [-np.abs(np.subtract(a, COLORS[b.split()[1]])).sum() for a, b in zip(shown, texts)]
+
+
+class NoTexts:
+    fingerprint = "no texts"
+
+    def __init__(self, device): ...
+
+    def encode_image(self, images): ...
+
+
+class Anonymous(Knows):
+    fingerprint = None
+'''
+
+
+def picture(color: str, size: tuple[int, int] = (8, 6)) -> bytes:
+    buffer = io.BytesIO()
+    Image.new("RGB", size, COLORS[color]).save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def row(
+    number: int, color: str, noun: str, negatives: Sequence[str] | None, pixels: bytes | None = None
+) -> dict[str, Any]:
+    """Row ``number`` shows ``color``; its image holds two rows, its crop one."""
+    made = {
+        "image": {"bytes": picture(color) if pixels is None else pixels, "path": None},
+        "crop_id": f"crop {number}",
+        "image_id": f"image {number // 2}",
+        **dict.fromkeys(("x", "y", "width", "height"), 1.0),
+        "caption": f"a {color} {noun}",
+        "atoms": [],
+        "compounds": [],
+        "complexity": 2,
+        "scene_graph": {"objects": [], "relations": []},
+        "provenance": {"source": "microworld", "captioner": "test", "seed": 0, "code": "test"},
+    }
+    if negatives is not None:
+        made |= {"hard_negatives": [f"a {other} {noun}" for other in negatives], "foils": [[] for _ in negatives]}
+    return made
+
+
+def choice_rows(count: int, negatives: int = 4, noun: str = "ball") -> Iterator[dict[str, Any]]:
+    """``count`` rows whose negatives name the other colours."""
+    names = list(COLORS)
+    for number in range(count):
+        color = names[number % len(names)]
+        others = [name for name in names if name != color][:negatives]
+        yield row(number, color, f"{noun} {number}", others)
+
+
+def raw_rows(count: int) -> Iterator[dict[str, Any]]:
+    names = list(COLORS)
+    for number in range(count):
+        yield row(number, names[number % len(names)], f"ball {number}", None)
+
+
+def write_dataset(
+    root: Path, configs: Mapping[str, Mapping[str, Iterable[dict[str, Any]]]], name: str = "crepe"
+) -> Path:
+    """A dataset folder ``root/name`` with the given config -> split -> rows; gives ``root``."""
+    for config, splits in configs.items():
+        schema = RAW_SCHEMA if config.endswith("_raw") else HARD_NEGATIVE_SCHEMA
+        write_config(root / name, config, splits, schema)
+    write_card(root / name, {}, "", measure(root / name))
+    return root
+
+
+def write_clip(folder: Path, corpus: str | None = "laion", seed: int = 0, causal: bool = True) -> Path:
+    """A random open_clip model in the layout of our own training."""
+    import open_clip
+    import torch
+    from safetensors.torch import save_file
+
+    config = {
+        "embed_dim": 16,
+        "vision_cfg": {"image_size": 16, "layers": 1, "width": 16, "patch_size": 8, "head_width": 8},
+        "text_cfg": {"context_length": 16, "vocab_size": 49408, "width": 16, "heads": 2, "layers": 2},
+    }
+    if not causal:
+        config |= {"custom_text": True}
+        config["text_cfg"] |= {"no_causal_mask": True, "pool_type": "last"}
+    torch.manual_seed(seed)
+    built = dict(config)
+    model = (open_clip.CustomTextCLIP if built.pop("custom_text", False) else open_clip.CLIP)(**built)
+    folder.mkdir(parents=True)
+    save_file(model.state_dict(), folder / "open_clip_model.safetensors")
+    (folder / "open_clip_config.json").write_text(json.dumps({"model_cfg": config, "preprocess_cfg": {}}))
+    if corpus is not None:
+        (folder / "training.json").write_text(json.dumps({"corpus": corpus, "source": "microworld"}))
+    return folder
+
+
+def slow_ranks(model: Any, preprocess: Any, tokenizer: Any, rows: Iterable[Mapping[str, Any]]) -> np.ndarray:
+    """The papers' evaluation, one row at a time: image against its captions with plain open_clip; ties are losses."""
+    import torch
+
+    ranks = []
+    for item in rows:
+        image = Image.open(io.BytesIO(item["image"]["bytes"])).convert("RGB")
+        with torch.no_grad():
+            seen = model.encode_image(preprocess(image)[None], normalize=True)
+            read = model.encode_text(tokenizer([item["caption"], *item["hard_negatives"]]), normalize=True)
+        scores = (seen @ read.T)[0]
+        ranks.append(1 + int((scores[1:] >= scores[0]).sum()))
+    return np.array(ranks)

@@ -1,0 +1,83 @@
+"""Tiny random models of the transformers families, complete, as ``save_pretrained`` writes them."""
+
+from pathlib import Path
+from typing import Any
+
+import transformers as hf
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+
+WORDS = ("<pad>", "<s>", "</s>", "<unk>", "a", "red", "blue", "green", "yellow", "pink", "ball")
+SMALL = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+IDS = {"vocab_size": len(WORDS), "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
+TEXT = SMALL | IDS | {"max_position_embeddings": 12}
+VISION = SMALL | {"image_size": 16, "patch_size": 8}
+EFFICIENT_NET = {
+    "image_size": 16,
+    "hidden_dim": 8,
+    "in_channels": [32],
+    "out_channels": [8],
+    "kernel_sizes": [3],
+    "strides": [1],
+    "num_block_repeats": [1],
+    "expand_ratios": [1],
+    "depthwise_padding": [],
+    "width_coefficient": 1.0,
+    "depth_coefficient": 1.0,
+}
+
+
+def tokenizer() -> hf.PreTrainedTokenizerFast:
+    """Whole words between <s> and </s>, at most 12 tokens."""
+    raw = Tokenizer(models.WordLevel({word: index for index, word in enumerate(WORDS)}, unk_token="<unk>"))
+    raw.pre_tokenizer = pre_tokenizers.Whitespace()
+    raw.post_processor = processors.TemplateProcessing(single="<s> $A </s>", special_tokens=[("<s>", 1), ("</s>", 2)])
+    return hf.PreTrainedTokenizerFast(
+        tokenizer_object=raw,
+        pad_token="<pad>",
+        bos_token="<s>",
+        eos_token="</s>",
+        unk_token="<unk>",
+        model_max_length=12,
+    )
+
+
+def model(family: str) -> Any:
+    """A random model of the family."""
+    match family:
+        case "clip":
+            return hf.CLIPModel(hf.CLIPConfig(text_config=TEXT, vision_config=VISION, projection_dim=8))
+        case "siglip":
+            return hf.SiglipModel(hf.SiglipConfig(text_config=TEXT, vision_config=VISION))
+        case "align":
+            return hf.AlignModel(hf.AlignConfig(text_config=TEXT, vision_config=EFFICIENT_NET, projection_dim=8))
+        case "flava":
+            return hf.FlavaModel(
+                hf.FlavaConfig(
+                    text_config=TEXT, image_config=VISION, multimodal_config=SMALL, hidden_size=16, projection_dim=8
+                )
+            )
+        case "blip":
+            text = TEXT | {"encoder_hidden_size": 16}
+            return hf.BlipForImageTextRetrieval(
+                hf.BlipConfig(text_config=text, vision_config=VISION, image_text_hidden_size=8)
+            )
+        case _:
+            raise AssertionError(family)
+
+
+PROCESSORS = {
+    "clip": hf.CLIPImageProcessor,
+    "siglip": hf.SiglipImageProcessor,
+    "align": hf.EfficientNetImageProcessor,
+    "flava": hf.FlavaImageProcessor,
+    "blip": hf.BlipImageProcessor,
+}
+
+
+def transformers_folder(family: str, folder: Path) -> Path:
+    """Save a random model of the family in a folder, complete."""
+    size = {"height": 16, "width": 16}
+    model(family).save_pretrained(folder)
+    tokenizer().save_pretrained(folder)
+    PROCESSORS[family](size=size, crop_size=size, do_center_crop=False).save_pretrained(folder)
+    return folder
