@@ -30,10 +30,11 @@ bench: $(READY)
 	for script in bench/*.py; do python -m bench.$$(basename $$script .py) || exit 1; done
 
 docs: $(READY)
-	python -m compeval.docs docs/cli.md
+	typer compeval.cli utils docs --name compeval --title "The command line" --output docs/cli.md
 
 clean:
-	rm -rf $(VENV) report results checkpoints regions seen stats sources crepe .pytest_cache .ruff_cache
+	rm -rf $(VENV) data sources regions seen stats crepe checkpoints results validity.json report report_full
+	rm -rf .dvc/cache .dvc/tmp build .pytest_cache .ruff_cache .hypothesis
 
 setup: $(READY)
 

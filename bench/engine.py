@@ -165,7 +165,7 @@ def main() -> None:
         side = folder / "counted"
         os.environ["COMPEVAL_CACHE"] = str(folder / "cache-counted")
         run(model, tasks, data_dir=folder, output=side, device=options.device)
-        counts = json.loads(next(side.rglob("run.json")).read_text())
+        counts = json.loads(next(side.rglob("*.run.json")).read_text())
         crops = len({row["crop_id"] for row in every})
         print(f"{options.model}, {options.device}, {torch.get_num_threads()} threads, {len(every):,} rows")
         print(f"loop {loop:.2f} s, engine {cold:.2f} s cold, {warm:.2f} s warm")

@@ -1,7 +1,7 @@
 """Do vision-language models understand composition?
 
-    compeval.load_dataset("crepe", "laion_uc_hnatom")
-    compeval.evaluate(model, preprocess, tokenizer, ["crepe/prod_hnatom/n4"])
+compeval.load_dataset("crepe", "laion_uc_hnatom")
+compeval.evaluate(model, preprocess, tokenizer, ["crepe/prod_hnatom/n4"])
 """
 
 from __future__ import annotations

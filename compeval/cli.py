@@ -72,6 +72,7 @@ class OnErrorName(StrEnum):
 
 
 class Listing(StrEnum):
+    datasets = "datasets"
     models = "models"
     tasks = "tasks"
     configs = "configs"
@@ -125,13 +126,20 @@ def run(
 
 
 @app.command("list")
-def list_(what: Listing, data: Data = None, as_json: AsJson = False) -> None:
-    """List the models, tasks or dataset configs that there are."""
+def list_(
+    what: Annotated[Listing, typer.Argument()] = Listing.datasets, data: Data = None, as_json: AsJson = False
+) -> None:
+    """List the datasets, models, tasks or dataset configs that there are."""
     if what is Listing.models:
         from evaluators.models.known import known_models
 
         names = [[name] for name in known_models()]
         header = ["model"]
+    elif what is Listing.datasets:
+        import loaders
+
+        names = [[name, str(folder)] for name, folder in loaders.list_datasets(data).items()]
+        header = ["dataset", "folder"]
     elif what is Listing.tasks:
         from evaluators.tasks import discover
 
@@ -159,7 +167,7 @@ def show(result: Path, as_json: AsJson = False) -> None:
     """Print a result, or all results in a folder."""
     from evaluators import results
 
-    paths = [result] if not result.is_dir() else sorted(p for p in result.rglob("*.json") if p.name != "run.json")
+    paths = [result] if not result.is_dir() else results.documents(result)
     if not paths:
         raise ValueError(f"{result}: no result documents. `compeval run` writes them below results/.")
     _print_results([results.read(path) for path in paths], as_json)

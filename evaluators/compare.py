@@ -57,7 +57,7 @@ def find(place: Path) -> dict[str, Path]:
     """Task -> path of the result documents at a place: a document, or a folder of them."""
     if not place.exists():
         raise FileNotFoundError(f"{place}: no such result. `compeval run` writes them below results/.")
-    paths = [place] if place.is_file() else sorted(path for path in place.rglob("*.json") if path.name != "run.json")
+    paths = [place] if place.is_file() else results.documents(place)
     found: dict[str, Path] = {}
     for path in paths:
         task = results.read(path)["task"]

@@ -2,7 +2,7 @@
 
     results/<source>/<model>/<task>.json        same inputs, same bytes: no clock, no host
     results/<source>/<model>/<task>.parquet
-    results/<source>/<model>/run.json           clock, host and device: beside the results, part of none
+    results/<source>/<model>.run.json           clock, host and device: beside the results, part of none
 
 Shares are fractions of 1. Intervals are 95 %, bootstrapped over images.
 """
@@ -29,6 +29,7 @@ from evaluators.rows import Rows
 from evaluators.tasks import warnings
 
 SCHEMA = 1
+SIDE_SUFFIX = ".run.json"
 Result = dict[str, Any]
 
 
@@ -130,9 +131,9 @@ def examples(scored: Scored) -> pa.Table:
     return pa.table(columns)
 
 
-def path_of(output: Path, source: str, spec: str, task: str) -> Path:
-    """Where a task's result document lies."""
-    return output / source / slug(spec) / f"{task}.json"
+def path_of(output: Path, source: str, spec: str, task: str, limit: int | None = None) -> Path:
+    """Where a task's result document lies; that of the first ``limit`` rows in a folder of its own."""
+    return output / source / (slug(spec) if limit is None else f"{slug(spec)}-first-{limit}") / f"{task}.json"
 
 
 def write(path: Path, result: Result, table: pa.Table) -> None:
@@ -167,19 +168,25 @@ def read(path: Path) -> Result:
 
 
 def finished(path: Path, expected: Mapping[str, Any]) -> Result | None:
-    """The result that lies at ``path`` if it was made from the same model, data and code, else None."""
+    """The result that lies at ``path`` if it was made from the same model, data and code without a skipped row."""
     if not (path.is_file() and path.with_suffix(".parquet").is_file()):
         return None
     try:
         found = read(path)
     except ValueError:
         return None
-    same = all(found[part]["fingerprint"] == expected[part]["fingerprint"] for part in ("model", "data", "code"))
-    return found if same else None
+    same = all(found.get(part) == expected[part] for part in ("model", "code"))
+    same &= found.get("data", {}).get("fingerprint") == expected["data"]["fingerprint"]
+    return found if same and not found.get("skipped") else None
+
+
+def documents(folder: Path) -> list[Path]:
+    """The result documents below a folder, in name order."""
+    return sorted(path for path in folder.rglob("*.json") if not path.name.endswith(SIDE_SUFFIX))
 
 
 def write_side_file(folder: Path, device: str, seconds: float, counts: Mapping[str, int]) -> None:
-    """``run.json``: when, where and how fast the last run was; no result depends on it."""
+    """``<folder>.run.json``: when, where and how fast the last run was; no result depends on it."""
     side = {
         "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "seconds": round(seconds, 3),
@@ -188,4 +195,4 @@ def write_side_file(folder: Path, device: str, seconds: float, counts: Mapping[s
         "processors": os.cpu_count(),
         **counts,
     }
-    (folder / "run.json").write_text(json.dumps(side, indent=1) + "\n")
+    folder.with_name(f"{folder.name}{SIDE_SUFFIX}").write_text(json.dumps(side, indent=1) + "\n")

@@ -42,7 +42,7 @@ def run(
     """Results of all tasks, in their order; those that lie in ``output`` already and are up to date are read."""
     start = time.monotonic()
     rows = load(tasks, data_dir, limit)
-    paths = [results.path_of(output, item.source, model.spec, item.task.name) for item in rows]
+    paths = [results.path_of(output, item.source, model.spec, item.task.name, limit) for item in rows]
     known = [results.finished(path, results.describe(item, model)) for path, item in zip(paths, rows, strict=True)]
     todo = [item for item, result in zip(rows, known, strict=True) if result is None]
     store = FeatureStore(cache_folder(), model.fingerprint)
@@ -58,7 +58,7 @@ def run(
         counts = _score_all(model, todo, store, batch_size or default_batch_size(device), on_error, report, keep)
     finally:
         store.close()
-    for folder in {results.path_of(output, item.source, model.spec, "run").parent for item in todo}:
+    for folder in {results.path_of(output, item.source, model.spec, "run", limit).parent for item in todo}:
         results.write_side_file(folder, device, time.monotonic() - start, counts)
     return [result or fresh[task] for result, task in zip(known, tasks, strict=True)]
 

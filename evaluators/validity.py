@@ -28,6 +28,7 @@ import pyarrow.parquet as pq
 from tqdm import tqdm
 
 from evaluators.oracle import Unreadable, is_true, undrawable_words
+from generators import stage
 from generators.corpora import Skipped, captions, shards
 from generators.params import block
 
@@ -209,4 +210,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    stage.run(main)

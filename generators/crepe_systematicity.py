@@ -144,11 +144,16 @@ def unique(rows: Iterable[Mapping[str, Any]], seen: Seen) -> dict[str, dict[str,
     return {name: {"atoms": len(atoms[name]), "compounds": len(compounds[name])} for name in atoms}
 
 
-def read_rows(folder: Path, columns: list[str] | None = None) -> Iterator[dict[str, Any]]:
-    """The rows of regions/, in constant memory."""
+def read_rows(
+    folder: Path, columns: list[str] | None = None, keep: Sequence[bool] | None = None
+) -> Iterator[dict[str, Any]]:
+    """The rows of regions/, in constant memory; only those that ``keep`` marks, if it is given."""
+    start = 0
     for path in sorted(folder.glob("*.parquet")):
         for batch in pq.ParquetFile(path).iter_batches(64, columns=columns):
-            yield from batch.to_pylist()
+            marked = batch if keep is None else batch.filter(pa.array(keep[start : start + len(batch)], pa.bool_()))
+            start += len(batch)
+            yield from marked.to_pylist()
 
 
 def build_regions(
@@ -202,8 +207,10 @@ def code_version() -> str:
 def build_corpus(corpus: str, regions: Path, seen: Seen, root: Path) -> dict[str, Any]:
     """Write a corpus' configs under ``root``; gives what its card shows besides the counts of rows."""
 
+    splits = [seen.split_of(row) for row in read_rows(regions, ["atoms", "compounds"])]
+
     def rows(name: Split) -> Iterator[dict[str, Any]]:
-        return (row for row in read_rows(regions) if seen.split_of(row) == name)
+        return read_rows(regions, keep=[split == name for split in splits])
 
     for config, found, schema in configs(rows):
         write_config(root, f"{corpus}_{config}", {"test": found}, schema)

@@ -117,7 +117,7 @@ class SceneGraph:
         return tuple(sorted(self.atoms)), tuple(sorted(self.compounds, key=lambda item: tuple(map(str, item))))
 
     def to_row(self) -> dict[str, Any]:
-        """The ``scene_graph`` struct of a dataset row (loaders/schema.py)."""
+        """The ``scene_graph`` struct of a dataset row (generators/dataset.py)."""
         return {
             "objects": [
                 {
@@ -129,8 +129,7 @@ class SceneGraph:
                 for item in self.objects
             ],
             "relations": [
-                {"subject": edge.subject, "predicate": edge.predicate, "object": edge.object}
-                for edge in self.relations
+                {"subject": edge.subject, "predicate": edge.predicate, "object": edge.object} for edge in self.relations
             ],
         }
 

@@ -21,7 +21,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cached_property, lru_cache, partial
+from functools import cache, cached_property, lru_cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from itertools import islice
 from pathlib import Path
@@ -93,9 +93,16 @@ class Search:
 
     @cached_property
     def fingerprint(self) -> str:
-        files = [(str(shard), shard.path.stat().st_size) for shard in self.shards]
+        files = [(str(shard), _digest(shard.path)) for shard in self.shards]
         parts = [self.targets.fingerprint, files, self.column, self.counting, self.code]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+
+
+@cache
+def _digest(path: Path) -> str:
+    """SHA-256 of a file's bytes: sizes do not tell two tars apart, which are padded, and times change with a copy."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 class ShardWorker:
@@ -229,7 +236,7 @@ def engine_of(settings: Mapping[str, Any]) -> RunShards:
 
 
 def our_code() -> str:
-    """A hash of all that decides what the parser gives: its code, its model, its dictionary."""
+    """A hash of all that decides the answer: the code of parser and analysis, the model, the dictionary."""
     from generators.parser import MODELS
 
     folder = Path(__file__).parent
@@ -237,7 +244,8 @@ def our_code() -> str:
     for package in ("spacy", "lemminflect", *MODELS):
         with contextlib.suppress(PackageNotFoundError):
             digest.update(f"{package} {version(package)}".encode())
-    for path in [folder / "parser.py", folder / "parser_words.py", *sorted((folder / "parsing").glob("*.py"))]:
+    names = ("parser", "parser_words", "scene_graph", "targets", "corpora", "seen")
+    for path in [*(folder / f"{name}.py" for name in names), *sorted((folder / "parsing").glob("*.py"))]:
         digest.update(path.read_bytes())
     return digest.hexdigest()
 

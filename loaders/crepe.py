@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from generators import stage
 from generators.params import block
 from loaders.cards import Stats, measure, table, write_card
 
@@ -20,7 +21,6 @@ LICENCES = {
     "visual_genome": ("cc-by-4.0", "Visual Genome, CC BY 4.0"),
 }
 CORPORA = {"cc12m": "CC-12M", "yfcc": "YFCC-15M", "laion": "LAION-400M"}
-COMPLEXITIES = range(4, 13)
 
 RETRIEVAL_SET_SIZE = {
     "hnatom": 5,
@@ -189,8 +189,9 @@ def metadata(source: str, rows: int) -> dict[str, Any]:
     }
 
 
-def main(folder: Path = Path("crepe"), stats_folder: Path = Path("stats/crepe")) -> None:
+def main() -> None:
     """Measure the folder, add what the generating stages counted, and write the card."""
+    folder, stats_folder = Path("crepe"), Path("stats/crepe")
     source = block("source")
     stats = measure(folder) | {"source": source, "funnels": {}, "unique": {}}
     for path in sorted(stats_folder.glob("*.json")):
@@ -202,4 +203,4 @@ def main(folder: Path = Path("crepe"), stats_folder: Path = Path("stats/crepe"))
 
 
 if __name__ == "__main__":
-    main()
+    stage.run(main)

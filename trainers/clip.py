@@ -9,7 +9,6 @@ params.yaml.
 
 from __future__ import annotations
 
-import argparse
 import json
 import logging
 import math
@@ -25,6 +24,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from tqdm import trange
 
+from generators import stage
 from generators.dataset import whole_folder
 from generators.params import block
 from trainers.pairs import Pairs, read_pairs
@@ -37,13 +37,6 @@ def write_config(folder: Path, model: dict[str, Any], preprocess: dict[str, Any]
     """The ``open_clip_config.json`` by which open_clip builds the model of a ``local-dir:`` folder."""
     config = {"model_cfg": model, "preprocess_cfg": preprocess}
     (folder / "open_clip_config.json").write_text(json.dumps(config, indent=1) + "\n")
-
-
-def strengthen_positions(model: nn.Module, text: float, image: float) -> None:
-    """Scale the initial position embeddings, so that a short training can learn some order at all."""
-    with torch.no_grad():
-        model.get_parameter("positional_embedding").mul_(text)
-        model.get_parameter("visual.attnpool.positional_embedding").mul_(image)
 
 
 def optimizer_for(model: nn.Module, learning_rate: float, weight_decay: float) -> torch.optim.AdamW:
@@ -105,7 +98,6 @@ def run(corpus: str, seed: int, recipe: dict[str, Any], source: Path, folder: Pa
         model, _, preprocess = open_clip.create_model_and_transforms(name, load_weights=False)
         assert isinstance(model, open_clip.CLIP)
         assert callable(preprocess)
-        strengthen_positions(model, **recipe["position_scale"])
         pairs = read_pairs(source / corpus, preprocess, open_clip.get_tokenizer(name))
         losses = train(model, pairs, recipe, seed)
         save_file(model.state_dict(), scratch / "open_clip_model.safetensors")
@@ -122,16 +114,12 @@ def run(corpus: str, seed: int, recipe: dict[str, Any], source: Path, folder: Pa
         (scratch / "training.json").write_text(json.dumps(record, indent=1) + "\n")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("corpus", help="the folder under the source's corpora: cc12m, yfcc or laion")
-    parser.add_argument("--seed", type=int, default=0, help="of the weights and of the order of the pairs")
-    arguments = parser.parse_args()
-    logging.getLogger().setLevel(logging.WARNING)
+def main(corpus: str, seed: int = 0) -> None:
+    """Train on CORPUS: cc12m, yfcc or laion. SEED decides the first weights and the order of the pairs."""
+    logging.getLogger().setLevel(logging.ERROR)  # open_clip warns that there are no weights to load, as it should be
     source = Path("sources") / block("source") / "corpora"
-    folder = Path("checkpoints") / f"clip-{arguments.corpus}-s{arguments.seed}"
-    run(arguments.corpus, arguments.seed, block("train"), source, folder)
+    run(corpus, seed, block("train"), source, Path("checkpoints") / f"clip-{corpus}-s{seed}")
 
 
 if __name__ == "__main__":
-    main()
+    stage.run(main)

@@ -39,4 +39,5 @@ def read_pairs(folder: Path, preprocess: Callable, tokenize: Callable) -> Pairs:
     digest = hashlib.sha256()
     for path in shards:
         digest.update(path.read_bytes())
-    return Pairs(torch.stack([preprocess(image) for image in images]), tokenize(list(texts)), digest.hexdigest()[:16])
+    image_NCHW = torch.stack([preprocess(image) for image in images]).contiguous(memory_format=torch.channels_last)
+    return Pairs(image_NCHW, tokenize(list(texts)), digest.hexdigest()[:16])

@@ -48,16 +48,17 @@ def choose(rows: pd.DataFrame, count: int) -> list[int]:
     wrong = [row for row in order if (rows.loc[row, "ranks"] > 1).any()]  # pyright: ignore
     right = [row for row in order if row not in set(wrong)]
     half = wrong[: count // 2]
-    return [*half, *right[: count - len(half)]][:count]
+    return [*half, *right, *wrong[len(half) :]][:count]
 
 
 def task_examples(task: str, results: Sequence[Result], data_dir: Path | None, count: int = PER_TASK) -> list[Example]:
     """Examples of one task, over all the models that were run on it."""
     data = results[0].data
-    frames = {result.data["model"]["name"]: result.examples for result in results}
+    frames = {result.data["model"]["name"]: result.examples.set_index("row") for result in results}
     first = next(iter(frames.values()))
-    ranks = np.stack([rows["rank"].to_numpy() for rows in frames.values()], axis=1)
-    chosen = choose(first[["caption"]].assign(ranks=list(ranks)), count)
+    shared = first.index[np.all([first.index.isin(rows.index) for rows in frames.values()], axis=0)]
+    ranks = np.stack([rows.loc[shared, "rank"].to_numpy() for rows in frames.values()], axis=1)
+    chosen = choose(first.loc[shared, ["caption"]].assign(ranks=list(ranks)), count)
     split = load_dataset(data["dataset"], data["config"], data["split"], data_dir)
     made = []
     for row in chosen:
@@ -67,7 +68,7 @@ def task_examples(task: str, results: Sequence[Result], data_dir: Path | None, c
             Candidate(caption, place == 0, tuple(name for name, best in picks.items() if best == place))
             for place, caption in enumerate(captions)
         ]
-        made.append(Example(task, _picture(split[int(first["row"][row])]["image"]), candidates))
+        made.append(Example(task, _picture(split[row]["image"]), candidates))
     return made
 
 

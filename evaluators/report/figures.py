@@ -79,7 +79,7 @@ def seen_unseen(results: pd.DataFrame) -> str:
         figure, panels = _panels(len(kinds))
         for axes, kind in zip(panels, kinds, strict=True):
             chosen = rows[rows["kind"] == kind]
-            for index, (corpus, group) in enumerate(chosen.groupby("trained_on")):
+            for index, (corpus, group) in enumerate(chosen.groupby(chosen["trained_on"].fillna("other"))):
                 line = _seeds(group, "split").reindex(["sc", "uc"])
                 place = [0 + 0.04 * (index - 1), 1 + 0.04 * (index - 1)]
                 error = [line["mean"] - line["low"], line["high"] - line["mean"]]
@@ -102,7 +102,7 @@ def complexity(results: pd.DataFrame, kinds: list[str]) -> str:
         figure, panels = _panels(len(kinds))
         for axes, kind in zip(panels, kinds, strict=True):
             chosen = rows[rows["kind"] == kind]
-            for corpus, group in chosen.groupby("trained_on"):
+            for corpus, group in chosen.groupby(chosen["trained_on"].fillna("other")):
                 line, colour = _seeds(group, "complexity"), COLOURS.get(str(corpus), OTHER_COLOUR)
                 axes.plot(
                     line.index, line["mean"], color=colour, marker="o", markersize=4, label=corpus_name(str(corpus))

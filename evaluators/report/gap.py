@@ -61,7 +61,7 @@ def gap_report(results: Sequence[Result], kind: str) -> GapReport | None:
     ]
     balanced = [
         [
-            "all three" if line.corpus == "all" else corpus_name(line.corpus),
+            "all" if line.corpus == "all" else corpus_name(line.corpus),
             points(line.gap),
             f"{points(line.low)} to {points(line.high)}",
             f"{line.p:.3f}",
@@ -78,7 +78,7 @@ def gap_report(results: Sequence[Result], kind: str) -> GapReport | None:
             Table(
                 f"gap_{kind}",
                 f"Gap between seen and unseen compounds on the same captions, {KINDS[kind]}: points of Recall@1, 95 % "
-                "interval over images, p by bootstrap (Holm-corrected over the corpora).",
+                "interval over images for these checkpoints, p by bootstrap (Holm-corrected over the corpora).",
                 pd.DataFrame(balanced, columns=pd.Index(["Training data", "Gap", "95 % interval", "p"])),
             ),
             Table(

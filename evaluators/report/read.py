@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+
+from evaluators.results import documents, read
 
 COMPLEXITY = re.compile(r"n(\d+)")
 
@@ -31,15 +32,15 @@ def read_results(folders: Iterable[Path]) -> list[Result]:
     """Every result below the models' folders, in name order. FileNotFoundError for a folder without any."""
     found = []
     for folder in folders:
-        paths = sorted(path for path in folder.rglob("*.json") if path.name != "run.json")
+        paths = documents(folder)
         if not paths:
             raise FileNotFoundError(f"{folder}: no results. Make some with `compeval run --model ...`.")
-        found += [Result(path, json.loads(path.read_text())) for path in paths]
+        found += [Result(path, read(path)) for path in paths]
     return found
 
 
 def frame(results: Iterable[Result]) -> pd.DataFrame:
-    """One row a result: model, seed-free model name, task parts, set size, metrics, interval and chance of Recall@1.
+    """One row a result: model, what it was trained on, task parts, set size, metrics, interval and chance of Recall@1.
 
     ValueError where a result has no chance level, where two results of one task come from different data, or where
     synthetic and real sources are mixed: their numbers must not stand in one table.
@@ -76,6 +77,10 @@ def frame(results: Iterable[Result]) -> pd.DataFrame:
             }
         )
     table = pd.DataFrame(rows)
+    twice = table.duplicated(["model", "task"])
+    if twice.any():
+        model, task = table.loc[twice, ["model", "task"]].iloc[0]
+        raise ValueError(f"Two results of {model} on {task}: give each model's folder once, under one name.")
     mixed = table.groupby("task")["data"].nunique()
     if (mixed > 1).any():
         raise ValueError(

@@ -1,4 +1,4 @@
-"""The stage ``microworld``: ``python -m generators.microworld.build`` writes sources/microworld/.
+"""The stage ``sources``: ``python -m generators.microworld.build`` writes sources/microworld/.
 
 Test scenes with their annotations (annotate.py), their complete truth (for the oracle alone), and three training
 corpora of small captioned pictures as webdataset shards. Training pictures show a whole scene or a region of one, as
@@ -23,6 +23,7 @@ import numpy as np
 from PIL import Image
 from tqdm import tqdm
 
+from generators import stage
 from generators.dataset import whole_folder
 from generators.microworld.annotate import annotate, image_path, write
 from generators.microworld.captions import training_caption
@@ -192,4 +193,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    stage.run(main)

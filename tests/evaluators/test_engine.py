@@ -25,7 +25,7 @@ def all_files(folder: Path) -> dict[str, bytes]:
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name != "run.json"
+        if path.is_file() and not path.name.endswith(".run.json")
     }
 
 
@@ -83,7 +83,7 @@ def test_results_lie_where_they_should(here: Path, data: Path):
     assert sorted(all_files(folder)) == [
         f"crepe/prod_hnatom/n{n}.{kind}" for n in (4, 5) for kind in ("json", "parquet")
     ]
-    assert json.loads((folder / "run.json").read_text())["texts_encoded"] == 20
+    assert json.loads(folder.with_name(f"{folder.name}.run.json").read_text())["texts_encoded"] == 20
 
 
 def test_examples_hold_scores_and_ranks(here: Path, data: Path):
@@ -181,7 +181,7 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(here: Path, data: Pat
     assert run_in_child(data, here / "whole", here / "cache b") == 0
     assert all_files(here / "killed") == all_files(here / "whole")
     resumed, whole = (
-        json.loads((here / name / "microworld/python-toy_models-Dying/run.json").read_text())
+        json.loads((here / name / "microworld/python-toy_models-Dying.run.json").read_text())
         for name in ("killed", "whole")
     )
     # Sorted, the captions go blue, green, pink: what the first attempt stored before the first pink one stays.

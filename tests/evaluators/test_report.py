@@ -21,6 +21,7 @@ def write_result(
     path = root / model / f"{task}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     data = {
+        "schema": 1,
         "task": task,
         "dataset": "crepe",
         "config": config,
