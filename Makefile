@@ -18,7 +18,6 @@ test: $(READY)
 	pytest -m "not acceptance" -n 2 --dist loadfile
 
 acceptance: $(READY)
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,ray,sng]'
 	pytest -m acceptance
 
 lint: $(READY)
