@@ -29,7 +29,7 @@ from generators.scene_graph import Parse, SceneGraph
 KINDS = ("objects", "attributes", "relations")
 
 PUBLISHED_SNG = {"objects": (0.75, 0.75), "attributes": (0.51, 0.42), "relations": (0.38, 0.33)}
-"""Precision and recall of SceneGraphParser's GitHub main branch on FACTUAL's 1,508 test captions (DESIGN.md)."""
+"""Precision and recall of SceneGraphParser's GitHub main branch on FACTUAL's 1,508 test captions."""
 
 
 class Facts(NamedTuple):
