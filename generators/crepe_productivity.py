@@ -242,10 +242,7 @@ def code_version() -> str:
     files = [*(folder / f"{name}.py" for name in names), folder / "abstract_modifiers.yaml"]
     for part in ("realising", "lexicon", "parsing"):
         files += sorted(path for path in (folder / part).iterdir() if path.is_file())
-    digest = hashlib.sha256()
-    for path in files:
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:12]
+    return dataset.code_digest(files)
 
 
 def write(folder: Path, name: str, settings: Settings, root: Path) -> dict[str, dict[str, int]]:

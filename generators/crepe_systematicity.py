@@ -12,7 +12,6 @@ Only captions of one compound get negatives. One with too few for a set is left 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sys
 from collections import Counter
@@ -25,7 +24,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from generators import stage, visual_genome
-from generators.dataset import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, raw_row, whole_folder, write_config, write_split
+from generators.dataset import (
+    HARD_NEGATIVE_SCHEMA,
+    RAW_SCHEMA,
+    code_digest,
+    raw_row,
+    whole_folder,
+    write_config,
+    write_split,
+)
 from generators.foils import HardNegative, atom_foils, comp_foils
 from generators.params import block
 from generators.plausibility import CorpusStatistics, MaskedLM, Ranker, best
@@ -197,11 +204,7 @@ def code_version() -> str:
     names = ("parser", "splits", "regions", "foils", "facts", "vocabulary", "plausibility", "inflection", "wordnet")
     files = [*(folder / f"{name}.py" for name in names), Path(__file__)]
     files += sorted((folder / "parsing").glob("*.py")) + sorted((folder / "lexicon").iterdir())
-    digest = hashlib.sha256()
-    for path in files:
-        if path.is_file():
-            digest.update(path.read_bytes())
-    return digest.hexdigest()[:12]
+    return code_digest(path for path in files if path.is_file())
 
 
 def build_corpus(corpus: str, regions: Path, seen: Seen, root: Path) -> dict[str, Any]:

@@ -6,6 +6,7 @@ A folder ``<dataset>/<config>/`` holds ``<split>-00000-of-00001.parquet`` and so
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
@@ -63,6 +64,14 @@ HARD_NEGATIVE_SCHEMA = RAW_SCHEMA.append(pa.field("hard_negatives", _texts)).app
     pa.field("foils", pa.list_(pa.list_(pa.struct([(key, _text) for key in ("type", "from", "to")]))))
 )
 """A raw row with its hard negatives and, for each of them, the foils that make it false."""
+
+
+def code_digest(files: Iterable[Path]) -> str:
+    """12 hex digits over the contents of files, in their order: the ``code`` of a row's provenance."""
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 def features_metadata(schema: pa.Schema) -> pa.Schema:

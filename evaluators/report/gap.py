@@ -43,10 +43,11 @@ def points(share: float) -> str:
 def gap_report(results: Sequence[Result], kind: str) -> GapReport | None:
     """None where fewer than two corpora share captions in both directions."""
     hit = hits(results, kind)
-    try:
-        found = gaps(hit)
-    except ValueError:
+    ways = directions(hit)
+    pairs = {(way.seen, way.unseen) for way in ways}
+    if not any((unseen, seen) in pairs for seen, unseen in pairs):
         return None
+    found = gaps(hit)
     one_way = [
         [
             corpus_name(line.seen),
@@ -57,7 +58,7 @@ def gap_report(results: Sequence[Result], kind: str) -> GapReport | None:
             f"{100 * line.unseen_recall:.1f}",
             points(line.seen_recall - line.unseen_recall),
         ]
-        for line in directions(hit)
+        for line in ways
     ]
     balanced = [
         [
