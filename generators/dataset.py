@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
@@ -26,13 +26,15 @@ BYTES_PER_FILE = 500_000_000
 
 _text, _texts, _pixels = pa.string(), pa.list_(pa.string()), pa.float64()
 _box = pa.struct([(side, _pixels) for side in ("x", "y", "width", "height")])
+_image = pa.struct([("bytes", pa.binary()), ("path", _text)])
+_crop = [("crop_id", _text), ("image_id", _text), *((side, _pixels) for side in ("x", "y", "width", "height"))]
+_provenance = pa.struct([("source", _text), ("captioner", _text), ("seed", pa.int64()), ("code", _text)])
+_categories = pa.list_(pa.struct([("by", _text), ("name", _text)]))
 
 RAW_SCHEMA = pa.schema(
     [
-        ("image", pa.struct([("bytes", pa.binary()), ("path", _text)])),
-        ("crop_id", _text),
-        ("image_id", _text),
-        *((side, _pixels) for side in ("x", "y", "width", "height")),
+        ("image", _image),
+        *_crop,
         ("caption", _text),
         ("atoms", pa.list_(pa.struct([("kind", _text), ("text", _text)]))),
         ("compounds", pa.list_(pa.struct([(key, _text) for key in ("kind", "subject", "relation", "object")]))),
@@ -52,10 +54,7 @@ RAW_SCHEMA = pa.schema(
                 ]
             ),
         ),
-        (
-            "provenance",
-            pa.struct([("source", _text), ("captioner", _text), ("seed", pa.int64()), ("code", _text)]),
-        ),
+        ("provenance", _provenance),
     ]
 )
 """One image-text pair: a crop, its caption, and what the caption says."""
@@ -64,6 +63,58 @@ HARD_NEGATIVE_SCHEMA = RAW_SCHEMA.append(pa.field("hard_negatives", _texts)).app
     pa.field("foils", pa.list_(pa.list_(pa.struct([(key, _text) for key in ("type", "from", "to")]))))
 )
 """A raw row with its hard negatives and, for each of them, the foils that make it false."""
+
+CHOICE_SCHEMA = pa.schema(
+    [
+        ("image", _image),
+        *_crop,
+        ("caption", _text),
+        ("hard_negatives", _texts),
+        ("categories", _categories),
+        ("provenance", _provenance),
+    ]
+)
+"""One image, its caption and wrong ones, as many in each row. ``categories`` say what results are broken down by, each
+once a row: {"by": "relation", "name": "on"}, {"by": "kind of relation", "name": "spatial"}."""
+
+RETRIEVAL_SCHEMA = pa.schema(
+    [("image", _image), *_crop, ("captions", _texts), ("categories", _categories), ("provenance", _provenance)]
+)
+"""One image and all its true captions, for retrieval among all rows of the split, both ways."""
+
+GROUP_SCHEMA = pa.schema(
+    [
+        *((f"image_{place}", _image) for place in (0, 1)),
+        *((f"crop_id_{place}", _text) for place in (0, 1)),
+        *((f"caption_{place}", _text) for place in (0, 1)),
+        ("image_id", _text),
+        ("categories", _categories),
+        ("provenance", _provenance),
+    ]
+)
+"""Two images and their captions, in Winoground's column names; ``image_id`` is what intervals resample."""
+
+COMPOUND_SCHEMA = pa.schema(
+    [
+        *((f"image{part}", _image) for part in ("", "_n1", "_n2")),
+        *((f"crop_id{part}", _text) for part in ("", "_n1", "_n2")),
+        *((noun, _text) for noun in ("compound", "n1", "n2")),
+        ("prompts", _texts),
+        ("image_id", _text),
+        ("categories", _categories),
+        ("provenance", _provenance),
+    ]
+)
+"""A compound noun's image and those of its two constituents, and the prompts whose mean score picks one."""
+
+TEXT_SCHEMA = pa.schema([("prompt", _text), ("categories", _categories), ("provenance", _provenance)])
+"""A text to be recovered from its encoding; no image."""
+
+
+def classification_schema(classes: Sequence[str]) -> pa.Schema:
+    """One image and the position of its class among ``classes``, which the schema itself names (``ClassLabel``)."""
+    label = pa.field("label", pa.int64(), metadata={"classes": json.dumps(list(classes))})
+    return pa.schema([("image", _image), *_crop, label, ("provenance", _provenance)])
 
 
 def code_digest(files: Iterable[Path]) -> str:
@@ -75,12 +126,15 @@ def code_digest(files: Iterable[Path]) -> str:
 
 
 def features_metadata(schema: pa.Schema) -> pa.Schema:
-    """The schema with the metadata by which ``datasets`` knows that ``image`` is an image."""
-    from datasets import Features, Image
+    """The schema with the metadata by which ``datasets`` knows its images and the names of its classes."""
+    from datasets import ClassLabel, Features, Image
 
     features = Features.from_arrow_schema(schema)
-    if "image" in features:
-        features["image"] = Image()
+    for field in schema:
+        if field.type == _image:
+            features[field.name] = Image()
+        elif field.metadata:
+            features[field.name] = ClassLabel(names=json.loads(field.metadata[b"classes"]))
     info = {"info": {"features": features.to_dict()}}
     return schema.with_metadata({"huggingface": json.dumps(info)})
 
