@@ -31,13 +31,14 @@ from generators.atom import atom_negatives
 from generators.captioner import Captioner, GrammarCaptioner, Refusal, Request, Wording
 from generators.foils import HardNegative
 from generators.llm import Cache, Client, Endpoint
+from generators.llm_batch import BatchClient
 from generators.negation import negation_negatives
 from generators.params import block
 from generators.parser import Parser
 from generators.prompted_captioner import TOKENS_OUT, PromptedCaptioner, messages, read_shots
 from generators.scene_graph import SceneGraph
-from generators.seen import write_json
 from generators.splits import crop_fault
+from generators.stage import write_json
 from generators.swap import swap_negatives
 from generators.vocabulary import Vocabulary
 from generators.walks import COMPLEXITIES, Walk, describable, walks
@@ -262,8 +263,7 @@ def ask(folder: Path, settings: Settings, max_cost: float) -> Counter[str]:
 
     ValueError before the first request where the estimated cost is above ``max_cost``.
     """
-    endpoint = Endpoint(**settings.captioner)
-    client = Client(endpoint, Cache([Path("sample/llm")], Path("sample/llm") / f"{slug(endpoint.model)}.jsonl"))
+    client = make_client(Endpoint(**settings.captioner), Path("sample/llm"))
     shots, source = read_shots(Path("sample/words/shots.yaml")), Source.read(folder)
     prompts = [
         messages(walk.graph, shots)
@@ -278,6 +278,13 @@ def ask(folder: Path, settings: Settings, max_cost: float) -> Counter[str]:
             f"the estimated cost {estimate.cost:.2f} is above --max-cost {max_cost:.2f}. Nothing was asked."
         )
     return Counter("answered" if failure is None else failure.reason for failure in client.ask(prompts))
+
+
+def make_client(endpoint: Endpoint, folder: Path) -> Client:
+    """A client that files its answers in ``folder``, in one file a model."""
+    file = folder / f"{slug(endpoint.model)}.jsonl"
+    cache = Cache([folder], file)
+    return BatchClient(endpoint, cache, file.with_suffix(".batch.json")) if endpoint.batch else Client(endpoint, cache)
 
 
 def slug(model: str) -> str:

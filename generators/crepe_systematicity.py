@@ -38,8 +38,9 @@ from generators.params import block
 from generators.plausibility import CorpusStatistics, MaskedLM, Ranker, best
 from generators.regions import Candidate, Reader, candidates
 from generators.scene_graph import Atom, Compound, SceneGraph
-from generators.seen import our_language, write_json
+from generators.seen import our_language
 from generators.splits import Funnel, Speller, Split, crop_passes, normalised, split
+from generators.stage import write_json
 from generators.targets import Targets
 from generators.visual_genome import FlawError, Image
 from generators.vocabulary import Vocabulary

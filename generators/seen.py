@@ -17,7 +17,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -34,6 +33,7 @@ from generators import stage
 from generators.corpora import Column, Shard, Skipped, captions, shards
 from generators.params import block
 from generators.scene_graph import Parse
+from generators.stage import write_json
 from generators.targets import CaptionWords, Forms, Targets, Unseen
 from generators.workers import map_with
 
@@ -182,18 +182,6 @@ def do_shard(worker: ShardWorker, number: int, found: frozenset[int], folder: Pa
     """Do one shard and write its result whole or not at all; every engine runs this."""
     write_json(result_path(folder, number), asdict(worker(number, found)))
     return number
-
-
-def write_json(path: Path, data: Any) -> None:
-    """Write in one step: whoever reads ``path``, at whatever moment, finds it whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(f".{path.name}.{os.getpid()}")
-    with scratch.open("w", encoding="utf-8") as file:
-        json.dump(data, file, ensure_ascii=False)
-        file.write("\n")
-        file.flush()
-        os.fsync(file.fileno())
-    scratch.replace(path)
 
 
 class LocalEngine:

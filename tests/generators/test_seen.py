@@ -1,6 +1,5 @@
 """The seen analysis gives what parsing every caption gives, whatever the filter, rounds, workers and kills."""
 
-import json
 import os
 import subprocess
 import sys
@@ -218,9 +217,3 @@ def test_killed_worker_is_an_error_and_its_finished_shards_are_kept(tmp_path) ->
     assert finished(tmp_path).items() >= before.items()
     run(search, tmp_path / "undisturbed")
     assert files(tmp_path / "killed") == files(tmp_path / "undisturbed")
-
-
-def test_write_json_leaves_no_scratch_file(tmp_path) -> None:
-    seen.write_json(tmp_path / "new" / "file.json", {"a": "ä"})
-    assert [path.name for path in (tmp_path / "new").iterdir()] == ["file.json"]
-    assert json.loads((tmp_path / "new" / "file.json").read_text(encoding="utf-8")) == {"a": "ä"}

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from generators import stage
 from generators.scene_graph import Atom, Compound
 from generators.targets import CaptionWords, Forms, Targets, Unseen, split_words
 from tests.generators import fake_language as fake
@@ -26,9 +27,7 @@ def test_targets_are_distinct_and_sorted_and_survive_json(tmp_path) -> None:
         Atom("relation", "see"),
     )
     assert targets.compounds == (Compound("ao", "cat", None, "red"), Compound("oro", "cat", "see", "dog"))
-    from generators.seen import write_json
-
-    write_json(tmp_path / "targets.json", targets.to_json())
+    stage.write_json(tmp_path / "targets.json", targets.to_json())
     assert Targets.load(tmp_path / "targets.json") == targets
 
 
