@@ -28,6 +28,7 @@ _text, _texts, _pixels = pa.string(), pa.list_(pa.string()), pa.float64()
 _box = pa.struct([(side, _pixels) for side in ("x", "y", "width", "height")])
 _image = pa.struct([("bytes", pa.binary()), ("path", _text)])
 _crop = [("crop_id", _text), ("image_id", _text), *((side, _pixels) for side in ("x", "y", "width", "height"))]
+_atoms = pa.list_(pa.struct([("kind", _text), ("text", _text)]))
 _provenance = pa.struct([("source", _text), ("captioner", _text), ("seed", pa.int64()), ("code", _text)])
 _categories = pa.list_(pa.struct([("by", _text), ("name", _text)]))
 
@@ -36,7 +37,7 @@ RAW_SCHEMA = pa.schema(
         ("image", _image),
         *_crop,
         ("caption", _text),
-        ("atoms", pa.list_(pa.struct([("kind", _text), ("text", _text)]))),
+        ("atoms", _atoms),
         ("compounds", pa.list_(pa.struct([(key, _text) for key in ("kind", "subject", "relation", "object")]))),
         ("complexity", pa.int64()),
         (
@@ -107,8 +108,8 @@ COMPOUND_SCHEMA = pa.schema(
 )
 """A compound noun's image and those of its two constituents, and the prompts whose mean score picks one."""
 
-TEXT_SCHEMA = pa.schema([("prompt", _text), ("categories", _categories), ("provenance", _provenance)])
-"""A text to be recovered from its encoding; no image."""
+TEXT_SCHEMA = pa.schema([("prompt", _text), ("cell", _text), ("atoms", _atoms), ("provenance", _provenance)])
+"""A text to be recovered from its encoding, without image; ``cell`` is the prompt type that results are broken down by."""
 
 
 def classification_schema(classes: Sequence[str]) -> pa.Schema:
