@@ -3,8 +3,10 @@
     python -m generators.crepe_productivity
 
 Source: CREPE (arXiv:2212.07796), sections 3.3 and 4.2, appendix A.3 to A.5. Writes the configs ``prod_raw`` and
-``prod_{hnatom,hnswap,hnneg,hnall}`` with the splits n4 to n12. An example is in a config when it has five negatives of
-its type, in ``prod_hnall`` when it has five of each; ``prod_raw`` has them all. Chance of R@1: 1/6, for hnall 1/16.
+``prod_{hnatom,hnswap,hnneg,hnall}`` with the splits n4 to n12, and ``prod_hnneg_balanced``, ours, whose true captions
+hold a denial as well (generators/balanced_negation.py). An example is in a config when it has five negatives of its
+type, in ``prod_hnall`` when it has five of each of the paper's; ``prod_raw`` has them all, with the captions that deny
+nothing. Chance of R@1: 1/6, for hnall 1/16.
 
 Where more examples come out than ``rows`` asks for, those with the smallest hash stay, so that the choice depends on no
 order and favours no image.
@@ -28,6 +30,7 @@ import typer
 
 from generators import dataset, realiser, stage, visual_genome
 from generators.atom import atom_negatives
+from generators.balanced_negation import Balanced, balanced_negation
 from generators.captioner import Captioner, GrammarCaptioner, Refusal, Request, Wording
 from generators.foils import HardNegative
 from generators.llm import Cache, Client, Endpoint
@@ -45,9 +48,12 @@ from generators.walks import COMPLEXITIES, Walk, describable, walks
 from generators.workers import map_with
 
 PER_TYPE = 5
-TYPES, ALL, RAW = ("hnatom", "hnswap", "hnneg"), "hnall", "raw"
+ASKED_PER_ROW = 5
+"""Walks that a language model is asked about for each row wanted: some captions fail, some have too few negatives."""
+TYPES, BALANCED, ALL, RAW = ("hnatom", "hnswap", "hnneg"), "hnneg_balanced", "hnall", "raw"
+KINDS = (*TYPES, BALANCED, ALL)
 SPLITS = tuple(f"n{complexity}" for complexity in COMPLEXITIES)
-CONFIGS = tuple(f"prod_{kind}" for kind in (RAW, *TYPES, ALL))
+CONFIGS = tuple(f"prod_{kind}" for kind in (RAW, *KINDS))
 
 
 @dataclass(frozen=True)
@@ -92,6 +98,16 @@ class Example:
         return _five(negation_negatives(self.walk.graph, self._everything, self.wording, Random(f"{self.key}:hnneg")))
 
     @cached_property
+    def balanced(self) -> Balanced | None:
+        rng = Random(f"{self.key}:{BALANCED}")
+        graph, everything = self.walk.graph, self._everything
+        return balanced_negation(graph, everything, self.wording, self.vocabulary, PER_TYPE, rng)
+
+    @property
+    def hnneg_balanced(self) -> tuple[HardNegative, ...]:
+        return self.balanced.negatives if self.balanced else ()
+
+    @cached_property
     def hnall(self) -> tuple[HardNegative, ...]:
         """All fifteen, or none. Swaps first: they fail most."""
         return (*self.hnatom, *self.hnswap, *self.hnneg) if self.hnswap and self.hnneg and self.hnatom else ()
@@ -102,8 +118,8 @@ class Example:
 
     def with_negatives(self, kind: str) -> Finished:
         negatives = () if kind == RAW else getattr(self, kind)
-        image_id, wording = self.image.image_id, self.wording
-        return Finished(self.image.path, image_id, self.walk, wording.caption, wording.captioner, negatives)
+        caption = self.balanced.caption if kind == BALANCED and self.balanced else self.wording.caption
+        return Finished(self.image.path, self.image.image_id, self.walk, caption, self.wording.captioner, negatives)
 
 
 @dataclass(frozen=True)
@@ -144,20 +160,25 @@ def examples(
     dropped: Counter[str],
 ) -> Iterator[Example]:
     """Captioned walks of one complexity, in an order that their hashes decide."""
-    found = sorted(
-        (
-            (_key(settings.seed, image, walk), image, walk)
-            for image in source.images
-            for walk in _walks(image, complexity, settings, dropped)
-        ),
-        key=lambda item: item[0],
-    )
+    found = _captionable(source, complexity, settings, dropped)
     wordings = captioner.word(Request(walk.graph, key) for key, _, walk in found)
     for (key, image, walk), wording in zip(found, wordings, strict=True):
         if isinstance(wording, Refusal):
             dropped[f"caption: {wording.reason}"] += 1
         else:
             yield Example(key, image, walk, wording, source.vocabulary)
+
+
+def _captionable(
+    source: Source, complexity: int, settings: Settings, dropped: Counter[str]
+) -> list[tuple[str, visual_genome.Image, Walk]]:
+    """Every walk of one complexity with its image and its hash, in the order of the hashes."""
+    found = (
+        (_key(settings.seed, image, walk), image, walk)
+        for image in source.images
+        for walk in _walks(image, complexity, settings, dropped)
+    )
+    return sorted(found, key=lambda item: item[0])
 
 
 def _walks(image: visual_genome.Image, complexity: int, settings: Settings, dropped: Counter[str]) -> Iterator[Walk]:
@@ -183,7 +204,7 @@ def chosen(found: Iterable[Example], rows: int, dropped: Counter[str]) -> dict[s
     taken: dict[str, list[Example]] = {config: [] for config in CONFIGS}
     for example in found:
         used = False
-        for kind in (*TYPES, ALL):
+        for kind in KINDS:
             config = taken[f"prod_{kind}"]
             if len(config) < rows and getattr(example, kind):
                 config.append(example)
@@ -238,7 +259,16 @@ def code_version() -> str:
     folder = Path(__file__).parent
     names = (
         *("walks", "realiser", "captioner", "prompted_captioner", "faithfulness", "parser", "atom", "swap", "negation"),
-        *("entailment", "facts", "foils", "inflection", "vocabulary", "wordnet", "crepe_productivity"),
+        *(
+            "balanced_negation",
+            "entailment",
+            "facts",
+            "foils",
+            "inflection",
+            "vocabulary",
+            "wordnet",
+            "crepe_productivity",
+        ),
     )
     files = [*(folder / f"{name}.py" for name in names), folder / "abstract_modifiers.yaml"]
     for part in ("realising", "lexicon", "parsing"):
@@ -259,7 +289,7 @@ def write(folder: Path, name: str, settings: Settings, root: Path) -> dict[str, 
 
 
 def ask(folder: Path, settings: Settings, max_cost: float) -> Counter[str]:
-    """Ask the language model for every caption that no cache has; gives what came of it, by reason.
+    """Ask the language model for the captions that are likely to be used; gives what came of it, by reason.
 
     ValueError before the first request where the estimated cost is above ``max_cost``.
     """
@@ -268,8 +298,7 @@ def ask(folder: Path, settings: Settings, max_cost: float) -> Counter[str]:
     prompts = [
         messages(walk.graph, shots)
         for complexity in shots
-        for image in source.images
-        for walk in _walks(image, complexity, settings, Counter())
+        for _, _, walk in _captionable(source, complexity, settings, Counter())[: ASKED_PER_ROW * settings.rows]
     ]
     estimate = client.estimate(prompts, TOKENS_OUT)
     print(estimate)

@@ -3,9 +3,10 @@
 Any endpoint that speaks the chat-completions protocol, through the ``openai`` client, which itself retries rate limits
 (honouring Retry-After), server errors, timeouts and lost connections. Each answer that arrives whole is appended to a
 JSON-lines file and synced before the next step, so that nothing that was paid for is lost or asked again. The key comes
-from the environment and goes nowhere else.
+from the environment and goes nowhere else. generators/llm_batch.py asks through the endpoint's batch API instead.
 
-A cache line: ``{"request": <hash>, "model", "messages", "temperature", "answer", "usage", "date"}``.
+A cache line: ``{"request": <hash>, "model", "messages", "temperature", "answer", "usage", "date"}``. A model that
+declines to answer has answered: ``answer`` is empty then, ``refusal`` has its words, and nobody asks again.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 if TYPE_CHECKING:
-    from openai import OpenAI
-    from openai.types.chat import ChatCompletion
+    from openai import APIError, OpenAI
 
 KEY_VARIABLE = "OPENAI_API_KEY"
+REFUSED = ""
+"""The answer of a model that declined to give one."""
 
 
 class Message(TypedDict):
@@ -36,7 +38,10 @@ class Message(TypedDict):
 
 @dataclass(frozen=True)
 class Endpoint:
-    """``base_url`` None is OpenAI's own; prices are per million tokens, in the currency of ``max_cost``."""
+    """``base_url`` None is OpenAI's own; prices are per million tokens, in the currency of ``max_cost``.
+
+    ``batch`` asks through the endpoint's batch API: cheaper, and done within a day; ``poll`` is in seconds.
+    """
 
     model: str
     base_url: str | None = None
@@ -45,8 +50,10 @@ class Endpoint:
     concurrency: int = 8
     retries: int = 6
     timeout: float = 60.0
-    price_in: float = 0.0
-    price_out: float = 0.0
+    price_in: float | None = None
+    price_out: float | None = None
+    batch: bool = False
+    poll: float = 30.0
 
 
 class Estimate(NamedTuple):
@@ -85,6 +92,7 @@ class Cache:
                 self._answers |= _read(path)
 
     def get(self, key: str) -> str | None:
+        """The answer, REFUSED where the model gave none; None where it has not been asked."""
         return self._answers.get(key)
 
     def __contains__(self, key: str) -> bool:
@@ -142,12 +150,17 @@ class Client:
         return {key: messages for key, messages in keyed.items() if key not in self.cache}
 
     def estimate(self, prompts: Iterable[Sequence[Message]], tokens_out: int) -> Estimate:
-        """What the missing prompts would take, at ``tokens_out`` tokens an answer."""
+        """What the missing prompts would take, at ``tokens_out`` tokens an answer. ValueError without prices."""
+        price_in, price_out = self.endpoint.price_in, self.endpoint.price_out
+        if price_in is None or price_out is None:
+            raise ValueError(
+                "params.yaml, crepe_productivity.captioner: price_in and price_out (per million tokens) are missing: "
+                "the cost is unknown. State them; 0 for an endpoint that is free."
+            )
         missing = self.missing(prompts).values()
         into = sum(estimated_tokens(message["content"]) for messages in missing for message in messages)
         out = tokens_out * len(missing)
-        cost = (into * self.endpoint.price_in + out * self.endpoint.price_out) / 1_000_000
-        return Estimate(len(missing), into, out, cost)
+        return Estimate(len(missing), into, out, (into * price_in + out * price_out) / 1_000_000)
 
     def ask(self, prompts: Iterable[Sequence[Message]]) -> Iterator[Failure | None]:
         """Ask all missing prompts; gives None for each answer that came in and is filed, in the order of arrival.
@@ -157,7 +170,7 @@ class Client:
         missing = self.missing(prompts)
         if not missing:
             return
-        client = self._connect()
+        client = connect(self.endpoint)
         with ThreadPoolExecutor(self.endpoint.concurrency) as pool:
             waiting = [pool.submit(self._ask_one, client, key, messages) for key, messages in missing.items()]
             try:
@@ -165,58 +178,75 @@ class Client:
             finally:
                 pool.shutdown(cancel_futures=True)
 
-    def _connect(self) -> OpenAI:
-        from openai import OpenAI
-
-        key = os.environ.get(KEY_VARIABLE)
-        if not key:
-            raise ValueError(f"{KEY_VARIABLE} is not set. Export it, or use the answers that the cache has.")
-        endpoint = self.endpoint
-        return OpenAI(api_key=key, base_url=endpoint.base_url, max_retries=endpoint.retries, timeout=endpoint.timeout)
-
     def _ask_one(self, client: OpenAI, key: str, messages: Sequence[Message]) -> Failure | None:
-        from openai import APIError, APIStatusError
+        from openai import APIError
 
-        endpoint = self.endpoint
         try:
-            completion = client.chat.completions.create(
-                model=endpoint.model,
-                messages=list(messages),  # type: ignore[arg-type]
-                temperature=endpoint.temperature,
-                max_tokens=endpoint.max_tokens,
-            )
-        except APIStatusError as error:
-            return Failure(f"HTTP status {error.status_code}")
+            response = client.chat.completions.with_raw_response.create(**body(self.endpoint, messages))
         except APIError as error:
-            return Failure(type(error).__name__)
+            return failure(error)
+        try:
+            return self.file(key, messages, json.loads(response.text))
         except json.JSONDecodeError:
             return Failure("answer is not JSON")
-        answer = _answer(completion)
-        if answer is None:
+
+    def file(self, key: str, messages: Sequence[Message], completion: Any) -> Failure | None:
+        """Put a whole answer into the cache. ``completion`` is the endpoint's JSON, which may be anything."""
+        message = _message(completion)
+        if message is None:
             return Failure("answer without text")
-        usage = completion.usage.model_dump(mode="json", exclude_none=True) if completion.usage else {}
         self.cache.add(
             key,
             {
-                "model": endpoint.model,
+                "model": self.endpoint.model,
                 "messages": list(messages),
-                "temperature": endpoint.temperature,
-                "answer": answer,
-                "usage": usage,
+                "temperature": self.endpoint.temperature,
+                **message,
+                "usage": completion.get("usage") or {},
                 "date": datetime.now(UTC).isoformat(timespec="seconds"),
             },
         )
         return None
 
 
-def _answer(completion: ChatCompletion) -> str | None:
-    """The text of a whole answer. The client does not check what an endpoint sends, so this does."""
-    choices = getattr(completion, "choices", None)
-    if not choices or choices[0].finish_reason == "length":
-        return None
-    message = getattr(choices[0], "message", None)
-    content = getattr(message, "content", None)
-    return content if isinstance(content, str) and content.strip() else None
+def connect(endpoint: Endpoint) -> OpenAI:
+    """The ``openai`` client of an endpoint. ValueError when the environment has no key."""
+    from openai import OpenAI
+
+    key = os.environ.get(KEY_VARIABLE)
+    if not key:
+        raise ValueError(f"{KEY_VARIABLE} is not set. Export it, or use the answers that the cache has.")
+    return OpenAI(api_key=key, base_url=endpoint.base_url, max_retries=endpoint.retries, timeout=endpoint.timeout)
+
+
+def body(endpoint: Endpoint, messages: Sequence[Message]) -> dict[str, Any]:
+    """A chat-completions request."""
+    return {
+        "model": endpoint.model,
+        "messages": list(messages),
+        "temperature": endpoint.temperature,
+        "max_tokens": endpoint.max_tokens,
+    }
+
+
+def failure(error: APIError) -> Failure:
+    """What an error of the client is counted as."""
+    status = getattr(error, "status_code", None)
+    return Failure(f"HTTP status {status}" if status else type(error).__name__)
+
+
+def _message(completion: Any) -> dict[str, str] | None:
+    """``answer``, and ``refusal`` if that is what it is, of a whole completion; else None."""
+    match completion:
+        case {"choices": [{"finish_reason": "content_filter"}, *_]}:
+            return {"answer": REFUSED, "refusal": "content filter"}
+        case {"choices": [{"message": {"refusal": str(refusal)}}, *_]} if refusal:
+            return {"answer": REFUSED, "refusal": refusal}
+        case {"choices": [{"finish_reason": "length"}, *_]}:
+            return None
+        case {"choices": [{"message": {"content": str(content)}}, *_]} if content.strip():
+            return {"answer": content}
+    return None
 
 
 def estimated_tokens(text: str) -> int:

@@ -19,11 +19,11 @@ import yaml
 
 from generators import inflection
 from generators.captioner import GrammarCaptioner, Refusal, Request, Wording
-from generators.entailment import Negated
+from generators.entailment import Negated, counterpart
 from generators.faithfulness import alignment, difference, merged, split_names
 from generators.foils import apply
 from generators.lexicon.attributes import may_mean_the_same
-from generators.llm import Cache, Endpoint, Message, request_hash
+from generators.llm import REFUSED, Cache, Endpoint, Message, request_hash
 from generators.realising import template
 from generators.scene_graph import Mention, Parse, Relation, SceneGraph, SceneObject
 
@@ -110,7 +110,12 @@ class PromptedCaptioner:
                 yield from GrammarCaptioner().word([request])
                 continue
             answer = self.cache.get(request_hash(self.endpoint, messages(request.graph, self.shots)))
-            yield Refusal("no cached answer") if answer is None else self.checked(request.graph, normalised(answer))
+            if answer is None:
+                yield Refusal("no cached answer")
+            elif answer == REFUSED:
+                yield Refusal("the model declined")
+            else:
+                yield self.checked(request.graph, normalised(answer))
 
     def checked(self, graph: SceneGraph, caption: str) -> Wording | Refusal:
         """The caption with its mentions, or why it is not faithful to its graph."""
@@ -172,7 +177,7 @@ class ParsedWording:
                 caption = apply(caption, mention, word)
         return caption
 
-    def negate(self, negated: Negated) -> str | None:
+    def negate(self, negated: Negated, edited: SceneGraph | None = None) -> str | None:
         """The caption with "not" before a relation, or an attribute taken out and denied at the end."""
         places = [
             mention
@@ -182,19 +187,24 @@ class ParsedWording:
         if len(places) != 1 or negated.kind == "object":
             return None
         (place,) = places
+        word = counterpart(negated, self.graph, edited).text if edited else negated.text
         before, after = self.caption[: place.start], self.caption[place.end :]
         if negated.kind == "relation":
-            return None if place.tag in ("VBZ", "VBP") else f"{before}not {self.caption[place.start :]}"
+            said = self.caption if word == negated.text else apply(self.caption, place, word)
+            return None if said is None or place.tag in ("VBZ", "VBP") else f"{before}not {said[place.start :]}"
         item = self.graph.by_id[negated.object]
         if not re.match(rf" (?:[\w-]+ )*{re.escape(item.name)}\b", after):
             return None
         after = after.lstrip()
         before = inflection.fit_article(before, after.split(maxsplit=1)[0])
-        return f"{before}{after}. the {item.name} is not {negated.text}"
+        return f"{before}{after}. the {item.name} is not {word}"
 
-    def deny(self) -> list[str]:
+    def deny(self, edited: SceneGraph | None = None) -> list[str]:
         """ "it is not true that ... and that ..."."""
-        clauses = [_clause(sentence) for sentence in self.caption.split(". ")]
+        caption = self.say(edited) if edited else self.caption
+        if caption is None:
+            return []
+        clauses = [_clause(sentence) for sentence in caption.split(". ")]
         *head, last = (f"that {clause}" for clause in clauses)
         return [f"it is not true {', '.join(head)} and {last}" if head else f"it is not true {last}"]
 

@@ -144,7 +144,7 @@ def test_ask_prints_the_estimate_and_stops_above_the_cost(
     message = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "a red cup"}}
     with HTTPServer(host="127.0.0.1") as server:
         server.expect_request("/v1/chat/completions").respond_with_json({"choices": [message]})
-        endpoint = {"model": "org/m", "base_url": server.url_for("/v1"), "price_in": 1.0}
+        endpoint = {"model": "org/m", "base_url": server.url_for("/v1"), "price_in": 1.0, "price_out": 4.0}
         settings = replace(SETTINGS, walks_per_image=1, captioner=endpoint)
         with pytest.raises(ValueError, match=r"above --max-cost 0\.00\. Nothing was asked"):
             ask(folder, settings, 0.0)

@@ -14,7 +14,17 @@ import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
-from generators.llm import KEY_VARIABLE, Cache, Client, Endpoint, Failure, Message, estimated_tokens, request_hash
+from generators.llm import (
+    KEY_VARIABLE,
+    REFUSED,
+    Cache,
+    Client,
+    Endpoint,
+    Failure,
+    Message,
+    estimated_tokens,
+    request_hash,
+)
 
 KEY = "sk-a-key-that-nobody-may-see"
 PATH = "/v1/chat/completions"
@@ -33,7 +43,7 @@ def completion(text: str, finish: str = "stop") -> dict:
 @pytest.fixture(autouse=True)
 def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(KEY_VARIABLE, KEY)
-    monkeypatch.setattr("openai._constants.INITIAL_RETRY_DELAY", 0.01)
+    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.01)
 
 
 @pytest.fixture
@@ -61,19 +71,51 @@ def test_an_answer_is_filed_at_once_and_never_asked_for_again(server: HTTPServer
     assert len(server.log) == 2
 
 
-def test_rate_limits_and_server_errors_are_retried(server: HTTPServer, tmp_path: Path) -> None:
-    server.expect_ordered_request(PATH).respond_with_data("slow down", 429, headers={"Retry-After": "0.05"})
+def test_rate_limits_and_server_errors_are_retried(
+    server: HTTPServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr("openai._base_client.time.sleep", waits.append)
+    server.expect_ordered_request(PATH).respond_with_data("slow down", 429, headers={"Retry-After": "7"})
     server.expect_ordered_request(PATH).respond_with_data("oops", 500)
     server.expect_ordered_request(PATH).respond_with_json(completion("a red cup"))
     assert list(client(server, tmp_path).ask([asked("cup")])) == [None]
     assert len(server.log) == 3
+    assert waits[0] == 7.0  # as the server asks; after a plain error the client's own delay, which grows
+    assert waits[1] <= 0.02
+
+
+def test_retries_come_to_an_end(server: HTTPServer, tmp_path: Path) -> None:
+    server.expect_request(PATH).respond_with_data("oops", 503)
+    assert list(client(server, tmp_path, retries=2).ask([asked("cup")])) == [Failure("HTTP status 503")]
+    assert len(server.log) == 3
+
+
+@pytest.mark.parametrize(
+    ("declined", "words"),
+    [
+        ({"finish_reason": "stop", "message": {"content": None, "refusal": "i cannot do that"}}, "i cannot do that"),
+        ({"finish_reason": "content_filter", "message": {"content": "a red"}}, "content filter"),
+    ],
+)
+def test_a_refusal_is_an_answer_and_not_asked_for_again(
+    server: HTTPServer, tmp_path: Path, declined: dict, words: str
+) -> None:
+    server.expect_request(PATH).respond_with_json({"choices": [declined]})
+    assert list(client(server, tmp_path).ask([asked("cup")])) == [None]
+    again = client(server, tmp_path)
+    assert list(again.ask([asked("cup")])) == []
+    assert again.cache.get(request_hash(again.endpoint, asked("cup"))) == REFUSED
+    assert json.loads((tmp_path / "m.jsonl").read_text())["refusal"] == words
+    assert len(server.log) == 1
 
 
 @pytest.mark.parametrize(
     ("response", "reason"),
     [
         (Response("not json", content_type="application/json"), "answer is not JSON"),
-        (Response("<html>", content_type="text/html"), "answer without text"),
+        (Response("<html>", content_type="text/html"), "answer is not JSON"),
+        (Response("[]", content_type="application/json"), "answer without text"),
         (Response('{"choices": []}', content_type="application/json"), "answer without text"),
         (Response('{"choices": [{"message": "x"}]}', content_type="application/json"), "answer without text"),
         (Response(json.dumps(completion("")), content_type="application/json"), "answer without text"),
@@ -105,8 +147,10 @@ def test_a_connection_cut_in_the_middle_of_an_answer_is_retried(tmp_path: Path) 
         thread = threading.Thread(target=serve)
         thread.start()
         endpoint = Endpoint("m", f"http://127.0.0.1:{listener.getsockname()[1]}/v1", retries=3, timeout=5.0)
-        assert list(Client(endpoint, Cache([], tmp_path / "m.jsonl")).ask([asked("cup")])) == [None]
+        cutting = Client(endpoint, Cache([], tmp_path / "m.jsonl"))
+        assert list(cutting.ask([asked("cup")])) == [None]
         thread.join()
+    assert [json.loads(line)["answer"] for line in (tmp_path / "m.jsonl").read_text().splitlines()] == ["a red cup"]
 
 
 def test_a_timeout_is_a_failure(server: HTTPServer, tmp_path: Path) -> None:
@@ -210,6 +254,11 @@ def test_estimate_counts_what_is_missing(server: HTTPServer, tmp_path: Path) -> 
     assert (estimate.requests, estimate.tokens_in, estimate.tokens_out) == (1, 8, 10)
     assert estimate.cost == pytest.approx(0.028)
     assert str(estimate) == "1 requests, about 8 tokens in and 10 out, estimated cost 0.03"
+
+
+def test_no_estimate_without_prices(server: HTTPServer, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"price_in and price_out .* are missing.* 0 for an endpoint that is free"):
+        client(server, tmp_path).estimate([asked("a red cup")], tokens_out=10)
 
 
 def test_a_broken_cache_line_is_an_error(tmp_path: Path) -> None:
