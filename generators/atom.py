@@ -13,13 +13,18 @@ from random import Random
 from generators.captioner import Wording
 from generators.foils import Foil, HardNegative, atom_foils
 from generators.inflection import verb
+from generators.lexicon import relations
 from generators.realising.words import predicate_kind
 from generators.scene_graph import Mention, Parse, Relation, SceneGraph
 from generators.vocabulary import Vocabulary, relation_key
 from generators.walks import redundant
 
+Edit = tuple[Foil, SceneGraph]
+
 PER_ATOM = 4
-"""Of the foils of one atom, which come best first, so many are drawn from."""
+"""So many foils of one atom are used."""
+UNKNOWN = 1e-3
+"""How often a word that the source does not use counts as used: after all that it does."""
 
 
 def atom_negatives(
@@ -29,7 +34,9 @@ def atom_negatives(
 
     Words that the source does not use come after all that it does.
     """
-    by_atom = [_foils(mention, graph, image, wording, vocabulary, rng) for mention in first_mentions(wording.mentions)]
+    by_atom = [
+        foil_edits(mention, graph, image, wording, vocabulary, rng) for mention in first_mentions(wording.mentions)
+    ]
     rng.shuffle(by_atom)
     turns = [edit for at in range(PER_ATOM) for edits in by_atom for edit in edits[at : at + 1]]
     turns.sort(key=lambda edit: not is_known(edit[0], vocabulary))
@@ -41,15 +48,41 @@ def atom_negatives(
             yield HardNegative(caption, (foil,))
 
 
-def _foils(
+def foil_edits(
     mention: Mention, graph: SceneGraph, image: SceneGraph, wording: Wording, vocabulary: Vocabulary, rng: Random
-) -> list[tuple[Foil, SceneGraph]]:
-    """One atom's foils, shuffled, with the graph that each makes."""
+) -> list[Edit]:
+    """Every foil of one atom with the graph that it makes, in random order: a common word comes early more often.
+
+    Its chance is its share of the source's words. The nearest or commonest word each time would make few words stand
+    in for all others, and a reader would know a foil by them, without the picture.
+    """
     negatives = atom_foils(Parse(wording.caption, graph, (mention,)), image, vocabulary)
-    edits = [(foil, replaced(graph, mention, foil.replacement)) for foil in (item.foils[0] for item in negatives)]
-    usable = [(foil, edited) for foil, edited in edits if edited and not redundant(edited)][:PER_ATOM]
-    rng.shuffle(usable)
-    return usable
+    foils = dict.fromkeys(foil for item in negatives for foil in _as_the_source_says(item.foils[0], vocabulary))
+    edits = [(foil, replaced(graph, mention, foil.replacement)) for foil in foils]
+    usable = [(foil, edited) for foil, edited in edits if edited and not redundant(edited)]
+    # Exponential clocks (Efraimidis and Spirakis 2006): the order of draws without replacement, weighted by frequency.
+    turns = [rng.expovariate(max(frequency(foil, vocabulary), UNKNOWN)) for foil, _ in usable]
+    return [edit for _, edit in sorted(zip(turns, usable, strict=True), key=lambda turn: turn[0])]
+
+
+def _as_the_source_says(foil: Foil, vocabulary: Vocabulary) -> list[Foil]:
+    """A relation in each way that the source puts it: "under" and "below", as its captions do; other foils as is."""
+    meant = relations.sense(foil.replacement) if foil.type == "relation" else None
+    if meant is None or meant.verb:
+        return [foil]
+    said = [
+        foil._replace(replacement=text)
+        for text in vocabulary.predicates
+        if relation_key(text) == meant.group and predicate_kind(text) is not None
+    ]
+    return said or [foil]
+
+
+def frequency(foil: Foil, vocabulary: Vocabulary) -> int:
+    """How often the source uses the foil's word."""
+    if foil.type == "relation":
+        return vocabulary.predicates.get(foil.replacement, 0)
+    return (vocabulary.nouns if foil.type == "object" else vocabulary.attributes).get(foil.replacement, 0)
 
 
 def is_known(foil: Foil, vocabulary: Vocabulary) -> bool:

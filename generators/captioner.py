@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from generators import realiser
-from generators.entailment import Negated
+from generators.entailment import Negated, counterpart
 from generators.realising import template
 from generators.scene_graph import Mention, SceneGraph
 
@@ -32,12 +32,12 @@ class Wording(Protocol):
         """The caption with names, attributes or predicates exchanged or moved; the ids tell what became what."""
         ...
 
-    def negate(self, negated: Negated) -> str | None:
-        """The caption with one atom denied."""
+    def negate(self, negated: Negated, edited: SceneGraph | None = None) -> str | None:
+        """The caption with one atom denied, or what an edit put in its place."""
         ...
 
-    def deny(self) -> list[str]:
-        """The whole caption denied, in each form that fits."""
+    def deny(self, edited: SceneGraph | None = None) -> list[str]:
+        """The whole caption, or an edited one, denied in each form that fits."""
         ...
 
 
@@ -76,11 +76,16 @@ class RealisedWording:
     def say(self, edited: SceneGraph) -> str | None:
         return realiser.realise(edited, self.seed).caption if realiser.fits(edited) else None
 
-    def negate(self, negated: Negated) -> str | None:
-        return realiser.realise(self.graph, self.seed, negated).caption
+    def negate(self, negated: Negated, edited: SceneGraph | None = None) -> str | None:
+        if edited is None:
+            return realiser.realise(self.graph, self.seed, negated).caption
+        if not realiser.fits(edited):
+            return None
+        return realiser.realise(edited, self.seed, counterpart(negated, self.graph, edited)).caption
 
-    def deny(self) -> list[str]:
-        return [denial.caption for denial in realiser.deny(self.graph, self.seed)]
+    def deny(self, edited: SceneGraph | None = None) -> list[str]:
+        graph = edited or self.graph
+        return [denial.caption for denial in realiser.deny(graph, self.seed)] if realiser.fits(graph) else []
 
 
 class GrammarCaptioner:

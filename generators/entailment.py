@@ -48,6 +48,20 @@ class Negated(NamedTuple):
                 )
 
 
+def counterpart(negated: Negated, graph: SceneGraph, edited: SceneGraph) -> Negated:
+    """The atom that stands in ``edited`` where the denied one stands in ``graph``."""
+    match negated.kind:
+        case "object":
+            return negated._replace(text=edited.by_id[negated.object].name)
+        case "attribute":
+            place = graph.by_id[negated.object].attributes.index(negated.text)
+            return negated._replace(text=edited.by_id[negated.object].attributes[place])
+        case "relation":
+            assert negated.relation is not None
+            edge = edited.relations[graph.relations.index(negated.relation)]
+            return Negated("relation", edge.subject, edge.predicate, edge)
+
+
 def entails(known: Iterable[Relation], claim: Relation) -> bool:
     """Whether one of the known relations says the same as the claim or more: "on" entails "above", and "below" back."""
     return any(_entails(edge, claim) for edge in known)

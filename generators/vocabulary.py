@@ -14,26 +14,31 @@ from generators.wordnet import is_entry, is_visible
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """How often a source's graphs use each noun, attribute, and relation (by its group, or the verb's own words)."""
+    """How often a source's graphs use each noun, attribute, and relation (by its group, or the verb's own words).
+
+    ``predicates`` are the relations as the graphs write them.
+    """
 
     nouns: Mapping[str, int] = field(default_factory=dict)
     attributes: Mapping[str, int] = field(default_factory=dict)
     relations: Mapping[str, int] = field(default_factory=dict)
+    predicates: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, graphs: Iterable[SceneGraph], at_least: int = 1) -> Vocabulary:
         """The words that occur ``at_least`` so often; nouns in the singular, and only those of WordNet."""
-        nouns, attributes, predicates = Counter[str](), Counter[str](), Counter[str]()
+        nouns, attributes, relations, predicates = (Counter[str]() for _ in range(4))
         for graph in graphs:
             nouns.update(noun_lemma(item.name) for item in graph.objects)
             attributes.update(text for item in graph.objects for text in item.attributes)
-            predicates.update(relation_key(edge.predicate) for edge in graph.relations)
+            relations.update(relation_key(edge.predicate) for edge in graph.relations)
+            predicates.update(edge.predicate for edge in graph.relations)
         known = [
             {word: count for word, count in sorted(words.items()) if count >= at_least}
-            for words in (nouns, attributes, predicates)
+            for words in (nouns, attributes, relations, predicates)
         ]
         return cls(
-            {word: count for word, count in known[0].items() if is_entry(word) and is_visible(word)}, known[1], known[2]
+            {word: count for word, count in known[0].items() if is_entry(word) and is_visible(word)}, *known[1:]
         )
 
 
