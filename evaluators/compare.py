@@ -1,7 +1,8 @@
 """Two models on the same rows: differences with intervals, and paired tests.
 
-The difference in Recall@1 is bootstrapped over images; McNemar's exact test is on hits, Wilcoxon's on ranks; the
-p-values of all tasks of a comparison are Holm-corrected together. Results of different data are never compared.
+The difference in the main metric (Recall@1, group score ...) is bootstrapped over images; McNemar's exact test is on
+hits, Wilcoxon's on ranks, or on hits where a protocol ranks nothing. The p-values of all tasks of a comparison are
+Holm-corrected together. Results of different data are never compared.
 """
 
 from __future__ import annotations
@@ -77,27 +78,40 @@ def _compare_task(path_a: Path, path_b: Path) -> list[Comparison]:
             "on the same dataset and with the same --limit."
         )
     table_a, table_b = _common_rows(path_a, path_b)
-    directions = [name.removesuffix("rank") for name in table_a.column_names if name.endswith("rank")]
-    image_ids = table_a["image_id"].to_numpy(zero_copy_only=False)
+    cluster_N = results.clusters(table_a)
     lines = []
-    for prefix in directions:
-        rank_a, rank_b = (table[f"{prefix}rank"].to_numpy() for table in (table_a, table_b))
-        hit_a, hit_b = rank_a == 1, rank_b == 1
-        difference_N = hit_b.astype(np.float64) - hit_a
+    for metric, column in zip(a["main"], _columns_of_queries(table_a), strict=True):
+        (answer_a, row_Q), (answer_b, _) = _flat(table_a, column), _flat(table_b, column)
+        ranked = column.endswith("rank")
+        hit_a, hit_b = (answer_a == 1, answer_b == 1) if ranked else (answer_a, answer_b)
+        difference_Q = hit_b.astype(np.float64) - hit_a
         lines.append(
             Comparison(
                 task=a["task"],
-                metric=f"{prefix}recall@1",
-                rows=len(rank_a),
+                metric=metric,
+                rows=len(hit_a),
                 a=float(hit_a.mean()),
                 b=float(hit_b.mean()),
-                difference=float(difference_N.mean()),
-                interval=statistics.bootstrap_interval(difference_N, image_ids),
+                difference=float(difference_Q.mean()),
+                interval=statistics.bootstrap_interval(difference_Q, cluster_N[row_Q]),
                 mcnemar=statistics.mcnemar(hit_a, hit_b),
-                wilcoxon=statistics.wilcoxon(rank_a, rank_b),
+                wilcoxon=statistics.wilcoxon(answer_a, answer_b),
             )
         )
     return lines
+
+
+def _columns_of_queries(table: pa.Table) -> list[str]:
+    """The columns with ranks or hits, one a direction."""
+    return [name for name in table.column_names if name.split("_")[-1] in ("rank", "hit")]
+
+
+def _flat(table: pa.Table, column: str) -> tuple[np.ndarray, np.ndarray]:
+    """The answers to all queries, and the row of each."""
+    values = table[column].combine_chunks()
+    if not pa.types.is_list(values.type):
+        return values.to_numpy(zero_copy_only=False), np.arange(len(values))
+    return values.flatten().to_numpy(zero_copy_only=False), values.value_parent_indices().to_numpy()
 
 
 def _say(result: Result) -> str:

@@ -13,11 +13,14 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from evaluators import images, plan, protocols
+from evaluators import images, plan
 from evaluators.features import FeatureStore
 from evaluators.fingerprint import digest
-from evaluators.models import DualEncoder, Model, PairScorer
+from evaluators.models import DualEncoder, Model, PairScorer, TextRecoverer
 from evaluators.plan import Plan, TaskPlan
+from evaluators.protocols.base import Directions, RowProtocol, Sample, SetProtocol, TextProtocol
+from evaluators.protocols.ranking import cosine
+from evaluators.rows import Rows
 
 Report = Callable[[str, int, int], None]
 """Told what is going on: stage, items done, items in all."""
@@ -47,10 +50,10 @@ class Scored:
     task: TaskPlan
     kept_N: np.ndarray
     """Positions in the task plan's arrays."""
-    score_NK: np.ndarray
-    """float32 cosine similarities, the truth in column 0; a recall task keeps the truth's alone."""
-    found: dict[str, protocols.Ranks]
-    """By direction: ``""`` for a choice task, ``i2t`` and ``t2i`` for a recall task."""
+    score_NIT: np.ndarray
+    """float32, each image of a row with each of its texts, NaN where there is no such text; empty (T = 0) where a
+    protocol scores images and texts of different rows."""
+    found: Directions
     skipped: list[dict[str, Any]]
 
 
@@ -125,95 +128,117 @@ def _note_errors(errors: dict[int, str], found: dict[int, str], offset: int, on_
     errors.update({offset + index: message for index, message in found.items()})
 
 
+def refuse(model: Model, rows: Rows) -> None:
+    """ValueError if a model of this shape cannot do this task."""
+    protocol, encoder, task = rows.protocol, model.encoder, rows.task.name
+    if isinstance(protocol, TextProtocol) and not isinstance(encoder, TextRecoverer):
+        raise ValueError(
+            f"{task}: the texts are to be recovered from their encoding, and {model.name} gives no texts. Such a model "
+            "is python:module:Class with a method `recover`."
+        )
+    if isinstance(protocol, RowProtocol | SetProtocol) and isinstance(encoder, TextRecoverer):
+        raise ValueError(f"{task}: {model.name} reads no images. Choose tasks of texts alone.")
+    if isinstance(protocol, SetProtocol) and isinstance(encoder, PairScorer):
+        pairs = rows.set_size**2 if rows.fold_size else len(rows) * sum(map(len, rows.classes))
+        raise ValueError(
+            f"{task}: {protocol.name} needs a score for each of {pairs:,} pairs, and {model.name} scores pair by pair. "
+            "Choose tasks with a few candidates a row."
+        )
+
+
 def score(task: TaskPlan, encoded: Encoded, store: FeatureStore) -> Scored:
-    """Scores and ranks of one task from stored features."""
-    bad_N = np.isin(task.crop_N, list(encoded.errors))
+    """Scores of one task from stored features, and what its protocol makes of them."""
+    bad_N = np.isin(task.crop_NI, list(encoded.errors)).any(axis=1)
     skipped = [
-        {"row": int(row), "error": encoded.errors[int(crop)]}
-        for row, crop in zip(task.row_N[bad_N], task.crop_N[bad_N], strict=True)
+        {"row": int(row), "error": next(encoded.errors[crop] for crop in crops if crop in encoded.errors)}
+        for row, crops in zip(task.row_N[bad_N], task.crop_NI[bad_N].tolist(), strict=True)
     ]
     kept_N = np.flatnonzero(~bad_N)
     if not len(kept_N):
         raise ValueError(f"{task.rows.task.name}: no image could be read.")
-    if task.rows.protocol == "choice":
-        score_NK = _choice_scores(task, kept_N, encoded, store)
-        return Scored(task, kept_N, score_NK, {"": protocols.choice(score_NK)}, skipped)
-    score_N1, found = _recall_scores(task, kept_N, encoded, store)
-    return Scored(task, kept_N, score_N1, found, skipped)
+    sample = Sample(
+        crop_NI=task.crop_NI[kept_N],
+        text_NT=task.text_NT[kept_N],
+        fold_N=task.fold_N[kept_N],
+        class_CP=task.class_CP,
+        label_N=task.label_N[kept_N] if len(task.label_N) else task.label_N,
+        image=lambda position: store.get([encoded.crop_keys[crop] for crop in position]),
+        text=lambda position: store.get([encoded.text_keys[text] for text in position]),
+    )
+    protocol = task.rows.protocol
+    if isinstance(protocol, SetProtocol):
+        return Scored(task, kept_N, np.empty((len(kept_N), 1, 0), np.float32), protocol.answers(sample), skipped)
+    assert isinstance(protocol, RowProtocol)
+    score_NIT = _row_scores(sample)
+    found = protocol.answers(score_NIT) | (protocol.among_all(sample) if protocol.among_all else {})
+    return Scored(task, kept_N, score_NIT, found, skipped)
 
 
-def _choice_scores(task: TaskPlan, kept_N: np.ndarray, encoded: Encoded, store: FeatureStore) -> np.ndarray:
+def _row_scores(sample: Sample) -> np.ndarray:
+    """Cosines (N, I, T) of each row's images and texts, in blocks."""
     blocks = []
-    for start in range(0, len(kept_N), _ROWS_A_BLOCK):
-        block_N = kept_N[start : start + _ROWS_A_BLOCK]
-        image_ND = store.get([encoded.crop_keys[crop] for crop in task.crop_N[block_N]])
-        text_NK = task.text_NK[block_N]
-        text_ND = store.get([encoded.text_keys[text] for text in text_NK.ravel()])
-        blocks.append(protocols.cosine(image_ND, text_ND.reshape(*text_NK.shape, -1)))
+    for rows in chunks(range(len(sample.text_NT)), _ROWS_A_BLOCK):
+        crop_NI, text_NT = sample.crop_NI[rows.start : rows.stop], sample.text_NT[rows.start : rows.stop]
+        text_NTD = sample.text(np.where(text_NT < 0, text_NT.max(), text_NT).ravel()).reshape(*text_NT.shape, -1)
+        score_NIT = np.stack([cosine(sample.image(crop_N), text_NTD) for crop_N in crop_NI.T], axis=1)
+        blocks.append(np.where(text_NT[:, None] < 0, np.float32(np.nan), score_NIT))
     return np.concatenate(blocks)
 
 
-def _recall_scores(
-    task: TaskPlan, kept_N: np.ndarray, encoded: Encoded, store: FeatureStore
-) -> tuple[np.ndarray, dict[str, protocols.Ranks]]:
-    score_N1 = np.empty((len(kept_N), 1), dtype=np.float32)
-    found = {
-        direction: protocols.Ranks(np.empty(len(kept_N), dtype=np.int32), np.empty(len(kept_N), dtype=bool))
-        for direction in ("i2t", "t2i")
-    }
-    for fold in np.unique(task.fold_N[kept_N]):
-        member_M = np.flatnonzero(task.fold_N[kept_N] == fold)
-        crop_M, text_M = task.crop_N[kept_N[member_M]], task.text_NK[kept_N[member_M], 0]
-        image_MD = store.get([encoded.crop_keys[crop] for crop in crop_M])
-        text_MD = store.get([encoded.text_keys[text] for text in text_M])
-        score_N1[member_M] = protocols.cosine(image_MD, text_MD[:, None])
-        for direction, ranks in (
-            ("i2t", protocols.retrieve(image_MD, text_MD, crop_M, text_M)),
-            ("t2i", protocols.retrieve(text_MD, image_MD, text_M, crop_M)),
-        ):
-            found[direction].rank_N[member_M] = ranks.rank_N
-            found[direction].tie_N[member_M] = ranks.tie_N
-    return score_N1, found
+def recover(model: Model, task: TaskPlan, planned: Plan, batch_size: int, report: Report) -> Scored:
+    """What a model that recovers texts from their encoding makes of one task."""
+    recoverer, protocol = model.encoder, task.rows.protocol
+    assert isinstance(recoverer, TextRecoverer)
+    assert isinstance(protocol, TextProtocol)
+    prompts = [planned.texts[text] for text in task.text_NT[:, 0]]
+    recovered: list[str] = []
+    for part in chunks(prompts, batch_size):
+        recovered += recoverer.recover(list(part))
+        report(task.rows.task.name, len(recovered), len(prompts))
+    kept_N = np.arange(len(prompts))
+    return Scored(task, kept_N, np.empty((len(kept_N), 0, 1), np.float32), protocol.answers(recovered, prompts), [])
 
 
 def score_pairs(
     model: Model, task: TaskPlan, planned: Plan, store: FeatureStore, batch_size: int, on_error: OnError, report: Report
 ) -> Scored:
-    """Scores and ranks of one choice task by a model that reads image and text together; pairs are cached too."""
-    scorer = model.encoder
-    assert isinstance(scorer, PairScorer)
-    if task.rows.protocol == "recall":
-        pairs = task.rows.set_size**2
-        raise ValueError(
-            f"{task.rows.task.name}: raw retrieval needs a score for each of {pairs:,} pairs a fold, and {model.name} "
-            "scores pair by pair. Choose tasks with hard negatives."
-        )
-    row_scores: list[np.ndarray] = []
-    kept, skipped = [], []
-    for rows in chunks(range(len(task.row_N)), max(1, _PAIRS_A_CHUNK // task.rows.set_size)):
-        places = [planned.crops[task.crop_N[index]] for index in rows]
-        pixels = images.read_bytes(places)
-        texts = [[planned.texts[text] for text in task.text_NK[index]] for index in rows]
-        keys = [
-            [digest(b"pair", digest(data), text.encode()) for text in row]
-            for data, row in zip(pixels, texts, strict=True)
-        ]
-        for index, place, data, row_keys, row_texts in zip(rows, places, pixels, keys, texts, strict=True):
-            if missing := store.missing(row_keys):
-                try:
-                    image = scorer.preprocess(images.decode(data, place))
-                except images.UnreadableImageError as error:
-                    if on_error == "stop":
-                        raise
-                    skipped.append({"row": int(task.row_N[index]), "error": str(error)})
-                    continue
-                todo = [row_texts[position] for position in missing]
-                scores = in_batches(lambda part, image=image: scorer.score([image] * len(part), part), todo, batch_size)
-                store.put([row_keys[position] for position in missing], np.asarray(scores).reshape(-1, 1))
-            kept.append(index)
-            row_scores.append(store.get(row_keys)[:, 0])
+    """Scores of one task by a model that reads image and text together; pairs are cached too."""
+    protocol = task.rows.protocol
+    assert isinstance(protocol, RowProtocol)
+    kept, scores, skipped = [], [], []
+    pairs_a_row = task.crop_NI.shape[1] * task.text_NT.shape[1]
+    for rows in chunks(range(len(task.row_N)), max(1, _PAIRS_A_CHUNK // pairs_a_row)):
+        for index in rows:
+            try:
+                scores.append(_score_row(model, task, planned, store, batch_size, index))
+                kept.append(index)
+            except images.UnreadableImageError as error:
+                if on_error == "stop":
+                    raise
+                skipped.append({"row": int(task.row_N[index]), "error": str(error)})
         report(task.rows.task.name, rows[-1] + 1, len(task.row_N))
     if not kept:
         raise ValueError(f"{task.rows.task.name}: no image could be read.")
-    score_NK = np.stack(row_scores)
-    return Scored(task, np.array(kept), score_NK, {"": protocols.choice(score_NK)}, skipped)
+    score_NIT = np.stack(scores)
+    return Scored(task, np.array(kept), score_NIT, protocol.answers(score_NIT), skipped)
+
+
+def _score_row(
+    model: Model, task: TaskPlan, planned: Plan, store: FeatureStore, batch_size: int, index: int
+) -> np.ndarray:
+    """Scores (I, T) of one row's images and texts, NaN where there is no such text."""
+    scorer = model.encoder
+    assert isinstance(scorer, PairScorer)
+    there_T = task.text_NT[index] >= 0
+    texts = [planned.texts[text] for text in task.text_NT[index][there_T]]
+    score_IT = np.full((task.crop_NI.shape[1], len(there_T)), np.nan, dtype=np.float32)
+    places = [planned.crops[crop] for crop in task.crop_NI[index]]
+    for image_index, (place, data) in enumerate(zip(places, images.read_bytes(places), strict=True)):
+        keys = [digest(b"pair", digest(data), text.encode()) for text in texts]
+        if missing := store.missing(keys):
+            image = scorer.preprocess(images.decode(data, place))
+            todo = [texts[position] for position in missing]
+            made = in_batches(lambda part, image=image: scorer.score([image] * len(part), part), todo, batch_size)
+            store.put([keys[position] for position in missing], np.asarray(made).reshape(-1, 1))
+        score_IT[image_index, there_T] = store.get(keys)[:, 0]
+    return score_IT

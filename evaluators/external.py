@@ -1,7 +1,7 @@
 """Scores that were made elsewhere: ``compeval score FILE.parquet`` turns them into a result like any other.
 
-The file has a column ``row`` (position in the split) and a column ``scores`` (list of numbers: the caption's first,
-then those of the hard negatives in their order), one line for each row of the task.
+The file has a column ``row`` (position in the split) and a column ``scores``, one line for each row of the task: a list
+of numbers, those of the first image with each text of the row (the caption, then the hard negatives), then of the next.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
-from evaluators import fingerprint, plan, protocols, results
+from evaluators import fingerprint, plan, results
 from evaluators.engine import Scored
 from evaluators.models import Model
+from evaluators.plan import TaskPlan
+from evaluators.protocols.base import RowProtocol
 from evaluators.results import Result
-from evaluators.rows import Rows, load
+from evaluators.rows import load
 from evaluators.tasks import discover, select
 
 
@@ -27,30 +29,36 @@ def score_file(
     if len(chosen) != 1:
         raise ValueError(f"{task!r} names {len(chosen)} tasks, a file of scores is of one.")
     (rows,) = load(chosen, data_dir)
-    score_NK = _read_scores(path, rows)
-    model = Model(f"external:{name}", name, None, fingerprint.digest(score_NK.tobytes()).hex(), "unknown")
     planned = plan.make([rows]).tasks[0]
-    scored = Scored(planned, np.arange(len(rows)), score_NK, {"": protocols.choice(score_NK)}, [])
+    score_NIT = _read_scores(path, planned)
+    protocol = rows.protocol
+    assert isinstance(protocol, RowProtocol)
+    model = Model(f"external:{name}", name, None, fingerprint.digest(score_NIT.tobytes()).hex(), "unknown")
+    scored = Scored(planned, np.arange(len(rows)), score_NIT, protocol.answers(score_NIT), [])
     examples = results.examples(scored)
     result = results.compose(scored, examples, model)
     results.write(results.path_of(output, rows.source, model.spec, chosen[0].name), result, examples)
     return result
 
 
-def _read_scores(path: Path, rows: Rows) -> np.ndarray:
-    """float32 (N, K), in the order of the task's rows."""
+def _read_scores(path: Path, planned: TaskPlan) -> np.ndarray:
+    """float32 (N, I, T), in the order of the task's rows; NaN where a row has no such text."""
+    rows = planned.rows
     if not path.is_file():
         raise FileNotFoundError(f"{path}: not found.")
-    if rows.protocol != "choice":
-        raise ValueError(f"{rows.task.name}: only tasks with hard negatives can be scored from a file.")
+    if not isinstance(rows.protocol, RowProtocol):
+        raise ValueError(f"{rows.task.name}: only tasks whose rows are scored one by one can be scored from a file.")
     table = pq.read_table(path)
     for column in ("row", "scores"):
         if column not in table.column_names:
             raise ValueError(f"{path}: no column {column!r}; it has {', '.join(table.column_names)}.")
     scores = dict(zip(table["row"].to_pylist(), table["scores"].to_pylist(), strict=True))
-    for row in range(len(rows)):
+    score_NIT = np.full((len(rows), planned.crop_NI.shape[1], planned.text_NT.shape[1]), np.nan, dtype=np.float32)
+    for row, there_T in enumerate(planned.text_NT >= 0):
         if row not in scores:
             raise ValueError(f"{path}: no scores for row {row}; {rows.task.name} has rows 0 to {len(rows) - 1}.")
-        if len(scores[row]) != rows.set_size:
-            raise ValueError(f"{path}, row {row}: {len(scores[row])} scores, {rows.set_size} expected.")
-    return np.array([scores[row] for row in range(len(rows))], dtype=np.float32)
+        expected = score_NIT.shape[1] * int(there_T.sum())
+        if len(scores[row]) != expected:
+            raise ValueError(f"{path}, row {row}: {len(scores[row])} scores, {expected} expected.")
+        score_NIT[row, :, there_T] = np.reshape(scores[row], (score_NIT.shape[1], -1)).T
+    return score_NIT

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 DIGEST_BYTES = 16
-MODULES = ("engine", "fingerprint", "images", "plan", "protocols", "results", "rows", "statistics", "tasks")
-"""What makes a result, beside the models."""
+MODULES = ("categories", "engine", "fingerprint", "images", "plan", "results", "rows", "statistics", "tasks")
+PACKAGES = ("models", "protocols")
+"""What makes a result."""
 
 
 def digest(*parts: bytes) -> bytes:
@@ -44,5 +45,6 @@ def of_weights(state: Mapping[str, Any]) -> str:
 def of_code() -> str:
     """Hex digest of the source files that a result depends on."""
     root = Path(__file__).parent
-    files = [*(root / f"{module}.py" for module in MODULES), *sorted((root / "models").glob("*.py"))]
+    files = [root / f"{module}.py" for module in MODULES]
+    files += [path for package in PACKAGES for path in sorted((root / package).glob("*.py"))]
     return digest(*(path.read_bytes() for path in files)).hex()

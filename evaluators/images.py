@@ -29,7 +29,7 @@ class UnreadableImageError(ValueError):
 def read_bytes(places: Sequence[Place]) -> list[bytes]:
     """The encoded image of each place, in order."""
     runs = groupby(places, key=lambda place: place.rows)
-    return [data for rows, run in runs for data in rows.images([place.row for place in run])]
+    return [data for rows, run in runs for data in rows.images([(place.row, place.column) for place in run])]
 
 
 def decode(data: bytes, place: Place) -> Image.Image:

@@ -6,12 +6,13 @@ items in the same company and ends with the same bytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from evaluators import protocols
+from evaluators.protocols import recall
 from evaluators.rows import Rows
 
 FOLD_SEED = 0
@@ -21,10 +22,11 @@ TEXTS_A_CHUNK = 2048
 
 @dataclass(frozen=True)
 class Place:
-    """Where a crop's pixels are: a row of one of the plan's tasks."""
+    """Where a crop's pixels are: a row and a column of one of the plan's tasks."""
 
     rows: Rows
     row: int
+    column: str = "image"
 
     def __str__(self) -> str:
         return f"{self.rows.task.name}, row {self.row}"
@@ -37,11 +39,15 @@ class TaskPlan:
     rows: Rows
     row_N: np.ndarray
     """Positions in the split, increasing."""
-    crop_N: np.ndarray
-    text_NK: np.ndarray
-    """The caption in column 0, then the hard negatives."""
+    crop_NI: np.ndarray
+    text_NT: np.ndarray
+    """-1 where a row has fewer texts than the longest."""
     fold_N: np.ndarray
-    """Retrieval fold of each row; zeros for a choice task."""
+    """Retrieval fold of each row; zeros where there are none."""
+    class_CP: np.ndarray
+    """Prompts of the classes that all rows share; empty where there are none."""
+    label_N: np.ndarray
+    """Class of each row; empty where there are none."""
 
 
 @dataclass(frozen=True)
@@ -61,42 +67,68 @@ def make(tasks: Sequence[Rows]) -> Plan:
     drafts = []
     for rows in tasks:
         row_N, fold_N = scored_rows(rows)
-        crop_N = np.empty(len(row_N), dtype=np.int32)
-        text_NK = np.empty((len(row_N), 1 if rows.protocol == "recall" else rows.set_size), dtype=np.int32)
-        for index, (row, crop_id, captions) in enumerate(_captions(rows, row_N)):
-            crops.setdefault(crop_id, Place(rows, row))
-            crop_N[index] = crop_order.setdefault(crop_id, len(crop_order))
-            text_NK[index] = [texts.setdefault(text, len(texts)) for text in captions]
-        drafts.append((rows, row_N, crop_N, text_NK, fold_N))
+        crop_NI = np.empty((len(row_N), len(rows.protocol.images)), dtype=np.int32)
+        label_N = np.empty(len(row_N) if rows.protocol.label else 0, dtype=np.int32)
+        text_rows: list[np.ndarray] = []
+        for index, (row, item) in enumerate(_items(rows, row_N)):
+            for place, (column, id_column) in enumerate(zip(rows.protocol.images, rows.protocol.crop_ids, strict=True)):
+                crops.setdefault(item[id_column], Place(rows, row, column))
+                crop_NI[index, place] = crop_order.setdefault(item[id_column], len(crop_order))
+            if rows.protocol.label:
+                label_N[index] = item[rows.protocol.label]
+            text_rows.append(_positions(_texts(item, rows.protocol.texts), texts))
+        class_CP = np.array([_positions(prompts, texts) for prompts in rows.classes], dtype=np.int32)
+        drafts.append(TaskPlan(rows, row_N, crop_NI, _padded(text_rows), fold_N, class_CP, label_N))
     ordered = sorted(texts, key=lambda text: (text.lower(), text))
-    position_T = np.empty(len(texts), dtype=np.int32)
+    position_T = np.empty(len(texts) + 1, dtype=np.int32)
     position_T[[texts[text] for text in ordered]] = np.arange(len(texts), dtype=np.int32)
+    position_T[-1] = -1
     return Plan(
         tuple(
-            TaskPlan(rows, row_N, crop_N, position_T[text_NK], fold_N)
-            for rows, row_N, crop_N, text_NK, fold_N in drafts
+            replace(draft, text_NT=position_T[draft.text_NT], class_CP=position_T[draft.class_CP]) for draft in drafts
         ),
         tuple(crops.values()),
         tuple(ordered),
     )
 
 
+def _texts(item: Mapping[str, Any], columns: Iterable[str]) -> Iterator[str]:
+    """All texts of a row, column by column."""
+    for column in columns:
+        if isinstance(item[column], str):
+            yield item[column]
+        else:
+            yield from item[column]
+
+
+def _positions(found: Iterable[str], texts: dict[str, int]) -> np.ndarray:
+    """Their numbers, which new ones get in order of first use."""
+    return np.array([texts.setdefault(text, len(texts)) for text in found], dtype=np.int32)
+
+
+def _padded(rows: Sequence[np.ndarray]) -> np.ndarray:
+    """One row each, filled up with -1."""
+    padded = np.full((len(rows), max(map(len, rows), default=0)), -1, dtype=np.int32)
+    for index, row in enumerate(rows):
+        padded[index, : len(row)] = row
+    return padded
+
+
 def scored_rows(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
     """The rows of a task that are scored, increasing, and the retrieval fold of each."""
     if rows.fold_size is None:
         return np.arange(len(rows)), np.zeros(len(rows), dtype=np.int32)
-    folds = list(protocols.folds(len(rows), rows.fold_size, FOLD_SEED))
+    folds = list(recall.folds(len(rows), rows.fold_size, FOLD_SEED))
     row_N = np.concatenate(folds)
     fold_N = np.repeat(np.arange(len(folds), dtype=np.int32), rows.fold_size)
     order_N = np.argsort(row_N, kind="stable")
     return row_N[order_N], fold_N[order_N]
 
 
-def _captions(rows: Rows, row_N: np.ndarray) -> Iterator[tuple[int, str, list[str]]]:
-    """Row number, crop id, and caption with hard negatives of each scored row."""
+def _items(rows: Rows, row_N: np.ndarray) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Row number and columns of each scored row."""
     start = 0
     for block in rows.texts():
         inside = row_N[(row_N >= start) & (row_N < start + block.num_rows)]
-        for row, item in zip(inside.tolist(), block.take(inside - start).to_pylist(), strict=True):
-            yield row, item["crop_id"], [item["caption"], *item.get("hard_negatives", ())]
+        yield from zip(inside.tolist(), block.take(inside - start).to_pylist(), strict=True)
         start += block.num_rows

@@ -22,9 +22,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from evaluators import fingerprint, protocols, statistics
+from evaluators import categories, fingerprint, statistics
 from evaluators.engine import Scored
 from evaluators.models import Model, slug
+from evaluators.protocols import recall
 from evaluators.rows import Rows
 from evaluators.tasks import warnings
 
@@ -36,27 +37,44 @@ Result = dict[str, Any]
 def compose(scored: Scored, table: pa.Table, model: Model) -> Result:
     """The result document of one task; ``table`` holds its examples."""
     rows = scored.task.rows
-    image_ids = table["image_id"].to_numpy(zero_copy_only=False)
+    cluster_N = clusters(table)
     metrics: dict[str, float] = {}
     intervals: dict[str, list[float]] = {}
     chance: dict[str, float] = {}
-    for direction, found in scored.found.items():
-        prefix = f"{direction}_" if direction else ""
-        metrics |= {f"{prefix}{name}": value for name, value in protocols.summary(found, rows.set_size).items()}
-        chance |= {f"{prefix}{name}": value for name, value in protocols.chance(rows.set_size).items()}
-        for name, value_N in protocols.row_values(found.rank_N, rows.set_size).items():
-            intervals[f"{prefix}{name}"] = list(statistics.bootstrap_interval(value_N, image_ids))
+    deviations: dict[str, float] = {}
+    fold_N = scored.task.fold_N[scored.kept_N]
+    for direction, answers in scored.found.items():
+        cluster_Q = cluster_N[answers.rows(len(cluster_N))]
+        bounds = statistics.bootstrap_intervals(answers.values, cluster_Q)
+        metrics |= {_join(direction, name): value for name, value in answers.summary().items()}
+        intervals |= {_join(direction, name): list(bound) for name, bound in bounds.items()}
+        chance |= {_join(direction, name): value for name, value in answers.chance.items()}
+        if rows.fold_size is not None:
+            found = recall.fold_deviations(answers, fold_N)
+            deviations |= {_join(direction, name): value for name, value in found.items()}
+    by_category, macro = categories.of_table(scored.found, table, cluster_N)
     folds = None if rows.fold_size is None else int(scored.task.fold_N.max()) + 1
     return describe(rows, model) | {
         "data": describe_data(rows)
-        | {"crops": len(np.unique(scored.task.crop_N)), "images": len(np.unique(image_ids)), "folds": folds},
-        "metrics": metrics,
-        "intervals": intervals,
-        "chance": chance,
-        "std": {} if folds is None else _fold_deviations(scored),
+        | {"crops": len(np.unique(scored.task.crop_NI)), "images": len(np.unique(cluster_N)), "folds": folds},
+        "main": [_join(direction, answers.main) for direction, answers in scored.found.items()],
+        "metrics": metrics | {name: mean for name, (mean, _) in macro.items()},
+        "intervals": intervals | {name: list(bound) for name, (_, bound) in macro.items()},
+        "chance": chance | {name: chance[name.partition("_macro_")[0]] for name in macro},
+        "std": deviations,
+        "categories": by_category,
         "warnings": [*model.warnings, *warnings(rows.task, rows.source, model)],
         "skipped": scored.skipped,
     }
+
+
+def _join(direction: str, name: str) -> str:
+    return f"{direction}_{name}" if direction else name
+
+
+def clusters(table: pa.Table) -> np.ndarray:
+    """What intervals resample, of each row: its image; itself where there is none."""
+    return table["image_id" if "image_id" in table.column_names else "row"].to_numpy(zero_copy_only=False)
 
 
 def describe(rows: Rows, model: Model) -> Result:
@@ -69,7 +87,7 @@ def describe(rows: Rows, model: Model) -> Result:
         "config": task.config,
         "split": task.split,
         "variant": task.variant,
-        "protocol": rows.protocol,
+        "protocol": rows.protocol.name,
         "source": rows.source,
         "synthetic": rows.source == "microworld",
         "model": {
@@ -95,24 +113,11 @@ def describe_data(rows: Rows) -> dict[str, Any]:
     }
 
 
-def _fold_deviations(scored: Scored) -> dict[str, float]:
-    """Population standard deviation of each metric over the folds (0 for a single one, as in Table 15)."""
-    fold_N = scored.task.fold_N[scored.kept_N]
-    deviations: dict[str, float] = {}
-    for direction, found in scored.found.items():
-        by_fold = [
-            protocols.summary(
-                protocols.Ranks(found.rank_N[fold_N == fold], found.tie_N[fold_N == fold]), scored.task.rows.set_size
-            )
-            for fold in np.unique(fold_N)
-        ]
-        for name in by_fold[0]:
-            deviations[f"{direction}_{name}"] = float(np.std([fold[name] for fold in by_fold]))
-    return deviations
-
-
 def examples(scored: Scored) -> pa.Table:
-    """Per-example scores, in the order of the split."""
+    """Per-example scores, in the order of the split; ``scores`` are those of the first image, then of the next.
+
+    What a direction with several queries a row found is a list in each row.
+    """
     plan = scored.task
     row_N = plan.row_N[scored.kept_N]
     texts = pa.Table.from_batches(plan.rows.texts()).take(row_N)
@@ -120,14 +125,17 @@ def examples(scored: Scored) -> pa.Table:
         "row": pa.array(row_N, pa.int64()),
         **dict(zip(texts.column_names, texts.columns, strict=True)),
     }
-    if plan.rows.protocol == "choice":
-        columns["scores"] = pa.array(list(scored.score_NK), pa.list_(pa.float32()))
-        columns |= {"rank": pa.array(scored.found[""].rank_N), "tie": pa.array(scored.found[""].tie_N)}
-    else:
+    if scored.score_NIT.size:
+        columns["scores"] = pa.array(list(scored.score_NIT.reshape(len(row_N), -1)), pa.list_(pa.float32()))
+    if plan.rows.fold_size is not None:
         columns["fold"] = pa.array(plan.fold_N[scored.kept_N], pa.int32())
-        columns["score"] = pa.array(scored.score_NK[:, 0])
-        columns |= {f"{name}_rank": pa.array(found.rank_N) for name, found in scored.found.items()}
-        columns |= {f"{name}_tie": pa.array(found.tie_N) for name, found in scored.found.items()}
+    for direction, answers in scored.found.items():
+        for name, value_Q in answers.columns.items():
+            column = pa.array(value_Q)
+            if answers.row_Q is not None:
+                starts_N = np.searchsorted(answers.row_Q, np.arange(len(row_N) + 1))
+                column = pa.ListArray.from_arrays(pa.array(starts_N, pa.int32()), column)
+            columns[_join(direction, name)] = column
     return pa.table(columns)
 
 

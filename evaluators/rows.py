@@ -1,7 +1,7 @@
 """The rows of a task, read from its parquet files a row group at a time.
 
-Rows with hard negatives are a choice among captions; rows without are retrieved among each other. Nothing is kept in
-memory but one row group's pixels, so that a raw set of 370,000 rows is read in constant memory.
+Their columns say which protocol they are for. Nothing is kept in memory but some row groups' pixels, so that a raw set
+of 370,000 rows is read in constant memory.
 """
 
 from __future__ import annotations
@@ -11,18 +11,20 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 import loaders
-from evaluators import fingerprint
+from evaluators import fingerprint, protocols
+from evaluators.protocols.base import Protocol
 from evaluators.tasks import Task
 
-Protocol = Literal["choice", "recall"]
-TEXT_COLUMNS = ("crop_id", "image_id", "caption", "hard_negatives")
+ABOUT_COLUMNS = ("image_id", "compound", "categories")
+"""What a table of examples shows beside the protocol's own columns."""
 _ROWS_A_BLOCK = 2048
+_GROUPS_AT_HAND = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,40 +38,47 @@ class Rows:
     count: int
     limit: int | None
     fold_size: int | None
-    """Rows of a retrieval fold (appendix B.2); None for a choice task."""
+    """Rows of a retrieval fold (appendix B.2); None where rows are not retrieved among each other."""
 
     def __len__(self) -> int:
         return self.count
 
-    @property
-    def protocol(self) -> Protocol:
-        return "choice" if self.fold_size is None else "recall"
+    @cached_property
+    def schema(self) -> pa.Schema:
+        return pq.read_schema(self.files[0])
 
     @cached_property
-    def columns(self) -> list[str]:
-        return pq.read_schema(self.files[0]).names
+    def protocol(self) -> Protocol:
+        return protocols.find(self.schema.names)
+
+    @cached_property
+    def classes(self) -> list[list[str]]:
+        """The prompts of each class, where all rows share classes."""
+        return self.protocol.classes(self.schema)
 
     @cached_property
     def source(self) -> str:
         """Where the images come from: ``microworld``, ``visual_genome``."""
-        if "provenance" not in self.columns:
+        if "provenance" not in self.schema.names:
             return self.task.dataset
         group = pq.ParquetFile(self.files[0]).read_row_group(0, ["provenance"])
         return group["provenance"][0].as_py()["source"]
 
     @cached_property
     def set_size(self) -> int:
-        """Candidates of a query, the truth included. ValueError if the rows differ in it."""
-        if self.fold_size is not None:
-            return self.fold_size
+        """Candidates of a query, the truth included. ValueError if the rows of a choice differ in it."""
+        fixed = self.fold_size or len(self.classes) or len(self.protocol.images)
+        if fixed != 1:
+            return fixed
         sizes = {size for block in self.texts() for size in map(len, block["hard_negatives"])}
         if len(sizes) != 1:
             raise ValueError(f"{self.task.name}: rows have {sorted(sizes)} hard negatives, one number expected.")
         return 1 + sizes.pop()
 
     def texts(self) -> Iterator[pa.RecordBatch]:
-        """The text columns of all rows, in blocks."""
-        columns = [name for name in TEXT_COLUMNS if name in self.columns]
+        """All columns but pixels and what no evaluation needs, of all rows, in blocks."""
+        about = [name for name in ABOUT_COLUMNS if name in self.schema.names]
+        columns = [*self.protocol.columns, *about]
         left = self.count
         for path in self.files:
             for block in pq.ParquetFile(path).iter_batches(min(_ROWS_A_BLOCK, left), columns=columns):
@@ -78,12 +87,12 @@ class Rows:
                 if left <= 0:
                     return
 
-    def images(self, rows: Sequence[int]) -> list[bytes]:
-        """The encoded images of some rows; reads each row group once if the rows come in order."""
+    def images(self, cells: Sequence[tuple[int, str]]) -> list[bytes]:
+        """The encoded images of some rows and columns; reads each row group once if the rows come in order."""
         found = []
-        for row in rows:
+        for row, column in cells:
             path, group, start = next(place for place in self._groups if row < place[3])[:3]
-            cell = self._image_group(path, group)[row - start].as_py()
+            cell = self._image_group(path, group, column)[row - start].as_py()
             found.append(Path(cell["path"]).read_bytes() if cell["bytes"] is None else cell["bytes"])
         return found
 
@@ -100,9 +109,11 @@ class Rows:
         return groups
 
     @cached_property
-    def _image_group(self) -> Callable[[Path, int], pa.ChunkedArray]:
-        """Reads the images of a row group; the last two stay at hand."""
-        return lru_cache(maxsize=2)(lambda path, group: pq.ParquetFile(path).read_row_group(group, ["image"])["image"])
+    def _image_group(self) -> Callable[[Path, int, str], pa.ChunkedArray]:
+        """Reads one column's images of a row group; the last ones stay at hand."""
+        return lru_cache(maxsize=_GROUPS_AT_HAND)(
+            lambda path, group, column: pq.ParquetFile(path).read_row_group(group, [column])[column]
+        )
 
 
 def load(tasks: Sequence[Task], data_dir: Path | None = None, limit: int | None = None) -> list[Rows]:
@@ -120,7 +131,7 @@ def _load(task: Task, folder: Path, stats: dict[str, Any], limit: int | None) ->
         raise ValueError(f"{task.name}: the split has no rows.")
     count = count if limit is None else min(limit, count)
     fold_size = None
-    if "hard_negatives" not in pq.read_schema(folder / next(iter(files))).names:
+    if protocols.find(pq.read_schema(folder / next(iter(files))).names).name == "recall":
         fold_size = min(count, smallest_raw_split(task, stats["rows"]))
     hashes = [entry["sha256"] for entry in files.values()]
     identity = fingerprint.of_json([hashes, limit, fold_size])

@@ -10,7 +10,7 @@ from typing import Any
 from evaluators import engine, plan, results
 from evaluators.engine import OnError, Report, Scored
 from evaluators.features import FeatureStore, cache_folder
-from evaluators.models import DualEncoder, Model
+from evaluators.models import DualEncoder, Model, TextRecoverer
 from evaluators.plan import Plan
 from evaluators.results import Result
 from evaluators.rows import Rows, load
@@ -75,6 +75,8 @@ def _score_all(
     """Score every task, handing each to ``keep``; gives what was encoded."""
     if not rows:
         return {"rows": 0, "images_encoded": 0, "texts_encoded": 0}
+    for item in rows:
+        engine.refuse(model, item)
     planned: Plan = plan.make(rows)
     encoded = engine.Encoded()
     if isinstance(model.encoder, DualEncoder):
@@ -82,6 +84,8 @@ def _score_all(
     for task in planned.tasks:
         if isinstance(model.encoder, DualEncoder):
             keep(engine.score(task, encoded, store))
+        elif isinstance(model.encoder, TextRecoverer):
+            keep(engine.recover(model, task, planned, batch_size, report))
         else:
             keep(engine.score_pairs(model, task, planned, store, batch_size, on_error, report))
     return {

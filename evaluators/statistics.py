@@ -7,7 +7,7 @@ as independent, the interval of the difference does not.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -20,26 +20,63 @@ def bootstrap_interval(
     value_N: np.ndarray, cluster_N: Sequence[str] | np.ndarray, seed: int = 0
 ) -> tuple[float, float]:
     """95 % percentile interval of the mean of ``value_N``, resampling whole clusters with replacement."""
-    _, member_N = np.unique(np.asarray(cluster_N), return_inverse=True)
-    total_C = np.bincount(member_N, weights=value_N)
+    return bootstrap_intervals({"": value_N}, cluster_N, seed)[""]
+
+
+def bootstrap_intervals(
+    values: Mapping[str, np.ndarray], cluster_N: Sequence[str] | np.ndarray, seed: int = 0
+) -> dict[str, tuple[float, float]]:
+    """The same for several values of the same N rows, all on the same draws."""
+    member_N = _members(cluster_N)
+    totals = {name: np.bincount(member_N, weights=value_N) for name, value_N in values.items()}
     size_C = np.bincount(member_N)
     clusters = len(size_C)
     generator = np.random.default_rng(seed)
     step = max(1, _CLUSTERS_A_DRAW // clusters)
-    mean_R = np.concatenate(
-        [
-            _resampled_means(
-                generator.integers(clusters, size=(min(step, RESAMPLES - start), clusters)), total_C, size_C
-            )
-            for start in range(0, RESAMPLES, step)
-        ]
-    )
-    low, high = np.quantile(mean_R, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    means: dict[str, list[np.ndarray]] = {name: [] for name in values}
+    for start in range(0, RESAMPLES, step):
+        draw_RC = generator.integers(clusters, size=(min(step, RESAMPLES - start), clusters))
+        rows_R = size_C[draw_RC].sum(axis=1)
+        for name, total_C in totals.items():
+            means[name].append(total_C[draw_RC].sum(axis=1) / rows_R)
+    return {name: interval(np.concatenate(mean_R)) for name, mean_R in means.items()}
+
+
+def group_means(
+    value_N: np.ndarray,
+    group_N: Sequence[str] | np.ndarray,
+    cluster_N: Sequence[str] | np.ndarray,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> np.ndarray:
+    """Resampled means (R, G) of groups of rows, in order of the groups' names.
+
+    For statistics over several groups, of which some have rows in few clusters: clusters get random weights (the
+    Bayesian bootstrap, Rubin 1981), so that no resample loses a group, as one that draws clusters may.
+    """
+    order_N = np.argsort(np.asarray(group_N), kind="stable")
+    starts_G = np.unique(np.asarray(group_N)[order_N], return_index=True)[1]
+    member_N, value_N = _members(cluster_N)[order_N], np.asarray(value_N, dtype=np.float64)[order_N]
+    generator = np.random.default_rng(seed)
+    step = max(1, _CLUSTERS_A_DRAW // len(value_N))
+    means = []
+    for start in range(0, resamples, step):
+        weight_RC = generator.standard_exponential((min(step, resamples - start), member_N.max() + 1))
+        weight_RN = weight_RC[:, member_N]
+        total_RG = np.add.reduceat(weight_RN * value_N, starts_G, axis=1)
+        means.append(total_RG / np.add.reduceat(weight_RN, starts_G, axis=1))
+    return np.concatenate(means)
+
+
+def interval(value_R: np.ndarray) -> tuple[float, float]:
+    """The 95 % percentile interval of resampled values."""
+    low, high = np.quantile(value_R, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     return float(low), float(high)
 
 
-def _resampled_means(draw_RC: np.ndarray, total_C: np.ndarray, size_C: np.ndarray) -> np.ndarray:
-    return total_C[draw_RC].sum(axis=1) / size_C[draw_RC].sum(axis=1)
+def _members(label_N: Sequence[str] | np.ndarray) -> np.ndarray:
+    """Number of each row's label."""
+    return np.unique(np.asarray(label_N), return_inverse=True)[1]
 
 
 def mcnemar(hit_a_N: np.ndarray, hit_b_N: np.ndarray) -> float:

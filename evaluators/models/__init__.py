@@ -61,6 +61,15 @@ class PairScorer(Protocol):
         ...
 
 
+@runtime_checkable
+class TextRecoverer(Protocol):
+    """A text encoder with a decoder that was trained to give its texts back."""
+
+    def recover(self, texts: Sequence[str]) -> list[str]:
+        """What the decoder makes of each text's encoding."""
+        ...
+
+
 @dataclass(frozen=True)
 class Model:
     """A loaded model and what a result says about it."""
@@ -68,7 +77,7 @@ class Model:
     spec: str
     name: str
     """For tables."""
-    encoder: DualEncoder | PairScorer | None
+    encoder: DualEncoder | PairScorer | TextRecoverer | None
     """None where the scores come from a file."""
     fingerprint: str
     """Over weights, preprocessing, tokeniser and precision."""

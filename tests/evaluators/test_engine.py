@@ -155,7 +155,7 @@ def test_pair_scorers_score_each_pair_once(here: Path, data: Path):
 
 
 def test_pair_scorers_do_no_raw_retrieval(here: Path, data: Path):
-    with pytest.raises(ValueError, match="raw retrieval needs a score for each of 16 pairs a fold"):
+    with pytest.raises(ValueError, match="recall needs a score for each of 16 pairs"):
         run(toy("Pairs"), [Task("crepe", "laion_uc_raw")], data_dir=data)
 
 

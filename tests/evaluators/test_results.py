@@ -25,7 +25,7 @@ def test_the_document_says_what_was_measured_on_what(here: Path, data: Path):
     result = results.read(path)
     assert " ".join(result) == (
         "schema task dataset config split variant protocol source synthetic model data code "
-        "metrics intervals chance std warnings skipped"
+        "main metrics intervals chance std categories warnings skipped"
     )
     assert result["model"] | {"fingerprint": ""} == {
         "spec": "python:toy_models:Knows",

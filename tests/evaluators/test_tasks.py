@@ -77,14 +77,14 @@ def test_discover_and_load(data: Path):
         "crepe/prod_hnatom/n5",
     ]
     rows = rows_of.load([Task("crepe", "laion_uc_hnatom")], data)[0]
-    assert (len(rows), rows.set_size, rows.protocol, rows.source) == (23, 5, "choice", "microworld")
+    assert (len(rows), rows.set_size, rows.protocol.name, rows.source) == (23, 5, "choice", "microworld")
     assert rows.fingerprint != rows_of.load([Task("crepe", "laion_uc_hnatom")], data, limit=22)[0].fingerprint
 
 
 def test_folds_have_the_size_of_the_smallest_raw_split(data: Path):
     # laion_uc_raw has 9 rows, laion_sc_raw 4: N = 4.
     rows = rows_of.load([Task("crepe", "laion_uc_raw")], data)[0]
-    assert (rows.protocol, rows.fold_size, rows.set_size) == ("recall", 4, 4)
+    assert (rows.protocol.name, rows.fold_size, rows.set_size) == ("recall", 4, 4)
     assert rows_of.load([Task("crepe", "laion_uc_raw")], data, limit=3)[0].fold_size == 3
 
 

@@ -1,0 +1,57 @@
+"""Metrics by category: of the rows of each category, and macro, the mean over categories without regard to their sizes.
+
+Rows say their categories in a column ``categories``, a list of {"by": "relation", "name": "on"} with each ``by`` once.
+Micro is the plain metric over all rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from evaluators import statistics
+from evaluators.protocols.base import Answers
+
+Interval = tuple[float, float]
+
+
+def of_table(
+    found: Mapping[str, Answers], table: pa.Table, cluster_N: np.ndarray
+) -> tuple[dict[str, Any], dict[str, tuple[float, Interval]]]:
+    """by -> category -> {"rows": ..., metric: ...}, and ``<main metric>_macro_<by>`` -> mean and interval.
+
+    ``table`` holds the examples, ``cluster_N`` the image of each.
+    """
+    tables: dict[str, Any] = {}
+    macro: dict[str, tuple[float, Interval]] = {}
+    for by, name_N in _groupings(table).items():
+        names, rows = np.unique(name_N, return_counts=True)
+        tables[by] = {str(name): {"rows": int(count)} for name, count in zip(names, rows, strict=True)}
+        for direction, answers in found.items():
+            row_Q = answers.rows(len(name_N))
+            name_Q = name_N[row_Q]
+            for metric, value_Q in answers.values.items():
+                full = f"{direction}_{metric}" if direction else metric
+                means = {str(name): float(value_Q[name_Q == name].mean()) for name in names}
+                for name, mean in means.items():
+                    tables[by][name][full] = mean
+                if metric == answers.main:
+                    resampled_RG = statistics.group_means(value_Q, name_Q, cluster_N[row_Q])
+                    key = f"{full}_macro_{by.replace(' ', '_')}"
+                    macro[key] = float(np.mean(list(means.values()))), statistics.interval(resampled_RG.mean(axis=1))
+    return tables, macro
+
+
+def _groupings(table: pa.Table) -> dict[str, np.ndarray]:
+    """by -> each row's category. ValueError where a row lacks one that another has."""
+    if "categories" not in table.column_names:
+        return {}
+    of_rows = [{item["by"]: item["name"] for item in row or ()} for row in table["categories"].to_pylist()]
+    kinds = list(dict.fromkeys(by for row in of_rows for by in row))
+    for number, row in enumerate(of_rows):
+        if row.keys() != set(kinds):
+            raise ValueError(f"Row {number} has the categories {sorted(row)}, {sorted(kinds)} expected.")
+    return {by: np.array([row[by] for row in of_rows]) for by in kinds}
