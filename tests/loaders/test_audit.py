@@ -1,0 +1,136 @@
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from generators.dataset import HARD_NEGATIVE_SCHEMA, write_config
+from loaders.audit import NAMES, Texts, audit, audit_dataset, flaws_of, has_negation
+from loaders.cards import measure, write_card
+from loaders.published import read_file
+from tests.evaluators.tiny import row
+from tests.rows import toy_dataset
+
+
+def texts(caption: str, *negatives: str, swaps: bool = False, unordered: bool = False) -> Texts:
+    return Texts(caption, negatives, [swaps] * len(negatives), unordered)
+
+
+@pytest.mark.parametrize(
+    ("negative", "flaws"),
+    [
+        ("a cup on a table", {"truth": 1}),
+        ("A cup on  a table", {"case": 1, "capital": 1, "double space": 1}),
+        ("a cup on a table .", {"space .": 1}),
+        ("a cup under a table ", {"outer space": 1}),
+        ("A cup under a table", {"capital": 1}),
+        ("a cup under a table", {}),
+    ],
+)
+def test_flaws_of_any_negative(negative: str, flaws: dict[str, int]):
+    assert flaws_of(texts("a cup on a table", negative)) == flaws
+
+
+@pytest.mark.parametrize(
+    ("negative", "flaws"),
+    [
+        ("a table on a cup", {}),
+        ("a table on the cup", {"words": 1}),
+        ("a cup, on a table", {"same order": 1}),  # only punctuation differs
+        ("a cup on a table", {"truth": 1, "same order": 1}),
+    ],
+)
+def test_flaws_of_a_swap(negative: str, flaws: dict[str, int]):
+    assert flaws_of(texts("a cup on a table", negative, swaps=True)) == flaws
+
+
+def test_what_the_caption_has_too_is_no_cue():
+    assert not flaws_of(texts("A man . He  sits ", "A dog . It  sits "))
+    assert flaws_of(texts("A man sits", "a dog sits")) == {"lower case": 1}
+
+
+def test_flaws_of_rows_count_once_and_those_of_negatives_each():
+    found = flaws_of(texts("a cup", "A hat", "a  hat", "a  HAT", "a cup", "a cup", unordered=True))
+    assert found == {"truth": 1, "duplicated": 1, "unordered": 1, "capital": 1, "double space": 2}
+
+
+@pytest.mark.parametrize("text", ["there is no cup", "Not a cup", "it isn't red", "a room without a door"])
+def test_negation_words(text: str):
+    assert has_negation(text)
+    assert not has_negation("a note on a notebook, nowt else")
+
+
+def test_cues_share_ties_out():
+    rows = [
+        texts("a red cup", "a cup", "no red cup at all"),  # longest and shortest are negatives; two without a negation
+        texts("a red cup", "a red hat", "a hat"),  # two longest; three without a negation
+    ]
+    found = audit(rows)
+    assert found.cues == pytest.approx(
+        {"no negation word": (1 / 2 + 1 / 3) / 2, "fewest words": 0, "most words": (0 + 1 / 2) / 2}
+    )
+    assert (found.rows, found.negatives, found.negated) == (2, 4, 1)
+    assert found.chance == pytest.approx(1 / 3)
+
+
+def test_a_caption_that_denies_hides_its_negatives_denials():
+    assert audit([texts("no red cup", "no red hat", "a hat")]).negated == 0
+
+
+@given(st.lists(st.tuples(st.text("aA .", max_size=4), st.lists(st.text("aA .", max_size=4), min_size=1)), min_size=1))
+def test_an_audit_is_the_sum_of_its_rows(rows: list[tuple[str, list[str]]]):
+    given_rows = [texts(caption, *negatives, swaps=True) for caption, negatives in rows]
+    total = sum((flaws_of(one) for one in given_rows), Counter[str]())
+    assert {name: count for name, count in audit(given_rows).flaws.items() if count} == total
+    assert tuple(audit(given_rows).flaws) == NAMES
+
+
+def test_nothing_to_audit_is_an_error(tmp_path: Path):
+    with pytest.raises(ValueError, match="Nothing to audit"):
+        audit([])
+
+
+def test_a_dataset_is_audited_by_split_and_knows_its_swaps(tmp_path: Path):
+    swap = row(0, "red", "ball", ["blue"]) | {"foils": [[{"type": "swap", "from": "red", "to": "blue"}]]}
+    folder = tmp_path / "crepe"
+    write_config(folder, "prod_hnall", {"n4": [swap, row(1, "red", "cup", ["green"])]}, HARD_NEGATIVE_SCHEMA)
+    write_config(folder, "prod_hnswap", {"n5": [row(2, "red", "hat", ["pink"])]}, HARD_NEGATIVE_SCHEMA)
+    write_card(folder, {}, "", measure(folder))
+    found = audit_dataset(folder)
+    # By its foils the first negative is a swap; by its config's name all those of prod_hnswap are.
+    assert {name: one.flaws["words"] for name, one in found.items()} == {"prod_hnall/n4": 1, "prod_hnswap/n5": 1}
+    assert audit_dataset(toy_dataset(tmp_path, "toy")).keys() == {"toy_hnatom/test"}
+
+
+PRODUCTIVITY = {
+    "atom/prod_vg_hard_negs_atom_complexity_4": {"unordered": 44},
+    "atom/prod_vg_hard_negs_atom_complexity_8": {"unordered": 29},
+    "atom/prod_vg_hard_negs_atom_complexity_12": {"unordered": 6},
+    "swap/prod_vg_hard_negs_swap_complexity_4": {"truth": 1, "same order": 1, "words": 87},
+    "swap/prod_vg_hard_negs_swap_complexity_8": {"truth": 4, "same order": 4, "words": 1746},
+    "swap/prod_vg_hard_negs_swap_complexity_12": {"truth": 2, "same order": 2, "words": 3803},
+    "negate/prod_vg_hard_negs_negate_complexity_4": {
+        "case": 11, "unordered": 1181, "capital": 6181, "space .": 1130, "outer space": 2,
+    },
+    "negate/prod_vg_hard_negs_negate_complexity_8": {
+        "case": 20, "unordered": 194, "capital": 11084, "double space": 18, "space .": 2, "outer space": 31,
+    },
+    "negate/prod_vg_hard_negs_negate_complexity_12": {
+        "case": 23, "unordered": 63, "capital": 9830, "double space": 461, "space .": 3, "outer space": 40,
+    },
+}  # fmt: skip
+"""Counted beside the audit by a few lines of pandas, Counter and str."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if "swap" in name or name.endswith("_4") else pytest.mark.acceptance)
+        for name in PRODUCTIVITY
+    ],
+)
+def test_published_productivity_files_have_exactly_these_flaws(real_data: Path, name: str):
+    report, _ = read_file(real_data / "crepe" / "prod_hard_negatives" / f"{name}.csv")
+    (found,) = report.audits.values()
+    assert {flaw: count for flaw, count in found.flaws.items() if count} == PRODUCTIVITY[name]
