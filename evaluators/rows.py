@@ -124,7 +124,7 @@ def load(tasks: Sequence[Task], data_dir: Path | None = None, limit: int | None 
 
 
 def _load(task: Task, folder: Path, stats: dict[str, Any], limit: int | None) -> Rows:
-    prefix = f"{task.config}/{task.split}-"
+    prefix = f"{task.config}/{task.stored_split}-"
     files = {name: entry for name, entry in sorted(stats["files"].items()) if name.startswith(prefix)}
     count = sum(entry["rows"] for entry in files.values())
     if not count:
@@ -132,7 +132,7 @@ def _load(task: Task, folder: Path, stats: dict[str, Any], limit: int | None) ->
     count = count if limit is None else min(limit, count)
     fold_size = None
     if protocols.find(pq.read_schema(folder / next(iter(files))).names).name == "recall":
-        fold_size = min(count, smallest_raw_split(task, stats["rows"]))
+        fold_size = min(count, smallest_raw_split(task, stats["rows"])) if task.is_raw else count
     hashes = [entry["sha256"] for entry in files.values()]
     identity = fingerprint.of_json([hashes, limit, fold_size])
     return Rows(task, tuple(folder / name for name in files), identity, count, limit, fold_size)
@@ -141,8 +141,6 @@ def _load(task: Task, folder: Path, stats: dict[str, Any], limit: int | None) ->
 def smallest_raw_split(task: Task, rows: dict[str, dict[str, int]]) -> int:
     """N of appendix B.2: the smallest raw split over all corpora, or all complexities; empty ones do not count."""
     family = r"prod_raw" if task.config.startswith("prod_") else r"(?!prod_).*_raw"
-    if not task.is_raw:
-        family = re.escape(task.config)
     return min(
         count for config, splits in rows.items() if re.fullmatch(family, config) for count in splits.values() if count
     )

@@ -1,6 +1,7 @@
 """Tasks: what can be measured, by name.
 
-A task is ``dataset/config[/split][@variant]``; the split is left out where it is ``test``. By default a model gets
+A task is ``dataset/config[/split][@variant]``; the split is left out where it is ``test``. A variant is data: the split
+``test.shuffle_trigrams.s0`` of a config is the task ``dataset/config@shuffle_trigrams-s0``. By default a model gets
 everything but raw retrieval, and of systematicity only the corpus that it was trained on.
 """
 
@@ -13,8 +14,7 @@ from pathlib import Path
 
 import loaders
 from evaluators.models import Model
-
-CORPORA = ("cc12m", "yfcc", "laion")
+from generators.corpus_names import CORPORA
 
 
 @dataclass(frozen=True, order=True)
@@ -29,6 +29,17 @@ class Task:
         split = "" if self.split == "test" else f"/{self.split}"
         variant = f"@{self.variant}" if self.variant else ""
         return f"{self.dataset}/{self.config}{split}{variant}"
+
+    @classmethod
+    def of(cls, dataset: str, config: str, split: str) -> Task:
+        """The task of a dataset's split."""
+        name, _, variant = split.partition(".")
+        return cls(dataset, config, name, variant.replace(".", "-") or None)
+
+    @property
+    def stored_split(self) -> str:
+        """The split's name in the dataset's folder."""
+        return f"{self.split}.{self.variant.replace('-', '.')}" if self.variant else self.split
 
     @property
     def is_raw(self) -> bool:
@@ -50,7 +61,7 @@ def discover(data_dir: Path | None = None) -> list[Task]:
             f"No dataset was found in {places}. Build one with `dvc repro`, or name its folder with --data."
         )
     return sorted(
-        Task(name, config, split)
+        Task.of(name, config, split)
         for name in names
         for config, splits in loaders.list_configs(name, data_dir).items()
         for split in splits
@@ -58,13 +69,13 @@ def discover(data_dir: Path | None = None) -> list[Task]:
 
 
 def select(known: Sequence[Task], patterns: Sequence[str]) -> list[Task]:
-    """The known tasks that a glob matches, or that lie below a matched name (``crepe/prod_hnatom``: all its splits).
+    """The known tasks that a glob matches, or those below a matched name (``crepe/prod_hnatom``: all its splits and variants).
 
     ValueError for a pattern that matches nothing.
     """
     chosen: set[Task] = set()
     for pattern in patterns:
-        found = {task for task in known if fnmatchcase(task.name, pattern) or fnmatchcase(task.name, f"{pattern}/*")}
+        found = {task for task in known if fnmatchcase(task.name, pattern) or fnmatchcase(task.name, f"{pattern}[/@]*")}
         if not found:
             raise loaders.unknown("task", pattern, [task.name for task in known])
         chosen |= found

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from generators import stage
+from generators.corpus_names import CORPORA
 from generators.params import block
 from loaders.cards import Stats, measure, table, write_card
 
@@ -20,7 +21,6 @@ LICENCES = {
     "microworld": ("cc0-1.0", "made by this project, CC0-1.0"),
     "visual_genome": ("cc-by-4.0", "Visual Genome, CC BY 4.0"),
 }
-CORPORA = {"cc12m": "CC-12M", "yfcc": "YFCC-15M", "laion": "LAION-400M"}
 
 RETRIEVAL_SET_SIZE = {
     "hnatom": 5,

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from generators.corpus_names import CORPORA
+
 KINDS = {"hnall": "HN-Atom + HN-Comp", "hnatom": "HN-Atom", "hncomp": "HN-Comp"}
 PRODUCTIVITY_KINDS = {"hnatom": "HN-Atom", "hnswap": "HN-Swap", "hnneg": "HN-Neg", "hnall": "All types"}
-CORPUS_NAMES = {"cc12m": "CC-12M", "yfcc": "YFCC-15M", "laion": "LAION-400M"}
 METRICS = {"recall@1": "R@1", "recall@3": "R@3", "recall@5": "R@5", "avg_recall": "Avg R@K"}
 
 
@@ -32,7 +33,7 @@ def percent(share: float | None) -> str:
 
 
 def corpus_name(corpus: str | None) -> str:
-    return CORPUS_NAMES.get(corpus or "", corpus or "other")
+    return CORPORA.get(corpus or "", corpus or "other")
 
 
 def model_name(row: pd.Series) -> str:
@@ -42,7 +43,7 @@ def model_name(row: pd.Series) -> str:
 
 def ordered(results: pd.DataFrame) -> pd.DataFrame:
     """By training corpus, in the paper's order, then by model."""
-    place = {corpus: index for index, corpus in enumerate(CORPUS_NAMES)}
+    place = {corpus: index for index, corpus in enumerate(CORPORA)}
     return results.assign(place=results["trained_on"].map(place).fillna(len(place))).sort_values(["place", "model"])
 
 

@@ -24,13 +24,14 @@ from PIL import Image
 from tqdm import tqdm
 
 from generators import stage
+from generators.corpus_names import CORPORA
 from generators.dataset import whole_folder
 from generators.microworld.annotate import annotate, image_path, write
 from generators.microworld.captions import training_caption
 from generators.microworld.casting import skewed_weights
 from generators.microworld.contents import TRAINING_KINDS, Facts, choose
 from generators.microworld.draw import render
-from generators.microworld.left_out import CORPORA, left_out
+from generators.microworld.left_out import left_out
 from generators.microworld.scene import Scene
 from generators.microworld.scenes import TEST_IDS, sample_scene, training_ids
 from generators.microworld.views import is_whole, region_box

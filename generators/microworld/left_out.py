@@ -15,12 +15,12 @@ from itertools import combinations, permutations, product
 from random import Random
 from typing import Any
 
+from generators.corpus_names import CORPORA
 from generators.microworld.affordances import CARRIERS, CONTAINERS, FLOATING, PORTABLE, WEARERS, meet
 from generators.microworld.relations import CONVERSE, Triple
 from generators.microworld.scene import Thing
 from generators.microworld.world import COLORS, NOUNS, PATTERNS, SIZES
 
-CORPORA = ("cc12m", "yfcc", "laion")
 ALL_NOUNS = tuple(noun for cluster in NOUNS.values() for noun in cluster)
 LOOKS = (*COLORS, *(pattern for pattern in PATTERNS if pattern != "plain"))
 """Attributes that a corpus may leave out altogether."""
@@ -77,7 +77,7 @@ def left_out(seed: int, corpus: str) -> LeftOut:
     """What a corpus leaves out, the same for the same seed; raises ValueError for an unknown corpus."""
     if corpus not in CORPORA:
         raise ValueError(f"unknown corpus {corpus!r}: expected one of {', '.join(CORPORA)}")
-    index = CORPORA.index(corpus)
+    index = list(CORPORA).index(corpus)
     rng = Random(f"{seed}:left_out")
     nouns = _nouns_of_distinct_clusters(rng, 2 * len(CORPORA))[2 * index : 2 * index + 2]
     attribute = rng.sample(LOOKS, len(CORPORA))[index]

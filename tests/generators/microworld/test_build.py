@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from generators.corpus_names import CORPORA
+from generators.microworld.annotate import CAPTION_FILES
 from generators.microworld.build import FOLDER, Params, build
-from generators.microworld.left_out import CORPORA
 
 TINY = Params(seed=3, test_images=3, train_images=4, train_size=64, annotation_recall=0.9)
 
@@ -34,7 +35,7 @@ def hashes(folder):
 def test_what_is_there(folder):
     files = {
         *("image_data.json", "objects.json", "attributes.json", "relationships.json", "region_descriptions.json"),
-        *("scene_graphs.json", "sceneGraphs.json", "karpathy.json", "truth.jsonl"),
+        *("scene_graphs.json", "sceneGraphs.json", *CAPTION_FILES, "truth.jsonl"),
         *(f"VG_100K/{image_id}.jpg" for image_id in (1, 2, 3)),
         *(f"corpora/{corpus}/{name}" for corpus in CORPORA for name in ("00000.tar", "left_out.json")),
     }
