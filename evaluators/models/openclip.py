@@ -38,7 +38,7 @@ PROBES = (
 """Texts on which the packed text tower is compared with the plain one."""
 TOLERANCE = {"fp32": 1e-5, "fp16": 1e-2, "bf16": 5e-2}
 """Largest difference of unit-length features between the packed and the plain path."""
-POSITIONS_A_TEXT = 16
+POSITIONS_A_TEXT = 32
 
 
 class OpenClipEncoder:

@@ -1,30 +1,38 @@
 """Causal text towers without padding and without repeated beginnings.
 
 In a causal tower a token sees only what stands before it, so texts that begin alike share the work of their beginning,
-and what follows the end-of-text token is never needed. Texts sorted by their tokens are cut into blocks of a fixed
-number of positions; a block is a forest of tokens in which a position attends to its ancestors and takes the position
-embedding of its depth. All blocks of a batch have nearly the same size, so almost nothing is padded.
+and what follows the end-of-text token is never needed. Sorted texts form a forest of tokens in which a position attends
+to its ancestors and takes the position embedding of its depth; the last layer is finished for the texts' ends alone.
+
+Attention goes by tiles of consecutive positions, which are in preorder: whatever an ancestor of a tile's position lies
+before the tile is an ancestor of the tile's first position too. So a tile needs the keys of its own positions and of
+one path, and nothing grows with the square of the forest.
 
 Works with open_clip's own modules (``CLIP`` and ``TextTransformer`` that are causal and pool at the end of text).
+Shapes: P positions, S texts, W width, H heads, D width of a head, T tiles of Q queries and K keys.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from open_clip.transformer import ResidualAttentionBlock
 from torch import Tensor
+from torch.nn import functional
 
-BLOCK = 256
-"""Positions of a block: enough to share in, and few enough for the quadratic attention mask to stay small."""
+TILE = 64
+"""Queries of a tile: enough for one matrix product, few enough to share most of their keys."""
+KEYS_A_STEP = 8
+"""Keys of a tile come in multiples of this, for aligned attention kernels."""
 
 
 @dataclass
-class Block:
-    """A forest of tokens. P positions, S texts."""
+class Forest:
+    """A forest of tokens in preorder."""
 
     tokens: list[int] = field(default_factory=list)
     depths: list[int] = field(default_factory=list)
@@ -33,36 +41,71 @@ class Block:
     ends: list[int] = field(default_factory=list)
     """Position of each text's last token."""
 
-    def ancestors(self) -> np.ndarray:
-        """bool (P, P): row p marks p and all its ancestors."""
-        seen_PP = np.eye(len(self.tokens), dtype=bool)
-        for position, parent in enumerate(self.parents):
-            if parent >= 0:
-                seen_PP[position] |= seen_PP[parent]
-        return seen_PP
+    def path(self, position: int) -> list[int]:
+        """The ancestors of a position, from its root down to its parent."""
+        above, parent = [], self.parents[position]
+        while parent >= 0:
+            above.append(parent)
+            parent = self.parents[parent]
+        return above[::-1]
+
+    def subtree_ends(self) -> np.ndarray:
+        """int64 (P,): the position after the last one below each."""
+        size_P = np.ones(len(self.tokens), dtype=np.int64)
+        for position in range(len(self.tokens) - 1, -1, -1):
+            if self.parents[position] >= 0:
+                size_P[self.parents[position]] += size_P[position]
+        return np.arange(len(self.tokens)) + size_P
 
 
-def pack(sequences: Sequence[Sequence[int]], size: int = BLOCK) -> Iterator[Block]:
-    """Blocks that hold the sequences in order, which should be sorted so that common beginnings meet.
+class Tiles(NamedTuple):
+    """Who attends to whom in a forest."""
 
-    A sequence that is longer than ``size`` gets a block of its own.
+    key_TK: np.ndarray
+    """Positions whose keys and values a tile reads; some only fill it up."""
+    seen_TQK: np.ndarray
+    """bool: the key is the query's ancestor or itself."""
+
+
+def tiles(forest: Forest, size: int = TILE) -> Tiles:
+    """The forest cut into tiles of ``size`` positions; positions after its last one see themselves alone."""
+    positions = len(forest.tokens)
+    count = -(-positions // size)
+    start_T = np.arange(count) * size
+    paths = [forest.path(start) for start in start_T.tolist()]
+    above = -(-max(map(len, paths)) // KEYS_A_STEP) * KEYS_A_STEP
+    nowhere = count * size
+    key_TK = np.full((count, above + size), nowhere, dtype=np.int64)
+    for tile, path in enumerate(paths):
+        key_TK[tile, : len(path)] = path
+    query_TQ = start_T[:, None] + np.arange(size)
+    key_TK[:, above:] = query_TQ
+    end_P = np.concatenate([forest.subtree_ends(), np.arange(positions, nowhere) + 1, [0]])
+    seen_TQK = (key_TK[:, None] <= query_TQ[..., None]) & (query_TQ[..., None] < end_P[key_TK][:, None])
+    return Tiles(np.minimum(key_TK, nowhere - 1), seen_TQK)
+
+
+def pack(sequences: Sequence[Sequence[int]], size: int) -> Iterator[Forest]:
+    """Forests of at most ``size`` positions that hold the sequences in order, sorted so that common beginnings meet.
+
+    A sequence that is longer than ``size`` gets a forest of its own.
     """
-    block, path, previous = Block(), [], ()
+    forest, path, previous = Forest(), [], ()
     for sequence in sequences:
         shared = _common_prefix(previous, sequence)
-        if block.tokens and len(block.tokens) + len(sequence) - shared > size:
-            yield block
-            block, path, shared = Block(), [], 0
+        if forest.tokens and len(forest.tokens) + len(sequence) - shared > size:
+            yield forest
+            forest, path, shared = Forest(), [], 0
         path = path[:shared]
         for depth in range(shared, len(sequence)):
-            block.parents.append(path[-1] if path else -1)
-            path.append(len(block.tokens))
-            block.tokens.append(sequence[depth])
-            block.depths.append(depth)
-        block.ends.append(path[-1])
+            forest.parents.append(path[-1] if path else -1)
+            path.append(len(forest.tokens))
+            forest.tokens.append(sequence[depth])
+            forest.depths.append(depth)
+        forest.ends.append(path[-1])
         previous = sequence
-    if block.tokens:
-        yield block
+    if forest.tokens:
+        yield forest
 
 
 def _common_prefix(left: Sequence[int], right: Sequence[int]) -> int:
@@ -80,6 +123,8 @@ def causal_tower(model: Any) -> Any | None:
         return None
     if getattr(tower, "cls_emb", None) is not None or _pooling(tower) not in ("argmax", "eos"):
         return None
+    if any(type(block) is not ResidualAttentionBlock for block in tower.transformer.resblocks):
+        return None
     return tower
 
 
@@ -96,50 +141,65 @@ def end_positions(tower: Any, tokens_TL: Tensor) -> Tensor:
 
 
 class PackedText:
-    """Encodes texts with a causal tower, block by block."""
+    """Encodes texts with a causal tower, forest by forest."""
 
     def __init__(self, tower: Any, device: str) -> None:
         self._tower = tower
         self._device = device
-        self._heads = tower.transformer.resblocks[0].attn.num_heads
         self.positions = 0
-        """Positions computed so far, padding included."""
+        """Positions computed so far."""
 
     @torch.inference_mode()
-    def __call__(self, tokens_TL: Tensor, batch_positions: int) -> np.ndarray:
-        """Features (T, D) float32 of T tokenised texts, about ``batch_positions`` positions at a time."""
-        end_T = end_positions(self._tower, tokens_TL)
-        sequences = [tuple(row[: end + 1]) for row, end in zip(tokens_TL.tolist(), end_T.tolist(), strict=True)]
+    def __call__(self, tokens_SL: Tensor, batch_positions: int) -> np.ndarray:
+        """Features (S, D) float32 of S tokenised texts, at most about ``batch_positions`` positions at a time."""
+        end_S = end_positions(self._tower, tokens_SL)
+        sequences = [tuple(row[: end + 1]) for row, end in zip(tokens_SL.tolist(), end_S.tolist(), strict=True)]
         order = sorted(range(len(sequences)), key=sequences.__getitem__)
-        blocks = list(pack([sequences[index] for index in order]))
-        step = max(1, batch_positions // BLOCK)
-        parts = [self._encode(blocks[start : start + step]) for start in range(0, len(blocks), step)]
-        feature_TD = np.concatenate(parts)
+        forests = pack([sequences[index] for index in order], batch_positions)
+        feature_SD = np.concatenate([self._encode(forest) for forest in forests])
         inverse = np.empty(len(order), dtype=np.int64)
         inverse[order] = np.arange(len(order))
-        return feature_TD[inverse]
+        return feature_SD[inverse]
 
-    def _encode(self, blocks: Sequence[Block]) -> np.ndarray:
-        """Features of the blocks' texts, block by block."""
-        tower, size = self._tower, max(len(block.tokens) for block in blocks)
+    def _encode(self, forest: Forest) -> np.ndarray:
+        """Features of the forest's texts."""
+        tower = self._tower
         dtype = tower.transformer.get_cast_dtype()
-        token_BP = torch.zeros(len(blocks), size, dtype=torch.long)
-        depth_BP = torch.zeros(len(blocks), size, dtype=torch.long)
-        seen_BPP = torch.eye(size, dtype=torch.bool).repeat(len(blocks), 1, 1)
-        for index, block in enumerate(blocks):
-            length = len(block.tokens)
-            token_BP[index, :length] = torch.tensor(block.tokens)
-            depth_BP[index, :length] = torch.tensor(block.depths)
-            seen_BPP[index, :length, :length] = torch.from_numpy(block.ancestors())
-        self.positions += token_BP.numel()
-        mask_BPP = torch.zeros(seen_BPP.shape).masked_fill_(~seen_BPP, float("-inf")).to(self._device, dtype)
-        x_BPW = tower.token_embedding(token_BP.to(self._device)).to(dtype)
-        x_BPW = x_BPW + tower.positional_embedding.to(dtype)[depth_BP.to(self._device)]
-        x_BPW = tower.transformer(x_BPW, attn_mask=mask_BPP.repeat_interleave(self._heads, dim=0))
-        owner = torch.tensor([index for index, block in enumerate(blocks) for _ in block.ends])
-        ends = torch.tensor([end for block in blocks for end in block.ends])
-        pooled_SW = tower.ln_final(x_BPW[owner.to(self._device), ends.to(self._device)])
-        return _project(tower.text_projection, pooled_SW).float().cpu().numpy()
+        key_TK, seen_TQK = map(torch.from_numpy, tiles(forest))
+        self.positions += len(forest.tokens)
+        key_TK = key_TK.to(self._device)
+        mask_T1QK = torch.zeros(seen_TQK.shape).masked_fill_(~seen_TQK, float("-inf")).to(self._device, dtype)[:, None]
+        ends = torch.tensor(forest.ends, device=self._device)
+        x_PW = tower.token_embedding(torch.tensor(forest.tokens, device=self._device)).to(dtype)
+        x_PW = x_PW + tower.positional_embedding.to(dtype)[torch.tensor(forest.depths, device=self._device)]
+        *blocks, last = tower.transformer.resblocks
+        for block in blocks:
+            x_PW = _finish(block, x_PW, _attention(block, x_PW, key_TK, mask_T1QK))
+        x_SW = _finish(last, x_PW[ends], _attention(last, x_PW, key_TK, mask_T1QK)[ends])
+        return _project(tower.text_projection, tower.ln_final(x_SW)).float().cpu().numpy()
+
+
+def _attention(block: ResidualAttentionBlock, x_PW: Tensor, key_TK: Tensor, mask_T1QK: Tensor) -> Tensor:
+    """What each position reads from the positions that it sees (P, W), before the output projection."""
+    attention: Any = block.attn
+    positions, width = x_PW.shape
+    queries = mask_T1QK.shape[2]
+    part_PC = functional.linear(block.ln_1(x_PW), attention.in_proj_weight, attention.in_proj_bias)
+    part_PC = functional.pad(part_PC, (0, 0, 0, len(key_TK) * queries - positions))
+    query_PHD, key_PHD, value_PHD = part_PC.view(len(part_PC), 3, attention.num_heads, -1).unbind(1)
+    read_THQD = functional.scaled_dot_product_attention(
+        query_PHD.unflatten(0, (-1, queries)).transpose(1, 2),
+        key_PHD[key_TK].transpose(1, 2),
+        value_PHD[key_TK].transpose(1, 2),
+        attn_mask=mask_T1QK,
+    )
+    return read_THQD.transpose(1, 2).reshape(-1, width)[:positions]
+
+
+def _finish(block: ResidualAttentionBlock, x_PW: Tensor, read_PW: Tensor) -> Tensor:
+    """The rest of a layer, position by position."""
+    x_PW = x_PW + block.ls_1(block.attn.out_proj(read_PW))
+    return x_PW + block.ls_2(block.mlp(block.ln_2(x_PW)))
 
 
 def _project(projection: Any, pooled_SW: Tensor) -> Tensor:

@@ -15,7 +15,7 @@ CONFIG = {
 TEXTS = ["a dog", "a dog on a table", "a dog on a red table", "a cat", "A DOG", "", "word " * 40]
 
 
-def spell(block: packed.Block, end: int) -> tuple[int, ...]:
+def spell(block: packed.Forest, end: int) -> tuple[int, ...]:
     """The tokens from a root to a position."""
     return () if end < 0 else (*spell(block, block.parents[end]), block.tokens[end])
 
@@ -23,19 +23,31 @@ def spell(block: packed.Block, end: int) -> tuple[int, ...]:
 def test_pack_by_hand():
     # 1 2 3 | 1 2 4 | 1 5: five positions instead of eight; 7 8 9 9 does not fit into a block of 7 and starts one.
     first, second = packed.pack([(1, 2, 3), (1, 2, 4), (1, 5), (7, 8, 9, 9)], size=7)
-    assert first == packed.Block([1, 2, 3, 4, 5], [0, 1, 2, 2, 1], [-1, 0, 1, 1, 0], [2, 3, 4])
-    assert second == packed.Block([7, 8, 9, 9], [0, 1, 2, 3], [-1, 0, 1, 2], [3])
+    assert first == packed.Forest([1, 2, 3, 4, 5], [0, 1, 2, 2, 1], [-1, 0, 1, 1, 0], [2, 3, 4])
+    assert second == packed.Forest([7, 8, 9, 9], [0, 1, 2, 3], [-1, 0, 1, 2], [3])
 
 
-def test_ancestors_by_hand():
-    (block,) = packed.pack([(1, 2, 3), (1, 2, 4), (1, 5)], size=7)
-    assert block.ancestors().astype(int).tolist() == [
-        [1, 0, 0, 0, 0],
-        [1, 1, 0, 0, 0],
-        [1, 1, 1, 0, 0],
-        [1, 1, 0, 1, 0],
-        [1, 0, 0, 0, 1],
-    ]
+def test_tiles_by_hand():
+    # The forest 1 (2 (3 4) 5) at positions 0 (1 (2 3) 4), in tiles of three: the second begins below 0 and 1.
+    (forest,) = packed.pack([(1, 2, 3), (1, 2, 4), (1, 5)], size=7)
+    assert (forest.path(3), forest.path(4), forest.subtree_ends().tolist()) == ([0, 1], [0], [5, 4, 3, 4, 5])
+    key_TK, seen_TQK = packed.tiles(forest, size=3)
+    assert key_TK[:, :2].tolist() == [[5, 5], [0, 1]]
+    assert key_TK[:, packed.KEYS_A_STEP :].tolist() == [[0, 1, 2], [3, 4, 5]]
+    seen = [[set(key_TK[tile, seen_TQK[tile, query]].tolist()) for query in range(3)] for tile in range(2)]
+    assert seen == [[{0}, {0, 1}, {0, 1, 2}], [{0, 1, 3}, {0, 4}, {5}]]
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=12).map(tuple), min_size=1, max_size=12),
+    st.integers(1, 9),
+)
+def test_each_position_sees_its_ancestors_and_itself_once(sequences: list[tuple[int, ...]], size: int):
+    (forest,) = packed.pack(sorted(sequences), 1000)
+    key_TK, seen_TQK = packed.tiles(forest, size)
+    for position in range(len(forest.tokens)):
+        tile, query = divmod(position, size)
+        assert key_TK[tile, seen_TQK[tile, query]].tolist() == [*forest.path(position), position]
 
 
 @given(
