@@ -1,10 +1,13 @@
 """dvc.yaml: DVC follows no imports, so each stage must list every file of ours that its command runs."""
 
 import ast
+import subprocess
 from pathlib import Path
 
 import pytest
 import yaml
+
+from generators.llm import Cache
 
 ROOT = Path(__file__).parent.parent
 STAGES = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
@@ -52,3 +55,17 @@ def test_every_listed_file_of_code_exists(name: str):
     code = ("generators", "loaders", "evaluators", "trainers", "compeval")
     gone = [dep for dep in STAGES[name]["deps"] if dep.split("/")[0] in code and not (ROOT / dep).exists()]
     assert not gone
+
+
+@pytest.mark.acceptance
+def test_an_answer_that_was_added_survives_dvc_repro(tmp_path: Path):
+    """``dvc repro`` makes data/ equal to sample/ again, so what is to stay is written to sample/."""
+    clone = tmp_path / "clone"
+    subprocess.run(["git", "clone", "--quiet", ROOT, clone], check=True)
+    answers = clone / "sample/llm/model.jsonl"
+    answers.write_text('{"request": "a", "answer": "a red cup"}\n')
+    for _ in range(2):
+        subprocess.run(["dvc", "repro", "--quiet", "data.dvc"], cwd=clone, check=True)
+        assert answers.read_text() == '{"request": "a", "answer": "a red cup"}\n'
+        assert Cache([clone / "data/llm"]).get("a") == "a red cup"
+        (clone / "data/llm/model.jsonl").unlink()

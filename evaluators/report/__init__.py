@@ -2,8 +2,8 @@
 
     build([Path("results/microworld/clip-laion-s0"), ...], Path("report"))
 
-writes ``index.html``, ``report.md``, ``tables/*.csv`` and ``*.tex``, ``figures/*.svg``, and ``metrics.json`` for
-``dvc metrics``. The same results give the same bytes.
+writes ``index.html``, ``examples.html`` (of productivity), ``report.md``, ``tables/*.csv`` and ``*.tex``,
+``figures/*.svg``, and ``metrics.json`` for ``dvc metrics``. The same results give the same bytes.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ EXAMPLE_TASKS = (
     "crepe/prod_hnneg/n8",
     "crepe/prod_hnatom/n12",
 )
+PRODUCTIVITY_SPLITS = tuple(f"n{complexity}" for complexity in range(4, 13))
+"""What examples.html shows, a few rows of each."""
 
 
 def headline(results: pd.DataFrame) -> list[str]:
@@ -113,6 +115,11 @@ def build(folders: Sequence[Path], output: Path, data_dir: Path | None = None, v
         "validity_figure": checked and validity_curve(pd.DataFrame(checked["genuine"])),
         "warnings": _warnings(results),
         "examples": examples(results, EXAMPLE_TASKS, data_dir),
+        "productivity_examples": {
+            split: found
+            for split in PRODUCTIVITY_SPLITS
+            if (found := examples(results, [f"crepe/prod_hnall/{split}"], data_dir, count=2))
+        },
         "code": results[0].data["code"],
     }
     _write(output, context)
@@ -141,5 +148,8 @@ def _write(output: Path, context: dict[str, Any]) -> None:
         lstrip_blocks=True,
     )
     environment.filters["markdown"] = to_markdown
-    for template, name in (("page.html.j2", "index.html"), ("page.md.j2", "report.md")):
+    pages = [("page.html.j2", "index.html"), ("page.md.j2", "report.md")]
+    if context["productivity_examples"]:
+        pages.append(("examples.html.j2", "examples.html"))
+    for template, name in pages:
         (output / name).write_text(environment.get_template(template).render(context))

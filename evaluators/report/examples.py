@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,11 +23,15 @@ PER_TASK = 4
 
 @dataclass(frozen=True)
 class Candidate:
-    """One caption of a retrieval set, whether it is the true one, and the models that ranked it first."""
+    """One caption of a retrieval set, whether it is the true one, and the models that ranked it first.
+
+    ``kind`` is the type of hard negative, empty for the truth.
+    """
 
     caption: str
     is_truth: bool
     picked_by: tuple[str, ...]
+    kind: str
 
 
 @dataclass(frozen=True)
@@ -64,12 +68,19 @@ def task_examples(task: str, results: Sequence[Result], data_dir: Path | None, c
     for row in chosen:
         captions = [first["caption"][row], *first["hard_negatives"][row]]
         picks = {name: pick(rows["scores"][row]) for name, rows in frames.items()}
+        kinds = _kinds(split[row]["foils"])
         candidates = [
-            Candidate(caption, place == 0, tuple(name for name, best in picks.items() if best == place))
+            Candidate(caption, place == 0, tuple(name for name, best in picks.items() if best == place), kinds[place])
             for place, caption in enumerate(captions)
         ]
         made.append(Example(task, _picture(split[row]["image"]), candidates))
     return made
+
+
+def _kinds(foils: Sequence[Sequence[Mapping[str, str]]]) -> list[str]:
+    """The type of each candidate of a row, the truth first."""
+    kinds = {"swap": "HN-Swap", "negation": "HN-Neg"}
+    return ["", *("HN-Comp" if len(made) > 1 else kinds.get(made[0]["type"], "HN-Atom") for made in foils)]
 
 
 def _picture(image) -> str:
@@ -83,11 +94,13 @@ def _picture(image) -> str:
     return "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode()
 
 
-def examples(results: Sequence[Result], tasks: Sequence[str], data_dir: Path | None) -> list[Example]:
-    """Examples of those of ``tasks`` that were run."""
+def examples(
+    results: Sequence[Result], tasks: Sequence[str], data_dir: Path | None, count: int = PER_TASK
+) -> list[Example]:
+    """``count`` examples of each of ``tasks`` that was run."""
     found = []
     for task in tasks:
         of_task = [result for result in results if result.data["task"] == task and result.data["protocol"] == "choice"]
         if of_task:
-            found += task_examples(task, of_task, data_dir)
+            found += task_examples(task, of_task, data_dir, count)
     return found

@@ -10,7 +10,9 @@ from evaluators.report import build
 from evaluators.report.examples import pick
 from evaluators.report.read import frame, read_results
 from evaluators.report.tables import paper_tables, to_latex
-from tests.rows import toy_dataset
+from generators.dataset import HARD_NEGATIVE_SCHEMA, write_config
+from loaders.cards import measure, write_card
+from tests.rows import hard_negative_row, toy_dataset
 
 
 def write_result(
@@ -97,6 +99,25 @@ def test_page_is_self_contained_and_says_stand_in(results: list[Path], tmp_path:
     first = (tmp_path / "report" / "index.html").read_bytes()
     build(results, tmp_path / "report", tmp_path / "data")
     assert (tmp_path / "report" / "index.html").read_bytes() == first
+
+
+def test_examples_of_productivity_have_a_page_of_their_own(
+    results: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    build(results, tmp_path / "report", tmp_path / "data")
+    assert not (tmp_path / "report" / "examples.html").exists()  # the models were not run on prod_hnall
+    foils = [{"type": "swap", "from": "red, blue", "to": "blue, red"}], [{"type": "negation", "from": "", "to": "not"}]
+    rows = [hard_negative_row(tmp_path / "data", number) | {"foils": foils} for number in range(3)]
+    write_config(tmp_path / "data" / "crepe", "prod_hnall", {"n4": rows}, HARD_NEGATIVE_SCHEMA)
+    stats = measure(tmp_path / "data" / "crepe") | {"source": "microworld"}
+    write_card(tmp_path / "data" / "crepe", {"license": "mit"}, "A toy.\n", stats)
+    write_result(results[0].parent, "clip-laion", "laion", "prod_hnall", 1 / 3, "n4")
+    build(results, tmp_path / "report", tmp_path / "data")
+    page = (tmp_path / "report" / "examples.html").read_text()
+    assert page.count("data:image/jpeg;base64,") == page.count(">HN-Swap<") == page.count(">HN-Neg<") == 2
+    assert page.index('class="truth"') < page.index(">HN-Neg<") < page.index(">HN-Swap<")
+    assert '<h2 id="n4">n = 4</h2>' in page
+    assert 'href="examples.html"' in (tmp_path / "report" / "index.html").read_text()
 
 
 def test_validity_is_shown_as_measured(results: list[Path], tmp_path: Path):
