@@ -3,7 +3,9 @@
 Source: CREPE (arXiv:2212.07796), section 4.2 and appendix A.4, all five cases: the objects of a relation; two
 attributes of two objects that neither shares; two objects that no relation joins; one attribute moved to an object that
 lacks it; for four atoms, any permutation of atoms of one type. Each is an edit of the subgraph. Stricter than
-the paper, which asks that G lack the new attribute: G must prove the whole statement false (generators/facts.py).
+the paper, which asks that G lack the new attribute: G must prove the whole statement false (generators/facts.py). And
+a swap has the caption's words, each as often, so that order alone tells them apart: no second "the cup" where the caption
+comes back to another object, no "an" for "a".
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from generators.foils import Foil, HardNegative
 from generators.realising import template
 from generators.realising.words import same_kind
 from generators.scene_graph import SceneGraph, SceneObject
+from generators.texts import same_words
 from generators.walks import redundant
 
 Edit = tuple[SceneGraph, Foil]
@@ -34,7 +37,7 @@ def swap_negatives(graph: SceneGraph, image: SceneGraph, wording: Wording, rng: 
         if redundant(edited) or not facts.is_false(edited):
             continue
         caption = wording.say(edited)
-        if caption is not None and caption not in said:
+        if caption is not None and caption not in said and same_words(caption, wording.caption):
             said.add(caption)
             yield HardNegative(caption, (foil,))
 
