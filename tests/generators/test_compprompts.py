@@ -1,0 +1,192 @@
+import re
+from collections import Counter
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from lemminflect import getLemma
+
+from generators import inflection
+from generators.compprompts import GRID, Cell, Filler, Settings, draw, fillers, prompts, write
+from generators.wordnet_database import wordnet
+from loaders.compprompts import PROMPT_TYPES
+
+WORDS: dict[str, Any] = yaml.safe_load((Path(__file__).parents[2] / "sample/words/compprompts.yaml").read_text())
+
+
+@pytest.fixture(scope="module")
+def options() -> dict[str, list[Filler]]:
+    return fillers(WORDS)
+
+
+def animate_senses(noun: str) -> list[Any]:
+    animate = {wordnet().synset("person.n.01"), wordnet().synset("animal.n.01")}
+    name = noun.replace(" ", "_")
+    return [
+        sense
+        for sense in wordnet().synsets(name, "n")
+        if name in sense.lemma_names() and any(animate & set(path) for path in sense.hypernym_paths())
+    ]
+
+
+def test_nouns_are_animate_and_none_is_a_synonym_or_a_kind_of_another():
+    senses = {noun: animate_senses(noun) for noun in WORDS["nouns"]}
+    assert len(senses) >= 300
+    assert all(senses.values())
+    shared = Counter(sense for found in senses.values() for sense in found)
+    assert [sense for sense, count in shared.items() if count > 1] == []
+    usual = {found[0]: noun for noun, found in senses.items()}
+    kinds = [
+        (noun, usual[up])
+        for sense, noun in usual.items()
+        for up in {up for path in sense.hypernym_paths() for up in path} - {sense}
+        if up in usual
+    ]
+    assert kinds == []
+
+
+@pytest.mark.parametrize(("key", "pos"), [("intransitive", "v"), ("transitive", "v"), ("adjectives", "a")])
+def test_verbs_and_adjectives_are_in_wordnet_and_stand_once(key: str, pos: str):
+    listed = WORDS[key]
+    words = listed if isinstance(listed, list) else [word for group in listed.values() for word in group]
+    assert len(words) == len(set(words))
+    assert all(wordnet().synsets(word, pos) for word in words)
+
+
+def singulars(plural: str) -> set[str]:
+    """What two dictionaries take a plural for."""
+    *before, head = plural.split()
+    return {
+        " ".join([*before, lemma]) for lemma in (head, *getLemma(head, "NOUN"), wordnet().morphy(head, "n") or head)
+    }
+
+
+def test_inflected_forms_lead_back_to_their_lemmas(options: dict[str, list[Filler]]):
+    for filler in (*options["INTRANSITIVE"], *options["TRANSITIVE"]):
+        assert filler.form.endswith("ing")
+        assert filler.text in getLemma(filler.form, "VERB")
+    for filler in options["NOUNS"]:
+        assert filler.form != filler.text, "a plural of its own"
+        assert filler.text in singulars(filler.form) or filler.form == "oxen"
+
+
+@pytest.mark.parametrize(
+    ("noun", "plural"),
+    [("mouse", "mice"), ("goose", "geese"), ("ox", "oxen"), ("wolf", "wolves"), ("mongoose", "mongooses"),
+     ("fisherman", "fishermen"), ("guinea pig", "guinea pigs"), ("octopus", "octopuses"), ("canary", "canaries")],
+)  # fmt: skip
+def test_irregular_plurals(noun: str, plural: str):
+    assert noun in WORDS["nouns"]
+    assert inflection.pluralise(noun) == plural
+
+
+def read(text: str) -> list[tuple[str, str]]:
+    """The atoms of a prompt, found from its text and the word lists alone, in reading order."""
+    phrases = {form: ("spatial", name) for name, form in (WORDS["sides"] | WORDS["places"]).items()}
+    single = {word: ("temporal", word) for word in WORDS["times"]} | {n: ("number", n) for n in WORDS["numbers"]}
+    single |= {word: ("adjective", word) for group in WORDS["adjectives"].values() for word in group}
+    single |= {"not": ("negation", "not")}
+    nouns, verbs = set(WORDS["nouns"]), {*WORDS["intransitive"], *WORDS["transitive"]}
+    atoms, rest = [], text
+    while rest:
+        if phrase := next((form for form in phrases if re.match(rf"{form}\b", rest)), None):
+            atoms.append(phrases[phrase])
+            rest = rest[len(phrase) :].lstrip()
+            continue
+        word, _, rest = rest.partition(" ")
+        if word == "guinea":
+            second, _, rest = rest.partition(" ")
+            word = f"guinea {second}"
+        if word in single:
+            atoms.append(single[word])
+        elif word not in ("a", "an", "and", "that", "is"):
+            if found := singulars(word) & nouns:
+                atoms.append(("noun", found.pop()))
+            else:
+                (lemma,) = set(getLemma(word, "VERB")) & verbs
+                atoms.append(("verb", lemma))
+    return atoms
+
+
+@given(config=st.sampled_from(sorted(GRID)), seed=st.integers())
+def test_a_prompt_has_exactly_the_atoms_that_its_cell_says(options: dict[str, list[Filler]], config: str, seed: int):
+    prompt = draw(GRID[config].pattern, options, Random(seed))
+    assert sorted(kind for kind, _ in prompt.atoms) == PROMPT_TYPES[config].kinds
+    assert read(prompt.text) == list(prompt.atoms)
+    differing = [atom for atom in prompt.atoms if atom[0] != "number"]
+    assert len(differing) == len(set(differing))
+    groups = [
+        group
+        for kind, word in prompt.atoms
+        for group, members in WORDS["adjectives"].items()
+        if kind == "adjective" and word in members
+    ]
+    assert len(groups) == len(set(groups))
+
+
+@given(config=st.sampled_from(sorted(GRID)), seed=st.integers())
+def test_articles_numbers_and_plurals_agree(options: dict[str, list[Filler]], config: str, seed: int):
+    text = draw(GRID[config].pattern, options, Random(seed)).text
+    for article, word in re.findall(r"\b(an?) (\w+)", text):
+        assert article == ("an" if word[0] in "aeiou" or word == "heir" else "a")
+    numbers = sum(kind == "number" for kind, _ in read(text))
+    plurals = {filler.form.replace(" ", "-") for filler in options["NOUNS"]}
+    assert sum(word in plurals for word in text.replace("guinea ", "guinea-").split()) == numbers
+    assert not re.search(r"  |^ | $|[A-Z]", text)
+
+
+def test_the_grid_is_the_declared_list():
+    assert list(GRID) == list(PROMPT_TYPES)
+    assert [cell.size for cell in GRID.values()] == [kind.prompts for kind in PROMPT_TYPES.values()]
+
+
+def test_draws_favour_no_pair(options: dict[str, list[Filler]]):
+    found = prompts(Cell("a NOUN TRANSITIVE a NOUN", 5000), options, Random(1))
+    first = [prompt.atoms[0][1] for prompt in found]
+    # 5,000 prompts over 326 nouns: 15.3 each on average; 5 standard deviations (of 3.9) on either side.
+    assert all(0 <= first.count(noun) <= 35 for noun in WORDS["nouns"])
+    assert len(set(first)) == len(WORDS["nouns"])
+
+
+def test_further_cells_grow_the_grid(options: dict[str, list[Filler]]):
+    settings = Settings(
+        0, {"obj3_adj3": {"pattern": "a ADJECTIVE ADJECTIVE ADJECTIVE NOUN PLACE a NOUN and a NOUN", "size": 7}}
+    )
+    cell = settings.grid["obj3_adj3"]
+    assert len(settings.grid) == len(GRID) + 1
+    found = prompts(cell, options, Random(0))
+    assert len({prompt.text for prompt in found}) == 7
+    assert {tuple(sorted(kind for kind, _ in prompt.atoms)) for prompt in found} == {
+        ("adjective", "adjective", "adjective", "noun", "noun", "noun", "spatial")
+    }
+
+
+@pytest.mark.parametrize(
+    ("cell", "message"),
+    [
+        (Cell("a COLOR NOUN", 1), "Pattern 'a COLOR NOUN': unknown slot 'COLOR'. Slots are NOUN, NOUNS"),
+        (Cell("NUMBER of TIME", 9), "9 distinct prompts asked for, only 8 found"),  # 4 numbers x 2 times
+        (Cell("TIME TIME TIME", 1), "too few words for so many TIME slots"),
+    ],
+)
+def test_a_pattern_that_cannot_be_filled_is_an_error(options: dict[str, list[Filler]], cell: Cell, message: str):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        prompts(cell, options, Random(0))
+
+
+def test_a_further_cell_cannot_take_the_name_of_a_benchmark_config():
+    with pytest.raises(ValueError, match="obj1 are configs of the benchmark"):
+        _ = Settings(0, {"obj1": {"pattern": "a NOUN", "size": 1}}).grid
+
+
+def test_same_seed_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("generators.compprompts.GRID", {"obj1": Cell("a NOUN", 5)})
+    contents = []
+    for name, seed in (("a", 0), ("b", 0), ("c", 1)):
+        write(tmp_path / name, Settings(seed, {}), WORDS)
+        contents.append((tmp_path / name / "obj1" / "test-00000-of-00001.parquet").read_bytes())
+    assert contents[0] == contents[1] != contents[2]
