@@ -9,12 +9,17 @@ from __future__ import annotations
 from functools import cache
 
 from generators.parsing import lemmas as parser_lemmas
-from generators.parsing.phrases import _FIXED, _PLACES
+from generators.parsing.phrases import _FIXED, _PLACES, ONE_FORM
 
 ALWAYS = frozenset({"have"})
 """The parser may add these to any caption: possession needs no word of its own ("the dog house's roof")."""
 
-_ADDED = {"in": {"wear"}, "of": {"on", "in"}, "side": set(_PLACES["sides"].split())}
+_ADDED = {
+    "in": {"wear"},
+    "of": {"on", "in"},
+    "side": set(_PLACES["sides"].split()),
+    **{word: {form} for word, form in ONE_FORM.items()},
+}
 
 
 def words(token: str) -> frozenset[str]:

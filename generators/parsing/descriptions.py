@@ -73,6 +73,8 @@ def _participle(clauses: Clauses, verb: int) -> None:
         return
     passive = tag == "VBN" or bool(s.kids_by(verb, "auxpass"))
     last = verb + 1 if passive and verb + 1 in s.kids_by(verb, "prt") else verb
+    if not (passive or tag == "VBG" or lemmas.is_verb(word)):
+        return  # a word of another language, or a name
     form = word if passive or tag == "VBG" else lemmas.participle(word)
     _add(clauses, clauses.subjects(verb), Attribute(" ".join([form, *s.words[verb + 1 : last + 1]]), verb, last, tag))
 

@@ -27,6 +27,29 @@ NUMBERS = {
 }
 """Number words; the attribute of "two balls" is ``2``, as FACTUAL writes it."""
 
+SPELLINGS = {
+    "cell phone": "cellphone",
+    "t shirt": "t-shirt",
+    "tshirt": "t-shirt",
+    "tee shirt": "t-shirt",
+    "wet suit": "wetsuit",
+    "skate board": "skateboard",
+    "surf board": "surfboard",
+    "snow board": "snowboard",
+    "sun glasses": "sunglasses",
+    "side walk": "sidewalk",
+    "cross walk": "crosswalk",
+    "bath room": "bathroom",
+    "bed room": "bedroom",
+    "key board": "keyboard",
+    "book shelf": "bookshelf",
+    "flower pot": "flowerpot",
+    "motor cycle": "motorcycle",
+    "back pack": "backpack",
+    "fire place": "fireplace",
+}
+"""Names that people write as two words and as one, or with a hyphen, in the form that FACTUAL's graphs have."""
+
 _NO_SINGULAR = words(
     """pants shorts jeans trousers sunglasses eyeglasses headphones goggles overalls people fries dice data"""
 )
@@ -44,6 +67,7 @@ def noun(word: str, plural: bool = True) -> str:
 
     if word in _NO_SINGULAR:
         return word
+    plural = plural and word.endswith("s") and not word.endswith(("ss", "us", "is"))
     found = getLemma(word, "NOUN", lemmatize_oov=plural)
     return _NOUNS.get(word) or (found[0] if found else word)
 
@@ -73,6 +97,28 @@ def attribute(word: str) -> str:
     return "wooden" if word == "wood" else NUMBERS.get(word, word)
 
 
+def spelling(name: str) -> str:
+    """A name in the one spelling that it has here ("cell phone" is ``cellphone``)."""
+    return SPELLINGS.get(name, name)
+
+
+@lru_cache(_CACHED)
+def is_verb(word: str) -> bool:
+    """Whether a dictionary has the word as a form of a verb."""
+    from lemminflect import getAllLemmas
+
+    return bool(getAllLemmas(word, "VERB"))
+
+
+@lru_cache(_CACHED)
+def is_noun(word: str) -> bool:
+    """Whether a word is a noun or a verb in the dictionary, and no adverb, adjective or function word."""
+    from lemminflect import getAllLemmas
+
+    found = set(getAllLemmas(word))
+    return "NOUN" in found and found <= {"NOUN", "PROPN", "VERB"}
+
+
 @lru_cache(_CACHED)
 def is_adjective(word: str) -> bool:
     """Whether a word can only be an adjective, whatever a tagger says."""
@@ -94,4 +140,5 @@ def forms(word: str) -> frozenset[str]:
     The parser's promise to whoever filters text by words: each word of an object's or attribute's text is among the
     forms of a word of the caption.
     """
-    return frozenset((word, noun(word, plural=False), noun(word), participle(word), attribute(word)))
+    joined = (name for parts, name in SPELLINGS.items() if word in parts.split())
+    return frozenset((word, noun(word, plural=False), noun(word), participle(word), attribute(word), *joined))

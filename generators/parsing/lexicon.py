@@ -22,7 +22,9 @@ MATERIALS = words(
     """wood metal stone brick glass plastic leather concrete cement dirt rock steel iron aluminum tin brass marble
     granite ceramic porcelain cotton denim wool silk lace velvet fur straw wicker bamboo rubber cardboard canvas vinyl
     clay gravel asphalt cobblestone tile plaid flannel spandex nylon suede linoleum hardwood redwood oak pine cherry
-    mahogany chrome stainless foam mesh wire chain-link wrought adobe stucco thatch crystal"""
+    mahogany chrome stainless foam mesh wire chain-link wrought adobe stucco thatch crystal satin tweed corduroy burlap
+    linen teak maple cedar birch plywood sandstone limestone slate terracotta pewter titanium styrofoam polyester fleece
+    cashmere jute rattan plaster"""
 )
 
 KINDS = words(
@@ -34,7 +36,7 @@ KINDS = words(
 ATTRIBUTE_NOUNS = COLORS | MATERIALS | KINDS
 """Nouns that, in front of another noun, say what it looks like; other nouns there are part of its name."""
 
-SHADES = words("light dark bright pale deep lighter darker medium hot neon off")
+SHADES = words("light dark bright pale deep lighter darker medium hot neon off pastel royal navy sky lime forest army")
 """In front of a colour: one attribute together with it ("light blue")."""
 
 POSITIONS = words("left right front side")
@@ -57,31 +59,16 @@ GERUND_NAMES = words(
 
 NAMES = frozenset(
     {
-        ("hot", "dog"),
-        ("hot", "dogs"),
-        ("high", "chair"),
-        ("polar", "bear"),
-        ("polar", "bears"),
-        ("french", "fries"),
-        ("ice", "cream"),
-        ("wet", "suit"),
-        ("wet", "suits"),
-        ("electrical", "outlet"),
-        ("remote", "control"),
-        ("cellular", "phone"),
-        ("solar", "panel"),
-        ("solar", "panels"),
-        ("grand", "piano"),
-        ("teddy", "bear"),
-        ("teddy", "bears"),
-        ("parking", "lot"),
-        ("safety", "vest"),
-        ("directional", "sign"),
-        ("directional", "signs"),
-        ("fire", "hydrant"),
+        *("hot dog", "high chair", "polar bear", "grizzly bear", "french fries", "ice cream", "wet suit", "teddy bear"),
+        *("electrical outlet", "remote control", "cellular phone", "mobile phone", "solar panel", "grand piano"),
+        *("parking lot", "safety vest", "directional sign", "fire hydrant", "hot tub", "bald eagle", "wild boar"),
+        *("golden retriever", "french toast", "red panda", "killer whale", "electric guitar", "acoustic guitar"),
+        *("rocking chair", "folding chair", "ironing board", "wrapping paper", "recycling bin", "coloring book"),
+        *("greeting card", "bowling ball", "climbing wall", "loading dock", "chewing gum", "spinning wheel"),
+        *("flying saucer", "shooting star", "high school", "christmas tree", "swiss army knife", "bell pepper"),
     }
 )
-"""Adjective and noun pairs that name one thing."""
+"""Words that name one thing together, whatever their parts are elsewhere; in the singular, two words each."""
 
 PICTURES = words(
     """photo photograph picture image pic view shot scene closeup close-up portrait snapshot illustration video footage
@@ -109,13 +96,23 @@ PERSONAL = words(
     male female bride groom student chef pitcher spectator player fan rider cyclist biker motorcyclist pedestrian
     cat dog bear horse elephant monkey bird animal teddy puppy kitten doll snowman fish referee boarder swimmer
     model dancer musician singer athlete runner actor actress father mother son daughter brother sister friend family
-    teacher nurse doctor bridesmaid"""
+    teacher nurse doctor bridesmaid goalie goalkeeper quarterback golfer bowler sailor pilot waiter waitress farmer
+    firefighter king queen prince princess clown santa monk priest nun pirate knight bartender barber butcher cashier
+    customer passenger tourist visitor traveler shopper driver conductor guard guest host hunter hiker climber jogger
+    skater wrestler boxer gymnast cheerleader coach captain performer guitarist drummer pianist artist painter
+    photographer journalist reporter politician president minister businessman lawyer scientist engineer mechanic
+    plumber carpenter volunteer participant competitor celebrity fisherman infant youngster elder grandmother
+    grandfather grandma grandpa mom dad mommy daddy husband wife uncle aunt cousin twin neighbor cow sheep goat pig
+    zebra giraffe lion tiger leopard monkey gorilla ape deer donkey camel rabbit squirrel mouse duck goose swan
+    chicken rooster hen parrot owl eagle penguin seagull pigeon kangaroo koala panda fox wolf lamb calf foal cub"""
 )
 CLOTHES = words(
     """shirt t-shirt tshirt shirts jacket coat pants jeans shorts short hat cap dress skirt suit tie sweater vest
     uniform helmet glove glasses sunglasses goggles shoe boot sandal sock scarf gown hoodie blouse wetsuit swimsuit
     bikini trunks trouser trousers top outfit costume sweatshirt robe headband apron tuxedo tank jersey gear clothing
-    clothes sneaker heel overalls cardigan blazer kimono turban veil beanie visor necklace backpack"""
+    clothes sneaker heel overalls cardigan blazer kimono turban veil beanie visor necklace backpack pajamas pyjamas kilt
+    leggings tights raincoat parka poncho cloak cape mitten slipper flip-flop cleat tiara bowtie fedora sombrero hijab
+    headscarf bonnet swimwear spandex tracksuit jumpsuit jumper poloshirt lingerie bra underwear stockings"""
 )
 
 EMPTY_VERBS = words("be see locate situate")
@@ -151,7 +148,8 @@ RELATIVE_PRONOUNS = words("that which who whom what")
 NON_OBJECTS = words(
     """color colour lot lots kind type way one ones order something anything nothing
     everything someone anyone everyone somebody nobody anybody other none each both it all us i others name size shape
-    indoors outdoors"""
+    indoors outdoors copyspace january february april june july august september october november december monday
+    tuesday wednesday thursday friday saturday sunday today tomorrow yesterday year month week hour minute decade"""
 )
 """Words that name no object, unless a compound ("parking lot")."""
 
@@ -171,8 +169,15 @@ COVERING_VERBS = words("cover line fill surround top coat")
 BODY_PARTS = words(
     """hand arm leg foot head face mouth neck back lap shoulder finger eye ear nose paw tail trunk tongue beak knee
     chest waist wrist hair teeth tooth lip chin belly stomach wing hoof horn mane fur body elbow ankle thumb palm lap
-    claw tusk snout"""
+    claw tusk snout toe cheek forehead eyebrow feather fin flipper hip thigh calf antler beard mustache torso armpit
+    whisker muzzle throat jaw heel"""
 )
+PLURAL_ALIKE = words("fish sheep deer moose bison elk shrimp salmon aircraft squid")
+"""Nouns whose plural looks like their singular."""
+
+BOILERPLATE = words("stock vector royalty-free copy")
+"""In front of a word for a picture or of "space": what a seller says of a picture, so no object."""
+
 EXTENTS = words("field forest sea pool area expanse stretch plain blanket layer")
 """With "of": what they hold, not what they belong to."""
 

@@ -10,6 +10,7 @@ from generators.parsing import lemmas
 from generators.parsing.lexicon import (
     ATTRIBUTE_NOUNS,
     BODY_PARTS,
+    BOILERPLATE,
     CLOTHES,
     COLORS,
     GERUND_NAMES,
@@ -35,6 +36,8 @@ _ARGUMENTS = frozenset({"pobj", "dobj", "nsubj", "nsubjpass", "attr"})
 
 _DEPTH = 8
 """How far a chain of "of" is followed."""
+_DIGITS = 3
+"""A number of more digits is a year or a model's, no count."""
 
 
 class Attribute(NamedTuple):
@@ -129,8 +132,12 @@ class Nouns:
             return False
         if word in PICTURES | MEASURES and self._has_of(index):
             return False
+        if index and s.words[index - 1] in BOILERPLATE and (lemmas.noun(word) in PICTURES or word == "space"):
+            return False
         if tag in NOUN_TAGS:
             return not self._modifies(index)
+        if tag == "JJR" and s.kids_by(index, "compound"):  # "towel warmer"
+            return True
         has_article = any(s.tags[kid] in {"DT", "PRP$"} for kid in s.kids[index] if kid < index)
         return dep in _ARGUMENTS and has_article and tag in {"JJ", "VBG", "VBN", "VB", "VBP", "VBD", "FW", "UH"}
 
@@ -180,7 +187,7 @@ class Nouns:
         while index >= 0 and self._in_name(index, head):
             index -= 1
         noun.start = noun.edge = index + 1
-        noun.name = " ".join([*s.words[noun.start : head], lemma])
+        noun.name = lemmas.spelling(" ".join([*s.words[noun.start : head], lemma]))
         while index >= 0 and self._left_of(index, head):
             attribute = self._attribute(index)
             if attribute:
@@ -208,9 +215,9 @@ class Nouns:
     def _in_name(self, index: int, head: int) -> bool:
         s = self.sentence
         word, tag = s.words[index], s.tags[index]
-        if not self._left_of(index, head) or s.deps[index] in {"poss", "appos", "nsubj"}:
+        if not self._left_of(index, head) or s.deps[index] in {"poss", "appos", "nsubj"} or not word[-1:].isalnum():
             return False
-        if (word, s.words[index + 1]) in NAMES or (index and (s.words[index - 1], word) in NAMES):
+        if self._names(index) or (index and self._names(index - 1)):
             return True
         if word in POSITIONS:
             return True
@@ -220,6 +227,10 @@ class Nouns:
             return False
         return tag in NOUN_TAGS and s.deps[index] in {"compound", "nmod", "amod"}
 
+    def _names(self, index: int) -> bool:
+        """Whether a token and the next name one thing."""
+        return f"{self.sentence.words[index]} {lemmas.noun(self.sentence.words[index + 1])}" in NAMES
+
     def _attribute(self, index: int) -> Attribute | None:
         """The attribute that ends at a token in front of a noun, None for words that say nothing one can see."""
         s = self.sentence
@@ -227,6 +238,8 @@ class Nouns:
         if index in self.by_head:
             return None
         numeral = tag == "CD" or word in lemmas.NUMBERS
+        if numeral and not word.isalpha() and not (word.isdigit() and len(word) <= _DIGITS):
+            return None
         if word in QUANTIFIERS or word in {"colored", "coloured", "color", "colour"} or s.deps[index] == "covering":
             return None
         if not (numeral or tag in ADJECTIVE_TAGS or tag in NOUN_TAGS or word in COLORS):

@@ -58,6 +58,9 @@ _FIXED = {
     ("left", "of"): "to the left of",
     ("right", "of"): "to the right of",
 }
+ONE_FORM = {"below": "under", "beneath": "under", "underneath": "under"}
+"""Prepositions of one word that FACTUAL's graphs write as another."""
+
 _ALONE = {("on", "top"): "on top of", ("in", "front"): "in front of"}
 
 

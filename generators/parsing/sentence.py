@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from generators.parsing.lexicon import NEGATIONS
-from generators.parsing.phrases import Phrase, phrasal_prepositions
+from generators.parsing.phrases import ONE_FORM, Phrase, phrasal_prepositions
 from generators.parsing.repairs import REPAIRS
 
 if TYPE_CHECKING:
@@ -31,6 +31,9 @@ class Sentence:
         self.starts = [token.idx - offset for token in tokens]
         self.ends = [token.idx - offset + len(token) for token in tokens]
         self.lasts = list(range(len(tokens)))
+        for index, tag in enumerate(self.tags):
+            if tag in {"IN", "RB"}:
+                self.words[index] = ONE_FORM.get(self.words[index], self.words[index])
         for phrase in phrasal_prepositions(self.words):
             self._fold(phrase)
         for repair in REPAIRS:

@@ -44,12 +44,22 @@ GRAPHS = {
     "the lamp is switched off": "lamp(switched-off)",
     "people standing outside": "people(standing outside)",
     "a purple house, a yellow bus": "house(purple), bus(yellow)",
+    "white spotted umbrella": "umbrella(white spotted)",
+    "the white spotted bird": "bird(white spotted)",
+    "navy blue coat": "coat(navy-blue)",
+    "a house built in 1912 with 12 windows": "house, window(12) | house with window",
     # names
     "a stop sign near a parking lot": "stop sign, parking lot | stop sign near parking lot",
     "a hot dog on a cutting board": "hot dog, cutting board | hot dog on cutting board",
     "boxes and leaves": "box, leaf",
     "a man wearing black glasses": "man, glasses(black) | man wear glasses",
     "two glasses on a table": "glass(2), table | glass on table",
+    "teddy bears on a bed": "teddy bear, bed | teddy bear on bed",
+    "rocking chairs": "rocking chair",
+    "a towel warmer hanging on a wall": "towel warmer, wall | towel warmer hang on wall",
+    "woman holding a cell phone": "woman, cellphone | woman hold cellphone",
+    "a red car with copy space": "car(red)",
+    "stock photos of a red car": "car(red)",
     "a watch on the left wrist": "watch, left wrist | watch on left wrist",
     # verbs and their prepositions
     "a cat wearing a small hat": "cat, hat(small) | cat wear hat",
@@ -64,6 +74,9 @@ GRAPHS = {
     "tennis player in blue hat holding tennis racket": (
         "tennis player, hat(blue), tennis racket | tennis player wear hat, tennis player hold tennis racket"
     ),
+    "man in orange shirt brushing teeth": "man, shirt(orange), tooth | man wear shirt, man brush tooth",
+    "wooden fence surrounding pier": "fence(wooden), pier | fence surround pier",
+    "surfer riding skateboard on roadway": ("surfer, skateboard, roadway | surfer ride skateboard, surfer on roadway"),
     "pole holding power lines": "pole, power line | pole hold power line",
     # passives
     "hat that is worn by a cat": "hat, cat | cat wear hat",
@@ -78,6 +91,7 @@ GRAPHS = {
     "trees are at the top of the hill": "tree, hill | tree on top of hill",
     "a key is in front of a bell": "key, bell | key in front of bell",
     "a large spotted vase next to a lamp": "vase(large spotted), lamp | vase next to lamp",
+    "a cup beneath the shelf": "cup, shelf | cup under shelf",
     "an apple inside of a bowl": "apple, bowl | apple inside bowl",
     "gravel in between the tracks": "gravel, track | gravel between track",
     "a ball is behind and above a box": "ball, box | ball behind box, ball above box",
@@ -192,6 +206,14 @@ def test_mention_fields(parser: Parser) -> None:
     assert (sit.text, sit.tag, sit.object, sit.target) == ("sit on", "VBG", "o0", "o1")
 
 
+@pytest.mark.parametrize(
+    ("caption", "tag"), [("two fish", "NNS"), ("the sheep are white", "NNS"), ("a fish", "NN"), ("one sheep", "NN")]
+)
+def test_a_plural_that_looks_singular_is_known_by_its_company(parser: Parser, caption: str, tag: str) -> None:
+    (parse,) = parser.parse([caption])
+    assert parse.mentions[0].tag == tag
+
+
 def check(parse: Parse) -> None:
     """One mention per atom node, in the order of the graph's atoms, inside the caption, over words."""
     assert [(mention.kind, mention.text) for mention in parse.mentions] == list(parse.graph.atoms)
@@ -282,6 +304,7 @@ def test_lemmas() -> None:
         "box", "leaf", "people", "glass", "pants", "mouse", "bus", "blorg",
     ]  # fmt: skip
     assert lemmas.noun("blorgs", plural=False) == "blorgs"
+    assert [lemmas.noun(word) for word in ["malhotra", "jess", "corpus"]] == ["malhotra", "jess", "corpus"]
     assert [lemmas.verb(word) for word in ["worn", "lying", "lay", "sitting", "found"]] == [
         "wear", "lay", "lay", "sit", "find",
     ]  # fmt: skip
