@@ -1,21 +1,21 @@
-"""Speed of the seen analysis beside parsing every caption, and their answers: ``python -m bench.seen [FOLDER]``.
+"""Speed of the seen analysis beside parsing every caption, and their answers: ``python -m bench.seen``.
 
-Without FOLDER the corpus is made of captions of microworld training scenes (many of each scene, so that 200,000 are
-there in minutes) and the targets are the parses of its region captions. FOLDER is COMPEVAL_REAL_DATA: then the targets
-are the parses of every second web caption, of FACTUAL's and of Visual Genome's region captions, the corpus the other
-web captions and CC12M's. One process throughout.
+Two corpora, one process throughout. The first is made of captions of microworld training scenes (many of each scene, so
+that 200,000 are there in minutes), the targets are the parses of its region captions. The second is read where
+COMPEVAL_REAL_DATA names the folder of real files: the targets are the parses of every second web caption, of FACTUAL's
+and of Visual Genome's region captions, the corpus is the other web captions and CC12M's.
 
-Printed for each size: captions per second, share parsed, and the ratio to parsing everything, whose time is measured
-up to 10,000 captions and beyond that taken to grow with their number. The projection for LAION-400M takes the rate
-between the last two sizes, which grows on, so it is an upper bound.
+Every caption is parsed as well, so that answers and times are compared as measured, at each size. The projections for
+LAION-400M take the rate between the last two sizes, which grows on, as what the analysis costs at most; beside it stand
+parsing everything and, for the real captions, the word filter alone, which no corpus can go below.
 """
 
 from __future__ import annotations
 
-import sys
+import os
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -28,18 +28,27 @@ from generators.microworld.captions import region_phrase, training_caption
 from generators.microworld.contents import REGION_KINDS, TRAINING_KINDS, Facts, choose
 from generators.microworld.scenes import TEST_IDS, training_ids
 from generators.seen import Language, LocalEngine, Search, ShardResult, analyse, our_language
-from generators.targets import Targets
+from generators.targets import CaptionWords, Targets, Unseen
 
 SIZES = (10_000, 50_000, 200_000)
-PER_SCENE = 40
+PER_SCENE = 80
 TEST_SCENES, PER_TEST_SCENE = 150, 6
-LAION = 400_000_000
+LAION = 407_000_000
+"""Captions of LAION-400M."""
 
 
 class Run(NamedTuple):
-    captions: int
-    seconds: float
+    """What an analysis of some captions found, and the seconds that it and parsing all of them took."""
+
     result: ShardResult
+    found: frozenset[int]
+    seconds: float
+    seconds_everything: float
+
+    @property
+    def rate(self) -> float:
+        """Captions per second."""
+        return self.result.captions / self.seconds
 
 
 def microworld_captions() -> Iterator[str]:
@@ -79,63 +88,107 @@ def real_captions(data: Path) -> tuple[list[str], list[str]]:
 
 
 def read(pattern: Path, column: Column) -> Iterator[str]:
-    return (text for shard in shards(str(pattern)) for text in captions(shard, column))
+    return (" ".join(text.split()) for shard in shards(str(pattern)) for text in captions(shard, column))
 
 
-def filtered(targets: Targets, texts: Iterable[str], language: Language) -> Run:
+def measure(targets: Targets, texts: Sequence[str], language: Language, sizes: Sequence[int]) -> list[Run]:
+    """The first ``sizes`` captions, analysed and parsed; AssertionError where the two answers differ."""
+    runs = []
+    for size, (found, seconds) in zip(sizes, everything(targets, texts, language, sizes), strict=True):
+        start = time.process_time()
+        result = analysed(targets, texts[:size], language)
+        run = Run(result, found, time.process_time() - start, seconds)
+        assert result.counts.keys() == found, "the word filter lost a target"
+        runs.append(run)
+    return runs
+
+
+def everything(
+    targets: Targets, texts: Sequence[str], language: Language, sizes: Sequence[int]
+) -> Iterator[tuple[frozenset[int], float]]:
+    """The targets that parsing the first ``sizes`` captions finds, and the seconds (of processor time) it takes."""
+    found: set[int] = set()
+    seconds, first = 0.0, 0
+    for size in sizes:
+        start = time.process_time()
+        for parse in language.parse(texts[first:size]):
+            items = (*parse.graph.atoms, *parse.graph.compounds)
+            found.update(targets.index[item] for item in items if item in targets.index)
+        seconds, first = seconds + time.process_time() - start, size
+        yield frozenset(found), seconds
+
+
+def analysed(targets: Targets, texts: Sequence[str], language: Language) -> ShardResult:
     """A whole analysis of the captions, from a file on disk."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "captions.txt"
-        path.write_text("".join(f"{' '.join(text.split())}\n" for text in texts), encoding="utf-8")
+        path.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
         search = Search(targets, tuple(shards(str(path))), "caption")
-        start = time.perf_counter()
-        result = analyse(search, Path(folder), LocalEngine(lambda: language, 1), progress=False)
-        return Run(result.captions, time.perf_counter() - start, result)
+        return analyse(search, Path(folder), LocalEngine(lambda: language, 1), progress=False)
 
 
-def everything(targets: Targets, texts: Iterable[str], language: Language) -> tuple[set[int], float]:
-    """The targets that parsing every caption finds, and the seconds it takes."""
-    start = time.perf_counter()
-    found = {
-        targets.index[item]
-        for parse in language.parse(" ".join(text.split()) for text in texts)
-        for item in (*parse.graph.atoms, *parse.graph.compounds)
-        if item in targets.index
-    }
-    return found, time.perf_counter() - start
+def filter_rate(targets: Targets, texts: Sequence[str], language: Language) -> float:
+    """Captions per second that the word filter alone looks at, with all targets still to be found."""
+    words, unseen = CaptionWords(frozenset().union(*targets.words), language.forms), Unseen(targets.words, ())
+    for text in texts:
+        words(text)  # from now on it knows their words
+    start = time.process_time()
+    for text in texts:
+        unseen.possible(words(text))
+    return len(texts) / (time.process_time() - start)
 
 
-def report(run: Run, seconds_each: float) -> None:
-    rate, ratio = run.captions / run.seconds, seconds_each * run.captions / run.seconds
-    share = run.result.parsed / run.captions
-    print(f"{run.captions:>9,} captions {rate:>9,.0f}/s   parsed {share:>6.1%}   {ratio:>5.1f} x parsing everything")
+def targets_of(texts: Sequence[str], language: Language) -> Targets:
+    return Targets.of(parse.graph for parse in language.parse(texts))
 
 
-def compare(targets: Targets, texts: list[str], language: Language) -> float:
-    """Seconds to parse one caption; AssertionError where the two answers differ."""
-    found, seconds = everything(targets, texts, language)
-    run = filtered(targets, texts, language)
-    assert run.result.counts.keys() == found, "the word filter lost a target"
-    print(f"same {len(found):,} of {len(targets.items):,} targets seen as by parsing all {len(texts):,} captions")
-    report(run, seconds / len(texts))
-    return seconds / len(texts)
+def report(targets: Targets, run: Run) -> None:
+    share, ratio = run.result.parsed / run.result.captions, run.seconds_everything / run.seconds
+    print(
+        f"{run.result.captions:>9,} captions {run.rate:>8,.0f}/s   parsed {share:>6.1%}   {ratio:>5.1f} x parsing all"
+        f"   the same {len(run.found):,} of {len(targets.items):,} targets seen"
+    )
+
+
+def project(what: str, rate: float) -> None:
+    """The cost of LAION-400M at so many captions per second and core."""
+    here = os.cpu_count() or 1
+    hours = LAION / rate / 3600
+    print(
+        f"LAION-400M, {LAION / 1e6:.0f} M captions, {what}, {rate:,.0f}/s and core: "
+        f"{hours / here:,.1f} h on {here} cores here, {hours / 64:,.2f} h on 64"
+    )
+
+
+def bench_microworld(language: Language) -> None:
+    targets = targets_of(list(microworld_test_captions()), language)
+    runs = measure(targets, list(islice(microworld_captions(), SIZES[-1])), language, SIZES)
+    print("microworld")
+    for run in runs:
+        report(targets, run)
+    *_, before, last = runs
+    project("at the rate of the last", (SIZES[-1] - SIZES[-2]) / max(last.seconds - before.seconds, 1e-9))
+    project("parsing all", SIZES[-1] / last.seconds_everything)
+
+
+def bench_real(language: Language, data: Path) -> None:
+    test, corpus = real_captions(data)
+    targets = targets_of(test, language)
+    print(f"real captions: {len(test):,} give {len(targets.atoms):,} atoms, {len(targets.compounds):,} compounds")
+    (run,) = measure(targets, corpus, language, [len(corpus)])
+    report(targets, run)
+    project("the word filter alone", filter_rate(targets, corpus, language))
+    project("as in this small corpus", run.rate)
+    project("parsing all", len(corpus) / run.seconds_everything)
 
 
 def main() -> None:
     language = our_language()
-    if len(sys.argv) > 1:
-        test, corpus = real_captions(Path(sys.argv[1]))
-        compare(Targets.of(parse.graph for parse in language.parse(test)), corpus, language)
-        return
-    targets = Targets.of(parse.graph for parse in language.parse(microworld_test_captions()))
-    corpus = list(islice(microworld_captions(), SIZES[-1]))
-    each = compare(targets, corpus[: SIZES[0]], language)
-    runs = [filtered(targets, corpus[:size], language) for size in SIZES]
-    for run in runs:
-        report(run, each)
-    rate = (runs[-1].captions - runs[-2].captions) / (runs[-1].seconds - runs[-2].seconds)
-    print(f"LAION-400M at {rate:,.0f} captions/s and core: {LAION / rate / 3600 / 2:,.1f} h on 2 cores,", end=" ")
-    print(f"{LAION / rate / 3600 / 64:,.1f} h on 64")
+    if data := os.environ.get("COMPEVAL_REAL_DATA"):
+        bench_real(language, Path(data))
+    else:
+        print("COMPEVAL_REAL_DATA is not set: no real captions.")
+    bench_microworld(language)
 
 
 if __name__ == "__main__":

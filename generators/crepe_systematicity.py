@@ -27,7 +27,7 @@ from generators import stage, visual_genome
 from generators.dataset import (
     HARD_NEGATIVE_SCHEMA,
     RAW_SCHEMA,
-    code_digest,
+    code_of,
     raw_row,
     whole_folder,
     write_config,
@@ -171,7 +171,7 @@ def build_regions(
     workers, spelling = settings["workers"], settings["spelling"]
     vocabulary = Vocabulary.of((image.graph for image in images()), settings["at_least"])
     statistics = CorpusStatistics.of(phrases(images())) if settings["ranker"] == STATISTICS else None
-    provenance = {"source": source, "captioner": "region description", "seed": 0, "code": code_version()}
+    provenance = {"source": source, "captioner": "region description", "seed": 0, "code": code_of(__file__)}
     make_foiler = partial(our_foiler, vocabulary, statistics or settings["ranker"], provenance)
     funnel = Funnel()
     found = candidates(images(), partial(our_reader, spelling), workers, funnel)
@@ -197,15 +197,6 @@ def our_reader(spelling: bool) -> Reader:
 
 def our_foiler(vocabulary: Vocabulary, ranker: CorpusStatistics | str, provenance: Mapping[str, Any]) -> Foiler:
     return Foiler(vocabulary, MaskedLM(ranker) if isinstance(ranker, str) else ranker, provenance)
-
-
-def code_version() -> str:
-    """A hash of the modules that decide what is generated."""
-    folder = Path(__file__).parent
-    names = ("parser", "splits", "regions", "foils", "facts", "vocabulary", "plausibility", "inflection", "wordnet")
-    files = [*(folder / f"{name}.py" for name in names), Path(__file__)]
-    files += sorted((folder / "parsing").glob("*.py")) + sorted((folder / "lexicon").iterdir())
-    return code_digest(path for path in files if path.is_file())
 
 
 def build_corpus(corpus: str, regions: Path, seen: Seen, root: Path) -> dict[str, Any]:

@@ -6,6 +6,7 @@ A folder ``<dataset>/<config>/`` holds ``<split>-00000-of-00001.parquet`` and so
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import shutil
@@ -20,6 +21,8 @@ import pyarrow.parquet as pq
 
 from generators.crops import crop, crop_id
 from generators.scene_graph import Box, SceneGraph
+
+OUR_PACKAGES = frozenset({"generators", "loaders", "evaluators", "trainers", "compeval"})
 
 ROWS_PER_GROUP = 500
 BYTES_PER_FILE = 500_000_000
@@ -108,8 +111,11 @@ COMPOUND_SCHEMA = pa.schema(
 )
 """A compound noun's image and those of its two constituents, and the prompts whose mean score picks one."""
 
+NOUN_SCHEMA = pa.schema([(key, _text) for key in ("compound", "n1", "n2", "form", "category", "split", "note")])
+"""A compound noun, its two constituents, its surface form, which constituents its picture shows, how it was split."""
+
 TEXT_SCHEMA = pa.schema([("prompt", _text), ("cell", _text), ("atoms", _atoms), ("provenance", _provenance)])
-"""A text to be recovered from its encoding, without image; ``cell`` is the prompt type that results are broken down by."""
+"""A text to be recovered from its encoding, without image; results are broken down by ``cell``, the prompt type."""
 
 
 def classification_schema(classes: Sequence[str]) -> pa.Schema:
@@ -124,6 +130,40 @@ def code_digest(files: Iterable[Path]) -> str:
     for path in files:
         digest.update(path.read_bytes())
     return digest.hexdigest()[:12]
+
+
+def code_of(module: str) -> str:
+    """The digest of a module (its ``__file__``) with all that it imports of ours and the word lists beside those."""
+    return code_digest(code_files(Path(module)))
+
+
+def code_files(module: Path) -> list[Path]:
+    """A module's file, those of ours that it imports, at whatever depth, and the YAML files of their folders."""
+    root, found, todo = module.parent, set[Path](), {module}
+    while (root / "__init__.py").exists():
+        root = root.parent
+    while todo:
+        path = todo.pop()
+        found.add(path)
+        todo |= {file for name in _imports(path) if (file := _module_file(root, name))} - found
+    lists = {file for path in found for file in path.parent.glob("*.yaml")}
+    return sorted(found | lists)
+
+
+def _imports(path: Path) -> Iterator[str]:
+    """The names that a file imports, wherever in it the import stands."""
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _module_file(root: Path, name: str) -> Path | None:
+    path = root / name.replace(".", "/")
+    files = (path.with_suffix(".py"), path / "__init__.py")
+    return next((file for file in files if name.split(".")[0] in OUR_PACKAGES and file.is_file()), None)
 
 
 def features_metadata(schema: pa.Schema) -> pa.Schema:

@@ -37,8 +37,10 @@ from generators.stage import write_json
 from generators.targets import CaptionWords, Forms, Targets, Unseen
 from generators.workers import map_with
 
-BATCH = 128
+BATCH = 256
 """Captions that are parsed together; what one batch finds spares the next."""
+REMEMBERED = 200_000
+"""Captions whose targets a worker remembers, since corpora repeat themselves: some 60 MB."""
 FIRST_ROUND = 16
 """Shards in the first round."""
 
@@ -56,7 +58,8 @@ class Language(NamedTuple):
 class ShardResult:
     """What one shard holds: rows by kind, and by target index the number of captions that have the target.
 
-    Where targets are searched and not counted, every number in ``counts`` is 1.
+    ``parsed`` are the captions that the word filter lets through, a repeated one each time. Where targets are searched
+    and not counted, every number in ``counts`` is 1.
     """
 
     captions: int = 0
@@ -113,6 +116,7 @@ class ShardWorker:
         self._words = CaptionWords(frozenset().union(*search.targets.words), language.forms)
         self._unseen = Unseen(search.targets.words, ())
         self._found: frozenset[int] = frozenset()
+        self._known: dict[str, tuple[int, ...]] = {}
 
     def __call__(self, number: int, found: frozenset[int]) -> ShardResult:
         """The result of shard ``number``, where the targets ``found`` need not be looked for."""
@@ -122,8 +126,8 @@ class ShardWorker:
         stream = captions(self._search.shards[number], self._search.column, skipped)
         while batch := list(islice(self._worth_parsing(stream, result), BATCH)):
             result.parsed += len(batch)
-            for parse in self._parse(batch):
-                self._note(parse, counts)
+            for numbers in self._targets(batch):
+                self._note(numbers, counts)
         self._unseen.restore()
         result.skipped, result.counts = skipped.rows, dict(sorted(counts.items()))
         return result
@@ -134,11 +138,20 @@ class ShardWorker:
             if self._unseen.possible(self._words(caption)):
                 yield caption
 
-    def _note(self, parse: Parse, counts: Counter[int]) -> None:
-        self._words.check(parse.caption, parse.graph)
+    def _targets(self, batch: Sequence[str]) -> list[tuple[int, ...]]:
+        """The targets, by their indexes, that each caption has."""
+        if len(self._known) > REMEMBERED:
+            self._known.clear()
         index = self._search.targets.index
-        for target in {*parse.graph.atoms, *parse.graph.compounds}:
-            if (number := index.get(target)) is not None and number in self._unseen:
+        for parse in self._parse([caption for caption in dict.fromkeys(batch) if caption not in self._known]):
+            self._words.check(parse.caption, parse.graph)
+            items = {*parse.graph.atoms, *parse.graph.compounds}
+            self._known[parse.caption] = tuple(sorted(index[item] for item in items if item in index))
+        return [self._known[caption] for caption in batch]
+
+    def _note(self, numbers: Iterable[int], counts: Counter[int]) -> None:
+        for number in numbers:
+            if number in self._unseen:
                 counts[number] += 1
                 if not self._search.counting:
                     self._unseen.take(number)

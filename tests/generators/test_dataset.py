@@ -5,7 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from generators import dataset
-from generators.dataset import RAW_SCHEMA, features_metadata, whole_folder, write_config
+from generators.dataset import RAW_SCHEMA, code_files, code_of, features_metadata, whole_folder, write_config
 from tests.rows import hard_negative_row
 
 
@@ -71,3 +71,29 @@ def test_whole_folder_leaves_the_old_one_when_interrupted(tmp_path: Path):
     with pytest.raises(KeyboardInterrupt):
         interrupted()
     assert (target / "value").read_text() == "old"
+
+
+def test_code_of_a_module_is_all_that_it_imports_with_the_word_lists_beside(tmp_path: Path):
+    sources = {
+        "generators/__init__.py": "",
+        "generators/stage.py": "import os\n\n\ndef late():\n    from generators.part import deep\n",
+        "generators/part/__init__.py": "",
+        "generators/part/deep.py": "import numpy",
+        "generators/part/words.yaml": "[a]",
+        "generators/other.py": "",
+    }
+    for name, text in sources.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    files = [str(path.relative_to(tmp_path)) for path in code_files(tmp_path / "generators/stage.py")]
+    assert files == [
+        "generators/part/__init__.py",
+        "generators/part/deep.py",
+        "generators/part/words.yaml",
+        "generators/stage.py",
+    ]
+    before = code_of(str(tmp_path / "generators/stage.py"))
+    (tmp_path / "generators/other.py").write_text("changed")
+    assert code_of(str(tmp_path / "generators/stage.py")) == before
+    (tmp_path / "generators/part/words.yaml").write_text("[b]")
+    assert code_of(str(tmp_path / "generators/stage.py")) != before
