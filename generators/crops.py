@@ -35,6 +35,11 @@ def _open(path: Path) -> tuple[Image.Image, str]:
     return image, hashlib.sha256(data).hexdigest()
 
 
+def size_of(path: Path) -> tuple[int, int]:
+    """Width and height of an image in pixels."""
+    return _open(path)[0].size
+
+
 def crop(path: Path, box: Box) -> bytes:
     """The crop as JPEG bytes, the same bytes at every call."""
     buffer = io.BytesIO()

@@ -17,6 +17,15 @@ import yaml
 
 Stats = dict[str, Any]
 
+LICENCES = {
+    "microworld": ("cc0-1.0", "made by this project, CC0-1.0"),
+    "visual_genome": ("cc-by-4.0", "Visual Genome, CC BY 4.0"),
+    "compun": ("cc-by-nc-4.0", "Compun, CC BY-NC 4.0"),
+}
+"""Source -> the Hub's name of its licence, and the licence in words."""
+SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+"""The Hub's size categories: fewer rows than the number."""
+
 
 def parquet_files(folder: Path) -> list[Path]:
     """Every parquet file of a dataset folder, in name order."""
@@ -89,3 +98,47 @@ def write_card(folder: Path, metadata: Mapping[str, Any], body: str, stats: Stat
     """Write README.md and stats.json of a dataset folder."""
     (folder / "stats.json").write_text(json.dumps(stats, indent=1, sort_keys=True) + "\n")
     (folder / "README.md").write_text(front_matter(stats, metadata) + "\n" + body)
+
+
+def measured(folder: Path, source: str) -> Stats:
+    """What was built, with what the generating stages counted of it in ``stats/<dataset>/*.json``."""
+    stats: Stats = measure(folder) | {"source": source, "funnels": {}, "unique": {}}
+    for path in sorted((Path("stats") / folder.name).glob("*.json")):
+        counted = json.loads(path.read_text())
+        for key in ("funnels", "unique"):
+            stats[key] |= counted.get(key, {})
+    return stats
+
+
+def hub_metadata(name: str, stats: Stats, tasks: Sequence[str]) -> dict[str, Any]:
+    """The card's YAML metadata, in the Hub's vocabulary."""
+    source = stats["source"]
+    rows = sum(count for splits in stats["rows"].values() for count in splits.values())
+    return {
+        "pretty_name": f"{name} ({source})",
+        "license": LICENCES[source][0],
+        "language": ["en"],
+        "task_categories": list(tasks),
+        "tags": ["compositionality", "vision-language", source],
+        "size_categories": [next((name for limit, name in SIZES if rows < limit), "1M<n<10M")],
+    }
+
+
+def stand_in(source: str, also: str = "") -> str:
+    """What opens the card of a synthetic dataset; nothing for a real one."""
+    if source != "microworld":
+        return ""
+    told = "> **Synthetic stand-in.** These images and captions come from the embedded micro-world."
+    return f"{told} {also}".rstrip() + " Compare numbers on this set with each other, never with the paper's.\n\n"
+
+
+def funnels(stats: Stats) -> str:
+    """A table for each funnel: how many went at which step."""
+    return "".join(
+        f"### {title}\n\n{table(('step', 'rows'), list(counts.items()))}\n"
+        for title, counts in stats["funnels"].items()
+    )
+
+
+def licence(source: str) -> str:
+    return f"Code MIT. Pixels and annotations: {LICENCES[source][1]}."

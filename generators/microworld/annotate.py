@@ -187,13 +187,13 @@ def annotate(scenes: Iterable[Scene], seed: int, recall: float) -> dict[str, Any
     complete scenes at any recall). Raises ValueError for a recall outside 0 to 1."""
     if not 0 <= recall <= 1:
         raise ValueError(f"annotation_recall is {recall}: expected 0 to 1 (params.yaml, microworld)")
-    files: dict[str, Any] = {name: [] for name in VISUAL_GENOME_FILES} | {"sceneGraphs.json": {}, "karpathy.json": []}
+    files: dict[str, Any] = {name: [] for name in (*VISUAL_GENOME_FILES, *CAPTION_FILES)} | {"sceneGraphs.json": {}}
     for scene in scenes:
         annotation = Annotation(scene, seed, recall)
         for name, entry in _visual_genome(annotation).items():
             files[name].append(entry)
         files["sceneGraphs.json"][str(scene.image_id)] = annotation.gqa()
-        files["karpathy.json"].append(karpathy(scene, seed))
+        files[caption_file(scene.image_id)].append(karpathy(scene, seed))
     return files
 
 
@@ -205,6 +205,9 @@ VISUAL_GENOME_FILES = (
     "region_descriptions.json",
     "scene_graphs.json",
 )
+CAPTION_FILES = ("coco_karpathy_test.json", "flickr30k_test.json")
+FLICKR_EVERY = 4
+"""Every so many images are Flickr30k's, the others COCO's."""
 
 
 def _visual_genome(annotation: Annotation) -> dict[str, dict[str, Any]]:
@@ -247,6 +250,11 @@ def karpathy(scene: Scene, seed: int) -> dict[str, Any]:
     facts = Facts.of(scene, [thing.id for thing in scene.things], sizes=True)
     captions = image_captions(facts, Random(f"{seed}:{scene.image_id}:captions"))
     return {"image": image_path(scene.image_id), "caption": captions}
+
+
+def caption_file(image_id: int) -> str:
+    """The one of CAPTION_FILES that has an image's captions."""
+    return CAPTION_FILES[image_id % FLICKR_EVERY == 0]
 
 
 def image_path(image_id: int) -> str:

@@ -1,10 +1,11 @@
 import json
+from pathlib import Path
 from random import Random
 
 import pytest
 
 from generators import gqa, visual_genome
-from generators.microworld.annotate import VISUAL_GENOME_FILES, Annotation, annotate, write
+from generators.microworld.annotate import CAPTION_FILES, VISUAL_GENOME_FILES, Annotation, annotate, write
 from generators.microworld.build import evaluation_scene
 from generators.microworld.relations import CONVERSE
 from generators.microworld.views import is_whole, region_box
@@ -55,8 +56,15 @@ def test_gqa_keys(real_data):
 
 def test_karpathy_keys(real_data):
     real = json.loads((real_data / "aro" / "coco_karpathy_test.json").read_text())
-    assert keys(COMPLETE["karpathy.json"]) == keys(real)
-    assert all(len(row["caption"]) == 5 for row in COMPLETE["karpathy.json"])
+    for name in CAPTION_FILES:
+        assert keys(COMPLETE[name]) == keys(real)
+        assert all(len(row["caption"]) == 5 for row in COMPLETE[name])
+
+
+def test_each_image_has_captions_in_one_file():
+    coco, flickr = ([Path(row["image"]).stem for row in COMPLETE[name]] for name in CAPTION_FILES)
+    assert sorted(coco + flickr, key=int) == [str(scene.image_id) for scene in SCENES]
+    assert all(int(image_id) % 4 == 0 for image_id in flickr)
 
 
 def test_scene_graphs_agree_with_the_other_files():
@@ -85,7 +93,7 @@ def test_recall_0_is_nothing():
     files = annotate(SCENES, 5, 0.0)
     assert within(files["objects.json"], "objects") == []
     assert within(files["region_descriptions.json"], "regions") == []
-    assert files["karpathy.json"] == COMPLETE["karpathy.json"]
+    assert all(files[name] == COMPLETE[name] for name in CAPTION_FILES)
 
 
 def test_a_lower_recall_keeps_a_part_of_a_higher():
@@ -143,7 +151,7 @@ def test_predicates_vary_in_form_and_case():
 
 def test_the_readers_of_real_data_read_it(tmp_path):
     write(COMPLETE, tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == {*VISUAL_GENOME_FILES, "sceneGraphs.json", "karpathy.json"}
+    assert {path.name for path in tmp_path.iterdir()} == {*VISUAL_GENOME_FILES, *CAPTION_FILES, "sceneGraphs.json"}
     images = list(visual_genome.read(tmp_path))
     assert [image.image_id for image in images] == [str(scene.image_id) for scene in SCENES]
     for image, scene in zip(images, SCENES, strict=True):

@@ -1,0 +1,145 @@
+"""Retrieval among captioned images, whole and perturbed, and pick-the-right-caption on the same captions.
+
+    python -m generators.retrieval coco        # the `retrieval` stage: writes retrieval/coco and aro/coco_order
+
+Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), sections 2.2 and 3.1, on Karpathy's test splits. All perturbations
+are frozen in the dataset, one split each; a split ``test.x.s0`` is the task ``...@x-s0``.
+
+- ``aro/<set>_order``: a caption and its four perturbations, splits ``test.s0`` to ``test.s4``; chance 1/5;
+- ``retrieval/<set>``: an image and its captions; ``test`` as they are, ``test.<perturbation>.s0`` to ``s2`` with one of
+  five perturbations of the captions or of three of the images.
+
+A caption that a perturbation cannot change is left out of all splits, so that they have the same captions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from generators import dataset, order, stage
+from generators.crops import crop, crop_id, size_of
+from generators.karpathy import Captioned, read
+from generators.order import TEXT_PERTURBATIONS, Perturbation, Tagger, Words, perturbed
+from generators.params import block
+from generators.scene_graph import Box
+from generators.tiles import TILES, shuffled_tiles
+
+ORDER_SEEDS, RETRIEVAL_SEEDS = range(5), range(3)
+"""Of pick-the-right-caption (section 2.2; Table 5 says three) and of perturbed retrieval (Tables 3 and 4)."""
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An image with those of its captions that every perturbation changes."""
+
+    image: Captioned
+    captions: tuple[Words, ...]
+
+    def row(self, provenance: Row) -> Row:
+        """What the rows of all schemas have."""
+        box = Box(0.0, 0.0, *map(float, size_of(self.image.path)))
+        return {
+            "image": {"bytes": crop(self.image.path, box), "path": None},
+            "crop_id": crop_id(self.image.path, box),
+            "image_id": self.image.image_id,
+            **box._asdict(),
+            "categories": [],
+            "provenance": provenance,
+        }
+
+
+def order_rows(found: Sequence[Entry], seed: int, provenance: Row) -> Iterator[Row]:
+    """One row of CHOICE_SCHEMA a caption."""
+    for entry in found:
+        row = entry.row(provenance | {"seed": seed})
+        for words in entry.captions:
+            yield row | {"caption": words.text, "hard_negatives": order.options(words, seed)}
+
+
+def plain_rows(found: Sequence[Entry], provenance: Row) -> Iterator[Row]:
+    """One row of RETRIEVAL_SCHEMA an image."""
+    for entry in found:
+        yield entry.row(provenance) | {"captions": [words.text for words in entry.captions]}
+
+
+def perturbed_rows(found: Sequence[Entry], perturbation: Perturbation, seed: int, provenance: Row) -> Iterator[Row]:
+    """The same with the words of all captions in another order."""
+    for entry in found:
+        captions = [perturbed(words, perturbation, seed) for words in entry.captions]
+        yield entry.row(provenance | {"seed": seed}) | {"captions": captions}
+
+
+def tiled_rows(found: Sequence[Entry], name: str, seed: int, provenance: Row) -> Iterator[Row]:
+    """The same with the tiles of all images in another order."""
+    for entry, row in zip(found, plain_rows(found, provenance | {"seed": seed}), strict=True):
+        pixels = shuffled_tiles(row["image"]["bytes"], name, entry.image.image_id, seed)
+        tiled_id = hashlib.sha256(f"{row['crop_id']}:{name}:{seed}".encode()).hexdigest()[:16]
+        yield row | {"image": {"bytes": pixels, "path": None}, "crop_id": tiled_id}
+
+
+def retrieval_splits(found: Sequence[Entry], provenance: Row) -> dict[str, Iterator[Row]]:
+    """Every split of ``retrieval/<set>``."""
+    splits = {"test": plain_rows(found, provenance)}
+    for seed in RETRIEVAL_SEEDS:
+        for one in TEXT_PERTURBATIONS:
+            splits[f"test.{one.__name__}.s{seed}"] = perturbed_rows(found, one, seed, provenance)
+        for name in TILES:
+            splits[f"test.{name}.s{seed}"] = tiled_rows(found, name, seed, provenance)
+    return splits
+
+
+def entries(images: Iterable[Captioned], tagger: Tagger, dropped: Counter[str]) -> list[Entry]:
+    """The images with a caption that every perturbation changes, in order; ``dropped`` counts what goes."""
+    read_images = list(images)
+    tagged = tagger(text for image in read_images for text in image.captions)
+    found = []
+    for image in read_images:
+        captions = [next(tagged) for _ in image.captions]
+        kept = tuple(words for words in captions if _has_other_orders(words))
+        dropped["captions that some perturbation cannot change"] += len(captions) - len(kept)
+        if kept:
+            found.append(Entry(image, kept))
+        else:
+            dropped["images without a caption left"] += 1
+    return found
+
+
+def _has_other_orders(words: Words) -> bool:
+    seeds = {*ORDER_SEEDS, *RETRIEVAL_SEEDS}
+    return all(perturbed(words, one, seed) for one in TEXT_PERTURBATIONS for seed in seeds)
+
+
+def write(name: str, found: Sequence[Entry], provenance: Row) -> dict[str, int]:
+    """Write both configs; gives the number of captions and images."""
+    splits = {f"test.s{seed}": order_rows(found, seed, provenance) for seed in ORDER_SEEDS}
+    rows = dataset.write_config(Path("aro"), f"{name}_order", splits, dataset.CHOICE_SCHEMA)
+    images = dataset.write_config(
+        Path("retrieval"), name, retrieval_splits(found, provenance), dataset.RETRIEVAL_SCHEMA
+    )
+    return {"captions kept": rows["test.s0"], "images kept": images["test"]}
+
+
+def main(name: str) -> None:
+    """Build the sets of NAME: coco or flickr30k."""
+    sets = block("retrieval")
+    if name not in sets:
+        raise ValueError(f"params.yaml, retrieval: no set {name!r}; it has {', '.join(sets)}.")
+    settings = sets[name]
+    dropped = Counter[str]()
+    found = entries(read(Path(settings["captions"]), Path(settings["images"])), Tagger(), dropped)
+    provenance = {"source": block("source"), "captioner": "karpathy", "seed": 0, "code": dataset.code_of(__file__)}
+    kept = write(name, found, provenance)
+    funnels = {f"{name}: captions and images": dict(dropped) | kept}
+    for dataset_name in ("aro", "retrieval"):
+        stage.write_json(Path("stats") / dataset_name / f"{name}.json", {"funnels": funnels})
+
+
+if __name__ == "__main__":
+    stage.run(main)
