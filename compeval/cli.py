@@ -284,6 +284,7 @@ def audit(
         typer.echo(json.dumps({name: one.to_json() for name, one in found.items()}, indent=1))
         return
     flaws = _table("set", "rows", "negatives", *audits.NAMES)
+    flaws.columns[0].no_wrap = True
     cues = _table("set", "chance", *audits.CUES, "negatives that alone have a negation word")
     for name, one in found.items():
         flaws.add_row(name, f"{one.rows:,}", f"{one.negatives:,}", *(f"{one.flaws[flaw]:,}" for flaw in audits.NAMES))
