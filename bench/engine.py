@@ -20,20 +20,19 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import open_clip
-import pyarrow.parquet as pq
 import torch
 from PIL import Image
 
-from evaluators.models import Model
-from evaluators.models.openclip import OpenClipEncoder, in_process
+from bench.reference import agreement, found_ranks, random_model, row_loop, wrapped
+from evaluators.models.openclip import OpenClipEncoder
 from evaluators.run import run
-from evaluators.tasks import Task, discover
+from evaluators.tasks import discover
 from generators.crops import rounded
 from generators.dataset import HARD_NEGATIVE_SCHEMA, write_config
 from generators.scene_graph import Box
@@ -85,39 +84,11 @@ def dataset_rows(rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         }
 
 
-@torch.inference_mode()
-def row_loop(model: Any, preprocess: Any, tokenizer: Any, rows: Sequence[dict[str, Any]], device: str) -> np.ndarray:
-    """Ranks by the papers' loop: for each row decode the image, encode it and its captions, compare."""
-    ranks = []
-    for row in rows:
-        image = Image.open(io.BytesIO(row["image"]["bytes"])).convert("RGB")
-        seen = model.encode_image(preprocess(image)[None].to(device), normalize=True)
-        read = model.encode_text(tokenizer([row["caption"], *row["hard_negatives"]]).to(device), normalize=True)
-        scores = (seen @ read.T)[0].float()
-        ranks.append(1 + int((scores[1:] >= scores[0]).sum()))
-    return np.array(ranks)
-
-
-def timed(call: Callable[[], Any], repeats: int) -> tuple[float, Any]:
-    """Median seconds of a call, and what it gave last."""
-    seconds, value = [], None
-    for _ in range(repeats):
-        start = time.perf_counter()
-        value = call()
-        seconds.append(time.perf_counter() - start)
-    return statistics.median(seconds), value
-
-
-def compare_ranks(output: Path, tasks: Sequence[Task], reference: np.ndarray) -> str:
-    """How many rows with a margin above 1e-5 have the reference's rank."""
-    paths = [next(output.rglob(f"{task.config}/{task.split}.parquet")) for task in tasks]
-    tables = [pq.read_table(path) for path in paths]
-    scores = np.concatenate([np.stack(table["scores"].to_numpy()) for table in tables])
-    ranks = np.concatenate([table["rank"].to_numpy() for table in tables])
-    clear = np.abs(scores[:, 1:] - scores[:, :1]).min(axis=1) > 1e-5
-    return (
-        f"{(ranks == reference)[clear].sum():,} of {clear.sum():,} clear rows; {(~clear).sum():,} rows closer than 1e-5"
-    )
+def timed(call: Callable[[], Any]) -> tuple[float, Any]:
+    """Seconds of a call, and what it gave."""
+    start = time.perf_counter()
+    value = call()
+    return time.perf_counter() - start, value
 
 
 def main() -> None:
@@ -128,11 +99,8 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     options = parser.parse_args()
 
-    torch.manual_seed(0)
-    network, _, preprocess = open_clip.create_model_and_transforms(options.model, device=options.device)
-    network.eval()
-    tokenizer = open_clip.get_tokenizer(options.model)
-    model: Model = in_process(network, preprocess, tokenizer)  # pyright: ignore[reportArgumentType]
+    network, preprocess, tokenizer = random_model(options.model, options.device)
+    model = wrapped(network, preprocess, tokenizer)
     encoder = model.encoder
     assert isinstance(encoder, OpenClipEncoder)
 
@@ -146,26 +114,25 @@ def main() -> None:
         write_card(folder / "crepe", {}, "", measure(folder / "crepe"))
         tasks = discover(folder)
         every = [row for task in tasks for row in rows[task.config]]
-        attempt = iter(range(10_000))
-
-        def engine(cache: str) -> list[dict[str, Any]]:
-            os.environ["COMPEVAL_CACHE"] = str(folder / cache)
-            return run(model, tasks, data_dir=folder, output=folder / f"results-{next(attempt)}", device=options.device)
-
-        loop, reference = timed(
-            lambda: row_loop(network, preprocess, tokenizer, every, options.device), options.repeats
-        )
-        cold, _ = timed(lambda: engine(f"cache-{next(attempt)}"), options.repeats)
-        engine("warm")
-        warm, _ = timed(lambda: engine("warm"), options.repeats)
-
         texts = sorted({text for row in every for text in (row["caption"], *row["hard_negatives"])})
-        if encoder.packed is not None:
-            encoder.packed.positions = 0
-        side = folder / "counted"
-        os.environ["COMPEVAL_CACHE"] = str(folder / "cache-counted")
-        run(model, tasks, data_dir=folder, output=side, device=options.device)
-        counts = json.loads(next(side.rglob("*.run.json")).read_text())
+
+        def engine(cache: str, output: Path) -> None:
+            os.environ["COMPEVAL_CACHE"] = str(folder / cache)
+            run(model, tasks, data_dir=folder, output=output, device=options.device)
+
+        # One after the other, so that a change in the machine's load meets both sides.
+        loops, colds, warms, reference, cold_output = [], [], [], np.empty(0), folder
+        for repeat in range(options.repeats):
+            cold_output = folder / f"cold {repeat}"
+            seconds, reference = timed(lambda: row_loop(network, preprocess, tokenizer, every, options.device))
+            loops.append(seconds)
+            if encoder.packed is not None:
+                encoder.packed.positions = 0
+            colds.append(timed(partial(engine, f"cache {repeat}", cold_output))[0])
+            warms.append(timed(partial(engine, f"cache {repeat}", folder / f"warm {repeat}"))[0])
+        loop, cold, warm = map(statistics.median, (loops, colds, warms))
+
+        counts = json.loads(next(cold_output.rglob("*.run.json")).read_text())
         crops = len({row["crop_id"] for row in every})
         print(f"{options.model}, {options.device}, {torch.get_num_threads()} threads, {len(every):,} rows")
         print(f"loop {loop:.2f} s, engine {cold:.2f} s cold, {warm:.2f} s warm")
@@ -177,7 +144,7 @@ def main() -> None:
             real = sum(int(end) + 1 for end in tokenizer(texts).argmax(dim=-1))
             positions = encoder.packed.positions
             print(f"text positions {positions:,}: {positions / real:.3f} of the {real:,} real tokens of distinct texts")
-        print(f"ranks equal on {compare_ranks(side, tasks, reference)}")
+        print(agreement(reference, np.concatenate([found_ranks(cold_output, task) for task in tasks])))
 
 
 if __name__ == "__main__":

@@ -91,7 +91,9 @@ def run(
     ] = None,
     data: Data = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first rows of each task.")] = None,
-    device: Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1, mps. Default: the best one here.")] = None,
+    device: Annotated[
+        str | None, typer.Option(help="cpu, cuda, mps; cuda:0,cuda:1 for several. Default: the best.")
+    ] = None,
     precision: Annotated[PrecisionName, typer.Option(help="auto: bf16 on CUDA, else fp32.")] = PrecisionName.auto,
     batch_size: Annotated[
         int | None, typer.Option(min=1, help="Default: by device; halved when memory runs out.")
@@ -103,21 +105,23 @@ def run(
     """Evaluate a model and write its results. What is done already is not done again."""
     with err.status("Loading the model"):
         from evaluators import models, tasks
+        from evaluators.run import default_tasks
         from evaluators.run import run as run_tasks
 
         known = tasks.discover(data)
         chosen = tasks.select(known, task) if task else None
         models.parse(model)
-        where = models.pick_device(device)
-        loaded = models.resolve(model, where, precision.value)
+        first, *more = [models.pick_device(name) for name in device.split(",")] if device else [models.pick_device()]
+        loaded = models.resolve(model, first, precision.value)
     with _progress() as report:
         results = run_tasks(
             loaded,
-            chosen if chosen is not None else tasks.default_tasks(known, loaded),
+            chosen if chosen is not None else default_tasks(known, loaded, data),
             data_dir=data,
             limit=limit,
             output=output,
-            device=where,
+            device=first,
+            more_devices=more,
             batch_size=batch_size,
             on_error=on_error.value,
             report=report,
@@ -377,11 +381,17 @@ def _table(*header: str) -> Any:
     return table
 
 
+def main_metrics(result: dict[str, Any]) -> list[str]:
+    """The metrics of a result that are printed: the main ones, each followed by its macro means."""
+    macro = [name for name in result["metrics"] if "_macro_" in name]
+    return [name for main in result["main"] for name in (main, *(one for one in macro if one.startswith(f"{main}_")))]
+
+
 def _print_results(results: list[dict[str, Any]], as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(results, indent=1, ensure_ascii=False))
         return
-    table = _table("model", "task", "metric", "rows", "R@1", "95 % interval", "chance")
+    table = _table("model", "task", "metric", "rows", "%", "95 % interval", "chance")
     notes: dict[str, None] = {}
     for result in results:
         name = result["model"]["effective"] + (" †" if result["model"]["contaminated"] else "")
@@ -390,7 +400,7 @@ def _print_results(results: list[dict[str, Any]], as_json: bool) -> None:
         if result["synthetic"]:
             notes["Synthetic stand-in: these are micro-world numbers, not to be compared with published ones."] = None
         notes |= dict.fromkeys(result["warnings"])
-        for metric in (name for name in result["metrics"] if name.endswith("recall@1")):
+        for metric in main_metrics(result):
             low, high = result["intervals"][metric]
             table.add_row(
                 name,

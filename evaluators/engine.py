@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from functools import partial
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -29,6 +30,20 @@ Item = TypeVar("Item")
 
 _ROWS_A_BLOCK = 1024
 _PAIRS_A_CHUNK = 256
+
+
+class Share(NamedTuple):
+    """The chunks that one of several processes encodes: every ``of``-th, from number ``first`` on."""
+
+    first: int
+    of: int
+
+    def starts(self, items: int, chunk_size: int) -> range:
+        """Where its chunks begin."""
+        return range(self.first * chunk_size, items, self.of * chunk_size)
+
+
+ALL = Share(0, 1)
 
 
 @dataclass
@@ -63,21 +78,23 @@ def chunks(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
         yield items[start : start + size]
 
 
-def in_batches(encode: Callable[[Sequence[Item]], np.ndarray], items: Sequence[Item], size: int) -> np.ndarray:
-    """Features (N, D) of items, encoded ``size`` at a time; halves the size when the device runs out of memory."""
+def backing_off(encode: Callable[[int], np.ndarray], size: int) -> np.ndarray:
+    """What ``encode`` gives for a batch size, halved until the device has memory for it. ValueError if it never has."""
     import torch
 
-    parts, start = [], 0
-    while start < len(items):
+    while True:
         try:
-            parts.append(encode(items[start : start + size]))
-            start += size
+            return encode(size)
         except torch.OutOfMemoryError:
             if size == 1:
                 raise ValueError("The device has too little memory to encode a single item.") from None
             size //= 2
             torch.cuda.empty_cache()
-    return np.concatenate(parts)
+
+
+def in_batches(encode: Callable[[Sequence[Item]], np.ndarray], items: Sequence[Item], size: int) -> np.ndarray:
+    """Features (N, D) of items, encoded ``size`` at a time."""
+    return np.concatenate([encode(part) for part in chunks(items, size)])
 
 
 def unit(feature_ND: np.ndarray, model: Model, what: str) -> np.ndarray:
@@ -94,56 +111,91 @@ def unit(feature_ND: np.ndarray, model: Model, what: str) -> np.ndarray:
 
 
 def encode(
-    model: Model, planned: Plan, store: FeatureStore, batch_size: int, on_error: OnError, report: Report
+    model: Model,
+    planned: Plan,
+    store: FeatureStore,
+    batch_size: int,
+    on_error: OnError,
+    report: Report,
+    share: Share = ALL,
 ) -> Encoded:
-    """Bring the features of all the plan's crops and texts into the store. ValueError at an unreadable image."""
-    encoder = model.encoder
-    assert isinstance(encoder, DualEncoder)
+    """Bring the features of the plan's crops and texts into the store. ValueError at an unreadable image.
+
+    Of the chunks in ``share`` alone; only the keys of all of them are of use for scoring.
+    """
     done = Encoded()
-    report("images", 0, len(planned.crops))
-    for chunk in images.stream(planned.crops, plan.CROPS_A_CHUNK, store.missing, encoder.preprocess):
-        _note_errors(done.errors, chunk.errors, len(done.crop_keys), on_error)
-        if chunk.missing:
-            features = unit(in_batches(encoder.encode_images, chunk.images, batch_size), model, "image")
-            store.put([chunk.keys[index] for index in chunk.missing], features)
-        done.crop_keys += chunk.keys
-        done.images_encoded += len(chunk.missing)
-        report("images", len(done.crop_keys), len(planned.crops))
-    report("texts", 0, len(planned.texts))
-    for texts in chunks(planned.texts, plan.TEXTS_A_CHUNK):
-        keys = [digest(b"text", text.encode()) for text in texts]
-        todo = {keys[index]: texts[index] for index in store.missing(keys)}
-        if todo:
-            features = unit(encoder.encode_texts(list(todo.values()), batch_size), model, "text")
-            store.put(list(todo), features)
-        done.text_keys += keys
-        done.texts_encoded += len(todo)
-        report("texts", len(done.text_keys), len(planned.texts))
+    _encode_images(model, planned, store, batch_size, on_error, report, share, done)
+    _encode_texts(model, planned, store, batch_size, report, share, done)
     return done
 
 
-def _note_errors(errors: dict[int, str], found: dict[int, str], offset: int, on_error: OnError) -> None:
-    if found and on_error == "stop":
-        raise images.UnreadableImageError(next(iter(found.values())))
-    errors.update({offset + index: message for index, message in found.items()})
+def _encode_images(
+    model: Model,
+    planned: Plan,
+    store: FeatureStore,
+    batch_size: int,
+    on_error: OnError,
+    report: Report,
+    share: Share,
+    done: Encoded,
+) -> None:
+    encoder, crops = model.encoder, planned.crops
+    assert isinstance(encoder, DualEncoder)
+    unreadable: dict[bytes, str] = {}
+    report("images", 0, len(crops))
+    starts = share.starts(len(crops), plan.CROPS_A_CHUNK)
+    for chunk in images.stream(crops, starts, plan.CROPS_A_CHUNK, store.missing, encoder.preprocess):
+        unreadable |= {chunk.keys[index]: message for index, message in chunk.errors.items()}
+        if unreadable and on_error == "stop":
+            raise images.UnreadableImageError(next(iter(unreadable.values())))
+        if chunk.missing:
+            made = backing_off(partial(in_batches, encoder.encode_images, chunk.images), batch_size)
+            store.put([chunk.keys[index] for index in chunk.missing], unit(made, model, "image"))
+        for index, key in enumerate(chunk.keys):
+            if key in unreadable:
+                done.errors[chunk.start + index] = unreadable[key]
+        done.crop_keys += chunk.keys
+        done.images_encoded += len(chunk.missing)
+        report("images", chunk.start + len(chunk.keys), len(crops))
 
 
-def refuse(model: Model, rows: Rows) -> None:
-    """ValueError if a model of this shape cannot do this task."""
+def _encode_texts(
+    model: Model, planned: Plan, store: FeatureStore, batch_size: int, report: Report, share: Share, done: Encoded
+) -> None:
+    encoder = model.encoder
+    assert isinstance(encoder, DualEncoder)
+    report("texts", 0, len(planned.texts))
+    for start in share.starts(len(planned.texts), plan.TEXTS_A_CHUNK):
+        texts = planned.texts[start : start + plan.TEXTS_A_CHUNK]
+        keys = [digest(b"text", text.encode()) for text in texts]
+        todo = {keys[index]: texts[index] for index in store.missing(keys)}
+        if todo:
+            made = backing_off(partial(encoder.encode_texts, list(todo.values())), batch_size)
+            store.put(list(todo), unit(made, model, "text"))
+        done.text_keys += keys
+        done.texts_encoded += len(todo)
+        report("texts", start + len(texts), len(planned.texts))
+
+
+def obstacle(model: Model, rows: Rows) -> str | None:
+    """Why a model of this shape cannot do this task; None if it can."""
     protocol, encoder, task = rows.protocol, model.encoder, rows.task.name
-    if isinstance(protocol, TextProtocol) and not isinstance(encoder, TextRecoverer):
-        raise ValueError(
+    if isinstance(protocol, TextProtocol):
+        if isinstance(encoder, TextRecoverer):
+            return None
+        return (
             f"{task}: the texts are to be recovered from their encoding, and {model.name} gives no texts. Such a model "
             "is python:module:Class with a method `recover`."
         )
-    if isinstance(protocol, RowProtocol | SetProtocol) and isinstance(encoder, TextRecoverer):
-        raise ValueError(f"{task}: {model.name} reads no images. Choose tasks of texts alone.")
-    if isinstance(protocol, SetProtocol) and isinstance(encoder, PairScorer):
+    if not isinstance(encoder, DualEncoder | PairScorer):
+        return f"{task}: {model.name} reads no images. Choose tasks of texts alone."
+    if isinstance(protocol, SetProtocol) and not isinstance(encoder, DualEncoder):
         pairs = rows.set_size**2 if rows.fold_size else len(rows) * sum(map(len, rows.classes))
-        raise ValueError(
+        return (
             f"{task}: {protocol.name} needs a score for each of {pairs:,} pairs, and {model.name} scores pair by pair. "
             "Choose tasks with a few candidates a row."
         )
+    return None
 
 
 def score(task: TaskPlan, encoded: Encoded, store: FeatureStore) -> Scored:
@@ -177,8 +229,9 @@ def score(task: TaskPlan, encoded: Encoded, store: FeatureStore) -> Scored:
 def _row_scores(sample: Sample) -> np.ndarray:
     """Cosines (N, I, T) of each row's images and texts, in blocks."""
     blocks = []
-    for rows in chunks(range(len(sample.text_NT)), _ROWS_A_BLOCK):
-        crop_NI, text_NT = sample.crop_NI[rows.start : rows.stop], sample.text_NT[rows.start : rows.stop]
+    for start in range(0, len(sample.text_NT), _ROWS_A_BLOCK):
+        rows = slice(start, start + _ROWS_A_BLOCK)
+        crop_NI, text_NT = sample.crop_NI[rows], sample.text_NT[rows]
         text_NTD = sample.text(np.where(text_NT < 0, text_NT.max(), text_NT).ravel()).reshape(*text_NT.shape, -1)
         score_NIT = np.stack([cosine(sample.image(crop_N), text_NTD) for crop_N in crop_NI.T], axis=1)
         blocks.append(np.where(text_NT[:, None] < 0, np.float32(np.nan), score_NIT))
@@ -238,7 +291,12 @@ def _score_row(
         if missing := store.missing(keys):
             image = scorer.preprocess(images.decode(data, place))
             todo = [texts[position] for position in missing]
-            made = in_batches(lambda part, image=image: scorer.score([image] * len(part), part), todo, batch_size)
+            made = backing_off(partial(_score_texts, scorer, image, todo), batch_size)
             store.put([keys[position] for position in missing], np.asarray(made).reshape(-1, 1))
         score_IT[image_index, there_T] = store.get(keys)[:, 0]
     return score_IT
+
+
+def _score_texts(scorer: PairScorer, image: Any, texts: Sequence[str], batch_size: int) -> np.ndarray:
+    """Scores (T,) of an image with each of some texts."""
+    return in_batches(lambda part: scorer.score([image] * len(part), part), texts, batch_size)

@@ -1,6 +1,7 @@
 """Pixels of crops: read undecoded, decoded once, preprocessed in threads.
 
-A crop that cannot be decoded is an error that names its row; with ``skip`` its rows are left out and recorded.
+A crop that cannot be decoded is an error that names its row; with ``skip`` its rows are left out and recorded. Pixels
+that several crops share are decoded for the first of them alone.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import io
 import os
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import groupby
@@ -19,7 +20,8 @@ from PIL import Image
 from evaluators.fingerprint import digest
 from evaluators.plan import Place
 
-WORKERS = os.cpu_count() or 1
+WORKERS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+"""Threads that decode: as many as there are processors for this process."""
 
 
 class UnreadableImageError(ValueError):
@@ -47,6 +49,8 @@ def decode(data: bytes, place: Place) -> Image.Image:
 class Chunk:
     """Some crops of the plan, and those of them that have to be encoded, preprocessed."""
 
+    start: int
+    """Position of the first of them in the plan."""
     keys: list[bytes]
     """Digest of each crop's encoded pixels."""
     missing: list[int]
@@ -59,11 +63,12 @@ class Chunk:
 
 def stream(
     places: Sequence[Place],
+    chunk_starts: Iterable[int],
     chunk_size: int,
     missing: Callable[[Sequence[bytes]], list[int]],
     preprocess: Callable[[Image.Image], Any],
 ) -> Iterator[Chunk]:
-    """The crops chunk by chunk; threads decode one chunk ahead of the one that is being encoded.
+    """The crops of the chunks that begin at some positions; threads decode one chunk ahead of the one being encoded.
 
     ``missing`` says which of some keys have no feature yet; only those are decoded.
     """
@@ -74,22 +79,28 @@ def stream(
         except UnreadableImageError as error:
             return error
 
-    with ThreadPoolExecutor(WORKERS) as pool:
-        ahead: deque[tuple[list[bytes], list[int], list[Future[Any]]]] = deque()
-        for start in range(0, len(places), chunk_size):
+    pool = ThreadPoolExecutor(WORKERS)
+    begun: set[bytes] = set()
+    ahead: deque[tuple[int, list[bytes], list[int], list[Future[Any]]]] = deque()
+    try:
+        for start in chunk_starts:
             part = places[start : start + chunk_size]
             pixels = read_bytes(part)
             keys = [digest(data) for data in pixels]
-            todo = missing(keys)
-            ahead.append((keys, todo, [pool.submit(one, pixels[index], part[index]) for index in todo]))
+            first = {keys[index]: index for index in reversed(missing(keys)) if keys[index] not in begun}
+            begun.update(first)
+            todo = sorted(first.values())
+            ahead.append((start, keys, todo, [pool.submit(one, pixels[index], part[index]) for index in todo]))
             if len(ahead) > 1:
                 yield _collect(*ahead.popleft())
         while ahead:
             yield _collect(*ahead.popleft())
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
-def _collect(keys: list[bytes], todo: list[int], futures: list[Future[Any]]) -> Chunk:
+def _collect(start: int, keys: list[bytes], todo: list[int], futures: list[Future[Any]]) -> Chunk:
     results = dict(zip(todo, (future.result() for future in futures), strict=True))
     errors = {index: str(result) for index, result in results.items() if isinstance(result, UnreadableImageError)}
     good = [index for index in todo if index not in errors]
-    return Chunk(keys, good, [results[index] for index in good], errors)
+    return Chunk(start, keys, good, [results[index] for index in good], errors)

@@ -6,6 +6,7 @@ items in the same company and ends with the same bytes.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,11 +17,11 @@ from evaluators.protocols import recall
 from evaluators.rows import Rows
 
 FOLD_SEED = 0
-CROPS_A_CHUNK = 512
+CROPS_A_CHUNK = 256
 TEXTS_A_CHUNK = 2048
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Place:
     """Where a crop's pixels are: a row and a column of one of the plan's tasks."""
 
@@ -69,16 +70,18 @@ def make(tasks: Sequence[Rows]) -> Plan:
         row_N, fold_N = scored_rows(rows)
         crop_NI = np.empty((len(row_N), len(rows.protocol.images)), dtype=np.int32)
         label_N = np.empty(len(row_N) if rows.protocol.label else 0, dtype=np.int32)
-        text_rows: list[np.ndarray] = []
+        text_J, texts_N = array("i"), array("i")
         for index, (row, item) in enumerate(_items(rows, row_N)):
             for place, (column, id_column) in enumerate(zip(rows.protocol.images, rows.protocol.crop_ids, strict=True)):
                 crops.setdefault(item[id_column], Place(rows, row, column))
                 crop_NI[index, place] = crop_order.setdefault(item[id_column], len(crop_order))
             if rows.protocol.label:
                 label_N[index] = item[rows.protocol.label]
-            text_rows.append(_positions(_texts(item, rows.protocol.texts), texts))
-        class_CP = np.array([_positions(prompts, texts) for prompts in rows.classes], dtype=np.int32)
-        drafts.append(TaskPlan(rows, row_N, crop_NI, _padded(text_rows), fold_N, class_CP, label_N))
+            before = len(text_J)
+            text_J.extend(_positions(_texts(item, rows.protocol.texts), texts))
+            texts_N.append(len(text_J) - before)
+        class_CP = np.array([list(_positions(prompts, texts)) for prompts in rows.classes], dtype=np.int32)
+        drafts.append(TaskPlan(rows, row_N, crop_NI, _padded(text_J, texts_N), fold_N, class_CP, label_N))
     ordered = sorted(texts, key=lambda text: (text.lower(), text))
     position_T = np.empty(len(texts) + 1, dtype=np.int32)
     position_T[[texts[text] for text in ordered]] = np.arange(len(texts), dtype=np.int32)
@@ -101,17 +104,18 @@ def _texts(item: Mapping[str, Any], columns: Iterable[str]) -> Iterator[str]:
             yield from item[column]
 
 
-def _positions(found: Iterable[str], texts: dict[str, int]) -> np.ndarray:
+def _positions(found: Iterable[str], texts: dict[str, int]) -> Iterator[int]:
     """Their numbers, which new ones get in order of first use."""
-    return np.array([texts.setdefault(text, len(texts)) for text in found], dtype=np.int32)
+    return (texts.setdefault(text, len(texts)) for text in found)
 
 
-def _padded(rows: Sequence[np.ndarray]) -> np.ndarray:
-    """One row each, filled up with -1."""
-    padded = np.full((len(rows), max(map(len, rows), default=0)), -1, dtype=np.int32)
-    for index, row in enumerate(rows):
-        padded[index, : len(row)] = row
-    return padded
+def _padded(text_J: Sequence[int], texts_N: Sequence[int]) -> np.ndarray:
+    """Rows of so many texts each, filled up with -1."""
+    count_N = np.array(texts_N, dtype=np.int32)
+    there_NT = np.arange(count_N.max(initial=0)) < count_N[:, None]
+    padded_NT = np.full(there_NT.shape, -1, dtype=np.int32)
+    padded_NT[there_NT] = text_J
+    return padded_NT
 
 
 def scored_rows(rows: Rows) -> tuple[np.ndarray, np.ndarray]:

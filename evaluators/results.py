@@ -13,7 +13,8 @@ import json
 import os
 import platform
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -146,20 +147,43 @@ def path_of(output: Path, source: str, spec: str, task: str, limit: int | None =
 
 def write(path: Path, result: Result, table: pa.Table) -> None:
     """Write both files; the document comes last and says that the result is complete. ValueError if it cannot be."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _replace(path.with_suffix(".parquet"), lambda scratch: pq.write_table(table, scratch, compression="zstd"))
-        _replace(path, lambda scratch: scratch.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n"))
-    except OSError as error:
-        raise ValueError(
-            f"{path}: the result cannot be written ({error.strerror or error}). Name another --output."
-        ) from None
+    text = json.dumps(result, indent=1, ensure_ascii=False) + "\n"
+    _replace(path.with_suffix(".parquet"), lambda scratch: pq.write_table(table, scratch, compression="zstd"))
+    _replace(path, lambda scratch: scratch.write_text(text))
+
+
+def claim(folder: Path) -> None:
+    """Make the folder of a model's results. ValueError, before any work is done, if nothing can be written there."""
+    probe = folder / ".writable"
+    with _told(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        probe.touch()
+        probe.unlink()
 
 
 def _replace(path: Path, write_to: Callable[[Path], object]) -> None:
+    """Write a file whole or not at all. ValueError if it cannot be written."""
     scratch = path.with_name(f".{path.name}.partial")
-    write_to(scratch)
-    scratch.replace(path)
+    with _told(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            write_to(scratch)
+            scratch.replace(path)
+        except OSError:
+            scratch.unlink(missing_ok=True)
+            raise
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Errors of the file system as one message about ``path``."""
+    try:
+        yield
+    except OSError as error:
+        raise ValueError(
+            f"{path}: the result cannot be written ({error.strerror or error}). Free some space or name another "
+            "--output; what was encoded is kept."
+        ) from None
 
 
 def read(path: Path) -> Result:
@@ -203,4 +227,5 @@ def write_side_file(folder: Path, device: str, seconds: float, counts: Mapping[s
         "processors": os.cpu_count(),
         **counts,
     }
-    folder.with_name(f"{folder.name}{SIDE_SUFFIX}").write_text(json.dumps(side, indent=1) + "\n")
+    text = json.dumps(side, indent=1) + "\n"
+    _replace(folder.with_name(f"{folder.name}{SIDE_SUFFIX}"), lambda scratch: scratch.write_text(text))

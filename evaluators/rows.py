@@ -7,9 +7,11 @@ of 370,000 rows is read in constant memory.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,7 @@ from evaluators import fingerprint, protocols
 from evaluators.protocols.base import Protocol
 from evaluators.tasks import Task
 
-ABOUT_COLUMNS = ("image_id", "compound", "categories")
+ABOUT_COLUMNS = ("image_id", "compound", "categories", "cell")
 """What a table of examples shows beside the protocol's own columns."""
 _ROWS_A_BLOCK = 2048
 _GROUPS_AT_HAND = 4
@@ -91,21 +93,20 @@ class Rows:
         """The encoded images of some rows and columns; reads each row group once if the rows come in order."""
         found = []
         for row, column in cells:
-            path, group, start = next(place for place in self._groups if row < place[3])[:3]
+            path, group, start = self._groups[bisect_right(self._groups, row, key=itemgetter(2)) - 1]
             cell = self._image_group(path, group, column)[row - start].as_py()
             found.append(Path(cell["path"]).read_bytes() if cell["bytes"] is None else cell["bytes"])
         return found
 
     @cached_property
-    def _groups(self) -> list[tuple[Path, int, int, int]]:
-        """File, row group, first row and the row after the last."""
+    def _groups(self) -> list[tuple[Path, int, int]]:
+        """File, row group and its first row."""
         groups, start = [], 0
         for path in self.files:
             metadata = pq.read_metadata(path)
             for group in range(metadata.num_row_groups):
-                end = start + metadata.row_group(group).num_rows
-                groups.append((path, group, start, end))
-                start = end
+                groups.append((path, group, start))
+                start += metadata.row_group(group).num_rows
         return groups
 
     @cached_property

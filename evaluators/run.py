@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from evaluators import engine, plan, results
-from evaluators.engine import OnError, Report, Scored
+from evaluators.engine import OnError, Report, Scored, Share
 from evaluators.features import FeatureStore, cache_folder
 from evaluators.models import DualEncoder, Model, TextRecoverer
 from evaluators.plan import Plan
 from evaluators.results import Result
 from evaluators.rows import Rows, load
-from evaluators.tasks import Task, discover, select
+from evaluators.tasks import Task, discover, select, worth_running
+from evaluators.workers import Job, helping
 
 CPU_BATCH, ACCELERATOR_BATCH = 64, 512
 
@@ -27,6 +28,12 @@ def default_batch_size(device: str) -> int:
     return CPU_BATCH if device == "cpu" else ACCELERATOR_BATCH
 
 
+def default_tasks(known: Sequence[Task], model: Model, data_dir: Path | None = None) -> list[Task]:
+    """What a model is measured on where nothing is asked for: all that is worth running and that it can do."""
+    rows = load(worth_running(known, model), data_dir)
+    return [item.task for item in rows if engine.obstacle(model, item) is None]
+
+
 def run(
     model: Model,
     tasks: Sequence[Task],
@@ -35,16 +42,23 @@ def run(
     limit: int | None = None,
     output: Path = Path("results"),
     device: str = "cpu",
+    more_devices: Sequence[str] = (),
     batch_size: int | None = None,
     on_error: OnError = "stop",
     report: Report = quiet,
 ) -> list[Result]:
-    """Results of all tasks, in their order; those that lie in ``output`` already and are up to date are read."""
+    """Results of all tasks, in their order; those that lie in ``output`` already and are up to date are read.
+
+    Each of ``more_devices`` encodes its share in a process of its own, which loads the model by its spec.
+    """
     start = time.monotonic()
     rows = load(tasks, data_dir, limit)
     paths = [results.path_of(output, item.source, model.spec, item.task.name, limit) for item in rows]
     known = [results.finished(path, results.describe(item, model)) for path, item in zip(paths, rows, strict=True)]
     todo = [item for item, result in zip(rows, known, strict=True) if result is None]
+    folders = {results.path_of(output, item.source, model.spec, "run", limit).parent for item in todo}
+    for folder in folders:
+        results.claim(folder)
     store = FeatureStore(cache_folder(), model.fingerprint)
     fresh: dict[Task, Result] = {}
 
@@ -54,11 +68,17 @@ def run(
         results.write(paths[tasks.index(scored.task.rows.task)], result, table)
         fresh[scored.task.rows.task] = result
 
+    batch_size = batch_size or default_batch_size(device)
     try:
-        counts = _score_all(model, todo, store, batch_size or default_batch_size(device), on_error, report, keep)
+        if more_devices and todo and isinstance(model.encoder, DualEncoder):
+            job = Job(model.spec, model.precision, [item.task for item in todo], data_dir, limit, batch_size)
+            with helping(job, more_devices):
+                share = Share(0, 1 + len(more_devices))
+                engine.encode(model, plan.make(todo), store, batch_size, "skip", report, share)
+        counts = _score_all(model, todo, store, batch_size, on_error, report, keep)
     finally:
         store.close()
-    for folder in {results.path_of(output, item.source, model.spec, "run", limit).parent for item in todo}:
+    for folder in folders:
         results.write_side_file(folder, device, time.monotonic() - start, counts)
     return [result or fresh[task] for result, task in zip(known, tasks, strict=True)]
 
@@ -76,7 +96,8 @@ def _score_all(
     if not rows:
         return {"rows": 0, "images_encoded": 0, "texts_encoded": 0}
     for item in rows:
-        engine.refuse(model, item)
+        if obstacle := engine.obstacle(model, item):
+            raise ValueError(obstacle)
     planned: Plan = plan.make(rows)
     encoded = engine.Encoded()
     if isinstance(model.encoder, DualEncoder):

@@ -12,17 +12,25 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+import pyarrow.parquet as pq
+
 import loaders
+from evaluators import protocols
 from evaluators.models import Model
 from generators.corpus_names import CORPORA
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class Task:
     dataset: str
     config: str
     split: str = "test"
     variant: str | None = None
+
+    def __lt__(self, other: Task) -> bool:
+        """In name order, a task before its variants."""
+        mine, others = ((task.dataset, task.config, task.split, task.variant or "") for task in (self, other))
+        return mine < others
 
     @property
     def name(self) -> str:
@@ -53,7 +61,10 @@ class Task:
 
 
 def discover(data_dir: Path | None = None) -> list[Task]:
-    """Every task of the datasets that are built, in name order. ValueError if there are none."""
+    """Every task of the datasets that are built, in name order; rows that no protocol is for are none.
+
+    ValueError if no dataset is built.
+    """
     names = loaders.list_datasets(data_dir)
     if not names:
         places = ", ".join(map(str, loaders.search_path(data_dir)))
@@ -62,14 +73,15 @@ def discover(data_dir: Path | None = None) -> list[Task]:
         )
     return sorted(
         Task.of(name, config, split)
-        for name in names
+        for name, folder in names.items()
         for config, splits in loaders.list_configs(name, data_dir).items()
         for split in splits
+        if protocols.is_for(pq.read_schema(next(folder.glob(f"{config}/{split}-*.parquet"))).names)
     )
 
 
 def select(known: Sequence[Task], patterns: Sequence[str]) -> list[Task]:
-    """The known tasks that a glob matches, or those below a matched name (``crepe/prod_hnatom``: all its splits and variants).
+    """The known tasks that a glob matches, or below a matched name (``crepe/prod_hnatom``: its splits and variants).
 
     ValueError for a pattern that matches nothing.
     """
@@ -77,12 +89,12 @@ def select(known: Sequence[Task], patterns: Sequence[str]) -> list[Task]:
     for pattern in patterns:
         found = {task for task in known if fnmatchcase(task.name, pattern) or fnmatchcase(task.name, f"{pattern}[/@]*")}
         if not found:
-            raise loaders.unknown("task", pattern, [task.name for task in known])
+            raise loaders.unknown("task", pattern, [task.name for task in known], "compeval list tasks")
         chosen |= found
     return sorted(chosen)
 
 
-def default_tasks(known: Sequence[Task], model: Model) -> list[Task]:
+def worth_running(known: Sequence[Task], model: Model) -> list[Task]:
     """All but raw retrieval; of systematicity only the model's own corpus where that is known."""
     return [
         task

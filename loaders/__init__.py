@@ -41,12 +41,13 @@ def list_datasets(data_dir: str | Path | None = None) -> dict[str, Path]:
     return found
 
 
-def unknown(what: str, name: str, known: Iterable[str]) -> ValueError:
-    """The error for a wrong name: the nearest known ones, and the list."""
+def unknown(what: str, name: str, known: Iterable[str], listing: str | None = None) -> ValueError:
+    """The error for a wrong name: the nearest known ones, and the list or the command that prints it."""
     known = sorted(known)
     near = difflib.get_close_matches(name, known, n=3)
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
-    return ValueError(f"Unknown {what} {name!r}.{hint} Known: {', '.join(known) or 'none'}.")
+    rest = f"`{listing}` lists all {len(known)}." if listing else f"Known: {', '.join(known) or 'none'}."
+    return ValueError(f"Unknown {what} {name!r}.{hint} {rest}")
 
 
 def dataset_folder(name: str, data_dir: str | Path | None = None) -> Path:

@@ -22,10 +22,19 @@ def all_protocols() -> tuple[Protocol, ...]:
     return tuple(sorted(found, key=lambda protocol: -len(protocol.columns)))
 
 
+def is_for(columns: Collection[str]) -> bool:
+    """Whether there is a protocol for rows with these columns."""
+    return any(_fits(protocol, columns) for protocol in all_protocols())
+
+
 def find(columns: Collection[str]) -> Protocol:
     """The protocol whose columns are there, of several the one with most. ValueError if there is none."""
     for protocol in all_protocols():
-        if {*protocol.columns, *protocol.images} <= set(columns):
+        if _fits(protocol, columns):
             return protocol
     needed = "; ".join(f"{protocol.name}: {', '.join(protocol.columns)}" for protocol in all_protocols())
     raise ValueError(f"No protocol is for rows with the columns {', '.join(columns)}. Needed are, for {needed}.")
+
+
+def _fits(protocol: Protocol, columns: Collection[str]) -> bool:
+    return {*protocol.columns, *protocol.images} <= set(columns)

@@ -9,6 +9,7 @@ Chance of recall@k among K candidates: k / K; with m truths and W wrong candidat
 
 from __future__ import annotations
 
+from fractions import Fraction
 from math import comb
 from typing import NamedTuple
 
@@ -85,7 +86,7 @@ def chance(wrong_Q: np.ndarray | int, truths_Q: np.ndarray | int = 1) -> dict[st
     wrong_Q, truths_Q = np.broadcast_arrays(np.atleast_1d(wrong_Q), truths_Q)
     if not len(wrong_Q):
         return {}
-    found = {f"recall@{k}": float(_hit_by_chance(wrong_Q, truths_Q, k).mean()) for k in CUTOFFS if k <= wrong_Q.min()}
+    found = {f"recall@{k}": _hit_by_chance(wrong_Q, truths_Q, k) for k in CUTOFFS if k <= wrong_Q.min()}
     if "recall@3" in found:
         found["avg_recall"] = (found["recall@1"] + found["recall@3"]) / 2
     found["mean_rank"] = float((1 + wrong_Q / (truths_Q + 1)).mean())
@@ -94,8 +95,8 @@ def chance(wrong_Q: np.ndarray | int, truths_Q: np.ndarray | int = 1) -> dict[st
     return found | {"tie_rate": 0.0}
 
 
-def _hit_by_chance(wrong_Q: np.ndarray, truths_Q: np.ndarray, k: int) -> np.ndarray:
-    """Probability that one of the first k is true, for each query."""
-    sizes, place_Q = np.unique(np.stack([wrong_Q, truths_Q]), axis=1, return_inverse=True)
-    draws = [(comb(wrong, k), comb(wrong + truths, k)) for wrong, truths in sizes.T.tolist()]
-    return np.array([(ways - missed) / ways for missed, ways in draws])[place_Q.ravel()]
+def _hit_by_chance(wrong_Q: np.ndarray, truths_Q: np.ndarray, k: int) -> float:
+    """Probability that one of the first k is true, in the mean over queries; as exact as fractions are."""
+    sizes, counts = np.unique(np.stack([wrong_Q, truths_Q]), axis=1, return_counts=True)
+    missed = [Fraction(comb(wrong, k), comb(wrong + truths, k)) for wrong, truths in sizes.T.tolist()]
+    return float(1 - sum(share * count for share, count in zip(missed, counts.tolist(), strict=True)) / len(wrong_Q))

@@ -9,7 +9,7 @@ that are true for a query, but are not the one looked for, neither win nor lose.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -18,14 +18,17 @@ from evaluators.protocols.base import Answers, Directions, Sample, SetProtocol
 from evaluators.protocols.ranking import Ranks, answers, cosine, ranks
 
 MAX_FOLDS = 20
-_BLOCK = 1024
+_QUERIES_A_BLOCK, _ITEMS_A_BLOCK = 4096, 1024
+
+
+Features = Callable[[np.ndarray], np.ndarray]
+"""Unit features (n, D) of n positions in a fold; asked for in blocks, since a whole fold may not fit in memory."""
 
 
 class Side(NamedTuple):
     """Images or texts of a fold."""
 
-    feature_JD: np.ndarray
-    """Unit length."""
+    feature: Features
     id_J: np.ndarray
     """int, equal where the pixels or the words are."""
     partner_JP: np.ndarray
@@ -48,20 +51,26 @@ def retrieve(query: Side, item: Side, true_QT: np.ndarray) -> Ranks:
     Works in blocks, so a fold of 200,000 needs no matrix of that size.
     """
     count = len(query.id_J)
-    score_QT = cosine(query.feature_JD, item.feature_JD[true_QT])
-    truth_Q = np.where(true_QT >= 0, score_QT, -np.inf).max(axis=1)
     found = Ranks(np.ones(count, np.int32), np.zeros(count, bool), np.zeros(count, np.int32))
-    for top in range(0, count, _BLOCK):
-        rows = slice(top, top + _BLOCK)
-        feature_QD = query.feature_JD[rows].astype(np.float64)
-        for left in range(0, len(item.id_J), _BLOCK):
-            columns = slice(left, left + _BLOCK)
-            score_QJ = (feature_QD @ item.feature_JD[columns].astype(np.float64).T).astype(np.float32)
-            block = ranks(truth_Q[rows], score_QJ, _wrong(query, item, rows, columns))
+    for top in range(0, count, _QUERIES_A_BLOCK):
+        rows = slice(top, top + _QUERIES_A_BLOCK)
+        feature_QD = query.feature(np.arange(count)[rows]).astype(np.float64)
+        truth_Q = _truth(feature_QD, item, true_QT[rows])
+        for left in range(0, len(item.id_J), _ITEMS_A_BLOCK):
+            columns = slice(left, left + _ITEMS_A_BLOCK)
+            item_JD = item.feature(np.arange(len(item.id_J))[columns]).astype(np.float64)
+            score_QJ = (feature_QD @ item_JD.T).astype(np.float32)
+            block = ranks(truth_Q, score_QJ, _wrong(query, item, rows, columns))
             found.rank_N[rows] += block.rank_N - 1
             found.tie_N[rows] |= block.tie_N
             found.wrong_N[rows] += block.wrong_N
     return found
+
+
+def _truth(feature_QD: np.ndarray, item: Side, true_QT: np.ndarray) -> np.ndarray:
+    """Score of the best of each query's true items."""
+    item_QTD = item.feature(np.maximum(true_QT, 0).ravel()).reshape(*true_QT.shape, -1)
+    return np.where(true_QT >= 0, cosine(feature_QD, item_QTD), -np.inf).max(axis=1)
 
 
 def _wrong(query: Side, item: Side, rows: slice, columns: slice) -> np.ndarray:
@@ -74,14 +83,26 @@ def _wrong(query: Side, item: Side, rows: slice, columns: slice) -> np.ndarray:
     return wrong_QJ
 
 
-def both_ways(crop_M: np.ndarray, text_MT: np.ndarray, image_MD: np.ndarray, text_JD: np.ndarray) -> dict[str, Ranks]:
+def both_ways(crop_M: np.ndarray, text_MT: np.ndarray, image: Features, text: Features) -> dict[str, Ranks]:
     """i2t: a query for each of M rows; t2i: one for each of J texts (``text_MT`` where it is not -1, row by row)."""
     row_J, _ = there = np.nonzero(text_MT >= 0)
-    images = Side(image_MD, crop_M, text_MT)
-    texts = Side(text_JD, text_MT[there], crop_M[row_J, None])
+    images = Side(image, crop_M, text_MT)
+    texts = Side(text, text_MT[there], crop_M[row_J, None])
     place_MT = np.full(text_MT.shape, -1)
     place_MT[there] = np.arange(len(row_J))
     return {"i2t": retrieve(images, texts, place_MT), "t2i": retrieve(texts, images, row_J[:, None])}
+
+
+def _fold(sample: Sample, member_N: np.ndarray) -> dict[str, Ranks]:
+    """Both directions of the fold that some rows make."""
+    crop_M, text_MT = sample.crop_NI[member_N, 0], sample.text_NT[member_N]
+    text_J = text_MT[text_MT >= 0]
+    return both_ways(
+        crop_M,
+        text_MT,
+        lambda position: sample.image(crop_M[position]),
+        lambda position: sample.text(text_J[position]),
+    )
 
 
 def judge(sample: Sample) -> Directions:
@@ -90,8 +111,7 @@ def judge(sample: Sample) -> Directions:
     found = {"i2t": _empty(len(sample.text_NT)), "t2i": _empty(len(text_row_J))}
     for fold in np.unique(sample.fold_N):
         member_N = sample.fold_N == fold
-        crop_M, text_MT = sample.crop_NI[member_N, 0], sample.text_NT[member_N]
-        ways = both_ways(crop_M, text_MT, sample.image(crop_M), sample.text(text_MT[text_MT >= 0]))
+        ways = _fold(sample, member_N)
         for direction, chosen_Q in (("i2t", member_N), ("t2i", member_N[text_row_J])):
             for whole, part in zip(found[direction], ways[direction], strict=True):
                 whole[chosen_Q] = part

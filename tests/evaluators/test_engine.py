@@ -1,5 +1,6 @@
 import json
 import os
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -175,7 +176,7 @@ def run_in_child(data: Path, output: Path, cache: Path) -> int:
 def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(plan, "TEXTS_A_CHUNK", 16)
     assert run_in_child(data, here / "killed", here / "cache a") == 9
-    assert not (here / "killed").exists()
+    assert all_files(here / "killed") == {}
     (here / "revived").touch()
     assert run_in_child(data, here / "killed", here / "cache a") == 0
     assert run_in_child(data, here / "whole", here / "cache b") == 0
@@ -187,20 +188,6 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(here: Path, data: Pat
     # Sorted, the captions go blue, green, pink: what the first attempt stored before the first pink one stays.
     assert (resumed["images_encoded"], whole["images_encoded"]) == (0, 23)
     assert 0 < resumed["texts_encoded"] < whole["texts_encoded"] == 150
-
-
-def test_ranks_are_those_of_the_slow_reference(tmp_path: Path, data: Path, clip: Path):
-    (result,) = run(models.resolve(f"local:{clip}"), [LAION], data_dir=data, output=tmp_path)
-    (table,) = (pq.read_table(path) for path in tmp_path.rglob("*.parquet"))
-    model, preprocess = open_clip.create_model_from_pretrained(f"local-dir:{clip}")  # pyright: ignore
-    rows = list(tiny.choice_rows(23))
-    tokenizer = open_clip.get_tokenizer(f"local-dir:{clip}")
-    expected = tiny.slow_ranks(model.eval(), preprocess, tokenizer, rows)
-    scores = np.stack(table["scores"].to_numpy())
-    clear = np.abs(scores[:, 1:] - scores[:, :1]).min(axis=1) > 1e-5
-    assert clear.mean() > 0.9
-    assert table["rank"].to_numpy()[clear].tolist() == expected[clear].tolist()
-    assert result["model"]["corpus"] == "laion"
 
 
 def test_another_mix_of_tasks_gives_the_same_scores(
@@ -246,14 +233,15 @@ def test_batches_are_halved_when_memory_runs_out():
             raise torch.OutOfMemoryError
         return np.array(part)[:, None]
 
-    assert engine.in_batches(encode, list(range(8)), 8)[:, 0].tolist() == list(range(8))
+    made = engine.backing_off(partial(engine.in_batches, encode, list(range(8))), 8)
+    assert made[:, 0].tolist() == list(range(8))
     assert sizes == [8, 4, 2, 2, 2, 2]
 
     def never(part: list[int]) -> np.ndarray:
         raise torch.OutOfMemoryError
 
     with pytest.raises(ValueError, match="too little memory to encode a single item"):
-        engine.in_batches(never, [1, 2], 2)
+        engine.backing_off(partial(engine.in_batches, never, [1, 2]), 2)
 
 
 def test_a_raw_task_plans_only_the_rows_of_its_folds(data: Path):

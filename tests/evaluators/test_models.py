@@ -33,7 +33,7 @@ def test_specs():
         ("python:no_such_module:Model", "No module named 'no_such_module'. The current folder and PYTHONPATH"),
         ("python:toy_models:Nobody", "toy_models has no Nobody"),
         ("python:toy_models:Anonymous", "needs an attribute `fingerprint`"),
-        ("python:toy_models:NoTexts", "has no encode_text; a model needs encode_image and encode_text, or score"),
+        ("python:toy_models:NoTexts", "has no encode_text; a model has encode_image and encode_text, or score"),
     ],
 )
 def test_wrong_specs_are_one_clear_message(here: Path, spec: str, message: str):

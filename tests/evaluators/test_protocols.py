@@ -77,10 +77,15 @@ def plain(angles: Any) -> np.ndarray:
     return np.stack([np.cos(radians), np.sin(radians)], axis=-1)
 
 
+def sides(image_angles: list[int], text_angles: list[int]) -> tuple[recall.Features, recall.Features]:
+    return plain(image_angles).__getitem__, plain(text_angles).__getitem__
+
+
 def pairs(query_ND: np.ndarray, item_ND: np.ndarray, query_id_N: np.ndarray, item_id_N: np.ndarray) -> ranking.Ranks:
     """Query i belongs to item i alone."""
-    queries = Side(query_ND, query_id_N, item_id_N[:, None])
-    return recall.retrieve(queries, Side(item_ND, item_id_N, query_id_N[:, None]), np.arange(len(query_ND))[:, None])
+    queries = Side(query_ND.__getitem__, query_id_N, item_id_N[:, None])
+    items = Side(item_ND.__getitem__, item_id_N, query_id_N[:, None])
+    return recall.retrieve(queries, items, np.arange(len(query_ND))[:, None])
 
 
 def test_retrieve_by_hand():
@@ -115,7 +120,7 @@ def test_several_true_captions_by_hand():
     #   i2t, image 1: truth 30 off; wrong: 40 and 80 off                     rank 1
     #   t2i, caption at 50: truth 50 off, image 1 is 40 off                  rank 2
     #   t2i, captions at 10 and 60: their own image is nearer                rank 1
-    ways = recall.both_ways(np.array([0, 1]), np.array([[0, 1], [2, -1]]), plain([0, 90]), plain([50, 10, 60]))
+    ways = recall.both_ways(np.array([0, 1]), np.array([[0, 1], [2, -1]]), *sides([0, 90], [50, 10, 60]))
     assert ways["i2t"].rank_N.tolist() == [1, 1]
     assert ways["i2t"].wrong_N.tolist() == [1, 2]
     assert ways["t2i"].rank_N.tolist() == [2, 1, 1]
@@ -123,7 +128,7 @@ def test_several_true_captions_by_hand():
 
 def test_a_tie_of_true_captions_is_none_and_a_shared_caption_is_true_for_both():
     # Both captions of image 0 are alike; the second is word for word the one of image 1.
-    ways = recall.both_ways(np.array([0, 1]), np.array([[0, 1], [1, -1]]), plain([0, 90]), plain([20, 20, 20]))
+    ways = recall.both_ways(np.array([0, 1]), np.array([[0, 1], [1, -1]]), *sides([0, 90], [20, 20, 20]))
     assert ways["i2t"].rank_N.tolist() == [1, 2]  # image 1: caption 0 is wrong for it and ties with its own
     assert ways["i2t"].tie_N.tolist() == [False, True]
     assert ways["t2i"].rank_N.tolist() == [1, 1, 1]
@@ -150,6 +155,9 @@ def test_folds_are_those_of_appendix_b2():
     folds = list(recall.folds(9, 4, seed=0))
     assert [len(fold) for fold in folds] == [4, 4]
     assert len(np.unique(np.concatenate(folds))) == 8
+    # Together the first eight of the permutation, four by four.
+    order = np.random.default_rng(0).permutation(9)
+    assert [fold.tolist() for fold in folds] == [sorted(order[:4].tolist()), sorted(order[4:8].tolist())]
     assert len(list(recall.folds(100, 2, seed=0))) == 20
     assert [fold.tolist() for fold in folds] == [fold.tolist() for fold in recall.folds(9, 4, seed=0)]
 

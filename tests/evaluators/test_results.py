@@ -60,7 +60,8 @@ def test_a_result_of_another_schema(tmp_path: Path):
 def test_an_output_that_cannot_be_written(here: Path, data: Path):
     Path("taken").write_text("")
     with pytest.raises(
-        ValueError, match=r"taken/.*the result cannot be written \(Not a directory\). Name another --output"
+        ValueError,
+        match=r"taken/.*the result cannot be written \(Not a directory\). Free some space or name another --output",
     ):
         toy("Knows", data, output=Path("taken"))
 

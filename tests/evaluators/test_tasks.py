@@ -49,7 +49,7 @@ def test_a_task_that_matches_nothing_is_an_error():
     ],
 )
 def test_default_tasks(corpus: str | None, expected: list[Task]):
-    assert tasks.default_tasks(KNOWN, model(corpus)) == expected
+    assert tasks.worth_running(KNOWN, model(corpus)) == expected
 
 
 def test_warnings():

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from PIL import Image
 
 from generators.dataset import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, write_config
@@ -65,6 +64,37 @@ class Dying(Knows):
         return super().encode_text(texts)
 
 
+class Interrupted(Knows):
+    """Gets a Ctrl-C in the middle of the texts."""
+
+    fingerprint = "interrupted"
+
+    def encode_text(self, texts):
+        from pathlib import Path
+
+        if not Path("revived").exists() and any("pink" in text for text in texts):
+            raise KeyboardInterrupt
+        return super().encode_text(texts)
+
+
+class Company(Knows):
+    """Features that depend, a little, on what they are encoded with; every call takes a moment."""
+
+    fingerprint = "company"
+
+    def encode_image(self, images):
+        return self.mix(super().encode_image(images))
+
+    def encode_text(self, texts):
+        return self.mix(super().encode_text(texts))
+
+    def mix(self, features):
+        import time
+
+        time.sleep(0.002)
+        return features + 1e-3 * features.mean(axis=0) + 1e-2 * len(features)
+
+
 class Pairs:
     fingerprint = "pairs"
 
@@ -91,17 +121,21 @@ class Anonymous(Knows):
 
 
 def picture(color: str, size: tuple[int, int] = (8, 6)) -> bytes:
+    return plain_picture(COLORS[color], size)
+
+
+def plain_picture(color: tuple[int, ...], size: tuple[int, int] = (8, 6)) -> bytes:
     buffer = io.BytesIO()
-    Image.new("RGB", size, COLORS[color]).save(buffer, "PNG")
+    Image.new("RGB", size, color).save(buffer, "PNG")
     return buffer.getvalue()
 
 
 def row(
     number: int, color: str, noun: str, negatives: Sequence[str] | None, pixels: bytes | None = None
 ) -> dict[str, Any]:
-    """Row ``number`` shows ``color``; its image holds two rows, its crop one."""
+    """Row ``number`` shows ``color``, in pixels of its own; its image holds two rows, its crop one."""
     made = {
-        "image": {"bytes": picture(color) if pixels is None else pixels, "path": None},
+        "image": {"bytes": picture(color, (8, 6 + number)) if pixels is None else pixels, "path": None},
         "crop_id": f"crop {number}",
         "image_id": f"image {number // 2}",
         **dict.fromkeys(("x", "y", "width", "height"), 1.0),
@@ -166,18 +200,3 @@ def write_clip(folder: Path, corpus: str | None = "laion", seed: int = 0, causal
     if corpus is not None:
         (folder / "training.json").write_text(json.dumps({"corpus": corpus, "source": "microworld"}))
     return folder
-
-
-def slow_ranks(model: Any, preprocess: Any, tokenizer: Any, rows: Iterable[Mapping[str, Any]]) -> np.ndarray:
-    """The papers' evaluation, one row at a time: image against its captions with plain open_clip; ties are losses."""
-    import torch
-
-    ranks = []
-    for item in rows:
-        image = Image.open(io.BytesIO(item["image"]["bytes"])).convert("RGB")
-        with torch.no_grad():
-            seen = model.encode_image(preprocess(image)[None], normalize=True)
-            read = model.encode_text(tokenizer([item["caption"], *item["hard_negatives"]]), normalize=True)
-        scores = (seen @ read.T)[0]
-        ranks.append(1 + int((scores[1:] >= scores[0]).sum()))
-    return np.array(ranks)

@@ -1,0 +1,136 @@
+"""The engine's ranks against the papers' loop: ``python -m bench.reference [--rows 5] [--task GLOB] [--data DIR]``.
+
+Every task with hard negatives of the built datasets, by a random-weight model: one row at a time its image and its
+captions are encoded by plain open_clip and compared. Rows whose margin is at most 1e-5 are listed, not compared. Beside
+it what must hold of any evaluation: scores that are all equal give 0, and those of shuffled truths chance.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest import mock
+
+import numpy as np
+import open_clip
+import pyarrow.parquet as pq
+import torch
+from PIL import Image
+
+from evaluators.models import Model
+from evaluators.models.openclip import in_process
+from evaluators.protocols.choice import choice
+from evaluators.rows import load
+from evaluators.run import run
+from evaluators.tasks import Task, discover, select
+
+CLEAR = 1e-5
+"""Margin above which rounding cannot change a rank."""
+
+
+class Agreement(NamedTuple):
+    """The engine's ranks beside the reference's, on the rows of one task."""
+
+    rows: int
+    different: list[int]
+    """Clear rows whose rank differs."""
+    close: list[int]
+    """Rows with a negative as near to the truth as 1e-5, ties included."""
+
+    def __str__(self) -> str:
+        clear = self.rows - len(self.close)
+        told = f"ranks equal on {clear - len(self.different):,} of {clear:,} clear rows"
+        return told + "".join(
+            f"; {what}: rows {', '.join(map(str, rows))}"
+            for what, rows in (("different", self.different), ("closer than 1e-5", self.close))
+            if rows
+        )
+
+
+@torch.inference_mode()
+def row_loop(
+    model: Any, preprocess: Any, tokenizer: Any, rows: Iterable[Mapping[str, Any]], device: str = "cpu"
+) -> np.ndarray:
+    """Scores (N, K) by the papers' loop, the truth first: decode a row's image, encode it and its captions, compare."""
+    scores = []
+    for row in rows:
+        image = Image.open(io.BytesIO(row["image"]["bytes"])).convert("RGB")
+        seen = model.encode_image(preprocess(image)[None].to(device), normalize=True)
+        read = model.encode_text(tokenizer([row["caption"], *row["hard_negatives"]]).to(device), normalize=True)
+        scores.append((seen @ read.T)[0].float().cpu().numpy())
+    return np.stack(scores)
+
+
+def agreement(reference_NK: np.ndarray, rank_N: np.ndarray) -> Agreement:
+    """Of the engine's ranks with those that the reference's scores give."""
+    expected_N = 1 + (reference_NK[:, 1:] >= reference_NK[:, :1]).sum(axis=1)
+    close_N = np.abs(reference_NK[:, 1:] - reference_NK[:, :1]).min(axis=1) <= CLEAR
+    different_N = ~close_N & (expected_N != rank_N)
+    return Agreement(len(rank_N), np.flatnonzero(different_N).tolist(), np.flatnonzero(close_N).tolist())
+
+
+def found_ranks(output: Path, task: Task) -> np.ndarray:
+    """The ranks that a run wrote for one task."""
+    (path,) = output.rglob(f"{task.name}.parquet")
+    return pq.read_table(path)["rank"].to_numpy()
+
+
+def random_model(name: str, device: str = "cpu") -> tuple[Any, Any, Any]:
+    """Network, image transform and tokeniser of an architecture with random weights, the same ones every time."""
+    torch.manual_seed(0)
+    network, _, preprocess = open_clip.create_model_and_transforms(name, device=device)
+    return network.eval(), preprocess, open_clip.get_tokenizer(name)
+
+
+def wrapped(network: Any, preprocess: Any, tokenizer: Any) -> Model:
+    return in_process(network, preprocess, tokenizer)
+
+
+def check(
+    model: tuple[Any, Any, Any], tasks: Sequence[Task], data: Path | None, limit: int
+) -> Iterator[tuple[Task, np.ndarray, Agreement]]:
+    """Each task with the reference's scores of its first rows and the engine's agreement with them."""
+    with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, COMPEVAL_CACHE=f"{folder}/cache"):
+        run(wrapped(*model), tasks, data_dir=data, limit=limit, output=Path(folder))
+        for task, rows in zip(tasks, load(tasks, data, limit), strict=True):
+            table = pq.read_table(rows.files[0], columns=["image", "caption", "hard_negatives"])
+            reference_NK = row_loop(*model, table.slice(0, len(rows)).to_pylist())
+            yield task, reference_NK, agreement(reference_NK, found_ranks(Path(folder), task))
+
+
+def shuffled(scores: Iterable[np.ndarray], seed: int = 0) -> tuple[float, float]:
+    """R@1 where any one of a row's captions is called the truth, and its chance."""
+    generator = np.random.default_rng(seed)
+    hits, chances = [], []
+    for score_NK in scores:
+        rows, size = score_NK.shape
+        order_NK = (generator.integers(size, size=(rows, 1)) + np.arange(size)) % size
+        hits.append(choice(np.take_along_axis(score_NK, order_NK, axis=1)).rank_N == 1)
+        chances.append(np.full(rows, 1 / size))
+    return float(np.concatenate(hits).mean()), float(np.concatenate(chances).mean())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=5)
+    parser.add_argument("--model", default="ViT-B-32")
+    parser.add_argument("--task", default="crepe/*_hn*")
+    parser.add_argument("--data", type=Path)
+    options = parser.parse_args()
+    tasks = select(discover(options.data), [options.task])
+    scores = []
+    for task, reference_NK, found in check(random_model(options.model), tasks, options.data, options.rows):
+        print(f"{task.name}: {found}", flush=True)
+        scores.append(reference_NK)
+    constant = [(choice(np.ones_like(score_NK)).rank_N == 1).mean() for score_NK in scores]
+    print(f"constant encoder: R@1 {np.mean(constant):.1%}")
+    print("shuffled truth: R@1 {:.1%}, chance {:.1%}".format(*shuffled(scores)))
+
+
+if __name__ == "__main__":
+    main()

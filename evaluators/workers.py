@@ -1,0 +1,64 @@
+"""Several devices: one process each encodes its share of the plan's chunks into the common feature cache.
+
+Nothing but the cache passes between them. The caller encodes a share of its own meanwhile, and then goes over the whole
+plan: what a process left undone (it died, it met an unreadable image) is done, or reported, there.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from evaluators import engine, plan
+from evaluators.engine import Share
+from evaluators.features import FeatureStore, cache_folder
+from evaluators.models import Precision, resolve
+from evaluators.rows import load
+from evaluators.tasks import Task
+
+
+@dataclass(frozen=True)
+class Job:
+    """What every process is to encode, and how."""
+
+    spec: str
+    precision: str
+    tasks: Sequence[Task]
+    data_dir: Path | None
+    limit: int | None
+    batch_size: int
+
+
+def encode_share(job: Job, device: str, share: Share) -> None:
+    """Encode one share on one device. Every process plans the same chunks: they depend on the tasks alone."""
+    model = resolve(job.spec, device, cast(Precision, job.precision))
+    store = FeatureStore(cache_folder(), model.fingerprint)
+    try:
+        planned = plan.make(load(job.tasks, job.data_dir, job.limit))
+        engine.encode(model, planned, store, job.batch_size, "skip", lambda *_: None, share)
+    finally:
+        store.close()
+
+
+@contextmanager
+def helping(job: Job, devices: Sequence[str]) -> Iterator[None]:
+    """Processes that encode the shares 1, 2, ... on ``devices`` while the block encodes share 0; waits for them."""
+    context = multiprocessing.get_context("spawn")
+    shares = [Share(index, len(devices) + 1) for index in range(1, len(devices) + 1)]
+    processes = [
+        context.Process(target=encode_share, args=(job, device, share), daemon=True)
+        for device, share in zip(devices, shares, strict=True)
+    ]
+    for process in processes:
+        process.start()
+    try:
+        yield
+        for process in processes:
+            process.join()
+    finally:
+        for process in processes:
+            process.terminate()

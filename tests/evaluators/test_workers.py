@@ -1,0 +1,53 @@
+from pathlib import Path
+
+import pytest
+
+from evaluators import engine, models, plan
+from evaluators.engine import ALL, Share
+from evaluators.features import FeatureStore
+from evaluators.rows import load
+from evaluators.run import run
+from evaluators.tasks import discover
+from tests.evaluators.test_engine import all_files
+
+
+@pytest.fixture(autouse=True)
+def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan, "TEXTS_A_CHUNK", 16)
+    monkeypatch.setattr(plan, "CROPS_A_CHUNK", 4)
+
+
+def test_shares_by_hand():
+    # Ten items in chunks of three begin at 0, 3, 6 and 9.
+    assert [list(Share(index, 2).starts(10, 3)) for index in (0, 1)] == [[0, 6], [3, 9]]
+    assert list(ALL.starts(10, 3)) == [0, 3, 6, 9]
+
+
+def test_shares_make_up_the_plan_without_overlap(here: Path, data: Path):
+    model, store = models.resolve("python:toy_models:Company"), FeatureStore(None, "model")
+    planned = plan.make(load(discover(data), data))
+
+    def encode(share: Share) -> tuple[int, int]:
+        done = engine.encode(model, planned, store, 5, "stop", lambda *_: None, share)
+        return done.images_encoded, done.texts_encoded
+
+    # 23 crops in chunks of 4 and 150 texts in chunks of 16: the even chunks, the odd ones, nothing that is left.
+    assert [encode(share) for share in (Share(0, 2), Share(1, 2), ALL)] == [(12, 80), (11, 70), (0, 0)]
+
+
+def test_several_devices_give_the_bytes_of_one(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
+    tasks = discover(data)
+    model = models.resolve("python:toy_models:Knows")
+    run(model, tasks, data_dir=data, output=here / "one")
+    monkeypatch.setenv("COMPEVAL_CACHE", str(here / "another cache"))
+    run(model, tasks, data_dir=data, output=here / "two", more_devices=["cpu", "cpu"])
+    assert all_files(here / "two") == all_files(here / "one")
+
+
+def test_what_a_process_could_not_do_is_done_by_the_caller(here: Path, data: Path):
+    # The class is known to this process alone, so the other one fails.
+    import toy_models  # pyright: ignore[reportMissingImports]
+
+    toy_models.Hidden = toy_models.Knows
+    (result,) = run(models.resolve("python:toy_models:Hidden"), discover(data)[:1], data_dir=data, more_devices=["cpu"])
+    assert result["metrics"]["recall@1"] == 1.0
