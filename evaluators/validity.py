@@ -35,6 +35,8 @@ from generators.params import block
 WORD = re.compile(r"[a-z]+")
 COLUMNS = ["image_id", "caption", "hard_negatives"]
 MOST_LISTED = 40
+DENYING = "prod_hnneg_balanced"
+"""The config whose true captions are not those of the others: they hold a denial, and are counted by split."""
 
 
 @dataclass(frozen=True, order=True)
@@ -75,12 +77,12 @@ def claims(dataset: Path) -> list[Claim]:
     found: set[Claim] = set()
     for path in sorted(dataset.glob("*/*.parquet")):
         config, split = path.parent.name, path.name.rsplit("-", 3)[0]
-        kind = config.rsplit("_", 1)[-1]
-        if kind == "hnall":  # the same negatives as in the sets of one type
+        kind = config if config.startswith("prod_") else config.rsplit("_", 1)[-1]
+        if kind.endswith("hnall"):  # the same negatives as in the sets of one type
             continue
-        kind = f"prod_{kind}" if config.startswith("prod_") else kind
+        of_truth = split if kind == DENYING else ""
         for row in pq.read_table(path, columns=COLUMNS[:2] if kind.endswith("raw") else COLUMNS).to_pylist():
-            found.add(Claim(row["image_id"], row["caption"], "truth", "", row["caption"]))
+            found.add(Claim(row["image_id"], row["caption"], "truth", of_truth, row["caption"]))
             for negative in row.get("hard_negatives", ()):
                 found.add(Claim(row["image_id"], negative, kind, split, row["caption"]))
     return sorted(found)
@@ -179,7 +181,15 @@ def summary(built: Verdicts, curve: Mapping[float, Verdicts], words: Mapping[str
     for claim, reason in built.wrong:
         reasons[claim.kind].append({"image_id": claim.image_id, "text": claim.text, "of": claim.caption, "why": reason})
     return {
-        "positives": {"captions": built.count("truth"), "true_share": built.share("truth")},
+        "positives": {
+            "captions": built.count("truth"),
+            "true_share": built.share("truth"),
+            "with_denial": [
+                {"split": split, "captions": total, "true_share": built.right[kind, split] / total}
+                for (kind, split), total in sorted(built.total.items())
+                if kind == "truth" and split
+            ],
+        },
         "built": [
             {"type": kind, "split": split, "captions": total, "genuine": built.right[kind, split] / total}
             for (kind, split), total in sorted(built.total.items())

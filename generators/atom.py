@@ -21,7 +21,7 @@ from generators.walks import redundant
 
 Edit = tuple[Foil, SceneGraph]
 
-PER_ATOM = 4
+PER_ATOM = 6
 """So many foils of one atom are used."""
 UNKNOWN = 1e-3
 """How often a word that the source does not use counts as used: after all that it does."""

@@ -26,6 +26,7 @@ from generators.entailment import Negated, counterpart, proves_false
 from generators.facts import closure
 from generators.foils import Foil, HardNegative
 from generators.negation import negations
+from generators.realising import template
 from generators.scene_graph import Mention, SceneGraph
 from generators.vocabulary import Vocabulary
 
@@ -45,23 +46,21 @@ class Place(NamedTuple):
 
 
 class Balanced(NamedTuple):
-    """A true caption with a denial in it, and its negatives; each foil names both denials."""
+    """A true caption with a denial in it, and all its negatives; each foil names both denials."""
 
     caption: str
     negatives: tuple[HardNegative, ...]
 
 
 def balanced_negation(
-    graph: SceneGraph, image: SceneGraph, wording: Wording, vocabulary: Vocabulary, count: int, rng: Random
+    graph: SceneGraph, image: SceneGraph, wording: Wording, vocabulary: Vocabulary, rng: Random
 ) -> Balanced | None:
-    """The true caption and ``count`` negatives; None where fewer atoms can be denied both falsely and truly."""
+    """The true caption and every negative, in random order; None where no atom can be denied both ways."""
     places = list({place.false.caption: place for place in _places(graph, image, wording, vocabulary, rng)}.values())
-    if len(places) < count:
+    if not places:
         return None
     truth = rng.choice(places).true
-    denials = [place.false for place in rng.sample(places, count)]
-    if truth.caption in {denial.caption for denial in denials}:
-        return None
+    denials = [place.false for place in rng.sample(places, len(places)) if place.false.caption != truth.caption]
     foils = [Foil("negation", truth.text, denial.text) for denial in denials]
     return Balanced(
         truth.caption,
@@ -86,10 +85,17 @@ def _places(
         place = _atom_place(graph, wording, negated, edits)
         if place is not None and proves_false(facts, graph, negated):
             yield place
-    if everything:
+    if everything and not _denied_in_parts(graph):
         _, edited = rng.choice(everything)
         for false, true in zip(wording.deny(), wording.deny(edited), strict=False):
             yield Place(Denial(false, "not"), Denial(true, "not"))
+
+
+def _denied_in_parts(graph: SceneGraph) -> bool:
+    """Whether the template denies the graph part by part: "no cup on table and no vase" is false if one is there."""
+    related = {end for edge in graph.relations for end in (edge.subject, edge.object)}
+    parts = bool(related) + sum(item.id not in related for item in graph.objects)
+    return graph.complexity == template.SIZE and parts > 1
 
 
 def _atom(mention: Mention) -> tuple[str, str, str, str | None]:

@@ -31,7 +31,9 @@ import typer
 from generators import dataset, realiser, stage, visual_genome
 from generators.atom import atom_negatives
 from generators.balanced_negation import Balanced, balanced_negation
+from generators.blind_scorers import Sets
 from generators.captioner import Captioner, GrammarCaptioner, Refusal, Request, Wording
+from generators.even_ranks import POOL, Measure, characters, evenly_ranked, likelihoods
 from generators.foils import HardNegative
 from generators.llm import Cache, Client, Endpoint
 from generators.llm_batch import BatchClient
@@ -39,6 +41,7 @@ from generators.negation import negation_negatives
 from generators.params import block
 from generators.parser import Parser
 from generators.prompted_captioner import TOKENS_OUT, PromptedCaptioner, messages, read_shots
+from generators.refinement import refined
 from generators.scene_graph import SceneGraph
 from generators.splits import crop_fault
 from generators.stage import write_json
@@ -70,6 +73,8 @@ class Settings:
     """Walks to try in an image, of each complexity."""
     visible: float
     """See generators/walks.py."""
+    refine: bool
+    """Whether only those rows are kept on which text-only scorers are at chance (generators/refinement.py)."""
     captioner: Mapping[str, Any]
     """``{}`` for the grammar; else the fields of llm.Endpoint."""
 
@@ -83,34 +88,46 @@ class Example:
     walk: Walk
     wording: Wording
     vocabulary: Vocabulary
+    likelihood: Measure
 
     @cached_property
     def hnatom(self) -> tuple[HardNegative, ...]:
         rng = Random(f"{self.key}:hnatom")
-        return _five(atom_negatives(self.walk.graph, self._everything, self.wording, self.vocabulary, rng))
+        found = atom_negatives(self.walk.graph, self._everything, self.wording, self.vocabulary, rng)
+        return self._evenly_ranked(self.wording.caption, found, rng)
 
     @cached_property
     def hnswap(self) -> tuple[HardNegative, ...]:
-        return _five(swap_negatives(self.walk.graph, self._everything, self.wording, Random(f"{self.key}:hnswap")))
+        rng = Random(f"{self.key}:hnswap")
+        found = swap_negatives(self.walk.graph, self._everything, self.wording, rng)
+        return self._evenly_ranked(self.wording.caption, found, rng)
 
     @cached_property
     def hnneg(self) -> tuple[HardNegative, ...]:
-        return _five(negation_negatives(self.walk.graph, self._everything, self.wording, Random(f"{self.key}:hnneg")))
+        rng = Random(f"{self.key}:hnneg")
+        found = tuple(islice(negation_negatives(self.walk.graph, self._everything, self.wording, rng), PER_TYPE))
+        return found if len(found) == PER_TYPE else ()
 
     @cached_property
     def balanced(self) -> Balanced | None:
         rng = Random(f"{self.key}:{BALANCED}")
         graph, everything = self.walk.graph, self._everything
-        return balanced_negation(graph, everything, self.wording, self.vocabulary, PER_TYPE, rng)
+        return balanced_negation(graph, everything, self.wording, self.vocabulary, rng)
 
-    @property
+    @cached_property
     def hnneg_balanced(self) -> tuple[HardNegative, ...]:
-        return self.balanced.negatives if self.balanced else ()
+        rng = Random(f"{self.key}:{BALANCED}:ranks")
+        return self._evenly_ranked(self.balanced.caption, self.balanced.negatives, rng) if self.balanced else ()
 
     @cached_property
     def hnall(self) -> tuple[HardNegative, ...]:
         """All fifteen, or none. Swaps first: they fail most."""
         return (*self.hnatom, *self.hnswap, *self.hnneg) if self.hnswap and self.hnneg and self.hnatom else ()
+
+    def _evenly_ranked(self, truth: str, found: Iterable[HardNegative], rng: Random) -> tuple[HardNegative, ...]:
+        """Five of them, or none where there are fewer."""
+        pool, measures = tuple(islice(found, POOL)), (characters, self.likelihood)
+        return evenly_ranked(truth, pool, lambda negative: negative.caption, measures, PER_TYPE, rng)
 
     @cached_property
     def _everything(self) -> SceneGraph:
@@ -146,12 +163,6 @@ class Finished:
         return row
 
 
-def _five(negatives: Iterable[HardNegative]) -> tuple[HardNegative, ...]:
-    """Five of them, or none where there are fewer."""
-    found = tuple(islice(negatives, PER_TYPE))
-    return found if len(found) == PER_TYPE else ()
-
-
 def examples(
     source: Source,
     complexity: int,
@@ -161,12 +172,17 @@ def examples(
 ) -> Iterator[Example]:
     """Captioned walks of one complexity, in an order that their hashes decide."""
     found = _captionable(source, complexity, settings, dropped)
-    wordings = captioner.word(Request(walk.graph, key) for key, _, walk in found)
-    for (key, image, walk), wording in zip(found, wordings, strict=True):
-        if isinstance(wording, Refusal):
-            dropped[f"caption: {wording.reason}"] += 1
+    answers = captioner.word(Request(walk.graph, key) for key, _, walk in found)
+    worded: list[tuple[str, visual_genome.Image, Walk, Wording]] = []
+    for place, answer in zip(found, answers, strict=True):
+        if isinstance(answer, Refusal):
+            dropped[f"caption: {answer.reason}"] += 1
         else:
-            yield Example(key, image, walk, wording, source.vocabulary)
+            worded.append((*place, answer))
+    images = [image.image_id for _, image, _, _ in worded]
+    measures = likelihoods([wording.caption for *_, wording in worded], images)
+    for key, image, walk, wording in worded:
+        yield Example(key, image, walk, wording, source.vocabulary, measures[image.image_id])
 
 
 def _captionable(
@@ -254,38 +270,29 @@ def _order(example: Example) -> tuple[int, str, str]:
     return (*visual_genome.id_order(example.image.image_id), example.key)
 
 
-def code_version() -> str:
-    """A hash of the modules that decide what is generated."""
-    folder = Path(__file__).parent
-    names = (
-        *("walks", "realiser", "captioner", "prompted_captioner", "faithfulness", "parser", "atom", "swap", "negation"),
-        *(
-            "balanced_negation",
-            "entailment",
-            "facts",
-            "foils",
-            "inflection",
-            "vocabulary",
-            "wordnet",
-            "crepe_productivity",
-        ),
-    )
-    files = [*(folder / f"{name}.py" for name in names), folder / "abstract_modifiers.yaml"]
-    for part in ("realising", "lexicon", "parsing"):
-        files += sorted(path for path in (folder / part).iterdir() if path.is_file())
-    return dataset.code_digest(files)
-
-
 def write(folder: Path, name: str, settings: Settings, root: Path) -> dict[str, dict[str, int]]:
     """Write every config below ``root``; gives what was dropped, by split. The same bytes for any number of workers."""
     make_source, make_split = partial(Source.read, folder), partial(generate, settings)
     splits = dict(zip(SPLITS, map_with(make_source, make_split, COMPLEXITIES, settings.workers), strict=True))
-    provenance = {"source": name, "seed": settings.seed, "code": code_version()}
+    provenance = {"source": name, "seed": settings.seed, "code": dataset.code_of(__file__)}
     for config in CONFIGS:
-        rows = {split: (item.row(provenance) for item in by_config[config]) for split, (by_config, _) in splits.items()}
+        found = {split: by_config[config] for split, (by_config, _) in splits.items()}
+        if settings.refine and config != f"prod_{RAW}":
+            found = _refined(found, settings.seed)
+        rows = {split: (item.row(provenance) for item in kept) for split, kept in found.items()}
         schema = dataset.RAW_SCHEMA if config == f"prod_{RAW}" else dataset.HARD_NEGATIVE_SCHEMA
         dataset.write_config(root, config, rows, schema)
     return {split: dropped for split, (_, dropped) in splits.items()}
+
+
+def _refined(found: Mapping[str, Sequence[Finished]], seed: int) -> dict[str, list[Finished]]:
+    """What refinement leaves of a config's splits, all taken together."""
+    items = [item for kept in found.values() for item in kept]
+    if not items:
+        return {split: [] for split in found}
+    captions = [[item.caption, *(negative.caption for negative in item.negatives)] for item in items]
+    keep = iter(refined(Sets(captions, [item.image_id for item in items]), seed))
+    return {split: [item for item in kept if next(keep)] for split, kept in found.items()}
 
 
 def ask(folder: Path, settings: Settings, max_cost: float) -> Counter[str]:

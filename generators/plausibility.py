@@ -130,6 +130,47 @@ class MaskedLM:
         return logits.log_softmax(-1)[rows, truth].tolist()
 
 
+class CausalLM:
+    """A Hugging Face causal language model: the mean log-probability of each token, given those before it.
+
+    ``name`` is a model of the Hub or a local folder.
+    """
+
+    def __init__(self, name: str, batch_size: int = 64, device: str = "cpu") -> None:
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+
+        self.tokenizer: Any = AutoTokenizer.from_pretrained(name)
+        self.model: Any = AutoModelForCausalLM.from_pretrained(name).eval().to(device)
+        self.batch_size = batch_size
+        self.device = device
+
+    def score(self, captions: Sequence[str]) -> list[float]:
+        """One score a caption; the first token counts where the model has a token that opens a text."""
+        import torch
+
+        opening = self.tokenizer.bos_token_id
+        start = [] if opening is None else [opening]
+        scores: list[float] = []
+        for batch in _batched(captions, self.batch_size):
+            ids = [start + self.tokenizer(text, add_special_tokens=False)["input_ids"] for text in batch]
+            width = max(map(len, ids))
+            token_BT = torch.tensor([row + [0] * (width - len(row)) for row in ids], device=self.device)
+            given_BT = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in ids], device=self.device)
+            with torch.inference_mode():
+                logits_BTV = self.model(input_ids=token_BT, attention_mask=given_BT).logits[:, :-1].float()
+            log_BT = logits_BTV.log_softmax(-1).gather(-1, token_BT[:, 1:, None])[..., 0] * given_BT[:, 1:]
+            scores += (log_BT.sum(1) / given_BT[:, 1:].sum(1).clamp(min=1)).tolist()
+        return scores
+
+
+def language_model(name: str) -> Ranker:
+    """The masked or causal model of that name or folder, as its own configuration says."""
+    from transformers import AutoConfig
+
+    architectures = AutoConfig.from_pretrained(name).architectures or []
+    return MaskedLM(name) if any(item.endswith("ForMaskedLM") for item in architectures) else CausalLM(name)
+
+
 def _batched(rows: Iterable[Any], size: int) -> Iterator[list[Any]]:
     batch: list[Any] = []
     for row in rows:

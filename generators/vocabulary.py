@@ -37,9 +37,7 @@ class Vocabulary:
             {word: count for word, count in sorted(words.items()) if count >= at_least}
             for words in (nouns, attributes, relations, predicates)
         ]
-        return cls(
-            {word: count for word, count in known[0].items() if is_entry(word) and is_visible(word)}, *known[1:]
-        )
+        return cls({word: count for word, count in known[0].items() if is_entry(word) and is_visible(word)}, *known[1:])
 
 
 def relation_key(predicate: str) -> str:

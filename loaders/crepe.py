@@ -7,7 +7,6 @@ Source: Ma, Hong, Gul et al. 2023 (arXiv:2212.07796), section 4.3, appendix A.5 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,12 +14,7 @@ from typing import Any
 from generators import stage
 from generators.corpus_names import CORPORA
 from generators.params import block
-from loaders.cards import Stats, measure, table, write_card
-
-LICENCES = {
-    "microworld": ("cc0-1.0", "made by this project, CC0-1.0"),
-    "visual_genome": ("cc-by-4.0", "Visual Genome, CC BY 4.0"),
-}
+from loaders.cards import Stats, funnels, hub_metadata, licence, measured, stand_in, table, write_card
 
 RETRIEVAL_SET_SIZE = {
     "hnatom": 5,
@@ -29,6 +23,7 @@ RETRIEVAL_SET_SIZE = {
     "prod_hnatom": 6,
     "prod_hnswap": 6,
     "prod_hnneg": 6,
+    "prod_hnneg_balanced": 6,
     "prod_hnall": 16,
 }
 """Captions per image, the true one included (Table 6); chance of Recall@1 is its inverse."""
@@ -104,11 +99,11 @@ def productivity_table(stats: Stats) -> str:
     """Table 5, right half: ours, and the published count in brackets."""
     rows = []
     for n, (truths, *negatives) in PUBLISHED_PRODUCTIVITY.items():
-        configs = ("prod_hnatom", "prod_hnswap", "prod_hnneg")
+        configs = ("prod_hnatom", "prod_hnswap", "prod_hnneg", "prod_hnneg_balanced")
         ours = [_negatives(stats, config, f"n{n}") for config in configs]
         raw = stats["rows"].get("prod_raw", {}).get(f"n{n}")
-        rows.append((f"n = {n}", _beside(raw, truths), *map(_beside, ours, negatives)))
-    return table(("complexity", "ground truths", "HN-Atom", "HN-Swap", "HN-Neg"), rows)
+        rows.append((f"n = {n}", _beside(raw, truths), *map(_beside, ours, (*negatives, None))))
+    return table(("complexity", "ground truths", "HN-Atom", "HN-Swap", "HN-Neg", "HN-Neg balanced"), rows)
 
 
 def unique_table(unique: Mapping[str, Any]) -> str:
@@ -124,30 +119,22 @@ def unique_table(unique: Mapping[str, Any]) -> str:
     return table(("corpus", "SC atoms", "SC compounds", "UC atoms", "UC compounds"), rows)
 
 
-def funnel_table(funnel: Mapping[str, int]) -> str:
-    return table(("step", "rows"), list(funnel.items()))
-
-
 def body(stats: Stats, source: str) -> str:
     """The card's text."""
     chance = [(config, size, f"{1 / size:.1%}") for config, size in RETRIEVAL_SET_SIZE.items()]
-    stand_in = (
-        "> **Synthetic stand-in.** These images and captions come from the embedded micro-world, and the corpora "
-        "called cc12m, yfcc and laion are its own. Compare numbers on this set with each other, never with the "
-        "paper's.\n\n"
-        if source == "microworld"
-        else ""
-    )
-    funnels = "".join(f"### {title}\n\n{funnel_table(funnel)}\n" for title, funnel in stats.get("funnels", {}).items())
+    note = stand_in(source, "The corpora called cc12m, yfcc and laion are its own.")
     return f"""# CREPE: systematicity and productivity
 
-{stand_in}Image-to-text retrieval with hard negatives, after Ma et al. 2023 ([arXiv:2212.07796](https://arxiv.org/abs/2212.07796)),
+{note}Image-to-text retrieval with hard negatives, after Ma et al. 2023 ([arXiv:2212.07796](https://arxiv.org/abs/2212.07796)),
 generated from `{source}`; dataset version `{stats["version"]}`.
 
 - `<corpus>_{{sc,uc}}_{{hnatom,hncomp,hnall}}`: one caption with one compound, beside 4 HN-Atom, 6 HN-Comp or all 10
   hard negatives. SC: all compounds occur in the corpus; UC: all atoms do, some compound does not.
 - `<corpus>_{{sc,uc,ua}}_raw`: image-caption pairs; UA: some atom does not occur in the corpus.
 - `prod_*`: captions of n = 4 to 12 atoms, splits `n4` to `n12`, with 5 hard negatives of a type.
+- `prod_hnneg_balanced` is no part of the paper: its true captions deny something, too ("the vase is not blue", of a
+  green one), since a caption with "not" or "no" in it is otherwise always the negative. They assert n - 1 of the
+  graph's n atoms and deny a contrary of the other one.
 
 ## Chance
 
@@ -163,8 +150,12 @@ Unique atoms and compounds of the hard-negative sets (Table 8).
 {unique_table(stats.get("unique", {}))}
 ## What was dropped, and where
 
-{funnels}
+{funnels(stats)}
 ## Known flaws
+
+What text-only scorers get without the pictures is in [BLIND.md](BLIND.md), before and after adversarial refinement
+(stage `blind`). By construction they know the negatives of `prod_hnneg` and five of those of `prod_hnall` (a denial),
+and those of `hncomp` (two captions joined by "and").
 
 Hard negatives are checked against the image's scene graph, and a graph says less than its image shows. A negative that
 happens to be true is possible wherever an annotation is missing; the report gives the measured share for the
@@ -172,34 +163,16 @@ micro-world, where the truth is known.
 
 ## Licence and source
 
-Code MIT. Pixels and annotations: {LICENCES[source][1]}.
+{licence(source)}
 """
-
-
-def metadata(source: str, rows: int) -> dict[str, Any]:
-    """The card's YAML metadata, in the Hub's vocabulary."""
-    sizes = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
-    return {
-        "pretty_name": f"CREPE ({source})",
-        "license": LICENCES[source][0],
-        "language": ["en"],
-        "task_categories": ["zero-shot-image-classification", "image-to-text"],
-        "tags": ["compositionality", "vision-language", source],
-        "size_categories": [next((name for limit, name in sizes if rows < limit), "1M<n<10M")],
-    }
 
 
 def main() -> None:
     """Measure the folder, add what the generating stages counted, and write the card."""
-    folder, stats_folder = Path("crepe"), Path("stats/crepe")
     source = block("source")
-    stats = measure(folder) | {"source": source, "funnels": {}, "unique": {}}
-    for path in sorted(stats_folder.glob("*.json")):
-        counted = json.loads(path.read_text())
-        for key in ("funnels", "unique"):
-            stats[key] |= counted.get(key, {})
-    rows = sum(count for splits in stats["rows"].values() for count in splits.values())
-    write_card(folder, metadata(source, rows), body(stats, source), stats)
+    stats = measured(Path("crepe"), source)
+    tags = ["zero-shot-image-classification", "image-to-text"]
+    write_card(Path("crepe"), hub_metadata("CREPE", stats, tags), body(stats, source), stats)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,9 @@
 import hashlib
 import json
+import os
+import re
+import subprocess
+import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -12,9 +16,11 @@ from pytest_httpserver import HTTPServer
 
 from generators.captioner import GrammarCaptioner
 from generators.crepe_productivity import CONFIGS, SPLITS, Settings, Source, ask, chosen, examples, generate, write
-from generators.llm import KEY_VARIABLE
+from generators.llm import KEY_VARIABLE, Cache, Endpoint
+from generators.parser import Parser
+from generators.prompted_captioner import PromptedCaptioner, read_shots
 
-SETTINGS = Settings(seed=0, workers=1, rows=2, walks_per_image=2, attempts=20, visible=0.1, captioner={})
+SETTINGS = Settings(seed=0, workers=1, rows=2, walks_per_image=2, attempts=20, visible=0.1, refine=False, captioner={})
 NOUNS = ["cup", "table", "cat", "bus", "lamp", "chair", "apple", "box"]
 LOOKS = [["red", "small"], ["blue", "large", "striped"], ["green", "spotted"], ["black", "small", "striped"], ["white"]]
 
@@ -68,7 +74,7 @@ def built(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_config_and_split_is_written(built: Path) -> None:
     assert {path.name for path in built.iterdir()} == set(CONFIGS)
-    sizes = {"prod_hnatom": 5, "prod_hnswap": 5, "prod_hnneg": 5, "prod_hnall": 15}
+    sizes = {"prod_hnatom": 5, "prod_hnswap": 5, "prod_hnneg": 5, "prod_hnneg_balanced": 5, "prod_hnall": 15}
     for config in CONFIGS:
         for split in SPLITS:
             (path,) = (built / config).glob(f"{split}-*.parquet")
@@ -80,6 +86,9 @@ def test_every_config_and_split_is_written(built: Path) -> None:
                 assert len({row["caption"], *row["hard_negatives"]}) == sizes[config] + 1
                 assert len(row["foils"]) == sizes[config]
     captions = {config: _captions(built / config) for config in CONFIGS}
+    denying = captions.pop("prod_hnneg_balanced")
+    assert all(len(re.findall(r"\b(?:not|no)\b", caption)) >= 1 for caption in denying)
+    assert denying
     assert all(captions["prod_raw"] >= found for found in captions.values())
     assert captions["prod_hnall"]
 
@@ -98,6 +107,30 @@ def test_the_same_bytes_from_another_process_and_hash_seed(
     files = [path.relative_to(tmp_path) for path in tmp_path.rglob("*.parquet")]
     assert len(files) == len(CONFIGS)
     assert [_sha256(tmp_path / file) for file in files] == [_sha256(built / file) for file in files]
+
+
+WRITE = """
+import sys
+from dataclasses import replace
+from pathlib import Path
+from generators.crepe_productivity import write
+from tests.generators.test_crepe_productivity import SETTINGS
+if __name__ == "__main__":
+    write(Path(sys.argv[1]), "microworld", replace(SETTINGS, workers=int(sys.argv[2])), Path(sys.argv[3]))
+"""
+
+
+@pytest.mark.acceptance
+@pytest.mark.parametrize(("hash_seed", "workers"), [("1", 1), ("2", 1), ("1", 2), ("2", 2)])
+def test_every_split_has_the_same_bytes_from_any_process(
+    folder: Path, built: Path, tmp_path: Path, hash_seed: str, workers: int
+) -> None:
+    (tmp_path / "write.py").write_text(WRITE)
+    command = [sys.executable, tmp_path / "write.py", folder, str(workers), tmp_path / "crepe"]
+    environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(Path(__file__).parents[2])}
+    subprocess.run(command, env=environment, check=True)
+    files = {path.relative_to(built): _sha256(path) for path in built.rglob("*.parquet")}
+    assert {path.relative_to(tmp_path / "crepe"): _sha256(path) for path in tmp_path.rglob("*.parquet")} == files
 
 
 def _sha256(path: Path) -> str:
@@ -151,6 +184,14 @@ def test_ask_prints_the_estimate_and_stops_above_the_cost(
         assert "requests, about" in capsys.readouterr().out
         assert len(server.log) == 0
         assert set(ask(folder, settings, 1.0)) == {"answered"}
+        # An answer that omits atoms is kept as it came, and makes no caption.
+        captioner = PromptedCaptioner(
+            Endpoint(**endpoint), read_shots(words / "shots.yaml"), Cache([tmp_path / "sample/llm"]), Parser()
+        )
+        dropped: Counter[str] = Counter()
+        assert not list(examples(Source.read(folder), 8, captioner, settings, dropped))
+        assert dropped["caption: omits an object"] > 0
+        assert dropped["caption: no cached answer"] == 0
         asked = len(server.log)
         assert len((tmp_path / "sample/llm/org-m.jsonl").read_text().splitlines()) == asked > 0
         assert ask(folder, settings, 1.0) == Counter()

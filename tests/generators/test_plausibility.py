@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from generators.foils import Foil, HardNegative
-from generators.plausibility import UNKNOWN, CorpusStatistics, MaskedLM, best
+from generators.plausibility import UNKNOWN, CausalLM, CorpusStatistics, MaskedLM, best, language_model
 
 CAPTIONS = ["a red cup on a table", "a red cup", "a green tree", "a cup on a box"]
 
@@ -109,3 +109,28 @@ def test_masked_lm_does_not_depend_on_the_batch(tiny_bert: Path):
     assert one == pytest.approx(many, abs=1e-5)
     assert one[2] == 0.0
     assert MaskedLM(str(tiny_bert)).score([]) == []
+
+
+def test_causal_lm_without_weights_gives_every_token_the_same(tmp_path: Path):
+    """All logits are zero, so each of the 6 tokens has probability 1/6, whatever the batch."""
+    transformers = pytest.importorskip("transformers")
+    tokenizers = pytest.importorskip("tokenizers")
+    words = {"<s>": 0, "<unk>": 1, "a": 2, "red": 3, "cup": 4, "table": 5}
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel(words, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, bos_token="<s>", unk_token="<unk>"
+    ).save_pretrained(tmp_path)
+    config = transformers.GPT2Config(vocab_size=len(words), n_embd=8, n_layer=1, n_head=2, n_positions=16)
+    model = transformers.GPT2LMHeadModel(config)
+    for parameter in model.parameters():
+        parameter.data.zero_()
+    model.save_pretrained(tmp_path)
+    ranker = language_model(str(tmp_path))
+    assert isinstance(ranker, CausalLM)
+    assert ranker.score(["a red cup", "table"]) == [pytest.approx(-math.log(6))] * 2
+    assert ranker.score([]) == []
+
+
+def test_a_language_model_is_what_its_configuration_says(tiny_bert: Path):
+    assert isinstance(language_model(str(tiny_bert)), MaskedLM)

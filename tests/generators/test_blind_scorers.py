@@ -1,0 +1,86 @@
+import math
+
+import numpy as np
+import pytest
+
+from generators.blind_scorers import (
+    FOLDS,
+    HELD_OUT,
+    PRIOR,
+    REFINING,
+    NgramModel,
+    Sets,
+    duels,
+    folds,
+    form,
+    hits,
+    longest,
+    most_alike,
+    naive_bayes,
+    tersest,
+    words,
+)
+
+NOUNS = ("cup", "table", "cat", "bus", "lamp", "chair", "apple", "box", "tree", "hat")
+
+
+def sets(cue: str) -> Sets:
+    """Forty sets of three captions, two an image; ``cue`` stands in each truth."""
+    pairs = [(one, other) for one in NOUNS for other in NOUNS if one != other][:40]
+    captions = [[f"a {one} {cue} a {other}", f"a {other} on a {one}", f"a {one} on a {other}"] for one, other in pairs]
+    return Sets(captions, [str(place // 2) for place in range(40)])
+
+
+def test_hits_share_ties_and_duels_count_them_half():
+    score_NK = np.array([[2, 1, 1], [1, 1, 0], [1, 1, 1], [0, 1, 0]])
+    assert hits(score_NK).tolist() == [1, 1 / 2, 1 / 3, 0]
+    assert duels(score_NK).tolist() == [1, 3 / 4, 1 / 2, 1 / 4]
+
+
+def test_folds_keep_an_image_together_and_are_even():
+    fold_of = folds([str(image) for image in range(20)] * 3)
+    assert sorted(fold_of.values()) == sorted(list(range(FOLDS)) * 4)
+    for learn, held in sets("on").splits():
+        assert not {place // 2 for place in learn.tolist()} & {place // 2 for place in held.tolist()}
+
+
+@pytest.mark.parametrize("scorer", [words, naive_bayes])
+def test_a_word_that_only_truths_have_is_found_on_other_images(scorer):
+    assert hits(scorer(sets("beside"))).mean() == 1
+
+
+@pytest.mark.parametrize("name", [*REFINING, *HELD_OUT])
+def test_scorers_are_at_chance_where_all_captions_are_the_same(name: str):
+    same = Sets([["a cup on a table"] * 3] * 10, [str(image) for image in range(10)])
+    score_NK = {**REFINING, **HELD_OUT}[name](same)
+    assert score_NK.shape == (10, 3)
+    assert hits(score_NK).mean() == pytest.approx(1 / 3)
+
+
+def test_form_sees_a_denial_but_no_noun():
+    assert hits(form(sets("not on"))).mean() == 1
+    plain = form(Sets([["a cup", "a hat", "a bus"]] * 10, [str(image) for image in range(10)]))
+    assert hits(plain).mean() == pytest.approx(1 / 3)
+
+
+def test_length_by_hand():
+    one = Sets([["a cup", "a big cup", "cups"]], ["1"])
+    assert longest(one).tolist() == [[5, 9, 4]]
+    assert tersest(one).tolist() == [[-2, -3, -1]]
+
+
+def test_bigram_model_by_hand():
+    """One text "a": bigrams <s> a, a </s>. Words: <s>, a, </s> and one for all others, so 1/4 each at first.
+
+    a is one of two words: (1 + P/4) / (2 + P); it followed the only <s>: (1 + P that) / (1 + P). </s> likewise.
+    """
+    single = (1 + PRIOR / 4) / (2 + PRIOR)
+    expected = math.log((1 + PRIOR * single) / (1 + PRIOR))
+    assert NgramModel.of(["a"], 2).score(["A"]) == [pytest.approx(expected)]
+    unknown = NgramModel.of(["a"], 2).score(["b"])[0]
+    assert unknown < expected
+
+
+def test_one_edit_each_from_the_truth_makes_it_most_alike():
+    star = Sets([["a red cup on a box", "a red cup on a hat", "a blue cup on a box", "a red cup in a box"]], ["1"])
+    assert hits(most_alike(star)).tolist() == [1]
