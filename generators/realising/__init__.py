@@ -1,1 +1,1 @@
-"""The parts of the grammar realiser: words, then phrases and clauses; generators/realiser.py plans the text."""
+"""The parts of the grammar realiser: words, then sentences (writer) and the template of four atoms."""

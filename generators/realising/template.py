@@ -75,7 +75,7 @@ def _phrase(graph: SceneGraph, part: tuple[str, ...], negated: Negated | None) -
 
 def _relation(edge: Relation, subject: SceneObject, negated: Negated | None) -> Words:
     denied = negated is not None and negated.relation == edge
-    return (*(words("not") if denied else ()), related(edge, subject, clause=False))
+    return (*(words("not") if denied else ()), related([edge], subject, clause=False))
 
 
 def _named(item: SceneObject, negated: Negated | None) -> Words:

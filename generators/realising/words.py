@@ -5,7 +5,7 @@ Inflection comes from generators/inflection.py and WordNet; grammar.yaml has the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from typing import Any, Literal, NamedTuple
@@ -15,7 +15,7 @@ import yaml
 from generators.inflection import article, noun_lemma, verb
 from generators.lexicon.nouns import is_mass, is_plural_only
 from generators.scene_graph import AtomKind, Mention, Relation, SceneObject
-from generators.wordnet import wordnet
+from generators.wordnet import is_entry, is_visible, wordnet
 
 PredicateKind = Literal["preposition", "participle", "verb"]
 
@@ -31,8 +31,10 @@ class Mark(NamedTuple):
 
 
 class Piece(NamedTuple):
+    """A stretch of text, and what it names: "wearing" in "wearing a hat and a coat" is two relations."""
+
     text: str
-    mark: Mark | None = None
+    marks: tuple[Mark, ...] = ()
 
 
 Words = tuple[Piece, ...]
@@ -67,8 +69,7 @@ def linearise(pieces: Words) -> tuple[str, tuple[Mention, ...]]:
             surface = article(following.text.split()[0])
         if text and surface not in (",", "."):
             text += " "
-        if piece.mark is not None:
-            mark = piece.mark
+        for mark in piece.marks:
             span = len(text), len(text) + len(surface)
             mentions.append(Mention(mark.kind, mark.text, *span, mark.tag, mark.object, mark.target))
         text += surface
@@ -98,11 +99,11 @@ def determiner(item: SceneObject) -> Words:
 
 def noun(item: SceneObject) -> Piece:
     tag = "NNS" if is_plural(item.name) else "NN"
-    return Piece(item.name, Mark("object", item.name, tag, item.id))
+    return Piece(item.name, (Mark("object", item.name, tag, item.id),))
 
 
 def attribute(item: SceneObject, text: str) -> Piece:
-    return Piece(text, Mark("attribute", text, "JJ", item.id))
+    return Piece(text, (Mark("attribute", text, "JJ", item.id),))
 
 
 def copula(item: SceneObject) -> str:
@@ -138,21 +139,61 @@ def _verb(word: str) -> str | None:
     return wordnet().morphy(word, "v")
 
 
-def related(relation: Relation, subject: SceneObject, *, clause: bool, bare: bool = False) -> Piece:
-    """The predicate's words; a verb, and "with" in a clause, agrees with its subject, or is ``bare`` after "does"."""
-    text = relation.predicate
-    kind = predicate_kind(text)
-    tag = {"preposition": "IN", "participle": "VBG", "verb": "VBZ"}[kind or "preposition"]
+class _Verb(NamedTuple):
+    """An active verb: "partly covering" is the adverb "partly", the lemma "cover" and nothing after."""
+
+    adverb: str
+    lemma: str
+    rest: str
+
+
+@cache
+def _active(predicate: str) -> _Verb | None:
+    """The predicate as an active verb, whatever its form; None for prepositions and passives."""
+    *adverbs, first = predicate.split()[:2] if predicate.split()[0].endswith("ly") else predicate.split()[:1]
+    rest = " ".join(predicate.split()[len(adverbs) + 1 :])
+    kind = predicate_kind(predicate)
+    if kind == "verb" or (kind == "participle" and first.endswith("ing")):
+        return _Verb(" ".join(adverbs), _verb(first) or first, rest)
+    return None
+
+
+def is_possession(predicate: str) -> bool:
+    """Whether a predicate is "with" or "has"."""
+    active = _active(predicate)
+    return predicate == "with" or (active is not None and active.lemma == "have" and not active.rest)
+
+
+def is_active(predicate: str) -> bool:
+    """Whether a predicate is an active verb, "with" included."""
+    return predicate == "with" or _active(predicate) is not None
+
+
+def is_finite(predicate: str) -> bool:
+    """Whether a clause says a predicate by its own verb ("has", "contains"), not with "is" ("is partly hiding")."""
+    active = _active(predicate)
+    stative = active is not None and not active.adverb and active.lemma in _grammar()["stative verbs"]
+    return is_possession(predicate) or stative
+
+
+def related(edges: Sequence[Relation], subject: SceneObject, *, clause: bool, bare: bool = False) -> Piece:
+    """The words of a predicate, which is that of all ``edges``, without "is".
+
+    After a noun it is "with" or "wearing"; in a ``clause`` "has" and "contains" agree with their subject; ``bare`` is
+    the form after "does".
+    """
+    text = edges[0].predicate
+    active = _Verb("", "have", "") if is_possession(text) else _active(text)
     surface = _grammar()["said as"].get(text, text)
-    plural = bare or is_plural(subject.name)
-    if kind == "verb":
-        first, *rest = text.split()
-        lemma = _verb(first) or first
-        form = lemma if plural else verb(lemma, "VBZ")
-        surface = " ".join((form, *rest))
-    elif text == "with" and clause:
-        surface = "have" if plural else "has"
-    return Piece(surface, Mark("relation", text, tag, relation.subject, relation.object))
+    if is_possession(text) and not clause:
+        surface = "with"
+    elif active:
+        tag = "VBZ" if is_finite(text) and clause else "VBG"
+        plain = bare or (tag == "VBZ" and is_plural(subject.name))
+        form = active.lemma if plain else verb(active.lemma, tag)
+        surface = " ".join(filter(None, (active.adverb, form, active.rest)))
+    tag = {"preposition": "IN", "participle": "VBG", "verb": "VBZ"}[predicate_kind(text) or "preposition"]
+    return Piece(surface, tuple(Mark("relation", text, tag, edge.subject, edge.object) for edge in edges))
 
 
 def same_kind(one: str, other: str) -> bool:
@@ -181,6 +222,25 @@ def _rank(text: str) -> int:
     kinds = _grammar()["kinds"]
     kind = next((kind for kind, group in kinds.items() if text in group), "other")
     return list(kinds).index(kind)
+
+
+@cache
+def is_quality(text: str) -> bool:
+    """Whether an attribute can be said of a thing: "red", "parked", "made of bricks", not "tennis" or "phone"."""
+    last = text.split()[-1]
+    if last in _grammar()["no things"]:
+        return False
+    if any(text in group for group in _grammar()["kinds"].values()) or follows_noun(text):
+        return True
+    participle = last.endswith(("ing", "ed", "en")) and _verb(last) is not None
+    return participle or wordnet().morphy(last, "a") is not None
+
+
+@cache
+def is_thing(name: str) -> bool:
+    """Whether a name is that of something to be seen, by its last word: not "pluged", "color" or "area"."""
+    head = noun_lemma(name).split()[-1]
+    return head not in _grammar()["no things"] and is_entry(head) and is_visible(head)
 
 
 @cache

@@ -90,6 +90,62 @@ def test_one_thing_annotated_twice_is_redundant() -> None:
     assert redundant(SceneGraph((white, parked)))
 
 
+def test_kindred_names_repeat_each_other() -> None:
+    here, there = Box(0, 0, 100, 100), Box(300, 0, 100, 100)
+
+    def both(one: SceneObject, other: SceneObject) -> bool:
+        return redundant(SceneGraph((one, other)))
+
+    assert both(SceneObject("1", "hair", (), here), SceneObject("2", "black hair", (), there))
+    assert both(SceneObject("1", "chair", (), here), SceneObject("2", "chairs", (), there))
+    assert both(SceneObject("1", "man", ("tall",), here), SceneObject("2", "guy", ("old",), here))
+    assert not both(SceneObject("1", "man", ("tall",), here), SceneObject("2", "guy", ("old",), there))
+    assert not both(SceneObject("1", "wooden desk", (), here), SceneObject("2", "white desk", (), there))
+    assert not both(SceneObject("1", "street", (), here), SceneObject("2", "street light", (), here))
+
+
+@pytest.mark.parametrize(
+    ("looks", "predicate", "complexity"),
+    [
+        (("grey", "gray"), "on", 4),  # grey car, road, on
+        (("parked",), "parked on", 3),  # a parked car, or a car parked on a road
+        (("brick", "made of bricks"), "on", 4),
+        (("grey", "small"), "on", 5),
+    ],
+)
+def test_an_attribute_restates_nothing(looks: tuple[str, ...], predicate: str, complexity: int) -> None:
+    car, road = SceneObject("1", "car", looks, Box(0, 0, 9, 9)), SceneObject("2", "road", (), Box(0, 5, 9, 9))
+    graph = describable(SceneGraph((car, road), (Relation("1", predicate, "2"),)), lambda text: True)
+    assert graph.complexity == 3 + len(looks)
+    assert all(walk(graph, complexity + 1, Random(seed)) is None for seed in range(20))
+    assert any(walk(graph, complexity, Random(seed)) is not None for seed in range(20))
+
+
+@pytest.mark.parametrize("name", ["pluged", "color", "colour", "multiple outlet", "area"])
+def test_what_is_no_thing_to_see_is_left_out(name: str) -> None:
+    assert not describable(SceneGraph((SceneObject("1", name, (), Box(0, 0, 9, 9)),)), lambda text: True).objects
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("red", True),
+        ("wood", True),
+        ("parked", True),
+        ("made of bricks", True),
+        ("snow covered", True),
+        ("tennis", False),
+        ("multi-line phone", False),
+        ("cream colour", False),
+        ("woods", False),
+    ],
+)
+def test_an_attribute_can_be_said_of_a_thing(text: str, kept: bool) -> None:
+    thing = SceneObject("1", "cup", (text,), Box(0, 0, 9, 9))
+    (found,) = describable(SceneGraph((thing,)), lambda predicate: True).objects
+    assert found.attributes == ((text,) if kept else ())
+
+
 def test_describable_leaves_out_what_no_caption_can_say() -> None:
     lampposts = SceneObject("1", "lamppost", ("many", "tall", "tall", 'lit "walk"'), Box(0, 0, 9, 9))
     unseen = SceneObject("2", "dog", (), None)
