@@ -1,6 +1,7 @@
 """Metrics by category: of the rows of each category, and macro, the mean over categories without regard to their sizes.
 
-Rows say their categories in a column ``categories``, a list of {"by": "relation", "name": "on"} with each ``by`` once.
+Rows say their categories in a column ``categories``, a list of {"by": "relation", "name": "on"} with each ``by`` once,
+or in ``cell`` (a type of prompt) or ``label`` (a class).
 Micro is the plain metric over all rows.
 """
 
@@ -47,11 +48,12 @@ def of_table(
 
 def _groupings(table: pa.Table) -> dict[str, np.ndarray]:
     """by -> each row's category. ValueError where a row lacks one that another has."""
+    found = {name: np.array(table[name].to_pylist()) for name in ("cell", "label") if name in table.column_names}
     if "categories" not in table.column_names:
-        return {}
+        return found
     of_rows = [{item["by"]: item["name"] for item in row or ()} for row in table["categories"].to_pylist()]
     kinds = list(dict.fromkeys(by for row in of_rows for by in row))
     for number, row in enumerate(of_rows):
         if row.keys() != set(kinds):
             raise ValueError(f"Row {number} has the categories {sorted(row)}, {sorted(kinds)} expected.")
-    return {by: np.array([row[by] for row in of_rows]) for by in kinds}
+    return found | {by: np.array([row[by] for row in of_rows]) for by in kinds}

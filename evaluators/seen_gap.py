@@ -7,8 +7,9 @@ hard negatives, only the models differ. For two corpora a and b the gap is taken
     gap(a, b) = 1/2 [ mean over SC_a and UC_b of (hit_a - hit_b) + mean over UC_a and SC_b of (hit_b - hit_a) ],
 
 so that one model being better than the other on everything cancels out. A corpus' gap is the mean over its pairs. Hits
-are averaged over training seeds first; intervals resample images; p values are two-sided, from the bootstrap, and
-Holm-corrected over the corpora.
+are averaged over training seeds first; intervals weight images at random (the Bayesian bootstrap, so that a pair with
+captions in few images is in every resample); p values are two-sided, from the same resamples, and Holm-corrected over
+the corpora.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 from statsmodels.stats.multitest import multipletests
+
+from evaluators.statistics import group_means
 
 RESAMPLES = 2000
 
@@ -74,19 +77,21 @@ def directions(hits: Mapping[str, pd.DataFrame]) -> list[Direction]:
     return found
 
 
-def _image_sums(hits: Mapping[str, pd.DataFrame]) -> tuple[np.ndarray, np.ndarray, list[tuple[str, str]]]:
-    """Per image (I) and ordered pair (P) with shared captions: the summed differences, and the number of captions."""
+def _differences(hits: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Rows ``pair, image_id, difference`` (seen minus unseen hit) of the pairs that share captions both ways."""
     rows = {(seen, unseen): shared(hits, seen, unseen) for seen, unseen in permutations(hits, 2)}
     pairs = [pair for pair in rows if len(rows[pair]) and len(rows[pair[1], pair[0]])]
-    images = sorted({image for pair in pairs for image in rows[pair]["image_id"]})
-    position = {image: index for index, image in enumerate(images)}
-    total_IP, count_IP = np.zeros((len(images), len(pairs))), np.zeros((len(images), len(pairs)))
-    for column, pair in enumerate(pairs):
-        place_N = rows[pair]["image_id"].map(position).to_numpy(dtype=np.int64)
-        difference_N = (rows[pair]["seen_hit"] - rows[pair]["unseen_hit"]).to_numpy()
-        np.add.at(total_IP[:, column], place_N, difference_N)
-        np.add.at(count_IP[:, column], place_N, 1)
-    return total_IP, count_IP, pairs
+    parts = [
+        pd.DataFrame(
+            {
+                "pair": " ".join(pair),
+                "image_id": rows[pair]["image_id"],
+                "difference": rows[pair]["seen_hit"] - rows[pair]["unseen_hit"],
+            }
+        )
+        for pair in pairs
+    ]
+    return pd.concat(parts) if parts else pd.DataFrame(columns=pd.Index(["pair", "image_id", "difference"]))
 
 
 def gaps(hits: Mapping[str, pd.DataFrame], seed: int = 0) -> list[Gap]:
@@ -94,20 +99,20 @@ def gaps(hits: Mapping[str, pd.DataFrame], seed: int = 0) -> list[Gap]:
 
     Corpora without a shared caption in both directions are left out; ValueError if no pair of corpora shares any.
     """
-    total_IP, count_IP, pairs = _image_sums(hits)
-    if not pairs:
+    rows = _differences(hits)
+    if rows.empty:
         raise ValueError("No caption is seen in one corpus and unseen in another: there is nothing to compare.")
+    estimate_P = rows.groupby("pair")["difference"].mean()
+    pairs = [str(pair).split() for pair in estimate_P.index]
     corpora = sorted({corpus for pair in pairs for corpus in pair})
     weight_CP = np.array(
         [[corpus in pair for pair in pairs] for corpus in corpora] + [[True] * len(pairs)], dtype=float
     )
     weight_CP /= weight_CP.sum(axis=1, keepdims=True)
-    estimate_C = weight_CP @ (total_IP.sum(axis=0) / count_IP.sum(axis=0))
-    generator = np.random.default_rng(seed)
-    draw_RI = generator.multinomial(len(total_IP), np.full(len(total_IP), 1 / len(total_IP)), size=RESAMPLES)
-    with np.errstate(invalid="ignore"):
-        mean_RP = (draw_RI @ total_IP) / (draw_RI @ count_IP)
-    sample_RC = mean_RP[np.isfinite(mean_RP).all(axis=1)] @ weight_CP.T
+    estimate_C = weight_CP @ estimate_P.to_numpy()
+    difference_N, pair_N, image_N = (rows[name].to_numpy() for name in ("difference", "pair", "image_id"))
+    mean_RP = group_means(difference_N, pair_N.astype(str), image_N.astype(str), RESAMPLES, seed)
+    sample_RC = mean_RP @ weight_CP.T
     low_C, high_C = np.quantile(sample_RC, [0.025, 0.975], axis=0)
     beyond_C = np.minimum((sample_RC <= 0).mean(axis=0), (sample_RC >= 0).mean(axis=0))
     p_C = np.minimum(1.0, 2 * np.maximum(beyond_C, 1 / len(sample_RC)))

@@ -6,6 +6,7 @@ Specs (a closed set of backends; ``open_clip:`` is the default):
     local:checkpoints/clip-laion      a folder of our own training (open_clip's layout)
     hf-hub:org/name                   open_clip weights on the Hub
     transformers:org/name             CLIP, SigLIP, ALIGN, FLAVA, BLIP-ITM; a folder too
+    sentence-transformers:name        text encoders alone, for what needs no image; a folder too
     python:module:Class               your own class, see ``evaluators.models.custom``
 """
 
@@ -28,6 +29,7 @@ BACKENDS = {
     "local": "evaluators.models.local",
     "hf-hub": "evaluators.models.hub",
     "transformers": "evaluators.models.huggingface",
+    "sentence-transformers": "evaluators.models.sentence",
     "python": "evaluators.models.custom",
 }
 """Backend -> module with ``load(name: str, device: str, precision: str) -> Model``."""
@@ -62,6 +64,15 @@ class PairScorer(Protocol):
 
 
 @runtime_checkable
+class TextEncoder(Protocol):
+    """Texts alone: for probes and text-only baselines. Every dual encoder is one, too."""
+
+    def encode_texts(self, texts: Sequence[str], batch_size: int) -> np.ndarray:
+        """Features (T, D) of texts."""
+        ...
+
+
+@runtime_checkable
 class TextRecoverer(Protocol):
     """A text encoder with a decoder that was trained to give its texts back."""
 
@@ -77,7 +88,7 @@ class Model:
     spec: str
     name: str
     """For tables."""
-    encoder: DualEncoder | PairScorer | TextRecoverer | None
+    encoder: DualEncoder | PairScorer | TextEncoder | TextRecoverer | None
     """None where the scores come from a file."""
     fingerprint: str
     """Over weights, preprocessing, tokeniser and precision."""

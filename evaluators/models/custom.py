@@ -11,9 +11,13 @@ transform): features are cached under it. A dual encoder:
         def encode_text(self, texts: list[str]): ...                 # (B, D)
 
 A pair scorer, for models that read image and text together (ITM heads; generative models through the likelihood of
-"yes" to "does this image show ...?"), has instead
+"yes" to "does this image show ...?": ``evaluators.models.yes_likelihood``), has instead
 
         def score(self, images: list[PIL.Image.Image], texts: list[str]): ...   # (B,), higher is better
+
+A recoverer, for tasks of texts alone, gives its texts back from nothing but its encoding of them:
+
+        def recover(self, texts: list[str]) -> list[str]: ...
 
 Optional: ``corpus`` (what it was trained on), ``contaminated`` (why its numbers need a mark).
 """
@@ -30,7 +34,7 @@ import numpy as np
 from PIL.Image import Image
 
 from evaluators import fingerprint
-from evaluators.models import Model
+from evaluators.models import Model, TextRecoverer
 
 
 def load(name: str, device: str, precision: str) -> Model:
@@ -60,13 +64,17 @@ def load(name: str, device: str, precision: str) -> Model:
     )
 
 
-def adapt(theirs: Any, spec: str) -> CustomDualEncoder | CustomPairScorer:
+def adapt(theirs: Any, spec: str) -> CustomDualEncoder | CustomPairScorer | TextRecoverer:
     """The engine's view of it. ValueError naming what is missing."""
+    if isinstance(theirs, TextRecoverer):
+        return theirs
     if hasattr(theirs, "score"):
         return CustomPairScorer(theirs)
     for method in ("encode_image", "encode_text"):
         if not hasattr(theirs, method):
-            raise ValueError(f"{spec}: has no {method}; a model needs encode_image and encode_text, or score.")
+            raise ValueError(
+                f"{spec}: has no {method}; a model has encode_image and encode_text, or score, or recover."
+            )
     return CustomDualEncoder(theirs)
 
 

@@ -1,7 +1,9 @@
 """transformers models: ``transformers:openai/clip-vit-base-patch32``, or a folder that ``save_pretrained`` wrote.
 
 CLIP, SigLIP, SigLIP 2, ALIGN and FLAVA are dual encoders; BLIP-ITM is a pair scorer (its matching head's probability).
-ALBEF, X-VLM and CyCLIP have no class in transformers: wrap their own code in ``python:module:Class``.
+ALBEF and X-VLM have a class in no kept library: wrap their own code in ``python:module:Class``. CyCLIP is a CLIP of
+OpenAI's architecture (ResNet-50) with its own weights file: convert its state dict to safetensors, drop the ``module.``
+before the names, and run it as ``RN50-quickgelu/FILE``.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from typing import Any
 import jinja2
 import pandas as pd
 
+from evaluators.report.correlation import correlation_figures, correlation_table
 from evaluators.report.examples import examples
 from evaluators.report.figures import paper_figures, validity_curve
 from evaluators.report.gap import GapReport, gap_report
@@ -102,13 +103,15 @@ def build(folders: Sequence[Path], output: Path, data_dir: Path | None = None, v
     table = frame(results)
     gap_reports = [report for report in [gap_report(results, PRIMARY)] if report]
     checked: dict[str, Any] | None = json.loads(validity.read_text()) if validity else None
+    correlated = correlation_table(table)
     context = {
         "synthetic": any(result.data["synthetic"] for result in results),
         "source": table["source"].iloc[0],
         "headline": headline(table),
         "measured": measured(table),
-        "tables": paper_tables(table),
+        "tables": [*paper_tables(table), *([correlated] if correlated else [])],
         "figures": paper_figures(table),
+        "correlation_figures": correlation_figures(table),
         "gap_reports": gap_reports,
         "validity": checked,
         "validity_table": checked and validity_table(checked),
@@ -138,7 +141,7 @@ def _write(output: Path, context: dict[str, Any]) -> None:
     for table in tables + ([context["validity_table"]] if context["validity"] else []):
         table.cells.to_csv(output / "tables" / f"{table.name}.csv", index=False)
         (output / "tables" / f"{table.name}.tex").write_text(to_latex(table))
-    for number, svg in enumerate(context["figures"].values(), 1):
+    for number, svg in enumerate((context["figures"] | context["correlation_figures"]).values(), 1):
         (output / "figures" / f"figure-{number}.svg").write_text(svg)
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent),

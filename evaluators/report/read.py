@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,8 +12,11 @@ from typing import Any
 import pandas as pd
 
 from evaluators.results import documents, read
+from generators.corpus_names import CORPORA
 
 COMPLEXITY = re.compile(r"n(\d+)")
+SEED = re.compile(r"-s\d+$")
+"""The end of the names of models that differ in their training seed alone."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,11 @@ def read_results(folders: Iterable[Path]) -> list[Result]:
     return found
 
 
+def _kind(config: str) -> str:
+    """The type of a CREPE config's hard negatives: "hnatom", "hnneg_balanced"."""
+    return config.removeprefix("prod_") if config.startswith("prod_") else config.rsplit("_", 1)[-1]
+
+
 def frame(results: Iterable[Result]) -> pd.DataFrame:
     """One row a result: model, what it was trained on, task parts, set size, metrics, interval and chance of Recall@1.
 
@@ -50,28 +59,32 @@ def frame(results: Iterable[Result]) -> pd.DataFrame:
         data, metrics = result.data, result.data["metrics"]
         if not data["chance"]:
             raise ValueError(f"{result.path}: no chance level; a number without one is not printed.")
-        config = data["config"]
+        config, crepe = data["config"], data["dataset"] == "crepe"
         corpus, _, rest = config.partition("_")
-        systematic = corpus != "prod"
+        systematic = crepe and corpus in CORPORA
         number = COMPLEXITY.fullmatch(data["split"])
         low, high = data["intervals"].get("recall@1", (None, None))
         rows.append(
             {
                 "model": data["model"]["name"],
+                "series": SEED.sub("", data["model"]["name"]),
                 "trained_on": data["model"]["corpus"],
                 "contaminated": data["model"]["contaminated"],
                 "task": data["task"],
                 "corpus": corpus if systematic else None,
                 "split": rest.split("_")[0] if systematic else None,
-                "kind": config.rsplit("_", 1)[-1],
+                "kind": _kind(config) if crepe else None,
                 "complexity": int(number[1]) if number else None,
                 "rows": data["data"]["rows"],
                 "set_size": data["data"]["set_size"],
                 "data": data["data"]["fingerprint"],
                 "source": data["source"],
+                "synthetic": data["synthetic"],
                 "low": low,
                 "high": high,
                 "chance": data["chance"].get("recall@1", data["chance"].get("i2t_recall@1")),
+                "dataset": data["dataset"],
+                "recall@1": math.nan,
                 **metrics,
                 **{f"{key}_std": value for key, value in data["std"].items()},
             }
@@ -86,7 +99,7 @@ def frame(results: Iterable[Result]) -> pd.DataFrame:
         raise ValueError(
             f"{mixed.idxmax()}: the results come from different versions of the data. Run the models again."
         )
-    if table["source"].nunique() > 1:
+    if table["synthetic"].nunique() > 1:
         raise ValueError(
             f"Results of {' and '.join(sorted(table['source'].unique()))} must not be mixed in one report."
         )

@@ -1,7 +1,8 @@
 """The paper's tables, in its own shape, from a frame of results (read.frame).
 
 Source: CREPE (arXiv:2212.07796), appendix B: Tables 9 to 11 (systematicity), 12 to 14 (productivity), 15 and 16 (raw).
-Numbers are percent, as printed there. Tables come as data frames of text, ready for HTML, Markdown, LaTeX and CSV.
+Numbers are percent, as printed there; in brackets 95 % intervals over images. Tables come as data frames of text, ready
+for HTML, Markdown, LaTeX and CSV.
 """
 
 from __future__ import annotations
@@ -15,7 +16,13 @@ import pandas as pd
 from generators.corpus_names import CORPORA
 
 KINDS = {"hnall": "HN-Atom + HN-Comp", "hnatom": "HN-Atom", "hncomp": "HN-Comp"}
-PRODUCTIVITY_KINDS = {"hnatom": "HN-Atom", "hnswap": "HN-Swap", "hnneg": "HN-Neg", "hnall": "All types"}
+PRODUCTIVITY_KINDS = {
+    "hnatom": "HN-Atom",
+    "hnswap": "HN-Swap",
+    "hnneg": "HN-Neg",
+    "hnneg_balanced": "HN-Neg, balanced",
+    "hnall": "All types",
+}
 METRICS = {"recall@1": "R@1", "recall@3": "R@3", "recall@5": "R@5", "avg_recall": "Avg R@K"}
 
 
@@ -30,6 +37,13 @@ class Table:
 
 def percent(share: float | None) -> str:
     return "-" if share is None or math.isnan(share) else f"{100 * share:.2f}"
+
+
+def with_interval(row: pd.Series | None) -> str:
+    """Recall@1 and its 95 % interval."""
+    if row is None:
+        return "-"
+    return f"{percent(row['recall@1'])} [{100 * row['low']:.1f}, {100 * row['high']:.1f}]"
 
 
 def corpus_name(corpus: str | None) -> str:
@@ -66,7 +80,12 @@ def systematicity(results: pd.DataFrame, kind: str) -> Table | None:
     body = [["Random", "", *(percent(chance[key]) for key in metrics for _ in ("SC", "UC"))]]
     for (_, model), group in ordered(rows).groupby(["place", "model"]):
         by_split = group.set_index("split")
-        cells = [percent(by_split[key].get(split)) for key in metrics for split in ("sc", "uc")]
+        rows_of = {split: by_split.loc[split] if split in by_split.index else None for split in ("sc", "uc")}
+        cells = [
+            with_interval(row) if key == "recall@1" else percent(None if row is None else row[key])
+            for key in metrics
+            for row in rows_of.values()
+        ]
         first = group.iloc[0]
         body.append([corpus_name(first["trained_on"]), model_name(first), *cells])
         assert model == first["model"]
@@ -84,8 +103,8 @@ def by_complexity(results: pd.DataFrame, kind: str) -> Table | None:
     header = ["Training data", "Model", *(f"n = {number}" for number in numbers)]
     body = [["Random", "", *([percent(1 / set_size)] * len(numbers))]]
     for _, group in ordered(rows).groupby(["place", "model"]):
-        first, recall = group.iloc[0], group.set_index("complexity")["recall@1"]
-        cells = [percent(recall.get(number)) for number in numbers]
+        first, by_number = group.iloc[0], group.set_index("complexity")
+        cells = [with_interval(by_number.loc[number] if number in by_number.index else None) for number in numbers]
         body.append([corpus_name(first["trained_on"]), model_name(first), *cells])
     caption = f"Productivity, {PRODUCTIVITY_KINDS[kind]}: Recall@1 among {set_size} captions (percent)."
     return Table(f"productivity_{kind}", caption, pd.DataFrame(body, columns=header))

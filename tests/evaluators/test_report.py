@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 
 from evaluators.report import build
+from evaluators.report.correlation import correlation_table
 from evaluators.report.examples import pick
+from evaluators.report.figures import _lines, _seeds
 from evaluators.report.read import frame, read_results
 from evaluators.report.tables import paper_tables, to_latex
 from generators.dataset import HARD_NEGATIVE_SCHEMA, write_config
@@ -74,11 +76,16 @@ def test_tables_have_the_papers_shape(results: list[Path]):
     systematicity, productivity = paper_tables(frame(read_results(results)))
     assert systematicity.cells.to_numpy().tolist() == [
         ["Random", "", "33.33", "33.33"],
-        ["YFCC-15M", "clip-yfcc", "50.00", "40.00"],
-        ["LAION-400M", "clip-laion", "60.00", "45.00"],
+        ["YFCC-15M", "clip-yfcc", "50.00 [40.0, 60.0]", "40.00 [30.0, 50.0]"],
+        ["LAION-400M", "clip-laion", "60.00 [50.0, 70.0]", "45.00 [35.0, 55.0]"],
     ]
     assert list(productivity.cells.columns) == ["Training data", "Model", "n = 4", "n = 12"]
-    assert productivity.cells.iloc[2].tolist() == ["LAION-400M", "clip-laion", "50.00", "25.00"]
+    assert productivity.cells.iloc[2].tolist() == [
+        "LAION-400M",
+        "clip-laion",
+        "50.00 [40.0, 60.0]",
+        "25.00 [15.0, 35.0]",
+    ]
     assert r"\begin{tabular}" in to_latex(systematicity)
 
 
@@ -95,10 +102,38 @@ def test_page_is_self_contained_and_says_stand_in(results: list[Path], tmp_path:
     assert 'src="http' not in page
     assert "Synthetic stand-in" in (tmp_path / "report" / "report.md").read_text()
     cells = pd.read_csv(tmp_path / "report" / "tables" / "systematicity_hnatom.csv")
-    assert cells["R@1 UC"].tolist() == [33.33, 40.0, 45.0]
+    assert cells["R@1 UC"].tolist() == ["33.33", "40.00 [30.0, 50.0]", "45.00 [35.0, 55.0]"]
     first = (tmp_path / "report" / "index.html").read_bytes()
     build(results, tmp_path / "report", tmp_path / "data")
     assert (tmp_path / "report" / "index.html").read_bytes() == first
+
+
+def test_models_of_one_corpus_are_not_pooled_but_their_seeds_are(results: list[Path]):
+    root = results[0].parent
+    for model, recall in (("clip-laion-s0", 0.5), ("clip-laion-s1", 0.3), ("negclip-laion-s0", 0.9)):
+        write_result(root, model, "laion", "prod_hnall", recall, "n4")
+    rows = frame(read_results([root / name for name in ("clip-laion-s0", "clip-laion-s1", "negclip-laion-s0")]))
+    lines = {line.look["label"]: _seeds(line.models, "complexity").iloc[0] for line in _lines(rows)}
+    # Seeds of one model: mean and spread. A single model: its interval.
+    assert {label: line.round(6).tolist() for label, line in lines.items()} == {
+        "LAION-400M, clip-laion": [40.0, 30.0, 50.0],
+        "LAION-400M, negclip-laion": [90.0, 80.0, 100.0],
+    }
+
+
+def test_correlation_with_classification(results: list[Path], tmp_path: Path):
+    root = results[0].parent
+    for number in range(3):
+        # On a line: recall = 0.1 + accuracy / 2.
+        write_result(root, f"tower-{number}", "laion", "prod_hnswap", 0.1 + 0.1 * number, "n8")
+        top1 = {"metrics": {"top1": 0.2 * number}, "chance": {"top1": 0.1}, "dataset": "classification"}
+        write_result(root, f"tower-{number}", "laion", "microworld", 0.0, task="classification/microworld", **top1)
+    table = correlation_table(frame(read_results([root / f"tower-{number}" for number in range(3)])))
+    assert table is not None
+    assert table.cells.iloc[:, :4].to_numpy().tolist() == [["HN-Swap n = 8", "3", "1.00", "+0.50"]]
+    build([root / f"tower-{number}" for number in range(3)], tmp_path / "report", tmp_path / "data")
+    assert "Against zero-shot classification" in (tmp_path / "report" / "index.html").read_text()
+    assert correlation_table(frame(read_results(results))) is None
 
 
 def test_examples_of_productivity_have_a_page_of_their_own(
@@ -139,7 +174,7 @@ def test_validity_is_shown_as_measured(results: list[Path], tmp_path: Path):
     ("change", "message"),
     [
         ({"chance": {}}, "no chance level"),
-        ({"source": "visual_genome"}, "must not be mixed in one report"),
+        ({"source": "visual_genome", "synthetic": False}, "must not be mixed in one report"),
         ({"data": {"fingerprint": "d2", "rows": 3, "set_size": 3}}, "different versions of the data"),
     ],
 )

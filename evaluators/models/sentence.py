@@ -1,0 +1,59 @@
+"""Text encoders of sentence-transformers: ``sentence-transformers:all-MiniLM-L6-v2``, or a folder.
+
+They read no images, so they can do no task with images; recovery probes and text-only baselines use them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from evaluators import fingerprint
+from evaluators.models import Model
+from evaluators.models.hub import unavailable
+
+
+class SentenceEncoder:
+    """Texts alone."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+
+    def encode_texts(self, texts: Sequence[str], batch_size: int) -> np.ndarray:
+        """Features (T, D) float32 of texts."""
+        made = self._model.encode(list(texts), batch_size=batch_size, show_progress_bar=False, convert_to_numpy=True)
+        return np.asarray(made, dtype=np.float32)
+
+
+def load(name: str, device: str, precision: str) -> Model:
+    """The model in a repository or folder. ModuleNotFoundError, with the line to install it, without the library."""
+    try:
+        import sentence_transformers
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(
+            "sentence-transformers is not installed: pip install 'compeval[sentence-transformers]'."
+        ) from None
+    from evaluators.models.huggingface import DTYPES
+
+    spec = f"sentence-transformers:{name}"
+    try:
+        model = sentence_transformers.SentenceTransformer(
+            name, device=device, model_kwargs={"dtype": DTYPES[precision]}
+        ).eval()
+    except (OSError, ValueError) as error:
+        raise unavailable(spec, name, error) from None
+    parts = [
+        fingerprint.of_weights(model.state_dict()),
+        repr(model),
+        precision,
+        sentence_transformers.__version__,
+    ]
+    return Model(
+        spec=spec,
+        name=name,
+        encoder=SentenceEncoder(model),
+        fingerprint=fingerprint.of_json(parts),
+        precision=precision,
+    )

@@ -1,0 +1,65 @@
+"""A generative vision-language model as a pair scorer: the likelihood of "yes" to "does this image show ...?".
+
+Any image-text-to-text model of transformers (LLaVA, Qwen-VL, SmolVLM ...), from a repository or a folder. Name it in a
+module of your own, ``my_vlm.py``, and run it as ``python:my_vlm:MyVLM``:
+
+    from evaluators.models.yes_likelihood import YesLikelihood
+
+    class MyVLM(YesLikelihood):
+        name = "llava-hf/llava-1.5-7b-hf"
+
+The score is log p(yes) - log p(no) of the first word of the answer; one forward pass a pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import torch
+import transformers
+from PIL.Image import Image
+
+from evaluators import fingerprint
+
+QUESTION = 'Does this image show "{}"? Answer yes or no.'
+YES, NO = ("yes", "Yes", " yes", " Yes"), ("no", "No", " no", " No")
+
+
+class YesLikelihood:
+    """The pair scorer; a subclass says which model."""
+
+    name: ClassVar[str]
+    question: ClassVar[str] = QUESTION
+
+    def __init__(self, device: str) -> None:
+        self._device = device
+        self._processor: Any = transformers.AutoProcessor.from_pretrained(self.name)
+        self._processor.tokenizer.padding_side = "left"  # the last position is then where each answer begins
+        kind: Any = transformers.AutoModelForImageTextToText
+        self._model: Any = kind.from_pretrained(self.name, dtype="auto").to(device).eval()
+        self._yes, self._no = self._first_tokens(YES), self._first_tokens(NO)
+        self.fingerprint = fingerprint.of_json(
+            [fingerprint.of_weights(self._model.state_dict()), self.question, transformers.__version__]
+        )
+
+    @torch.inference_mode()
+    def score(self, images: Sequence[Image], texts: Sequence[str]) -> torch.Tensor:
+        """log p(yes) - log p(no) (B,) of each pair."""
+        prompts = [self._prompt(text) for text in texts]
+        inputs = self._processor(images=list(images), text=prompts, padding=True, return_tensors="pt")
+        inputs = inputs.to(self._device, self._model.dtype)
+        log_BV = self._model(**inputs).logits[:, -1].float().log_softmax(dim=-1)
+        return log_BV[:, self._yes].logsumexp(dim=-1) - log_BV[:, self._no].logsumexp(dim=-1)
+
+    def _prompt(self, text: str) -> str:
+        content = [{"type": "image"}, {"type": "text", "text": self.question.format(text)}]
+        return self._processor.apply_chat_template([{"role": "user", "content": content}], add_generation_prompt=True)
+
+    def _first_tokens(self, words: Sequence[str]) -> list[int]:
+        """The first token of each way to write the word. ValueError if the tokeniser knows none of them."""
+        tokenizer = self._processor.tokenizer
+        found = {tokenizer.encode(word, add_special_tokens=False)[0] for word in words} - {tokenizer.unk_token_id}
+        if not found:
+            raise ValueError(f"{self.name}: the tokeniser has no word {words[0]!r}.")
+        return sorted(found)
