@@ -55,6 +55,28 @@ class JsonRecords:
             return json.loads(file.read(stop - start))
 
 
+class Ids:
+    """A set of ids that takes one bit for each number up to the largest: Visual Genome has five million regions."""
+
+    LARGEST = 1 << 30
+
+    def __init__(self) -> None:
+        self._bits, self._others = bytearray(), set[str]()
+
+    def add(self, item: str) -> bool:
+        """Whether the id is new."""
+        if not (item.isdecimal() and str(int(item)) == item and int(item) < self.LARGEST):
+            known = item in self._others
+            self._others.add(item)
+            return not known
+        place, bit = divmod(int(item), 8)
+        if place >= len(self._bits):
+            self._bits.extend(bytes(place + 1 - len(self._bits)))
+        known = bool(self._bits[place] >> bit & 1)
+        self._bits[place] |= 1 << bit
+        return not known
+
+
 class _Window:
     """A sliding window on a text file; ``base + position`` is an offset in bytes."""
 

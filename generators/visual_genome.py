@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from generators.json_records import JsonRecords
+from generators.json_records import Ids, JsonRecords
 from generators.scene_graph import Box, Relation, SceneGraph, SceneObject
 
 Record = Mapping[str, Any]
@@ -99,10 +99,11 @@ def read(folder: Path, on_flaw: OnFlaw = raise_flaw) -> Iterator[Image]:
     assembled = not (folder / "scene_graphs.json").exists()
     names = ("objects", "attributes", "relationships") if assembled else ("scene_graphs",)
     graphs = [_open(folder, name) for name in names]
+    region_ids = Ids()
     for image_id in sorted(images, key=id_order):
         where = f"image {image_id}"
         data = images[image_id]
-        size = tuple(int(get(data, f"{images.path}, {where}", side)) for side in ("width", "height"))
+        size = tuple(_pixels(data, f"{images.path}, {where}", side) for side in ("width", "height"))
         reader = _ImageReader(where, size, on_flaw)
         if assembled:
             reader.add_objects(graphs[0].path, reader.items(graphs[0], image_id, "objects"))
@@ -115,7 +116,7 @@ def read(folder: Path, on_flaw: OnFlaw = raise_flaw) -> Iterator[Image]:
             image_id,
             *size,
             graph=reader.graph(),
-            regions=tuple(reader.regions(regions.path, reader.items(regions, image_id, "regions"))),
+            regions=tuple(reader.regions(regions.path, reader.items(regions, image_id, "regions"), region_ids)),
             other_names={node.id: tuple(node.names[1:]) for node in reader.nodes if node.names[1:]},
             files=tuple(folder / place / f"{image_id}.jpg" for place in ("VG_100K", "VG_100K_2")),
         )
@@ -128,10 +129,19 @@ def id_order(image_id: str) -> tuple[int, str]:
 
 def get(record: Record, where: str, *keys: str) -> Any:
     """The value of the first of ``keys`` that the record has; versions differ in what they call a thing."""
+    if not isinstance(record, Mapping):
+        raise ValueError(f"{where}: got {record!r}, expected an object with {' or '.join(map(repr, keys))}.")
     for key in keys:
         if key in record:
             return record[key]
     raise ValueError(f"{where}: missing key {' or '.join(map(repr, keys))}; it has {', '.join(map(repr, record))}.")
+
+
+def _pixels(record: Record, where: str, side: str) -> int:
+    value = get(record, where, side)
+    if not isinstance(value, int | float) or value <= 0:
+        raise ValueError(f"{where}: {side} {value!r}, expected a positive number.")
+    return int(value)
 
 
 def text(value: str) -> str:
@@ -229,16 +239,18 @@ class _ImageReader:
                 self.edges[Relation(subject.id, predicate, object_.id)] = None
             seen.add(edge_id)
 
-    def regions(self, path: Path, records: Sequence[Record]) -> Iterator[Region]:
-        seen: set[str] = set()
+    def regions(self, path: Path, records: Sequence[Record], region_ids: Ids) -> Iterator[Region]:
+        """The image's regions; their ids are no other image's either."""
         for record in records:
             where, region_id = self._name(path, "region", record, "region_id", "id")
-            if region_id in seen:
+            if not region_ids.add(region_id):
                 self.on_flaw(FlawError("duplicate id", f"{where}: duplicate id."))
                 continue
-            seen.add(region_id)
+            phrase = get(record, where, "phrase")
+            if not isinstance(phrase, str):
+                raise ValueError(f"{where}: phrase {phrase!r}, expected a text.")
             if (box := checked_box(record, where, self.size, self.on_flaw)) is not None:
-                yield Region(region_id, str(get(record, where, "phrase")), box)
+                yield Region(region_id, phrase, box)
 
     def _name(self, path: Path, kind: str, record: Record, *keys: str) -> tuple[str, str]:
         """How messages name a record, and the record's id."""

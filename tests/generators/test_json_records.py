@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from generators import json_records
-from generators.json_records import JsonRecords
+from generators.json_records import Ids, JsonRecords
 
 
 def key_of(record, where) -> str:
@@ -65,3 +65,12 @@ def test_a_broken_record_is_not_read_to_the_end_of_a_large_file(tmp_path, monkey
 def test_missing_file(tmp_path) -> None:
     with pytest.raises(FileNotFoundError, match=r"r\.json: not found"):
         JsonRecords(tmp_path / "r.json")
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 300).map(str) | st.sampled_from(["a", "007", "-1", str(1 << 40)])))
+def test_ids_are_a_set(items) -> None:
+    ids, known = Ids(), set()
+    for item in items:
+        assert ids.add(item) == (item not in known)
+        known.add(item)

@@ -223,6 +223,39 @@ FLAWS = {
 }
 
 
+NO_VALUES = {
+    "phrase that is no text": (
+        change("region_descriptions", "regions", 0, phrase=None),
+        r"region_descriptions\.json, image 7, region 9: phrase None, expected a text",
+    ),
+    "width that is no number": (
+        lambda files: files["image_data"][0].update(width="wide"),
+        r"image_data\.json, image 7: width 'wide', expected a positive number",
+    ),
+    "record that is no object": (
+        lambda files: files["objects"][0]["objects"].append(None),
+        r"objects\.json, image 7, object: got None, expected an object with 'object_id' or 'id'",
+    ),
+}
+
+
+@pytest.mark.parametrize(("damage", "message"), NO_VALUES.values(), ids=NO_VALUES)
+def test_a_value_of_another_kind_is_an_error(tmp_path, damage, message) -> None:
+    files = source()
+    damage(files)
+    with pytest.raises(ValueError, match=message):
+        list(read(write(tmp_path, files), lambda flaw: None))
+
+
+def test_a_region_id_of_another_image_is_a_duplicate(tmp_path) -> None:
+    files = source()
+    for records in files.values():
+        records.append(json.loads(json.dumps(records[0])))
+        records[1].update({key: 8 for key in ("image_id", "id") if key in records[1]})
+    with pytest.raises(FlawError, match=r"image 8, region 9: duplicate id"):
+        list(read(write(tmp_path, files)))
+
+
 @pytest.mark.parametrize(("damage", "kind", "message"), FLAWS.values(), ids=FLAWS)
 def test_a_flaw_is_raised_or_counted(tmp_path, damage, kind, message) -> None:
     files = source()
