@@ -237,8 +237,8 @@ def test_compounds_among_all_images_by_hand():
     found = compound.among_all(sample(plain([0, 40, 80, 30, 90]), plain([10, 20, 40]), **places))["all"]
     assert found.columns["rank"].tolist() == [1, 1]
     assert found.chance["recall@1"] == 1 / 5
-    wrong = compound.among_all(sample(plain([0, 40, 80, 30, 90]), plain([20, 20, 40]), **places))["all"]
-    # A prompt at 20: the image at 30 is nearer than the own one at 0.
+    wrong = compound.among_all(sample(plain([0, 40, 80, 30, 90]), plain([18, 20, 40]), **places))["all"]
+    # A prompt at 18: the image at 30 is 12 off, the own one at 0 is 18 off, that at 40 is 22 off.
     assert wrong.columns["rank"].tolist() == [2, 1]
 
 
