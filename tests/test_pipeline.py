@@ -57,6 +57,22 @@ def test_every_listed_file_of_code_exists(name: str):
     assert not gone
 
 
+MACHINE = {"workers", "engine", "ray_address"}
+"""Keys of params.yaml that say how a stage runs and not what comes out."""
+
+
+def test_stages_follow_every_parameter_but_those_of_the_machine():
+    """A block that is followed key by key is followed whole; a machine with more cores redoes nothing."""
+    params = yaml.safe_load((ROOT / "params.yaml").read_text())
+    followed = {param for stage in STAGES.values() for param in stage.get("params", ())}
+    by_key = {param.split(".")[0] for param in followed if "." in param} - {"corpora"}
+    assert {f"{name}.{key}" for name in by_key for key in params[name]} - followed <= {
+        f"{name}.{key}" for name in by_key for key in MACHINE
+    }
+    whole = [name for name in followed if isinstance(params.get(name), dict)]
+    assert not [name for name in whole if MACHINE & params[name].keys()]
+
+
 @pytest.mark.acceptance
 def test_an_answer_that_was_added_survives_dvc_repro(tmp_path: Path):
     """``dvc repro`` makes data/ equal to sample/ again, so what is to stay is written to sample/."""
