@@ -38,6 +38,7 @@ from generators.foils import HardNegative
 from generators.llm import Cache, Client, Endpoint
 from generators.llm_batch import BatchClient
 from generators.negation import negation_negatives
+from generators.nli import EntailmentModel, not_entailed
 from generators.params import block
 from generators.parser import Parser
 from generators.prompted_captioner import TOKENS_OUT, PromptedCaptioner, messages, read_shots
@@ -77,6 +78,8 @@ class Settings:
     """Whether only those rows are kept on which text-only scorers are at chance (generators/refinement.py)."""
     captioner: Mapping[str, Any]
     """``{}`` for the grammar; else the fields of llm.Endpoint."""
+    entailment: str | None = None
+    """An NLI model that filters the swaps, see generators/nli.py."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,7 @@ class Example:
     wording: Wording
     vocabulary: Vocabulary
     likelihood: Measure
+    entailment: EntailmentModel | None = None
 
     @cached_property
     def hnatom(self) -> tuple[HardNegative, ...]:
@@ -99,7 +103,8 @@ class Example:
     @cached_property
     def hnswap(self) -> tuple[HardNegative, ...]:
         rng = Random(f"{self.key}:hnswap")
-        found = swap_negatives(self.walk.graph, self._everything, self.wording, rng)
+        swaps = swap_negatives(self.walk.graph, self._everything, self.wording, rng)
+        found = not_entailed(self.wording.caption, swaps, self.entailment)
         return self._evenly_ranked(self.wording.caption, found, rng)
 
     @cached_property
@@ -181,8 +186,9 @@ def examples(
             worded.append((*place, answer))
     images = [image.image_id for _, image, _, _ in worded]
     measures = likelihoods([wording.caption for *_, wording in worded], images)
+    entailment = EntailmentModel(settings.entailment) if settings.entailment else None
     for key, image, walk, wording in worded:
-        yield Example(key, image, walk, wording, source.vocabulary, measures[image.image_id])
+        yield Example(key, image, walk, wording, source.vocabulary, measures[image.image_id], entailment)
 
 
 def _captionable(

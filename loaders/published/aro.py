@@ -1,10 +1,14 @@
 """ARO as its authors released it, and NegCLIP's training and validation captions.
 
     visual_genome_{relation,attribution}.json -> vg_relation, vg_attribution   one swapped caption, a crop
+    {coco_karpathy,flickr30k}_{val,test}.json -> coco_order, flickr30k_order   four shuffles of a caption, whole images
     {train,valid}_neg_clip.tsv                -> negclip, split train or valid   one row a negative, whole images
 
 Source: Yuksekgonul et al. 2023 (arXiv:2210.01936),
-https://github.com/mertyg/vision-language-models-are-bows. Chance is 1/2.
+https://github.com/mertyg/vision-language-models-are-bows. Chance is 1/2, of the orders 1/5.
+
+The shuffles of COCO-Order and Flickr30k-Order were never released: the authors' loader draws them anew. They are drawn
+here by generators/order.py, with its seed 0.
 """
 
 from __future__ import annotations
@@ -13,14 +17,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from generators import karpathy
 from generators.dataset import CHOICE_SCHEMA
+from generators.order import Tagger, options
 from loaders.published.rows import Family, Row, Unusable, box, csv_rows, each, json_items, literal
+
+ORDER_SEED = 0
 
 
 def read(path: Path) -> Iterator[Row | Unusable]:
     """The rows of one file, in its order; a caption of NegCLIP's comes once for each of its negatives."""
     if path.name.endswith(".tsv"):
         return _negclip(path)
+    if not path.name.startswith("visual_genome"):
+        return _order(path)
     return _visual_genome(path)
 
 
@@ -47,6 +57,17 @@ def _visual_genome(path: Path) -> Iterator[Row | Unusable]:
     return each(json_items(path), row)
 
 
+def _order(path: Path) -> Iterator[Row | Unusable]:
+    source, split = path.name.split("_")[0], path.stem.rsplit("_", 1)[-1]
+    said = [(item.image_id, caption) for item in karpathy.read(path, Path()) for caption in item.captions]
+    for (image, _), words in zip(said, Tagger()(caption for _, caption in said), strict=True):
+        shuffles = options(words, ORDER_SEED)
+        if shuffles is None:
+            yield Unusable("a shuffle would leave the caption as it is")
+        else:
+            yield Row(f"{source}_order", split, Path(image).stem, image, None, words.text, tuple(shuffles), swaps=True)
+
+
 def _negclip(path: Path) -> Iterator[Row | Unusable]:
     split = path.name.split("_")[0]
     for row in csv_rows(path, ("title", "filepath", "neg_caption"), "\t"):
@@ -69,11 +90,13 @@ FAMILY = Family(
     files={
         "visual_genome_relation*.json": "visual_genome",
         "visual_genome_attribution*.json": "visual_genome",
+        "coco_karpathy_*.json": "coco",
+        "flickr30k_*.json": "flickr30k",
         "*_neg_clip*.tsv": "coco",
     },
     read=read,
     schema=CHOICE_SCHEMA,
-    image_folders=("images", "VG_100K", "VG_100K_2", "val2014", "train2014"),
+    image_folders=("images", "VG_100K", "VG_100K_2", "val2014", "train2014", "flickr30k-images"),
     licence="mit",
     url="https://github.com/mertyg/vision-language-models-are-bows",
     paper="Yuksekgonul et al. 2023, arXiv:2210.01936",
