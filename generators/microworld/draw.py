@@ -14,11 +14,12 @@ import numpy as np
 import skia
 
 from generators.microworld.scene import Scene, Thing
-from generators.microworld.shapes import SHAPES, Brush, Shape
+from generators.microworld.shapes import SHAPES, Brush, Shape, compounds
 from generators.microworld.shapes.brush import color_of, veil
 from generators.microworld.shapes.shape import Drawing
 from generators.scene_graph import Box
 
+_DRAWN = SHAPES | compounds.SHAPES
 HORIZON = 0.5
 """Where the ground begins, as a share of the scene's height: things with a base stand below it, or on other things."""
 
@@ -72,7 +73,7 @@ def render(scene: Scene, size: tuple[int, int], view: Box | None = None) -> np.n
 def draw_thing(canvas: skia.Canvas, thing: Thing, company: Company | None = None) -> None:
     """A thing, without shadow, with what it holds and wears, on a canvas in scene pixels."""
     company = company or Company()
-    shape = SHAPES[thing.noun]
+    shape = _DRAWN[thing.noun]
     if shape.back:
         _paint(canvas, thing, shape, shape.back)
     for item in company.held.get(thing.id, ()):
@@ -100,7 +101,7 @@ def _draw_things(canvas: skia.Canvas, scene: Scene) -> None:
         if thing.id in guests:
             continue
         bottom = thing.box.y + thing.box.height
-        if SHAPES[thing.noun].base and (thing.id in resting or bottom > HORIZON * scene.height):
+        if _DRAWN[thing.noun].base and (thing.id in resting or bottom > HORIZON * scene.height):
             _draw_shadow(canvas, thing.box)
         draw_thing(canvas, thing, company)
 

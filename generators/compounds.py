@@ -1,0 +1,37 @@
+"""Compound nouns: their surface form, and their two constituents by dictionary.
+
+Source: Kumar et al. 2024 (Compun), appendix A.3: open or spaced, hyphenated, closed or solid.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+SHORTEST = 3
+"""Letters of the shortest constituent looked for in a closed compound: "ear", "car", "pea"."""
+
+
+def surface_form(compound: str) -> str:
+    """``open`` (steam train), ``hyphenated`` (six-pack) or ``closed`` (raincoat)."""
+    return "open" if " " in compound else "hyphenated" if "-" in compound else "closed"
+
+
+def splits(compound: str, is_noun: Callable[[str], bool]) -> list[tuple[str, str]]:
+    """The ways to cut a compound in two, lower-case, the likeliest first; empty where there is none.
+
+    An open or hyphenated compound is cut where it is written apart, before its last word where it has more than two. A
+    closed one is cut where both parts are nouns and the first is no plural (not "lips + tick"); of several cuts the one
+    with the longer shortest part is likelier.
+    """
+    words = re.split(r"[ -]", compound.lower())
+    if len(words) > 1:
+        return [(" ".join(words[:-1]), words[-1])]
+    name = compound.lower()
+    cuts = [(name[:place], name[place:]) for place in range(SHORTEST, len(name) - SHORTEST + 1)]
+    found = [cut for cut in cuts if all(map(is_noun, cut)) and not _is_plural(cut[0], is_noun)]
+    return sorted(found, key=lambda cut: -min(map(len, cut)))
+
+
+def _is_plural(word: str, is_noun: Callable[[str], bool]) -> bool:
+    return word.endswith("s") and is_noun(word[:-1])

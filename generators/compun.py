@@ -1,0 +1,201 @@
+"""Compun: the picture of a compound noun among those of its constituents, by prompts of several kinds.
+
+    python -m generators.compun && python -m loaders.compun
+    python -m generators.compun --ask --max-cost 1      # fills the language model's cache in sample/llm/
+
+Source: Kumar et al. 2024 (arXiv:2404.00419), sections 3 and 4. Config ``main`` has the same pictures under each kind of
+prompt: the split ``test`` the template, its variants ``reversed``, ``descriptors`` and ``examples.1`` to
+``examples.7``. Config ``nouns`` is the list of all 400 compounds (data/words/compun.csv). By default the micro-world
+draws twelve compounds; with ``images`` in params.yaml all 400 are there, or the folder is refused.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+import yaml
+
+from generators import dataset, example_captions, stage
+from generators.compun_images import Collection, Pictures, drawable, drawn
+from generators.llm import Cache, Client, Endpoint
+from generators.params import block
+from generators.stage import write_json
+
+FOLDER, STATS = Path("compun"), Path("stats/compun/compun.json")
+MOST_EXAMPLES = 7
+"""The largest k of Table 2."""
+
+
+class Noun(NamedTuple):
+    """A line of compun.csv."""
+
+    compound: str
+    n1: str
+    n2: str
+    form: str
+    category: str
+    split: str
+    note: str
+
+    @property
+    def name(self) -> str:
+        """As it stands in a prompt: the list's stray capitals are gone."""
+        return self.compound if self.compound[1:2].strip() == "" else self.compound[0].lower() + self.compound[1:]
+
+    @property
+    def reversed(self) -> str:
+        """The constituents in the other order, written as the compound is."""
+        return f"{self.n2}{' ' if self.form == 'open' else ''}{self.n1}"
+
+
+def read_nouns(path: Path) -> list[Noun]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return [Noun(**row) for row in csv.DictReader(file)]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The block ``compun`` of params.yaml."""
+
+    seed: int
+    renderings: int
+    """Of each drawn compound."""
+    images: str | None
+    """A folder or zip with the authors' pictures; None: the micro-world draws."""
+    captioner: Mapping[str, Any]
+    """``{}`` for the grammar; else the fields of llm.Endpoint."""
+
+    @property
+    def endpoint(self) -> Endpoint | None:
+        return Endpoint(**self.captioner) if self.captioner else None
+
+
+class Prompting(NamedTuple):
+    """The prompts of a compound and what made them."""
+
+    prompts: list[str]
+    captioner: str
+
+
+def template(noun: Noun) -> Prompting:
+    return Prompting([f"a photo of a {noun.name}"], "template")
+
+
+def turned(noun: Noun) -> Prompting:
+    """CLIP rev. of Table 1."""
+    return Prompting([f"a photo of a {noun.reversed}"], "template")
+
+
+def described(noun: Noun, descriptors: Mapping[str, list[str]]) -> Prompting:
+    """One prompt a descriptor (Menon and Vondrick 2023); the template alone for a compound that has none."""
+    found = descriptors.get(noun.compound, [])
+    if not found:
+        return template(noun)
+    return Prompting([f"a photo of a {noun.name}, which has {item}" for item in found], "descriptors")
+
+
+def promptings(
+    settings: Settings, descriptors: Mapping[str, list[str]], cache: Cache
+) -> dict[str, Callable[[Noun], Prompting]]:
+    """Split -> what makes a compound's prompts."""
+
+    def with_examples(count: int) -> Callable[[Noun], Prompting]:
+        def make(noun: Noun) -> Prompting:
+            found = example_captions.examples(noun.name, MOST_EXAMPLES, settings.endpoint, cache)
+            return Prompting(example_captions.prompts(noun.name, found.captions[:count]), found.captioner)
+
+        return make
+
+    return {
+        "test": template,
+        "test.reversed": turned,
+        "test.descriptors": lambda noun: described(noun, descriptors),
+        **{f"test.examples.{count}": with_examples(count) for count in range(1, MOST_EXAMPLES + 1)},
+    }
+
+
+def pictures(nouns: list[Noun], settings: Settings) -> Iterator[tuple[Noun, int, Pictures]]:
+    """Every compound that has pictures, with the number of the rendering."""
+    if settings.images:
+        collection = Collection.open(Path(settings.images))
+        collection.check(noun.compound for noun in nouns)
+        for noun in nouns:
+            yield noun, 0, collection.of(noun.compound)
+        return
+    for noun in nouns:
+        if all(map(drawable, (noun.name, noun.n1, noun.n2))):
+            for number, shown in enumerate(drawn(noun.name, noun.n1, noun.n2, settings.renderings, settings.seed)):
+                yield noun, number, shown
+
+
+def row(
+    noun: Noun, number: int, shown: Pictures, prompting: Prompting, provenance: Mapping[str, Any]
+) -> dict[str, Any]:
+    """A row of COMPOUND_SCHEMA."""
+    parts = zip(("", "_n1", "_n2"), shown, strict=True)
+    cells: dict[str, Any] = {}
+    for part, data in parts:
+        cells[f"image{part}"] = {"bytes": data, "path": None}
+        cells[f"crop_id{part}"] = hashlib.sha256(data).hexdigest()[:16]
+    return cells | {
+        "compound": noun.compound,
+        "n1": noun.n1,
+        "n2": noun.n2,
+        "prompts": prompting.prompts,
+        "image_id": f"{noun.compound}-{number}",
+        "categories": [{"by": "visible constituents", "name": noun.category}, {"by": "form", "name": noun.form}],
+        "provenance": {**provenance, "captioner": prompting.captioner},
+    }
+
+
+def _rows(
+    found: Sequence[tuple[Noun, int, Pictures]], make: Callable[[Noun], Prompting], provenance: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
+    for noun, number, shown in found:
+        yield row(noun, number, shown, make(noun), provenance)
+
+
+def write(folder: Path, nouns: list[Noun], settings: Settings, words: Path, cache: Cache) -> dict[str, int]:
+    """Write the whole folder; gives how many compounds each captioner has served in the splits with examples."""
+    found = list(pictures(nouns, settings))
+    descriptors = yaml.safe_load((words / "compun_descriptors.yaml").read_text())
+    code = dataset.code_of(__file__)
+    source = "compun" if settings.images else "microworld"
+    provenance = {"source": source, "seed": settings.seed, "code": code}
+    made = promptings(settings, descriptors, cache)
+    with dataset.whole_folder(folder) as scratch:
+        dataset.write_config(scratch, "nouns", {"test": (noun._asdict() for noun in nouns)}, dataset.NOUN_SCHEMA)
+        rows = {split: _rows(found, make, provenance) for split, make in made.items()}
+        dataset.write_config(scratch, "main", rows, dataset.COMPOUND_SCHEMA)
+    served: dict[str, int] = {}
+    for noun in dict.fromkeys(noun for noun, _, _ in found):
+        captioner = made["test.examples.1"](noun).captioner
+        served[captioner] = served.get(captioner, 0) + 1
+    return served
+
+
+def main(ask_model: Annotated[bool, typer.Option("--ask")] = False, max_cost: float = 0.0) -> None:
+    """Write the folder compun/; with --ask, fill the language model's cache in sample/llm/ instead."""
+    settings = Settings(**block("compun"))
+    if ask_model:
+        endpoint = settings.endpoint
+        if endpoint is None:
+            raise ValueError("params.yaml, compun.captioner: no endpoint is named, so there is nobody to ask.")
+        client = Client(endpoint, Cache([Path("sample/llm")], Path("sample/llm/compun.jsonl")))
+        nouns = [noun.name for noun in read_nouns(Path("sample/words/compun.csv"))]
+        for reason, count in sorted(example_captions.ask(nouns, MOST_EXAMPLES, client, max_cost).items()):
+            print(f"{count:,} {reason}")
+        return
+    words = Path("data/words")
+    served = write(FOLDER, read_nouns(words / "compun.csv"), settings, words, Cache([Path("data/llm")]))
+    write_json(STATS, {"funnels": {"Example captions: compounds by captioner": served}})
+
+
+if __name__ == "__main__":
+    stage.run(main)

@@ -1,0 +1,173 @@
+"""ControlledImCaps from the micro-world: pairs of pictures whose captions differ in exactly one word.
+
+    python -m generators.controlledimcaps && python -m loaders.controlledimcaps
+
+Source: Kamath, Hessel and Chang 2023, section 2.2 and Figure 3: six types, 600 pairs of COCO photographs. Differs from
+it in: the pictures of a pair are drawn and differ in what their captions say and in nothing else; the two verb types
+are left out, since no drawing of this world shows an action; the temporal type is an umbrella before and after
+opening. A config is a type, a row is a pair.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+from generators import dataset, inflection, stage
+from generators.microworld.draw import BACKGROUNDS
+from generators.microworld.pictures import jpeg, placed
+from generators.microworld.scene import Scene, Thing
+from generators.microworld.shapes import SHAPES
+from generators.microworld.world import COLORS, NOUNS, PATTERNS
+from generators.params import block
+
+FOLDER = Path("controlledimcaps")
+WIDTH, HEIGHT = 144, 96
+"""Of a scene; a picture has twice as many pixels."""
+MOST_MISSES = 10_000
+STANDING = [noun for cluster in NOUNS.values() for noun in cluster if SHAPES[noun].base]
+
+
+class Half(NamedTuple):
+    """A caption and the things of its picture."""
+
+    caption: str
+    things: tuple[Thing, ...]
+
+
+Pair = tuple[Half, Half]
+
+
+def _a(phrase: str) -> str:
+    return f"{inflection.article(phrase.split()[0])} {phrase}"
+
+
+def _thing(noun: str, color: str, pattern: str, share: float, ground: float, side: float = 58) -> Thing:
+    """A thing around ``share`` (0 left, 1 right) of the picture's width."""
+    return placed(noun, color, pattern, side, share * WIDTH, ground)
+
+
+def spatial_1(rng: Random) -> Pair:
+    """ "a cup on the left": the same cup stands on the other side."""
+    noun, look, ground = rng.choice(STANDING), _look(rng), rng.uniform(84, 92)
+    share = rng.uniform(0.24, 0.30)
+    left, right = (
+        Half(f"{_a(noun)} on the {side}", (_thing(noun, *look, place, ground),))
+        for side, place in (("left", share), ("right", 1 - share))
+    )
+    return left, right
+
+
+def spatial_2(rng: Random) -> Pair:
+    """ "a cup to the left of a box": the two have changed places."""
+    first, second = rng.sample(STANDING, 2)
+    looks, grounds = [_look(rng), _look(rng)], [rng.uniform(84, 92), rng.uniform(84, 92)]
+    left, right = (
+        Half(
+            f"{_a(first)} to the {side} of {_a(second)}",
+            (_thing(first, *looks[0], place, grounds[0]), _thing(second, *looks[1], 1 - place, grounds[1])),
+        )
+        for side, place in (("left", 0.26), ("right", 0.74))
+    )
+    return left, right
+
+
+def temporal(rng: Random) -> Pair:
+    """ "a red umbrella before opening": first it is closed, then it is open."""
+    color, pattern = _look(rng)
+    name = f"{color} {pattern} umbrella" if pattern != "plain" else f"{color} umbrella"
+    share, ground = rng.uniform(0.35, 0.65), rng.uniform(84, 92)
+    before, after = (
+        Half(f"{_a(name)} {time} opening", (_thing(noun, color, pattern, share, ground, 72),))
+        for time, noun in (("before", "closed umbrella"), ("after", "umbrella"))
+    )
+    return before, after
+
+
+def adjective(rng: Random) -> Pair:
+    """ "a red cup": the same cup in another colour. Both colours have the same article."""
+    noun, share, ground = rng.choice(STANDING), rng.uniform(0.35, 0.65), rng.uniform(84, 92)
+    colors = rng.sample([color for color in COLORS if color != "orange"], 2)
+    first, second = (
+        Half(_a(f"{color} {noun}"), (_thing(noun, color, "plain", share, ground, 72),)) for color in colors
+    )
+    return first, second
+
+
+TYPES: dict[str, Callable[[Random], Pair]] = {
+    "spatial_1": spatial_1,
+    "spatial_2": spatial_2,
+    "temporal": temporal,
+    "adjective": adjective,
+}
+"""Config -> what makes a pair of it."""
+
+
+def _look(rng: Random) -> tuple[str, str]:
+    return rng.choice(list(COLORS)), rng.choice(PATTERNS)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The block ``controlledimcaps`` of params.yaml."""
+
+    seed: int
+    pairs: int
+    """Of each type, at most: a type may have fewer captions to offer."""
+
+
+def pairs(make: Callable[[Random], Pair], count: int, rng: Random) -> Iterator[Pair]:
+    """Pairs with distinct captions, ``count`` of them or as many as there are."""
+    seen: set[frozenset[str]] = set()
+    misses = 0
+    while len(seen) < count and misses < MOST_MISSES:
+        pair = make(rng)
+        captions = frozenset(half.caption for half in pair)
+        misses = misses + 1 if captions in seen else 0
+        if captions not in seen:
+            seen.add(captions)
+            yield pair
+
+
+def row(pair: Pair, kind: str, number: int, background: str, provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of GROUP_SCHEMA."""
+    cells: dict[str, Any] = {}
+    for place, half in enumerate(pair):
+        data = jpeg(Scene(0, WIDTH, HEIGHT, background, half.things, ()), (2 * WIDTH, 2 * HEIGHT))
+        cells[f"image_{place}"] = {"bytes": data, "path": None}
+        cells[f"crop_id_{place}"] = hashlib.sha256(data).hexdigest()[:16]
+        cells[f"caption_{place}"] = half.caption
+    return cells | {
+        "image_id": f"{kind}-{number}",
+        "categories": [{"by": "type", "name": kind}],
+        "provenance": dict(provenance),
+    }
+
+
+def rows(kind: str, settings: Settings, provenance: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The rows of a config; both pictures of a pair have the same backdrop."""
+    rng = Random(f"{settings.seed}:controlledimcaps:{kind}")
+    for number, pair in enumerate(pairs(TYPES[kind], settings.pairs, rng)):
+        yield row(pair, kind, number, rng.choice(BACKGROUNDS), provenance)
+
+
+def write(folder: Path, settings: Settings) -> None:
+    """Write every config below ``folder``."""
+    code = dataset.code_of(__file__)
+    provenance = {"source": "microworld", "captioner": "template", "seed": settings.seed, "code": code}
+    with dataset.whole_folder(folder) as scratch:
+        for kind in TYPES:
+            dataset.write_config(scratch, kind, {"test": rows(kind, settings, provenance)}, dataset.GROUP_SCHEMA)
+
+
+def main() -> None:
+    """Write the folder controlledimcaps/."""
+    write(FOLDER, Settings(**block("controlledimcaps")))
+
+
+if __name__ == "__main__":
+    stage.run(main)

@@ -1,0 +1,150 @@
+import io
+import zipfile
+from collections import Counter
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from PIL import Image
+
+from generators import wordnet
+from generators.compounds import splits, surface_form
+from generators.compun import Noun, Settings, described, read_nouns, template, turned, write
+from generators.compun_images import Collection, drawable, drawn
+from generators.llm import Cache
+
+WORDS = Path(__file__).parents[2] / "sample/words"
+NOUNS = read_nouns(WORDS / "compun.csv")
+BY_NAME = {noun.compound: noun for noun in NOUNS}
+DRAWN = [noun for noun in NOUNS if all(map(drawable, (noun.name, noun.n1, noun.n2)))]
+
+
+def test_all_400_nouns_of_the_published_list_stand_in_its_order(real_data: Path):
+    published = (real_data / "compun" / "Compun.csv").read_text().splitlines()[1:]
+    assert [noun.compound for noun in NOUNS] == [line.strip('"') for line in published]
+
+
+def test_constituents_make_up_their_compound():
+    assert len(NOUNS) == 400
+    for noun in NOUNS:
+        parts = f"{noun.n1}{' ' if noun.form == 'open' else ''}{noun.n2}"
+        assert parts.lower().replace("'", "") == noun.compound.lower(), noun
+        assert noun.form == surface_form(noun.compound)
+    assert Counter(noun.form for noun in NOUNS) == {"open": 224, "closed": 176}
+
+
+def test_the_dictionary_splits_all_but_those_marked():
+    by_hand = {noun.compound for noun in NOUNS if noun.split == "by hand"}
+    wrong = {
+        noun.compound for noun in NOUNS if splits(noun.compound, wordnet.is_entry)[:1] != [(noun.n1.lower(), noun.n2)]
+    }
+    assert wrong == by_hand == {"bullseye", "crossbow"}
+
+
+@pytest.mark.parametrize(
+    ("compound", "likeliest"),
+    [("raincoat", ("rain", "coat")), ("lipstick", ("lip", "stick")), ("M & M cookies", ("m & m", "cookies")),
+     ("grill surface thermometer", ("grill surface", "thermometer")), ("six-pack", ("six", "pack"))],
+)  # fmt: skip
+def test_splits(compound: str, likeliest: tuple[str, str]):
+    assert splits(compound, wordnet.is_entry)[0] == likeliest
+
+
+def test_a_word_that_is_no_compound_has_no_split():
+    assert splits("zebra", wordnet.is_entry) == []
+
+
+def test_notes_record_what_occurs_twice_and_what_is_longer():
+    assert "snowball" in BY_NAME["snow ball"].note
+    assert "boat house" in BY_NAME["houseboat"].note
+    assert "three words" in BY_NAME["grill surface thermometer"].note
+    assert {noun.category for noun in NOUNS} == {"either", "both", "none"}
+
+
+def test_prompts():
+    houseboat, cube, cookies = BY_NAME["houseboat"], BY_NAME["Ice cube"], BY_NAME["M & M cookies"]
+    assert template(houseboat).prompts == ["a photo of a houseboat"]
+    assert turned(houseboat).prompts == ["a photo of a boathouse"]
+    assert template(cube).prompts == ["a photo of a ice cube"]  # the paper's template has no "an"
+    assert turned(cube).prompts == ["a photo of a cube ice"]
+    assert template(cookies).prompts == ["a photo of a M & M cookies"]
+    assert described(houseboat, {"houseboat": ["a hull", "a deck"]}).prompts == [
+        "a photo of a houseboat, which has a hull",
+        "a photo of a houseboat, which has a deck",
+    ]
+    assert described(cube, {}).captioner == "template"
+
+
+def test_twelve_compounds_are_drawn_and_described():
+    descriptors = yaml.safe_load((WORDS / "compun_descriptors.yaml").read_text())
+    assert sorted(noun.name for noun in DRAWN) == sorted(descriptors)
+    assert len(DRAWN) == 12
+
+
+def test_renderings_differ_and_repeat():
+    first, second = list(drawn("fishbowl", "fish", "bowl", 2, 0))
+    assert len({*first, *second}) == 6
+    assert list(drawn("fishbowl", "fish", "bowl", 2, 0)) == [first, second]
+    assert Image.open(io.BytesIO(first.compound)).size == (224, 224)
+
+
+def picture(path: Path) -> None:
+    Image.new("RGB", (4, 4), (len(path.name), 0, 0)).save(path)
+
+
+def collection(folder: Path) -> Path:
+    folder.mkdir()
+    for stem in ("raincoat", "raincoat_n1", "raincoat_n2", "Ice cube", "ice_cube_n1", "Ice cube_n2"):
+        picture(folder / f"{stem}.png")
+    return folder
+
+
+def test_the_authors_naming_in_a_folder_and_in_a_zip(tmp_path: Path):
+    folder = collection(tmp_path / "images")
+    with zipfile.ZipFile(tmp_path / "images.zip", "w") as archive:
+        for path in folder.iterdir():
+            archive.write(path, f"compun/{path.name}")
+    from_folder, from_zip = Collection.open(folder), Collection.open(tmp_path / "images.zip")
+    from_folder.check(["raincoat", "Ice cube"])
+    assert from_folder.of("Ice cube") == from_zip.of("Ice cube")
+    assert len(set(from_zip.of("raincoat"))) == 3
+
+
+def test_every_missing_and_every_unreadable_picture_is_listed_at_once(tmp_path: Path):
+    folder = collection(tmp_path / "images")
+    (folder / "raincoat_n2.png").unlink()
+    (folder / "ice_cube_n1.png").write_bytes(b"no picture")
+    with pytest.raises(ValueError) as error:  # noqa: PT011 (the whole message is compared)
+        Collection.open(folder).check(["raincoat", "Ice cube", "firefly"])
+    assert str(error.value) == (
+        f"{folder}: of Compun's pictures 4 are missing: raincoat_n2, firefly, firefly_n1, firefly_n2; "
+        "1 are unreadable: ice_cube_n1.png. None is left out silently."
+    )
+
+
+def test_a_place_that_is_neither_folder_nor_zip(tmp_path: Path):
+    with pytest.raises(FileNotFoundError, match="neither a folder nor a zip"):
+        Collection.open(tmp_path / "nowhere")
+
+
+def test_each_split_has_the_same_pictures_under_its_own_prompts(tmp_path: Path):
+    nouns: list[Noun] = [BY_NAME["fishbowl"], BY_NAME["raincoat"], BY_NAME["Keyhole"]]
+    served = write(tmp_path / "compun", nouns, Settings(0, 2, None, {}), WORDS, Cache([]))
+    assert served == {"grammar": 2}
+    tables = {
+        path.name.split("-")[0]: pq.read_table(path).to_pylist() for path in (tmp_path / "compun" / "main").iterdir()
+    }
+    assert {name: len(rows[0]["prompts"]) for name, rows in tables.items()} == {
+        "test": 1,
+        "test.reversed": 1,
+        "test.descriptors": 3,
+        **{f"test.examples.{k}": k for k in range(1, 8)},
+    }
+    assert all(rows[0]["prompts"] == tables["test.examples.7"][0]["prompts"][:3] for name, rows in tables.items()
+               if name == "test.examples.3")  # fmt: skip
+    for rows in tables.values():
+        assert [row["compound"] for row in rows] == ["fishbowl", "fishbowl", "Keyhole", "Keyhole"]
+        assert [row["crop_id"] for row in rows] == [row["crop_id"] for row in tables["test"]]
+    assert tables["test"][2]["categories"][0] == {"by": "visible constituents", "name": "either"}
+    assert pq.read_table(tmp_path / "compun" / "nouns").num_rows == 3
