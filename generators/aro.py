@@ -1,6 +1,6 @@
 """VG-Relation and VG-Attribution, mined from GQA's scene graphs.
 
-    python -m generators.aro        # the `aro` stage: writes aro/vg_relation, aro/vg_attribution, stats/aro/mined.json
+    python -m generators.aro        # with the stage `aro`: aro/vg_relation, aro/vg_attribution
 
 Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), section 2.1 and appendix A.1. A row is the smallest box around two
 objects that each take a quarter of the image's width and height or more, a true caption, and the caption with the two

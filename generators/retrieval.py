@@ -1,6 +1,6 @@
 """Retrieval among captioned images, whole and perturbed, and pick-the-right-caption on the same captions.
 
-    python -m generators.retrieval coco        # the `retrieval` stage: writes retrieval/coco and aro/coco_order
+    python -m generators.retrieval coco        # with the stage `aro`: retrieval/coco and aro/coco_order
 
 Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), sections 2.2 and 3.1, on Karpathy's test splits. All perturbations
 are frozen in the dataset, one split each; a split ``test.x.s0`` is the task ``...@x-s0``.

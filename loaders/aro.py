@@ -1,6 +1,6 @@
 """ARO's card: what its four sets ask, their chance levels, and their counts beside the paper's.
 
-    python -m loaders.aro        # the `aro_card` stage: writes aro/README.md and aro/stats.json
+    python -m loaders.aro        # with the stage `aro`: aro/README.md and aro/stats.json
 
 Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), section 2, Tables 2 and 5, appendix A.1.
 """

@@ -1,6 +1,6 @@
 """The card of the retrieval sets: Karpathy's test splits, whole and perturbed.
 
-    python -m loaders.retrieval        # the `retrieval_card` stage: writes retrieval/README.md and retrieval/stats.json
+    python -m loaders.retrieval        # with the stage `aro`: retrieval/README.md and retrieval/stats.json
 
 Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), section 3.1, Tables 3 and 4.
 """
