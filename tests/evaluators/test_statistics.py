@@ -38,3 +38,21 @@ def test_wilcoxon_by_hand():
     a = np.array([2, 3, 4, 5, 6, 7])
     assert statistics.wilcoxon(a, np.ones(6, dtype=int)) == pytest.approx(1 / 32)
     assert statistics.wilcoxon(a, a) == 1.0
+
+
+def test_no_resample_loses_a_group_with_rows_in_one_image():
+    # Group a has one row (0.25), group b rows in two images; drawing images would lose a in 8 of 27 resamples.
+    means_RG = statistics.group_means(np.array([0.0, 0.25, 1.0]), ["b", "a", "b"], ["x", "y", "z"])
+    assert means_RG.shape == (statistics.RESAMPLES, 2)
+    assert np.isfinite(means_RG).all()
+    assert means_RG[:, 0] == pytest.approx(0.25)
+    # The weights of x and z are exchangeable: the mean of b is uniform between 0 and 1.
+    assert means_RG[:, 1].mean() == pytest.approx(0.5, abs=0.04)
+    assert means_RG[:, 1].std() == pytest.approx(12**-0.5, abs=0.03)
+
+
+def test_all_values_are_resampled_by_the_same_draws():
+    values = {"one": np.arange(6.0), "double": 2 * np.arange(6.0)}
+    found = statistics.bootstrap_intervals(values, np.arange(6))
+    assert found["double"] == pytest.approx(tuple(2 * bound for bound in found["one"]))
+    assert found["one"] == statistics.bootstrap_interval(values["one"], np.arange(6))
