@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -60,7 +61,9 @@ def _literal(text: str) -> list[str]:
 
 def _attempt(parse: Callable[[str], Any], text: str) -> Any:
     try:
-        return parse(text)
+        with warnings.catch_warnings():  # of odd escapes in literals
+            warnings.simplefilter("ignore")
+            return parse(text)
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
         return None
 

@@ -120,24 +120,22 @@ def promptings(
     }
 
 
-def pictures(nouns: list[Noun], settings: Settings) -> Iterator[tuple[Noun, int, Pictures]]:
-    """Every compound that has pictures, with the number of the rendering."""
+def pictures(nouns: list[Noun], settings: Settings) -> Iterator[tuple[Noun, Pictures]]:
+    """Every compound that has pictures, as often as it has some."""
     if settings.images:
         collection = Collection.open(Path(settings.images))
         collection.check(noun.compound for noun in nouns)
         for noun in nouns:
-            yield noun, 0, collection.of(noun.compound)
+            yield noun, collection.of(noun.compound)
         return
     for noun in nouns:
         if all(map(drawable, (noun.name, noun.n1, noun.n2))):
-            for number, shown in enumerate(drawn(noun.name, noun.n1, noun.n2, settings.renderings, settings.seed)):
-                yield noun, number, shown
+            for shown in drawn(noun.name, noun.n1, noun.n2, settings.renderings, settings.seed):
+                yield noun, shown
 
 
-def row(
-    noun: Noun, number: int, shown: Pictures, prompting: Prompting, provenance: Mapping[str, Any]
-) -> dict[str, Any]:
-    """A row of COMPOUND_SCHEMA."""
+def row(noun: Noun, shown: Pictures, prompting: Prompting, provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of COMPOUND_SCHEMA; intervals resample compounds, whose renderings are no independent pictures."""
     parts = zip(("", "_n1", "_n2"), shown, strict=True)
     cells: dict[str, Any] = {}
     for part, data in parts:
@@ -148,17 +146,17 @@ def row(
         "n1": noun.n1,
         "n2": noun.n2,
         "prompts": prompting.prompts,
-        "image_id": f"{noun.compound}-{number}",
+        "image_id": noun.compound,
         "categories": [{"by": "visible constituents", "name": noun.category}, {"by": "form", "name": noun.form}],
         "provenance": {**provenance, "captioner": prompting.captioner},
     }
 
 
 def _rows(
-    found: Sequence[tuple[Noun, int, Pictures]], make: Callable[[Noun], Prompting], provenance: Mapping[str, Any]
+    found: Sequence[tuple[Noun, Pictures]], make: Callable[[Noun], Prompting], provenance: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    for noun, number, shown in found:
-        yield row(noun, number, shown, make(noun), provenance)
+    for noun, shown in found:
+        yield row(noun, shown, make(noun), provenance)
 
 
 def write(folder: Path, nouns: list[Noun], settings: Settings, words: Path, cache: Cache) -> dict[str, int]:
@@ -174,7 +172,7 @@ def write(folder: Path, nouns: list[Noun], settings: Settings, words: Path, cach
         rows = {split: _rows(found, make, provenance) for split, make in made.items()}
         dataset.write_config(scratch, "main", rows, dataset.COMPOUND_SCHEMA)
     served: dict[str, int] = {}
-    for noun in dict.fromkeys(noun for noun, _, _ in found):
+    for noun in dict.fromkeys(noun for noun, _ in found):
         captioner = made["test.examples.1"](noun).captioner
         served[captioner] = served.get(captioner, 0) + 1
     return served

@@ -52,11 +52,11 @@ def _thing(noun: str, color: str, pattern: str, share: float, ground: float, sid
 
 
 def spatial_1(rng: Random) -> Pair:
-    """ "a cup on the left": the same cup stands on the other side."""
+    """ "a red cup on the left": the same cup stands on the other side."""
     noun, look, ground = rng.choice(STANDING), _look(rng), rng.uniform(84, 92)
     share = rng.uniform(0.24, 0.30)
     left, right = (
-        Half(f"{_a(noun)} on the {side}", (_thing(noun, *look, place, ground),))
+        Half(f"{_a(f'{look[0]} {noun}')} on the {side}", (_thing(noun, *look, place, ground),))
         for side, place in (("left", share), ("right", 1 - share))
     )
     return left, right
