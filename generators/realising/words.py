@@ -176,6 +176,11 @@ def is_finite(predicate: str) -> bool:
     return is_possession(predicate) or stative
 
 
+def is_same_verb(one: str, other: str) -> bool:
+    """Whether two predicates are one active verb, perhaps in two forms: "wears" and "wearing"."""
+    return is_active(one) and (one == other or (_active(one) is not None and _active(one) == _active(other)))
+
+
 def related(edges: Sequence[Relation], subject: SceneObject, *, clause: bool, bare: bool = False) -> Piece:
     """The words of a predicate, which is that of all ``edges``, without "is".
 
@@ -192,8 +197,12 @@ def related(edges: Sequence[Relation], subject: SceneObject, *, clause: bool, ba
         plain = bare or (tag == "VBZ" and is_plural(subject.name))
         form = active.lemma if plain else verb(active.lemma, tag)
         surface = " ".join(filter(None, (active.adverb, form, active.rest)))
-    tag = {"preposition": "IN", "participle": "VBG", "verb": "VBZ"}[predicate_kind(text) or "preposition"]
-    return Piece(surface, tuple(Mark("relation", text, tag, edge.subject, edge.object) for edge in edges))
+    return Piece(surface, tuple(_mark(edge) for edge in edges))
+
+
+def _mark(edge: Relation) -> Mark:
+    tag = {"preposition": "IN", "participle": "VBG", "verb": "VBZ"}[predicate_kind(edge.predicate) or "preposition"]
+    return Mark("relation", edge.predicate, tag, edge.subject, edge.object)
 
 
 def same_kind(one: str, other: str) -> bool:
@@ -202,14 +211,14 @@ def same_kind(one: str, other: str) -> bool:
 
 
 def adjectives(item: SceneObject, texts: Iterable[str]) -> Words:
-    """Attributes in English adjective order; two of a kind are joined: "a large red and white striped ball"."""
-    order = ordered(texts)
-    pieces: list[Piece] = []
-    for before, text in zip((None, *order), order, strict=False):
-        if before is not None and same_kind(before, text):
-            pieces.append(Piece("and"))
-        pieces.append(attribute(item, text))
-    return tuple(pieces)
+    """Attributes in English adjective order; those of a kind are joined: "a large red, white and blue striped ball"."""
+    runs: list[list[str]] = []
+    for text in ordered(texts):
+        if runs and same_kind(runs[-1][-1], text):
+            runs[-1].append(text)
+        else:
+            runs.append([text])
+    return tuple(piece for run in runs for piece in listed([(attribute(item, text),) for text in run]))
 
 
 def ordered(texts: Iterable[str]) -> list[str]:

@@ -15,10 +15,10 @@ from generators.realising.words import (
     copula,
     determiner,
     follows_noun,
-    is_active,
     is_finite,
     is_plural,
     is_possession,
+    is_same_verb,
     listed,
     noun,
     ordered,
@@ -256,7 +256,7 @@ def _portions(keys: Sequence[str]) -> list[Sequence[str]]:
 
 def _groups(edges: Sequence[Relation]) -> list[Sequence[Relation]]:
     """Each relation by itself, but two of one verb together: "wearing a hat and a coat"."""
-    if len(edges) == 2 and edges[0].predicate == edges[1].predicate and is_active(edges[0].predicate):
+    if len(edges) == 2 and is_same_verb(edges[0].predicate, edges[1].predicate):
         return [edges]
     return [[edge] for edge in edges]
 

@@ -77,7 +77,7 @@ def test_verbs_agree_and_mass_nouns_have_no_article() -> None:
 
 def test_verbs_take_the_form_of_their_place() -> None:
     man, hat, bench = SceneObject("1", "man", ("tall",)), SceneObject("2", "hat"), SceneObject("3", "bench")
-    wears, also, sits = (Relation("1", *rest) for rest in (("wears", "2"), ("wears", "3"), ("sitting on", "3")))
+    wears, also, sits = (Relation("1", *rest) for rest in (("wears", "2"), ("wearing", "3"), ("sitting on", "3")))
     assert captions(SceneGraph((man, hat, SceneObject("3", "coat", ("red",))), (wears, also))) == {
         "a tall man wearing a hat and a red coat",
         "there is a tall man wearing a hat and a red coat",
@@ -93,6 +93,12 @@ def test_verbs_take_the_form_of_their_place() -> None:
     }
     owner = SceneGraph((man, hat, bench), (Relation("1", "has", "2"), Relation("1", "on", "3")))
     assert captions(owner) == {"a tall man with a hat is on a bench"}
+
+
+def test_several_colours_are_listed() -> None:
+    chair = SceneObject("1", "chair", ("purple", "slender", "black", "blue"))
+    found = captions(SceneGraph((chair, TABLE), (ON,)))
+    assert "a slender purple, black and blue chair is on a wooden table" in found
 
 
 def test_no_two_sentences_begin_with_there_is_and_no_list_is_long() -> None:
