@@ -8,8 +8,9 @@ for HTML, Markdown, LaTeX and CSV.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
@@ -39,7 +40,12 @@ def percent(share: float | None) -> str:
     return "-" if share is None or math.isnan(share) else f"{100 * share:.2f}"
 
 
-def with_interval(row: pd.Series | None) -> str:
+def _row(rows: pd.DataFrame, key: str | int) -> dict[str, Any] | None:
+    """The one row of that index."""
+    return rows.loc[[key]].to_dict("records")[0] if key in rows.index else None
+
+
+def with_interval(row: Mapping[str, Any] | None) -> str:
     """Recall@1 and its 95 % interval."""
     if row is None:
         return "-"
@@ -80,11 +86,11 @@ def systematicity(results: pd.DataFrame, kind: str) -> Table | None:
     body = [["Random", "", *(percent(chance[key]) for key in metrics for _ in ("SC", "UC"))]]
     for (_, model), group in ordered(rows).groupby(["place", "model"]):
         by_split = group.set_index("split")
-        rows_of = {split: by_split.loc[split] if split in by_split.index else None for split in ("sc", "uc")}
+        rows_of = [_row(by_split, split) for split in ("sc", "uc")]
         cells = [
             with_interval(row) if key == "recall@1" else percent(None if row is None else row[key])
             for key in metrics
-            for row in rows_of.values()
+            for row in rows_of
         ]
         first = group.iloc[0]
         body.append([corpus_name(first["trained_on"]), model_name(first), *cells])
@@ -104,7 +110,7 @@ def by_complexity(results: pd.DataFrame, kind: str) -> Table | None:
     body = [["Random", "", *([percent(1 / set_size)] * len(numbers))]]
     for _, group in ordered(rows).groupby(["place", "model"]):
         first, by_number = group.iloc[0], group.set_index("complexity")
-        cells = [with_interval(by_number.loc[number] if number in by_number.index else None) for number in numbers]
+        cells = [with_interval(_row(by_number, number)) for number in numbers]
         body.append([corpus_name(first["trained_on"]), model_name(first), *cells])
     caption = f"Productivity, {PRODUCTIVITY_KINDS[kind]}: Recall@1 among {set_size} captions (percent)."
     return Table(f"productivity_{kind}", caption, pd.DataFrame(body, columns=header))
