@@ -40,12 +40,12 @@ def percent(share: float | None) -> str:
     return "-" if share is None or math.isnan(share) else f"{100 * share:.2f}"
 
 
-def _row(rows: pd.DataFrame, key: str | int) -> dict[str, Any] | None:
+def _row(rows: pd.DataFrame, key: str | int) -> Mapping[Any, Any] | None:
     """The one row of that index."""
     return rows.loc[[key]].to_dict("records")[0] if key in rows.index else None
 
 
-def with_interval(row: Mapping[str, Any] | None) -> str:
+def with_interval(row: Mapping[Any, Any] | None) -> str:
     """Recall@1 and its 95 % interval."""
     if row is None:
         return "-"
