@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -45,8 +45,10 @@ LANDSCAPE, PORTRAIT, PORTRAIT_SHARE = (640, 480), (480, 640), 0.2
 TEST_THINGS = {2: 15, 3: 25, 4: 30, 5: 20, 6: 10}
 TRAINING_THINGS = {1: 10, 2: 40, 3: 35, 4: 15}
 """Weights of the number of things in a scene."""
-WHOLE_SHARE = 0.5
-"""Training pictures that show the whole scene."""
+WHOLE_SHARE = 0.15
+"""Training pictures that show the whole scene; the others show a region, as most test crops do."""
+PICTURES_PER_SCENE = 3
+"""Training pictures of one scene: finding a scene takes longer than drawing one."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +71,10 @@ class Params:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A training picture: JPEG bytes, caption, and what of which scene it shows."""
+    """A training picture: JPEG bytes, caption, and what of which scene it shows; ``number`` counts a scene's pictures."""
 
     image_id: int
+    number: int
     jpeg: bytes
     caption: str
     view: Box
@@ -87,9 +90,11 @@ def build(folder: Path, params: Params, workers: int = WORKERS) -> None:
             lines.writelines(json.dumps(scene.to_json()) + "\n" for scene in scenes)
         write(annotate(scenes, params.seed, params.annotation_recall), scratch)
         for index, corpus in enumerate(CORPORA):
-            ids = training_ids(index, params.train_images)
-            make = partial(training_example, params.seed, corpus, params.train_size)
-            _write_corpus(scratch / "corpora" / corpus, _progress(pool, make, ids, f"microworld {corpus}"))
+            ids = training_ids(index, -(-params.train_images // PICTURES_PER_SCENE))
+            make = partial(training_examples, params.seed, corpus, params.train_size)
+            scenes_examples = _progress(pool, make, ids, f"microworld {corpus}")
+            examples = islice(chain.from_iterable(scenes_examples), params.train_images)
+            _write_corpus(scratch / "corpora" / corpus, examples)
             rules = json.dumps(left_out(params.seed, corpus).to_json(), indent=1)
             (scratch / "corpora" / corpus / "left_out.json").write_text(rules + "\n")
 
@@ -115,16 +120,19 @@ def training_scene(seed: int, corpus: str, image_id: int) -> Scene:
     )
 
 
-def training_example(seed: int, corpus: str, size: int, image_id: int) -> Example:
-    """A captioned picture of ``size`` x ``size`` pixels."""
+def training_examples(seed: int, corpus: str, size: int, image_id: int) -> list[Example]:
+    """``PICTURES_PER_SCENE`` captioned pictures of one scene, each ``size`` x ``size`` pixels."""
     scene = training_scene(seed, corpus, image_id)
-    caption, view = describe(seed, scene)
-    return Example(image_id, _jpeg(render(scene, (size, size), view)), caption, view)
+    described = [describe(seed, scene, number) for number in range(PICTURES_PER_SCENE)]
+    return [
+        Example(image_id, number, _jpeg(render(scene, (size, size), view)), caption, view)
+        for number, (caption, view) in enumerate(described)
+    ]
 
 
-def describe(seed: int, scene: Scene) -> tuple[str, Box]:
+def describe(seed: int, scene: Scene, number: int) -> tuple[str, Box]:
     """A training caption, and what its picture shows: the whole scene, or the region around what the caption names."""
-    rng, names = Random(f"{seed}:{scene.image_id}:example"), [thing.id for thing in scene.things]
+    rng, names = Random(f"{seed}:{scene.image_id}:example:{number}"), [thing.id for thing in scene.things]
     content = choose(Facts.of(scene, names, sizes=False), TRAINING_KINDS, rng)
     assert content, "every thing has a colour"
     whole = Box(0, 0, scene.width, scene.height)
@@ -184,7 +192,7 @@ def _write_corpus(folder: Path, examples: Iterable[Example]) -> None:
                     ("txt", example.caption.encode()),
                     ("json", json.dumps(facts).encode()),
                 ):
-                    member = tarfile.TarInfo(f"{example.image_id:09d}.{suffix}")  # owner and time stay 0
+                    member = tarfile.TarInfo(f"{example.image_id:09d}_{example.number}.{suffix}")  # owner and time stay 0
                     member.size = len(content)
                     tar.addfile(member, io.BytesIO(content))
 

@@ -103,7 +103,7 @@ def region_phrase(facts: Facts, content: Content, rng: Random) -> str:
 
 def training_caption(facts: Facts, content: Content, rng: Random) -> str:
     """Like alt text: bare, or a sentence, or introduced as a picture."""
-    text = word(facts, content, rng, richness=0.5)
+    text = word(facts, content, rng, richness=0.6)
     if text.startswith(("a ", "an ")) and not content.relations and rng.random() < 0.2:
         return f"{rng.choice(('picture', 'drawing', 'illustration', 'photo'))} of {text}"
     return as_sentence(text) if _is_full(text) and rng.random() < 0.5 else text

@@ -31,10 +31,10 @@ Look = tuple[str, str, str]
 
 
 def skewed_weights(seed: int, corpus: str) -> dict[str, float]:
-    """Zipf-like frequencies of nouns and of attributes, in an order of the corpus' own; 1 down to about 1/5."""
+    """Zipf-like frequencies of nouns and of attributes, in an order of the corpus' own; 1 down to about 1/2."""
     rng = Random(f"{seed}:{corpus}:weights")
     return {
-        name: (1 + rank / (0.1 * len(names))) ** -0.7
+        name: (1 + rank / (0.1 * len(names))) ** -0.3
         for names in (ALL_NOUNS, tuple(COLORS))
         for rank, name in enumerate(rng.sample(names, len(names)))
     }

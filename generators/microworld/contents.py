@@ -77,7 +77,7 @@ class Content:
 Kind = Literal["thing", "pair", "list", "twins", "double"]
 
 REGION_KINDS: dict[Kind, float] = {"thing": 4, "pair": 6, "twins": 1}
-TRAINING_KINDS: dict[Kind, float] = {"thing": 3, "pair": 7, "list": 1, "twins": 2, "double": 2}
+TRAINING_KINDS: dict[Kind, float] = {"thing": 3, "pair": 6, "list": 5, "twins": 1, "double": 5}
 IMAGE_KINDS: dict[Kind, float] = {"pair": 4, "list": 1, "twins": 1, "double": 5}
 """How often a region phrase, a training caption, an image caption says what; twins only where there are some."""
 

@@ -57,7 +57,7 @@ def test_truth_is_one_complete_scene_a_line(folder):
 def test_shards(folder):
     with tarfile.open(folder / "corpora" / "yfcc" / "00000.tar") as tar:
         members = tar.getmembers()
-        assert [member.name for member in members[:3]] == ["002000000.jpg", "002000000.txt", "002000000.json"]
+        assert [member.name for member in members[:3]] == ["002000000_0.jpg", "002000000_0.txt", "002000000_0.json"]
         assert len(members) == 3 * TINY.train_images
         assert all(member.mtime == member.uid == member.gid == 0 for member in members)
         jpeg, caption, facts = (tar.extractfile(member).read() for member in members[:3])

@@ -32,7 +32,7 @@ def test_nothing_left_out_is_in_pictures_or_captions(corpus):
             assert thing.noun not in rules.nouns
             assert not set(look_of(thing)) & rules.attributes
             assert not {(attribute, thing.noun) for attribute in look_of(thing)} & rules.pairs
-        caption, _ = describe(0, scene)
+        caption, _ = describe(0, scene, 0)
         assert not set(caption.lower().rstrip(".").replace(",", "").split()) & unsayable
 
 
