@@ -144,6 +144,10 @@ class _Walker:
         self.attributes: dict[str, list[str]] = {}
         self.relations: list[Relation] = []
         self.component: list[str] = []
+        self.edges: dict[str, list[Relation]] = {item.id: [] for item in graph.objects}
+        for edge in graph.relations:
+            self.edges[edge.subject].append(edge)
+            self.edges[edge.object].append(edge)
 
     @property
     def left(self) -> int:
@@ -213,9 +217,7 @@ class _Walker:
         """Relations at ``here`` that fit and say something new, by the object at the other end."""
         related = {(edge.subject, edge.object) for edge in self.relations}
         found: dict[str, list[Relation]] = {}
-        for edge in self.graph.relations:
-            if here not in (edge.subject, edge.object):
-                continue
+        for edge in self.edges[here]:
             far = edge.object if edge.subject == here else edge.subject
             again = (edge.subject, edge.object) in related
             fits = self.left >= (1 if far in self.attributes else 2)
