@@ -32,7 +32,8 @@ docs: $(READY)
 	typer compeval.cli utils docs --name compeval --title "The command line" --output docs/cli.md
 
 clean:
-	rm -rf $(VENV) data sources regions seen stats crepe checkpoints results validity.json report report_full
+	rm -rf $(VENV) data sources regions seen stats crepe aro retrieval classification compprompts compun controlledimcaps
+	rm -rf checkpoints results validity.json blind.json report report_full
 	rm -rf .dvc/cache .dvc/tmp build .pytest_cache .ruff_cache .hypothesis
 
 setup: $(READY)

@@ -133,9 +133,9 @@ def trigram_model(sets: Sets) -> np.ndarray:
 def _likelihood(sets: Sets, order: int) -> np.ndarray:
     score_NK = np.zeros((len(sets), sets.size))
     for learn, held in sets.splits():
-        model = NgramModel.of([sets.captions[row][0] for row in learn], order)
+        model = NgramModel.of([sets.captions[int(row)][0] for row in learn], order)
         for row in held:
-            score_NK[row] = model.score(sets.captions[row])
+            score_NK[row] = model.score(sets.captions[int(row)])
     return score_NK
 
 
@@ -229,11 +229,11 @@ def naive_bayes(sets: Sets) -> np.ndarray:
     """Words and pairs of neighbours, each for itself."""
     feature_MF = _counted(sets, CountVectorizer(token_pattern=TOKEN.pattern, ngram_range=(1, 2)))
     score_NK = np.zeros((len(sets), sets.size))
-    is_true_M = np.arange(feature_MF.shape[0]) % sets.size == 0
+    is_true_M = np.arange(len(sets) * sets.size) % sets.size == 0
     for learn, held in sets.splits():
         rows = _texts_of(learn, sets.size)
         model = MultinomialNB().fit(feature_MF[rows], is_true_M[rows])
-        log_NF = model.feature_log_prob_
+        log_NF = np.asarray(model.feature_log_prob_)
         score_NK[held] = (feature_MF[_texts_of(held, sets.size)] @ (log_NF[1] - log_NF[0])).reshape(-1, sets.size)
     return score_NK
 

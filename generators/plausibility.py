@@ -140,7 +140,8 @@ class CausalLM:
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
         self.tokenizer: Any = AutoTokenizer.from_pretrained(name)
-        self.model: Any = AutoModelForCausalLM.from_pretrained(name).eval().to(device)
+        model: Any = AutoModelForCausalLM.from_pretrained(name)
+        self.model = model.eval().to(device)
         self.batch_size = batch_size
         self.device = device
 

@@ -4,8 +4,8 @@ Source: CREPE (arXiv:2212.07796), section 4.2 and appendix A.4, all five cases: 
 attributes of two objects that neither shares; two objects that no relation joins; one attribute moved to an object that
 lacks it; for four atoms, any permutation of atoms of one type. Each is an edit of the subgraph. Stricter than
 the paper, which asks that G lack the new attribute: G must prove the whole statement false (generators/facts.py). And
-a swap has the caption's words, each as often, so that order alone tells them apart: no second "the cup" where the caption
-comes back to another object, no "an" for "a".
+a swap has the caption's words, each as often, so that order alone tells them apart: no second "the cup" where the
+caption comes back to another object, no "an" for "a".
 """
 
 from __future__ import annotations

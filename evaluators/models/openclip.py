@@ -85,7 +85,8 @@ class OpenClipEncoder:
         """Fall back to the plain path, saying so, if the packed one differs from it."""
         assert self.packed is not None
         tokens_TL = self._tokenizer(list(PROBES))
-        plain, packed = self.encode_padded(tokens_TL, len(PROBES)), self.packed(tokens_TL, 1)
+        # So few positions make more than one forest, with texts that share their beginning.
+        plain, packed = self.encode_padded(tokens_TL, len(PROBES)), self.packed(tokens_TL, POSITIONS_A_TEXT)
         self.packed.positions = 0
         difference = float(np.abs(_unit(plain) - _unit(packed)).max())
         if not difference <= tolerance:

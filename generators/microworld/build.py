@@ -71,7 +71,7 @@ class Params:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A training picture: JPEG bytes, caption, and what of which scene it shows; ``number`` counts a scene's pictures."""
+    """A training picture: JPEG bytes, caption, and what it shows; ``number`` counts the pictures of a scene."""
 
     image_id: int
     number: int
@@ -192,7 +192,8 @@ def _write_corpus(folder: Path, examples: Iterable[Example]) -> None:
                     ("txt", example.caption.encode()),
                     ("json", json.dumps(facts).encode()),
                 ):
-                    member = tarfile.TarInfo(f"{example.image_id:09d}_{example.number}.{suffix}")  # owner and time stay 0
+                    name = f"{example.image_id:09d}_{example.number}.{suffix}"
+                    member = tarfile.TarInfo(name)  # owner and time stay 0
                     member.size = len(content)
                     tar.addfile(member, io.BytesIO(content))
 
