@@ -1,4 +1,4 @@
-"""Accuracy and speed of the caption parsers: ``python -m bench.parser DEV_CSV``.
+"""Accuracy and speed of the caption parsers: ``python -m bench.parser [DEV_CSV]``.
 
 Prints precision and recall of objects, (object, attribute) pairs and (subject, predicate, object) triples for our
 rules and, where it is installed, for PyPI's SceneGraphParser, against human graphs in FACTUAL's format (Li et al.
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import os
 import re
 import time
 from collections.abc import Iterator, Sequence
@@ -28,6 +29,8 @@ from generators.scene_graph import Parse, SceneGraph
 
 KINDS = ("objects", "attributes", "relations")
 
+DEV_CSV = Path(os.environ.get("COMPEVAL_REAL_DATA", ".")) / "factual" / "dev.csv"
+"""FACTUAL's development file among the small real files that COMPEVAL_REAL_DATA names."""
 PUBLISHED_SNG = {"objects": (0.75, 0.75), "attributes": (0.51, 0.42), "relations": (0.38, 0.33)}
 """Precision and recall of SceneGraphParser's GitHub main branch on FACTUAL's 1,508 test captions."""
 
@@ -125,8 +128,12 @@ def _measure(parser: CaptionParser, captions: Sequence[str]) -> tuple[list[Parse
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("annotations", type=Path, metavar="DEV_CSV")
+    arguments.add_argument("annotations", type=Path, metavar="DEV_CSV", nargs="?", default=DEV_CSV)
     path = arguments.parse_args().annotations
+    if not path.is_file():
+        arguments.error(
+            f"{path}: no such file. Name FACTUAL's dev.csv, or set COMPEVAL_REAL_DATA to the folder of real files."
+        )
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
     captions = [row["caption"] for row in rows]
