@@ -2,6 +2,14 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# The same cases at every run, so that a red build means that the code changed. Few random graphs have walks and swaps,
+# and how long they take says how busy the machine is.
+settings.register_profile(
+    "repeatable", derandomize=True, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow]
+)
+settings.load_profile("repeatable")
 
 
 @pytest.fixture(scope="session")
