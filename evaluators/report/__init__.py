@@ -16,11 +16,11 @@ from typing import Any
 import jinja2
 import pandas as pd
 
-from evaluators.report.correlation import correlation_figures, correlation_table
 from evaluators.report.examples import examples
 from evaluators.report.figures import paper_figures, validity_curve
 from evaluators.report.gap import GapReport, gap_report
 from evaluators.report.read import Result, frame, read_results
+from evaluators.report.sections import sections
 from evaluators.report.tables import Table, corpus_name, own_corpus, paper_tables, to_latex, to_markdown
 
 PRIMARY = "hnatom"
@@ -97,21 +97,36 @@ def metrics(results: pd.DataFrame, gap_reports: Sequence[GapReport]) -> dict[str
     return {"recall@1": recall, "seen_minus_unseen": gaps}
 
 
+def contents(context: dict[str, Any]) -> list[tuple[str, str]]:
+    """Anchor and title of each part of the page that has something to show."""
+    kinds = {table.name.partition("_")[0] for table in context["tables"]}
+    parts = [
+        ("what", "What was measured", True),
+        ("systematicity", "Systematicity", "systematicity" in kinds),
+        ("gap", "Seen against unseen", context["gap_reports"]),
+        ("productivity", "Productivity", "productivity" in kinds),
+        ("validity", "Validity", context["validity"]),
+        *((section.id, section.title, True) for section in context["sections"]),
+        ("examples", "Examples", context["examples"]),
+    ]
+    return [(anchor, title) for anchor, title, there in parts if there]
+
+
 def build(folders: Sequence[Path], output: Path, data_dir: Path | None = None, validity: Path | None = None) -> str:
     """Write the report on the models' result folders; gives its headline."""
     results = read_results(folders)
     table = frame(results)
     gap_reports = [report for report in [gap_report(results, PRIMARY)] if report]
     checked: dict[str, Any] | None = json.loads(validity.read_text()) if validity else None
-    correlated = correlation_table(table)
+    others = sections(results)
     context = {
         "synthetic": any(result.data["synthetic"] for result in results),
         "source": table["source"].iloc[0],
-        "headline": headline(table),
+        "headline": [*headline(table), *(line for section in others for line in section.headline)],
         "measured": measured(table),
-        "tables": [*paper_tables(table), *([correlated] if correlated else [])],
+        "tables": paper_tables(table),
         "figures": paper_figures(table),
-        "correlation_figures": correlation_figures(table),
+        "sections": others,
         "gap_reports": gap_reports,
         "validity": checked,
         "validity_table": checked and validity_table(checked),
@@ -125,7 +140,7 @@ def build(folders: Sequence[Path], output: Path, data_dir: Path | None = None, v
         },
         "code": results[0].data["code"],
     }
-    _write(output, context)
+    _write(output, context | {"contents": dict(contents(context))})
     (output / "metrics.json").write_text(json.dumps(metrics(table, gap_reports), indent=1) + "\n")
     return "\n".join(context["headline"])
 
@@ -137,12 +152,15 @@ def _warnings(results: Sequence[Result]) -> list[str]:
 def _write(output: Path, context: dict[str, Any]) -> None:
     for folder in ("tables", "figures"):
         (output / folder).mkdir(parents=True, exist_ok=True)
-    tables = [context["measured"], *context["tables"], *(part for gap in context["gap_reports"] for part in gap.tables)]
+    grouped = [*context["gap_reports"], *context["sections"]]
+    tables = [context["measured"], *context["tables"], *(table for group in grouped for table in group.tables)]
     for table in tables + ([context["validity_table"]] if context["validity"] else []):
         table.cells.to_csv(output / "tables" / f"{table.name}.csv", index=False)
         (output / "tables" / f"{table.name}.tex").write_text(to_latex(table))
-    for number, svg in enumerate((context["figures"] | context["correlation_figures"]).values(), 1):
-        (output / "figures" / f"figure-{number}.svg").write_text(svg)
+    figures = {"figure": context["figures"]} | {section.id: section.figures for section in context["sections"]}
+    for name, drawn in figures.items():
+        for number, svg in enumerate(drawn.values(), 1):
+            (output / "figures" / f"{name}-{number}.svg").write_text(svg)
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent),
         autoescape=jinja2.select_autoescape(["html.j2"]),

@@ -20,7 +20,7 @@ from tests.rows import hard_negative_row, toy_dataset
 def write_result(
     root: Path, model: str, corpus: str, config: str, recall: float, split: str = "test", **changes: object
 ) -> Path:
-    """A result file as `compeval run` writes it, with two rows of three candidates."""
+    """A result file as `compeval run` writes it, with three rows of three candidates."""
     task = f"crepe/{config}" if split == "test" else f"crepe/{config}/{split}"
     path = root / model / f"{task}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -127,6 +127,7 @@ def test_correlation_with_classification(results: list[Path], tmp_path: Path):
         # On a line: recall = 0.1 + accuracy / 2.
         write_result(root, f"tower-{number}", "laion", "prod_hnswap", 0.1 + 0.1 * number, "n8")
         top1 = {"metrics": {"top1": 0.2 * number}, "chance": {"top1": 0.1}, "dataset": "classification"}
+        top1 |= {"intervals": {"top1": [0.2 * number, 0.2 * number]}}
         write_result(root, f"tower-{number}", "laion", "microworld", 0.0, task="classification/microworld", **top1)
     table = correlation_table(frame(read_results([root / f"tower-{number}" for number in range(3)])))
     assert table is not None
