@@ -23,10 +23,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 
 from evaluators.statistics import bootstrap_intervals
-from generators import stage
+from generators import parquet, stage
 from generators.blind_scorers import HELD_OUT, REFINING, Scorer, Sets, duels, hits, most_alike
 from generators.params import block
 from generators.plausibility import language_model
@@ -49,7 +48,7 @@ def read(folder: Path, configs: Iterable[str]) -> Sets:
     rows: dict[tuple[str, ...], str] = {}
     for config in configs:
         for path in sorted((folder / config).glob("*.parquet")):
-            found = pq.read_table(path, columns=["image_id", "caption", "hard_negatives"]).to_pylist()
+            found = parquet.read_table(path, ["image_id", "caption", "hard_negatives"]).to_pylist()
             rows |= {(row["caption"], *row["hard_negatives"], row["image_id"]): row["image_id"] for row in found}
     return Sets([key[:-1] for key in rows], list(rows.values()))
 

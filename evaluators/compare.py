@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from evaluators import results, statistics
 from evaluators.results import Result
+from generators import parquet
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def _say(result: Result) -> str:
 
 def _common_rows(path_a: Path, path_b: Path) -> tuple[pa.Table, pa.Table]:
     """The per-example tables, on the rows that both scored (either may have skipped unreadable images)."""
-    tables = [pq.read_table(path.with_suffix(".parquet")) for path in (path_a, path_b)]
+    tables = [parquet.read_table(path.with_suffix(".parquet")) for path in (path_a, path_b)]
     common = np.intersect1d(tables[0]["row"].to_numpy(), tables[1]["row"].to_numpy())
     kept_a, kept_b = (table.filter(np.isin(table["row"].to_numpy(), common)) for table in tables)
     return kept_a, kept_b

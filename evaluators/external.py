@@ -9,7 +9,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 
 from evaluators import fingerprint, plan, results
 from evaluators.engine import Scored
@@ -19,6 +18,7 @@ from evaluators.protocols.base import RowProtocol
 from evaluators.results import Result
 from evaluators.rows import load
 from evaluators.tasks import discover, select
+from generators import parquet
 
 
 def score_file(
@@ -48,7 +48,7 @@ def _read_scores(path: Path, planned: TaskPlan) -> np.ndarray:
         raise FileNotFoundError(f"{path}: not found.")
     if not isinstance(rows.protocol, RowProtocol):
         raise ValueError(f"{rows.task.name}: only tasks whose rows are scored one by one can be scored from a file.")
-    table = pq.read_table(path)
+    table = parquet.read_table(path)
     for column in ("row", "scores"):
         if column not in table.column_names:
             raise ValueError(f"{path}: no column {column!r}; it has {', '.join(table.column_names)}.")

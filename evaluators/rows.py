@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 import loaders
 from evaluators import fingerprint, protocols
 from evaluators.protocols.base import Protocol
 from evaluators.tasks import Task
+from generators import parquet
 
 ABOUT_COLUMNS = ("image_id", "compound", "categories", "cell")
 """What a table of examples shows beside the protocol's own columns."""
@@ -47,7 +47,7 @@ class Rows:
 
     @cached_property
     def schema(self) -> pa.Schema:
-        return pq.read_schema(self.files[0])
+        return parquet.read_schema(self.files[0])
 
     @cached_property
     def protocol(self) -> Protocol:
@@ -63,8 +63,8 @@ class Rows:
         """Where the images come from: ``microworld``, ``visual_genome``."""
         if "provenance" not in self.schema.names:
             return self.task.dataset
-        group = pq.ParquetFile(self.files[0]).read_row_group(0, ["provenance"])
-        return group["provenance"][0].as_py()["source"]
+        first = next(parquet.batches(self.files[0], 1, ["provenance"]))
+        return first["provenance"][0].as_py()["source"]
 
     @cached_property
     def set_size(self) -> int:
@@ -83,7 +83,7 @@ class Rows:
         columns = [*self.protocol.columns, *about]
         left = self.count
         for path in self.files:
-            for block in pq.ParquetFile(path).iter_batches(min(_ROWS_A_BLOCK, left), columns=columns):
+            for block in parquet.batches(path, min(_ROWS_A_BLOCK, left), columns):
                 yield block.slice(0, left)
                 left -= block.num_rows
                 if left <= 0:
@@ -103,18 +103,21 @@ class Rows:
         """File, row group and its first row."""
         groups, start = [], 0
         for path in self.files:
-            metadata = pq.read_metadata(path)
-            for group in range(metadata.num_row_groups):
-                groups.append((path, group, start))
-                start += metadata.row_group(group).num_rows
+            with parquet.opened(path) as file:
+                for group in range(file.num_row_groups):
+                    groups.append((path, group, start))
+                    start += file.metadata.row_group(group).num_rows
         return groups
 
     @cached_property
     def _image_group(self) -> Callable[[Path, int, str], pa.ChunkedArray]:
         """Reads one column's images of a row group; the last ones stay at hand."""
-        return lru_cache(maxsize=_GROUPS_AT_HAND)(
-            lambda path, group, column: pq.ParquetFile(path).read_row_group(group, [column])[column]
-        )
+
+        def read(path: Path, group: int, column: str) -> pa.ChunkedArray:
+            with parquet.opened(path) as file:
+                return file.read_row_group(group, [column])[column]
+
+        return lru_cache(maxsize=_GROUPS_AT_HAND)(read)
 
 
 def load(tasks: Sequence[Task], data_dir: Path | None = None, limit: int | None = None) -> list[Rows]:
@@ -132,7 +135,7 @@ def _load(task: Task, folder: Path, stats: dict[str, Any], limit: int | None) ->
         raise ValueError(f"{task.name}: the split has no rows.")
     count = count if limit is None else min(limit, count)
     fold_size = None
-    if protocols.find(pq.read_schema(folder / next(iter(files))).names).name == "recall":
+    if protocols.find(parquet.read_schema(folder / next(iter(files))).names).name == "recall":
         fold_size = min(count, smallest_raw_split(task, stats["rows"])) if task.is_raw else count
     hashes = [entry["sha256"] for entry in files.values()]
     identity = fingerprint.of_json([hashes, limit, fold_size])

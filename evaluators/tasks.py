@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-import pyarrow.parquet as pq
-
 import loaders
 from evaluators import protocols
 from evaluators.models import Model
+from generators import parquet
 from generators.corpus_names import CORPORA
 
 
@@ -76,7 +75,7 @@ def discover(data_dir: Path | None = None) -> list[Task]:
         for name, folder in names.items()
         for config, splits in loaders.list_configs(name, data_dir).items()
         for split in splits
-        if protocols.is_for(pq.read_schema(next(folder.glob(f"{config}/{split}-*.parquet"))).names)
+        if protocols.is_for(parquet.read_schema(next(folder.glob(f"{config}/{split}-*.parquet"))).names)
     )
 
 

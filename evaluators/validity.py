@@ -24,11 +24,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import pyarrow.parquet as pq
 from tqdm import tqdm
 
 from evaluators.oracle import Unreadable, is_true, undrawable_words
-from generators import stage
+from generators import parquet, stage
 from generators.corpora import Skipped, captions, shards
 from generators.params import block
 
@@ -81,7 +80,7 @@ def claims(dataset: Path) -> list[Claim]:
         if kind.endswith("hnall"):  # the same negatives as in the sets of one type
             continue
         of_truth = split if kind == DENYING else ""
-        for row in pq.read_table(path, columns=COLUMNS[:2] if kind.endswith("raw") else COLUMNS).to_pylist():
+        for row in parquet.read_table(path, COLUMNS[:2] if kind.endswith("raw") else COLUMNS).to_pylist():
             found.add(Claim(row["image_id"], row["caption"], "truth", of_truth, row["caption"]))
             for negative in row.get("hard_negatives", ()):
                 found.add(Claim(row["image_id"], negative, kind, split, row["caption"]))

@@ -21,8 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NamedTuple
 
-import pyarrow as pa
-import pyarrow.parquet as pq
+from generators import parquet
 
 PARQUET_ROWS = 50_000
 """Rows in one shard of a parquet file."""
@@ -89,7 +88,7 @@ def _split(path: Path) -> Iterator[Shard]:
     if not size:
         raise ValueError(f"{path}: the file is empty.")
     if kind == ".parquet":
-        length, step = _parquet(path).metadata.num_rows, PARQUET_ROWS
+        length, step = parquet.count_rows(path), PARQUET_ROWS
     elif kind in (".csv", ".tar") or path.suffix == ".gz":
         yield Shard(path)
         return
@@ -183,28 +182,23 @@ def _position(header: list[str], column: Column, path: Path) -> int:
     )
 
 
-def _parquet(path: Path) -> pq.ParquetFile:
-    try:
-        return pq.ParquetFile(path)
-    except pa.ArrowInvalid as error:
-        raise ValueError(f"{path}: not a readable parquet file ({error}).") from None
-
-
 def _parquet_rows(shard: Shard, column: Column, skipped: Skipped) -> Iterator[str]:
-    file = _parquet(shard.path)
-    _position(file.schema_arrow.names, column, shard.path)
-    first = 0
-    for group in range(file.num_row_groups):
-        rows = file.metadata.row_group(group).num_rows
-        stop = first + rows if shard.stop is None else shard.stop
-        if first < stop and shard.start < first + rows:
+    with parquet.opened(shard.path) as file:
+        _position(file.schema_arrow.names, column, shard.path)
+        stop = file.metadata.num_rows if shard.stop is None else shard.stop
+        first = 0
+        for group in range(file.num_row_groups):
+            rows = file.metadata.row_group(group).num_rows
+            if shard.start >= first + rows:
+                first += rows
+                continue
             for batch in file.iter_batches(8192, [group], [str(column)]):
+                if first >= stop:
+                    return
                 low, high = max(shard.start - first, 0), min(stop - first, batch.num_rows)
                 for value in batch.column(0)[low:high].to_pylist() if low < high else ():
                     yield from _usable(value, skipped)
                 first += batch.num_rows
-        else:
-            first += rows
 
 
 def _tar(shard: Shard, column: Column, skipped: Skipped) -> Iterator[str]:

@@ -21,9 +21,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from generators import stage, visual_genome
+from generators import parquet, stage, visual_genome
 from generators.dataset import (
     HARD_NEGATIVE_SCHEMA,
     RAW_SCHEMA,
@@ -158,7 +157,7 @@ def read_rows(
     """The rows of regions/, in constant memory; only those that ``keep`` marks, if it is given."""
     start = 0
     for path in sorted(folder.glob("*.parquet")):
-        for batch in pq.ParquetFile(path).iter_batches(64, columns=columns):
+        for batch in parquet.batches(path, 64, columns):
             marked = batch if keep is None else batch.filter(pa.array(keep[start : start + len(batch)], pa.bool_()))
             start += len(batch)
             yield from marked.to_pylist()

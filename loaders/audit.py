@@ -15,8 +15,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-import pyarrow.parquet as pq
-
+from generators import parquet
 from generators.texts import blank, same_words, words
 from loaders import read_stats
 from loaders.cards import parquet_files, split_name
@@ -199,7 +198,7 @@ def audit_dataset(folder: Path) -> dict[str, Audit]:
         unordered.update(entry["unordered"])
     files: dict[str, list[Path]] = {}
     for path in parquet_files(folder):
-        if "hard_negatives" in pq.read_schema(path).names:
+        if "hard_negatives" in parquet.read_schema(path).names:
             files.setdefault(f"{path.parent.name}/{split_name(path)}", []).append(path)
     if not files:
         raise ValueError(f"{folder}: no split has hard negatives to audit.")
@@ -212,8 +211,8 @@ def _of_files(name: str, paths: Sequence[Path], unordered: int) -> Audit:
 
 
 def _texts(path: Path, swaps: bool) -> Iterator[Texts]:
-    columns = [name for name in pq.read_schema(path).names if name in ("caption", "hard_negatives", "foils")]
-    for block in pq.ParquetFile(path).iter_batches(columns=columns):
+    columns = [name for name in parquet.read_schema(path).names if name in ("caption", "hard_negatives", "foils")]
+    for block in parquet.batches(path, columns=columns):
         for row in block.to_pylist():
             foils = row.get("foils") or [[] for _ in row["hard_negatives"]]
             types = [any(foil["type"] == "swap" for foil in of_one) if of_one else swaps for of_one in foils]

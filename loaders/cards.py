@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import yaml
+
+from generators import parquet
 
 Stats = dict[str, Any]
 
@@ -40,7 +41,7 @@ def split_name(path: Path) -> str:
 def describe(folder: Path) -> dict[str, dict[str, Any]]:
     """Relative path -> rows and bytes of each parquet file, as the loader checks them."""
     return {
-        str(path.relative_to(folder)): {"rows": pq.read_metadata(path).num_rows, "bytes": path.stat().st_size}
+        str(path.relative_to(folder)): {"rows": parquet.count_rows(path), "bytes": path.stat().st_size}
         for path in parquet_files(folder)
     }
 

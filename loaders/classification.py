@@ -10,9 +10,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pyarrow.parquet as pq
-
-from generators import stage
+from generators import parquet, stage
 from loaders.cards import Stats, measure, table, write_card
 
 FOLDER = Path("classification")
@@ -20,11 +18,11 @@ FOLDER = Path("classification")
 
 def classes(folder: Path, stats: Stats) -> dict[str, int]:
     """Config -> how many classes its pictures show."""
-    files = {Path(name).parent.name: folder / name for name in stats["files"]}
-    return {
-        config: len(pq.read_table(files[config].parent, columns=["label"])["label"].unique())
-        for config in stats["rows"]
-    }
+    shown: dict[str, set[int]] = {config: set() for config in stats["rows"]}
+    for name in stats["files"]:
+        labels = parquet.read_table(folder / name, ["label"])["label"]
+        shown[Path(name).parent.name].update(labels.unique().to_pylist())
+    return {config: len(labels) for config, labels in shown.items()}
 
 
 def body(stats: Stats, count: dict[str, int]) -> str:

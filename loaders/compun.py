@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-import pyarrow.parquet as pq
-
-from generators import stage
+from generators import parquet, stage
 from generators.params import block
 from loaders.cards import Stats, funnels, hub_metadata, measured, stand_in, table, write_card
 
@@ -41,7 +39,8 @@ LICENCE = "cc-by-nc-4.0"
 
 def categories(folder: Path) -> Counter[str]:
     """How many of the nouns are in each category."""
-    return Counter(pq.read_table(folder / "nouns", columns=["category"])["category"].to_pylist())
+    files = sorted((folder / "nouns").glob("*.parquet"))
+    return Counter(name for path in files for name in parquet.read_table(path, ["category"])["category"].to_pylist())
 
 
 def body(stats: Stats, found: Counter[str]) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from evaluators.results import documents, read
+from generators import parquet
 from generators.corpus_names import CORPORA
 
 COMPLEXITY = re.compile(r"n(\d+)")
@@ -29,7 +30,7 @@ class Result:
     @property
     def examples(self) -> pd.DataFrame:
         """The per-example rows."""
-        return pd.read_parquet(self.path.with_suffix(".parquet"))
+        return parquet.read_table(self.path.with_suffix(".parquet")).to_pandas()
 
 
 def read_results(folders: Iterable[Path]) -> list[Result]:
