@@ -7,41 +7,14 @@ after Ctrl-C. Heavy libraries are imported by the commands that need them, so th
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from typer.core import TyperGroup
 
-WIDTH_OF_A_FILE = 160
-out = Console(width=None if sys.stdout.isatty() else WIDTH_OF_A_FILE)
-err = Console(stderr=True)
-
-
-class Commands(TyperGroup):
-    """Turns the errors that tell users what to do into one message, without a traceback."""
-
-    def invoke(self, ctx: Any) -> Any:
-        try:
-            return super().invoke(ctx)
-        except (ValueError, FileNotFoundError, ModuleNotFoundError) as error:
-            err.print(f"[red]Error:[/red] {_plain(str(error))}", highlight=False, soft_wrap=True)
-            raise typer.Exit(2) from None
-        except KeyboardInterrupt:
-            err.print("Stopped. What was encoded is kept: the same command goes on from here.")
-            raise typer.Exit(130) from None
-
-
-def _plain(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(text)
-
+from compeval import cli_sources
+from compeval.console import AsJson, Commands, Data, err, out, plain, progress, table
 
 app = typer.Typer(
     cls=Commands,
@@ -51,11 +24,8 @@ app = typer.Typer(
 )
 cache_app = typer.Typer(no_args_is_help=True, help="The cache of features.")
 app.add_typer(cache_app, name="cache")
+app.add_typer(cli_sources.app, name="sources")
 
-Data = Annotated[
-    Path | None, typer.Option("--data", help="Folder that holds the dataset folders. Default: here, then the checkout.")
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Output = Annotated[Path, typer.Option(help="Folder of the results.")]
 
 
@@ -113,7 +83,7 @@ def run(
         models.parse(model)
         first, *more = [models.pick_device(name) for name in device.split(",")] if device else [models.pick_device()]
         loaded = models.resolve(model, first, precision.value)
-    with _progress() as report:
+    with progress() as report:
         results = run_tasks(
             loaded,
             chosen if chosen is not None else default_tasks(known, loaded, data),
@@ -186,9 +156,9 @@ def compare(a: Path, b: Path, as_json: AsJson = False) -> None:
     if as_json:
         typer.echo(json.dumps([line.to_json() for line in lines], indent=1))
         return
-    table = _table("task", "metric", "rows", "A", "B", "B - A", "95 % interval", "McNemar p", "Wilcoxon p")
+    shown = table("task", "metric", "rows", "A", "B", "B - A", "95 % interval", "McNemar p", "Wilcoxon p")
     for line in lines:
-        table.add_row(
+        shown.add_row(
             line.task,
             line.metric,
             f"{line.rows:,}",
@@ -199,7 +169,7 @@ def compare(a: Path, b: Path, as_json: AsJson = False) -> None:
             f"{line.mcnemar_holm:.2g}",
             f"{line.wilcoxon_holm:.2g}",
         )
-    out.print(table)
+    out.print(shown)
     out.print("p-values are Holm-corrected over the lines of this table.")
 
 
@@ -263,15 +233,15 @@ def import_(
     if as_json:
         typer.echo(json.dumps([report.to_json() for report in reports], indent=1))
         return
-    table = _table("file", "tasks", "rows read", "written", "dropped", "repaired")
+    shown = table("file", "tasks", "rows read", "written", "dropped", "repaired")
     for report in reports:
         tasks = "\n".join(f"{report.family}/{split}".removesuffix("/test") for split in report.written)
         dropped, repaired = (
             "\n".join(f"{count:,} {reason}" for reason, count in counts.items() if count) or "0"
             for counts in (report.dropped, report.repaired)
         )
-        table.add_row(report.file, tasks, f"{report.read:,}", f"{sum(report.written.values()):,}", dropped, repaired)
-    out.print(table)
+        shown.add_row(report.file, tasks, f"{report.read:,}", f"{sum(report.written.values()):,}", dropped, repaired)
+    out.print(shown)
 
 
 @app.command()
@@ -287,9 +257,9 @@ def audit(
     if as_json:
         typer.echo(json.dumps({name: one.to_json() for name, one in found.items()}, indent=1))
         return
-    flaws = _table("set", "rows", "negatives", *audits.NAMES)
+    flaws = table("set", "rows", "negatives", *audits.NAMES)
     flaws.columns[0].no_wrap = True
-    cues = _table("set", "chance", *audits.CUES, "negatives that alone have a negation word")
+    cues = table("set", "chance", *audits.CUES, "negatives that alone have a negation word")
     for name, one in found.items():
         flaws.add_row(name, f"{one.rows:,}", f"{one.negatives:,}", *(f"{one.flaws[flaw]:,}" for flaw in audits.NAMES))
         picked = (f"{one.cues[cue]:.1%}" for cue in audits.CUES)
@@ -346,41 +316,6 @@ def cache_prune(
     typer.echo(f"Deleted the features of {len(gone)} models, {sum(file.size for file in gone) / 1e6:,.1f} MB.")
 
 
-@contextmanager
-def _progress() -> Iterator[Any]:
-    """A progress display, as the engine's report: one bar a stage, with rate and time left."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}", justify="right"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=err) as progress:
-        bars: dict[str, Any] = {}
-
-        def report(stage: str, done: int, total: int) -> None:
-            if stage not in bars:
-                bars[stage] = progress.add_task(stage, total=total, rate="")
-            speed = progress.tasks[bars[stage]].speed
-            progress.update(bars[stage], completed=done, rate=f"{speed:,.0f}/s" if speed else "")
-
-        yield report
-
-
-def _table(*header: str) -> Any:
-    from rich.table import Table
-
-    table = Table(*header)
-    for column in table.columns[:2]:
-        column.overflow = "fold"
-    for column in table.columns[2:]:
-        column.justify = "right"
-    return table
-
-
 def main_metrics(result: dict[str, Any]) -> list[str]:
     """The metrics of a result that are printed: the main ones, each followed by its macro means."""
     macro = [name for name in result["metrics"] if "_macro_" in name]
@@ -391,7 +326,7 @@ def _print_results(results: list[dict[str, Any]], as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(results, indent=1, ensure_ascii=False))
         return
-    table = _table("model", "task", "metric", "rows", "%", "95 % interval", "chance")
+    shown = table("model", "task", "metric", "rows", "%", "95 % interval", "chance")
     notes: dict[str, None] = {}
     for result in results:
         name = result["model"]["effective"] + (" †" if result["model"]["contaminated"] else "")
@@ -402,7 +337,7 @@ def _print_results(results: list[dict[str, Any]], as_json: bool) -> None:
         notes |= dict.fromkeys(result["warnings"])
         for metric in main_metrics(result):
             low, high = result["intervals"][metric]
-            table.add_row(
+            shown.add_row(
                 name,
                 result["task"],
                 metric,
@@ -413,6 +348,6 @@ def _print_results(results: list[dict[str, Any]], as_json: bool) -> None:
             )
         if result["skipped"]:
             notes[f"{result['task']}: {len(result['skipped'])} rows left out, their images cannot be read."] = None
-    out.print(table)
+    out.print(shown)
     for note in notes:
-        err.print(_plain(note), highlight=False, soft_wrap=True)
+        err.print(plain(note), highlight=False, soft_wrap=True)
