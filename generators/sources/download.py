@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import requests
+import urllib3
 
 CHUNK = 1 << 20
 ATTEMPTS = 5
@@ -48,7 +49,7 @@ def download(
         try:
             _stream(url, partial, size, report)
             break
-        except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError) as error:
+        except (requests.ConnectionError, requests.Timeout) as error:
             failures = 1 if partial.size > before else failures + 1
             if failures == ATTEMPTS:
                 raise ValueError(
@@ -154,10 +155,13 @@ def _append(
     try:
         with partial.path.open("ab" if start else "wb") as file:
             done = start
-            for chunk in answer.iter_content(CHUNK):
+            # requests' own iter_content drops what it has of a chunk when the connection is cut.
+            while chunk := answer.raw.read1(CHUNK, decode_content=False):
                 file.write(chunk)
                 done += len(chunk)
                 report(done, total)
+    except urllib3.exceptions.HTTPError as error:
+        raise _Cut(error) from None
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise ValueError(_full(url, partial, f"{partial.size:,} bytes came")) from None

@@ -1,0 +1,70 @@
+"""A web server on the loopback that sends files in parts, and fails as it is told to."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+@dataclass
+class Site:
+    """``files`` by path; ``cuts`` are the numbers of bytes after which the next answers end, ``busy`` how often 503."""
+
+    files: dict[str, bytes] = field(default_factory=dict)
+    cuts: list[int] = field(default_factory=list)
+    busy: int = 0
+    etag: str | None = '"one"'
+    takes_ranges: bool = True
+    content_type: str = "application/octet-stream"
+    asked: list[str | None] = field(default_factory=list)
+    """The ``Range`` of each request."""
+    url: str = ""
+
+
+@contextmanager
+def serve(site: Site) -> Iterator[Site]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            site.asked.append(self.headers.get("Range"))
+            if site.busy:
+                site.busy -= 1
+                self.send_error(503)
+                return
+            data = site.files.get(self.path)
+            if data is None:
+                self.send_error(404)
+                return
+            start = 0
+            wanted = self.headers.get("Range")
+            if wanted and site.takes_ranges and self.headers.get("If-Range") == site.etag:
+                start = int(wanted.removeprefix("bytes=").removesuffix("-"))
+            if start and start >= len(data):
+                self.send_response(416)
+                self.send_header("Content-Range", f"bytes */{len(data)}")
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+                return
+            self.send_response(206 if start else 200)
+            self.send_header("Content-Length", str(len(data) - start))
+            self.send_header("Content-Type", site.content_type)
+            if site.etag:
+                self.send_header("ETag", site.etag)
+            self.end_headers()
+            self.wfile.write(data[start : start + site.cuts.pop(0)] if site.cuts else data[start:])
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    site.url = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield site
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -1,0 +1,150 @@
+"""The fault list of downloads: what is said of each fault, and that nothing half-written is left."""
+
+import hashlib
+from collections import namedtuple
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from generators.sources import download as module
+from generators.sources.download import ATTEMPTS, download
+from tests.generators.sources.server import Site, serve
+
+DATA = bytes(range(256)) * 40
+SHA256 = hashlib.sha256(DATA).hexdigest()
+
+
+@pytest.fixture
+def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    monkeypatch.setattr(module, "PAUSE", 0.0)
+    with serve(Site({"/a.bin": DATA})) as served:
+        yield served
+
+
+def fetch(site: Site, folder: Path, size: int | None = len(DATA), sha256: str | None = SHA256) -> Path:
+    download(f"{site.url}/a.bin", folder / "a.bin", size, sha256)
+    return folder / "a.bin"
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_file_is_got_whole(site: Site, tmp_path: Path):
+    told: list[tuple[int, int | None]] = []
+    download(f"{site.url}/a.bin", tmp_path / "sub" / "a.bin", len(DATA), SHA256, lambda *counts: told.append(counts))
+    assert (tmp_path / "sub" / "a.bin").read_bytes() == DATA
+    assert names(tmp_path / "sub") == ["a.bin"]
+    assert told[-1] == (len(DATA), len(DATA))
+
+
+@pytest.mark.parametrize("at", [0, 1, 2, 255, 256, 5_000, 7_777, len(DATA) - 2, len(DATA) - 1, 4_096])
+def test_a_cut_connection_is_resumed_where_it_was_cut(site: Site, tmp_path: Path, at: int):
+    site.cuts = [at]
+    assert fetch(site, tmp_path).read_bytes() == DATA
+    assert site.asked == [None, f"bytes={at}-" if at else None]
+    assert names(tmp_path) == ["a.bin"]
+
+
+def test_ten_cuts_in_one_file(site: Site, tmp_path: Path):
+    site.cuts = [1_000] * 10
+    assert fetch(site, tmp_path).read_bytes() == DATA
+    assert site.asked[1:] == [f"bytes={1_000 * n}-" for n in range(1, 11)]
+
+
+def test_a_later_call_goes_on_from_what_came(site: Site, tmp_path: Path):
+    site.cuts = [3_000, *[0] * (ATTEMPTS - 1)]
+    with pytest.raises(
+        ValueError, match=r"/a\.bin: the connection failed 5 times in a row, 3,000 bytes came .*goes on"
+    ):
+        fetch(site, tmp_path)
+    assert names(tmp_path) == ["a.bin.partial", "a.bin.partial.version"]
+    assert fetch(site, tmp_path).read_bytes() == DATA
+    assert site.asked[-1] == "bytes=3000-"
+    assert names(tmp_path) == ["a.bin"]
+
+
+@pytest.mark.parametrize("change", [{"etag": '"two"'}, {"takes_ranges": False}, {"etag": None}])
+def test_another_version_is_got_from_its_beginning(site: Site, tmp_path: Path, change: dict):
+    """Else the end of the new file would be appended to the beginning of the old one."""
+    site.cuts = [3_000, *[0] * (ATTEMPTS - 1)]
+    with pytest.raises(ValueError, match="the connection failed"):
+        fetch(site, tmp_path)
+    vars(site).update(change)
+    site.files["/a.bin"] = new = DATA[::-1]
+    assert fetch(site, tmp_path, sha256=None).read_bytes() == new
+
+
+def test_a_part_that_is_the_whole_file_is_only_verified(site: Site, tmp_path: Path):
+    (tmp_path / "a.bin.partial").write_bytes(DATA)
+    (tmp_path / "a.bin.partial.version").write_text('"one"')
+    assert fetch(site, tmp_path).read_bytes() == DATA
+
+
+@pytest.mark.parametrize(
+    ("files", "size", "sha256", "message"),
+    [
+        ({"/a.bin": DATA[:-1] + b"x"}, len(DATA), SHA256, r"SHA-256 [0-9a-f]{64}, " + SHA256 + " expected"),
+        (
+            {"/a.bin": DATA + b"x"},
+            len(DATA),
+            None,
+            r"10,241 bytes, 10,240 expected\. It is not the file that is pinned",
+        ),
+        ({"/a.bin": b""}, None, None, r"the file is empty\. Name a mirror \(--mirror URL\)"),
+        ({"/a.bin": b""}, len(DATA), SHA256, r"the file is empty\."),
+    ],
+)
+def test_a_file_that_is_not_the_pinned_one(
+    site: Site, tmp_path: Path, files: dict[str, bytes], size: int | None, sha256: str | None, message: str
+):
+    site.files = files
+    with pytest.raises(ValueError, match=message):
+        fetch(site, tmp_path, size, sha256)
+    assert names(tmp_path) == []
+
+
+def test_a_file_that_is_gone(site: Site, tmp_path: Path):
+    site.files = {}
+    with pytest.raises(FileNotFoundError, match=r"/a\.bin: 404 Not Found\. .*\(--mirror URL\).*\(--from DIR\)"):
+        fetch(site, tmp_path)
+    assert (names(tmp_path), len(site.asked)) == ([], 1)
+
+
+def test_a_busy_server_is_asked_again_but_not_for_ever(site: Site, tmp_path: Path):
+    site.busy = ATTEMPTS - 1
+    assert fetch(site, tmp_path).read_bytes() == DATA
+    site.busy = ATTEMPTS
+    with pytest.raises(ValueError, match=r"failed 5 times in a row, 0 bytes came \(503 Service Unavailable\)"):
+        download(f"{site.url}/a.bin", tmp_path / "b.bin")
+    assert names(tmp_path) == ["a.bin"]
+
+
+def test_a_server_that_is_not_there(site: Site, tmp_path: Path):
+    with pytest.raises(ValueError, match=r"failed 5 times in a row.*Connection refused"):
+        download("http://127.0.0.1:9/a.bin", tmp_path / "a.bin")
+    assert names(tmp_path) == []
+
+
+def test_a_login_page_is_no_file(site: Site, tmp_path: Path):
+    site.content_type = "text/html; charset=utf-8"
+    with pytest.raises(ValueError, match=r"the server sent a web page \(a login, a quota\)"):
+        fetch(site, tmp_path, None, None)
+    assert names(tmp_path) == []
+
+
+def test_a_disk_that_is_too_small(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    free = namedtuple("free", "free")(5)
+    monkeypatch.setattr(module.shutil, "disk_usage", lambda path: free)
+    with pytest.raises(ValueError, match=r"no space left in .* \(10,240 bytes are to come, 5 are free\)\. Free some"):
+        fetch(site, tmp_path)
+    assert names(tmp_path) == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_disk_that_fills_up_meanwhile(site: Site, tmp_path: Path):
+    (tmp_path / "a.bin.partial").symlink_to("/dev/full")
+    with pytest.raises(ValueError, match=r"no space left in .*the same command goes on from there"):
+        fetch(site, tmp_path)
+    assert not (tmp_path / "a.bin").exists()

@@ -1,0 +1,81 @@
+import io
+import stat
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from generators.sources.unpack import unpack
+
+
+def zipped(path: Path, members: dict[str, bytes], link: str | None = None) -> Path:
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+        if link:
+            member = zipfile.ZipInfo(link)
+            member.external_attr = (stat.S_IFLNK | 0o777) << 16
+            archive.writestr(member, "/etc/passwd")
+    return path
+
+
+def tarred(path: Path, *members: tuple[str, bytes, str]) -> Path:
+    """Members as (name, kind, where a link points to)."""
+    with tarfile.open(path, "w:gz") as archive:
+        for name, kind, target in members:
+            member = tarfile.TarInfo(name)
+            member.type, member.linkname = kind, target
+            member.size = 3 if kind == tarfile.REGTYPE else 0
+            archive.addfile(member, io.BytesIO(b"abc"))
+    return path
+
+
+def test_zip_and_tar_are_unpacked(tmp_path: Path):
+    archive = zipped(tmp_path / "a.zip", {"images/1.jpg": b"one", "images/sub/2.jpg": b"four", "images/empty/": b""})
+    assert unpack(archive, tmp_path) == {"images/1.jpg": 3, "images/sub/2.jpg": 4}
+    assert (tmp_path / "images" / "sub" / "2.jpg").read_bytes() == b"four"
+    told: list[tuple[int, int | None]] = []
+    tar = tarred(tmp_path / "a.tar.gz", ("t", tarfile.DIRTYPE, ""), ("t/1", tarfile.REGTYPE, ""))
+    assert unpack(tar, tmp_path, lambda *counts: told.append(counts)) == {"t/1": 3}
+    assert ((tmp_path / "t" / "1").read_bytes(), told) == (b"abc", [(3, 3)])
+
+
+@pytest.mark.parametrize("name", ["../out", "/out", "a/../../out", "..\\out", "C:\\out", "a/.."])
+def test_a_path_that_leaves_the_folder_is_refused(tmp_path: Path, name: str):
+    (tmp_path / "in").mkdir()
+    archives = (
+        zipped(tmp_path / "a.zip", {"fine": b"x", name: b"x"}),
+        tarred(tmp_path / "a.tar.gz", ("fine", tarfile.REGTYPE, ""), (name, tarfile.REGTYPE, "")),
+    )
+    for archive in archives:
+        with pytest.raises(
+            ValueError, match=rf"{archive.name}: its member '.*' leaves the folder\. The archive is refus"
+        ):
+            unpack(archive, tmp_path / "in")
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["a.tar.gz", "a.zip", "in"]
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE])
+def test_links_and_devices_in_a_tar_are_refused(tmp_path: Path, kind: bytes):
+    (tmp_path / "in").mkdir()
+    archive = tarred(tmp_path / "a.tar.gz", ("fine", tarfile.REGTYPE, ""), ("bad", kind, "fine"))
+    with pytest.raises(ValueError, match=r"its member 'bad' is a link or a device"):
+        unpack(archive, tmp_path / "in")
+    assert list((tmp_path / "in").iterdir()) == []
+
+
+def test_a_link_in_a_zip_is_refused(tmp_path: Path):
+    (tmp_path / "in").mkdir()
+    with pytest.raises(ValueError, match=r"a\.zip: its member 'bad' is a link"):
+        unpack(zipped(tmp_path / "a.zip", {"fine": b"x"}, link="bad"), tmp_path / "in")
+    assert list((tmp_path / "in").iterdir()) == []
+
+
+def test_what_is_no_archive(tmp_path: Path):
+    (tmp_path / "a.zip").write_bytes(b"PK and no more")
+    (tmp_path / "a.rar").touch()
+    with pytest.raises(ValueError, match=r"a\.zip: the archive is broken"):
+        unpack(tmp_path / "a.zip", tmp_path)
+    with pytest.raises(ValueError, match=r"a\.rar: neither a zip nor a tar"):
+        unpack(tmp_path / "a.rar", tmp_path)
