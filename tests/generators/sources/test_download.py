@@ -55,9 +55,7 @@ def test_ten_cuts_in_one_file(site: Site, tmp_path: Path):
 
 def test_a_later_call_goes_on_from_what_came(site: Site, tmp_path: Path):
     site.cuts = [3_000, *[0] * (ATTEMPTS - 1)]
-    with pytest.raises(
-        ValueError, match=r"/a\.bin: the connection failed 5 times in a row, 3,000 bytes came .*goes on"
-    ):
+    with pytest.raises(ValueError, match=r"/a\.bin: the connection failed 5 times in a row, 3,000 bytes came"):
         fetch(site, tmp_path)
     assert names(tmp_path) == ["a.bin.partial", "a.bin.partial.version"]
     assert fetch(site, tmp_path).read_bytes() == DATA
@@ -90,7 +88,7 @@ def test_a_part_that_is_the_whole_file_is_only_verified(site: Site, tmp_path: Pa
             {"/a.bin": DATA + b"x"},
             len(DATA),
             None,
-            r"10,241 bytes, 10,240 expected\. It is not the file that is pinned",
+            r"10,241 bytes, 10,240 expected\. It is not the file",
         ),
         ({"/a.bin": b""}, None, None, r"the file is empty\. Name a mirror \(--mirror URL\)"),
         ({"/a.bin": b""}, len(DATA), SHA256, r"the file is empty\."),

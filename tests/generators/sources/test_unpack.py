@@ -49,9 +49,7 @@ def test_a_path_that_leaves_the_folder_is_refused(tmp_path: Path, name: str):
         tarred(tmp_path / "a.tar.gz", ("fine", tarfile.REGTYPE, ""), (name, tarfile.REGTYPE, "")),
     )
     for archive in archives:
-        with pytest.raises(
-            ValueError, match=rf"{archive.name}: its member '.*' leaves the folder\. The archive is refus"
-        ):
+        with pytest.raises(ValueError, match=rf"{archive.name}: its member '.*' leaves the folder\. The"):
             unpack(archive, tmp_path / "in")
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["a.tar.gz", "a.zip", "in"]
 
