@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from generators import parquet
+from generators import parquet, tar
 
 PARQUET_ROWS = 50_000
 """Rows in one shard of a parquet file."""
@@ -159,7 +159,7 @@ def _tsv(shard: Shard, column: Column, skipped: Skipped) -> Iterator[str]:
 def _csv(shard: Shard, column: Column, skipped: Skipped) -> Iterator[str]:
     with io.TextIOWrapper(_open(shard.path), encoding="utf-8", errors="replace", newline="") as file:
         rows = csv.reader(file)
-        position = column if isinstance(column, int) else _position(next(rows), column, shard.path)
+        position = column if isinstance(column, int) else _position(next(rows, []), column, shard.path)
         while True:
             try:
                 fields = next(rows)
@@ -219,6 +219,8 @@ def _tar(shard: Shard, column: Column, skipped: Skipped) -> Iterator[str]:
 
 def _samples(path: Path) -> Iterator[dict[str, bytes]]:
     """The .txt and .json members of each sample of a webdataset; other members are passed over unread."""
+    if path.suffix != ".gz":
+        tar.check_whole(path)
     sample: dict[str, bytes] = {}
     key = None
     with tarfile.open(path, "r|*") as archive:

@@ -94,6 +94,25 @@ def test_no_shard_is_one_clear_message(tmp_path: Path):
         read_pairs(tmp_path, lambda image: image, lambda texts: texts)
 
 
+@pytest.mark.parametrize("kept", [0, 1024, 3000])  # nothing, the first picture alone, a part of a member
+def test_a_shard_that_is_cut_off_is_one_clear_message(corpora: Path, kept: int):
+    shard = corpora / "toy" / "00000.tar"
+    shard.write_bytes(shard.read_bytes()[:kept])
+    with pytest.raises(ValueError, match=r"toy/00000\.tar: the tar file is cut off or damaged \(.*\)\. Delete it"):
+        read_pairs(shard.parent, np.asarray, list)
+
+
+def test_a_shard_with_damaged_bytes_is_one_clear_message(corpora: Path):
+    shard = corpora / "toy" / "00000.tar"
+    whole = shard.read_bytes()
+    shard.write_bytes(b"x" * 512 + whole[512:])  # the first header
+    with pytest.raises(ValueError, match=r"00000\.tar: the tar file is cut off or damaged \(invalid header\)"):
+        read_pairs(shard.parent, np.asarray, list)
+    shard.write_bytes(whole[:512] + b"x" * 100 + whole[612:])  # the first picture
+    with pytest.raises(ValueError, match=r"00000\.tar: 0 cannot be decoded"):
+        read_pairs(shard.parent, np.asarray, list)
+
+
 def test_vectors_are_not_decayed():
     toy = nn.Linear(3, 2)
     vectors, matrices = optimizer_for(toy, 0.1, 0.2).param_groups
