@@ -26,6 +26,8 @@ class Answers:
     chance: Mapping[str, float]
     medians: Mapping[str, np.ndarray] = field(default_factory=dict)
     """Metric -> values whose median it is."""
+    of_hits: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """Metric -> values whose mean over the queries with a hit it is; there is no such metric without a hit."""
     row_Q: np.ndarray | None = None
     """Position of each query's row, increasing; None where query q is row q."""
 
@@ -34,7 +36,10 @@ class Answers:
         if not len(self.values[self.main][chosen_Q]):
             raise ValueError("No rows to evaluate.")
         means = {name: float(value_Q[chosen_Q].mean()) for name, value_Q in self.values.items()}
-        return means | {name: float(np.median(value_Q[chosen_Q])) for name, value_Q in self.medians.items()}
+        medians = {name: float(np.median(value_Q[chosen_Q])) for name, value_Q in self.medians.items()}
+        hit_Q = self.values[self.main][chosen_Q] == 1
+        hits = {name: float(value_Q[chosen_Q][hit_Q].mean()) for name, value_Q in self.of_hits.items() if hit_Q.any()}
+        return means | medians | hits
 
     def rows(self, count: int) -> np.ndarray:
         """The row of each query, of ``count`` rows in all."""

@@ -32,29 +32,49 @@ def compound(score_NIP: np.ndarray) -> Ranks:
 
 
 def judge(score_NIT: np.ndarray) -> Directions:
-    """Accuracy, and by how much the compound's image wins or loses (Figure 4: its similarity)."""
-    mean_NI = prompt_mean(score_NIT)
+    """Accuracy, by how much the compound's image wins or loses, and its score, over all rows and over the correct ones.
+
+    Figure 4 shows the last: a model may be right with scores that hardly differ from nothing.
+    """
+    mean_NI = prompt_mean(score_NIT).astype(np.float64)
     found = answers(compound(score_NIT))
-    extra = {
-        "margin": (mean_NI[:, 0] - mean_NI[:, 1:].max(axis=1)).astype(np.float64),
-        "similarity": mean_NI[:, 0].astype(np.float64),
+    extra = {"margin": mean_NI[:, 0] - mean_NI[:, 1:].max(axis=1), "similarity": mean_NI[:, 0]}
+    return {
+        "": replace(
+            found,
+            columns=dict(found.columns) | extra,
+            values=dict(found.values) | extra,
+            of_hits={f"{name}_of_correct": value_N for name, value_N in extra.items()},
+        )
     }
-    return {"": replace(found, values=dict(found.values) | extra)}
 
 
 def among_all(sample: Sample) -> Directions:
-    """The same against all images of the benchmark; an image that is the compound's own crop counts for neither."""
+    """The same against all images of the benchmark (section 6).
+
+    All images of a compound are right: where a row is one of several renderings (rows with the same prompts), the
+    others count for neither side.
+    """
     crop_I = np.unique(sample.crop_NI)
     image_ID = sample.image(crop_I).astype(np.float64)
+    truth_N = np.searchsorted(crop_I, sample.crop_NI[:, 0])
+    compound_N = np.unique(sample.text_NT, axis=0, return_inverse=True)[1].ravel()
     parts = []
-    for start in range(0, len(sample.crop_NI), _BLOCK):
-        text_NP = sample.text_NT[start : start + _BLOCK]
-        mean_ND = mean_prompt_feature(text_NP, sample)
-        truth_N = np.searchsorted(crop_I, sample.crop_NI[start : start + _BLOCK, 0])
-        score_NI = (mean_ND @ image_ID.T).astype(np.float32)
-        wrong_NI = np.arange(len(crop_I))[None] != truth_N[:, None]
-        parts.append(ranks(score_NI[np.arange(len(truth_N)), truth_N], score_NI, wrong_NI))
+    for start in range(0, len(truth_N), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        score_NI = (mean_prompt_feature(sample.text_NT[block], sample) @ image_ID.T).astype(np.float32)
+        wrong_NI = ~own_images(compound_N, truth_N, compound_N[block], len(crop_I))
+        parts.append(ranks(score_NI[np.arange(len(score_NI)), truth_N[block]], score_NI, wrong_NI))
     return {"all": answers(Ranks(*map(np.concatenate, zip(*parts, strict=True))))}
+
+
+def own_images(compound_N: np.ndarray, image_N: np.ndarray, chosen_Q: np.ndarray, images: int) -> np.ndarray:
+    """Whether an image (bool, Q x I) shows the chosen compound: row n has the image ``image_N[n]`` of its compound."""
+    name_C, place_Q = np.unique(chosen_Q, return_inverse=True)
+    of_chosen = np.isin(compound_N, name_C)
+    own_CI = np.zeros((len(name_C), images), dtype=bool)
+    own_CI[np.searchsorted(name_C, compound_N[of_chosen]), image_N[of_chosen]] = True
+    return own_CI[place_Q]
 
 
 def mean_prompt_feature(text_NP: np.ndarray, sample: Sample) -> np.ndarray:

@@ -217,6 +217,10 @@ def test_equations_1_and_2_of_compun_by_hand():
     assert found.values["margin"] == pytest.approx([0.1, -0.1, 0.0])
     assert found.values["similarity"] == pytest.approx([0.5, 0.2, 0.4])
     assert found.chance["recall@1"] == pytest.approx(1 / 3)
+    # Only the first is correct.
+    assert found.summary()["similarity_of_correct"] == pytest.approx(0.5)
+    assert found.summary()["margin_of_correct"] == pytest.approx(0.1)
+    assert "similarity_of_correct" not in found.summary(np.array([1, 2]))
 
 
 def test_a_compound_without_a_prompt_is_an_error():
@@ -240,6 +244,22 @@ def test_compounds_among_all_images_by_hand():
     wrong = compound.among_all(sample(plain([0, 40, 80, 30, 90]), plain([18, 20, 40]), **places))["all"]
     # A prompt at 18: the image at 30 is 12 off, the own one at 0 is 18 off, that at 40 is 22 off.
     assert wrong.columns["rank"].tolist() == [2, 1]
+
+
+def test_other_renderings_of_a_compound_are_neither_right_nor_wrong():
+    # Two renderings of one compound, at 0 and 20, and another compound at 50; constituents at 80 and 90.
+    # The prompts are at 12, 12 and 40. Row 0: its image is 12 off, the other rendering at 20 is nearer but counts for
+    # neither side, so it is first among its own and three wrong ones. Row 2: 10 off, first among its own and four.
+    found = compound.among_all(
+        sample(
+            plain([0, 80, 90, 20, 50]),
+            plain([12, 40]),
+            crop_NI=np.array([[0, 1, 2], [3, 1, 2], [4, 1, 2]]),
+            text_NT=np.array([[0], [0], [1]]),
+        )
+    )["all"]
+    assert found.columns["rank"].tolist() == [1, 1, 1]
+    assert found.chance["recall@1"] == pytest.approx((1 / 4 + 1 / 4 + 1 / 5) / 3)
 
 
 def test_classification_by_hand():
