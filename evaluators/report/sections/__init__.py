@@ -13,7 +13,7 @@ from pkgutil import iter_modules
 
 import pandas as pd
 
-from evaluators.report.read import Result
+from evaluators.report.read import SEED, Result
 from evaluators.report.tables import Table, percent
 
 
@@ -42,6 +42,26 @@ def marked_name(result: Result) -> str:
     """The model, marked where its training images are the benchmark's."""
     model = result.data["model"]
     return f"{model['name']} *" if model["contaminated"] else model["name"]
+
+
+def by_series(results: Sequence[Result]) -> dict[str, list[Result]]:
+    """Model, marked, without the number of its training seed -> results of all its seeds."""
+    found: dict[str, list[Result]] = {}
+    for result in sorted(results, key=lambda result: result.data["model"]["name"]):
+        model = result.data["model"]
+        name = SEED.sub("", model["name"]) + (" *" if model["contaminated"] else "")
+        found.setdefault(name, []).append(result)
+    return found
+
+
+def over_seeds(results: Sequence[Result], metric: str) -> str:
+    """A share in percent: of one result with its interval, of several seeds the mean with the lowest and highest."""
+    if len(results) == 1:
+        return with_interval(results[0], metric)
+    shares = [result.data["metrics"][metric] for result in results if metric in result.data["metrics"]]
+    if not shares:
+        return "-"
+    return f"{percent(sum(shares) / len(shares))} [{100 * min(shares):.1f}, {100 * max(shares):.1f}]"
 
 
 def with_interval(result: Result, metric: str) -> str:

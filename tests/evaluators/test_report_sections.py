@@ -1,0 +1,149 @@
+"""Sections of the report, from hand-made results."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from evaluators.report import build
+from evaluators.report.read import Result, read_results
+from evaluators.report.sections import compprompts, compun, controlledimcaps, sections
+
+RANKS = {"template": [1, 2, 2, 1], "reversed": [3, 3, 2, 1], "examples-5": [1, 1, 1, 2]}
+
+
+def write(root: Path, model: str, dataset: str, config: str, variant: str | None = None, **changes: Any) -> Path:
+    """A result as `compeval run` writes it, without what sections do not read."""
+    task = f"{dataset}/{config}" + (f"@{variant}" if variant else "")
+    path = root / model / f"{task}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    data = {
+        "schema": 1,
+        "task": task,
+        "dataset": dataset,
+        "config": config,
+        "split": "test",
+        "variant": variant,
+        "protocol": "compound",
+        "source": "microworld",
+        "synthetic": True,
+        "model": {"spec": model, "name": model, "corpus": None, "contaminated": None},
+        "data": {"fingerprint": "d1", "rows": 4, "set_size": None},
+        "code": {"version": "0.1.0", "fingerprint": "c" * 16},
+        "std": {},
+        "categories": {},
+        "warnings": [],
+        "skipped": [],
+    }
+    path.write_text(json.dumps(data | changes))
+    return path
+
+
+def write_compun(root: Path, model: str, ranks: dict[str, list[int]] = RANKS, among_all: bool = True) -> None:
+    for variant, rank_N in ranks.items():
+        accuracy = rank_N.count(1) / 4
+        metrics = {"recall@1": accuracy} | ({"all_recall@1": accuracy / 2} if among_all else {})
+        path = write(
+            root,
+            model,
+            "compun",
+            "main",
+            None if variant == "template" else variant,
+            metrics=metrics,
+            intervals={name: [0.0, 1.0] for name in metrics},
+            chance={"recall@1": 1 / 3, "all_recall@1": 0.01},
+            categories={"form": {"open": {"rows": 3, **metrics}, "closed": {"rows": 1, **metrics}}},
+        )
+        rows = {"rank": rank_N, "similarity": [0.2, 0.9, 0.9, 0.4], "margin": [0.1, -0.1, -0.1, 0.3]}
+        pd.DataFrame(rows).to_parquet(path.with_suffix(".parquet"))
+
+
+def of(root: Path) -> list[Result]:
+    return read_results([root])
+
+
+def test_compun_has_the_papers_tables(tmp_path: Path):
+    write_compun(tmp_path, "clip-a")
+    found = compun.section(of(tmp_path))
+    assert found is not None
+    tables = {table.name: table.cells for table in found.tables}
+    # 2, 1 and 3 of 4 are right; of the descriptors there is no result; half as many among all images.
+    assert tables["compun"].to_numpy().tolist() == [
+        ["Random", "33.33", "33.33", "33.33", "33.33", "1.00"],
+        ["clip-a", "50.00 [0.0, 100.0]", "25.00 [0.0, 100.0]", "-", "75.00 [0.0, 100.0]", "25.00 [0.0, 100.0]"],
+    ]
+    assert tables["compun_examples"].to_numpy().tolist() == [["clip-a", "75.00 [0.0, 100.0]"]]
+    assert tables["compun_categories"].to_numpy().tolist()[:2] == [
+        ["clip-a", "Template", "form", "open", "3", "50.00", "25.00"],
+        ["clip-a", "Template", "form", "closed", "1", "50.00", "25.00"],
+    ]
+    # Right with the template are the rows with .2 and .4 (margins .1 and .3): mean .3, deviation .1 (.2, .1).
+    assert tables["compun_similarity"].to_numpy().tolist()[0] == [
+        "clip-a", "Template", "2", "0.300 ± 0.100", "0.200 ± 0.100",
+    ]  # fmt: skip
+    assert found.headline == [
+        "Compound nouns, clip-a: 50.0% are right with the template, 75.0% with five example captions (chance 33.3%), "
+        "25.0% against all images (chance 1.0%)."
+    ]
+    assert len(found.figures) == 2
+
+
+def test_seeds_of_a_model_are_one_row(tmp_path: Path):
+    write_compun(tmp_path, "clip-a-s0", {"template": [1, 1, 1, 1]})
+    write_compun(tmp_path, "clip-a-s1", {"template": [1, 1, 2, 2]})
+    found = compun.section(of(tmp_path))
+    assert found is not None
+    assert found.tables[0].cells.iloc[1].tolist() == [
+        "clip-a", "75.00 [50.0, 100.0]", "-", "-", "-", "37.50 [25.0, 50.0]",
+    ]  # fmt: skip
+
+
+def test_a_model_that_only_scores_pairs_has_nothing_among_all_images(tmp_path: Path):
+    write_compun(tmp_path, "itm", among_all=False)
+    found = compun.section(of(tmp_path))
+    assert found is not None
+    assert found.tables[0].cells.iloc[1, -1] == "-"
+    assert "all images" not in found.headline[0]
+
+
+def test_no_answer_is_right(tmp_path: Path):
+    write_compun(tmp_path, "clip-a", {"template": [2, 3, 2, 2]})
+    found = compun.section(of(tmp_path))
+    assert found is not None
+    assert found.tables[-1].cells.to_numpy().tolist() == [["clip-a", "Template", "0", "-", "-"]]
+
+
+def test_scores_of_pairs_and_of_prompts(tmp_path: Path):
+    shares = {f"{name}_score": 0.5 for name in ("text", "image", "group")}
+    changes = {"metrics": shares, "intervals": {name: [0.4, 0.6] for name in shares}, "chance": {"text_score": 0.25}}
+    write(tmp_path, "clip-a", "controlledimcaps", "adjective", **changes)
+    exact = {"metrics": {"exact_match": 0.1}, "intervals": {"exact_match": [0.0, 0.2]}, "chance": {"exact_match": 0.0}}
+    write(tmp_path, "probe", "compprompts", "obj2_spatial", **exact)
+    pairs, prompts = controlledimcaps.section(of(tmp_path)), compprompts.section(of(tmp_path))
+    assert pairs is not None
+    assert prompts is not None
+    cell = "50.00 [40.0, 60.0]"
+    assert pairs.tables[0].cells.to_numpy().tolist() == [
+        ["clip-a", "controlledimcaps/adjective", "4", cell, cell, cell, "25.00 / - / -"]
+    ]
+    assert prompts.tables[0].cells.to_numpy().tolist() == [["probe", "obj2 spatial", "4", "10.00 [0.0, 20.0]", "0.00"]]
+
+
+def test_sections_come_with_their_results_alone(tmp_path: Path):
+    write_compun(tmp_path / "results", "clip-a")
+    assert [section.id for section in sections(of(tmp_path / "results"))] == ["compun"]
+    build([tmp_path / "results"], tmp_path / "report")
+    page = (tmp_path / "report" / "index.html").read_text()
+    assert '<h2 id="compun">' in page
+    assert '<h2 id="systematicity">' not in page
+    assert '<h2 id="examples">' not in page
+    assert sorted(path.name for path in (tmp_path / "report" / "figures").iterdir()) == ["compun-1.svg", "compun-2.svg"]
+    assert "| clip-a | 50.00 [0.0, 100.0] |" in (tmp_path / "report" / "report.md").read_text()
+
+
+@pytest.mark.parametrize("module", [compun, controlledimcaps, compprompts])
+def test_a_section_without_results_is_left_out(tmp_path: Path, module: Any):
+    write(tmp_path, "clip-a", "other", "main", metrics={}, intervals={}, chance={"recall@1": 0.5})
+    assert module.section(of(tmp_path)) is None
