@@ -2,11 +2,168 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
 import typer
 
+from compeval import cli_probe
+from compeval.console import AsJson, err, progress, table
+from compeval.console import out as stdout
+
+if TYPE_CHECKING:
+    from trainers.negclip import Method
+
 app = typer.Typer(no_args_is_help=True, help="Train: fine-tune a CLIP with hard negatives, or a probe.")
+app.command()(cli_probe.probe)
+app.command()(cli_probe.autoencoder)
 
 
-@app.callback()
-def train() -> None:
-    """Train: fine-tune a CLIP with hard negatives, or a probe."""
+class PresetName(StrEnum):
+    paper = "paper"
+    microworld = "microworld"
+
+
+Model = Annotated[str, typer.Option(help="What to start from: ARCHITECTURE/WEIGHTS of open_clip, or local:FOLDER.")]
+Pairs = Annotated[
+    Path, typer.Option("--data", help="A file in the format of Karpathy's splits, or a folder of webdataset shards.")
+]
+Images = Annotated[Path | None, typer.Option(help="The folder that the image paths of a Karpathy file start from.")]
+Validation = Annotated[
+    Path | None, typer.Option(help="The same for choosing the learning rate. Default: a twentieth of the data.")
+]
+Checkpoint = Annotated[Path, typer.Option("--output", help="Folder of the checkpoint; --model local:FOLDER runs it.")]
+Preset = Annotated[PresetName, typer.Option(help="paper: batches of 1,024, three learning rates to choose from.")]
+Epochs = Annotated[int | None, typer.Option(min=1, help="Instead of the preset's.")]
+BatchSize = Annotated[int | None, typer.Option(min=2, help="Instead of the preset's.")]
+LearningRate = Annotated[list[float] | None, typer.Option(help="Instead of the preset's; may be repeated.")]
+Seed = Annotated[int, typer.Option(help="Decides the order of the captions and which negatives they get.")]
+Chunk = Annotated[
+    int, typer.Option(min=1, help="Images encoded at once; less takes less memory, the loss is the same.")
+]
+Workers = Annotated[int, typer.Option(min=0, help="Processes that read images.")]
+Device = Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1. Default: the best.")]
+
+
+@app.command()
+def negclip(
+    model: Model,
+    data: Pairs,
+    output: Checkpoint,
+    images: Images = None,
+    validation: Validation = None,
+    preset: Preset = PresetName.paper,
+    epochs: Epochs = None,
+    batch_size: BatchSize = None,
+    learning_rate: LearningRate = None,
+    seed: Seed = 0,
+    chunk: Chunk = 256,
+    workers: Workers = 0,
+    device: Device = None,
+    as_json: AsJson = False,
+) -> None:
+    """Fine-tune a CLIP with hard negatives: captions with two parts exchanged, and images that look alike."""
+    _finetune(
+        "negclip",
+        model,
+        data,
+        output,
+        images,
+        validation,
+        preset,
+        epochs,
+        batch_size,
+        learning_rate,
+        seed=seed,
+        chunk=chunk,
+        workers=workers,
+        device=device,
+        as_json=as_json,
+    )
+
+
+@app.command("clip-ft")
+def clip_ft(
+    model: Model,
+    data: Pairs,
+    output: Checkpoint,
+    images: Images = None,
+    validation: Validation = None,
+    preset: Preset = PresetName.paper,
+    epochs: Epochs = None,
+    batch_size: BatchSize = None,
+    learning_rate: LearningRate = None,
+    seed: Seed = 0,
+    chunk: Chunk = 256,
+    workers: Workers = 0,
+    device: Device = None,
+    as_json: AsJson = False,
+) -> None:
+    """Fine-tune a CLIP on the same captions for as many steps as NegCLIP, without hard negatives."""
+    _finetune(
+        "clip-ft",
+        model,
+        data,
+        output,
+        images,
+        validation,
+        preset,
+        epochs,
+        batch_size,
+        learning_rate,
+        seed=seed,
+        chunk=chunk,
+        workers=workers,
+        device=device,
+        as_json=as_json,
+    )
+
+
+def _finetune(
+    method: Method,
+    model: str,
+    data: Path,
+    output: Path,
+    images: Path | None,
+    validation: Path | None,
+    preset: str,
+    epochs: int | None,
+    batch_size: int | None,
+    learning_rate: list[float] | None,
+    *,
+    device: str | None,
+    as_json: bool,
+    **how: Any,
+) -> None:
+    with err.status("Loading"):
+        from evaluators.models import pick_device
+        from trainers.negclip import PRESETS, Sources, train
+
+        changes = {"epochs": epochs, "batch_size": batch_size, "learning_rates": learning_rate and tuple(learning_rate)}
+        recipe = replace(PRESETS[preset], **{name: value for name, value in changes.items() if value is not None})
+        chosen_device = pick_device(device)
+    with progress() as report:
+        metrics = train(
+            method,
+            model,
+            Sources(data, images, validation),
+            output,
+            recipe=recipe,
+            device=chosen_device,
+            report=report,
+            **how,
+        )
+    if as_json:
+        typer.echo(json.dumps(metrics, indent=1))
+        return
+    shown = table("learning rate", "epoch", "loss", *metrics["before"])
+    shown.add_row("before", "", "", *(f"{value:.1%}" for value in metrics["before"].values()))
+    for rate, log in metrics["learning_rates"].items():
+        for entry in log:
+            recalls = (f"{entry[name]:.1%}" for name in metrics["before"])
+            shown.add_row(rate, f"{entry['epoch']}", f"{entry['loss']:.3f}", *recalls)
+    stdout.print(shown)
+    stdout.print(f"Learning rate {metrics['chosen']:g} is kept: {output}")

@@ -1,6 +1,6 @@
 """Models of our own training: ``local:checkpoints/clip-laion``.
 
-The folder has open_clip's layout (``open_clip_config.json``, ``open_clip_model.safetensors``) and, if it can say where
+A recovery probe or its autoencoder is known by its JSON file (``evaluators.models.recovery``). Else the folder has open_clip's layout (``open_clip_config.json``, ``open_clip_model.safetensors``) and, if it can say where
 the model comes from, ``training.json``: {"corpus": "laion", "source": "microworld", "contaminated": null, ...}.
 """
 
@@ -19,13 +19,11 @@ CONFIG, WEIGHTS, TRAINING = "open_clip_config.json", "open_clip_model.safetensor
 
 def load(name: str, device: str, precision: str) -> Model:
     """The model in a folder. FileNotFoundError naming what is missing."""
-    folder = Path(name)
-    for needed in (CONFIG, WEIGHTS):
-        if not (folder / needed).is_file():
-            raise FileNotFoundError(
-                f"{folder / needed}: not found. A local model is a folder with {CONFIG} and {WEIGHTS}; "
-                "`dvc repro train` makes those of the micro-world."
-            )
+    from evaluators.models import recovery
+
+    if recovery.is_ours(Path(name)):
+        return recovery.load(Path(name), f"local:{name}", device, precision)
+    folder = checked(name)
     try:
         model, preprocess = create(f"local-dir:{folder}", device, precision)
     except (RuntimeError, ValueError, AssertionError) as error:
@@ -40,6 +38,18 @@ def load(name: str, device: str, precision: str) -> Model:
         name=folder.resolve().name,
         **training(folder),
     )
+
+
+def checked(name: str) -> Path:
+    """The folder of a model. FileNotFoundError naming what is missing."""
+    folder = Path(name)
+    for needed in (CONFIG, WEIGHTS):
+        if not (folder / needed).is_file():
+            raise FileNotFoundError(
+                f"{folder / needed}: not found. A local model is a folder with {CONFIG} and {WEIGHTS}; "
+                "`dvc repro train` makes those of the micro-world."
+            )
+    return folder
 
 
 def training(folder: Path) -> dict[str, str | None]:

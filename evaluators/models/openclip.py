@@ -112,16 +112,10 @@ def in_process(model: Any, preprocess: Callable[[Image], Tensor], tokenizer: Cal
 
 def load(name: str, device: str, precision: str) -> Model:
     """``architecture/tag`` or ``architecture/file``, split at the last slash that gives a known tag or a file."""
-    architecture, weights = split(name)
+    built, weights, quick_gelu = named(name)
+    architecture, _ = split(name)
     tag = open_clip.get_pretrained_cfg(architecture, weights)
-    built = architecture.removesuffix("-gelu")
-    if not tag:
-        _refuse_unstated_activation(architecture, weights)
-    quick_gelu = bool(tag.get("quick_gelu")) and not _has_quick_gelu(built)
-    try:
-        model, preprocess = create(built, device, precision, pretrained=weights, force_quick_gelu=quick_gelu)
-    except (RuntimeError, OSError, AssertionError) as error:
-        raise _unavailable(f"{architecture}/{weights}", tag, error) from None
+    model, preprocess = create_named(name, device, precision)
     return describe(
         model,
         preprocess,
@@ -134,6 +128,29 @@ def load(name: str, device: str, precision: str) -> Model:
         corpus=CORPUS_OF_TAG.get(weights) if tag else None,
         contaminated=CONTAMINATED_TAGS.get(weights) if tag else None,
     )
+
+
+def named(name: str) -> tuple[str, str, bool]:
+    """Architecture as open_clip builds it, tag or file, and whether QuickGELU has to be forced on it.
+
+    ValueError for an unknown name, and for a file of weights whose activation the name leaves open.
+    """
+    architecture, weights = split(name)
+    tag = open_clip.get_pretrained_cfg(architecture, weights)
+    if not tag:
+        _refuse_unstated_activation(architecture, weights)
+    built = architecture.removesuffix("-gelu")
+    return built, weights, bool(tag.get("quick_gelu")) and not _has_quick_gelu(built)
+
+
+def create_named(name: str, device: str, precision: str) -> tuple[Any, Callable[[Image], Tensor]]:
+    """Model and image transform of ``architecture/tag`` or ``architecture/file``, with the right activation."""
+    built, weights, quick_gelu = named(name)
+    try:
+        return create(built, device, precision, pretrained=weights, force_quick_gelu=quick_gelu)
+    except (RuntimeError, OSError, AssertionError) as error:
+        architecture, _ = split(name)
+        raise _unavailable(name, open_clip.get_pretrained_cfg(architecture, weights), error) from None
 
 
 def split(name: str) -> tuple[str, str]:

@@ -1,0 +1,69 @@
+"""A toy world for fine-tuning: pictures of two coloured halves, captions that say which is left, and a tiny ViT."""
+
+import io
+import json
+import tarfile
+from itertools import permutations
+from pathlib import Path
+
+import open_clip
+import torch
+from PIL import Image
+from safetensors.torch import save_file
+
+from trainers.clip import write_config
+
+COLORS = {"red": (255, 0, 0), "green": (0, 200, 0), "blue": (0, 0, 255), "black": (0, 0, 0), "white": (255, 255, 255)}
+MODEL = {
+    "embed_dim": 16,
+    "vision_cfg": {"image_size": 16, "patch_size": 8, "layers": 1, "width": 16, "head_width": 8},
+    "text_cfg": {"context_length": 16, "vocab_size": 49408, "width": 16, "heads": 2, "layers": 1},
+}
+PREPROCESS = {"size": [16, 16], "mean": [0.5] * 3, "std": [0.5] * 3, "resize_mode": "squash"}
+
+
+def picture(left: str, right: str) -> Image.Image:
+    image = Image.new("RGB", (16, 16), COLORS[left])
+    image.paste(COLORS[right], (8, 0, 16, 16))
+    return image
+
+
+def pairs() -> list[tuple[str, Image.Image]]:
+    """20 captions with a left and a right colour, and their pictures."""
+    return [(f"a {one} cup beside a {other} car", picture(one, other)) for one, other in permutations(COLORS, 2)]
+
+
+def write_shards(folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    with tarfile.open(folder / "00000.tar", "w") as shard:
+        for number, (caption, image) in enumerate(pairs()):
+            buffer = io.BytesIO()
+            image.save(buffer, "PNG")
+            for name, content in ((f"{number}.png", buffer.getvalue()), (f"{number}.txt", caption.encode())):
+                member = tarfile.TarInfo(name)
+                member.size = len(content)
+                shard.addfile(member, io.BytesIO(content))
+    return folder
+
+
+def write_karpathy(folder: Path) -> Path:
+    """``folder/train.json`` in Karpathy's format, two captions a picture, and the pictures beside it."""
+    (folder / "pictures").mkdir(parents=True)
+    entries = []
+    for number, (caption, image) in enumerate(pairs()):
+        image.save(folder / "pictures" / f"{number}.png")
+        said = [caption, "nothing to exchange"] if number else ["only this"]
+        entries.append({"image": f"pictures/{number}.png", "caption": said})
+    (folder / "train.json").write_text(json.dumps(entries))
+    return folder / "train.json"
+
+
+def write_model(folder: Path, seed: int = 0) -> str:
+    """An untrained model of the corpus ``toy``; gives its spec."""
+    folder.mkdir(parents=True)
+    write_config(folder, MODEL, PREPROCESS)
+    torch.manual_seed(seed)
+    model = open_clip.create_model(f"local-dir:{folder}", load_weights=False)
+    save_file(model.state_dict(), folder / "open_clip_model.safetensors")
+    (folder / "training.json").write_text(json.dumps({"corpus": "toy", "source": "microworld"}))
+    return f"local:{folder}"
