@@ -7,7 +7,10 @@ from hypothesis import HealthCheck, settings
 # The same cases at every run, so that a red build means that the code changed. Few random graphs have walks and swaps,
 # and how long they take says how busy the machine is.
 settings.register_profile(
-    "repeatable", derandomize=True, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow]
+    "repeatable",
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
 settings.load_profile("repeatable")
 

@@ -103,7 +103,7 @@ def import_files(
     """
     reports: list[Imported] = []
     splits: dict[tuple[str, str, str], tuple[Path, list[Row]]] = {}
-    for path in files:
+    for path in dict.fromkeys(files):
         family = family_of(path)
         report, rows = read_file(path, repair=repair)
         pictures = Pictures(images, family.image_folders)

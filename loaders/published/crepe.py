@@ -41,6 +41,9 @@ def _productivity(path: Path, config: str, complexity: int) -> Iterator[Row | Un
 def _systematicity(path: Path, prefix: str) -> Iterator[Row | Unusable]:
     keys = {key: f"valid_hard_negs_{key}" for key in COLUMNS}
     for row in csv_rows(path, ("image_id", "caption", *keys.values(), *BOX)):
+        if missing := keys.values() - row.keys():
+            yield Unusable(f"the row ends before {min(missing)}")
+            continue
         present = [key for key in COLUMNS if row[keys[key]].strip() not in ("", "[]", "set()", "nan")]
         yield from each(present, lambda key, row=row: _row(row, f"{prefix}_{COLUMNS[key]}", "test", keys[key], 0))
 

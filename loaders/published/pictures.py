@@ -36,10 +36,12 @@ class Pictures:
         return self._found[name]
 
     def candidates(self, name: str) -> list[Path]:
-        """Where an image may lie: under its whole name or an end of it, or in a usual folder."""
-        parts = PurePosixPath(name).parts
+        """Where an image may lie: under its whole name or an end of it, or in a usual folder; never outside of ours."""
+        parts = [part for part in PurePosixPath(name).parts if part not in ("/", "..")]
         ends = [Path(*parts[start:]) for start in range(len(parts))]
-        return [self.folder / end for end in (*ends, *(Path(below, parts[-1]) for below in self.below))]
+        return [
+            self.folder / end for end in (*ends, *(Path(below, last) for below in self.below for last in parts[-1:]))
+        ]
 
     def require(self, rows: Iterable[Row]) -> None:
         """FileNotFoundError that names the first image that is not there, and says how many are not."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import csv
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -89,16 +90,20 @@ def box(x: Any, y: Any, width: Any, height: Any) -> Box:
         found = Box(float(x), float(y), float(width), float(height))
     except (TypeError, ValueError):
         raise ValueError("the box is not four numbers") from None
+    if not all(map(math.isfinite, found)):
+        raise ValueError("the box is not four numbers")
     if not (found.width > 0 and found.height > 0):
         raise ValueError("the box has no area")
     return found
 
 
 def each(items: Iterable[Any], read: Callable[[Any], Row]) -> Iterator[Row | Unusable]:
-    """One row an item, an unusable one where ``read`` raises a ValueError or misses a key."""
+    """One row an item, an unusable one where ``read`` raises a ValueError, misses a key or finds no text."""
     for item in items:
         try:
-            yield read(item)
+            row = read(item)
+            texts = (row.image, row.caption, *row.hard_negatives)
+            yield row if all(isinstance(text, str) for text in texts) else Unusable("a caption or name is no text")
         except ValueError as error:
             yield Unusable(str(error))
         except (KeyError, IndexError, TypeError):
@@ -106,14 +111,20 @@ def each(items: Iterable[Any], read: Callable[[Any], Row]) -> Iterator[Row | Unu
 
 
 def csv_rows(path: Path, columns: Iterable[str], delimiter: str = ",") -> Iterator[dict[str, str]]:
-    """The rows of a CSV or TSV file as texts, a short row without its last. ValueError if a column is missing."""
+    """The rows of a CSV or TSV file as texts, a short row without its last.
+
+    ValueError if a column is missing, or if a field is longer than any text: a quote that is never closed.
+    """
     with path.open(encoding="utf-8", newline="") as file:
         reader = csv.DictReader(file, delimiter=delimiter)
         found = reader.fieldnames or ()
         if missing := sorted(set(columns) - set(found)):
             raise ValueError(f"{path}: no column {', '.join(missing)}; its columns are {', '.join(found) or 'none'}.")
-        for row in reader:
-            yield {name: value for name, value in row.items() if value is not None}
+        try:
+            for row in reader:
+                yield {name: value for name, value in row.items() if value is not None}
+        except csv.Error as error:
+            raise ValueError(f"{path}, after line {reader.line_num}: no row of a table ({error}).") from None
 
 
 def json_items(path: Path) -> list[Any]:

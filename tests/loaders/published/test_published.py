@@ -8,6 +8,7 @@ from generators.scene_graph import Box
 from loaders import load_dataset, read_stats
 from loaders.audit import audit_dataset
 from loaders.published import import_files, read_file
+from loaders.published.pictures import Pictures
 from loaders.published.repair import repaired, tidy
 from loaders.published.rows import Row, Unusable, literal
 from tests.stand_ins import write_stand_ins
@@ -81,6 +82,45 @@ def test_rows_that_cannot_be_read_are_counted_by_reason(tmp_path: Path):
         "the box is not four numbers": 1,
         "fields are missing": 1,
     }
+
+
+def test_a_row_that_ends_early_is_counted_wherever_it_ends(tmp_path: Path):
+    path = tmp_path / "syst_vg_hard_negs_seen_compounds_in_cc12m.csv"
+    columns = ("image_id", "caption", *(f"valid_hard_negs_{kind}" for kind in ("atom", "comp", "combined")))
+    whole = """5,red cup,"['a', 'b', 'c', 'd']",,,1,2,30,40"""
+    path.write_text(",".join((*columns, "x,y,width,height")) + f"\n{whole}\n{whole[:32]}\n{whole[:-6]}\n")
+    report, rows = read_file(path)
+    assert (len(rows), report.dropped) == (
+        1,
+        {"the row ends before valid_hard_negs_combined": 1, "fields are missing": 1},
+    )
+
+
+def test_a_quote_that_is_never_closed_is_one_message(tmp_path: Path):
+    path = productivity(tmp_path, line(), '1,"a cup' + "x" * 200_000)
+    with pytest.raises(ValueError, match=r"complexity_4\.csv, after line 2: no row of a table \(field larger"):
+        read_file(path)
+
+
+def test_captions_that_are_no_texts_are_counted(tmp_path: Path):
+    item = {"filename": "0001.jpg", "caption": "a b", "negative_caption": "b a"}
+    items = [item, item | {"caption": None}, item | {"negative_caption": 3}, item | {"filename": ["x"]}]
+    (tmp_path / "swap_obj.json").write_text(json.dumps(items))
+    report, rows = read_file(tmp_path / "swap_obj.json")
+    assert (len(rows), report.dropped) == (1, {"a caption or name is no text": 2, "fields are missing": 1})
+
+
+@pytest.mark.parametrize("name", ["../secret.jpg", "{folder}/secret.jpg", "below/../../secret.jpg", "..", "/", ""])
+def test_no_name_leads_out_of_the_folder_of_images(tmp_path: Path, name: str):
+    (tmp_path / "secret.jpg").write_bytes(b"secret")
+    (tmp_path / "images").mkdir()
+    assert Pictures(tmp_path / "images", ("below",)).find(name.format(folder=tmp_path)) is None
+
+
+def test_an_absolute_name_is_found_by_its_end(tmp_path: Path):
+    (tmp_path / "val2014").mkdir()
+    (tmp_path / "val2014" / "x.jpg").write_bytes(b"")
+    assert Pictures(tmp_path, ()).find("/data/coco/val2014/x.jpg") == tmp_path / "val2014" / "x.jpg"
 
 
 @pytest.mark.parametrize(
@@ -208,6 +248,16 @@ def test_imports_add_up_and_replace_what_they_bring_again(tmp_path: Path):
     assert read_stats(folder)["rows"] == {"prod_hnatom": {"n4": 2, "n8": 1}}
     assert audit_dataset(folder)["prod_hnatom/n4"].flaws["unordered"] == 0
     assert f"| {four.name} |" in (folder / "README.md").read_text()
+
+
+def test_a_file_that_is_named_twice_is_imported_once(tmp_path: Path):
+    path = productivity(tmp_path, line())
+    write_stand_ins([path], tmp_path / "images")
+    (report,) = import_files([path, path], tmp_path / "images", tmp_path)
+    assert (report.written, read_stats(tmp_path / "crepe_published")["rows"]) == (
+        {"prod_hnatom/n4": 1},
+        {"prod_hnatom": {"n4": 1}},
+    )
 
 
 def test_two_files_of_one_split_are_refused(tmp_path: Path):
