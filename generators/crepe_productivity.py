@@ -43,6 +43,7 @@ from generators.params import block
 from generators.parser import Parser
 from generators.prompted_captioner import TOKENS_OUT, PromptedCaptioner, messages, read_shots
 from generators.refinement import refined
+from generators.rejections import NONE_REJECTED, Rejections, replaced
 from generators.scene_graph import SceneGraph
 from generators.splits import crop_fault
 from generators.stage import write_json
@@ -93,6 +94,7 @@ class Example:
     vocabulary: Vocabulary
     likelihood: Measure
     entailment: EntailmentModel | None = None
+    rejections: Rejections = NONE_REJECTED
 
     @cached_property
     def hnatom(self) -> tuple[HardNegative, ...]:
@@ -110,8 +112,9 @@ class Example:
     @cached_property
     def hnneg(self) -> tuple[HardNegative, ...]:
         rng = Random(f"{self.key}:hnneg")
-        found = tuple(islice(negation_negatives(self.walk.graph, self._everything, self.wording, rng), PER_TYPE))
-        return found if len(found) == PER_TYPE else ()
+        found = negation_negatives(self.walk.graph, self._everything, self.wording, rng)
+        chosen = tuple(islice(found, PER_TYPE))
+        return replaced(chosen, found, self._rejected) if len(chosen) == PER_TYPE else ()
 
     @cached_property
     def balanced(self) -> Balanced | None:
@@ -132,7 +135,12 @@ class Example:
     def _evenly_ranked(self, truth: str, found: Iterable[HardNegative], rng: Random) -> tuple[HardNegative, ...]:
         """Five of them, or none where there are fewer."""
         pool, measures = tuple(islice(found, POOL)), (characters, self.likelihood)
-        return evenly_ranked(truth, pool, lambda negative: negative.caption, measures, PER_TYPE, rng)
+        chosen = evenly_ranked(truth, pool, lambda negative: negative.caption, measures, PER_TYPE, rng)
+        return replaced(chosen, pool, self._rejected)
+
+    @cached_property
+    def _rejected(self) -> frozenset[str]:
+        return self.rejections.texts(self.image.image_id, self.image.path, self.walk.box)
 
     @cached_property
     def _everything(self) -> SceneGraph:
@@ -188,7 +196,8 @@ def examples(
     measures = likelihoods([wording.caption for *_, wording in worded], images)
     entailment = EntailmentModel(settings.entailment) if settings.entailment else None
     for key, image, walk, wording in worded:
-        yield Example(key, image, walk, wording, source.vocabulary, measures[image.image_id], entailment)
+        likelihood = measures[image.image_id]
+        yield Example(key, image, walk, wording, source.vocabulary, likelihood, entailment, source.rejections)
 
 
 def _captionable(
@@ -246,11 +255,12 @@ class Source:
 
     images: Sequence[visual_genome.Image]
     vocabulary: Vocabulary
+    rejections: Rejections = NONE_REJECTED
 
     @classmethod
     def read(cls, folder: Path) -> Source:
         images = list(visual_genome.read(folder, lambda flaw: None))  # the systematicity stage counts the flaws
-        return cls(images, Vocabulary.of(image.graph for image in images))
+        return cls(images, Vocabulary.of(image.graph for image in images), Rejections.read())
 
 
 def make_captioner(endpoint: Mapping[str, Any]) -> Captioner:

@@ -36,6 +36,7 @@ from generators.foils import HardNegative, atom_foils, comp_foils
 from generators.params import block
 from generators.plausibility import CorpusStatistics, MaskedLM, Ranker, best
 from generators.regions import Candidate, Reader, candidates
+from generators.rejections import NONE_REJECTED, Rejections
 from generators.scene_graph import Atom, Compound, SceneGraph
 from generators.seen import our_language
 from generators.splits import Funnel, Speller, Split, crop_passes, normalised, split
@@ -63,6 +64,7 @@ class Foiler(NamedTuple):
     vocabulary: Vocabulary
     ranker: Ranker
     provenance: Mapping[str, Any]
+    rejections: Rejections = NONE_REJECTED
 
 
 def region_rows(foiler: Foiler, found: list[Candidate]) -> list[dict[str, Any]]:
@@ -71,9 +73,11 @@ def region_rows(foiler: Foiler, found: list[Candidate]) -> list[dict[str, Any]]:
     rows = []
     for image, region, parse in found:
         row = raw_row(image.path, image.image_id, region.box, parse.caption, parse.graph, foiler.provenance)
+        rejected = foiler.rejections.texts(image.image_id, image.path, region.box)
         for kind, make in (("hnatom", atom_foils), ("hncomp", comp_foils)):
             one = len(parse.graph.compounds) == 1
-            chosen = best(make(parse, facts, foiler.vocabulary), NEGATIVES[kind], foiler.ranker) if one else None
+            made = make(parse, facts, foiler.vocabulary) if one else []
+            chosen = best(made, NEGATIVES[kind], foiler.ranker, rejected)
             row[kind] = [_to_row(negative) for negative in chosen or ()]
         rows.append(row)
     return rows
@@ -195,7 +199,8 @@ def our_reader(spelling: bool) -> Reader:
 
 
 def our_foiler(vocabulary: Vocabulary, ranker: CorpusStatistics | str, provenance: Mapping[str, Any]) -> Foiler:
-    return Foiler(vocabulary, MaskedLM(ranker) if isinstance(ranker, str) else ranker, provenance)
+    made = MaskedLM(ranker) if isinstance(ranker, str) else ranker
+    return Foiler(vocabulary, made, provenance, Rejections.read())
 
 
 def build_corpus(corpus: str, regions: Path, seen: Seen, root: Path) -> dict[str, Any]:

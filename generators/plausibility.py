@@ -18,6 +18,7 @@ from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any, Protocol
 
 from generators.foils import Foil, HardNegative
+from generators.rejections import replaced
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -183,25 +184,33 @@ def _batched(rows: Iterable[Any], size: int) -> Iterator[list[Any]]:
         yield batch
 
 
-def best(candidates: Sequence[HardNegative], k: int, ranker: Ranker) -> tuple[HardNegative, ...] | None:
+def best(
+    candidates: Sequence[HardNegative], k: int, ranker: Ranker, rejected: frozenset[str] = frozenset()
+) -> tuple[HardNegative, ...] | None:
     """The k most plausible candidates, None if there are fewer; spread over the caption's atoms and over the new words.
 
     No atom and no new word has a part in more than half of them (rounded up) as long as others can take the place.
-    Ties go to the earlier candidate.
+    Ties go to the earlier candidate. A rejected one is replaced by the next-ranked.
     """
     if len(candidates) < k:
         return None
     scores = ranker.score([candidate.caption for candidate in candidates])
-    order = sorted(range(len(candidates)), key=lambda at: (-scores[at], at))
+    ranked = [candidates[at] for at in sorted(range(len(candidates)), key=lambda at: (-scores[at], at))]
+    chosen = replaced(_spread(ranked, k), ranked, rejected)
+    return chosen if len(chosen) == k else None
+
+
+def _spread(candidates: Sequence[HardNegative], k: int) -> tuple[HardNegative, ...]:
+    """The first k of ranked candidates, spread as ``best`` says; fewer where there are not so many."""
     chosen: list[int] = []
     used = Counter[object]()
     for limit in (math.ceil(k / 2), k):
-        for at in order:
-            marks = [mark for foil in candidates[at].foils for mark in _marks(foil)]
+        for at, candidate in enumerate(candidates):
+            marks = [mark for foil in candidate.foils for mark in _marks(foil)]
             if len(chosen) < k and at not in chosen and all(used[mark] < limit for mark in marks):
                 chosen.append(at)
                 used.update(marks)
-    return tuple(candidates[at] for at in sorted(chosen, key=order.index)) if len(chosen) == k else None
+    return tuple(candidates[at] for at in sorted(chosen))
 
 
 def _marks(foil: Foil) -> tuple[object, object]:

@@ -1,0 +1,62 @@
+"""Hard negatives that people found to be true of their picture: the next build leaves them out.
+
+``compeval annotate import`` writes them to ``sample/annotations/<dataset>/rejected.csv`` (crop_id, image_id, text),
+which the stages read as ``data/annotations/...``. A rejected negative is replaced by the next-ranked one; where there
+is none, the caption has too few and its row leaves the set of hard negatives.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from generators.crops import crop_id
+from generators.foils import HardNegative
+from generators.scene_graph import Box
+
+FOLDER = Path("data/annotations/crepe")
+FILE = "rejected.csv"
+
+
+class Rejections(NamedTuple):
+    by_crop: Mapping[str, frozenset[str]] = {}
+    images: frozenset[str] = frozenset()
+    """The ids of images with a rejected text, so that no other image is opened to learn its crops' ids."""
+
+    def texts(self, image_id: str, path: Path, box: Box) -> frozenset[str]:
+        """The rejected texts of a crop of the image at ``path``."""
+        return self.by_crop.get(crop_id(path, box), frozenset()) if image_id in self.images else frozenset()
+
+    @classmethod
+    def read(cls, folder: Path = FOLDER) -> Rejections:
+        """What ``folder`` holds; nothing where it has no such file. ValueError if the file is another one."""
+        path = folder / FILE
+        if not path.is_file():
+            return cls()
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        by_crop: dict[str, set[str]] = {}
+        try:
+            for row in rows:
+                by_crop.setdefault(row["crop_id"], set()).add(row["text"])
+            return cls(
+                {crop: frozenset(texts) for crop, texts in by_crop.items()}, frozenset(r["image_id"] for r in rows)
+            )
+        except KeyError as error:
+            raise ValueError(f"{path}: no column {error}. `compeval annotate import` writes this file.") from None
+
+
+NONE_REJECTED = Rejections()
+
+
+def replaced(
+    chosen: Sequence[HardNegative], ranked: Iterable[HardNegative], rejected: frozenset[str]
+) -> tuple[HardNegative, ...]:
+    """``chosen`` with each rejected one replaced, in its place, by the next of ``ranked`` that is neither rejected nor
+    chosen; nothing where there are too few."""
+    taken = {negative.caption for negative in chosen} | rejected
+    spare = (negative for negative in ranked if negative.caption not in taken)
+    found = [next(spare, None) if negative.caption in rejected else negative for negative in chosen]
+    return tuple(negative for negative in found if negative) if None not in found else ()
