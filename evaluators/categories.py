@@ -2,18 +2,19 @@
 
 Rows say their categories in a column ``categories``, a list of {"by": "relation", "name": "on"} with each ``by`` once,
 or in ``cell`` (a type of prompt) or ``label`` (a class).
-Micro is the plain metric over all rows.
+Macro means over chosen categories alone are those of macro_views.py. Micro is the plain metric over all rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from evaluators import statistics
+from evaluators.macro_views import VIEWS
 from evaluators.protocols.base import Answers
 
 Interval = tuple[float, float]
@@ -42,8 +43,24 @@ def of_table(
                 if metric == answers.main:
                     resampled_RG = statistics.group_means(value_Q, name_Q, cluster_N[row_Q])
                     key = f"{full}_macro_{by.replace(' ', '_')}"
-                    macro[key] = float(np.mean(list(means.values()))), statistics.interval(resampled_RG.mean(axis=1))
+                    macro |= _macro_means(key, by, means, rows.tolist(), resampled_RG)
     return tables, macro
+
+
+def _macro_means(
+    key: str, by: str, means: Mapping[str, float], rows: Sequence[int], resampled_RG: np.ndarray
+) -> dict[str, tuple[float, Interval]]:
+    """The mean over all G categories under ``key``, and those of the views of this ``by``."""
+    names = list(means)
+    kept = {view.name: view.keep(dict(zip(names, rows, strict=True))) for view in VIEWS if view.by == by}
+    chosen = {key: names} | {f"{key}_{name}": some for name, some in kept.items() if some}
+    return {
+        full: (
+            float(np.mean([means[name] for name in some])),
+            statistics.interval(resampled_RG[:, [names.index(name) for name in some]].mean(axis=1)),
+        )
+        for full, some in chosen.items()
+    }
 
 
 def _groupings(table: pa.Table) -> dict[str, np.ndarray]:
