@@ -17,7 +17,7 @@ import numpy as np
 from evaluators import images, plan
 from evaluators.features import FeatureStore
 from evaluators.fingerprint import digest
-from evaluators.models import DualEncoder, Model, PairScorer, TextRecoverer
+from evaluators.models import DualEncoder, Model, PairScorer, TextEncoder, TextRecoverer
 from evaluators.plan import Plan, TaskPlan
 from evaluators.protocols.base import Directions, RowProtocol, Sample, SetProtocol, TextProtocol
 from evaluators.protocols.ranking import cosine
@@ -30,6 +30,10 @@ Item = TypeVar("Item")
 
 _ROWS_A_BLOCK = 1024
 _PAIRS_A_CHUNK = 256
+
+
+def quiet(stage: str, done: int, total: int) -> None:
+    """A report that nobody hears."""
 
 
 class Share(NamedTuple):
@@ -162,19 +166,39 @@ def _encode_images(
 def _encode_texts(
     model: Model, planned: Plan, store: FeatureStore, batch_size: int, report: Report, share: Share, done: Encoded
 ) -> None:
-    encoder = model.encoder
-    assert isinstance(encoder, DualEncoder)
-    report("texts", 0, len(planned.texts))
-    for start in share.starts(len(planned.texts), plan.TEXTS_A_CHUNK):
-        texts = planned.texts[start : start + plan.TEXTS_A_CHUNK]
-        keys = [digest(b"text", text.encode()) for text in texts]
-        todo = {keys[index]: texts[index] for index in store.missing(keys)}
+    keys, encoded = encode_texts(model, planned.texts, store, batch_size, report, share)
+    done.text_keys += keys
+    done.texts_encoded += encoded
+
+
+def encode_texts(
+    model: Model,
+    texts: Sequence[str],
+    store: FeatureStore,
+    batch_size: int,
+    report: Report = quiet,
+    share: Share = ALL,
+) -> tuple[list[bytes], int]:
+    """Bring the features of texts into the store; gives their keys there and how many were not there yet."""
+    encoder, keys, encoded = model.encoder, [], 0
+    assert isinstance(encoder, TextEncoder)
+    report("texts", 0, len(texts))
+    for start in share.starts(len(texts), plan.TEXTS_A_CHUNK):
+        chunk = texts[start : start + plan.TEXTS_A_CHUNK]
+        found = [text_key(text) for text in chunk]
+        todo = {found[index]: chunk[index] for index in store.missing(found)}
         if todo:
             made = backing_off(partial(encoder.encode_texts, list(todo.values())), batch_size)
             store.put(list(todo), unit(made, model, "text"))
-        done.text_keys += keys
-        done.texts_encoded += len(todo)
-        report("texts", start + len(texts), len(planned.texts))
+        keys += found
+        encoded += len(todo)
+        report("texts", start + len(chunk), len(texts))
+    return keys, encoded
+
+
+def text_key(text: str) -> bytes:
+    """Where the store has a text's features."""
+    return digest(b"text", text.encode())
 
 
 def obstacle(model: Model, rows: Rows) -> str | None:
@@ -185,7 +209,7 @@ def obstacle(model: Model, rows: Rows) -> str | None:
             return None
         return (
             f"{task}: the texts are to be recovered from their encoding, and {model.name} gives no texts. Such a model "
-            "is python:module:Class with a method `recover`."
+            "is local:FOLDER of a probe (`compeval train probe`), or python:module:Class with a method `recover`."
         )
     if not isinstance(encoder, DualEncoder | PairScorer):
         return f"{task}: {model.name} reads no images. Choose tasks of texts alone."

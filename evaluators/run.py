@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evaluators import engine, plan, results
-from evaluators.engine import OnError, Report, Scored, Share
+from evaluators.engine import OnError, Report, Scored, Share, quiet
 from evaluators.features import FeatureStore, cache_folder
 from evaluators.models import DualEncoder, Model, TextRecoverer
 from evaluators.plan import Plan
@@ -18,10 +18,6 @@ from evaluators.tasks import Task, discover, select, worth_running
 from evaluators.workers import Job, helping
 
 CPU_BATCH, ACCELERATOR_BATCH = 64, 512
-
-
-def quiet(stage: str, done: int, total: int) -> None:
-    """A report that nobody hears."""
 
 
 def default_batch_size(device: str) -> int:

@@ -1,7 +1,8 @@
 """Models of our own training: ``local:checkpoints/clip-laion``.
 
-A recovery probe or its autoencoder is known by its JSON file (``evaluators.models.recovery``). Else the folder has open_clip's layout (``open_clip_config.json``, ``open_clip_model.safetensors``) and, if it can say where
-the model comes from, ``training.json``: {"corpus": "laion", "source": "microworld", "contaminated": null, ...}.
+A recovery probe or its autoencoder is known by its JSON file (``evaluators.models.recovery``). Else the folder has
+open_clip's layout (``open_clip_config.json``, ``open_clip_model.safetensors``) and, if it can say where the model comes
+from, ``training.json``: {"corpus": "laion", "source": "microworld", "contaminated": null, ...}.
 """
 
 from __future__ import annotations
