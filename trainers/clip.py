@@ -20,6 +20,7 @@ import torch
 from open_clip.loss import ClipLoss
 from open_clip_train.scheduler import cosine_lr
 from safetensors.torch import save_file
+from timm.optim.muon import Muon
 from torch import Tensor, nn
 from torch.nn import functional
 from tqdm import trange
@@ -41,12 +42,28 @@ def write_config(folder: Path, model: dict[str, Any], preprocess: dict[str, Any]
 
 def optimizer_for(model: nn.Module, learning_rate: float, weight_decay: float) -> torch.optim.AdamW:
     """AdamW as in open_clip: weight decay on matrices, none on gains, biases and the logit scale."""
-    named = [(name, weight) for name, weight in model.named_parameters() if weight.requires_grad]
+    return _adamw([weight for weight in model.parameters() if weight.requires_grad], learning_rate, weight_decay)
+
+
+def _adamw(weights: list[nn.Parameter], learning_rate: float, weight_decay: float) -> torch.optim.AdamW:
     groups = [
-        {"params": [weight for _, weight in named if weight.ndim < 2], "weight_decay": 0.0},
-        {"params": [weight for _, weight in named if weight.ndim >= 2], "weight_decay": weight_decay},
+        {"params": [weight for weight in weights if weight.ndim < 2], "weight_decay": 0.0},
+        {"params": [weight for weight in weights if weight.ndim >= 2], "weight_decay": weight_decay},
     ]
     return torch.optim.AdamW(groups, lr=learning_rate, betas=(0.9, 0.98), eps=1e-6, fused=True)
+
+
+def optimizers_for(model: open_clip.CLIP, recipe: dict[str, Any]) -> list[tuple[torch.optim.Optimizer, float]]:
+    """Optimisers from scratch, each with its highest learning rate: Muon for the image tower's kernels, else AdamW.
+
+    Muon (timm's) makes every direction of a kernel's step equally long, by which a small image tower learns in 400
+    steps what takes AdamW more than 800; the text tower learns word order worse with it.
+    """
+    kernels = [weight for weight in model.visual.parameters() if weight.ndim >= 2]
+    chosen = {id(weight) for weight in kernels}
+    others = [weight for weight in model.parameters() if id(weight) not in chosen]
+    rate, image_rate = recipe["learning_rate"], recipe["image_learning_rate"]
+    return [(_adamw(others, rate, recipe["weight_decay"]), rate), (Muon(kernels, image_rate, 0.01), image_rate)]
 
 
 @torch.no_grad()
@@ -80,27 +97,37 @@ def encode_text(model: Any, text_NT: Tensor) -> Tensor:
     return functional.normalize(pooled_NW @ model.text_projection, dim=-1)
 
 
+def fast_bfloat16() -> bool:
+    """Whether this processor multiplies matrices of bfloat16 faster than those of fp32 (Intel's AMX).
+
+    The image tower trains in bfloat16 there; the text tower does not, whose attention is slower in it."""
+    return torch.cpu.get_capabilities().get("amx_bf16", False)
+
+
 def train(model: open_clip.CLIP, pairs: Pairs, recipe: dict[str, Any], seed: int) -> list[float]:
     """Train in place for ``recipe['steps']`` steps; gives the loss of every step.
 
     Each epoch visits the pairs in a new seeded order and leaves out the last, ragged batch.
     """
     steps, batch_size = recipe["steps"], recipe["batch_size"]
-    optimizer = optimizer_for(model, recipe["learning_rate"], recipe["weight_decay"])
-    schedule = cosine_lr(optimizer, recipe["learning_rate"], recipe["warmup"], steps)
+    optimizers = optimizers_for(model, recipe)
+    schedules = [cosine_lr(optimizer, rate, recipe["warmup"], steps) for optimizer, rate in optimizers]
     loss_of, generator, losses = ClipLoss(), torch.Generator().manual_seed(seed), []
     order = torch.empty(0, dtype=torch.long)
-    model.train()
+    model.to(memory_format=torch.channels_last).train()
     for step in trange(steps, desc="training", unit="step"):
         if len(order) < batch_size:
             order = torch.randperm(len(pairs.text_NT), generator=generator)
         chosen, order = order[:batch_size], order[batch_size:]
-        schedule(step)
-        optimizer.zero_grad(set_to_none=True)
-        image_ND = model.encode_image(pairs.image_NCHW[chosen], normalize=True)
-        loss = loss_of(image_ND, encode_text(model, pairs.text_NT[chosen]), model.logit_scale.exp())
+        for schedule in schedules:
+            schedule(step)
+        model.zero_grad(set_to_none=True)
+        with torch.autocast("cpu", torch.bfloat16, enabled=fast_bfloat16()):
+            image_ND = model.encode_image(pairs.image_NCHW[chosen], normalize=True)
+        loss = loss_of(image_ND.float(), encode_text(model, pairs.text_NT[chosen]), model.logit_scale.exp())
         loss.backward()
-        optimizer.step()
+        for optimizer, _ in optimizers:
+            optimizer.step()
         with torch.no_grad():
             model.get_parameter("logit_scale").clamp_(0, LOGIT_SCALE_LIMIT)
         losses.append(loss.item())
@@ -119,6 +146,7 @@ def run(corpus: str, seed: int, recipe: dict[str, Any], source: Path, folder: Pa
         start_as_bag_of_words(model)
         pairs = read_pairs(source / corpus, preprocess, open_clip.get_tokenizer(name))
         losses = train(model, pairs, recipe, seed)
+        model.to(memory_format=torch.contiguous_format)  # safetensors takes no other
         save_file(model.state_dict(), scratch / "open_clip_model.safetensors")
         last = losses[-50:]
         record = {
@@ -133,10 +161,10 @@ def run(corpus: str, seed: int, recipe: dict[str, Any], source: Path, folder: Pa
         (scratch / "training.json").write_text(json.dumps(record, indent=1) + "\n")
 
 
-def main(corpus: str, seed: int = 0) -> None:
-    """Train on CORPUS: cc12m, yfcc or laion. SEED decides the first weights and the order of the pairs."""
+def main(corpus: str, seed: int = 0, corpora: Path | None = None) -> None:
+    """Train on CORPUS: cc12m, yfcc or laion, or a folder of shards in CORPORA. SEED decides weights and order."""
     logging.getLogger().setLevel(logging.ERROR)  # open_clip warns that there are no weights to load, as it should be
-    source = Path("sources") / block("source") / "corpora"
+    source = corpora or Path("sources") / block("source") / "corpora"
     run(corpus, seed, block("train"), source, Path("checkpoints") / f"clip-{corpus}-s{seed}")
 
 

@@ -12,13 +12,14 @@ import torch
 from PIL import Image
 from torch import nn
 
-from trainers.clip import encode_text, optimizer_for, run, write_config
+from trainers.clip import encode_text, optimizer_for, optimizers_for, run, write_config
 from trainers.pairs import read_pairs
 
 RECIPE = {
     "steps": 6,
     "batch_size": 4,
     "learning_rate": 1e-3,
+    "image_learning_rate": 1e-2,
     "weight_decay": 0.1,
     "warmup": 2,
     "preprocess": {"size": [64, 64], "mean": [0.5] * 3, "std": [0.5] * 3, "resize_mode": "squash"},
@@ -118,3 +119,19 @@ def test_vectors_are_not_decayed():
     vectors, matrices = optimizer_for(toy, 0.1, 0.2).param_groups
     assert (vectors["params"][0].shape, vectors["weight_decay"]) == ((2,), 0.0)
     assert (matrices["params"][0].shape, matrices["weight_decay"]) == ((2, 3), 0.2)
+
+
+def test_muon_has_the_image_towers_kernels_and_adamw_all_the_rest(tmp_path: Path):
+    write_config(tmp_path, RECIPE["model"], RECIPE["preprocess"])
+    model = open_clip.create_model(f"local-dir:{tmp_path}", load_weights=False)
+    assert isinstance(model, open_clip.CLIP)
+    names = {id(weight): name for name, weight in model.named_parameters()}
+    (adamw, rate), (muon, image_rate) = optimizers_for(model, RECIPE)
+    of_adamw, of_muon = (
+        [names[id(weight)] for group in optimizer.param_groups for weight in group["params"]]
+        for optimizer in (adamw, muon)
+    )
+    assert (rate, image_rate) == (1e-3, 1e-2)
+    assert sorted(of_adamw + of_muon) == sorted(names.values())
+    assert {"visual.conv1.weight", "visual.layer1.0.conv2.weight", "visual.attnpool.c_proj.weight"} <= {*of_muon}
+    assert {"logit_scale", "visual.bn1.weight", "token_embedding.weight", "text_projection"} <= {*of_adamw}

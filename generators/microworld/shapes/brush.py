@@ -1,14 +1,14 @@
 """Paint for the shapes: one colour and pattern, lit from the upper left, outlined in a darker tone of its own hue.
 
-Every tone derives from the named colour: the pattern's second tone is a tint or shade of it that is not another of
-the eight colours, so that a striped red thing stays red. Lengths are design units (geometry.py).
+Every tone derives from the named colour: a pattern's tones are tints and shades of it that are not another of the
+eight colours, so that a striped red thing stays red. Lengths are design units (geometry.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Literal
 
 import skia
@@ -26,17 +26,27 @@ _EXTENT = 300
 Light = Literal["flat", "upright", "lying", "ball", "none"]
 """How light falls on a part: a plane, a standing or lying cylinder, a sphere, or not at all."""
 
-SECOND_TONES = {
-    "red": "#f58b96",
-    "orange": "#ffc68c",
-    "yellow": "#fff3b8",
-    "green": "#9bdcae",
-    "blue": "#98bff7",
-    "purple": "#cda9ee",
+TINTS = {
+    "red": "#fbc9ce",
+    "orange": "#ffe6cc",
+    "yellow": "#fffae0",
+    "green": "#d0f2da",
+    "blue": "#d0e2fc",
+    "purple": "#ead9f8",
     "white": "#a5a39d",
-    "black": "#7c7c88",
+    "black": "#b4b4bc",
 }
-"""The pattern's second tone of each colour."""
+SHADES = {
+    "red": "#640f1c",
+    "orange": "#74400c",
+    "yellow": "#77631a",
+    "green": "#144824",
+    "blue": "#112f5e",
+    "purple": "#381a52",
+    "white": "#6b6a66",
+    "black": "#73737c",
+}
+"""A pattern's tones for each colour: with much white and with much black in it; greys for white and black."""
 
 
 def color_of(code: str) -> int:
@@ -66,7 +76,8 @@ class Tones:
     """The tones of one named colour."""
 
     base: int
-    second: int
+    tint: int
+    shade: int
     ink: int
     """Outlines."""
     mark: int
@@ -82,7 +93,8 @@ def tones_of(color: str) -> Tones:
     dark = color == "black"
     return Tones(
         base=base,
-        second=color_of(SECOND_TONES[color]),
+        tint=color_of(TINTS[color]),
+        shade=color_of(SHADES[color]),
         ink=ink,
         mark=mixed(base, _WHITE, 0.42) if dark else mixed(base, _BLACK, 0.42),
         hollow=mixed(base, _WHITE, 0.12) if dark else mixed(base, _BLACK, 0.38),
@@ -124,24 +136,30 @@ def _spots(pitch: float) -> Iterator[skia.Path]:
             yield geometry.oval((column + 0.5 * (row % 2)) * pitch, (row + 0.5) * height, 0.31 * pitch)
 
 
-def _checks(pitch: float) -> Iterator[skia.Path]:
+def _checks(pitch: float, rows: int) -> Iterator[skia.Path]:
+    """Every other square of the even (``rows`` 0) or odd (1) rows."""
     side = 0.72 * pitch
-    for row in range(int(100 / side) + 1):
-        for column in range(row % 2, int(_EXTENT / side), 2):
+    for row in range(rows, int(100 / side) + 1, 2):
+        for column in range(rows, int(_EXTENT / side), 2):
             yield geometry.rectangle(column * side, row * side, (column + 1) * side, (row + 1) * side)
 
 
-_CELLS = {"striped": _stripes, "spotted": _spots, "checkered": _checks}
-
-
 @lru_cache(maxsize=256)
-def _pattern_path(pattern: str, pitch: float) -> skia.Path | None:
-    """Where the second tone lies, over the largest design box; None for plain."""
-    if pattern == "plain":
-        return None
+def _pattern_areas(pattern: str, pitch: float) -> dict[str, skia.Path]:
+    """Where each tone of the pattern lies, over the largest design box; stripes are dark, spots light, checks both."""
+    cells = {
+        "plain": {},
+        "striped": {"shade": _stripes(pitch)},
+        "spotted": {"tint": _spots(pitch)},
+        "checkered": {"tint": _checks(pitch, 0), "shade": _checks(pitch, 1)},
+    }
+    return {tone: _joined(paths) for tone, paths in cells[pattern].items()}
+
+
+def _joined(paths: Iterable[skia.Path]) -> skia.Path:
     area = skia.Path()
-    for cell in _CELLS[pattern](pitch):
-        area.addPath(cell)
+    for path in paths:
+        area.addPath(path)
     return area
 
 
@@ -152,11 +170,7 @@ class Brush:
         """``pitch`` is the period of the pattern."""
         self.canvas = canvas
         self.tones = tones_of(color)
-        self._pattern = _pattern_path(pattern, pitch)
-
-    @cached_property
-    def _second(self) -> skia.Paint:
-        return skia.Paint(Color=self.tones.second, AntiAlias=True)
+        self._pattern = _pattern_areas(pattern, pitch)
 
     def coat(self, area: skia.Path, light: Light = "flat", dim: float = 0.0) -> None:
         """A part in the thing's colour and pattern; ``dim`` 0 to 1 darkens parts that lie in the shade."""
@@ -164,21 +178,23 @@ class Brush:
 
     def trim(self, area: skia.Path, light: Light = "flat", dim: float = 0.0) -> None:
         """A part in the thing's colour without its pattern."""
-        self._part(area, self.tones.base, self.tones.ink, light, dim, None)
+        self._part(area, self.tones.base, self.tones.ink, light, dim, {})
 
     def part(self, area: skia.Path, color: str, light: Light = "flat") -> None:
         """A part in a colour of its own (``#rrggbb``): wheels, trunks, glass."""
         base = color_of(color)
-        self._part(area, base, mixed(base, _BLACK, 0.5), light, 0.0, None)
+        self._part(area, base, mixed(base, _BLACK, 0.5), light, 0.0, {})
 
-    def _part(self, area: skia.Path, base: int, ink: int, light: Light, dim: float, pattern: skia.Path | None) -> None:
+    def _part(
+        self, area: skia.Path, base: int, ink: int, light: Light, dim: float, pattern: dict[str, skia.Path]
+    ) -> None:
         canvas = self.canvas
         canvas.drawPath(area, skia.Paint(Color=base, AntiAlias=True))
-        if pattern is not None or light != "none":
+        if pattern or light != "none":
             canvas.save()
             canvas.clipPath(area, skia.ClipOp.kIntersect, True)
-            if pattern is not None:
-                canvas.drawPath(pattern, self._second)
+            for tone, cells in pattern.items():
+                canvas.drawPath(cells, skia.Paint(Color=getattr(self.tones, tone), AntiAlias=True))
             if light != "none":
                 bounds = area.getBounds()
                 edges = (bounds.left(), bounds.top(), bounds.right(), bounds.bottom())
