@@ -122,6 +122,34 @@ def clip_ft(
     )
 
 
+class FormatName(StrEnum):
+    parquet = "parquet"
+    webdataset = "webdataset"
+
+
+@app.command()
+def export(
+    model: Annotated[str, typer.Option(help="The CLIP that finds images that look alike, as for the trainings.")],
+    data: Pairs,
+    output: Annotated[Path, typer.Option(help="Folder of the set.")],
+    images: Images = None,
+    to: Annotated[FormatName, typer.Option(help="parquet: a row an image. webdataset: shards.")] = FormatName.parquet,
+    workers: Workers = 0,
+    device: Device = None,
+) -> None:
+    """Write captioned images with NegCLIP's hard negatives, for other trainers."""
+    with err.status("Loading"):
+        from evaluators.models import pick_device
+        from trainers.negclip import Sources, export_mined
+
+        chosen_device = pick_device(device)
+    with progress() as report:
+        count = export_mined(
+            model, Sources(data, images), output, to.value, device=chosen_device, workers=workers, report=report
+        )
+    typer.echo(f"{output}: {count:,} images whose captions have negatives.")
+
+
 def _finetune(
     method: Method,
     model: str,

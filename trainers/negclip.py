@@ -22,6 +22,7 @@ from generators.dataset import whole_folder
 from generators.stage import write_json
 from trainers import starting_model
 from trainers.embedding import embed_all, retrieval
+from trainers.export import Format, export
 from trainers.finetune import Recipe, Run, finetune, mean_recall
 from trainers.image_text import ImageText, Pixels, read
 from trainers.mining import Mined, mine
@@ -103,6 +104,24 @@ def train(
         write_json(scratch / "metrics.json", metrics)
     shutil.rmtree(work)
     return metrics
+
+
+def export_mined(
+    spec: str,
+    sources: Sources,
+    output: Path,
+    format_: Format,
+    *,
+    device: str = "cpu",
+    workers: int = 0,
+    report: Callable[[str, int, int], None],
+) -> int:
+    """Mine captioned images with the model ``spec`` and write them as a training set; gives the number of images."""
+    data = read(sources.data, sources.images)
+    work = work_folder(output)
+    count = export(mine_with(starting_model.load(spec, device), data, work, workers, report), output, format_)
+    shutil.rmtree(work)
+    return count
 
 
 def work_folder(output: Path) -> Path:
