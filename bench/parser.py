@@ -18,12 +18,13 @@ import csv
 import os
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from generators.parser import Parser
 from generators.parser_sng import SceneGraphParser
+from generators.parsers import CaptionParser
 from generators.parsing import lemmas
 from generators.scene_graph import Parse, SceneGraph
 
@@ -57,10 +58,6 @@ class Score(NamedTuple):
     @property
     def recall(self) -> float:
         return self.matched / self.annotated if self.annotated else 0.0
-
-
-class CaptionParser(Protocol):
-    def parse(self, captions: Sequence[str]) -> Iterator[Parse]: ...
 
 
 def read_annotation(text: str) -> Facts:

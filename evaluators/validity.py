@@ -160,7 +160,7 @@ def rebuilt(recall: float, seed: int, images: int, source: Path) -> Verdicts:
         folder.mkdir()
         write(annotate(scenes, seed, recall), folder)
         (folder / "VG_100K").symlink_to((source / "VG_100K").resolve())
-        settings = block("crepe_systematicity") | {"workers": 1}
+        settings = block("crepe_systematicity") | {"workers": 1, "parser": block("parser")}
         crepe_systematicity.build_regions(
             "microworld", lambda: visual_genome.read(folder, lambda flaw: None), settings, Path(scratch) / "regions"
         )
@@ -169,7 +169,9 @@ def rebuilt(recall: float, seed: int, images: int, source: Path) -> Verdicts:
         for kind in crepe_systematicity.NEGATIVES:
             kept = crepe_systematicity.hard_negative_rows(rows, [kind])
             write_config(root, f"all_{kind}", {"test": kept}, HARD_NEGATIVE_SCHEMA)
-        productivity = crepe_productivity.Settings(**block("crepe_productivity") | {"workers": 1})
+        productivity = crepe_productivity.Settings(
+            **block("crepe_productivity") | {"workers": 1, "parser": block("parser")}
+        )
         crepe_productivity.write(folder, "microworld", productivity, root)
         return judge(claims(root), {str(scene.image_id): scene.to_json() for scene in scenes})
 

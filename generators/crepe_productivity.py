@@ -40,7 +40,7 @@ from generators.llm_batch import BatchClient
 from generators.negation import negation_negatives
 from generators.nli import EntailmentModel, not_entailed
 from generators.params import block
-from generators.parser import Parser
+from generators.parsers import RULES, make_parser
 from generators.prompted_captioner import TOKENS_OUT, PromptedCaptioner, messages, read_shots
 from generators.refinement import refined
 from generators.rejections import NONE_REJECTED, Rejections, replaced
@@ -81,6 +81,8 @@ class Settings:
     """``{}`` for the grammar; else the fields of llm.Endpoint."""
     entailment: str | None = None
     """An NLI model that filters the swaps, see generators/nli.py."""
+    parser: str = RULES
+    """What checks the captions of a language model, see generators/parsers.py."""
 
 
 @dataclass(frozen=True)
@@ -263,18 +265,18 @@ class Source:
         return cls(images, Vocabulary.of(image.graph for image in images), Rejections.read())
 
 
-def make_captioner(endpoint: Mapping[str, Any]) -> Captioner:
-    """The grammar, or the cached answers of a language model."""
+def make_captioner(endpoint: Mapping[str, Any], parser: str = RULES) -> Captioner:
+    """The grammar, or the cached answers of a language model, checked by a parser."""
     if not endpoint:
         return GrammarCaptioner()
     cache, shots = Cache([Path("data/llm")]), read_shots(Path("data/words/shots.yaml"))
-    return PromptedCaptioner(Endpoint(**endpoint), shots, cache, Parser())
+    return PromptedCaptioner(Endpoint(**endpoint), shots, cache, make_parser(parser))
 
 
 def generate(settings: Settings, source: Source, complexity: int) -> tuple[dict[str, list[Finished]], dict[str, int]]:
     """One split: its rows by config, in the order of the images, and how many each filter dropped."""
     dropped = Counter[str]()
-    found = examples(source, complexity, make_captioner(settings.captioner), settings, dropped)
+    found = examples(source, complexity, make_captioner(settings.captioner, settings.parser), settings, dropped)
     rows = {
         config: [example.with_negatives(config.removeprefix("prod_")) for example in sorted(kept, key=_order)]
         for config, kept in chosen(found, settings.rows, dropped).items()
@@ -346,7 +348,7 @@ def slug(model: str) -> str:
 
 def main(ask_model: Annotated[bool, typer.Option("--ask")] = False, max_cost: float = 0.0) -> None:
     """Build the productivity datasets; with --ask, fill the language model's cache in sample/llm/ instead."""
-    name, settings = block("source"), Settings(**block("crepe_productivity"))
+    name, settings = block("source"), Settings(**block("crepe_productivity"), parser=block("parser"))
     if ask_model:
         for reason, count in sorted(ask(Path("sources") / name, settings, max_cost).items()):
             print(f"{count:,} {reason}")

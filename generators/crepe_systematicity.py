@@ -34,11 +34,11 @@ from generators.dataset import (
 )
 from generators.foils import HardNegative, atom_foils, comp_foils
 from generators.params import block
+from generators.parsers import make_parser
 from generators.plausibility import CorpusStatistics, MaskedLM, Ranker, best
 from generators.regions import Candidate, Reader, candidates
 from generators.rejections import NONE_REJECTED, Rejections
 from generators.scene_graph import Atom, Compound, SceneGraph
-from generators.seen import our_language
 from generators.splits import Funnel, Speller, Split, crop_passes, normalised, split
 from generators.stage import write_json
 from generators.targets import Targets
@@ -177,7 +177,7 @@ def build_regions(
     provenance = {"source": source, "captioner": "region description", "seed": 0, "code": code_of(__file__)}
     make_foiler = partial(our_foiler, vocabulary, statistics or settings["ranker"], provenance)
     funnel = Funnel()
-    found = candidates(images(), partial(our_reader, spelling), workers, funnel)
+    found = candidates(images(), partial(our_reader, spelling, settings["parser"]), workers, funnel)
     rows = (row for part in map_with(make_foiler, region_rows, found, workers) for row in part)
     with whole_folder(folder) as scratch:
         write_split(scratch, "regions", rows, REGION_SCHEMA)
@@ -194,8 +194,8 @@ def phrases(images: Iterable[Image]) -> Iterator[str]:
                 yield normalised(region.phrase)
 
 
-def our_reader(spelling: bool) -> Reader:
-    return Reader(our_language().parse, Speller().correct if spelling else str)
+def our_reader(spelling: bool, parser: str) -> Reader:
+    return Reader(make_parser(parser).parse, Speller().correct if spelling else str)
 
 
 def our_foiler(vocabulary: Vocabulary, ranker: CorpusStatistics | str, provenance: Mapping[str, Any]) -> Foiler:
@@ -245,7 +245,7 @@ def main(corpus: str) -> None:
     def images() -> Iterator[Image]:
         return visual_genome.read(Path("sources") / source, lambda flaw: None)
 
-    funnel = build_regions(source, images, block("crepe_systematicity"), regions)
+    funnel = build_regions(source, images, block("crepe_systematicity") | {"parser": block("parser")}, regions)
     funnels = {"Systematicity regions": funnel.to_json(), "Flawed records of the source": flaws}
     write_json(stats / "systematicity_regions.json", {"funnels": funnels})
 

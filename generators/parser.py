@@ -29,6 +29,7 @@ from generators.parsing.nouns import Nouns
 from generators.parsing.relations import Relations
 from generators.parsing.sentence import Sentence
 from generators.scene_graph import Mention, Parse, Relation, SceneGraph, SceneObject
+from generators.targets import Forms
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -52,6 +53,13 @@ class Parser:
         self.model = model if model != "auto" else installed_model()
         self._nlp = _load(self.model)
         lemmas.load_tables()
+
+    @property
+    def forms(self) -> Forms:
+        """All that it can make of a word."""
+        from generators import parser_words
+
+        return Forms(parser_words.words, parser_words.ALWAYS)
 
     def parse(self, captions: Iterable[str], batch_size: int = 256) -> Iterator[Parse]:
         """One parse a caption, in order; a caption without words has an empty graph."""

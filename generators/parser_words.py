@@ -25,13 +25,13 @@ _ADDED = {
 def words(token: str) -> frozenset[str]:
     """All words that a lower-case token, or what spaCy cuts it into, can become in an atom of any kind."""
     found: set[str] = set()
-    for part in (token, *_pieces().get(token, ())):
+    for part in (token, *pieces().get(token, ())):
         found |= parser_lemmas.forms(part) | {parser_lemmas.verb(part)} | _written().get(part, frozenset())
     return frozenset(found)
 
 
 @cache
-def _pieces() -> dict[str, tuple[str, ...]]:
+def pieces() -> dict[str, tuple[str, ...]]:
     """Words that spaCy's English tokeniser cuts without a mark between the parts: cannot, dont, gonna."""
     from spacy.lang.en import English
     from spacy.symbols import ORTH

@@ -31,7 +31,10 @@ from tqdm import tqdm
 
 from generators import stage
 from generators.corpora import Column, Shard, Skipped, captions, shards
+from generators.dataset import code_of
 from generators.params import block
+from generators.parser import MODELS
+from generators.parsers import RULES, make_parser
 from generators.scene_graph import Parse
 from generators.stage import write_json
 from generators.targets import CaptionWords, Forms, Targets, Unseen
@@ -215,40 +218,33 @@ def shard_worker(search: Search, make_language: Callable[[], Language]) -> Shard
     return ShardWorker(search, make_language())
 
 
-def our_language() -> Language:
-    """generators/parser.py and its forms."""
-    from generators import parser_words
-    from generators.parser import Parser
-
-    return Language(Parser().parse, Forms(parser_words.words, parser_words.ALWAYS))
+def our_language(name: str = RULES) -> Language:
+    """The parser of that name, see generators/parsers.py, and its forms."""
+    parser = make_parser(name)
+    return Language(parser.parse, parser.forms)
 
 
-def engine_of(settings: Mapping[str, Any]) -> RunShards:
+def engine_of(settings: Mapping[str, Any], parser: str = RULES) -> RunShards:
     """The engine that the block ``seen`` of params.yaml names."""
+    make_language = partial(our_language, parser)
     match settings.get("engine", "local"):
         case "local":
-            return LocalEngine(our_language, settings["workers"])
+            return LocalEngine(make_language, settings["workers"])
         case "ray":
             from generators.seen_ray import RayEngine
 
-            return RayEngine(our_language, settings["workers"], settings.get("ray_address"))
+            return RayEngine(make_language, settings["workers"], settings.get("ray_address"))
         case other:
             raise ValueError(f"params.yaml: seen.engine is {other!r}; it can be local or ray.")
 
 
-def our_code() -> str:
-    """A hash of all that decides the answer: the code of parser and analysis, the model, the dictionary."""
-    from generators.parser import MODELS
-
-    folder = Path(__file__).parent
-    digest = hashlib.sha256()
-    for package in ("spacy", "lemminflect", *MODELS):
+def our_code(parser: str = RULES) -> str:
+    """All that decides the answer: which parser, the code of parser and analysis, the model, the dictionary."""
+    versions = [parser]
+    for package in ("spacy", "lemminflect", "SceneGraphParser", *MODELS):
         with contextlib.suppress(PackageNotFoundError):
-            digest.update(f"{package} {version(package)}".encode())
-    names = ("parser", "parser_words", "scene_graph", "targets", "corpora", "seen")
-    for path in [*(folder / f"{name}.py" for name in names), *sorted((folder / "parsing").glob("*.py"))]:
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
+            versions.append(f"{package} {version(package)}")
+    return f"{code_of(__file__)} {', '.join(versions)}"
 
 
 def summary(corpus: str, search: Search, result: ShardResult) -> dict[str, Any]:
@@ -268,13 +264,13 @@ def summary(corpus: str, search: Search, result: ShardResult) -> dict[str, Any]:
 
 def main(corpus: str, counts: Annotated[bool, typer.Option(help="count every target, for Figure 12")] = False) -> None:
     """Find which of the test set's atoms and compounds CORPUS has."""
-    corpora, settings = block("corpora"), block("seen")
+    corpora, settings, parser = block("corpora"), block("seen"), block("parser")
     if corpus not in corpora:
         raise ValueError(f"params.yaml: no corpus {corpus!r} in the block corpora; it has {', '.join(corpora)}.")
     targets = Targets.load(Path("regions/targets.json"))
     files = tuple(shards(corpora[corpus]["files"]))
-    search = Search(targets, files, corpora[corpus]["column"], counts, our_code())
-    result = analyse(search, Path("seen") / "shards" / corpus, engine_of(settings))
+    search = Search(targets, files, corpora[corpus]["column"], counts, our_code(parser))
+    result = analyse(search, Path("seen") / "shards" / corpus, engine_of(settings, parser))
     write_json(Path("seen") / f"{corpus}{'.counts' if counts else ''}.json", summary(corpus, search, result))
 
 

@@ -34,7 +34,7 @@ PHRASES = (
     "a small bird",
     "a tree",  # no compound: dropped
 )
-SETTINGS = {"workers": 1, "spelling": False, "ranker": "statistics", "at_least": 1}
+SETTINGS = {"parser": "rules", "workers": 1, "spelling": False, "ranker": "statistics", "at_least": 1}
 
 
 def write_source(folder: Path, *, zero_box: bool = False) -> Path:
