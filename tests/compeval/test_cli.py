@@ -131,3 +131,24 @@ def test_report_says_where_it_is(here: Path, data: Path, monkeypatch: pytest.Mon
     assert call("report", "--where").stderr.startswith("Error: report/index.html: no report yet. `make demo`")
     made = call("report", "results/a", "results/b")
     assert made.stdout == call("report", "--where").stdout == "Seen beats unseen.\n\nThe report: report/index.html\n"
+
+
+def test_an_audit_says_which_rows_of_a_file_it_cannot_read(tmp_path: Path):
+    path = tmp_path / "swap_obj.json"
+    good = {"filename": "1.jpg", "caption": "a b", "negative_caption": "b a"}
+    path.write_text(json.dumps([good, good, {"caption": "a b"}, {}]))
+    result = call("audit", path, "--json")
+    assert {name: found["rows"] for name, found in json.loads(result.stdout).items()} == {"swap_obj.json": 2}
+    assert f"{path}: 2 of 4 rows cannot be read and are not counted (2 fields are missing)." in result.stderr
+    path.write_text(json.dumps([good]))
+    assert call("audit", path, "--json").stderr == ""
+
+
+def test_an_audit_of_two_files_of_one_name_tells_both(tmp_path: Path):
+    for number, folder in enumerate(("a", "b"), 1):
+        (tmp_path / folder).mkdir()
+        rows = [{"filename": "1.jpg", "caption": "a b", "negative_caption": "b a"}] * number
+        (tmp_path / folder / "swap_obj.json").write_text(json.dumps(rows))
+    found = json.loads(call("audit", *(tmp_path / folder / "swap_obj.json" for folder in "ab"), "--json").stdout)
+    second = f"{tmp_path}/b/swap_obj.json: swap_obj.json"
+    assert {name: one["rows"] for name, one in found.items()} == {"swap_obj.json": 1, second: 2}
