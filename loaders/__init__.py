@@ -12,6 +12,7 @@ from __future__ import annotations
 import difflib
 import json
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -64,11 +65,15 @@ def dataset_folder(name: str, data_dir: str | Path | None = None) -> Path:
     return known[name]
 
 
-def read_stats(folder: Path) -> dict[str, Any]:
-    """The folder's stats.json, after a check that its parquet files are those that it describes."""
+def read_stats(folder: Path, config: str | None = None) -> dict[str, Any]:
+    """The folder's stats.json, after a check that its parquet files, or those of one config, are as it says."""
     stats = json.loads((folder / "stats.json").read_text())
     told = {name: {key: entry[key] for key in ("rows", "bytes")} for name, entry in stats["files"].items()}
     found = describe(folder)
+    if config is not None:
+        told, found = (
+            {name: files[name] for name in files if Path(name).parent.name == config} for files in (told, found)
+        )
     if found != told:
         name = min(name for name in found.keys() | told.keys() if found.get(name) != told.get(name))
 
@@ -93,15 +98,28 @@ def load_dataset(
     """One config of a dataset: all its splits, or the one named.
 
     ``data_dir`` is the folder that holds the dataset folders; by default the current one, then $COMPEVAL_DATA, then
-    the checkout that this package is installed from. ValueError for an unknown name, or for a folder that is not what
-    its stats.json says.
+    the checkout that this package is installed from. ``name`` may also be a dataset folder itself; "ORG/NAME" is one on
+    the Hugging Face Hub. ValueError for an unknown name, or for a folder that is not what its stats.json says.
     """
     import datasets
 
-    folder = dataset_folder(name, data_dir)
-    configs = read_stats(folder)["rows"]
+    folder = _find(name, config, data_dir)
+    configs = read_stats(folder, config)["rows"]
     if config not in configs:
         raise unknown(f"config of {name}", config, configs)
     if split is not None and split not in configs[config]:
         raise unknown(f"split of {name}/{config}", split, configs[config])
     return datasets.load_dataset(str(folder), config, split=split)
+
+
+def _find(name: str, config: str, data_dir: str | Path | None) -> Path:
+    """The folder of a dataset by its name, its path or its place on the Hub, in this order."""
+    if name in list_datasets(data_dir):
+        return list_datasets(data_dir)[name]
+    if (Path(name) / "stats.json").is_file():
+        return Path(name)
+    if data_dir is None and re.fullmatch(r"[\w.-]+/[\w.-]+", name) and not Path(name).exists():
+        from loaders.hub import fetch
+
+        return fetch(name, config)
+    return dataset_folder(name, data_dir)
