@@ -81,7 +81,7 @@ def _compare_task(path_a: Path, path_b: Path) -> list[Comparison]:
     cluster_N = results.clusters(table_a)
     lines = []
     for metric, column in zip(a["main"], _columns_of_queries(table_a), strict=True):
-        (answer_a, row_Q), (answer_b, _) = _flat(table_a, column), _flat(table_b, column)
+        (answer_a, row_Q), (answer_b, _) = answers_of(table_a, column), answers_of(table_b, column)
         ranked = column.endswith("rank")
         hit_a, hit_b = (answer_a == 1, answer_b == 1) if ranked else (answer_a, answer_b)
         difference_Q = hit_b.astype(np.float64) - hit_a
@@ -106,7 +106,7 @@ def _columns_of_queries(table: pa.Table) -> list[str]:
     return [name for name in table.column_names if name.split("_")[-1] in ("rank", "hit")]
 
 
-def _flat(table: pa.Table, column: str) -> tuple[np.ndarray, np.ndarray]:
+def answers_of(table: pa.Table, column: str) -> tuple[np.ndarray, np.ndarray]:
     """The answers to all queries, and the row of each."""
     values = table[column].combine_chunks()
     if not pa.types.is_list(values.type):

@@ -27,7 +27,7 @@ from generators import stage
 from generators.corpus_names import CORPORA
 from generators.dataset import whole_folder
 from generators.microworld.annotate import annotate, image_path, write
-from generators.microworld.captions import training_caption
+from generators.microworld.captions import TRAINING_RICHNESS, training_caption
 from generators.microworld.casting import skewed_weights
 from generators.microworld.contents import TRAINING_KINDS, Facts, choose
 from generators.microworld.draw import render
@@ -94,7 +94,7 @@ def build(folder: Path, params: Params, workers: int = WORKERS) -> None:
             make = partial(training_examples, params.seed, corpus, params.train_size)
             scenes_examples = _progress(pool, make, ids, f"microworld {corpus}")
             examples = islice(chain.from_iterable(scenes_examples), params.train_images)
-            _write_corpus(scratch / "corpora" / corpus, examples)
+            write_corpus(scratch / "corpora" / corpus, examples)
             rules = json.dumps(left_out(params.seed, corpus).to_json(), indent=1)
             (scratch / "corpora" / corpus / "left_out.json").write_text(rules + "\n")
 
@@ -121,16 +121,19 @@ def training_scene(seed: int, corpus: str, image_id: int) -> Scene:
 
 
 def training_examples(seed: int, corpus: str, size: int, image_id: int) -> list[Example]:
+    return captioned(seed, training_scene(seed, corpus, image_id), size)
+
+
+def captioned(seed: int, scene: Scene, size: int, richness: float = TRAINING_RICHNESS) -> list[Example]:
     """``PICTURES_PER_SCENE`` captioned pictures of one scene, each ``size`` x ``size`` pixels."""
-    scene = training_scene(seed, corpus, image_id)
-    described = [describe(seed, scene, number) for number in range(PICTURES_PER_SCENE)]
+    described = [describe(seed, scene, number, richness) for number in range(PICTURES_PER_SCENE)]
     return [
-        Example(image_id, number, _jpeg(render(scene, (size, size), view)), caption, view)
+        Example(scene.image_id, number, _jpeg(render(scene, (size, size), view)), caption, view)
         for number, (caption, view) in enumerate(described)
     ]
 
 
-def describe(seed: int, scene: Scene, number: int) -> tuple[str, Box]:
+def describe(seed: int, scene: Scene, number: int, richness: float = TRAINING_RICHNESS) -> tuple[str, Box]:
     """A training caption, and what its picture shows: the whole scene, or the region around what the caption names."""
     rng, names = Random(f"{seed}:{scene.image_id}:example:{number}"), [thing.id for thing in scene.things]
     content = choose(Facts.of(scene, names, sizes=False), TRAINING_KINDS, rng)
@@ -138,7 +141,7 @@ def describe(seed: int, scene: Scene, number: int) -> tuple[str, Box]:
     whole = Box(0, 0, scene.width, scene.height)
     view = whole if rng.random() < WHOLE_SHARE else region_box(scene, content.things, rng)
     facts = Facts.of(scene, names, sizes=is_whole(scene, view))
-    return training_caption(facts, content, rng), view
+    return training_caption(facts, content, rng, richness), view
 
 
 @cache
@@ -179,7 +182,8 @@ def _write_images(folder: Path, images: Iterable[tuple[Scene, bytes]]) -> Iterat
         yield scene
 
 
-def _write_corpus(folder: Path, examples: Iterable[Example]) -> None:
+def write_corpus(folder: Path, examples: Iterable[Example]) -> None:
+    """Webdataset shards; the folder must not exist."""
     folder.mkdir(parents=True)
     stream = iter(examples)
     shards = iter(lambda: list(islice(stream, EXAMPLES_PER_SHARD)), [])

@@ -79,6 +79,8 @@ TAILS: dict[str, tuple[str, ...]] = {
 USUAL_SHARE = 0.6
 """How often a relation is said in its usual form."""
 SYNONYM_SHARE = 0.12
+TRAINING_RICHNESS = 0.6
+"""How often a training caption describes a thing that it need not describe."""
 
 
 def word(facts: Facts, content: Content, rng: Random, *, richness: float) -> str:
@@ -101,9 +103,9 @@ def region_phrase(facts: Facts, content: Content, rng: Random) -> str:
     return word(facts, content, rng, richness=0.4)
 
 
-def training_caption(facts: Facts, content: Content, rng: Random) -> str:
+def training_caption(facts: Facts, content: Content, rng: Random, richness: float = TRAINING_RICHNESS) -> str:
     """Like alt text: bare, or a sentence, or introduced as a picture."""
-    text = word(facts, content, rng, richness=0.6)
+    text = word(facts, content, rng, richness=richness)
     if text.startswith(("a ", "an ")) and not content.relations and rng.random() < 0.2:
         return f"{rng.choice(('picture', 'drawing', 'illustration', 'photo'))} of {text}"
     return as_sentence(text) if _is_full(text) and rng.random() < 0.5 else text

@@ -1,0 +1,33 @@
+"""The corpus in which a bag of words tells captions apart."""
+
+import pytest
+
+from generators.microworld.build import Example
+from generators.microworld.regimes import bag, distinct, rivals
+from generators.scene_graph import Box
+
+
+def example(caption: str) -> Example:
+    return Example(1, 0, b"", caption, Box(0, 0, 1, 1))
+
+
+def test_a_bag_has_nouns_and_attributes_under_one_name_whatever_stands_between() -> None:
+    assert bag("A red cup left of the little box.") == ("box", "cup", "red", "small")
+    assert bag("the tiny box is to the right of a red cup") == bag("A red cup left of the little box.")
+    assert bag("a red box left of a small cup") == bag("a red cup left of a small box")
+    assert bag("a red cup") is None
+    assert bag("a red lorry on a boat") == ("boat", "red", "truck")
+
+
+def test_no_two_captions_of_two_things_have_one_bag() -> None:
+    captions = ["a cup on a box", "a red cup", "a box under the cup", "a red cup", "a cup on a red box"]
+    kept = [one.caption for one in distinct(map(example, captions))]
+    assert kept == ["a cup on a box", "a red cup", "a red cup", "a cup on a red box"]
+
+
+def test_the_chance_to_meet_a_rival() -> None:
+    # Four captions, two of them rivals, one of another bag, one of none. In a batch of two a rival meets the other with
+    # chance 1/3, the third never: (1/3 + 1/3 + 0) / 3. In a batch of all four: 1 - (2/3)^3 = 19/27, with replacement.
+    captions = ["a cup on a box", "a box on a cup", "a cat on a bench", "a red cup"]
+    assert rivals(captions, 2) == pytest.approx(2 / 9)
+    assert rivals(captions, 4) == pytest.approx(2 * 19 / 27 / 3)
