@@ -2,6 +2,7 @@
 
 compeval.load_dataset("crepe", "laion_uc_hnatom")
 compeval.evaluate(model, preprocess, tokenizer, ["crepe/prod_hnatom/n4"])
+compeval.example_captions(["lab coat", "rain coat"])
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from evaluators.run import evaluate
+    from generators.example_captions import example_captions
     from loaders import list_configs, list_datasets, load_dataset
 
-__all__ = ["evaluate", "list_configs", "list_datasets", "load_dataset"]
+__all__ = ["evaluate", "example_captions", "list_configs", "list_datasets", "load_dataset"]
 
 _HOME = {
     "evaluate": "evaluators.run",
+    "example_captions": "generators.example_captions",
     "list_configs": "loaders",
     "list_datasets": "loaders",
     "load_dataset": "loaders",

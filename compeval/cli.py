@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from compeval import cli_datasets, cli_sources
+from compeval import cli_annotate, cli_datasets, cli_examples, cli_hub, cli_probe, cli_sources, cli_train
 from compeval.console import AsJson, Commands, Data, err, out, plain, progress, table
 
 app = typer.Typer(
@@ -24,7 +24,10 @@ app = typer.Typer(
 )
 cache_app = typer.Typer(no_args_is_help=True, help="The cache of features.")
 app.add_typer(cache_app, name="cache")
+app.add_typer(cli_annotate.app, name="annotate")
+app.add_typer(cli_probe.app, name="probe")
 app.add_typer(cli_sources.app, name="sources")
+app.add_typer(cli_train.app, name="train")
 
 Output = Annotated[Path, typer.Option(help="Folder of the results.")]
 
@@ -214,6 +217,8 @@ def report(
 
 app.command("import")(cli_datasets.import_)
 app.command()(cli_datasets.audit)
+app.command()(cli_hub.push)
+app.command()(cli_examples.examples)
 
 
 @cache_app.command("info")

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -21,8 +21,11 @@ from typing import Annotated, Any, NamedTuple
 import typer
 import yaml
 
-from generators import dataset, example_captions, stage
+from generators import class_descriptors, dataset, example_captions, stage
+from generators.asked_lists import answered, ask
+from generators.class_descriptors import DESCRIPTORS
 from generators.compun_images import Collection, Pictures, drawable, drawn
+from generators.example_captions import CAPTIONS
 from generators.llm import Cache, Client, Endpoint
 from generators.params import block
 from generators.stage import write_json
@@ -59,6 +62,11 @@ def read_nouns(path: Path) -> list[Noun]:
         return [Noun(**row) for row in csv.DictReader(file)]
 
 
+def drawable_nouns(nouns: Iterable[Noun]) -> list[Noun]:
+    """Those that the micro-world can draw with both constituents."""
+    return [noun for noun in nouns if all(map(drawable, (noun.name, noun.n1, noun.n2)))]
+
+
 @dataclass(frozen=True)
 class Settings:
     """The block ``compun`` of params.yaml."""
@@ -92,12 +100,19 @@ def turned(noun: Noun) -> Prompting:
     return Prompting([f"a photo of a {noun.reversed}"], "template")
 
 
-def described(noun: Noun, descriptors: Mapping[str, list[str]]) -> Prompting:
-    """One prompt a descriptor (Menon and Vondrick 2023); the template alone for a compound that has none."""
-    found = descriptors.get(noun.compound, [])
-    if not found:
-        return template(noun)
-    return Prompting([f"a photo of a {noun.name}, which has {item}" for item in found], "descriptors")
+def described(noun: Noun, own: Mapping[str, list[str]], endpoint: Endpoint | None, cache: Cache) -> Prompting:
+    """One prompt a descriptor (Menon and Vondrick 2023): a language model's where the cache has enough, else ours.
+
+    The template alone for a compound that has none.
+    """
+    if endpoint is not None:
+        items = answered(DESCRIPTORS, noun.name, class_descriptors.COUNT, endpoint, cache).items
+        if len(items) == class_descriptors.COUNT:
+            captioner = f"{example_captions.LLM}:{endpoint.model}"
+            return Prompting(class_descriptors.prompts(noun.name, items), captioner)
+    if items := own.get(noun.name):
+        return Prompting(class_descriptors.prompts(noun.name, items), "descriptors")
+    return template(noun)
 
 
 def promptings(
@@ -115,7 +130,7 @@ def promptings(
     return {
         "test": template,
         "test.reversed": turned,
-        "test.descriptors": lambda noun: described(noun, descriptors),
+        "test.descriptors": lambda noun: described(noun, descriptors, settings.endpoint, cache),
         **{f"test.examples.{count}": with_examples(count) for count in range(1, MOST_EXAMPLES + 1)},
     }
 
@@ -128,10 +143,9 @@ def pictures(nouns: list[Noun], settings: Settings) -> Iterator[tuple[Noun, Pict
         for noun in nouns:
             yield noun, collection.of(noun.compound)
         return
-    for noun in nouns:
-        if all(map(drawable, (noun.name, noun.n1, noun.n2))):
-            for shown in drawn(noun.name, noun.n1, noun.n2, settings.renderings, settings.seed):
-                yield noun, shown
+    for noun in drawable_nouns(nouns):
+        for shown in drawn(noun.name, noun.n1, noun.n2, settings.renderings, settings.seed):
+            yield noun, shown
 
 
 def row(noun: Noun, shown: Pictures, prompting: Prompting, provenance: Mapping[str, Any]) -> dict[str, Any]:
@@ -187,7 +201,8 @@ def main(ask_model: Annotated[bool, typer.Option("--ask")] = False, max_cost: fl
             raise ValueError("params.yaml, compun.captioner: no endpoint is named, so there is nobody to ask.")
         client = Client(endpoint, Cache([Path("sample/llm")], Path("sample/llm/compun.jsonl")))
         nouns = [noun.name for noun in read_nouns(Path("sample/words/compun.csv"))]
-        for reason, count in sorted(example_captions.ask(nouns, MOST_EXAMPLES, client, max_cost).items()):
+        wanted = [(CAPTIONS, MOST_EXAMPLES), (DESCRIPTORS, class_descriptors.COUNT)]
+        for reason, count in sorted(ask(wanted, nouns, client, max_cost).items()):
             print(f"{count:,} {reason}")
         return
     words = Path("data/words")

@@ -30,8 +30,11 @@ SIZE = 224
 _OWN_COLORS = {
     **dict.fromkeys(("sun", "sunflower", "light"), ("yellow", "orange")),
     **dict.fromkeys(("banana", "banana tree"), ("yellow", "green")),
+    "hole": ("black",),
 }
 """What comes in few colours; the others come in all."""
+PLAIN = ("hole",)
+"""What has no pattern."""
 
 
 class Pictures(NamedTuple):
@@ -109,11 +112,15 @@ def drawn(compound: str, n1: str, n2: str, renderings: int, seed: int) -> Iterat
         yield Pictures(*(jpeg(portrait(noun, color, background, rng), (SIZE, SIZE)) for noun in (compound, n1, n2)))
 
 
+def possible_color(noun: str, color: str, rng: Random) -> str:
+    """The colour, or another where the thing does not come in it."""
+    return color if color in _OWN_COLORS.get(noun, (color,)) else rng.choice(_OWN_COLORS[noun])
+
+
 def portrait(noun: str, color: str, background: str, rng: Random) -> Scene:
     """A scene of 100 x 100 with one thing, of some size at some place; in another colour where it has not that one."""
     shape = (SHAPES | compounds.SHAPES)[noun]
-    if color not in _OWN_COLORS.get(noun, (color,)):
-        color = rng.choice(_OWN_COLORS[noun])
+    color = possible_color(noun, color, rng)
     side = rng.uniform(62, 86)
     width = side * min(shape.aspect, 1)
     height = side / max(shape.aspect, 1)

@@ -3,28 +3,27 @@
 Source: Kumar et al. 2024 (Compun), section 4: k captions of at most ten words in diverse settings, from a language
 model. Differs from it in: the request is in our own words; every caption is checked (the class occurs, ten words at
 most, all distinct), and an answer with too few good ones is asked for once more. Without a language model the captions
-come from a small grammar and say so. Reads cached answers only; ``ask`` fills the cache.
+come from a small grammar and say so. Reads cached answers only; asked_lists.ask fills the cache.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from itertools import product
+from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
 from generators import inflection
-from generators.answers import read_list
-from generators.llm import REFUSED, Cache, Client, Endpoint, Message, request_hash
+from generators.asked_lists import Question, answered
+from generators.llm import Cache, Endpoint
 
 GRAMMAR, LLM = "grammar", "llm"
 LONGEST = 10
 """Words of a caption."""
 DEFAULT = 5
 """Captions of a class: what the paper settles on (Table 2)."""
-TOKENS_PER_CAPTION = 20
 
 _LOOKS = ("small", "large", "red", "blue", "green", "yellow", "white", "old", "new")
 _SETTINGS = ("in a room", "in a garden", "on a street", "on a beach", "at home", "in front of a wall", "in the evening")
@@ -38,24 +37,22 @@ class Examples(NamedTuple):
     fault: str | None = None
 
 
-def request(name: str, count: int) -> list[Message]:
+def request(name: str, count: int) -> str:
     """What a language model is asked."""
-    text = (
+    return (
         f'Write {count} captions of photos in which "{name}" can be seen. Name it in every caption. Each caption is '
         f"one line of at most {LONGEST} words; the {count} captions differ in setting, verb and action. For "
         '"paper lantern" and 2 captions a good answer is ["Paper lantern glowing above a night market.", "Child '
         'carrying a paper lantern home."]. Answer with the list of strings alone.'
     )
-    return [Message(role="user", content=text)]
 
 
-def second_request(name: str, count: int, answer: str) -> list[Message]:
+def second_request(name: str, count: int) -> str:
     """What it is asked where its first answer will not do."""
-    text = (
+    return (
         f"That does not give {count} captions that fit. Answer with a JSON list of {count} different strings alone, "
         f'each of at most {LONGEST} words and each with "{name}" in it.'
     )
-    return [*request(name, count), Message(role="assistant", content=answer), Message(role="user", content=text)]
 
 
 def faults(caption: str, name: str) -> list[str]:
@@ -77,6 +74,9 @@ def good(captions: Iterable[str], name: str) -> list[str]:
     return list(distinct.values())[::-1]
 
 
+CAPTIONS = Question(request, second_request, good)
+
+
 def from_grammar(name: str, count: int) -> tuple[str, ...]:
     """Captions like "a small raincoat in a garden", the same at every call. ValueError for more than there are."""
     frames = list(product(_LOOKS, _SETTINGS))
@@ -86,21 +86,6 @@ def from_grammar(name: str, count: int) -> tuple[str, ...]:
     return tuple(f"{inflection.article(look)} {look} {name} {setting}" for look, setting in chosen)
 
 
-def from_answers(name: str, count: int, endpoint: Endpoint, cache: Cache) -> tuple[list[str], list[Message] | None]:
-    """The good captions of the cached answers, ``count`` at most, and the request that is open; None where none is."""
-    captions: list[str] = []
-    messages = request(name, count)
-    for attempt in range(2):
-        answer = cache.get(request_hash(endpoint, messages))
-        if answer is None:
-            return captions[:count], messages
-        captions = good([*captions, *read_list(answer)], name)
-        if len(captions) >= count or answer == REFUSED or attempt:
-            break
-        messages = second_request(name, count, answer)
-    return captions[:count], None
-
-
 def examples(name: str, count: int = DEFAULT, endpoint: Endpoint | None = None, cache: Cache | None = None) -> Examples:
     """``count`` example captions of a class: a language model's where ``cache`` has enough, else the grammar's.
 
@@ -108,36 +93,30 @@ def examples(name: str, count: int = DEFAULT, endpoint: Endpoint | None = None, 
     """
     if endpoint is None or cache is None:
         return Examples(from_grammar(name, count), GRAMMAR)
-    captions, open_request = from_answers(name, count, endpoint, cache)
+    captions, open_request = answered(CAPTIONS, name, count, endpoint, cache)
     if len(captions) == count:
         return Examples(tuple(captions), f"{LLM}:{endpoint.model}")
     fault = "not asked yet" if open_request else f"{len(captions)} of {count} captions are good"
     return Examples(from_grammar(name, count), GRAMMAR, fault)
 
 
-def ask(names: Sequence[str], count: int, client: Client, max_cost: float) -> Counter[str]:
-    """Ask for the captions of all classes, and once more where an answer will not do; what came of it, by reason.
+def example_captions(
+    names: Iterable[str], count: int = DEFAULT, endpoint: Endpoint | None = None, answers: Path | None = None
+) -> dict[str, Examples]:
+    """``count`` example captions of each class: ``compeval.example_captions(["lab coat", "coat"])``.
 
-    ValueError before the first request where the estimated cost, two requests a class, is above ``max_cost``.
+    ``answers`` is the folder of a language model's cached answers (``*.jsonl``), ``endpoint`` says which model; without
+    both, or where the cache has too few good captions of a class, the grammar speaks and ``fault`` says why.
+    ``prompts`` makes prompts of them. Asks nobody: ``compeval examples --ask`` does. ValueError for a class that has
+    no name.
     """
-    estimate = client.estimate(list(_open(names, count, client)), 2 * count * TOKENS_PER_CAPTION)
-    if 2 * estimate.cost > max_cost:
-        raise ValueError(
-            f"the estimated cost {2 * estimate.cost:.2f} is above --max-cost {max_cost:.2f}. Nothing was asked."
-        )
-    came = Counter[str]()
-    for _ in range(2):
-        asked = client.ask(list(_open(names, count, client)))
-        came.update("answered" if failure is None else failure.reason for failure in asked)
-    return came
-
-
-def _open(names: Iterable[str], count: int, client: Client) -> Iterator[list[Message]]:
-    """The requests that have no answer yet."""
+    cache = Cache([answers]) if answers else None
+    found = {}
     for name in names:
-        _, messages = from_answers(name, count, client.endpoint, client.cache)
-        if messages:
-            yield messages
+        if not name.strip():
+            raise ValueError("A class without a name: give each a word or more.")
+        found[name] = examples(name, count, endpoint, cache)
+    return found
 
 
 def prompts(name: str, captions: Iterable[str]) -> list[str]:

@@ -154,7 +154,7 @@ class Client:
         price_in, price_out = self.endpoint.price_in, self.endpoint.price_out
         if price_in is None or price_out is None:
             raise ValueError(
-                "params.yaml, crepe_productivity.captioner: price_in and price_out (per million tokens) are missing: "
+                "the endpoint's price_in and price_out (per million tokens; params.yaml, captioner) are missing: "
                 "the cost is unknown. State them; 0 for an endpoint that is free."
             )
         missing = self.missing(prompts).values()

@@ -69,11 +69,11 @@ def test_prompts():
     assert template(cube).prompts == ["a photo of a ice cube"]  # the paper's template has no "an"
     assert turned(cube).prompts == ["a photo of a cube ice"]
     assert template(cookies).prompts == ["a photo of a M & M cookies"]
-    assert described(houseboat, {"houseboat": ["a hull", "a deck"]}).prompts == [
+    assert described(houseboat, {"houseboat": ["a hull", "a deck"]}, None, Cache([])).prompts == [
         "a photo of a houseboat, which has a hull",
         "a photo of a houseboat, which has a deck",
     ]
-    assert described(cube, {}).captioner == "template"
+    assert described(cube, {}, None, Cache([])).captioner == "template"
 
 
 def test_twelve_compounds_are_drawn_and_described():

@@ -6,7 +6,8 @@ import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
-from generators.example_captions import ask, examples, faults, from_grammar, good, prompts, request
+from generators.asked_lists import ask
+from generators.example_captions import CAPTIONS, examples, faults, from_grammar, good, prompts, request
 from generators.llm import KEY_VARIABLE, Cache, Client, Endpoint
 
 GOOD = [f"A raincoat hanging on hook number {number}." for number in ("one", "two", "three")]
@@ -47,7 +48,7 @@ def serve(httpserver: HTTPServer, first: str, second: str) -> list[int]:
 def test_a_good_answer_is_asked_for_once(httpserver: HTTPServer, endpoint: Endpoint, tmp_path: Path, kind: str):
     lengths = serve(httpserver, ANSWERS[kind], "never")
     client = Client(endpoint, Cache([], tmp_path / "m.jsonl"))
-    assert ask(["raincoat"], 3, client, 1.0) == {"answered": 1}
+    assert ask([(CAPTIONS, 3)], ["raincoat"], client, 1.0) == {"answered": 1}
     found = examples("raincoat", 3, endpoint, Cache([tmp_path]))
     assert found == (tuple(GOOD), "llm:m", None)
     assert lengths == [1]
@@ -57,7 +58,7 @@ def test_a_good_answer_is_asked_for_once(httpserver: HTTPServer, endpoint: Endpo
 def test_a_bad_answer_is_asked_for_once_more(httpserver: HTTPServer, endpoint: Endpoint, tmp_path: Path, kind: str):
     lengths = serve(httpserver, ANSWERS[kind], ANSWERS["good"])
     client = Client(endpoint, Cache([], tmp_path / "m.jsonl"))
-    ask(["raincoat"], 3, client, 1.0)
+    ask([(CAPTIONS, 3)], ["raincoat"], client, 1.0)
     assert examples("raincoat", 3, endpoint, client.cache).captions == tuple(GOOD)
     assert lengths == [1, 3]
 
@@ -68,8 +69,8 @@ def test_after_two_bad_answers_the_grammar_speaks_and_says_so(
 ):
     lengths = serve(httpserver, ANSWERS[kind], ANSWERS[kind])
     client = Client(endpoint, Cache([], tmp_path / "m.jsonl"))
-    ask(["raincoat"], 3, client, 1.0)
-    ask(["raincoat"], 3, client, 1.0)
+    ask([(CAPTIONS, 3)], ["raincoat"], client, 1.0)
+    ask([(CAPTIONS, 3)], ["raincoat"], client, 1.0)
     found = examples("raincoat", 3, endpoint, client.cache)
     assert found == (from_grammar("raincoat", 3), "grammar", "0 of 3 captions are good")
     assert lengths == [1, 3], "nobody asks a third time"
@@ -78,13 +79,13 @@ def test_after_two_bad_answers_the_grammar_speaks_and_says_so(
 def test_good_captions_of_both_answers_count(httpserver: HTTPServer, endpoint: Endpoint, tmp_path: Path):
     serve(httpserver, json.dumps(GOOD[:2]), json.dumps(GOOD[1:]))
     client = Client(endpoint, Cache([], tmp_path / "m.jsonl"))
-    ask(["raincoat"], 3, client, 1.0)
+    ask([(CAPTIONS, 3)], ["raincoat"], client, 1.0)
     assert examples("raincoat", 3, endpoint, client.cache).captions == tuple(GOOD)
 
 
 def test_nothing_is_asked_above_the_limit(endpoint: Endpoint, tmp_path: Path):
     with pytest.raises(ValueError, match=r"above --max-cost 0\.00\. Nothing was asked"):
-        ask(["raincoat"], 3, Client(endpoint, Cache([], tmp_path / "m.jsonl")), 0.0)
+        ask([(CAPTIONS, 3)], ["raincoat"], Client(endpoint, Cache([], tmp_path / "m.jsonl")), 0.0)
 
 
 def test_an_open_question_is_told(endpoint: Endpoint):
@@ -112,8 +113,7 @@ def test_the_grammars_captions_pass_the_check(name: str):
 
 
 def test_the_prompt_names_the_class_the_number_and_the_limit():
-    (message,) = request("raincoat", 6)
-    assert all(text in message["content"] for text in ('"raincoat"', "6 captions", "at most 10 words"))
+    assert all(text in request("raincoat", 6) for text in ('"raincoat"', "6 captions", "at most 10 words"))
     assert prompts("raincoat", ["A raincoat."]) == [
         "a photo of a raincoat. An example of raincoat in an image is A raincoat."
     ]
