@@ -1,5 +1,7 @@
 """Run probes on CompPrompts, and their models on ControlledImCaps: what ``compeval probe run`` does.
 
+    python -m evaluators.probe_run checkpoints/probe/of-*    # the experiment: writes experiments/probe/
+
 Everything is a task of ``evaluators.run``: what lies in the results folder and is up to date is not done again.
 """
 
@@ -17,7 +19,7 @@ import pandas as pd
 from evaluators import run, tasks
 from evaluators.compare import Comparison, compare
 from evaluators.engine import Report, quiet
-from evaluators.models import DualEncoder, Model
+from evaluators.models import DualEncoder, Model, pick_device, resolve
 from evaluators.models.recovery import Probe
 from evaluators.protocols import recovery
 from evaluators.recovery import Condition, Correlation, Recovered, conditions, correlation
@@ -25,8 +27,7 @@ from evaluators.report import recovery_tables
 from evaluators.report.recovery_tables import Scores
 from evaluators.report.tables import Table, to_markdown
 from evaluators.results import path_of
-from generators import parquet
-from generators.stage import write_json
+from generators import parquet, stage
 
 BATCH = 250
 """Texts whose beams are searched together."""
@@ -157,7 +158,17 @@ def figures(found: Sequence[Found]) -> dict[str, Any]:
 
 
 def write(folder: Path, found: Sequence[Found]) -> None:
-    """``tables.md`` and ``figures.json``."""
+    """``README.md``, the tables, and ``figures.json``."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "tables.md").write_text("\n".join(map(to_markdown, tables(found))))
-    write_json(folder / "figures.json", figures(found))
+    (folder / "README.md").write_text("\n".join(map(to_markdown, tables(found))))
+    stage.write_json(folder / "figures.json", figures(found))
+
+
+def main(probes: list[Path], output: Path = Path("experiments/probe"), results: Path = Path("results/probe")) -> None:
+    """Run the PROBES, folders, and write their tables to OUTPUT, each task's result to RESULTS."""
+    device = pick_device()
+    write(output, [run_probe(resolve(f"local:{folder}", device), output=results, device=device) for folder in probes])
+
+
+if __name__ == "__main__":
+    stage.run(main)

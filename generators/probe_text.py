@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from random import Random
 from typing import Any, NamedTuple
 
@@ -139,10 +140,13 @@ class Grammar:
         return self._rng.choices(list(weights), list(weights.values()))[0]()
 
 
+_article = cache(inflection.article)
+
+
 def _with_articles(text: str) -> str:
     words = text.split(" ")
     return " ".join(
-        inflection.article(after) if word == "a" else word for word, after in zip(words, [*words[1:], ""], strict=True)
+        _article(after) if word == "a" else word for word, after in zip(words, [*words[1:], ""], strict=True)
     )
 
 
