@@ -1,8 +1,8 @@
 """Published scores, and how ours compare where model and set are the same.
 
 scores.csv was entered from the papers' tables and the table of vl_compo: model (as results name the effective one),
-task, metric, percent, the number of tasks that ``task`` stands for where it is a glob (their mean over rows is compared), and
-the source.
+task, metric, percent, the number of tasks that ``task`` stands for where it is a glob (compared by their mean over
+rows), and the source.
 """
 
 from __future__ import annotations

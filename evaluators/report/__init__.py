@@ -16,7 +16,7 @@ from typing import Any
 import jinja2
 import pandas as pd
 
-from evaluators.report.examples import examples
+from evaluators.report.examples import examples, other_tasks
 from evaluators.report.figures import paper_figures, validity_curve
 from evaluators.report.gap import GapReport, gap_report
 from evaluators.report.read import Result, frame, read_results
@@ -35,6 +35,8 @@ EXAMPLE_TASKS = (
     "crepe/prod_hnneg/n8",
     "crepe/prod_hnatom/n12",
 )
+GENERATED = ("crepe", "aro", "retrieval", "classification", "compprompts", "compun", "controlledimcaps")
+"""Datasets with tables of their own; of any other one examples are shown."""
 PRODUCTIVITY_SPLITS = tuple(f"n{complexity}" for complexity in range(4, 13))
 """What examples.html shows, a few rows of each."""
 
@@ -132,7 +134,7 @@ def build(folders: Sequence[Path], output: Path, data_dir: Path | None = None, v
         "validity_table": checked and validity_table(checked),
         "validity_figure": checked and validity_curve(pd.DataFrame(checked["genuine"])),
         "warnings": _warnings(results),
-        "examples": examples(results, EXAMPLE_TASKS, data_dir),
+        "examples": examples(results, [*EXAMPLE_TASKS, *other_tasks(results, GENERATED)], data_dir),
         "productivity_examples": {
             split: found
             for split in PRODUCTIVITY_SPLITS

@@ -68,7 +68,7 @@ def task_examples(task: str, results: Sequence[Result], data_dir: Path | None, c
     for row in chosen:
         captions = [first["caption"][row], *first["hard_negatives"][row]]
         picks = {name: pick(rows["scores"][row]) for name, rows in frames.items()}
-        kinds = _kinds(split[row]["foils"])
+        kinds = _kinds(split[row].get("foils") or [[]] * (len(captions) - 1))
         candidates = [
             Candidate(caption, place == 0, tuple(name for name, best in picks.items() if best == place), kinds[place])
             for place, caption in enumerate(captions)
@@ -80,7 +80,48 @@ def task_examples(task: str, results: Sequence[Result], data_dir: Path | None, c
 def _kinds(foils: Sequence[Sequence[Mapping[str, str]]]) -> list[str]:
     """The type of each candidate of a row, the truth first."""
     kinds = {"swap": "HN-Swap", "negation": "HN-Neg"}
-    return ["", *("HN-Comp" if len(made) > 1 else kinds.get(made[0]["type"], "HN-Atom") for made in foils)]
+    return [
+        "",
+        *("HN-Comp" if len(made) > 1 else kinds.get(made[0]["type"], "HN-Atom") if made else "" for made in foils),
+    ]
+
+
+def retrieval_examples(task: str, results: Sequence[Result], data_dir: Path | None, count: int) -> list[Example]:
+    """Pictures of a retrieval task with their captions, and where each model finds picture and caption."""
+    data = results[0].data
+    split = load_dataset(data["dataset"], data["config"], data["split"], data_dir)
+    frames = {result.data["model"]["name"]: result.examples.set_index("row") for result in results}
+    first = next(iter(frames.values()))
+    order = (
+        first["captions"].map(lambda texts: hashlib.sha256(str(list(texts)).encode()).hexdigest()).sort_values().index
+    )
+    made = []
+    for row in [row for row in order if all(row in rows.index for rows in frames.values())][:count]:
+        found = {
+            name: (np.atleast_1d(rows["i2t_rank"][row])[0], np.atleast_1d(rows["t2i_rank"][row]))
+            for name, rows in frames.items()
+        }
+        candidates = [
+            Candidate(
+                caption,
+                True,
+                tuple(name for name, (i2t_rank, _) in found.items() if i2t_rank == 1),
+                "; ".join(
+                    f"{name} finds the picture at rank {t2i_rank_C[place]}" for name, (_, t2i_rank_C) in found.items()
+                ),
+            )
+            for place, caption in enumerate(first["captions"][row])
+        ]
+        made.append(Example(task, _picture(split[row]["image"]), candidates))
+    return made
+
+
+def other_tasks(results: Sequence[Result], known: Sequence[str]) -> list[str]:
+    """The tasks of datasets that no paper's tables show: imported ones and one's own. Variants are left out."""
+    names = {
+        result.data["task"] for result in results if result.data["dataset"] not in known and not result.data["variant"]
+    }
+    return sorted(names)
 
 
 def _picture(image) -> str:
@@ -100,7 +141,10 @@ def examples(
     """``count`` examples of each of ``tasks`` that was run."""
     found = []
     for task in tasks:
-        of_task = [result for result in results if result.data["task"] == task and result.data["protocol"] == "choice"]
-        if of_task:
+        of_task = [result for result in results if result.data["task"] == task]
+        protocol = of_task[0].data["protocol"] if of_task else None
+        if protocol == "choice":
             found += task_examples(task, of_task, data_dir, count)
+        elif protocol == "recall":
+            found += retrieval_examples(task, of_task, data_dir, count)
     return found
