@@ -13,7 +13,17 @@ from typing import Annotated, Any
 
 import typer
 
-from compeval import cli_annotate, cli_datasets, cli_examples, cli_hub, cli_probe, cli_sources, cli_train
+from compeval import (
+    cli_annotate,
+    cli_datasets,
+    cli_examples,
+    cli_hub,
+    cli_make,
+    cli_probe,
+    cli_sources,
+    cli_train,
+    cli_validate,
+)
 from compeval.console import AsJson, Commands, Data, err, out, plain, progress, table
 
 app = typer.Typer(
@@ -218,6 +228,8 @@ def report(
 app.command("import")(cli_datasets.import_)
 app.command()(cli_datasets.audit)
 app.command()(cli_hub.push)
+app.command()(cli_make.make)
+app.command()(cli_validate.validate)
 app.command()(cli_examples.examples)
 
 
