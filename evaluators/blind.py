@@ -45,11 +45,15 @@ BY_DESIGN = {
 
 def read(folder: Path, configs: Iterable[str]) -> Sets:
     """The distinct rows of some configs, all splits."""
+    return read_files(path for config in configs for path in sorted((folder / config).glob("*.parquet")))
+
+
+def read_files(paths: Iterable[Path]) -> Sets:
+    """The distinct rows of parquet files."""
     rows: dict[tuple[str, ...], str] = {}
-    for config in configs:
-        for path in sorted((folder / config).glob("*.parquet")):
-            found = parquet.read_table(path, ["image_id", "caption", "hard_negatives"]).to_pylist()
-            rows |= {(row["caption"], *row["hard_negatives"], row["image_id"]): row["image_id"] for row in found}
+    for path in paths:
+        found = parquet.read_table(path, ["image_id", "caption", "hard_negatives"]).to_pylist()
+        rows |= {(row["caption"], *row["hard_negatives"], row["image_id"]): row["image_id"] for row in found}
     return Sets([key[:-1] for key in rows], list(rows.values()))
 
 

@@ -10,17 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-TABLE_2_SPATIAL = (
-    *("above", "at", "behind", "below", "beneath", "in", "in front of", "inside", "on", "on top of"),
-    *("to the left of", "to the right of", "under"),
-)
-TABLE_2_VERBS = (
-    *("carrying", "covered by", "covered in", "covered with", "covering", "cutting", "eating", "feeding", "grazing on"),
-    *("hanging on", "holding", "leaning on", "looking at", "lying in", "lying on", "parked on", "reflected in"),
-    *("resting on", "riding", "sitting at", "sitting in", "sitting on", "sitting on top of", "standing by"),
-    *("standing in", "standing on", "surrounded by", "using", "walking in", "walking on", "watching", "wearing"),
-)
-TABLE_2 = (*TABLE_2_SPATIAL, *TABLE_2_VERBS)
+from loaders.aro import RELATIONS
+
 LEAST_ROWS = 25
 """Of an ordered attribute pair."""
 
@@ -36,7 +27,7 @@ class View:
 
 def of_table_2(rows: Mapping[str, int]) -> tuple[str, ...]:
     """The 45 relations; none where one of them has no row, since a mean over fewer is another number."""
-    return TABLE_2 if rows.keys() >= set(TABLE_2) else ()
+    return tuple(RELATIONS) if rows.keys() >= RELATIONS.keys() else ()
 
 
 def frequent_pairs(rows: Mapping[str, int]) -> tuple[str, ...]:
