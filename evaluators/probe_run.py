@@ -149,9 +149,14 @@ def figures(found: Sequence[Found]) -> dict[str, Any]:
             "exact_match_prompt_mean": one.recovered.prompt_mean(),
             "bleu4_cell_mean": one.recovered.cell_mean("bleu4"),
             "bleu4_prompt_mean": one.recovered.prompt_mean("bleu4"),
-            "shuffled": one.recovered.shuffled(),
+            "shuffled": None if np.isnan(share := one.recovered.shuffled()) else share,
             "exact_match": one.recovered.by_cell().to_dict(),
             "controlledimcaps": {kind: score._asdict() for kind, score in one.scores.items()},
+            "by_recovery": {
+                "recovered" if both else "not recovered": condition._asdict()
+                for both, condition in (one.conditions or {}).items()
+                if condition.pairs
+            },
         }
         for one in found
     }

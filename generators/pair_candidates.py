@@ -15,6 +15,7 @@ from __future__ import annotations
 import csv
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
@@ -67,8 +68,7 @@ def _of_one(item: SceneObject, width: int) -> Iterator[Caption]:
         if _is_verb(attribute):
             yield Caption("verb_1", (_a(item.name), ""), attribute)
         elif attribute.isalpha():
-            article = inflection.article(attribute)
-            yield Caption("adjective", (article, item.name), attribute)
+            yield Caption("adjective", (_article(attribute), item.name), attribute)
     if item.box:
         middle = (item.box.x + item.box.width / 2) / width
         if middle < SIDE or middle > 1 - SIDE:
@@ -79,8 +79,11 @@ def _is_verb(text: str) -> bool:
     return text.isalpha() and text.endswith("ing")
 
 
+_article = cache(inflection.article)
+
+
 def _a(noun: str) -> str:
-    return f"{inflection.article(noun)} {noun}"
+    return f"{_article(noun)} {noun}"
 
 
 def _side_of(box: Box | None, other: Box | None) -> str | None:

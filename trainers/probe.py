@@ -29,7 +29,7 @@ from transformers import AutoTokenizer, Seq2SeqTrainer, Seq2SeqTrainingArguments
 from evaluators import engine, fingerprint
 from evaluators.engine import Report, quiet
 from evaluators.features import FeatureStore, cache_folder
-from evaluators.models import Model
+from evaluators.models import Model, TextEncoder
 from evaluators.models.recovery import AUTOENCODER, PROBE, RecoveryT5
 from generators.dataset import whole_folder
 from trainers.recovery_data import Collator, LikeLengths, split, train_tokenizer
@@ -93,8 +93,11 @@ def train_probe(
 ) -> float:
     """Train a probe of a text encoder on ``texts`` and write ``folder``; gives the validation loss.
 
-    ``about`` is kept in the folder's JSON. What was trained before on the same is not trained again.
+    ``about`` is kept in the folder's JSON. What was trained before on the same is not trained again. ValueError for a
+    model that gives no vectors of texts.
     """
+    if not isinstance(encoder.encoder, TextEncoder):
+        raise ValueError(f"{encoder.spec} gives no vectors of texts, so there is nothing to probe.")
     inputs = fingerprint.of_json([asdict(recipe), encoder.fingerprint, fingerprint.of_json(list(texts))])
     if (done := _done(folder / PROBE, inputs)) is not None:
         return done

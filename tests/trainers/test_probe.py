@@ -205,3 +205,9 @@ def test_a_t5_of_others_goes_the_same_way(tmp_path):
 def test_a_batch_must_divide():
     with pytest.raises(ValueError, match="A batch of 10 does not divide into 3 parts"):
         Recipe(batch_size=10, accumulate=3)
+
+
+def test_a_model_without_text_vectors_is_refused(tmp_path):
+    scorer = Model(spec="python:m:Scorer", name="m", encoder=None, fingerprint="")
+    with pytest.raises(ValueError, match="python:m:Scorer gives no vectors of texts"):
+        probe.train_probe(scorer, TEXTS, RECIPE, tmp_path / "p")
