@@ -315,8 +315,13 @@ def _score_row(
         if missing := store.missing(keys):
             image = scorer.preprocess(images.decode(data, place))
             todo = [texts[position] for position in missing]
-            made = backing_off(partial(_score_texts, scorer, image, todo), batch_size)
-            store.put([keys[position] for position in missing], np.asarray(made).reshape(-1, 1))
+            made = np.asarray(backing_off(partial(_score_texts, scorer, image, todo), batch_size), dtype=np.float32)
+            if not np.isfinite(made).all():  # before it is kept for ever
+                raise ValueError(
+                    f"{place}: {model.name} gives a score that is not a finite number. Check the weights, or try "
+                    "`--precision fp32`."
+                )
+            store.put([keys[position] for position in missing], made.reshape(-1, 1))
         score_IT[image_index, there_T] = store.get(keys)[:, 0]
     return score_IT
 

@@ -6,9 +6,11 @@ of numbers, those of the first image with each text of the row (the caption, the
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from evaluators import fingerprint, plan, results
 from evaluators.engine import Scored
@@ -52,13 +54,21 @@ def _read_scores(path: Path, planned: TaskPlan) -> np.ndarray:
     for column in ("row", "scores"):
         if column not in table.column_names:
             raise ValueError(f"{path}: no column {column!r}; it has {', '.join(table.column_names)}.")
-    scores = dict(zip(table["row"].to_pylist(), table["scores"].to_pylist(), strict=True))
+    found = table["row"].to_pylist()
+    given, wanted = Counter(found), Counter(range(len(rows)))
+    for row in (given - wanted) + (wanted - given):
+        raise ValueError(
+            f"{path}: row {row} is there {given[row]} times; {rows.task.name} has rows 0 to {len(rows) - 1}, each is "
+            "expected once."
+        )
+    try:
+        scores = dict(zip(found, table["scores"].cast(pa.list_(pa.float32())).to_pylist(), strict=True))
+    except pa.ArrowException as error:
+        raise ValueError(f"{path}: the column 'scores' is not lists of numbers ({error}).") from None
     score_NIT = np.full((len(rows), planned.crop_NI.shape[1], planned.text_NT.shape[1]), np.nan, dtype=np.float32)
     for row, there_T in enumerate(planned.text_NT >= 0):
-        if row not in scores:
-            raise ValueError(f"{path}: no scores for row {row}; {rows.task.name} has rows 0 to {len(rows) - 1}.")
         expected = score_NIT.shape[1] * int(there_T.sum())
-        if len(scores[row]) != expected:
-            raise ValueError(f"{path}, row {row}: {len(scores[row])} scores, {expected} expected.")
+        if len(scores[row] or ()) != expected:
+            raise ValueError(f"{path}, row {row}: {len(scores[row] or ())} scores, {expected} expected.")
         score_NIT[row, :, there_T] = np.reshape(scores[row], (score_NIT.shape[1], -1)).T
     return score_NIT

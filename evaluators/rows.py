@@ -69,9 +69,10 @@ class Rows:
     @cached_property
     def set_size(self) -> int:
         """Candidates of a query, the truth included. ValueError if the rows of a choice differ in it."""
-        fixed = self.fold_size or len(self.classes) or len(self.protocol.images)
-        if fixed != 1:
-            return fixed
+        if self.fold_size is not None or self.classes:
+            return self.fold_size or len(self.classes)
+        if len(self.protocol.images) != 1:
+            return len(self.protocol.images)
         sizes = {size for block in self.texts() for size in map(len, block["hard_negatives"])}
         if len(sizes) != 1:
             raise ValueError(f"{self.task.name}: rows have {sorted(sizes)} hard negatives, one number expected.")

@@ -22,7 +22,7 @@ from PIL import Image
 
 from generators import stage
 from generators.crops import JPEG_QUALITY
-from generators.dataset import classification_schema, code_digest, write_config
+from generators.dataset import classification_schema, code_of, write_config
 from generators.microworld.draw import render
 from generators.microworld.left_out import ALL_NOUNS, LeftOut
 from generators.microworld.scenes import sample_scene
@@ -131,7 +131,7 @@ OWN_COPIES: dict[str, Callable[[Path], Classes]] = {"imagenet": imagenet, "cifar
 
 def rows(source: str, classes: Classes, seed: int) -> Iterator[dict[str, Any]]:
     """Rows of ``classification_schema``."""
-    code = code_digest([Path(__file__)])
+    code = code_of(__file__)
     provenance = {"source": source, "captioner": None, "seed": seed, "code": code}
     for picture in classes.pictures:
         content = picture.data if picture.data is not None else str(picture.path).encode()

@@ -39,6 +39,8 @@ def read(file: Path, images: Path) -> Iterator[Captioned]:
             found = ", ".join(entry) if isinstance(entry, dict) else type(entry).__name__
             raise ValueError(f"{file}, entry {number}: got {found}, expected the keys 'image' and 'caption'.")
         said = [entry["caption"]] if isinstance(entry["caption"], str) else entry["caption"]
+        if not (isinstance(said, list) and all(isinstance(text, str) for text in (entry["image"], *said))):
+            raise ValueError(f"{file}, entry {number}: 'image' is not a path, or 'caption' neither a text nor several.")
         captions.setdefault(entry["image"], {}).update(dict.fromkeys(text.strip() for text in said if text.strip()))
     for name, texts in captions.items():
         yield Captioned(name, images / name, tuple(texts))

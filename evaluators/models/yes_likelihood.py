@@ -38,7 +38,8 @@ class YesLikelihood:
         self._processor.tokenizer.padding_side = "left"  # the last position is then where each answer begins
         kind: Any = transformers.AutoModelForImageTextToText
         self._model: Any = kind.from_pretrained(self.name, dtype="auto").to(device).eval()
-        self._yes, self._no = self._first_tokens(YES), self._first_tokens(NO)
+        yes, no = self._first_tokens(YES), self._first_tokens(NO)
+        self._yes, self._no = sorted(yes - no), sorted(no - yes)  # a blank of its own is how both may begin
         self.fingerprint = fingerprint.of_json(
             [fingerprint.of_weights(self._model.state_dict()), self.question, transformers.__version__]
         )
@@ -56,10 +57,10 @@ class YesLikelihood:
         content = [{"type": "image"}, {"type": "text", "text": self.question.format(text)}]
         return self._processor.apply_chat_template([{"role": "user", "content": content}], add_generation_prompt=True)
 
-    def _first_tokens(self, words: Sequence[str]) -> list[int]:
+    def _first_tokens(self, words: Sequence[str]) -> set[int]:
         """The first token of each way to write the word. ValueError if the tokeniser knows none of them."""
         tokenizer = self._processor.tokenizer
         found = {tokenizer.encode(word, add_special_tokens=False)[0] for word in words} - {tokenizer.unk_token_id}
         if not found:
             raise ValueError(f"{self.name}: the tokeniser has no word {words[0]!r}.")
-        return sorted(found)
+        return found

@@ -68,8 +68,14 @@ def recalls(rank_Q: np.ndarray, fewest_wrong: int) -> dict[str, np.ndarray]:
 
 
 def answers(found: Ranks, truths_Q: np.ndarray | int = 1, row_Q: np.ndarray | None = None) -> Answers:
-    """The metrics of ranks, where ``truths_Q`` candidates of each query are true (the best of them was ranked)."""
+    """The metrics of ranks, where ``truths_Q`` candidates of each query are true (the best of them was ranked).
+
+    ValueError for a query without a wrong candidate.
+    """
     fewest = int(found.wrong_N.min()) if len(found.wrong_N) else max(CUTOFFS)
+    if fewest < 1:
+        place = int(found.wrong_N.argmin())
+        raise ValueError(f"Query {place} has no wrong candidate, so it measures nothing: take more rows (--limit).")
     values = recalls(found.rank_N, fewest) | {"mean_rank": found.rank_N, "tie_rate": found.tie_N}
     return Answers(
         main="recall@1",

@@ -256,3 +256,13 @@ def test_the_plan_depends_on_the_tasks_alone(data: Path):
     first, second = (plan.make(load(discover(data), data)) for _ in range(2))
     assert first.texts == second.texts == tuple(sorted(first.texts, key=str.lower))
     assert list(map(str, first.crops)) == list(map(str, second.crops))
+
+
+def test_a_pair_score_that_is_no_number_is_never_kept(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
+    model = toy("Pairs")
+    with monkeypatch.context() as broken:
+        broken.setattr(model.encoder, "score", lambda images, texts: [float("nan")] * len(texts))
+        with pytest.raises(ValueError, match=r"crepe/laion_uc_hnatom, row 0: Pairs gives a score that is not a finite"):
+            run(model, [Task("crepe", "laion_uc_hnatom")], data_dir=data)
+    (result,) = run(model, [Task("crepe", "laion_uc_hnatom")], data_dir=data)
+    assert result["metrics"]["recall@1"] == 1.0

@@ -112,9 +112,13 @@ def test_scores_from_elsewhere(here: Path, data: Path):
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        (score_table(22), "no scores for row 22; crepe/laion_uc_hnatom has rows 0 to 22"),
+        (score_table(22), r"row 22 is there 0 times; crepe/laion_uc_hnatom has rows 0 to 22, each is expected once\."),
         (score_table(23, scores=4), "row 0: 4 scores, 5 expected"),
         (pa.table({"row": [0]}), "no column 'scores'; it has row"),
+        (score_table(24), "row 23 is there 1 times"),
+        (pa.concat_tables([score_table(23), score_table(1)]), "row 0 is there 2 times"),
+        (pa.table({"row": range(23), "scores": [None, *[[1.0] * 5] * 22]}), "row 0: 0 scores, 5 expected"),
+        (pa.table({"row": range(23), "scores": [["a"] * 5] * 23}), "the column 'scores' is not lists of numbers"),
     ],
 )
 def test_scores_that_do_not_fit(here: Path, data: Path, table: pa.Table, message: str):

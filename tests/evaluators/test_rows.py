@@ -1,6 +1,10 @@
 from pathlib import Path
 
+import pytest
+
+from evaluators import models
 from evaluators.rows import load, smallest_raw_split
+from evaluators.run import run
 from evaluators.tasks import Task
 
 ROWS = {
@@ -26,3 +30,10 @@ def test_images_come_from_their_own_row_groups(data: Path):
     # Row 5 is the third of a group that begins with row 3, row 12 the third of one that begins with row 10.
     found = rows.images([(0, "image"), (2, "image"), (5, "image"), (12, "image")])
     assert found == [every[0], every[2], every[2], every[2]]
+
+
+def test_retrieval_among_a_single_row_is_one_message(here: Path, data: Path):
+    (rows,) = load([Task("crepe", "laion_uc_raw")], data, limit=1)
+    assert rows.set_size == 1
+    with pytest.raises(ValueError, match=r"Query 0 has no wrong candidate, .*take more rows \(--limit\)"):
+        run(models.resolve("python:toy_models:Knows"), [rows.task], data_dir=data, limit=1)

@@ -32,3 +32,10 @@ def test_a_wrong_file_is_named(tmp_path) -> None:
     (tmp_path / "captions.json").write_text("[{")
     with pytest.raises(ValueError, match="broken JSON"):
         list(read(tmp_path / "captions.json", tmp_path))
+
+
+@pytest.mark.parametrize("entry", [{"image": 3, "caption": "a"}, {"image": "a", "caption": None},
+                                   {"image": "a", "caption": ["a", 5]}])  # fmt: skip
+def test_an_entry_of_other_kinds_is_named(tmp_path, entry) -> None:
+    with pytest.raises(ValueError, match="entry 0: 'image' is not a path, or 'caption' neither a text nor several"):
+        list(read(write(tmp_path, [entry]), tmp_path))
