@@ -1,0 +1,84 @@
+"""The real files from end to end: published ones on stand-in images, and real photographs of one's own."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.compeval.test_cli import call
+from tests.stand_ins import write_stand_ins
+
+
+@pytest.mark.acceptance
+@pytest.mark.parametrize("repair", [False, True])
+def test_every_published_file_in_one_command_each(here: Path, clip: Path, real_data: Path, repair: bool):
+    files = sorted(
+        path
+        for folder in ("crepe", "aro", "sugar_crepe")
+        for path in (real_data / folder).rglob("*")
+        if path.suffix in (".csv", ".json", ".tsv")
+    )
+    write_stand_ins(files, here / "images")
+    options = ("--repair",) if repair else ()
+    imported = call("import", *files, "--images", "images", "--output", "published", "--json", *options)
+    assert imported.exit_code == 0, imported.stderr
+    reports = json.loads(imported.stdout)
+    assert [report["file"] for report in reports] == [path.name for path in files]
+    for report in reports:
+        written, dropped = sum(report["written"].values()), sum(report["dropped"].values())
+        print(report["file"], report["read"], written, report["dropped"], report["repaired"])
+        assert written + dropped == report["read"] > 0
+        assert bool(report["repaired"]) <= repair
+    expected = Counter()
+    for report in reports:
+        expected += Counter(
+            {f"{report['family']}/{split}".removesuffix("/test"): n for split, n in report["written"].items()}
+        )
+    families = sorted({report["family"] for report in reports})
+    tasks = [part for family in families for part in ("--task", f"{family}/*")]
+    ran = call("run", "--model", f"local:{clip}", "--data", "published", *tasks, "--json")
+    assert ran.exit_code == 0, ran.stderr
+    results = {result["task"]: result for result in json.loads(ran.stdout)}
+    assert {task: result["data"]["rows"] for task, result in results.items()} == expected
+    for task, result in results.items():
+        print(task, result["data"]["rows"], result["metrics"]["recall@1"], result["chance"]["recall@1"])
+        assert 0 <= result["metrics"]["recall@1"] <= 1
+
+
+@pytest.mark.acceptance
+def test_real_photographs_of_ones_own(here: Path, clip: Path, real_data: Path):
+    """32 pairs of CC12M as a shard; COCO's three photographs, each caption beside its foils."""
+    foils = json.loads((real_data / "coco" / "captions_and_foils.json").read_text())
+    rows = [{"image": entry["image"], "captions": entry["captions"]} for entry in foils]
+    rows += [
+        {"image": entry["image"], "caption": caption, "hard_negatives": [foil]}
+        for entry in foils
+        for _, caption, foil in entry["sugar_crepe"]
+    ]
+    Path("coco.json").write_text(json.dumps(rows))
+    made = call("make", "my_coco", "coco.json", "--images", real_data / "coco", "--output", "mine")
+    assert made.exit_code == 0, made.stderr
+    negatives = sum(len(entry["sugar_crepe"]) for entry in foils)
+    assert made.stdout.splitlines() == ["my_coco/captions\t3", f"my_coco/foils_1\t{negatives}"]
+    shard = real_data / "cc12m" / "cc12m-train-0000.tar"
+    assert call("make", "my_cc12m", shard, "--output", "mine").stdout == "my_cc12m/captions\t32\n"
+
+    tasks = ("--task", "my_coco/*", "--task", "my_cc12m/*")
+    ran = call("run", "--model", f"local:{clip}", "--data", "mine", *tasks, "--json")
+    assert ran.exit_code == 0, ran.stderr
+    results = {result["task"]: result for result in json.loads(ran.stdout)}
+    assert set(results) == {"my_cc12m/captions", "my_coco/captions", "my_coco/foils_1"}
+    for task, result in results.items():
+        print(task, {name: round(value, 3) for name, value in result["metrics"].items()})
+    assert {"i2t_recall@1", "t2i_recall@1"} <= set(results["my_cc12m/captions"]["metrics"])
+    assert results["my_cc12m/captions"]["chance"]["i2t_recall@1"] == pytest.approx(1 / 32, abs=1e-3)
+    assert results["my_coco/foils_1"]["chance"]["recall@1"] == 0.5
+
+    for name in ("my_coco", "my_cc12m"):
+        folders = {path.parents[1] for path in Path("results").rglob("captions.json") if path.parent.name == name}
+        told = call("report", *folders, "--data", "mine", "--output", f"report_{name}")
+        assert told.exit_code == 0, told.output
+        page = Path(f"report_{name}/index.html").read_text()
+        assert page.count("data:image/jpeg;base64,") >= 3
+    assert foils[0]["sugar_crepe"][0][2] in Path("report_my_coco/index.html").read_text() or negatives > 4
