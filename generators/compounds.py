@@ -1,12 +1,19 @@
 """Compound nouns: their surface form, and their two constituents by dictionary.
 
+    python -m generators.compounds NOUNS.txt        # proposes lines of sample/words/compun.csv, to be read through
+
 Source: Kumar et al. 2024 (Compun), appendix A.3: open or spaced, hyphenated, closed or solid.
 """
 
 from __future__ import annotations
 
+import csv
 import re
+import sys
 from collections.abc import Callable
+from pathlib import Path
+
+from generators import stage, wordnet
 
 SHORTEST = 3
 """Letters of the shortest constituent looked for in a closed compound: "ear", "car", "pea"."""
@@ -35,3 +42,16 @@ def splits(compound: str, is_noun: Callable[[str], bool]) -> list[tuple[str, str
 
 def _is_plural(word: str, is_noun: Callable[[str], bool]) -> bool:
     return word.endswith("s") and is_noun(word[:-1])
+
+
+def main(nouns: Path) -> None:
+    """Print each compound of the file, one a line, with its likeliest constituents and its form, as CSV."""
+    lines = csv.writer(sys.stdout, lineterminator="\n")
+    lines.writerow(["compound", "n1", "n2", "form"])
+    for compound in filter(None, map(str.strip, nouns.read_text(encoding="utf-8").splitlines())):
+        parts = next(iter(splits(compound, wordnet.is_entry)), ("", ""))
+        lines.writerow([compound, *parts, surface_form(compound)])
+
+
+if __name__ == "__main__":
+    stage.run(main)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from generators import stage
 from generators.params import block
-from loaders.cards import Stats, funnels, hub_metadata, licence, measured, stand_in, table, write_card
+from loaders.cards import Stats, funnels, licence, stand_in, table, write_measured_card
 
 OPTIONS = {"vg_relation": 2, "vg_attribution": 2, "coco_order": 5, "flickr30k_order": 5}
 """Captions per image, the true one included; chance is the inverse."""
@@ -77,10 +77,7 @@ a model. "Small" and "large" are said of the whole image, which the crop does no
 
 
 def main() -> None:
-    """Measure the folder, add what the generating stages counted, and write the card."""
-    folder = Path("aro")
-    stats = measured(folder, block("source"))
-    write_card(folder, hub_metadata("ARO", stats, ["zero-shot-image-classification"]), body(stats), stats)
+    write_measured_card(Path("aro"), "ARO", block("source"), ["zero-shot-image-classification"], body)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +109,14 @@ def measured(folder: Path, source: str) -> Stats:
         for key in ("funnels", "unique"):
             stats[key] |= counted.get(key, {})
     return stats
+
+
+def write_measured_card(
+    folder: Path, name: str, source: str, tasks: Sequence[str], body: Callable[[Stats], str]
+) -> None:
+    """Measure the folder, add what the generating stages counted, and write the card with ``body``'s text."""
+    stats = measured(folder, source)
+    write_card(folder, hub_metadata(name, stats, tasks), body(stats), stats)
 
 
 def hub_metadata(name: str, stats: Stats, tasks: Sequence[str]) -> dict[str, Any]:

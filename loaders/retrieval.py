@@ -11,7 +11,7 @@ from pathlib import Path
 
 from generators import stage
 from generators.params import block
-from loaders.cards import Stats, funnels, hub_metadata, licence, measured, stand_in, table, write_card
+from loaders.cards import Stats, funnels, licence, stand_in, table, write_measured_card
 
 PUBLISHED_IMAGES = {"coco": 5_000, "flickr30k": 1_000}
 """Images of Karpathy's test splits (section 3.1)."""
@@ -42,10 +42,7 @@ order, or the same images with their tiles (4 rows, 4 columns or 9 patches) in a
 
 
 def main() -> None:
-    """Measure the folder, add what the generating stages counted, and write the card."""
-    folder = Path("retrieval")
-    stats = measured(folder, block("source"))
-    write_card(folder, hub_metadata("Perturbed retrieval", stats, ["image-to-text"]), body(stats), stats)
+    write_measured_card(Path("retrieval"), "Perturbed retrieval", block("source"), ["image-to-text"], body)
 
 
 if __name__ == "__main__":

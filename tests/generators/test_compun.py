@@ -8,7 +8,7 @@ import pytest
 import yaml
 from PIL import Image
 
-from generators import wordnet
+from generators import compounds, wordnet
 from generators.compounds import splits, surface_form
 from generators.compun import Noun, Settings, described, read_nouns, template, turned, write
 from generators.compun_images import Collection, drawable, drawn
@@ -49,6 +49,17 @@ def test_the_dictionary_splits_all_but_those_marked():
 )  # fmt: skip
 def test_splits(compound: str, likeliest: tuple[str, str]):
     assert splits(compound, wordnet.is_entry)[0] == likeliest
+
+
+def test_constituents_are_proposed_for_a_list_of_nouns(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    (tmp_path / "nouns.txt").write_text("raincoat\n\nsix-pack\nzebra\n")
+    compounds.main(tmp_path / "nouns.txt")
+    assert capsys.readouterr().out.splitlines() == [
+        "compound,n1,n2,form",
+        "raincoat,rain,coat,closed",
+        "six-pack,six,pack,hyphenated",
+        "zebra,,,closed",
+    ]
 
 
 def test_a_word_that_is_no_compound_has_no_split():

@@ -21,29 +21,13 @@ from generators.llm import (
     Client,
     Endpoint,
     Failure,
-    Message,
     estimated_tokens,
     request_hash,
 )
+from tests.generators.llm_answers import KEY, asked, completion
 
-KEY = "sk-a-key-that-nobody-may-see"
+pytestmark = pytest.mark.usefixtures("llm_key")
 PATH = "/v1/chat/completions"
-
-
-def asked(text: str) -> list[Message]:
-    return [Message(role="user", content=text)]
-
-
-def completion(text: str, finish: str = "stop") -> dict:
-    choice = {"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": text}}
-    usage = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
-    return {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage}
-
-
-@pytest.fixture(autouse=True)
-def _key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(KEY_VARIABLE, KEY)
-    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.01)
 
 
 @pytest.fixture

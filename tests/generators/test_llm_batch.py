@@ -13,10 +13,11 @@ import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
-from generators.llm import KEY_VARIABLE, Cache, Endpoint, Failure, request_hash
+from generators.llm import Cache, Endpoint, Failure, request_hash
 from generators.llm_batch import BatchClient
-from tests.generators.test_llm import KEY, asked, completion
+from tests.generators.llm_answers import KEY, asked, completion
 
+pytestmark = pytest.mark.usefixtures("llm_key")
 CUPS = [asked(f"cup {number}") for number in range(4)]
 
 
@@ -82,12 +83,6 @@ class Endpoints:
 
 def answer(data: dict) -> Response:
     return Response(json.dumps(data), content_type="application/json")
-
-
-@pytest.fixture(autouse=True)
-def _key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(KEY_VARIABLE, KEY)
-    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.01)
 
 
 @pytest.fixture
