@@ -28,6 +28,12 @@ COLUMNS = ("type", "image_0", "image_1", "caption_0", "caption_1", "accepted")
 SIDE = 0.4
 """Share of an image's width, from either edge, within which a thing's middle is on the left or on the right."""
 
+COLOURS = {
+    "red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "black", "white", "gray", "grey", "beige",
+    "golden", "silver",
+}  # fmt: skip
+"""The adjectives of which a thing has one: "small" and "blue" may both be true of it."""
+
 
 class Caption(NamedTuple):
     """What may be said of one image: all but ``word`` is the ``frame``, which two images of a pair share."""
@@ -67,7 +73,7 @@ def _of_one(item: SceneObject, width: int) -> Iterator[Caption]:
     for attribute in item.attributes:
         if _is_verb(attribute):
             yield Caption("verb_1", (_a(item.name), ""), attribute)
-        elif attribute.isalpha():
+        elif attribute in COLOURS:
             yield Caption("adjective", (_article(attribute), item.name), attribute)
     if item.box:
         middle = (item.box.x + item.box.width / 2) / width
