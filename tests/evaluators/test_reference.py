@@ -50,7 +50,7 @@ def test_a_tiny_model_on_all_sets(data: Path, clip: Path):
 @pytest.mark.acceptance
 def test_a_random_vit_b_32_on_the_built_sets():
     if "crepe" not in loaders.list_datasets(loaders.CHECKOUT):
-        pytest.skip("crepe is not built: `dvc repro crepe_card`")
+        pytest.skip("crepe is not built: `dvc repro card`")
     tasks = select(discover(loaders.CHECKOUT), ["crepe/*_hn*"])
     for task, _, found in reference.check(reference.random_model("ViT-B-32"), tasks, loaders.CHECKOUT, ROWS_A_TASK):
         assert not found.different, f"{task.name}: {found}"
