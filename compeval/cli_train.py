@@ -48,78 +48,62 @@ Workers = Annotated[int, typer.Option(min=0, help="Processes that read images.")
 Device = Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1. Default: the best.")]
 
 
-@app.command()
-def negclip(
-    model: Model,
-    data: Pairs,
-    output: Checkpoint,
-    images: Images = None,
-    validation: Validation = None,
-    preset: Preset = PresetName.paper,
-    epochs: Epochs = None,
-    batch_size: BatchSize = None,
-    learning_rate: LearningRate = None,
-    seed: Seed = 0,
-    chunk: Chunk = 256,
-    workers: Workers = 0,
-    device: Device = None,
-    as_json: AsJson = False,
-) -> None:
-    """Fine-tune a CLIP with hard negatives: captions with two parts exchanged, and images that look alike."""
-    _finetune(
-        "negclip",
-        model,
-        data,
-        output,
-        images,
-        validation,
-        preset,
-        epochs,
-        batch_size,
-        learning_rate,
-        seed=seed,
-        chunk=chunk,
-        workers=workers,
-        device=device,
-        as_json=as_json,
-    )
+METHODS: dict[Method, str] = {
+    "negclip": "Fine-tune a CLIP with hard negatives: captions with two parts exchanged, and images that look alike.",
+    "clip-ft": "Fine-tune a CLIP on the same captions for as many steps as NegCLIP, without hard negatives.",
+}
 
 
-@app.command("clip-ft")
-def clip_ft(
-    model: Model,
-    data: Pairs,
-    output: Checkpoint,
-    images: Images = None,
-    validation: Validation = None,
-    preset: Preset = PresetName.paper,
-    epochs: Epochs = None,
-    batch_size: BatchSize = None,
-    learning_rate: LearningRate = None,
-    seed: Seed = 0,
-    chunk: Chunk = 256,
-    workers: Workers = 0,
-    device: Device = None,
-    as_json: AsJson = False,
-) -> None:
-    """Fine-tune a CLIP on the same captions for as many steps as NegCLIP, without hard negatives."""
-    _finetune(
-        "clip-ft",
-        model,
-        data,
-        output,
-        images,
-        validation,
-        preset,
-        epochs,
-        batch_size,
-        learning_rate,
-        seed=seed,
-        chunk=chunk,
-        workers=workers,
-        device=device,
-        as_json=as_json,
-    )
+def _add(method: Method, purpose: str) -> None:
+    """Add the command that fine-tunes by a method."""
+
+    @app.command(method, help=purpose)
+    def finetune(
+        model: Model,
+        data: Pairs,
+        output: Checkpoint,
+        images: Images = None,
+        validation: Validation = None,
+        preset: Preset = PresetName.paper,
+        epochs: Epochs = None,
+        batch_size: BatchSize = None,
+        learning_rate: LearningRate = None,
+        seed: Seed = 0,
+        chunk: Chunk = 256,
+        workers: Workers = 0,
+        device: Device = None,
+        as_json: AsJson = False,
+    ) -> None:
+        with err.status("Loading"):
+            from evaluators.models import pick_device
+            from trainers.negclip import PRESETS, Sources, train
+
+            rates = learning_rate and tuple(learning_rate)
+            changes = {"epochs": epochs, "batch_size": batch_size, "learning_rates": rates}
+            recipe = replace(PRESETS[preset], **{name: value for name, value in changes.items() if value is not None})
+            chosen_device = pick_device(device)
+        with progress() as report:
+            metrics = train(
+                method,
+                model,
+                Sources(data, images, validation),
+                output,
+                recipe=recipe,
+                seed=seed,
+                device=chosen_device,
+                chunk=chunk,
+                workers=workers,
+                report=report,
+            )
+        if as_json:
+            typer.echo(json.dumps(metrics, indent=1))
+        else:
+            _print_metrics(metrics)
+            stdout.print(f"Learning rate {metrics['chosen']:g} is kept: {output}")
+
+
+for _method, _purpose in METHODS.items():
+    _add(_method, _purpose)
 
 
 class FormatName(StrEnum):
@@ -150,43 +134,8 @@ def export(
     typer.echo(f"{output}: {count:,} images whose captions have negatives.")
 
 
-def _finetune(
-    method: Method,
-    model: str,
-    data: Path,
-    output: Path,
-    images: Path | None,
-    validation: Path | None,
-    preset: str,
-    epochs: int | None,
-    batch_size: int | None,
-    learning_rate: list[float] | None,
-    *,
-    device: str | None,
-    as_json: bool,
-    **how: Any,
-) -> None:
-    with err.status("Loading"):
-        from evaluators.models import pick_device
-        from trainers.negclip import PRESETS, Sources, train
-
-        changes = {"epochs": epochs, "batch_size": batch_size, "learning_rates": learning_rate and tuple(learning_rate)}
-        recipe = replace(PRESETS[preset], **{name: value for name, value in changes.items() if value is not None})
-        chosen_device = pick_device(device)
-    with progress() as report:
-        metrics = train(
-            method,
-            model,
-            Sources(data, images, validation),
-            output,
-            recipe=recipe,
-            device=chosen_device,
-            report=report,
-            **how,
-        )
-    if as_json:
-        typer.echo(json.dumps(metrics, indent=1))
-        return
+def _print_metrics(metrics: dict[str, Any]) -> None:
+    """A row a learning rate and epoch."""
     shown = table("learning rate", "epoch", "loss", *metrics["before"])
     shown.add_row("before", "", "", *(f"{value:.1%}" for value in metrics["before"].values()))
     for rate, log in metrics["learning_rates"].items():
@@ -194,4 +143,3 @@ def _finetune(
             recalls = (f"{entry[name]:.1%}" for name in metrics["before"])
             shown.add_row(rate, f"{entry['epoch']}", f"{entry['loss']:.3f}", *recalls)
     stdout.print(shown)
-    stdout.print(f"Learning rate {metrics['chosen']:g} is kept: {output}")

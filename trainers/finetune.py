@@ -53,6 +53,8 @@ class Recipe:
 class Run:
     """One training: what is trained on, how, and where it may stop and go on."""
 
+    start: str
+    """The fingerprint of the weights that it starts from."""
     mined: Mined
     pixels: Pixels
     tokenizer: Callable[[list[str]], Tensor]
@@ -68,9 +70,8 @@ class Run:
     @property
     def key(self) -> str:
         """What a state file must have been written for."""
-        return (
-            f"{self.mined.data.digest} {asdict(self.recipe)} {self.learning_rate} {self.hard} {self.seed} {self.chunk}"
-        )
+        of_data, of_recipe = self.mined.data.digest, asdict(self.recipe)
+        return f"{self.start} {of_data} {of_recipe} {self.learning_rate} {self.hard} {self.seed} {self.chunk}"
 
     def epoch(self, number: int) -> list[Batch]:
         return batches(self.mined, self.recipe.batch_size, self.seed, number, hard=self.hard)

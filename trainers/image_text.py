@@ -129,9 +129,9 @@ class Pixels(Dataset[Tensor]):
 
     def __init__(self, places: Sequence[Place], preprocess: Callable[[Image.Image], Tensor]) -> None:
         self._places, self._preprocess = places, preprocess
-        self._held: list[Tensor | None] | None = None
+        self._held: dict[int, Tensor] | None = None
         if self[0].nbytes * len(places) <= HELD_BYTES:
-            self._held = [None] * len(places)
+            self._held = {}
 
     @property
     def is_held(self) -> bool:
@@ -143,8 +143,8 @@ class Pixels(Dataset[Tensor]):
 
     def __getitem__(self, position: int) -> Tensor:
         """ValueError naming the image where it cannot be read."""
-        if self._held is not None and (held := self._held[position]) is not None:
-            return held
+        if self._held is not None and position in self._held:
+            return self._held[position]
         place = self._places[position]
         try:
             pixels_CHW = self._preprocess(Image.open(io.BytesIO(place.read())).convert("RGB"))

@@ -73,13 +73,15 @@ def train(
     data, validation = sources.read()
     start = starting_model.load(spec, device)
     work = work_folder(output)
+    weights = fingerprint.of_weights(start.model.state_dict())
     mined = mine_with(start, data, work, workers, report)
     pixels = Pixels(mined.data.places, start.preprocess)
     held_out = Pixels(validation.places, start.preprocess)
     validate = partial(retrieval, data=validation, pixels=held_out, tokenizer=start.tokenizer, workers=workers)
-    metrics: dict[str, Any] = {"before": validate(start.model), "learning_rates": {}}
+    best, metrics = start.model, {"before": validate(start.model), "learning_rates": {}}
     for learning_rate in recipe.learning_rates:
         run = Run(
+            weights,
             mined,
             pixels,
             start.tokenizer,
@@ -95,12 +97,10 @@ def train(
         log = finetune(run, model, validate, report)
         metrics["learning_rates"][f"{learning_rate:g}"] = log
         if "chosen" not in metrics or mean_recall(log[-1]) > mean_recall(metrics["after"]):
-            metrics |= {"chosen": learning_rate, "after": log[-1]}
-            best = {name: tensor.cpu() for name, tensor in model.state_dict().items()}
-    start.model.load_state_dict(best)
+            best, metrics = model, metrics | {"chosen": learning_rate, "after": log[-1]}
     record = describe(start, sources.data, mined, replace(recipe, learning_rates=(metrics["chosen"],)), method, seed)
     with whole_folder(output) as scratch:
-        starting_model.save(scratch, start, start.model, record)
+        starting_model.save(scratch, start, best, record)
         write_json(scratch / "metrics.json", metrics)
     shutil.rmtree(work)
     return metrics
