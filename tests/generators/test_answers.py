@@ -1,4 +1,6 @@
 import json
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -86,3 +88,38 @@ def test_nothing_is_evaluated(tmp_path: Path):
     ):
         read_list(answer)
     assert not mark.exists()
+
+
+CODE = (
+    "__import__('os').system('true')",
+    "open('/dev/null')",
+    "eval('1')",
+    "exec('import this')",
+    "[x for x in (1, 2)]",
+    "f'{1 + 1}'",
+    "(lambda: 1)()",
+    "print",
+)
+watched: list[str] = []
+
+
+@pytest.fixture(scope="module")
+def watch() -> Iterator[list[str]]:
+    """Names of what was run, opened or imported while ``watched`` holds a mark; an audit hook cannot be taken out."""
+    read_list('["a" "b", c')  # imports what is imported at the first use
+
+    def hook(event: str, arguments: tuple) -> None:
+        if watched and event in ("exec", "open", "import", "os.system", "subprocess.Popen"):
+            watched.append(event)
+
+    sys.addaudithook(hook)
+    yield watched
+    watched.clear()
+
+
+@given(st.lists(st.sampled_from(CODE) | st.sampled_from(["[", "]", "'a'", ", ", "```python\n", "1. ", "{", "}", "\n"])))
+def test_no_answer_runs_code(watch: list[str], parts: list[str]):
+    watch[:] = ["on"]
+    read_list("".join(parts))
+    seen, watch[:] = watch[1:], []
+    assert seen == []
