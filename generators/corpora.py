@@ -157,7 +157,7 @@ def _tsv(shard: Shard, column: Column, skipped: Skipped) -> Iterator[str]:
 
 
 def _csv(shard: Shard, column: Column, skipped: Skipped) -> Iterator[str]:
-    with io.TextIOWrapper(_open(shard.path), encoding="utf-8", errors="replace", newline="") as file:
+    with io.TextIOWrapper(_open(shard.path), encoding="utf-8-sig", errors="replace", newline="") as file:
         rows = csv.reader(file)
         position = column if isinstance(column, int) else _position(next(rows, []), column, shard.path)
         while True:

@@ -134,6 +134,8 @@ def _read(path: Path) -> dict[str, str]:
             if line.rstrip().endswith(b"}"):
                 raise ValueError(f"{path}, line {number}: not JSON. Restore the file from Git.") from None
             continue
+        if not (isinstance(record, dict) and record.keys() >= {"request", "answer"}):
+            raise ValueError(f"{path}, line {number}: no answer of the cache. Restore the file from Git.")
         answers[record["request"]] = record["answer"]
     return answers
 

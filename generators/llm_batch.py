@@ -128,13 +128,14 @@ def _line(endpoint: Endpoint, key: str, messages: Sequence[Message]) -> dict[str
 
 
 def _parsed(lines: Iterable[str]) -> Iterator[tuple[str, Any]]:
-    """The endpoint's line for each request; what is not JSON is passed over."""
+    """The endpoint's line for each request; what is not JSON or names no request is passed over."""
     for line in lines:
         try:
             result = json.loads(line)
         except json.JSONDecodeError:
             continue
-        yield result["custom_id"], result
+        if isinstance(result, dict) and "custom_id" in result:
+            yield result["custom_id"], result
 
 
 def _find(client: OpenAI, label: str) -> str | None:

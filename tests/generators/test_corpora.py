@@ -50,6 +50,10 @@ class TestLineFiles:
         assert read(tmp_path / f"c.tsv{ending}") == (TEXTS, 1)
         assert read(tmp_path / f"headerless.tsv{ending}", 1) == (TEXTS, 1)
 
+    def test_a_byte_order_mark_is_no_part_of_the_first_columns_name(self, tmp_path, ending) -> None:
+        maybe_zipped(tmp_path / f"c.csv{ending}", b"\xef\xbb\xbfcaption,id\na red cat,1\n")
+        assert read(tmp_path / f"c.csv{ending}") == (["a red cat"], 0)
+
     def test_csv_fields_may_hold_commas_quotes_and_line_ends(self, tmp_path, ending) -> None:
         maybe_zipped(tmp_path / f"c.csv{ending}", b'id,caption\n1,"a ""red""\ncat, big"\n2,dog\n3\n')
         assert read(tmp_path / f"c.csv{ending}") == (['a "red"\ncat, big', "dog"], 1)

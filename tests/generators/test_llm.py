@@ -245,6 +245,12 @@ def test_no_estimate_without_prices(server: HTTPServer, tmp_path: Path) -> None:
         client(server, tmp_path).estimate([asked("a red cup")], tokens_out=10)
 
 
+def test_a_cache_line_without_request_or_answer_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "m.jsonl").write_text('{"request": "a"}\n')
+    with pytest.raises(ValueError, match=r"m\.jsonl, line 1: no answer of the cache\. Restore the file from Git"):
+        Cache([tmp_path])
+
+
 def test_a_broken_cache_line_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "m.jsonl").write_text('{"request": "a", "answer": "b"}\n{"request: "c"}\n')
     with pytest.raises(ValueError, match=r"m\.jsonl, line 2: not JSON\. Restore the file from Git"):
