@@ -111,7 +111,8 @@ def correlation(matches: Mapping[str, float], scores: Mapping[str, float]) -> Co
     pairs = np.array([[matches[key], scores[key]] for key in keys]).reshape(-1, 2)
     if len(pairs) < 3 or (pairs == pairs[0]).all(axis=0).any():
         return None
-    linear, ranked = pearsonr(*pairs.T), spearmanr(*pairs.T)
+    known, scored = pairs.T
+    linear, ranked = pearsonr(known, scored), spearmanr(known, scored)
     return Correlation(
         len(pairs),
         float(linear.statistic),  # pyright: ignore[reportAttributeAccessIssue]

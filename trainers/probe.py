@@ -150,7 +150,8 @@ def new_model(recipe: Recipe, vocabulary: int, embedding_size: int | None, *, ow
         config.num_layers = config.num_layers if own_encoder else 0
     else:
         layers = SMALL_ENCODER_LAYERS if own_encoder else 0
-        config = T5Config(vocab_size=vocabulary, num_layers=layers, decoder_start_token_id=0, **SMALL)
+        config = T5Config(vocab_size=vocabulary, num_layers=layers, **SMALL)
+        config.decoder_start_token_id = config.pad_token_id  # pyright: ignore[reportAttributeAccessIssue]
     config.embedding_size = embedding_size or config.d_model  # pyright: ignore[reportAttributeAccessIssue]
     if recipe.decoder:
         return RecoveryT5.from_pretrained(recipe.decoder, config=config, dtype=torch.float32)  # pyright: ignore[reportReturnType]

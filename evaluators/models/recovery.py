@@ -84,7 +84,7 @@ class RecoveryT5(T5ForConditionalGeneration):
             encoder_outputs = self.bridged(embedding)
         if labels is None:
             return super().forward(encoder_outputs=encoder_outputs, **decoding)
-        found = super().forward(
+        found: Any = super().forward(
             encoder_outputs=encoder_outputs, decoder_input_ids=self._shift_right(labels), **decoding
         )
         logits, targets = found.logits.flatten(0, 1).float(), labels.flatten()
@@ -108,7 +108,7 @@ class Probe:
         """The best of five beams for each text."""
         keys, _ = engine.encode_texts(self.encoder, texts, self._store, len(texts))
         embedding_ND = torch.from_numpy(self._store.get(keys)).to(self._model.device, self._model.dtype)
-        found = self._model.generate(
+        found = self._model.generate(  # pyright: ignore[reportAttributeAccessIssue]
             encoder_outputs=self._model.bridged(embedding_ND), num_beams=BEAMS, max_new_tokens=MAX_TOKENS
         )
         return self._tokenizer.batch_decode(found, skip_special_tokens=True)
