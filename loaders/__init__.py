@@ -103,8 +103,8 @@ def load_dataset(
     """
     import datasets
 
-    folder = _find(name, config, data_dir)
-    configs = read_stats(folder, config)["rows"]
+    folder, part = _find(name, config, data_dir)
+    configs = read_stats(folder, part)["rows"]
     if config not in configs:
         raise unknown(f"config of {name}", config, configs)
     if split is not None and split not in configs[config]:
@@ -112,14 +112,16 @@ def load_dataset(
     return datasets.load_dataset(str(folder), config, split=split)
 
 
-def _find(name: str, config: str, data_dir: str | Path | None) -> Path:
-    """The folder of a dataset by its name, its path or its place on the Hub, in this order."""
-    if name in list_datasets(data_dir):
-        return list_datasets(data_dir)[name]
-    if (Path(name) / "stats.json").is_file():
-        return Path(name)
-    if data_dir is None and re.fullmatch(r"[\w.-]+/[\w.-]+", name) and not Path(name).exists():
-        from loaders.hub import fetch
+def _find(name: str, config: str, data_dir: str | Path | None) -> tuple[Path, str | None]:
+    """The folder of a dataset by its name, its path or its place on the Hub, in this order.
 
-        return fetch(name, config)
-    return dataset_folder(name, data_dir)
+    Of one on the Hub only ``config`` is there, which comes back beside the folder.
+    """
+    if data_dir is None and name not in list_datasets():
+        if (Path(name) / "stats.json").is_file():
+            return Path(name), None
+        if re.fullmatch(r"[\w.-]+/[\w.-]+", name) and not Path(name).exists():
+            from loaders.hub import fetch
+
+            return fetch(name, config), config
+    return dataset_folder(name, data_dir), None

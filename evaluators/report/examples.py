@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -68,12 +69,13 @@ def task_examples(task: str, results: Sequence[Result], data_dir: Path | None, c
     for row in chosen:
         captions = [first["caption"][row], *first["hard_negatives"][row]]
         picks = {name: pick(rows["scores"][row]) for name, rows in frames.items()}
-        kinds = _kinds(split[row].get("foils") or [[]] * (len(captions) - 1))
+        columns: Any = split[row]
+        kinds = _kinds(columns.get("foils") or [[]] * (len(captions) - 1))
         candidates = [
             Candidate(caption, place == 0, tuple(name for name, best in picks.items() if best == place), kinds[place])
             for place, caption in enumerate(captions)
         ]
-        made.append(Example(task, _picture(split[row]["image"]), candidates))
+        made.append(Example(task, _picture(columns["image"]), candidates))
     return made
 
 
@@ -92,9 +94,8 @@ def retrieval_examples(task: str, results: Sequence[Result], data_dir: Path | No
     split = load_dataset(data["dataset"], data["config"], data["split"], data_dir)
     frames = {result.data["model"]["name"]: result.examples.set_index("row") for result in results}
     first = next(iter(frames.values()))
-    order = (
-        first["captions"].map(lambda texts: hashlib.sha256(str(list(texts)).encode()).hexdigest()).sort_values().index
-    )
+    captions_R: dict[Any, Sequence[str]] = first["captions"].to_dict()
+    order = sorted(captions_R, key=lambda row: hashlib.sha256(str(list(captions_R[row])).encode()).hexdigest())
     made = []
     for row in [row for row in order if all(row in rows.index for rows in frames.values())][:count]:
         found = {
@@ -110,7 +111,7 @@ def retrieval_examples(task: str, results: Sequence[Result], data_dir: Path | No
                     f"{name} finds the picture at rank {t2i_rank_C[place]}" for name, (_, t2i_rank_C) in found.items()
                 ),
             )
-            for place, caption in enumerate(first["captions"][row])
+            for place, caption in enumerate(captions_R[row])
         ]
         made.append(Example(task, _picture(split[row]["image"]), candidates))
     return made

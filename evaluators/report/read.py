@@ -91,6 +91,9 @@ def frame(results: Iterable[Result]) -> pd.DataFrame:
             }
         )
     table = pd.DataFrame(rows)
+    for column in ("trained_on", "contaminated"):
+        # pandas makes NaN of None beside texts, and NaN counts as true: a clean model would be marked.
+        table[column] = pd.Series([row[column] for row in rows], dtype=object)
     twice = table.duplicated(["model", "task"])
     if twice.any():
         model, task = table.loc[twice, ["model", "task"]].iloc[0]

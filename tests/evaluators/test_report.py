@@ -33,8 +33,8 @@ def write_result(
         "protocol": "choice",
         "source": "microworld",
         "synthetic": True,
-        "model": {"spec": model, "name": model, "corpus": corpus, "contaminated": None},
-        "data": {"fingerprint": "d1", "rows": 3, "set_size": 3},
+        "model": {"spec": model, "name": model, "effective": model, "corpus": corpus, "contaminated": None},
+        "data": {"fingerprint": "d1", "rows": 3, "limit": None, "set_size": 3},
         "code": {"version": "0.1.0", "fingerprint": "c" * 16},
         "metrics": {"recall@1": recall},
         "intervals": {"recall@1": [recall - 0.1, recall + 0.1]},
@@ -176,7 +176,7 @@ def test_validity_is_shown_as_measured(results: list[Path], tmp_path: Path):
     [
         ({"chance": {}}, "no chance level"),
         ({"source": "visual_genome", "synthetic": False}, "must not be mixed in one report"),
-        ({"data": {"fingerprint": "d2", "rows": 3, "set_size": 3}}, "different versions of the data"),
+        ({"data": {"fingerprint": "d2", "rows": 3, "limit": None, "set_size": 3}}, "different versions of the data"),
     ],
 )
 def test_numbers_that_must_not_stand_together_are_refused(results: list[Path], change: dict, message: str):

@@ -1,0 +1,145 @@
+"""Every command of the three pages of docs/ runs, in this process, on a tiny micro-world."""
+
+import csv
+import json
+import re
+import runpy
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from compeval.cli import app
+from generators.dataset import HARD_NEGATIVE_SCHEMA, write_config
+from generators.microworld.build import Params, build
+from loaders.cards import measure, write_card
+from tests.evaluators import tiny
+from tests.rows import hard_negative_row, picture
+
+ROOT = Path(__file__).parents[2]
+PAGES = ("evaluate-my-model", "splits-for-my-corpus", "hard-negatives-for-training")
+WORLD = Params(seed=3, test_images=12, train_images=6, train_size=64, annotation_recall=0.9)
+BLOCK = re.compile(r"^```(\w+)\n([\s\S]*?)^```$|((?:^    \S.*\n)+)", re.MULTILINE)
+
+
+def steps(page: str) -> list[tuple[str, str]]:
+    """Each block of a page in its order: its language and its text; indented ones hold commands."""
+    text = (ROOT / "docs" / f"{page}.md").read_text()
+    return [(found[1] or "sh", found[2] or found[3]) for found in BLOCK.finditer(text)]
+
+
+def run(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    program, *arguments = shlex.split(line)
+    if program == "compeval":
+        result = CliRunner().invoke(app, arguments)
+        assert result.exit_code == 0, f"{line}\n{result.output}"
+        return
+    assert (program, arguments[0]) == ("python", "-m"), line
+    monkeypatch.setattr(sys, "argv", arguments[1:])
+    with pytest.raises(SystemExit) as end:
+        runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
+    assert end.value.code in (0, None), line
+
+
+def run_page(page: str, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Run all of a page; gives the number of its commands and snippets."""
+    count = 0
+    for language, text in steps(page):
+        if language == "yaml":
+            params = yaml.safe_load(Path("params.yaml").read_text()) | yaml.safe_load(text)
+            Path("params.yaml").write_text(yaml.safe_dump(params))
+        elif language == "python":
+            exec(compile(text, page, "exec"), {})
+            count += 1
+        else:
+            for line in text.strip().splitlines():
+                if "annotate import" in line:
+                    answer_all(Path("to_label/items.csv"), Path("downloads/anna.csv"))
+                run(line.strip(), monkeypatch)
+                count += 1
+    return count
+
+
+def answer_all(form: Path, filled: Path) -> None:
+    with form.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    with filled.open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows([row | {"answer": "false"} for row in rows])
+
+
+@pytest.fixture
+def world(tmp_path: Path, clip: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder like a checkout's, with a trained model."""
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "downloads" / "val2017").mkdir(parents=True)
+    (tmp_path / "checkpoints" / "clip-laion-s0").symlink_to(clip)
+    shutil.copy2(ROOT / "params.yaml", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return tmp_path
+
+
+def test_evaluate_my_model(world: Path, monkeypatch: pytest.MonkeyPatch):
+    tiny.write_dataset(world, {"prod_hnatom": {"n4": tiny.choice_rows(5, 3), "n5": tiny.choice_rows(4, 3)}})
+    (world / "my_model.py").write_text(tiny.MODELS + "\nModel = Knows\n")
+    images = world / "downloads" / "val2017"
+    names = [picture(images, number).name for number in range(4)]
+    pairs = {str(n): {"filename": name, "caption": "a b", "negative_caption": "b a"} for n, name in enumerate(names)}
+    (world / "downloads" / "swap_obj.json").write_text(json.dumps(pairs))
+    lines = [f"{name},a cup {number},\"['a hat']\"" for number, name in enumerate(names)]
+    (world / "downloads" / "pairs.csv").write_text("\n".join(["image,caption,hard_negatives", *lines]) + "\n")
+    assert run_page(PAGES[0], monkeypatch) == 12
+    assert "nan" not in Path("my_report/report.md").read_text()
+    assert Path("my_report/index.html").is_file()
+    assert "data:image/jpeg;base64," in Path("mine_report/index.html").read_text()
+
+
+def test_splits_for_my_corpus(world: Path, monkeypatch: pytest.MonkeyPatch):
+    there = world / "downloads" / "visual_genome"
+    build(there, WORLD, workers=1)
+    (there / "VG_100K_2").mkdir()
+    shutil.copy2(next((there / "VG_100K").iterdir()), there / "VG_100K_2" / "9999.jpg")
+    (world / "downloads" / "captions").mkdir()
+    phrases = [
+        region["phrase"]
+        for image in json.loads((there / "region_descriptions.json").read_text())[:6]
+        for region in image["regions"]
+    ]
+    (world / "downloads" / "captions" / "a.tsv").write_text("\n".join(["caption", *phrases]) + "\n")
+    params = yaml.safe_load((world / "params.yaml").read_text())
+    params["crepe_systematicity"] |= {"workers": 1, "at_least": 1}
+    (world / "params.yaml").write_text(yaml.safe_dump(params))
+    assert run_page(PAGES[1], monkeypatch) == 8
+    stats = json.loads(Path("crepe/stats.json").read_text())
+    assert stats["source"] == "visual_genome"
+    assert stats["rows"]["mine_sc_raw"]["test"] > 0
+    assert stats["rows"]["mine_sc_raw"]["test"] + stats["rows"]["mine_uc_raw"]["test"] + stats["rows"]["mine_ua_raw"][
+        "test"
+    ] == sum(1 for _ in _regions())
+
+
+def _regions():
+    from generators.crepe_systematicity import read_rows
+
+    return read_rows(Path("regions"), ["caption"])
+
+
+def test_hard_negatives_for_training(world: Path, monkeypatch: pytest.MonkeyPatch):
+    folder = world / "crepe"
+    rows = [hard_negative_row(world, number) for number in range(4)]
+    write_config(folder, "prod_hnatom", {"n4": rows}, HARD_NEGATIVE_SCHEMA)
+    write_card(folder, {"license": "mit"}, "", measure(folder) | {"source": "microworld"})
+    assert run_page(PAGES[2], monkeypatch) == 8
+    assert Path("sample/annotations/crepe/answers/anna.csv").is_file()
+
+
+def test_the_index_names_every_page():
+    text = (ROOT / "docs" / "index.md").read_text()
+    assert set(re.findall(r"\((\S+?)\.md\)", text)) == {*PAGES, "cli"}
+    assert {path.stem for path in (ROOT / "docs").glob("*.md")} == {*PAGES, "cli", "index"}
