@@ -44,8 +44,8 @@ def page(results: Sequence[Result]) -> str:
 
 Micro-world (a synthetic stand-in: compare these numbers with each other alone). Two caption corpora have the same
 scenes; in half of them the first thing is a drawn compound of Compun in the corpus `compounds`, and one of its
-constituents in the corpus `constituents`. A tiny CLIP is trained on each, from several seeds, and asked for the
-compound's picture among those of its constituents. Made by `dvc repro experiments/dvc.yaml`.
+constituents in the corpus `constituents`. A tiny CLIP is trained on each and asked for the compound's
+picture among those of its constituents. Made by `dvc repro experiments/dvc.yaml`.
 
 {section.text}
 
