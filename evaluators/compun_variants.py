@@ -8,7 +8,6 @@ Reads experiments/compun/results/, writes experiments/compun/{results.json,READM
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
