@@ -41,9 +41,10 @@ from generators.negation import negation_negatives
 from generators.nli import EntailmentModel, not_entailed
 from generators.params import block
 from generators.parsers import RULES, make_parser
+from generators.plausibility import replaced
 from generators.prompted_captioner import TOKENS_OUT, PromptedCaptioner, messages, read_shots
 from generators.refinement import refined
-from generators.rejections import NONE_REJECTED, Rejections, replaced
+from generators.rejections import NONE_REJECTED, Rejections
 from generators.scene_graph import SceneGraph
 from generators.splits import crop_fault
 from generators.stage import write_json
@@ -142,7 +143,7 @@ class Example:
 
     @cached_property
     def _rejected(self) -> frozenset[str]:
-        return self.rejections.texts(self.image.image_id, self.image.path, self.walk.box)
+        return self.rejections.texts(self.image, self.walk.box)
 
     @cached_property
     def _everything(self) -> SceneGraph:

@@ -73,7 +73,7 @@ def region_rows(foiler: Foiler, found: list[Candidate]) -> list[dict[str, Any]]:
     rows = []
     for image, region, parse in found:
         row = raw_row(image.path, image.image_id, region.box, parse.caption, parse.graph, foiler.provenance)
-        rejected = foiler.rejections.texts(image.image_id, image.path, region.box)
+        rejected = foiler.rejections.texts(image, region.box)
         for kind, make in (("hnatom", atom_foils), ("hncomp", comp_foils)):
             one = len(parse.graph.compounds) == 1
             made = make(parse, facts, foiler.vocabulary) if one else []

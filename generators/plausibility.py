@@ -18,7 +18,6 @@ from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any, Protocol
 
 from generators.foils import Foil, HardNegative
-from generators.rejections import replaced
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -198,6 +197,17 @@ def best(
     ranked = [candidates[at] for at in sorted(range(len(candidates)), key=lambda at: (-scores[at], at))]
     chosen = replaced(_spread(ranked, k), ranked, rejected)
     return chosen if len(chosen) == k else None
+
+
+def replaced(
+    chosen: Sequence[HardNegative], ranked: Iterable[HardNegative], rejected: frozenset[str]
+) -> tuple[HardNegative, ...]:
+    """``chosen`` with each rejected one replaced, in its place, by the next of ``ranked`` that is neither rejected nor
+    chosen; nothing where there are too few."""
+    taken = {negative.caption for negative in chosen} | rejected
+    spare = (negative for negative in ranked if negative.caption not in taken)
+    found = [next(spare, None) if negative.caption in rejected else negative for negative in chosen]
+    return tuple(negative for negative in found if negative) if None not in found else ()
 
 
 def _spread(candidates: Sequence[HardNegative], k: int) -> tuple[HardNegative, ...]:

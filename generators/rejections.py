@@ -8,13 +8,13 @@ is none, the caption has too few and its row leaves the set of hard negatives.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from generators.crops import crop_id
-from generators.foils import HardNegative
 from generators.scene_graph import Box
+from generators.visual_genome import Image
 
 FOLDER = Path("data/annotations/crepe")
 FILE = "rejected.csv"
@@ -25,9 +25,11 @@ class Rejections(NamedTuple):
     images: frozenset[str] = frozenset()
     """The ids of images with a rejected text, so that no other image is opened to learn its crops' ids."""
 
-    def texts(self, image_id: str, path: Path, box: Box) -> frozenset[str]:
-        """The rejected texts of a crop of the image at ``path``."""
-        return self.by_crop.get(crop_id(path, box), frozenset()) if image_id in self.images else frozenset()
+    def texts(self, image: Image, box: Box) -> frozenset[str]:
+        """The rejected texts of a crop of an image."""
+        if image.image_id not in self.images:
+            return frozenset()
+        return self.by_crop.get(crop_id(image.path, box), frozenset())
 
     @classmethod
     def read(cls, folder: Path = FOLDER) -> Rejections:
@@ -49,14 +51,3 @@ class Rejections(NamedTuple):
 
 
 NONE_REJECTED = Rejections()
-
-
-def replaced(
-    chosen: Sequence[HardNegative], ranked: Iterable[HardNegative], rejected: frozenset[str]
-) -> tuple[HardNegative, ...]:
-    """``chosen`` with each rejected one replaced, in its place, by the next of ``ranked`` that is neither rejected nor
-    chosen; nothing where there are too few."""
-    taken = {negative.caption for negative in chosen} | rejected
-    spare = (negative for negative in ranked if negative.caption not in taken)
-    found = [next(spare, None) if negative.caption in rejected else negative for negative in chosen]
-    return tuple(negative for negative in found if negative) if None not in found else ()

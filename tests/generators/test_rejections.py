@@ -5,9 +5,10 @@ import pytest
 
 from generators.crops import crop_id
 from generators.foils import Foil, HardNegative
-from generators.plausibility import best
-from generators.rejections import FILE, NONE_REJECTED, Rejections, replaced
-from generators.scene_graph import Box
+from generators.plausibility import best, replaced
+from generators.rejections import FILE, NONE_REJECTED, Rejections
+from generators.scene_graph import Box, SceneGraph
+from generators.visual_genome import Image
 from tests.rows import picture
 
 BOX = Box(10, 20, 40, 30)
@@ -51,10 +52,11 @@ def test_rejected_texts_are_those_of_one_crop(tmp_path: Path):
         writer = csv.writer(file)
         writer.writerows([("crop_id", "image_id", "text"), (crop_id(path, BOX), "1", "a cup, blue")])
     read = Rejections.read(tmp_path)
-    assert read.texts("1", path, BOX) == {"a cup, blue"}
-    assert read.texts("1", path, Box(0, 0, 9, 9)) == frozenset()
-    # Another image is not even opened.
-    assert read.texts("2", tmp_path / "gone.jpg", BOX) == frozenset()
+    image = Image("1", 100, 80, SceneGraph(()), files=(path,))
+    assert read.texts(image, BOX) == {"a cup, blue"}
+    assert read.texts(image, Box(0, 0, 9, 9)) == frozenset()
+    # Another image is not even looked for.
+    assert read.texts(Image("2", 9, 9, SceneGraph(())), BOX) == frozenset()
     assert Rejections.read(tmp_path / "nowhere") == NONE_REJECTED
 
 
