@@ -136,7 +136,7 @@ def test_ctrl_c_in_the_middle_keeps_what_is_encoded(here: Path, data: Path, monk
     options = ["run", "--model", "python:toy_models:Interrupted", "--data", str(data), "--task", "crepe/*", "--json"]
     result = CliRunner().invoke(app, options)
     assert result.exit_code == 130
-    assert result.stderr.endswith("Stopped. What was encoded is kept: the same command goes on from here.\n")
+    assert result.stderr.endswith("Stopped. What was done is kept: the same command goes on from here.\n")
     Path("revived").touch()
     assert CliRunner().invoke(app, options).exit_code == 0
     # The images were done, and the texts before the first pink ball.

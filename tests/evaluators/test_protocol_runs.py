@@ -215,7 +215,7 @@ def test_classification(kinds: Path, here: Path):
 def test_texts(kinds: Path, here: Path):
     (result,) = run(kinds, here, "Forgets", "kinds/prompts")
     assert result["metrics"]["exact_match"] == result["metrics"]["exact_match_macro_cell"] == 0.5
-    assert result["categories"]["cell"]["10 letters"] == {"rows": 1, "exact_match": 1.0}
+    assert result["categories"]["cell"]["10 letters"] == {"rows": 1, "exact_match": 1.0, "bleu4": pytest.approx(1.0)}
 
 
 def test_by_default_a_model_gets_what_it_can_do(kinds: Path, here: Path):
