@@ -172,6 +172,6 @@ def perturbed(words: Words, perturbation: Perturbation, seed: int) -> str | None
 
 
 def options(words: Words, seed: int) -> list[str] | None:
-    """The four wrong captions of a true one; None where one of the four leaves it as it is or two of them are one."""
-    found = [text for perturbation in OPTIONS if (text := perturbed(words, perturbation, seed)) is not None]
-    return found if len(set(found)) == len(OPTIONS) else None
+    """The four wrong captions of a true one; None where one of the four leaves it as it is."""
+    found = [perturbed(words, perturbation, seed) for perturbation in OPTIONS]
+    return None if None in found else [text for text in found if text is not None]

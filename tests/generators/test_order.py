@@ -121,8 +121,6 @@ def test_real_captions(real_data, tagger, tmp_path) -> None:
     for caption, found in zip(captions, tagger(captions), strict=True):
         assert found.text.lower() == caption.lower()
         for seed in range(5):
-            wrong = options(found, seed)
-            assert wrong is None or len(set(wrong)) == 4
             for text in (perturbed(found, perturbation, seed) for perturbation in OPTIONS):
                 if text is not None:
                     changed += 1
