@@ -15,7 +15,6 @@ from __future__ import annotations
 import csv
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
@@ -74,7 +73,7 @@ def _of_one(item: SceneObject, width: int) -> Iterator[Caption]:
         if _is_verb(attribute):
             yield Caption("verb_1", (_a(item.name), ""), attribute)
         elif attribute in COLOURS:
-            yield Caption("adjective", (_article(attribute), item.name), attribute)
+            yield Caption("adjective", (inflection.article(attribute), item.name), attribute)
     if item.box:
         middle = (item.box.x + item.box.width / 2) / width
         if middle < SIDE or middle > 1 - SIDE:
@@ -85,11 +84,8 @@ def _is_verb(text: str) -> bool:
     return text.isalpha() and text.endswith("ing")
 
 
-_article = cache(inflection.article)
-
-
 def _a(noun: str) -> str:
-    return f"{_article(noun)} {noun}"
+    return f"{inflection.article(noun)} {noun}"
 
 
 def _side_of(box: Box | None, other: Box | None) -> str | None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from random import Random
 from typing import Any, NamedTuple
 
@@ -140,13 +139,10 @@ class Grammar:
         return self._rng.choices(list(weights), list(weights.values()))[0]()
 
 
-_article = cache(inflection.article)
-
-
 def _with_articles(text: str) -> str:
     words = text.split(" ")
     return " ".join(
-        _article(after) if word == "a" else word for word, after in zip(words, [*words[1:], ""], strict=True)
+        inflection.article(after) if word == "a" else word for word, after in zip(words, [*words[1:], ""], strict=True)
     )
 
 
