@@ -10,7 +10,6 @@ opening. A config is a type, a row is a pair.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -135,13 +134,9 @@ def pairs(make: Callable[[Random], Pair], count: int, rng: Random) -> Iterator[P
 
 def row(pair: Pair, kind: str, number: int, background: str, provenance: Mapping[str, Any]) -> dict[str, Any]:
     """A row of GROUP_SCHEMA."""
-    cells: dict[str, Any] = {}
-    for place, half in enumerate(pair):
-        data = jpeg(Scene(0, WIDTH, HEIGHT, background, half.things, ()), (2 * WIDTH, 2 * HEIGHT))
-        cells[f"image_{place}"] = {"bytes": data, "path": None}
-        cells[f"crop_id_{place}"] = hashlib.sha256(data).hexdigest()[:16]
-        cells[f"caption_{place}"] = half.caption
-    return cells | {
+    scenes = (Scene(0, WIDTH, HEIGHT, background, half.things, ()) for half in pair)
+    images = (jpeg(scene, (2 * WIDTH, 2 * HEIGHT)) for scene in scenes)
+    return dataset.group_cells(images, (half.caption for half in pair)) | {
         "image_id": f"{kind}-{number}",
         "categories": [{"by": "type", "name": kind}],
         "provenance": dict(provenance),

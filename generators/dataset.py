@@ -98,6 +98,17 @@ GROUP_SCHEMA = pa.schema(
 )
 """Two images and their captions, in Winoground's column names; ``image_id`` is what intervals resample."""
 
+
+def group_cells(images: Iterable[bytes], captions: Iterable[str]) -> dict[str, Any]:
+    """The cells of GROUP_SCHEMA that hold two images' files, the ids of these and their captions."""
+    cells: dict[str, Any] = {}
+    for place, (data, caption) in enumerate(zip(images, captions, strict=True)):
+        cells[f"image_{place}"] = {"bytes": data, "path": None}
+        cells[f"crop_id_{place}"] = hashlib.sha256(data).hexdigest()[:16]
+        cells[f"caption_{place}"] = caption
+    return cells
+
+
 COMPOUND_SCHEMA = pa.schema(
     [
         *((f"image{part}", _image) for part in ("", "_n1", "_n2")),

@@ -69,13 +69,8 @@ def find(images: Path, name: str) -> Path:
 def rows(pairs: list[dict[str, str]], images: Path, provenance: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Rows of GROUP_SCHEMA."""
     for number, pair in enumerate(pairs):
-        cells: dict[str, Any] = {}
-        for place in (0, 1):
-            data = find(images, pair[f"image_{place}"]).read_bytes()
-            cells[f"image_{place}"] = {"bytes": data, "path": None}
-            cells[f"crop_id_{place}"] = hashlib.sha256(data).hexdigest()[:16]
-            cells[f"caption_{place}"] = pair[f"caption_{place}"]
-        yield cells | {
+        files = [find(images, pair[f"image_{place}"]).read_bytes() for place in (0, 1)]
+        yield dataset.group_cells(files, (pair["caption_0"], pair["caption_1"])) | {
             "image_id": f"{pair['type']}-{number}",
             "categories": [{"by": "type", "name": pair["type"]}],
             "provenance": dict(provenance),

@@ -11,7 +11,6 @@ length of the captions: at most five words, more than ten, and what is between.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
@@ -45,15 +44,15 @@ def length_of(*captions: str) -> str:
 
 def row(item: Mapping[str, Any], images: tuple[bytes, bytes], provenance: Mapping[str, Any]) -> dict[str, Any]:
     """A row of GROUP_SCHEMA from a published item and its two image files."""
-    cells: dict[str, Any] = {}
-    for place, data in enumerate(images):
-        cells[f"image_{place}"] = {"bytes": data, "path": None}
-        cells[f"crop_id_{place}"] = hashlib.sha256(data).hexdigest()[:16]
-        cells[f"caption_{place}"] = item[f"caption_{place}"]
-    categories = [{"by": "caption length", "name": length_of(item["caption_0"], item["caption_1"])}]
+    captions = (item["caption_0"], item["caption_1"])
+    categories = [{"by": "caption length", "name": length_of(*captions)}]
     tags = {"tag": item["collapsed_tag"], "secondary tag": item["secondary_tag"] or "none"}
     categories += [{"by": by, "name": name} for by, name in tags.items()]
-    return cells | {"image_id": str(item["id"]), "categories": categories, "provenance": dict(provenance)}
+    return dataset.group_cells(images, captions) | {
+        "image_id": str(item["id"]),
+        "categories": categories,
+        "provenance": dict(provenance),
+    }
 
 
 def read(folder: Path) -> Iterator[tuple[Mapping[str, Any], tuple[bytes, bytes]]]:
