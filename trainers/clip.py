@@ -29,6 +29,7 @@ from generators import stage
 from generators.dataset import whole_folder
 from generators.params import block
 from trainers.pairs import Pairs, read_pairs
+from trainers.precision import fast_bfloat16
 
 LOGIT_SCALE_LIMIT = math.log(100)
 """CLIP's bound on the logit scale (section 2.5)."""
@@ -97,11 +98,15 @@ def encode_text(model: Any, text_NT: Tensor) -> Tensor:
     return functional.normalize(pooled_NW @ model.text_projection, dim=-1)
 
 
-def fast_bfloat16() -> bool:
-    """Whether this processor multiplies matrices of bfloat16 faster than those of fp32 (Intel's AMX).
+def encode_images(model: Any, pixels_NCHW: Tensor) -> Tensor:
+    """Unit features (N, D) in single precision; computed in bfloat16 where the hardware does it faster.
 
-    The image tower trains in bfloat16 there; the text tower does not, whose attention is slower in it."""
-    return torch.cpu.get_capabilities().get("amx_bf16", False)
+    A processor's text tower stays in fp32: its attention is slower in bfloat16.
+    """
+    device = pixels_NCHW.device.type
+    with torch.autocast(device, torch.bfloat16, enabled=fast_bfloat16(device)):
+        image_ND = model.encode_image(pixels_NCHW.contiguous(memory_format=torch.channels_last), normalize=True)
+    return image_ND.float()
 
 
 def train(model: open_clip.CLIP, pairs: Pairs, recipe: dict[str, Any], seed: int) -> list[float]:
@@ -122,9 +127,8 @@ def train(model: open_clip.CLIP, pairs: Pairs, recipe: dict[str, Any], seed: int
         for schedule in schedules:
             schedule(step)
         model.zero_grad(set_to_none=True)
-        with torch.autocast("cpu", torch.bfloat16, enabled=fast_bfloat16()):
-            image_ND = model.encode_image(pairs.image_NCHW[chosen], normalize=True)
-        loss = loss_of(image_ND.float(), encode_text(model, pairs.text_NT[chosen]), model.logit_scale.exp())
+        image_ND = encode_images(model, pairs.image_NCHW[chosen])
+        loss = loss_of(image_ND, encode_text(model, pairs.text_NT[chosen]), model.logit_scale.exp())
         loss.backward()
         for optimizer, _ in optimizers:
             optimizer.step()

@@ -11,19 +11,11 @@ from torch import Tensor
 
 from evaluators.models.packed import causal_tower
 from evaluators.protocols import recall
-from trainers.clip import encode_text, fast_bfloat16
+from trainers.clip import encode_images, encode_text
 from trainers.image_text import ImageText, Pixels
 
 IMAGES_AT_ONCE = 256
 CUTOFFS = (1, 5)
-
-
-def encode_images(model: Any, pixels_NCHW: Tensor) -> Tensor:
-    """Unit features (N, D) in single precision; computed in bfloat16 where the hardware does it faster."""
-    device = pixels_NCHW.device.type
-    with torch.autocast(device, torch.bfloat16, enabled=device == "cuda" or fast_bfloat16()):
-        image_ND = model.encode_image(pixels_NCHW.contiguous(memory_format=torch.channels_last), normalize=True)
-    return image_ND.float()
 
 
 def encode_texts(model: Any, text_TL: Tensor) -> Tensor:

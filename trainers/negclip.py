@@ -74,7 +74,7 @@ def train(
     start = starting_model.load(spec, device)
     work = work_folder(output)
     weights = fingerprint.of_weights(start.model.state_dict())
-    mined = mine_with(start, data, work, workers, report)
+    mined = mine_with(start, weights, data, work, workers, report)
     pixels = Pixels(mined.data.places, start.preprocess)
     held_out = Pixels(validation.places, start.preprocess)
     validate = partial(retrieval, data=validation, pixels=held_out, tokenizer=start.tokenizer, workers=workers)
@@ -118,8 +118,9 @@ def export_mined(
 ) -> int:
     """Mine captioned images with the model ``spec`` and write them as a training set; gives the number of images."""
     data = read(sources.data, sources.images)
-    work = work_folder(output)
-    count = export(mine_with(starting_model.load(spec, device), data, work, workers, report), output, format_)
+    start, work = starting_model.load(spec, device), work_folder(output)
+    weights = fingerprint.of_weights(start.model.state_dict())
+    count = export(mine_with(start, weights, data, work, workers, report), output, format_)
     shutil.rmtree(work)
     return count
 
@@ -128,13 +129,13 @@ def work_folder(output: Path) -> Path:
     return output.with_name(f".{output.name}.unfinished")
 
 
-def mine_with(start: Start, data: ImageText, work: Path, workers: int, report: Callable) -> Mined:
-    """The hard negatives of captioned images, neighbours by the model itself."""
+def mine_with(start: Start, weights: str, data: ImageText, work: Path, workers: int, report: Callable) -> Mined:
+    """The hard negatives of captioned images, neighbours by the model itself, whose fingerprint is ``weights``."""
 
     def embed(kept: ImageText) -> Any:
         return embed_all(start.model, Pixels(kept.places, start.preprocess), workers, report)
 
-    return mine(data, embed, fingerprint.of_weights(start.model.state_dict()), work / "mined.json")
+    return mine(data, embed, weights, work / "mined.json")
 
 
 def describe(start: Start, data: Path, mined: Mined, recipe: Recipe, method: Method, seed: int) -> dict[str, Any]:

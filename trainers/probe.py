@@ -32,6 +32,7 @@ from evaluators.features import FeatureStore, cache_folder
 from evaluators.models import Model, TextEncoder
 from evaluators.models.recovery import AUTOENCODER, PROBE, RecoveryT5
 from generators.dataset import whole_folder
+from trainers.precision import fast_bfloat16
 from trainers.recovery_data import Collator, LikeLengths, split, train_tokenizer
 
 SMALL = {"d_model": 256, "d_kv": 64, "num_heads": 4, "d_ff": 512, "num_decoder_layers": 2, "dropout_rate": 0.0}
@@ -68,8 +69,7 @@ class Recipe:
 
 def mixed_precision(device: str) -> str:
     """bf16 where the device is fast at it (CUDA; processors with AMX), else fp32."""
-    fast = torch.cuda.is_bf16_supported() if device.startswith("cuda") else torch.cpu._is_amx_tile_supported()
-    return "bf16" if device != "mps" and fast else "fp32"
+    return "bf16" if fast_bfloat16(device) else "fp32"
 
 
 class _Trainer(Seq2SeqTrainer):

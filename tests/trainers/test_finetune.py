@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from tests.trainers import toy
-from trainers import embedding, finetune, starting_model
+from trainers import clip, finetune, starting_model
 from trainers.embedding import encode_texts, retrieval
 from trainers.finetune import Recipe, batch_loss, mean_recall
 from trainers.image_text import Pixels, read
@@ -30,7 +30,7 @@ def start(tmp_path_factory) -> starting_model.Start:
 
 
 def test_chunks_have_the_gradient_of_the_whole_batch(start: starting_model.Start, monkeypatch) -> None:
-    monkeypatch.setattr(embedding, "fast_bfloat16", lambda: False)
+    monkeypatch.setattr(clip, "fast_bfloat16", lambda device: False)
     generator = torch.Generator().manual_seed(0)
     pixels = torch.randn(6, 3, 16, 16, generator=generator)
     tokens = start.tokenizer([caption for caption, _ in toy.pairs()][:12])
