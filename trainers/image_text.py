@@ -23,7 +23,7 @@ from PIL import Image
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
-from generators import karpathy
+from generators import karpathy, tar
 
 IMAGE_SUFFIXES = frozenset({"jpg", "jpeg", "png", "webp"})
 HELD_BYTES = 1_000_000_000
@@ -78,7 +78,8 @@ class ImageText:
 def read(data: Path, images: Path | None = None) -> ImageText:
     """A Karpathy file (``images``: the folder that its paths start from), or a folder of shards.
 
-    FileNotFoundError, naming the first, where images or shards are missing; ValueError for what holds no pair.
+    FileNotFoundError, naming the first, where images or shards are missing; ValueError for what holds no pair and for
+    a shard that is cut off or damaged.
     """
     found = _shards(data) if data.is_dir() else _karpathy(data, images or data.parent)
     if not found.captions:
@@ -109,14 +110,18 @@ def _shards(folder: Path) -> ImageText:
 
 def _pairs(path: Path) -> Iterator[tuple[Place, str]]:
     """The samples of a shard that have both an image and a caption (.txt), in the order of the shard."""
+    tar.check_whole(path)
     samples: dict[str, dict[str, Any]] = {}
-    with tarfile.open(path, "r:") as shard:
-        for member in shard:
-            key, _, suffix = member.name.partition(".")
-            if suffix in IMAGE_SUFFIXES:
-                samples.setdefault(key, {})["image"] = Place(key, path, member.offset_data, member.size)
-            elif suffix == "txt" and (content := shard.extractfile(member)):
-                samples.setdefault(key, {})["caption"] = content.read().decode().strip()
+    try:
+        with tarfile.open(path, "r:") as shard:
+            for member in shard:
+                key, _, suffix = member.name.partition(".")
+                if suffix in IMAGE_SUFFIXES:
+                    samples.setdefault(key, {})["image"] = Place(key, path, member.offset_data, member.size)
+                elif suffix == "txt" and (content := shard.extractfile(member)):
+                    samples.setdefault(key, {})["caption"] = content.read().decode().strip()
+    except tarfile.TarError as error:
+        raise tar.broken(path, error) from None
     yield from (
         (sample["image"], sample["caption"])
         for sample in samples.values()

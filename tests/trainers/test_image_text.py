@@ -67,3 +67,19 @@ def test_a_broken_image_is_named(tmp_path: Path) -> None:
     (tmp_path / "pictures/4.png").write_bytes(b"no image")
     with pytest.raises(ValueError, match=r"pictures/4\.png: the image cannot be read"):
         pixels[4]
+
+
+@pytest.mark.parametrize("kept", [0, 700, 2048])
+def test_a_shard_that_is_cut_off_is_one_clear_message_and_no_shorter_corpus(tmp_path: Path, kept: int) -> None:
+    """2,048 bytes are two whole members, the first pair: its picture (under 512 bytes) and its caption."""
+    shard = toy.write_shards(tmp_path / "shards") / "00000.tar"
+    shard.write_bytes(shard.read_bytes()[:kept])
+    with pytest.raises(ValueError, match=r"00000\.tar: the tar file is cut off or damaged \(.*\)\. Delete it"):
+        read(tmp_path / "shards")
+
+
+def test_a_damaged_shard_is_the_same_message(tmp_path: Path) -> None:
+    shard = toy.write_shards(tmp_path / "shards") / "00000.tar"
+    shard.write_bytes(bytes([255]) * 512 + shard.read_bytes()[512:])
+    with pytest.raises(ValueError, match=r"00000\.tar: the tar file is cut off or damaged \(.*\)\. Delete it"):
+        read(tmp_path / "shards")
