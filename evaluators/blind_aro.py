@@ -9,7 +9,6 @@ the first seed are measured.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -55,7 +54,7 @@ def main() -> None:
         for config, found in sets.items()
         if len(found)
     }
-    Path("blind_aro.json").write_text(json.dumps(results, indent=1) + "\n")
+    stage.write_json(Path("blind_aro.json"), results)
     Path("blind_aro.md").write_text(page(results))
 
 

@@ -151,8 +151,7 @@ def main() -> None:
     settings = block("negclip", PARAMS)
     corpora = json.loads(Path("sources/negclip/stats.json").read_text())
     measured = {regime: measure(regime, settings["seeds"]) for regime in settings["regimes"]}
-    OUTPUT.mkdir(parents=True, exist_ok=True)
-    (OUTPUT / "table6.json").write_text(json.dumps(measured, indent=1) + "\n")
+    stage.write_json(OUTPUT / "table6.json", measured)
     (OUTPUT / "README.md").write_text(page(measured, corpora, settings["seeds"]))
 
 

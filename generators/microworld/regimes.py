@@ -12,7 +12,6 @@ told by its words alone.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -25,7 +24,7 @@ from pathlib import Path
 from generators import stage
 from generators.corpus_names import CORPORA
 from generators.dataset import whole_folder
-from generators.microworld.build import Example, Params, captioned, training_scene, write_corpus
+from generators.microworld.build import WORKERS, Example, Params, captioned, training_scene, write_corpus
 from generators.microworld.captions import SYNONYMS, TRAINING_RICHNESS
 from generators.microworld.left_out import ALL_NOUNS
 from generators.microworld.scenes import training_ids
@@ -37,7 +36,6 @@ FOLDER = Path("sources/negclip")
 WORLD = "laion"
 """The corpus whose scenes both regimes draw from, beyond those of its own pictures."""
 FIRST_SCENE = 500_000
-WORKERS = 2
 CANONICAL = {name: name for name in (*ALL_NOUNS, *COLORS, *PATTERNS, *SIZES)} | {
     synonym: name for name, synonyms in SYNONYMS.items() for synonym in synonyms
 }
@@ -98,7 +96,7 @@ def main() -> None:
             captions = [example.caption for example in examples]
             sizes = {f"meet a rival in a batch of {size}": round(rivals(captions, size), 4) for size in (32, 128)}
             counts[name] = {"pairs": len(examples), **sizes}
-        (scratch / "stats.json").write_text(json.dumps(counts, indent=1) + "\n")
+        stage.write_json(scratch / "stats.json", counts)
 
 
 def _flat(pool: ProcessPoolExecutor, make: partial[list[Example]], ids: range) -> Iterator[Example]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from pkgutil import iter_modules
 
+import numpy as np
 import pandas as pd
 
 from evaluators.report.read import SEED, Result
@@ -62,6 +63,14 @@ def over_seeds(results: Sequence[Result], metric: str) -> str:
     if not shares:
         return "-"
     return f"{percent(sum(shares) / len(shares))} [{100 * min(shares):.1f}, {100 * max(shares):.1f}]"
+
+
+def mean_and_deviation(shares: Sequence[float]) -> str:
+    """Percent, with the standard deviation where there are several; a dash for none."""
+    if not shares:
+        return "-"
+    spread = f" ± {100 * float(np.std(shares, ddof=1)):.2f}" if len(shares) > 1 else ""
+    return f"{percent(float(np.mean(shares)))}{spread}"
 
 
 def with_interval(result: Result, metric: str) -> str:

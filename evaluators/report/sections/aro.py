@@ -13,7 +13,7 @@ import pandas as pd
 
 from evaluators.macro_views import LEAST_ROWS
 from evaluators.report.read import Result
-from evaluators.report.sections import Section, by_series, over_seeds
+from evaluators.report.sections import Section, by_series, mean_and_deviation, over_seeds
 from evaluators.report.tables import Table, percent
 from generators.aro import kind_of_relation
 
@@ -116,14 +116,6 @@ def order_table(models: Models) -> Iterator[Table]:
 def _over_shuffles(results: Sequence[Result]) -> str:
     shares = [result.data["metrics"]["recall@1"] for result in results]
     return mean_and_deviation(shares)
-
-
-def mean_and_deviation(shares: Sequence[float]) -> str:
-    """Percent, with the standard deviation where there are several; a dash for none."""
-    if not shares:
-        return "-"
-    spread = f" ± {100 * float(np.std(shares, ddof=1)):.2f}" if len(shares) > 1 else ""
-    return f"{percent(_mean(shares))}{spread}"
 
 
 def _mean(shares: Sequence[float]) -> float | None:

@@ -1,6 +1,6 @@
 """ControlledImCaps: pairs of pictures whose captions differ in one word or in its place.
 
-Source: Kamath et al. 2023 (arXiv:2305.14897), section 6.
+Source: Kamath et al. 2023 (arXiv:2305.14897), sections 2.2 and 4.1.
 """
 
 from __future__ import annotations

@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import pandas as pd
 
 from evaluators.report.read import Result
-from evaluators.report.sections import Section, by_series
-from evaluators.report.sections.aro import mean_and_deviation
+from evaluators.report.sections import Section, by_series, mean_and_deviation
 from evaluators.report.tables import Table
 
 PLAIN = "No shuffling"
