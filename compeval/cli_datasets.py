@@ -89,5 +89,5 @@ def _audits_of(target: str, data: Path | None) -> dict[str, Audit]:
             err.print(plain(told), highlight=False, soft_wrap=True)
         alone = len(report.audits) == 1
         return {path.name if alone else f"{path.name}: {split}": one for split, one in report.audits.items()}
-    folder = path if (path / "stats.json").is_file() else loaders.dataset_folder(target, data)
+    folder = loaders.named_folder(target, data)
     return {f"{folder.name}/{split}".removesuffix("/test"): one for split, one in audit_dataset(folder).items()}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -20,7 +19,7 @@ def push(
     import loaders
     from loaders.hub import push as upload
 
-    folder = Path(dataset) if (Path(dataset) / "stats.json").is_file() else loaders.dataset_folder(dataset, data)
+    folder = loaders.named_folder(dataset, data)
     with err.status("Uploading"):
         address = upload(folder, repository, private=private)
     typer.echo(address)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from compeval.console import AsJson, Data, err, out, progress, table
+from compeval.console import AsJson, Data, Device, err, out, progress, table
 
 if TYPE_CHECKING:
     from trainers.probe import Recipe
@@ -43,7 +43,6 @@ Accumulate = Annotated[int, typer.Option(min=1, help="Parts that a step is worke
 LearningRate = Annotated[float | None, typer.Option(help="Default: 0.003 from scratch, 0.001 for a --decoder.")]
 Precision = Annotated[MixedName, typer.Option(help="auto: bf16 on CUDA and on processors that are fast at it.")]
 Seed = Annotated[int, typer.Option(help="Decides the generated text, its split, the first weights, the order.")]
-Device = Annotated[str | None, typer.Option(help="cpu, cuda. Default: the best.")]
 
 
 def probe(

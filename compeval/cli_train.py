@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from compeval import cli_probe
-from compeval.console import AsJson, err, progress, table
+from compeval.console import AsJson, Device, err, progress, table
 from compeval.console import out as stdout
 
 if TYPE_CHECKING:
@@ -45,7 +45,6 @@ Chunk = Annotated[
     int, typer.Option(min=1, help="Images encoded at once; less takes less memory, the loss is the same.")
 ]
 Workers = Annotated[int, typer.Option(min=0, help="Processes that read images.")]
-Device = Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1. Default: the best.")]
 
 
 METHODS: dict[Method, str] = {

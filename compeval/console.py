@@ -19,6 +19,7 @@ err = Console(stderr=True)
 Data = Annotated[
     Path | None, typer.Option("--data", help="Folder that holds the dataset folders. Default: here, then the checkout.")
 ]
+Device = Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1. Default: the best.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 

@@ -65,6 +65,11 @@ def dataset_folder(name: str, data_dir: str | Path | None = None) -> Path:
     return known[name]
 
 
+def named_folder(target: str, data_dir: str | Path | None = None) -> Path:
+    """The dataset folder at a path, or else the one of that name. ValueError where there is neither."""
+    return Path(target) if (Path(target) / "stats.json").is_file() else dataset_folder(target, data_dir)
+
+
 def read_stats(folder: Path, config: str | None = None) -> dict[str, Any]:
     """The folder's stats.json, after a check that its parquet files, or those of one config, are as it says."""
     stats = json.loads((folder / "stats.json").read_text())
