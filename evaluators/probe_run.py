@@ -24,7 +24,7 @@ from evaluators.models.recovery import Probe
 from evaluators.protocols import recovery
 from evaluators.recovery import Condition, Correlation, Recovered, conditions, correlation
 from evaluators.report import recovery_tables
-from evaluators.report.recovery_tables import Scores
+from evaluators.report.recovery_tables import Scores, scores_by_type
 from evaluators.report.tables import Table, to_markdown
 from evaluators.results import path_of
 from generators import parquet, stage
@@ -66,32 +66,22 @@ def run_probe(
     prompts = tasks.select(known, ["compprompts/*"])
     done = run.run(probe, prompts, batch_size=BATCH, **how)
     paths = [path_of(output, result["source"], probe.spec, result["task"], limit) for result in done]
-    recovered = Recovered(probe.name, read_recovered(paths))
+    recovered = Recovered(probe.name, read_examples(paths))
     pairs = [task for task in known if task.dataset == IMAGES]
     whole = probe.encoder.encoder
     if not pairs or not isinstance(whole.encoder, DualEncoder):
         return Found(recovered)
     matched = run.run(whole, pairs, **how)
     paths = [path_of(output, result["source"], whole.spec, result["task"], limit) for result in matched]
-    scores = {
-        result["config"]: Scores(
-            result["metrics"]["image_score"],
-            result["intervals"]["image_score"],
-            result["metrics"]["text_score"],
-            result["intervals"]["text_score"],
-        )
-        for result in matched
-    }
-    rows = pd.concat([parquet.read_table(path.with_suffix(".parquet")).to_pandas() for path in paths])
+    rows = read_examples(paths)
     both_P = both_recovered(probe.encoder, rows)
     found = conditions(both_P, rows["image_hit"].to_numpy(bool), rows["text_hit"].to_numpy(bool))
-    return Found(recovered, scores, found, paths[0].parent)
+    return Found(recovered, scores_by_type(matched), found, paths[0].parent)
 
 
-def read_recovered(paths: Sequence[Path]) -> pd.DataFrame:
-    """The examples of results on CompPrompts, with each one's BLEU-4."""
-    rows = pd.concat([parquet.read_table(path.with_suffix(".parquet")).to_pandas() for path in paths])
-    return rows.assign(bleu4=recovery.bleu4(list(rows["recovered"]), list(rows["prompt"])))
+def read_examples(paths: Sequence[Path]) -> pd.DataFrame:
+    """The examples of results."""
+    return pd.concat([parquet.read_table(path.with_suffix(".parquet")).to_pandas() for path in paths])
 
 
 def both_recovered(probe: Probe, rows: pd.DataFrame) -> np.ndarray:

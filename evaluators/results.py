@@ -99,6 +99,7 @@ def describe(rows: Rows, model: Model) -> Result:
             "precision": model.precision,
             "corpus": model.corpus,
             "contaminated": model.contaminated,
+            "text_encoder": model.text_encoder,
         },
         "data": describe_data(rows),
         "code": {"version": version("compeval"), "fingerprint": fingerprint.of_code()},

@@ -101,6 +101,8 @@ class Model:
     """``web`` for the real corpus, ``microworld`` for its synthetic stand-in."""
     contaminated: str | None = None
     """Why its numbers need a mark: trained on images of the tests."""
+    text_encoder: str | None = None
+    """Of a recovery probe the spec of the model whose vectors it reads."""
     warnings: tuple[str, ...] = ()
     """What a reader of its results must know."""
 

@@ -164,5 +164,6 @@ def load(folder: Path, spec: str, device: str, precision: str) -> Model:
         corpus=frozen.corpus,
         corpus_source=frozen.corpus_source,
         contaminated=frozen.contaminated,
+        text_encoder=frozen.spec,
         **about,
     )

@@ -44,12 +44,12 @@ def shuffled(recovered: list[str], prompts: list[str]) -> float:
 
 
 def judge(recovered: list[str], prompts: list[str]) -> Directions:
-    hit_N = exact_match(recovered, prompts)
+    hit_N, bleu_N = exact_match(recovered, prompts), bleu4(recovered, prompts)
     return {
         "": Answers(
             main="exact_match",
-            columns={"hit": hit_N, "recovered": np.array(recovered, dtype=object)},
-            values={"exact_match": hit_N.astype(np.float64), "bleu4": bleu4(recovered, prompts)},
+            columns={"hit": hit_N, "bleu4": bleu_N, "recovered": np.array(recovered, dtype=object)},
+            values={"exact_match": hit_N.astype(np.float64), "bleu4": bleu_N},
             chance={"exact_match": 0.0, "bleu4": 0.0},
         )
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterable
@@ -34,14 +35,19 @@ class Result:
 
 
 def read_results(folders: Iterable[Path]) -> list[Result]:
-    """Every result below the models' folders, in name order. FileNotFoundError for a folder without any."""
-    found = []
+    """Every result below the models' folders, in name order. FileNotFoundError for a folder without any.
+
+    Of equal ones the first: `compeval probe run` measures a model that `compeval run` may have measured elsewhere.
+    """
+    found: dict[str, Result] = {}
     for folder in folders:
         paths = documents(folder)
         if not paths:
             raise FileNotFoundError(f"{folder}: no results. Make some with `compeval run --model ...`.")
-        found += [Result(path, read(path)) for path in paths]
-    return found
+        for path in paths:
+            data = read(path)
+            found.setdefault(json.dumps(data), Result(path, data))
+    return list(found.values())
 
 
 def _kind(config: str) -> str:

@@ -7,8 +7,8 @@ order).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -92,7 +92,7 @@ def _blocks(
     body = []
     for start, title in blocks.items():
         cells = ["_".join(part for part in (start, end) if part) for end in columns]
-        body.append([f"**{title}**", *(examples.get(cell, "-") for cell in cells)])
+        body.append([title, *(examples.get(cell, "-") for cell in cells)])
         body += [[model, *(percent(match.get(cell, math.nan)) for cell in cells)] for model, match in found]
     return Table(name, caption, _cells(["T(x)", *(COLUMNS[end] for end in columns)], body))
 
@@ -108,6 +108,19 @@ class Scores(NamedTuple):
     image_interval: tuple[float, float]
     text: float
     text_interval: tuple[float, float]
+
+
+def scores_by_type(results: Iterable[Mapping[str, Any]]) -> dict[str, Scores]:
+    """Of a model's result documents on ControlledImCaps."""
+    return {
+        result["config"]: Scores(
+            result["metrics"]["image_score"],
+            result["intervals"]["image_score"],
+            result["metrics"]["text_score"],
+            result["intervals"]["text_score"],
+        )
+        for result in results
+    }
 
 
 def beside_images(probe: Recovered, scores: Mapping[str, Scores]) -> Table:

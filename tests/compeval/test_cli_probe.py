@@ -66,7 +66,7 @@ def test_from_a_text_file_to_the_papers_tables(data: Path):
     tables = Path("sum/README.md").read_text()
     for line in (
         "| T(x) | EM, cell mean |",
-        "| **2 unique objects** |",
+        "| 2 unique objects |",
         "| Spatial 1-obj L/R |",
         "image score is zero",
     ):

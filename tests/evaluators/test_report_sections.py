@@ -14,7 +14,7 @@ from evaluators.report.sections import compprompts, compun, controlledimcaps, se
 RANKS = {"template": [1, 2, 2, 1], "reversed": [3, 3, 2, 1], "examples-5": [1, 1, 1, 2]}
 
 
-def write(root: Path, model: str, dataset: str, config: str, variant: str | None = None, **changes: Any) -> Path:
+def write(root: Path, model: str, dataset: str, config: str, variant: str | None = None, /, **changes: Any) -> Path:
     """A result as `compeval run` writes it, without what sections do not read."""
     task = f"{dataset}/{config}" + (f"@{variant}" if variant else "")
     path = root / model / f"{task}.json"
@@ -119,16 +119,78 @@ def test_scores_of_pairs_and_of_prompts(tmp_path: Path):
     shares = {f"{name}_score": 0.5 for name in ("text", "image", "group")}
     changes = {"metrics": shares, "intervals": {name: [0.4, 0.6] for name in shares}, "chance": {"text_score": 0.25}}
     write(tmp_path, "clip-a", "controlledimcaps", "adjective", **changes)
-    exact = {"metrics": {"exact_match": 0.1}, "intervals": {"exact_match": [0.0, 0.2]}, "chance": {"exact_match": 0.0}}
-    write(tmp_path, "probe", "compprompts", "obj2_spatial", **exact)
-    pairs, prompts = controlledimcaps.section(of(tmp_path)), compprompts.section(of(tmp_path))
+    pairs = controlledimcaps.section(of(tmp_path))
     assert pairs is not None
-    assert prompts is not None
     cell = "50.00 [40.0, 60.0]"
     assert pairs.tables[0].cells.to_numpy().tolist() == [
         ["clip-a", "controlledimcaps/adjective", "4", cell, cell, cell, "25.00 / - / -"]
     ]
-    assert prompts.tables[0].cells.to_numpy().tolist() == [["probe", "obj2 spatial", "4", "10.00 [0.0, 20.0]", "0.00"]]
+    nothing_yet = compprompts.section(of(tmp_path))
+    assert nothing_yet is not None
+    assert (nothing_yet.tables, "compeval probe run local:FOLDER" in nothing_yet.text) == ([], True)
+
+
+def write_probe(root: Path, name: str, text_encoder: str, cells: dict[str, list[tuple[str, str]]]) -> None:
+    """A probe's results on CompPrompts: prompts and what it made of each, by cell."""
+    for cell, pairs in cells.items():
+        hit_N = [prompt == recovered for prompt, recovered in pairs]
+        share = sum(hit_N) / len(hit_N)
+        told = {"spec": f"local:{name}", "name": name, "corpus": None, "contaminated": None}
+        path = write(
+            root,
+            name,
+            "compprompts",
+            cell,
+            model=told | {"effective": name, "text_encoder": text_encoder},
+            metrics={"exact_match": share},
+            intervals={"exact_match": [0.0, 1.0]},
+            chance={"exact_match": 0.0},
+        )
+        prompts, recovered = map(list, zip(*pairs, strict=True))
+        rows = {"cell": cell, "prompt": prompts, "recovered": recovered, "hit": hit_N, "bleu4": [0.5] * len(pairs)}
+        pd.DataFrame(rows).to_parquet(path.with_suffix(".parquet"))
+
+
+def test_probes_have_the_papers_tables(tmp_path: Path):
+    left = ("a cat on the left", "a cat on the left")
+    cells = {
+        "obj1": [("a cat", "a cat"), ("a dog", "a pig")],
+        "obj1_spatial": [left, ("a cat under a dog", "a dog under a cat")],
+        "multiples_obj1": [("two cats", "two cats")],
+    }
+    write_probe(tmp_path, "of-a", "clip-a", cells)
+    write_probe(tmp_path, "of-b", "clip-b", {"obj1": cells["obj1"][:1], "mine": [left]})
+    shares = {"image_score": 0.25, "text_score": 0.5, "group_score": 0.25}
+    intervals = {name: [0.0, 0.75] for name in shares}
+    write(tmp_path, "clip-a", "controlledimcaps", "spatial_1", metrics=shares, intervals=intervals, chance=shares)
+    found = compprompts.section(of(tmp_path))
+    assert found is not None
+    tables = {table.name: table.cells for table in found.tables}
+    # of-a: cells 1/2 and 1/2, 2 of 4 prompts; BLEU 50 everywhere. No prompt has two nouns, so nothing can be shuffled.
+    assert tables["compprompts_overall"].to_numpy().tolist() == [
+        ["of-a", "50.0", "50.0", "50.0", "50.0", "-"],
+        ["of-b", "100.0", "100.0", "50.0", "50.0", "-"],
+    ]
+    by_type = tables["compprompts_types"].set_index("T(x)")
+    assert by_type.index.tolist() == ["1 unique object", "of-a", "of-b", "2 unique objects", "of-a", "of-b"]
+    assert by_type[["0 attributes", "1 spatial", "1 adj."]].iloc[1].tolist() == ["50.0", "50.0", "-"]
+    assert tables["compprompts_multiples_negations"].iloc[1].tolist() == ["of-a", "100.0", "-", "-", "-", "-"]
+    # Of the spatial prompts one is about left and right, and it is right; clip-b was run on no picture.
+    assert tables["controlledimcaps_of-a"].to_numpy().tolist() == [
+        ["Spatial 1-obj L/R", "100.0", "25.0 [0.0, 75.0]", "50.0 [0.0, 75.0]"]
+    ]
+    assert "controlledimcaps_of-b" not in tables
+    assert tables["compprompts_own"].iloc[:, :2].to_numpy().tolist() == [["of-b", "mine"]]
+    assert found.headline == [
+        "Prompts given back from the text vector alone, mean over types (chance 0.0%): of-a 50.0%, of-b 100.0%."
+    ]
+
+
+def test_a_model_that_was_measured_twice_counts_once(tmp_path: Path):
+    for folder in ("microworld", "probe/microworld"):
+        write_compun(tmp_path / folder, "clip-a")
+    assert len(read_results([tmp_path])) == len(RANKS)
+    build([tmp_path], tmp_path / "report")
 
 
 def test_sections_come_with_their_results_alone(tmp_path: Path):

@@ -35,6 +35,7 @@ def test_the_document_says_what_was_measured_on_what(here: Path, data: Path):
         "precision": "custom",
         "corpus": None,
         "contaminated": None,
+        "text_encoder": None,
     }
     assert result["synthetic"]
     assert "what Knows was trained on is not known" in result["warnings"][0]
