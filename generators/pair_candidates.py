@@ -12,14 +12,13 @@ Things are named by nouns that an image has once, so that "the cat" of a caption
 
 from __future__ import annotations
 
-import csv
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from generators import inflection, stage
+from generators import csv_tables, inflection, stage
 from generators.scene_graph import Box, SceneObject
 from generators.visual_genome import Image, read
 
@@ -135,13 +134,7 @@ def write(path: Path, found: Iterable[Candidate]) -> None:
     """The CSV file for the annotator. ValueError where there is one already: it may hold answers."""
     if path.exists():
         raise ValueError(f"{path}: is there already, perhaps with answers. Name another file.")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_suffix(".partial")
-    with scratch.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        writer.writerows([*pair, ""] for pair in found)
-    scratch.replace(path)
+    csv_tables.write(path, COLUMNS, (dict(zip(COLUMNS, (*pair, ""), strict=True)) for pair in found))
 
 
 def main(source: Path, output: Path, most: int = 150, seed: int = 0) -> None:

@@ -7,11 +7,11 @@ is none, the caption has too few and its row leaves the set of hard negatives.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from generators import csv_tables
 from generators.crops import crop_id
 from generators.scene_graph import Box
 from generators.visual_genome import Image
@@ -37,8 +37,7 @@ class Rejections(NamedTuple):
         path = folder / FILE
         if not path.is_file():
             return cls()
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file))
+        rows = csv_tables.read(path)
         by_crop: dict[str, set[str]] = {}
         try:
             for row in rows:

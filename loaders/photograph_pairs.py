@@ -9,14 +9,13 @@ writes it, only its rows with ``yes`` count. An image is named by its file, with
 
 from __future__ import annotations
 
-import csv
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from generators import dataset, stage
+from generators import csv_tables, dataset, stage
 from loaders.cards import Stats, measure, table, write_card
 from loaders.controlledimcaps import PROBED_BY
 
@@ -29,11 +28,7 @@ def read(path: Path) -> list[dict[str, str]]:
     """The accepted pairs. ValueError with the line for a type, a caption or an answer that cannot be."""
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file.")
-    with path.open(encoding="utf-8", newline="") as file:
-        reader = csv.DictReader(file)
-        if missing := [name for name in NEEDED if name not in (reader.fieldnames or ())]:
-            raise ValueError(f"{path}: no column {', '.join(missing)}; needed are {', '.join(NEEDED)}.")
-        found = [row for row in reader if _accepted(path, reader.line_num, row)]
+    found = [row for line, row in csv_tables.numbered(path, NEEDED) if _accepted(path, line, row)]
     if not found:
         raise ValueError(f"{path}: no accepted pair. Write yes into the column accepted of those that are right.")
     return found

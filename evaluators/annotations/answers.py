@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from evaluators.annotations.forms import ANSWERS, CONTROL
-from evaluators.annotations.items import CAPTION, Item, read_table, write_table
+from evaluators.annotations.items import CAPTION, Item
+from generators import csv_tables
 from generators.rejections import FILE as REJECTED
 
 FOLDER = "answers"
@@ -38,7 +39,7 @@ def read_form(path: Path, known: Mapping[str, Item]) -> Answers:
 
 
 def _csv(path: Path) -> Iterator[tuple[str, str, str]]:
-    for row in read_table(path, ("id", "answer")):
+    for row in csv_tables.read(path, ("id", "answer")):
         if answer := row["answer"].strip().lower():
             yield path.stem, row["id"], answer
 
@@ -69,13 +70,13 @@ def add(folder: Path, answers: Answers) -> None:
     for annotator, found in answers.items():
         merged = kept.get(annotator, {}) | found
         rows = [{"id": item_id, "answer": merged[item_id]} for item_id in sorted(merged)]
-        write_table(folder / FOLDER / f"{annotator}.csv", ("id", "answer"), rows)
+        csv_tables.write(folder / FOLDER / f"{annotator}.csv", ("id", "answer"), rows)
 
 
 def read(folder: Path) -> Answers:
     """All answers of a sample; those to items that are no longer in it stay in their files."""
     return {
-        path.stem: {row["id"]: row["answer"] for row in read_table(path, ("id", "answer"))}
+        path.stem: {row["id"]: row["answer"] for row in csv_tables.read(path, ("id", "answer"))}
         for path in sorted((folder / FOLDER).glob("*.csv"))
     }
 
@@ -96,10 +97,10 @@ def write_rejected(folder: Path, items: Sequence[Item], answers: Answers) -> int
     path = folder / REJECTED
     sampled = {(item.crop_id, item.text) for item in items}
     rows = (
-        [row for row in read_table(path, columns) if (row["crop_id"], row["text"]) not in sampled]
+        [row for row in csv_tables.read(path, columns) if (row["crop_id"], row["text"]) not in sampled]
         if path.is_file()
         else []
     )
     rows += [{name: getattr(item, name) for name in columns} for item in rejected(items, answers)]
-    write_table(path, columns, sorted(rows, key=lambda row: [row[name] for name in columns]))
+    csv_tables.write(path, columns, sorted(rows, key=lambda row: [row[name] for name in columns]))
     return len(rows)

@@ -11,7 +11,8 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from evaluators.annotations.items import Item, write_table
+from evaluators.annotations.items import Item
+from generators import csv_tables
 
 ANSWERS = ("true", "false", "cannot tell")
 QUESTION = "Is this text true of the picture?"
@@ -43,7 +44,7 @@ def write_csv(folder: Path, items: Sequence[Item], pictures: Mapping[str, bytes]
     for crop_id, data in pictures.items():
         (folder / "images" / f"{crop_id}.jpg").write_bytes(data)
     rows = [{"id": item.id, "image": f"images/{item.crop_id}.jpg", "text": item.text, "answer": ""} for item in items]
-    write_table(folder / "items.csv", COLUMNS, rows)
+    csv_tables.write(folder / "items.csv", COLUMNS, rows)
 
 
 def _uri(data: bytes) -> str:

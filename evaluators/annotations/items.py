@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import loaders
-from generators import parquet
+from generators import csv_tables, parquet
 from generators.corpus_names import CORPORA
 from loaders.cards import parquet_files, split_name
 
@@ -121,29 +120,8 @@ def _pictures(folder: Path, config: str, split: str) -> Iterator[dict[str, Any]]
                 yield from batch.to_pylist()
 
 
-def write_table(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
-    """A CSV file, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(f".{path.name}.partial")
-    with scratch.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-    scratch.replace(path)
-
-
-def read_table(path: Path, columns: Iterable[str]) -> list[dict[str, str]]:
-    """The rows of a CSV file. ValueError if it lacks one of ``columns``."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.DictReader(file)
-        found = reader.fieldnames or ()
-        if missing := [name for name in columns if name not in found]:
-            raise ValueError(f"{path}: no column {', '.join(missing)}; its columns are {', '.join(found) or 'none'}.")
-        return list(reader)
-
-
 def write_items(folder: Path, items: Sequence[Item]) -> None:
-    write_table(folder / FILE, [field.name for field in fields(Item)], [asdict(item) for item in items])
+    csv_tables.write(folder / FILE, [field.name for field in fields(Item)], [asdict(item) for item in items])
 
 
 def read_items(folder: Path) -> list[Item]:
@@ -155,5 +133,5 @@ def read_items(folder: Path) -> list[Item]:
     names = [field.name for field in fields(Item)]
     return [
         Item(**{name: int(row[name]) if name in numbers else row[name] for name in names})  # pyright: ignore[reportArgumentType]
-        for row in read_table(path, names)
+        for row in csv_tables.read(path, names)
     ]
