@@ -9,6 +9,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
+from generators import lean_imports
 from generators.lexicon import nouns
 from generators.wordnet_database import wordnet
 
@@ -30,9 +31,7 @@ def _engine() -> inflect.engine:
 
 @cache
 def _inflected(lemma: str, tag: str) -> str | None:
-    from lemminflect import getInflection
-
-    forms = getInflection(lemma, tag=tag)
+    forms = lean_imports.lemminflect().getInflection(lemma, tag=tag)
     return forms[0] if forms else None
 
 
@@ -44,9 +43,7 @@ def noun_lemma(name: str) -> str:
         return " ".join([*before, head])
     singular = wordnet().morphy(head, "n") or head
     if singular == head and head.endswith("s"):  # WordNet has some plurals as words of their own: "lights" are lungs
-        from lemminflect import getLemma
-
-        singular = next(iter(getLemma(head, upos="NOUN")), head)
+        singular = next(iter(lean_imports.lemminflect().getLemma(head, upos="NOUN")), head)
     return " ".join([*before, singular])
 
 

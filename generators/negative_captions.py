@@ -20,6 +20,7 @@ from itertools import combinations
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
+from generators import lean_imports
 from generators.aro import is_asymmetric
 from generators.inflection import article
 from generators.parser import installed_model
@@ -58,9 +59,7 @@ def negatives(captions: Iterable[str]) -> Iterator[list[Negative]]:
 
 @cache
 def _language() -> Language:
-    import spacy
-
-    return spacy.load(installed_model(), exclude=["ner", "senter", "lemmatizer"])
+    return lean_imports.spacy().load(installed_model(), exclude=["ner", "senter", "lemmatizer"])
 
 
 def _negatives(doc: Doc) -> list[Negative]:

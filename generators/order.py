@@ -18,6 +18,7 @@ from functools import cache
 from random import Random
 from typing import TYPE_CHECKING
 
+from generators import lean_imports
 from generators.parser import installed_model
 
 if TYPE_CHECKING:
@@ -64,9 +65,7 @@ class Tagger:
 
 @cache
 def _language() -> Language:
-    import spacy
-
-    return spacy.load(installed_model(), exclude=["parser", "ner", "senter", "lemmatizer"])
+    return lean_imports.spacy().load(installed_model(), exclude=["parser", "ner", "senter", "lemmatizer"])
 
 
 def _words(doc: Doc) -> Words:

@@ -21,6 +21,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from generators import lean_imports
 from generators.parsing import lemmas
 from generators.parsing.clauses import Clauses
 from generators.parsing.descriptions import describe
@@ -113,8 +114,7 @@ def _lower(caption: str) -> str:
 
 def installed_model() -> str:
     """The first of :data:`MODELS` that is installed; raises ValueError with the remedy where none is."""
-    from spacy.util import is_package
-
+    is_package = lean_imports.spacy().util.is_package
     for model in MODELS:
         if is_package(model):
             return model
@@ -125,11 +125,9 @@ def installed_model() -> str:
 
 
 def _load(model: str) -> Language:
-    import spacy
-    from spacy.util import compile_infix_regex
-
+    spacy = lean_imports.spacy()
     nlp = spacy.load(model, exclude=list(UNUSED))
     infixes = [pattern for pattern in nlp.Defaults.infixes or [] if not re.search(pattern, "a-a")]
     tokenizer: Any = nlp.tokenizer  # typed as a function, though it has attributes
-    tokenizer.infix_finditer = compile_infix_regex(infixes).finditer  # a hyphened word is one word
+    tokenizer.infix_finditer = spacy.util.compile_infix_regex(infixes).finditer  # a hyphened word is one word
     return nlp

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from generators import lean_imports
 from generators.parsing import lemmas as parser_lemmas
 from generators.parsing.phrases import _FIXED, _PLACES, ONE_FORM
 
@@ -33,6 +34,7 @@ def words(token: str) -> frozenset[str]:
 @cache
 def pieces() -> dict[str, tuple[str, ...]]:
     """Words that spaCy's English tokeniser cuts without a mark between the parts: cannot, dont, gonna."""
+    lean_imports.spacy()
     from spacy.lang.en import English
     from spacy.symbols import ORTH
 

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable
 from functools import lru_cache
 from typing import ClassVar, Literal
 
+from generators import lean_imports
 from generators.crops import rounded
 from generators.scene_graph import Atom, Box, Compound, SceneGraph
 
@@ -136,9 +137,7 @@ class Speller:
         return found[0].term if clear else word
 
     def _known(self, word: str) -> bool:
-        from lemminflect import getAllLemmas
-
-        return word in self._symspell.words or bool(getAllLemmas(word))
+        return word in self._symspell.words or bool(lean_imports.lemminflect().getAllLemmas(word))
 
     def _compound(self, word: str) -> bool:
         return any(self._known(word[:cut]) and self._known(word[cut:]) for cut in range(3, len(word) - 2))

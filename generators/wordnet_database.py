@@ -13,8 +13,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import nltk
-from nltk.corpus.reader.wordnet import WordNetCorpusReader
+from generators import lean_imports
+
+with lean_imports.without("scipy", "sklearn"):
+    import nltk
+    from nltk.corpus.reader.wordnet import WordNetCorpusReader
 
 VERSION = "3.0"
 LEXICOGRAPHER_FILES = (

@@ -2,13 +2,14 @@
 
 Differs from lemminflect, which does the work, in three points that captions need: nouns that have no singular keep
 their form, ``leaves`` are leaves, and ``lie`` and ``lay`` are one verb (people write "laying on a bed", and the human
-graphs of FACTUAL say ``lay on`` for both). lemminflect imports spaCy, so it is imported where it is used.
+graphs of FACTUAL say ``lay on`` for both). lemminflect loads slowly, so it is imported where it is used.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
 
+from generators import lean_imports
 from generators.parsing.lexicon import words
 
 NUMBERS = {
@@ -63,32 +64,26 @@ _CACHED = 1 << 16
 @lru_cache(_CACHED)
 def noun(word: str, plural: bool = True) -> str:
     """The singular of a lower-case noun; a word that no dictionary knows loses its ending only when ``plural``."""
-    from lemminflect import getLemma
-
     if word in _NO_SINGULAR:
         return word
     plural = plural and word.endswith("s") and not word.endswith(("ss", "us", "is"))
-    found = getLemma(word, "NOUN", lemmatize_oov=plural)
+    found = lean_imports.lemminflect().getLemma(word, "NOUN", lemmatize_oov=plural)
     return _NOUNS.get(word) or (found[0] if found else word)
 
 
 @lru_cache(_CACHED)
 def verb(word: str) -> str:
     """The infinitive of a lower-case verb form."""
-    from lemminflect import getLemma
-
     if word in _LAY:
         return "lay"
-    found = getLemma(word, "VERB")
+    found = lean_imports.lemminflect().getLemma(word, "VERB")
     return _VERBS.get(word) or (found[0] if found else word)
 
 
 @lru_cache(_CACHED)
 def participle(word: str) -> str:
     """The -ing form of a lower-case verb form: what a finite verb says about its subject ("sits" -> "sitting")."""
-    from lemminflect import getInflection
-
-    found = getInflection(verb(word), "VBG")
+    found = lean_imports.lemminflect().getInflection(verb(word), "VBG")
     return found[0] if found else word
 
 
@@ -105,26 +100,20 @@ def spelling(name: str) -> str:
 @lru_cache(_CACHED)
 def is_verb(word: str) -> bool:
     """Whether a dictionary has the word as a form of a verb."""
-    from lemminflect import getAllLemmas
-
-    return bool(getAllLemmas(word, "VERB"))
+    return bool(lean_imports.lemminflect().getAllLemmas(word, "VERB"))
 
 
 @lru_cache(_CACHED)
 def is_noun(word: str) -> bool:
     """Whether a word is a noun or a verb in the dictionary, and no adverb, adjective or function word."""
-    from lemminflect import getAllLemmas
-
-    found = set(getAllLemmas(word))
+    found = set(lean_imports.lemminflect().getAllLemmas(word))
     return "NOUN" in found and found <= {"NOUN", "PROPN", "VERB"}
 
 
 @lru_cache(_CACHED)
 def is_adjective(word: str) -> bool:
     """Whether a word can only be an adjective, whatever a tagger says."""
-    from lemminflect import getAllLemmas
-
-    return set(getAllLemmas(word)) == {"ADJ"} or word.endswith(("less", "ish"))
+    return set(lean_imports.lemminflect().getAllLemmas(word)) == {"ADJ"} or word.endswith(("less", "ish"))
 
 
 def load_tables() -> None:
