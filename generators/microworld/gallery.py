@@ -1,7 +1,7 @@
 """Contact sheets of the microworld.
 
-python -m generators.microworld.gallery nouns OUT.png     # every noun in several sizes, colours and patterns
-python -m generators.microworld.gallery scenes OUT.png    # the first 24 test scenes
+python -m generators.microworld.gallery nouns docs/nouns.jpg      # every noun in several sizes, colours and patterns
+python -m generators.microworld.gallery scenes docs/scenes.jpg    # the first 24 test scenes
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import skia
+from PIL import Image
 
 from generators.microworld.draw import BACKGROUNDS, render
 from generators.microworld.scene import Scene, Thing
@@ -21,6 +22,8 @@ from generators.microworld.world import COLORS, NOUNS, PATTERNS
 from generators.scene_graph import Box
 
 _MARGIN, _LABEL = 6, 18
+QUALITY = 85
+"""Of a JPEG file."""
 
 
 def contact_sheet(tiles: Sequence[tuple[str, np.ndarray]], columns: int) -> np.ndarray:
@@ -36,12 +39,6 @@ def contact_sheet(tiles: Sequence[tuple[str, np.ndarray]], columns: int) -> np.n
         sheet[y : y + tile.shape[0], x : x + tile.shape[1], :3] = tile
         canvas.drawString(label, x + 2, y + tile.shape[0] + 13, font, ink)
     return sheet[..., :3]
-
-
-def write_png(picture: np.ndarray, path: Path) -> None:
-    """A uint8 (height, width, 3) picture as a PNG file."""
-    opaque = np.dstack([picture, np.full(picture.shape[:2], 255, np.uint8)])
-    skia.Image.fromarray(opaque, skia.kRGBA_8888_ColorType).save(str(path), skia.kPNG)
 
 
 def portrait(noun: str, color: str, pattern: str, background: str, pixels: int, share: float = 0.84) -> np.ndarray:
@@ -80,5 +77,5 @@ SHEETS = {"nouns": nouns_sheet, "scenes": scenes_sheet}
 
 if __name__ == "__main__":
     if len(sys.argv) != 3 or sys.argv[1] not in SHEETS:
-        raise SystemExit("usage: python -m generators.microworld.gallery nouns|scenes OUT.png")
-    write_png(SHEETS[sys.argv[1]](), Path(sys.argv[2]))
+        raise SystemExit("usage: python -m generators.microworld.gallery nouns|scenes OUT.jpg")
+    Image.fromarray(SHEETS[sys.argv[1]]()).save(Path(sys.argv[2]), quality=QUALITY, optimize=True)
