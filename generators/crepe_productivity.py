@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,8 +34,8 @@ from generators.blind_scorers import Sets
 from generators.captioner import Captioner, GrammarCaptioner, Refusal, Request, Wording
 from generators.even_ranks import POOL, Measure, characters, evenly_ranked, likelihoods
 from generators.foils import HardNegative
-from generators.llm import Cache, Client, Endpoint
-from generators.llm_batch import BatchClient
+from generators.llm import Cache, Endpoint, ask_all
+from generators.llm_batch import make_client
 from generators.negation import negation_negatives
 from generators.nli import EntailmentModel, not_entailed
 from generators.params import block
@@ -326,25 +325,7 @@ def ask(folder: Path, settings: Settings, max_cost: float) -> Counter[str]:
         for complexity in shots
         for _, _, walk in _captionable(source, complexity, settings, Counter())[: ASKED_PER_ROW * settings.rows]
     ]
-    estimate = client.estimate(prompts, TOKENS_OUT)
-    print(estimate)
-    if estimate.cost > max_cost:
-        raise ValueError(
-            f"the estimated cost {estimate.cost:.2f} is above --max-cost {max_cost:.2f}. Nothing was asked."
-        )
-    return Counter("answered" if failure is None else failure.reason for failure in client.ask(prompts))
-
-
-def make_client(endpoint: Endpoint, folder: Path) -> Client:
-    """A client that files its answers in ``folder``, in one file a model."""
-    file = folder / f"{slug(endpoint.model)}.jsonl"
-    cache = Cache([folder], file)
-    return BatchClient(endpoint, cache, file.with_suffix(".batch.json")) if endpoint.batch else Client(endpoint, cache)
-
-
-def slug(model: str) -> str:
-    """A model's name as a file name."""
-    return re.sub(r"[^\w.-]+", "-", model)
+    return ask_all(client, prompts, TOKENS_OUT, max_cost)
 
 
 def main(ask_model: Annotated[bool, typer.Option("--ask")] = False, max_cost: float = 0.0) -> None:

@@ -16,6 +16,7 @@ import json
 import os
 import re
 import threading
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -209,6 +210,20 @@ class Client:
             },
         )
         return None
+
+
+def ask_all(client: Client, prompts: Sequence[Sequence[Message]], tokens_out: int, max_cost: float) -> Counter[str]:
+    """Print what asking would take, at ``tokens_out`` tokens an answer, and ask; gives what came of it, by reason.
+
+    ValueError before the first request where the estimated cost is above ``max_cost``.
+    """
+    estimate = client.estimate(prompts, tokens_out)
+    print(estimate)
+    if estimate.cost > max_cost:
+        raise ValueError(
+            f"the estimated cost {estimate.cost:.2f} is above --max-cost {max_cost:.2f}. Nothing was asked."
+        )
+    return Counter("answered" if failure is None else failure.reason for failure in client.ask(prompts))
 
 
 def connect(endpoint: Endpoint) -> OpenAI:

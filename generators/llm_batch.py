@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -53,6 +54,14 @@ class UnderWay:
     @classmethod
     def read(cls, path: Path) -> UnderWay | None:
         return cls(**json.loads(path.read_text())) if path.exists() else None
+
+
+def make_client(endpoint: Endpoint, folder: Path) -> Client:
+    """The client that an endpoint's settings ask for; it files its answers in ``folder``, in one file a model."""
+    name = re.sub(r"[^\w.-]+", "-", endpoint.model)
+    file = folder / f"{name}.jsonl"
+    cache = Cache([folder], file)
+    return BatchClient(endpoint, cache, file.with_suffix(".batch.json")) if endpoint.batch else Client(endpoint, cache)
 
 
 class BatchClient(Client):

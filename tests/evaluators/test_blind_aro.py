@@ -29,5 +29,5 @@ def test_of_the_order_sets_the_first_seed_is_read(tmp_path: Path) -> None:
 
 def test_the_page_names_the_scorer_that_is_farthest_from_chance_on_either_side() -> None:
     scored = {"tersest": {"recall@1": 0.7, "interval": [0.6, 0.8]}, "form": {"recall@1": 0.2, "interval": [0.1, 0.3]}}
-    text = page({"vg_relation": {"rows": 1234, "chance": 0.5, "held_out": scored}})
+    text = page({"vg_relation": {"rows": 1234, "chance": 0.5, "held_out": scored, "chat": None}})
     assert "| vg_relation | 1,234 | 50% | 20.0% (form) | 10.0% to 30.0% |" in text
