@@ -16,7 +16,7 @@ STAGES = {
     for file in ("dvc.yaml", "experiments/dvc.yaml")
     for name, stage in yaml.safe_load((ROOT / file).read_text())["stages"].items()
 }
-PYTHON_STAGES = {name: stage for name, stage in STAGES.items() if stage["cmd"].startswith("python -m ")}
+COMMANDS = ROOT / "compeval" / "cli.py"
 
 
 def module_file(name: str) -> Path | None:
@@ -25,10 +25,10 @@ def module_file(name: str) -> Path | None:
     return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
 
 
-def imported(file: Path) -> set[Path]:
-    """The files of ours that a file imports, wherever in it the import stands."""
+def imported(code: ast.AST) -> set[Path]:
+    """The files of ours that some code imports, wherever in it the import stands."""
     names: set[str] = set()
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in ast.walk(code):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -36,24 +36,37 @@ def imported(file: Path) -> set[Path]:
     return {path for name in names if (path := module_file(name))}
 
 
-def closure(file: Path) -> set[Path]:
-    found, todo = set[Path](), {file}
+def closure(files: set[Path]) -> set[Path]:
+    """Files and all that they import; of a package that finds its modules by their being there, all of these."""
+    found, todo = set[Path](), set(files)
     while todo:
         path = todo.pop()
         found.add(path)
-        todo |= imported(path) - found
+        code = path.read_text()
+        todo |= imported(ast.parse(code)) - found
+        if "iter_modules(" in code:
+            todo |= set(path.parent.glob("*.py")) - found
     return {path for path in found if path.stat().st_size}
 
 
-@pytest.mark.parametrize("name", sorted(PYTHON_STAGES))
+def started(command: str) -> set[Path]:
+    """The files that a stage's command starts with: of ``python -m`` the module, of ``compeval`` what the function of
+    that command imports, as each imports what it needs itself."""
+    found = {module_file(module) for module in re.findall(r"python -m (\S+)", command)}
+    functions = {node.name: node for node in ast.parse(COMMANDS.read_text()).body if isinstance(node, ast.FunctionDef)}
+    for name in re.findall(r"(?:^|&& )compeval (\w+)", command):
+        found |= {COMMANDS, *imported(functions[name])}
+    assert None not in found, command
+    assert found, f"{command}: neither python -m nor compeval."
+    return {path for path in found if path}
+
+
+@pytest.mark.parametrize("name", sorted(STAGES))
 def test_stage_lists_the_code_that_it_runs(name: str):
-    stage = PYTHON_STAGES[name]
-    listed = {ROOT / dep for dep in stage["deps"]}
-    missing: set[Path] = set()
-    for module in re.findall(r"python -m (\S+)", stage["cmd"]):
-        start = module_file(module)
-        assert start is not None
-        missing |= {path.relative_to(ROOT) for path in closure(start) if not listed & {path, *path.parents}}
+    listed = {ROOT / dep for dep in STAGES[name]["deps"]}
+    files = started(STAGES[name]["cmd"])
+    code = closure(files - {COMMANDS}) | files & {COMMANDS}  # which imports every command's, each where it runs
+    missing = {path.relative_to(ROOT) for path in code if not listed & {path, *path.parents}}
     assert not missing, f"add to the deps of {name} in dvc.yaml: {', '.join(sorted(map(str, missing)))}"
 
 
