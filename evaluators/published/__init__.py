@@ -2,7 +2,8 @@
 
 scores.csv was entered from the papers' tables and the table of vl_compo: model (as results name the effective one),
 task, metric, percent, the number of tasks that ``task`` stands for where it is a glob (compared by their mean over
-rows), and the source.
+rows), and the source. The raw pairs of CREPE's Tables 15 and 16 were not released with its hard negatives: whoever has
+them from the authors calls the dataset ``crepe_published`` and its configs ``<corpus>_{sc,uc,ua}_raw``, ``prod_raw``.
 """
 
 from __future__ import annotations

@@ -34,6 +34,18 @@ def test_a_published_number_is_met_within_the_stated_tolerance():
     assert pairs([result("crepe/prod_hnatom/n8", 0.195)]) == []
 
 
+def test_raw_pairs_have_a_score_for_either_direction():
+    # CREPE, Tables 15 and 16: seven models, three splits or nine complexities, two directions.
+    scores = {(one.source, one.model, one.task, one.metric): one.percent for one in read_scores() if "_raw" in one.task}
+    assert len(scores) == 7 * 3 * 2 + 7 * 9 * 2
+    table, model = "CREPE, Table 15", "ViT-L-14/laion400m_e32"
+    found = [scores[table, model, f"crepe_published/laion_{split}_raw", "t2i_recall@1"] for split in ("sc", "uc", "ua")]
+    assert found == [38.69, 32.00, 25.61]
+    ours = result("crepe_published/prod_raw/n8", 0.30, metric="i2t_recall@1")
+    (pair,) = pairs([ours | {"model": ours["model"] | {"effective": "ViT-B-32-quickgelu/laion400m_e32"}}])
+    assert (pair.score.source, pair.score.percent, pair.agrees) == ("CREPE, Table 16", 29.20, True)
+
+
 def test_a_row_of_a_small_set_is_worth_more_than_the_tolerance():
     # n = 4 of HN-Swap has 27 rows: 100 / 27 = 3.7 points each.
     assert Score(MODEL, "crepe_published/prod_hnswap/n4", "recall@1", 25.93, 1, "").tolerance(27) == pytest.approx(
