@@ -248,6 +248,7 @@ def _ranked(sets: Sets, feature_MF: sparse.csr_matrix) -> np.ndarray:
     for learn, held in sets.splits():
         truth = np.repeat(learn * sets.size, sets.size - 1)
         others = _texts_of(learn, sets.size).reshape(-1, sets.size)[:, 1:].ravel()
+        truth, others = (np.resize(places, max(2, len(places))) for places in (truth, others))  # a lone pair twice
         sign_P = np.where(np.arange(len(truth)) % 2 == 0, 1.0, -1.0)  # two classes, of which one mirrors the other
         difference_PF = sparse.diags_array(sign_P) @ (feature_MF[truth] - feature_MF[others])
         model = LogisticRegression(fit_intercept=False, solver="liblinear", random_state=0)

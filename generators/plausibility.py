@@ -97,7 +97,7 @@ class MaskedLM:
     def __init__(self, name: str = "bert-base-uncased", batch_size: int = 64, device: str = "cpu") -> None:
         from transformers import AutoModelForMaskedLM, AutoTokenizer
 
-        self.tokenizer: Any = AutoTokenizer.from_pretrained(name)
+        self.tokenizer: Any = AutoTokenizer.from_pretrained(name, padding_side="right")  # places count from the left
         self.model: Any = AutoModelForMaskedLM.from_pretrained(name).eval().to(device)
         self.batch_size = batch_size
         self.device = device

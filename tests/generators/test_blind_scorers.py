@@ -84,3 +84,10 @@ def test_bigram_model_by_hand():
 def test_one_edit_each_from_the_truth_makes_it_most_alike():
     star = Sets([["a red cup on a box", "a red cup on a hat", "a blue cup on a box", "a red cup in a box"]], ["1"])
     assert hits(most_alike(star)).tolist() == [1]
+
+
+@pytest.mark.parametrize("scorer", [words, form])
+def test_a_single_pair_is_enough_to_learn_from(scorer):
+    """Of two images the one pair of the other: its truth alone has "not", and so has the truth here."""
+    two = Sets([["a cup is not red", "a cup is red"], ["a hat is not blue", "a hat is blue"]], ["0", "1"])
+    assert hits(scorer(two)).tolist() == [1, 1]
