@@ -310,8 +310,8 @@ def _score_row(
     texts = [planned.texts[text] for text in task.text_NT[index][there_T]]
     score_IT = np.full((task.crop_NI.shape[1], len(there_T)), np.nan, dtype=np.float32)
     places = [planned.crops[crop] for crop in task.crop_NI[index]]
-    for image_index, (place, data) in enumerate(zip(places, images.read_bytes(places), strict=True)):
-        keys = [digest(b"pair", digest(data), text.encode()) for text in texts]
+    for image_index, (place, data) in enumerate(zip(places, images.read(places), strict=True)):
+        keys = [digest(b"pair", images.key(data), text.encode()) for text in texts]
         if missing := store.missing(keys):
             image = scorer.preprocess(images.decode(data, place))
             todo = [texts[position] for position in missing]

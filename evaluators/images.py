@@ -1,7 +1,7 @@
 """Pixels of crops: read undecoded, decoded once, preprocessed in threads.
 
-A crop that cannot be decoded is an error that names its row; with ``skip`` its rows are left out and recorded. Pixels
-that several crops share are decoded for the first of them alone.
+A crop that cannot be read or decoded is an error that names its row; with ``skip`` its rows are left out and recorded.
+Pixels that several crops share are decoded for the first of them alone.
 """
 
 from __future__ import annotations
@@ -25,17 +25,26 @@ WORKERS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 
 
 
 class UnreadableImageError(ValueError):
-    """An image file that no decoder reads."""
+    """An image file that is not there, or that no decoder reads."""
 
 
-def read_bytes(places: Sequence[Place]) -> list[bytes]:
-    """The encoded image of each place, in order."""
+def read(places: Sequence[Place]) -> list[bytes | OSError]:
+    """The encoded image of each place, in order, or why its file cannot be read."""
     runs = groupby(places, key=lambda place: place.rows)
     return [data for rows, run in runs for data in rows.images([(place.row, place.column) for place in run])]
 
 
-def decode(data: bytes, place: Place) -> Image.Image:
-    """The RGB image. UnreadableImageError, naming the row, if it cannot be decoded."""
+def key(data: bytes | OSError) -> bytes:
+    """Where the store has the features of an image; of a file that cannot be read it never has any."""
+    return digest(str(data).encode() if isinstance(data, OSError) else data)
+
+
+def decode(data: bytes | OSError, place: Place) -> Image.Image:
+    """The RGB image. UnreadableImageError, naming the row, if it cannot be read or decoded."""
+    if isinstance(data, OSError):
+        raise UnreadableImageError(
+            f"{place}: the image cannot be read ({data}). Put it there, or leave such rows out with `--on-error skip`."
+        )
     try:
         return Image.open(io.BytesIO(data)).convert("RGB")
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
@@ -73,7 +82,7 @@ def stream(
     ``missing`` says which of some keys have no feature yet; only those are decoded.
     """
 
-    def one(data: bytes, place: Place) -> Any | UnreadableImageError:
+    def one(data: bytes | OSError, place: Place) -> Any | UnreadableImageError:
         try:
             return preprocess(decode(data, place))
         except UnreadableImageError as error:
@@ -85,8 +94,8 @@ def stream(
     try:
         for start in chunk_starts:
             part = places[start : start + chunk_size]
-            pixels = read_bytes(part)
-            keys = [digest(data) for data in pixels]
+            pixels = read(part)
+            keys = [key(data) for data in pixels]
             first = {keys[index]: index for index in reversed(missing(keys)) if keys[index] not in begun}
             begun.update(first)
             todo = sorted(first.values())

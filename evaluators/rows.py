@@ -90,13 +90,16 @@ class Rows:
                 if left <= 0:
                     return
 
-    def images(self, cells: Sequence[tuple[int, str]]) -> list[bytes]:
-        """The encoded images of some rows and columns; reads each row group once if the rows come in order."""
-        found = []
+    def images(self, cells: Sequence[tuple[int, str]]) -> list[bytes | OSError]:
+        """The encoded images of some rows and columns, or why a file of theirs cannot be read.
+
+        Reads each row group once if the rows come in order.
+        """
+        found: list[bytes | OSError] = []
         for row, column in cells:
             path, group, start = self._groups[bisect_right(self._groups, row, key=itemgetter(2)) - 1]
             cell = self._image_group(path, group, column)[row - start].as_py()
-            found.append(Path(cell["path"]).read_bytes() if cell["bytes"] is None else cell["bytes"])
+            found.append(_file(Path(cell["path"])) if cell["bytes"] is None else cell["bytes"])
         return found
 
     @cached_property
@@ -119,6 +122,13 @@ class Rows:
                 return file.read_row_group(group, [column])[column]
 
         return lru_cache(maxsize=_GROUPS_AT_HAND)(read)
+
+
+def _file(path: Path) -> bytes | OSError:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        return error
 
 
 def load(tasks: Sequence[Task], data_dir: Path | None = None, limit: int | None = None) -> list[Rows]:

@@ -146,6 +146,19 @@ def test_a_corrupt_image_can_be_left_out(here: Path, tmp_path: Path, name: str):
     assert table["row"].to_pylist() == [0, 1, 3, 4]
 
 
+@pytest.mark.parametrize("name", ["Knows", "Pairs"])
+def test_an_image_file_that_is_not_there_is_named_and_can_be_left_out(here: Path, tmp_path: Path, name: str):
+    rows = list(tiny.choice_rows(5))
+    for number in (1, 3):  # the same file of two crops
+        rows[number] |= {"image": {"bytes": None, "path": str(tmp_path / "gone.jpg")}}
+    data = tiny.write_dataset(tmp_path / "files", {"laion_uc_hnatom": {"test": rows}})
+    with pytest.raises(ValueError, match=r"row 1: the image cannot be read .*gone\.jpg.*--on-error skip"):
+        run(toy(name), [LAION], data_dir=data)
+    (result,) = run(toy(name), [LAION], data_dir=data, on_error="skip")
+    assert [(item["row"], "gone.jpg" in item["error"]) for item in result["skipped"]] == [(1, True), (3, True)]
+    assert result["metrics"]["recall@1"] == 1.0
+
+
 def test_pair_scorers_score_each_pair_once(here: Path, data: Path):
     model = toy("Pairs")
     theirs = model.encoder._theirs  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue]
