@@ -140,19 +140,19 @@ def _described_alike(first: Token, second: Token) -> bool:
 
 
 def exchanged(text: str, first: Part, second: Part) -> str:
-    """The text with two parts in each other's place, its capital and its articles in order."""
+    """The text with two parts in each other's place, its capital and the articles before them in order."""
     start, stop = text[first.start : first.stop], text[second.start : second.stop]
     if start[:1].isupper() and not text[: first.start].strip():
         opener, stop = start.split()[0], stop[0].upper() + stop[1:]
         if opener != "I" and (len(opener) == 1 or opener[1:].islower()):
             start = start[0].lower() + start[1:]
-    joined = text[: first.start] + stop + text[first.stop : second.start] + start + text[second.stop :]
-    return _ARTICLE.sub(_fitting, joined)
+    return _fitted(text[: first.start], stop) + _fitted(text[first.stop : second.start], start) + text[second.stop :]
 
 
-_ARTICLE = re.compile(r"\b([Aa])n?( +)(?=([A-Za-z][\w-]*))")
+_ARTICLE = re.compile(r"\b([Aa])n?( +)$")
 
 
-def _fitting(found: re.Match[str]) -> str:
-    """The article that fits the word after it, in its case."""
-    return found[1] + article(found[3])[1:] + found[2]
+def _fitted(before: str, part: str) -> str:
+    """A part after the text before it, whose last word, if "a" or "an", is made to fit the part's first."""
+    word = re.match(r"[A-Za-z][\w-]*", part)
+    return (_ARTICLE.sub(lambda found: found[1] + article(word[0])[1:] + found[2], before) if word else before) + part

@@ -7,6 +7,8 @@ import pytest
 
 from generators.negative_captions import MOST, negatives
 
+MISFIT = re.compile(r"\b[Aa] (umbrella|apple|orange|animal|elephant|old|airplane|oven)\b")
+
 
 def of(caption: str) -> dict[str, str]:
     """Negative -> kind."""
@@ -37,6 +39,13 @@ def test_a_list_and_a_mutual_relation_are_left_alone() -> None:
     }
 
 
+def test_articles_before_other_words_stay_as_they_are() -> None:
+    """Mended, "an historic" would tell a negative from its caption."""
+    found = of("A cup left of an historic umbrella in a garden.")
+    assert found
+    assert all(" an historic " in text for text in found)
+
+
 @pytest.mark.parametrize("caption", ["", "A dog.", "Dogs."])
 def test_a_caption_with_nothing_to_exchange_has_none(caption) -> None:
     assert of(caption) == {}
@@ -55,5 +64,6 @@ def test_real_captions(real_data) -> None:
             # the published artefacts: spaces before punctuation, a lower-case beginning, "A umbrella"
             assert len(re.findall(r" [.,;!?]", text)) == len(re.findall(r" [.,;!?]", caption))
             assert text[0].isupper() == caption[0].isupper()
-            assert not re.search(r"\b[Aa] (umbrella|apple|orange|animal|elephant|old|airplane|oven)\b", text)
+            # one caption has "A airplane" itself, which would tell it from its negatives if these had it mended
+            assert len(MISFIT.findall(text)) <= len(MISFIT.findall(caption))
     assert count > 500
