@@ -49,6 +49,10 @@ class Claim:
     caption: str
 
 
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
 @dataclass
 class Verdicts:
     """How many claims of each (kind, split) are as they should be, and those that are not, with the reason."""
@@ -57,10 +61,9 @@ class Verdicts:
     total: Counter[tuple[str, str]] = field(default_factory=Counter)
     wrong: list[tuple[Claim, str]] = field(default_factory=list)
 
-    def share(self, kind: str) -> float:
-        """The share of a kind, over all its splits."""
-        total = sum(count for (name, _), count in self.total.items() if name == kind)
-        return sum(count for (name, _), count in self.right.items() if name == kind) / total
+    def share(self, kind: str) -> float | None:
+        """The share of a kind, over all its splits; None where there is no claim of it."""
+        return _share(sum(count for (name, _), count in self.right.items() if name == kind), self.count(kind))
 
     def count(self, kind: str) -> int:
         return sum(count for (name, _), count in self.total.items() if name == kind)
@@ -117,7 +120,10 @@ def new_words(claim: Claim) -> set[str]:
 
 
 def foil_words(found: Iterable[Claim], vocabularies: Mapping[str, set[str]]) -> dict[str, Any]:
-    """The share of HN-Atom and HN-Comp foil words that can be drawn and that occur in each corpus' captions."""
+    """The share of HN-Atom and HN-Comp foil words that can be drawn and that occur in each corpus' captions.
+
+    Shares are None where there is no such word.
+    """
     count, drawable, seen = 0, 0, Counter[str]()
     for claim in found:
         if claim.kind not in ("hnatom", "hncomp", "prod_hnatom"):
@@ -131,12 +137,11 @@ def foil_words(found: Iterable[Claim], vocabularies: Mapping[str, set[str]]) -> 
             drawable += word not in undrawn
             for corpus, vocabulary in vocabularies.items():
                 seen[corpus] += word not in undrawn and word in vocabulary
-    by_corpus = {corpus: seen[corpus] / count for corpus in vocabularies}
     return {
         "words": count,
-        "drawable": drawable / count,
-        "drawable_and_seen": min(by_corpus.values()),
-        "by_corpus": by_corpus,
+        "drawable": _share(drawable, count),
+        "drawable_and_seen": _share(min(seen[corpus] for corpus in vocabularies), count),
+        "by_corpus": {corpus: _share(seen[corpus], count) for corpus in vocabularies},
     }
 
 

@@ -91,3 +91,11 @@ def test_truth_is_read_by_image_id_and_its_absence_named(tmp_path: Path):
     assert read_truth(tmp_path / "truth.jsonl") == SCENES
     with pytest.raises(FileNotFoundError, match="only the micro-world has them"):
         read_truth(tmp_path / "nowhere.jsonl")
+
+
+def test_of_no_claim_there_is_no_share():
+    verdicts = judge([], SCENES)
+    assert verdicts.share("truth") is None
+    words = foil_words([claim("1", "a red ball", "prod_hnswap")], {"a": {"red"}})
+    assert words == {"words": 0, "drawable": None, "drawable_and_seen": None, "by_corpus": {"a": None}}
+    assert summary(verdicts, {0.5: verdicts}, words)["true_by_recall"] == {"0.5": None}
