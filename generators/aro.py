@@ -8,7 +8,8 @@ objects (or their attributes) swapped; chance is 1/2. Differs from the published
 
 - symmetric relations by a list with reasons (generators/lexicon/not_asymmetric.yaml), which goes further than theirs;
 - rows whose swapped caption may be true as well: of the pair itself (a red ball and a blue box, where the ball is also
-  blue and the box also red), or of other things with the same names. The published sets keep those.
+  blue and the box also red; a building and its paint), or of other things with the same names. The published sets keep
+  those.
 
 What may be true is decided from the annotations, which are incomplete: a place that they neither state nor exclude is
 possible, and so is an attribute, unless the source never gives such a noun that attribute ("an open cat").
@@ -34,6 +35,10 @@ from generators.visual_genome import FlawError, Image
 
 LEAST_SHARE = 0.25
 """Of the image's width, and of its height, that an object takes (appendix A.1, step 2)."""
+
+SURFACES = frozenset({"coating", "exterior", "facade", "finish", "paint", "siding", "surface", "varnish", "wallpaper"})
+"""What they look like, the thing that they are on looks like: peeling paint on a white building, and white paint on a
+peeling one."""
 
 
 class Pair(NamedTuple):
@@ -168,6 +173,9 @@ def attribute_pairs(image: Image, said: Said, dropped: Counter[str]) -> Iterator
         if are_kindred(first, second):
             dropped["objects of one category"] += 1
             continue
+        if _is_surface_of(first, second, image.graph) or _is_surface_of(second, first, image.graph):
+            dropped["one is the other's surface"] += 1
+            continue
         for one, other in product(first.attributes, second.attributes):
             true = attribute_caption(one, first.name, other, second.name)
             if attributes.may_mean_the_same(one, other):
@@ -180,6 +188,12 @@ def attribute_pairs(image: Image, said: Said, dropped: Counter[str]) -> Iterator
                 seen.add(true)
                 false = attribute_caption(other, first.name, one, second.name)
                 yield Pair(image, _box_around(first, second), true, false, f"{one}, {other}")
+
+
+def _is_surface_of(surface: SceneObject, item: SceneObject, graph: SceneGraph) -> bool:
+    """Whether one is a surface by its name and the graph relates it to the other."""
+    between = {surface.id, item.id}
+    return surface.name in SURFACES and any({edge.subject, edge.object} == between for edge in graph.relations)
 
 
 def _may_be_exchanged(
