@@ -7,7 +7,8 @@ but the order tells a perturbed caption from the true one:
 - what moves are words, with the clitics and hyphens that belong to them ("man's", "black-and-white"); the spaces and
   the punctuation between the words stay where they are;
 - a sentence's capital is taken off before anything moves, from the true caption as well;
-- a caption is never left as it was: the draw is repeated, and a caption that has no other order gives None.
+- a caption is never left as it was, and no two of its four wrong ones are the same: the draw is repeated, and a
+  caption that has not so many other orders gives None.
 """
 
 from __future__ import annotations
@@ -160,17 +161,24 @@ TEXT_PERTURBATIONS: tuple[Perturbation, ...] = (*OPTIONS, shuffle_all_words)
 """The five of perturbed retrieval (Table 3)."""
 
 
-def perturbed(words: Words, perturbation: Perturbation, seed: int) -> str | None:
-    """The caption in another order, from the seed and the caption alone; None where it has no other."""
+def perturbed(words: Words, perturbation: Perturbation, seed: int, taken: Sequence[str] = ()) -> str | None:
+    """The caption in another order, from the seed and the caption alone, and in none of the orders that are ``taken``;
+    None where it has no other."""
     rng = Random(f"{seed}:{perturbation.__name__}:{words.text}")
+    known = {text.lower() for text in (words.text, *taken)}
     for _ in range(MOST_DRAWS):
         text = words.in_order(perturbation(rng, words.kinds))
-        if text.lower() != words.text.lower():
+        if text.lower() not in known:
             return text
     return None
 
 
 def options(words: Words, seed: int) -> list[str] | None:
-    """The four wrong captions of a true one; None where one of the four leaves it as it is."""
-    found = [perturbed(words, perturbation, seed) for perturbation in OPTIONS]
-    return None if None in found else [text for text in found if text is not None]
+    """The four wrong captions of a true one, all different; None where there are not so many."""
+    found: list[str] = []
+    for perturbation in OPTIONS:
+        text = perturbed(words, perturbation, seed, found)
+        if text is None:
+            return None
+        found.append(text)
+    return found

@@ -107,6 +107,23 @@ def test_a_caption_without_another_order_has_none() -> None:
     assert options(same, 0) is None
 
 
+def test_wrong_orders_are_four_different_ones() -> None:
+    """Of the five orders within the first three words, "sees cat a dog" is also the only one of a, sees alone."""
+    found = Words(("a", "cat", "sees", "dog"), ("", " ", " ", " ", "."), ("other", "noun", "other", "noun"))
+    for seed in range(50):
+        assert len(set(options(found, seed) or ())) == 4
+
+
+TWINS = Words(("fish", "dive", "dive", "fish"), ("", " ", " ", " ", "."), ("other", "noun", "other", "noun"))
+"""Each perturbation changes it, but of the nouns and of the trigrams the only other order is fish fish dive dive."""
+
+
+def test_a_caption_with_three_other_orders_has_no_four() -> None:
+    for seed in range(5):
+        assert all(perturbed(TWINS, perturbation, seed) for perturbation in OPTIONS)
+        assert options(TWINS, seed) is None
+
+
 def test_the_draw_depends_on_seed_and_caption_alone(tagger) -> None:
     first, second = tagger([TABLE_1, TABLE_1])
     assert options(first, 3) == options(second, 3)
@@ -121,6 +138,8 @@ def test_real_captions(real_data, tagger, tmp_path) -> None:
     for caption, found in zip(captions, tagger(captions), strict=True):
         assert found.text.lower() == caption.lower()
         for seed in range(5):
+            wrong = options(found, seed)
+            assert wrong is None or len(set(wrong)) == 4
             for text in (perturbed(found, perturbation, seed) for perturbation in OPTIONS):
                 if text is not None:
                     changed += 1

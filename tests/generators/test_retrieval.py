@@ -11,7 +11,8 @@ from PIL import Image
 
 import loaders
 from generators import order, retrieval
-from generators.order import TEXT_PERTURBATIONS, Tagger
+from generators.karpathy import Captioned
+from generators.order import TEXT_PERTURBATIONS, Tagger, Words
 from generators.tiles import TILES
 from loaders import aro as aro_card
 from loaders import retrieval as retrieval_card
@@ -96,6 +97,15 @@ def test_what_goes_is_counted(built: Path) -> None:
         "captions kept": 3,
         "images kept": 2,
     }
+
+
+def test_a_caption_without_four_different_other_orders_is_in_the_set_of_no_seed() -> None:
+    """Of the nouns and of the trigrams, the only other order is "fish fish dive dive"."""
+    twins = Words(("fish", "dive", "dive", "fish"), ("", " ", " ", " ", "."), ("other", "noun", "other", "noun"))
+    dropped = Counter[str]()
+    image = Captioned("1", Path("1.jpg"), (twins.text,))
+    assert retrieval.entries([image], lambda captions: (twins for _ in captions), dropped) == []  # pyright: ignore
+    assert dropped == {"captions that some perturbation cannot change": 1, "images without a caption left": 1}
 
 
 def test_the_perturbations_are_those_of_the_seed_alone() -> None:
