@@ -18,7 +18,7 @@ from evaluators import images, plan
 from evaluators.features import FeatureStore
 from evaluators.fingerprint import digest
 from evaluators.models import DualEncoder, Model, PairScorer, TextEncoder, TextRecoverer
-from evaluators.plan import Plan, TaskPlan
+from evaluators.plan import Place, Plan, TaskPlan
 from evaluators.protocols.base import Directions, RowProtocol, Sample, SetProtocol, TextProtocol
 from evaluators.protocols.ranking import cosine
 from evaluators.rows import Rows
@@ -127,23 +127,22 @@ def encode(
 
     Of the chunks in ``share`` alone; only the keys of all of them are of use for scoring.
     """
-    done = Encoded()
-    _encode_images(model, planned, store, batch_size, on_error, report, share, done)
-    _encode_texts(model, planned, store, batch_size, report, share, done)
+    done = _encode_images(model, planned.crops, store, batch_size, on_error, report, share)
+    done.text_keys, done.texts_encoded = encode_texts(model, planned.texts, store, batch_size, report, share)
     return done
 
 
 def _encode_images(
     model: Model,
-    planned: Plan,
+    crops: Sequence[Place],
     store: FeatureStore,
     batch_size: int,
     on_error: OnError,
     report: Report,
     share: Share,
-    done: Encoded,
-) -> None:
-    encoder, crops = model.encoder, planned.crops
+) -> Encoded:
+    """The half of :func:`encode` that is of images."""
+    encoder, done = model.encoder, Encoded()
     assert isinstance(encoder, DualEncoder)
     unreadable: dict[bytes, str] = {}
     report("images", 0, len(crops))
@@ -161,14 +160,7 @@ def _encode_images(
         done.crop_keys += chunk.keys
         done.images_encoded += len(chunk.missing)
         report("images", chunk.start + len(chunk.keys), len(crops))
-
-
-def _encode_texts(
-    model: Model, planned: Plan, store: FeatureStore, batch_size: int, report: Report, share: Share, done: Encoded
-) -> None:
-    keys, encoded = encode_texts(model, planned.texts, store, batch_size, report, share)
-    done.text_keys += keys
-    done.texts_encoded += encoded
+    return done
 
 
 def encode_texts(
