@@ -18,17 +18,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.linear_model import LogisticRegression
-from sklearn.naive_bayes import MultinomialNB
 
 FOLDS = 5
 TOKEN = re.compile(r"\w+|[^\w\s]")
 PRIOR = 10.0
 """So many sightings of a context is what the next lower order weighs."""
+GUESSERS = 48
 DECIMALS = 9
 """Scores that agree in so many are tied: sums of the same terms differ by their order."""
 
@@ -45,6 +44,8 @@ class Sets:
 
     captions: Sequence[Sequence[str]]
     images: Sequence[str]
+    lesson_N: np.ndarray | None = None
+    """Which of the sets may be learned from, as booleans; None for all."""
 
     def __len__(self) -> int:
         return len(self.captions)
@@ -62,18 +63,24 @@ class Sets:
         """All N x K captions, set by set."""
         return [text for captions in self.captions for text in captions]
 
+    def at(self, rows: np.ndarray) -> Sets:
+        """Some of the sets, in the order of ``rows``."""
+        places = rows.tolist()
+        return Sets([self.captions[place] for place in places], [self.images[place] for place in places])
+
     def where(self, keep_N: np.ndarray) -> Sets:
-        rows = np.flatnonzero(keep_N).tolist()
-        return Sets([self.captions[row] for row in rows], [self.images[row] for row in rows])
+        return self.at(np.flatnonzero(keep_N))
 
     def splits(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Rows to learn from and rows to score, fold by fold; none where all are of one image."""
         fold_of = folds(self.images)
         fold_N = np.array([fold_of[image] for image in self.images])
+        lesson_N = np.ones(len(self), dtype=bool) if self.lesson_N is None else self.lesson_N
         for fold in range(FOLDS):
             held_N = fold_N == fold
-            if held_N.any() and not held_N.all():
-                yield np.flatnonzero(~held_N), np.flatnonzero(held_N)
+            learn_N = lesson_N & ~held_N
+            if held_N.any() and learn_N.any():
+                yield np.flatnonzero(learn_N), np.flatnonzero(held_N)
 
 
 Scorer = Callable[[Sets], np.ndarray]
@@ -192,16 +199,22 @@ def _tokens(text: str, order: int) -> tuple[str, ...]:
     return (*["<s>"] * (order - 1), *TOKEN.findall(text.lower()), "</s>")
 
 
-# Classifiers that learn from other images which captions are true
+# Classifiers that learn from other images which captions are true. scikit-learn is imported where it is used: the sets
+# are built without it unless they are refined, and it takes seconds to load.
 
 
 def words(sets: Sets) -> np.ndarray:
     """A bag of words."""
-    return _ranked(sets, _counted(sets, CountVectorizer(token_pattern=TOKEN.pattern)))
+    return _ranked(sets, _counted(sets, token_pattern=TOKEN.pattern))
+
+
+def pairs(sets: Sets) -> np.ndarray:
+    """A bag of pairs of neighbours."""
+    return _ranked(sets, _counted(sets, token_pattern=TOKEN.pattern, ngram_range=(2, 2)))
 
 
 def character_trigrams(sets: Sets) -> np.ndarray:
-    return _ranked(sets, _counted(sets, CountVectorizer(analyzer="char_wb", ngram_range=(3, 3))))
+    return _ranked(sets, _counted(sets, analyzer="char_wb", ngram_range=(3, 3)))
 
 
 def form(sets: Sets) -> np.ndarray:
@@ -225,9 +238,20 @@ def _form(text: str) -> list[float]:
     ]
 
 
+def word_odds(sets: Sets) -> np.ndarray:
+    """Words, each for itself."""
+    return _odds(sets, _counted(sets, token_pattern=TOKEN.pattern))
+
+
 def naive_bayes(sets: Sets) -> np.ndarray:
     """Words and pairs of neighbours, each for itself."""
-    feature_MF = _counted(sets, CountVectorizer(token_pattern=TOKEN.pattern, ngram_range=(1, 2)))
+    return _odds(sets, _counted(sets, token_pattern=TOKEN.pattern, ngram_range=(1, 2)))
+
+
+def _odds(sets: Sets, feature_MF: sparse.csr_matrix) -> np.ndarray:
+    """Scores of multinomial naive Bayes: how much likelier a truth has the features than a negative."""
+    from sklearn.naive_bayes import MultinomialNB
+
     score_NK = np.zeros((len(sets), sets.size))
     is_true_M = np.arange(len(sets) * sets.size) % sets.size == 0
     for learn, held in sets.splits():
@@ -238,12 +262,17 @@ def naive_bayes(sets: Sets) -> np.ndarray:
     return score_NK
 
 
-def _counted(sets: Sets, vectorizer: CountVectorizer) -> sparse.csr_matrix:
-    return sparse.csr_matrix(vectorizer.fit_transform(sets.texts), dtype=np.float64)
+def _counted(sets: Sets, **options: Any) -> sparse.csr_matrix:
+    """The counts of scikit-learn's CountVectorizer."""
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    return sparse.csr_matrix(CountVectorizer(**options).fit_transform(sets.texts), dtype=np.float64)
 
 
 def _ranked(sets: Sets, feature_MF: sparse.csr_matrix) -> np.ndarray:
     """Scores of the linear model that best tells truths from their own negatives (logistic loss on differences)."""
+    from sklearn.linear_model import LogisticRegression
+
     score_NK = np.zeros((len(sets), sets.size))
     for learn, held in sets.splits():
         truth = np.repeat(learn * sets.size, sets.size - 1)
@@ -260,6 +289,24 @@ def _ranked(sets: Sets, feature_MF: sparse.csr_matrix) -> np.ndarray:
 def _texts_of(rows: np.ndarray, size: int) -> np.ndarray:
     """The places of all captions of some sets."""
     return (rows[:, None] * size + np.arange(size)).ravel()
+
+
+# Guesses
+
+
+def guessed(sets: Sets) -> np.ndarray:
+    """Recall@1 of each set (2, N) by those who know nothing, averaged over ``GUESSERS``.
+
+    Each adds up random weights of a caption's words (a word before a full stop is another one), all positive, so that
+    more words are better, or all negative. They are below 1/K where the negatives are edits of the truth in different
+    places, since it must win a guess at each of them.
+    """
+    feature_MF = _counted(sets, token_pattern=r"\S+")
+    weight_FG = np.random.default_rng(0).random((feature_MF.shape[1], GUESSERS))
+    score_NKG = (feature_MF @ weight_FG).reshape(len(sets), sets.size, GUESSERS)
+    return np.array(
+        [np.mean([hits(sign * score_NKG[..., guesser]) for guesser in range(GUESSERS)], axis=0) for sign in (1, -1)]
+    )
 
 
 # The set as a whole
@@ -279,7 +326,9 @@ def _overlaps(captions: Sequence[str]) -> list[float]:
     return [sum((bag & other).total() / max((bag | other).total(), 1) for other in bags) for bag in bags]
 
 
-REFINING: Mapping[str, Scorer] = {scorer.__name__: scorer for scorer in (longest, shortest, bigram_model, words)}
+REFINING: Mapping[str, Scorer] = {
+    scorer.__name__: scorer for scorer in (longest, shortest, bigram_model, words, pairs, word_odds)
+}
 HELD_OUT: Mapping[str, Scorer] = {
     scorer.__name__: scorer for scorer in (wordiest, tersest, trigram_model, character_trigrams, naive_bayes, form)
 }
