@@ -9,6 +9,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 import yaml
 from typer.testing import CliRunner
@@ -18,7 +19,9 @@ from generators.dataset import HARD_NEGATIVE_SCHEMA, write_config
 from generators.microworld.build import Params, build
 from loaders.cards import measure, write_card
 from tests.evaluators import tiny
+from tests.hub_server import Repositories
 from tests.rows import hard_negative_row, picture
+from tests.trainers import toy
 
 ROOT = Path(__file__).parents[2]
 PAGES = ("evaluate-my-model", "splits-for-my-corpus", "hard-negatives-for-training")
@@ -130,13 +133,23 @@ def _regions():
     return read_rows(Path("regions"), ["caption"])
 
 
-def test_hard_negatives_for_training(world: Path, monkeypatch: pytest.MonkeyPatch):
+def test_hard_negatives_for_training(world: Path, hub_server: Repositories, monkeypatch: pytest.MonkeyPatch):
+    toy.write_karpathy(world / "downloads")
     folder = world / "crepe"
     rows = [hard_negative_row(world, number) for number in range(4)]
     write_config(folder, "prod_hnatom", {"n4": rows}, HARD_NEGATIVE_SCHEMA)
     write_card(folder, {"license": "mit"}, "", measure(folder) | {"source": "microworld"})
     assert run_page(PAGES[2], monkeypatch) == 8
     assert Path("sample/annotations/crepe/answers/anna.csv").is_file()
+    mined = pq.read_table("my_negatives").to_pylist()
+    assert len(mined) == 19, "of 20 pictures one has a caption with nothing to exchange"
+    assert all(row["neighbours"] and row["captions"][0]["negatives"] for row in mined)
+    assert "prod_hnatom/n4-00000-of-00001.parquet" in hub_server.files["my-name/microworld-crepe"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_command_is_shown_by_its_help_alone(page: str):
+    assert not [text for _, text in steps(page) if "--help" in text]
 
 
 def test_the_index_names_every_page():
