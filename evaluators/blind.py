@@ -9,7 +9,8 @@ what learns is cross-fitted over images. Of productivity, each config is also me
 
 Recall@1 with ties shared, beside chance 1/K, with 95 % intervals that resample images. A negative is one edit away from
 its truth, and edits that change a score up as often as down leave the truth first of all six less often than one time
-in six: ``duels``, the share of its negatives that a truth beats, says beside it whether there is a cue (chance 1/2).
+in six: ``guessing``, what random weights of words get, says how often, and ``duels``, the share of its negatives that a
+truth beats, whether there is a cue (chance 1/2).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import numpy as np
 
 from evaluators.statistics import bootstrap_intervals
 from generators import parquet, stage
-from generators.blind_scorers import HELD_OUT, REFINING, Scorer, Sets, duels, hits, most_alike
+from generators.blind_scorers import HELD_OUT, REFINING, Scorer, Sets, duels, guessed, hits, most_alike
 from generators.params import block
 from generators.plausibility import language_model
 from generators.refinement import refined
@@ -95,6 +96,7 @@ def measure(name: str, sets: Sets, seed: int, model: str | None) -> dict[str, An
         "by_design": BY_DESIGN.get(name),
         "refining": scores(sets, REFINING),
         "held_out": scores(sets, held_out),
+        "guessing": float(guessed(sets).mean()),
         "comparing": scores(sets, {"most_alike": most_alike}),
     }
     if name.startswith(PRODUCTIVITY):
@@ -123,13 +125,15 @@ def page(results: Mapping[str, Mapping[str, Any]]) -> str:
         if "kept" in found:
             last, left = farthest(found["chance"], found["held_out_after"])
             after = (f"{found['kept']:.0%}", f"{left:.1%} ({last})")
-        rows.append((name, found["rows"], f"{found['chance']:.1%}", f"{value:.1%} ({scorer})", *after))
-    header = ("sets", "rows", "chance", "farthest from chance", "rows kept", "after refinement")
+        guess = f"{found['guessing']:.1%}"
+        rows.append((name, found["rows"], f"{found['chance']:.1%}", f"{value:.1%} ({scorer})", *after, guess))
+    header = ("sets", "rows", "chance", "farthest from chance", "rows kept", "after refinement", "guessers")
     reasons = "".join(f"- `{name}`: {found['by_design']}\n" for name, found in results.items() if found["by_design"])
     return f"""# CREPE without the pictures
 
 Recall@1 of text-only scorers that refinement does not use; of {len(HELD_OUT)} or more, the one farthest from chance on
-either side. `blind.json` has all of them, with intervals.
+either side. `blind.json` has all of them, with intervals. Guessers know nothing; where negatives are edits in several
+places of the truth, random weights of words seldom put the truth before all of them.
 
 {table(header, rows)}
 Where no scorer can be at chance:

@@ -6,7 +6,7 @@ The caption is worded anew, since it may come back to an object ("a cup ... the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from random import Random
 
@@ -40,8 +40,30 @@ def atom_negatives(
     rng.shuffle(by_atom)
     turns = [edit for at in range(PER_ATOM) for edits in by_atom for edit in edits[at : at + 1]]
     turns.sort(key=lambda edit: not is_known(edit[0], vocabulary))
+    yield from _worded(turns, wording)
+
+
+def one_atom_negatives(
+    graph: SceneGraph, image: SceneGraph, wording: Wording, vocabulary: Vocabulary, count: int, rng: Random
+) -> list[HardNegative]:
+    """HN-Atoms that all replace one atom by words of the source: the first, in random order, that has ``count``.
+
+    So the truth is one of several captions of a kind, and not the middle that they all are one edit away from, which
+    even those who guess would seldom rank first (generators/blind_scorers.py: guessed).
+    """
+    mentions = first_mentions(wording.mentions)
+    for mention in rng.sample(mentions, len(mentions)):
+        edits = foil_edits(mention, graph, image, wording, vocabulary, rng)
+        found = list(_worded((edit for edit in edits if is_known(edit[0], vocabulary)), wording))
+        if len(found) >= count:
+            return found
+    return []
+
+
+def _worded(edits: Iterable[Edit], wording: Wording) -> Iterator[HardNegative]:
+    """The captions of edited graphs, each once."""
     said = {wording.caption}
-    for foil, edited in turns:
+    for foil, edited in edits:
         caption = wording.say(edited)
         if caption is not None and caption not in said:
             said.add(caption)

@@ -65,8 +65,7 @@ class Sets:
 
     def at(self, rows: np.ndarray) -> Sets:
         """Some of the sets, in the order of ``rows``."""
-        places = rows.tolist()
-        return Sets([self.captions[place] for place in places], [self.images[place] for place in places])
+        return Sets([self.captions[int(row)] for row in rows], [self.images[int(row)] for row in rows])
 
     def where(self, keep_N: np.ndarray) -> Sets:
         return self.at(np.flatnonzero(keep_N))
@@ -217,6 +216,10 @@ def character_trigrams(sets: Sets) -> np.ndarray:
     return _ranked(sets, _counted(sets, analyzer="char_wb", ngram_range=(3, 3)))
 
 
+def character_fours(sets: Sets) -> np.ndarray:
+    return _ranked(sets, _counted(sets, analyzer="char_wb", ngram_range=(4, 4)))
+
+
 def form(sets: Sets) -> np.ndarray:
     """How long a caption is and how it is put together; no word but "a", "the", "and", "not" and "no"."""
     feature_MF = np.array([_form(text) for text in sets.texts], dtype=np.float64)
@@ -302,7 +305,7 @@ def guessed(sets: Sets) -> np.ndarray:
     places, since it must win a guess at each of them.
     """
     feature_MF = _counted(sets, token_pattern=r"\S+")
-    weight_FG = np.random.default_rng(0).random((feature_MF.shape[1], GUESSERS))
+    weight_FG = np.random.default_rng(0).random((feature_MF.indices.max() + 1, GUESSERS))
     score_NKG = (feature_MF @ weight_FG).reshape(len(sets), sets.size, GUESSERS)
     return np.array(
         [np.mean([hits(sign * score_NKG[..., guesser]) for guesser in range(GUESSERS)], axis=0) for sign in (1, -1)]
@@ -327,7 +330,7 @@ def _overlaps(captions: Sequence[str]) -> list[float]:
 
 
 REFINING: Mapping[str, Scorer] = {
-    scorer.__name__: scorer for scorer in (longest, shortest, bigram_model, words, pairs, word_odds)
+    scorer.__name__: scorer for scorer in (longest, shortest, bigram_model, words, pairs, word_odds, character_fours)
 }
 HELD_OUT: Mapping[str, Scorer] = {
     scorer.__name__: scorer for scorer in (wordiest, tersest, trigram_model, character_trigrams, naive_bayes, form)

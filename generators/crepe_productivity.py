@@ -28,7 +28,7 @@ from typing import Annotated, Any
 import typer
 
 from generators import dataset, realiser, stage, visual_genome
-from generators.atom import atom_negatives
+from generators.atom import atom_negatives, one_atom_negatives
 from generators.balanced_negation import Balanced, balanced_negation
 from generators.blind_scorers import Sets
 from generators.captioner import Captioner, GrammarCaptioner, Refusal, Request, Wording
@@ -76,7 +76,8 @@ class Settings:
     visible: float
     """See generators/walks.py."""
     refine: bool
-    """Whether only those rows are kept on which text-only scorers are at chance (generators/refinement.py)."""
+    """Whether the foils of an HN-Atom row are of one atom, so that guessers are at chance, and only those rows are kept
+    on which text-only scorers are (generators/refinement.py)."""
     captioner: Mapping[str, Any]
     """``{}`` for the grammar; else the fields of llm.Endpoint."""
     entailment: str | None = None
@@ -97,11 +98,13 @@ class Example:
     likelihood: Measure
     entailment: EntailmentModel | None = None
     rejections: Rejections = NONE_REJECTED
+    refine: bool = False
 
     @cached_property
     def hnatom(self) -> tuple[HardNegative, ...]:
         rng = Random(f"{self.key}:hnatom")
-        found = atom_negatives(self.walk.graph, self._everything, self.wording, self.vocabulary, rng)
+        made_of = self.walk.graph, self._everything, self.wording, self.vocabulary
+        found = one_atom_negatives(*made_of, PER_TYPE, rng) if self.refine else atom_negatives(*made_of, rng)
         return self._evenly_ranked(self.wording.caption, found, rng)
 
     @cached_property
@@ -199,7 +202,9 @@ def examples(
     entailment = EntailmentModel(settings.entailment) if settings.entailment else None
     for key, image, walk, wording in worded:
         likelihood = measures[image.image_id]
-        yield Example(key, image, walk, wording, source.vocabulary, likelihood, entailment, source.rejections)
+        yield Example(
+            key, image, walk, wording, source.vocabulary, likelihood, entailment, source.rejections, settings.refine
+        )
 
 
 def _captionable(
@@ -296,7 +301,9 @@ def write(folder: Path, name: str, settings: Settings, root: Path) -> dict[str, 
     for config in CONFIGS:
         found = {split: by_config[config] for split, (by_config, _) in splits.items()}
         if settings.refine and config != f"prod_{RAW}":
-            found = _refined(found, settings.seed)
+            whole, found = found, _refined(found, settings.seed)
+            for split, (_, dropped) in splits.items():
+                dropped[f"{config.removeprefix('prod_')}: refined away"] = len(whole[split]) - len(found[split])
         rows = {split: (item.row(provenance) for item in kept) for split, kept in found.items()}
         schema = dataset.RAW_SCHEMA if config == f"prod_{RAW}" else dataset.HARD_NEGATIVE_SCHEMA
         dataset.write_config(root, config, rows, schema)

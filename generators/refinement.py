@@ -2,60 +2,79 @@
 
 Source: SugarCrepe (arXiv:2306.14610, section 4), which evens out the score gaps of two text models over pairs of
 captions. Differs from it in the set size: of K captions the truth shall come first under each scorer as often as any
-other, 1/K. That is a linear program: rows that the same scorers get right form a cell, and of each cell a share stays.
+other, 1/K. Too seldom is a cue as well: it says where not to look. So rows on which scorers are right are dropped where
+a cue helps them, and rows on which they are wrong where it misleads them; which, a linear program says.
 
-Rows on which scorers are right are dropped where a cue helps them, rows on which they are wrong where it misleads them.
-Deterministic: of a cell, the rows with the smallest hashes stay.
+Negatives are edits of the truth, and where these are in different places, even who guesses ranks the truth first less
+often than 1/K. Guessers are therefore balanced along with the scorers. And what learns would adapt to the rows that are
+left: it learns anew from those, and the program is solved again over all rows, for the scorers of every round.
+
+Deterministic, whatever the order of the rows.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 from scipy.optimize import linprog
 
-from generators.blind_scorers import REFINING, Scorer, Sets, hits
+from generators.blind_scorers import REFINING, Scorer, Sets, guessed, hits
 
 LEAST = 0.5
 """This share of the rows stays, whatever scorers then get."""
-PRICE = 1000.0
-"""Of a unit of advantage, in shares of rows: first the advantage shrinks, then as many rows stay as can."""
+ROUNDS = 3
+FARTHEST, MEAN = 1000.0, 300.0
+"""Prices of the scorers' largest and mean distance from chance, in shares of rows: first these shrink, then as many
+rows stay as can. The mean counts as well, since a scorer that cannot reach chance would let all others stay as far."""
 ROUNDING = 1e-6
-"""What the solver's shares may be off by, in rows."""
+"""What the solver's sum of rows may be off by."""
 
 
 def refined(sets: Sets, seed: int, scorers: Mapping[str, Scorer] = REFINING) -> np.ndarray:
     """Which of the N sets to keep, as booleans."""
-    hit_SN = np.array([hits(scorer(sets)) for scorer in scorers.values()])
-    cell_SC, cell_N = np.unique(np.round(hit_SN, 6), axis=1, return_inverse=True)
-    size_C = np.bincount(cell_N.ravel())
-    quota_C = np.ceil(shares(cell_SC, size_C, sets.chance) * size_C - ROUNDING).astype(int)
     keys = [f"{seed}:{image}:{captions[0]}" for image, captions in zip(sets.images, sets.captions, strict=True)]
     order_N = np.array([hashlib.sha256(key.encode()).hexdigest() for key in keys]).argsort(kind="stable")
     keep_N = np.zeros(len(sets), dtype=bool)
-    for cell, quota in enumerate(quota_C):
-        keep_N[order_N[cell_N.ravel()[order_N] == cell][:quota]] = True
+    keep_N[order_N[_balanced(sets.at(order_N), scorers)]] = True
     return keep_N
 
 
-def shares(hit_SC: np.ndarray, size_C: np.ndarray, chance: float) -> np.ndarray:
-    """The share of each of C cells to keep, so that each of S scorers hits in a share ``chance`` of what is kept.
+def _balanced(sets: Sets, scorers: Mapping[str, Scorer]) -> np.ndarray:
+    """The places of the sets to keep, after rounds in each of which scorers learn from what the last one kept."""
+    kept, hit_SN = np.arange(len(sets)), guessed(sets)
+    for _ in range(ROUNDS):
+        known = replace(sets, lesson_N=np.isin(np.arange(len(sets)), kept))
+        hit_SN = np.vstack([hit_SN, *(hits(scorer(known)) for scorer in scorers.values())])
+        kept = largest(hit_SN, sets.chance)
+    return kept
 
-    ``hit_SC`` is what the scorers get of a row of each cell, ``size_C`` the rows of the cells. Where that cannot be,
-    the largest distance from chance is as small as it can be with ``LEAST`` of the rows kept.
+
+def largest(hit_SN: np.ndarray, chance: float) -> np.ndarray:
+    """The places of the most of N rows of which each of S scorers hits a share ``chance``.
+
+    ``hit_SN`` is what the scorers get of each row. Where that cannot be, their distances from chance are as small as
+    they can be with ``LEAST`` of the rows kept. Of the rows that the program keeps in part the nearest to whole stay.
     """
-    scorers, cells = hit_SC.shape
-    weight_C = size_C / size_C.sum()
-    gain_SC = (hit_SC - chance) * weight_C
-    apart_S1 = -np.ones((scorers, 1))
+    scorers, rows = hit_SN.shape
+    gain_SN, apart_SS, farthest_S1 = (hit_SN - chance) / rows, np.eye(scorers), np.ones((scorers, 1))
     found = linprog(
-        [*-weight_C, PRICE],
-        A_ub=np.vstack([np.hstack([gain_SC, apart_S1]), np.hstack([-gain_SC, apart_S1]), [*-weight_C, 0.0]]),
-        b_ub=[*np.zeros(2 * scorers), -LEAST],
-        bounds=[*[(0.0, 1.0)] * cells, (0.0, None)],
-        method="highs",
+        [*np.full(rows, -1 / rows), *np.full(scorers, MEAN / scorers), FARTHEST],
+        A_ub=np.block(
+            [
+                [gain_SN, -apart_SS, 0 * farthest_S1],
+                [-gain_SN, -apart_SS, 0 * farthest_S1],
+                [0 * gain_SN, apart_SS, -farthest_S1],
+                [np.full((1, rows), -1 / rows), np.zeros((1, scorers + 1))],
+            ]
+        ),
+        b_ub=[*np.zeros(3 * scorers), -LEAST],
+        bounds=[*[(0.0, 1.0)] * rows, *[(0.0, None)] * (scorers + 1)],
+        method="highs-ds",
     )
     assert found.status == 0, found.message
-    return found.x[:-1]
+    share_N = found.x[:rows]
+    return np.sort(np.argsort(-share_N.round(6), kind="stable")[: math.ceil(share_N.sum() - ROUNDING)])

@@ -52,6 +52,8 @@ def test_a_giveaway_is_found_and_no_refinement_helps():
     assert found["held_out_after"]["form"]["recall@1"] == 1
     assert found["kept"] >= 0.5
     assert set(found["held_out"]) == set(HELD_OUT)
+    # Guessers who like words: never, for "not" adds one. Others: where "no" weighs more than the "a" that it replaces.
+    assert found["guessing"] == pytest.approx((0 + 1 / 2) / 2, abs=0.1)
     assert json.loads(json.dumps(found))["by_design"]
     text = page({"prod_hnneg": found})
     assert "| prod_hnneg | 30 | 33.3% | 100.0%" in text

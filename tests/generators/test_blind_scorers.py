@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,11 +14,14 @@ from generators.blind_scorers import (
     duels,
     folds,
     form,
+    guessed,
     hits,
     longest,
     most_alike,
     naive_bayes,
+    pairs,
     tersest,
+    word_odds,
     words,
 )
 
@@ -44,7 +48,7 @@ def test_folds_keep_an_image_together_and_are_even():
         assert not {place // 2 for place in learn.tolist()} & {place // 2 for place in held.tolist()}
 
 
-@pytest.mark.parametrize("scorer", [words, naive_bayes])
+@pytest.mark.parametrize("scorer", [words, word_odds, naive_bayes])
 def test_a_word_that_only_truths_have_is_found_on_other_images(scorer):
     assert hits(scorer(sets("beside"))).mean() == 1
 
@@ -67,6 +71,35 @@ def test_length_by_hand():
     one = Sets([["a cup", "a big cup", "cups"]], ["1"])
     assert longest(one).tolist() == [[5, 9, 4]]
     assert tersest(one).tolist() == [[-2, -3, -1]]
+
+
+def test_what_learns_learns_from_the_lessons_alone():
+    """The truths of half of the images hold "beside"; who learns from the others has never seen it."""
+    told, untold = sets("beside"), sets("on")
+    both = Sets([*told.captions, *untold.captions], [*told.images, *(f"other {image}" for image in untold.images)])
+    assert hits(words(both))[:40].mean() == 1
+    assert hits(words(replace(both, lesson_N=np.arange(80) >= 40)))[:40].mean() < 1 / 2
+
+
+def test_pairs_know_order_and_words_do_not():
+    turned = [[f"a {one} on a {other} there", f"a {other} on there a {one}"] for one in NOUNS for other in NOUNS[:2]]
+    found = Sets(turned, [str(place) for place in range(len(turned))])
+    assert hits(pairs(found)).mean() == 1
+    assert hits(words(found)).mean() == 1 / 2
+
+
+def test_a_guess_is_at_chance_among_words_and_below_it_among_edits_in_many_places():
+    """Of one place's words any may weigh most: 1/4. Edits in three places: the truth must win three guesses, 1/8."""
+    one_place = ["a cup", "a hat", "a bus", "a car"]
+    three_places = ["red cup here", "blue cup here", "red hat here", "red cup there"]
+    more, less = guessed(Sets([one_place, three_places], ["1", "2"]))
+    assert more[0] + less[0] == pytest.approx(2 / 4, abs=0.2)
+    assert more[1] + less[1] == pytest.approx(2 / 8, abs=0.2)
+    assert more[1] + less[1] < more[0] + less[0]
+
+
+def test_guesses_know_length():
+    assert guessed(Sets([["a red cup", "a cup", "cup"]], ["1"]))[:, 0].tolist() == [1, 0]
 
 
 def test_bigram_model_by_hand():

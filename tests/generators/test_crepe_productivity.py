@@ -15,7 +15,18 @@ from PIL import Image
 from pytest_httpserver import HTTPServer
 
 from generators.captioner import GrammarCaptioner
-from generators.crepe_productivity import CONFIGS, SPLITS, Settings, Source, ask, chosen, examples, generate, write
+from generators.crepe_productivity import (
+    CONFIGS,
+    SPLITS,
+    Settings,
+    Source,
+    _refined,
+    ask,
+    chosen,
+    examples,
+    generate,
+    write,
+)
 from generators.llm import KEY_VARIABLE, Cache, Endpoint
 from generators.parser import Parser
 from generators.prompted_captioner import PromptedCaptioner, read_shots
@@ -155,6 +166,23 @@ def test_drops_are_counted_and_rows_are_capped(folder: Path) -> None:
     assert {config: len(kept) for config, kept in rows.items()}["prod_hnatom"] == 2
     assert dropped["hnswap: fewer than 5 negatives"] > 0
     assert chosen([], 2, Counter()) == {config: [] for config in CONFIGS}
+
+
+def test_refined_rows_have_the_foils_of_one_atom_and_half_of_them_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    more = ["tree", "hat", "bottle", "drum", "kite", "key", "boat", "flag"]  # words enough for five foils of one noun
+    monkeypatch.setattr(sys.modules[__name__], "NOUNS", [*NOUNS, *more])
+    write_source(tmp_path, 8)
+    rows, _ = generate(replace(SETTINGS, refine=True, rows=6), Source.read(tmp_path), 7)
+    found = rows["prod_hnatom"]
+    assert found
+    for item in found:
+        foils = [foil for negative in item.negatives for foil in negative.foils]
+        assert len({(foil.type, foil.original) for foil in foils}) == 1
+        assert len({foil.replacement for foil in foils}) == 5
+    left = _refined({"n7": found}, 0)["n7"]
+    assert len(found) / 2 <= len(left) <= len(found)
 
 
 def test_real_annotations(real_data: Path) -> None:
