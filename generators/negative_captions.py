@@ -5,10 +5,11 @@ two verbs, or two noun phrases of three tokens or more change places; up to five
 authors' script, which joins tokens by spaces ("a dog .") and lower-cases words, in that a negative is as fluent as its
 caption:
 
-- only parts of one form change places (singular with singular, participle with participle); spaces and punctuation
-  stay, a sentence begins with a capital, and "a" or "an" fits the word after it;
-- parts whose exchange changes nothing are left alone: two of a list ("cats and dogs"), two ends of a relation that
-  holds both ways ("a cat next to a dog").
+- only parts of one form change places (singular with singular, participle with participle, verbs with an object among
+  themselves, a compound as a whole); spaces and punctuation stay, a sentence begins with a capital, and "a" or "an"
+  fits the word after it;
+- parts whose exchange changes nothing are left alone: two of a list ("cats and dogs", "a gray chair and a black
+  chair"), two ends of a relation that holds both ways ("a cat next to a dog").
 """
 
 from __future__ import annotations
@@ -76,42 +77,69 @@ def _negatives(doc: Doc) -> list[Negative]:
     return list(found.values())[:MOST]
 
 
-def _words(tag: str) -> Callable[[Doc], list[Part]]:
-    """Finds the words whose Penn tag begins with ``tag``."""
+def _nouns(doc: Doc) -> list[Part]:
+    """Nouns with what they are compounds of: "fire hydrant"."""
+    found = []
+    for token in _single(doc, "NN"):
+        compounds = [child for child in token.lefts if child.dep_ == "compound"]
+        start = compounds[0].left_edge.idx if compounds else token.idx
+        found.append(Part(start, token.idx + len(token.text), token.tag_, token))
+    return found
 
-    def find(doc: Doc) -> list[Part]:
-        return [
-            Part(token.idx, token.idx + len(token.text), token.tag_, token)
-            for token in doc
-            if token.tag_.startswith(tag) and token.is_alpha and _stands_alone(token)
-        ]
 
-    return find
+def _adjectives(doc: Doc) -> list[Part]:
+    """Adjectives before their nouns."""
+    found = (token for token in _single(doc, "JJ") if token.dep_ == "amod" and token.head.tag_.startswith("NN"))
+    return [_part(token, token.tag_) for token in found]
+
+
+def _adverbs(doc: Doc) -> list[Part]:
+    """Adverbs by what they describe; without "next" of "next to"."""
+    found = (token for token in _single(doc, "RB") if token.dep_ == "advmod" and not token.n_rights)
+    return [_part(token, f"{token.tag_} of {token.head.tag_[:2]}") for token in found]
+
+
+def _verbs(doc: Doc) -> list[Part]:
+    """Verbs by what they go with, so that none loses its object: "holding a bat", "standing on a field"."""
+    return [_part(token, f"{token.tag_} with {_frame(token)}") for token in _single(doc, "VB")]
+
+
+def _frame(verb: Token) -> list[str]:
+    """Objects, particles and clauses of a verb; where it describes the noun after it, that."""
+    own = {child.dep_ for child in verb.rights} & {"acomp", "attr", "ccomp", "dative", "dobj", "oprd", "prt", "xcomp"}
+    return sorted(own | ({"amod"} if verb.dep_ == "amod" else set()))
+
+
+def _part(token: Token, form: str) -> Part:
+    return Part(token.idx, token.idx + len(token.text), form, token)
+
+
+def _single(doc: Doc, tag: str) -> list[Token]:
+    """The words whose Penn tag begins with ``tag`` and that are no auxiliary, no particle of a name and no part of a
+    hyphened or compound word."""
+    return [token for token in doc if token.tag_.startswith(tag) and token.is_alpha and _stands_alone(token)]
 
 
 def _stands_alone(token: Token) -> bool:
-    """Whether a word is no auxiliary, no particle of a name and no part of a hyphened or compound word, and an
-    adjective stands before its noun."""
-    if token.tag_.startswith("JJ") and token.dep_ != "amod":
-        return False
     text, end = token.doc.text, token.idx + len(token.text)
     glued = text[token.idx - 1 : token.idx] in ("-", "'") or text[end : end + 1] in ("-", "'")
     return not glued and token.dep_ not in ("aux", "auxpass", "compound", "prt") and token.tag_ not in ("NNP", "NNPS")
 
 
 def _phrases(doc: Doc) -> list[Part]:
-    return [
-        Part(chunk.start_char, chunk.end_char, chunk.root.tag_, chunk.root)
-        for chunk in doc.noun_chunks
-        if len(chunk) >= SHORTEST_PHRASE
-    ]
+    found = []
+    for chunk in doc.noun_chunks:
+        words = [token for token in chunk if not token.is_space]
+        if len(words) >= SHORTEST_PHRASE:
+            found.append(Part(words[0].idx, chunk.end_char, chunk.root.tag_, chunk.root))
+    return found
 
 
 KINDS: dict[str, Callable[[Doc], list[Part]]] = {
-    "noun": _words("NN"),
-    "adjective": _words("JJ"),
-    "adverb": _words("RB"),
-    "verb": _words("VB"),
+    "noun": _nouns,
+    "adjective": _adjectives,
+    "adverb": _adverbs,
+    "verb": _verbs,
     "noun phrase": _phrases,
 }
 
@@ -122,21 +150,38 @@ def _matters(doc: Doc, first: Part, second: Part) -> bool:
         return False
     if doc.text[first.start : first.stop].lower() == doc.text[second.start : second.stop].lower():
         return False
-    if first.head.dep_ == second.head.dep_ == "amod" and first.head.head == second.head.head:
-        return False  # a cloudy blue sky
-    alike = _described_alike(first.head, second.head) or first.stop - first.start != len(first.head.text)
+    if first.head.dep_ == second.head.dep_ == "amod" and _are_one_or_listed(*map(_described, (first, second))):
+        return False
+    if first.head.tag_.startswith("VB") and second.head in first.head.conjuncts and _has_nothing_of_its_own(first.head):
+        return False
     between = doc.text[first.stop : second.start].lower()
     relation = " ".join(word for word in re.findall(r"[a-z]+", between) if word not in ("a", "an", "the", "is", "are"))
+    alike = _words_before(first) == _words_before(second)
     return not (alike and (second.head in first.head.conjuncts or not is_asymmetric(relation)))
 
 
-def _described_alike(first: Token, second: Token) -> bool:
-    """Whether two words have the same words below them, articles and conjuncts aside."""
+def _described(part: Part) -> Token:
+    """The noun that an adjective, or a compound with it, belongs to."""
+    noun = part.head.head
+    while noun.dep_ == "compound":
+        noun = noun.head
+    return noun
 
-    def below(token: Token) -> list[str]:
-        return sorted(child.lower_ for child in token.lefts if child.dep_ not in ("det", "cc"))
 
-    return below(first) == below(second)
+def _are_one_or_listed(first: Token, second: Token) -> bool:
+    """A cloudy blue sky; a gray chair and a black chair."""
+    return first == second or (first.lower_ == second.lower_ and second in first.conjuncts)
+
+
+def _has_nothing_of_its_own(verb: Token) -> bool:
+    """Stand and drink from a pond."""
+    return all(child.dep_ in ("cc", "conj", "punct") for child in verb.rights)
+
+
+def _words_before(part: Part) -> list[str]:
+    """The words that belong to a part and stand before it, articles and conjunctions aside."""
+    outside = (child for child in part.head.lefts if child.idx < part.start)
+    return sorted(child.lower_ for child in outside if child.dep_ not in ("det", "cc"))
 
 
 def exchanged(text: str, first: Part, second: Part) -> str:

@@ -39,6 +39,19 @@ def test_a_list_and_a_mutual_relation_are_left_alone() -> None:
     }
 
 
+def test_a_listed_chair_and_a_shared_complement_are_left_alone() -> None:
+    assert "adjective" not in of("A gray chair and a black chair are in a room.").values()
+    assert "verb" not in of("Horses stand and drink from pond water near the road.").values()
+
+
+def test_verbs_keep_what_they_go_with_and_compounds_stay_whole() -> None:
+    # "standing a bat while holding on a field" is no English.
+    assert "verb" not in of("A baseball player holding a bat while standing on a field.").values()
+    found = of("A man with a wrench is turning off a fire hydrant.")
+    assert "noun" in found.values()
+    assert not [text for text in found if "fire hydrant" not in text.lower()]
+
+
 def test_articles_before_other_words_stay_as_they_are() -> None:
     """Mended, "an historic" would tell a negative from its caption."""
     found = of("A cup left of an historic umbrella in a garden.")
