@@ -109,7 +109,7 @@ def read_choice(answer: str, captions: Sequence[str]) -> int | None:
 
 def listed(captions: Sequence[str]) -> list[str]:
     """The captions in the order that they are asked about."""
-    return [captions[place] for place in order(captions).tolist()]
+    return [captions[int(place)] for place in order(captions)]
 
 
 def prompts(config: str, sets: Sets) -> list[list[Message]]:
