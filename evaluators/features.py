@@ -18,6 +18,8 @@ from pathlib import Path
 import numpy as np
 
 SUFFIX = ".features.sqlite"
+LOG_PAGES = 25_000
+"""Pages (of 4 kB) that the log may hold before they go into the database, which waits for the disk."""
 _KEYS_A_QUERY = 500
 
 
@@ -45,6 +47,7 @@ class FeatureStore:
             self._database = sqlite3.connect(self.path or ":memory:", timeout=60)
             self._database.execute("PRAGMA journal_mode=WAL")
             self._database.execute("PRAGMA synchronous=NORMAL")
+            self._database.execute(f"PRAGMA wal_autocheckpoint={LOG_PAGES}")
             self._database.execute("CREATE TABLE IF NOT EXISTS feature (key BLOB PRIMARY KEY, value BLOB NOT NULL)")
         except sqlite3.Error as error:
             raise self._failure(error) from None
