@@ -52,6 +52,10 @@ class Part(NamedTuple):
     head: Token
 
 
+QUANTIFIERS = frozenset(["few", "many", "more", "most", "much", "other", "own", "same", "several", "such"])
+"""Words that the tagger calls adjectives."""
+
+
 def negatives(captions: Iterable[str]) -> Iterator[list[Negative]]:
     """For each caption up to five different negatives, the kinds in turn; drawn from the caption alone."""
     for doc in _language().pipe(captions, batch_size=256):
@@ -88,8 +92,12 @@ def _nouns(doc: Doc) -> list[Part]:
 
 
 def _adjectives(doc: Doc) -> list[Part]:
-    """Adjectives before their nouns."""
-    found = (token for token in _single(doc, "JJ") if token.dep_ == "amod" and token.head.tag_.startswith("NN"))
+    """Adjectives before their nouns, but for those that say how many or which."""
+    found = (
+        token
+        for token in _single(doc, "JJ")
+        if token.dep_ == "amod" and token.head.tag_.startswith("NN") and token.lower_ not in QUANTIFIERS
+    )
     return [_part(token, token.tag_) for token in found]
 
 

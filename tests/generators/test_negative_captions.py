@@ -41,6 +41,7 @@ def test_a_list_and_a_mutual_relation_are_left_alone() -> None:
 
 def test_a_listed_chair_and_a_shared_complement_are_left_alone() -> None:
     assert "adjective" not in of("A gray chair and a black chair are in a room.").values()
+    assert "adjective" not in of("A living room with several chairs and clean windows.").values()
     assert "verb" not in of("Horses stand and drink from pond water near the road.").values()
 
 
