@@ -19,16 +19,26 @@ def write(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, object
 
 
 def read(path: Path, columns: Collection[str] = ()) -> list[dict[str, str]]:
-    """The rows of a file. ValueError if it lacks one of ``columns``."""
+    """The rows of a file. ValueError as in :func:`numbered`."""
     return [row for _, row in numbered(path, columns)]
 
 
 def numbered(path: Path, columns: Collection[str] = ()) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows, each after the line that it ends in. ValueError if the file lacks one of ``columns``."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.DictReader(file)
-        found = reader.fieldnames or ()
-        if missing := [name for name in columns if name not in found]:
-            raise ValueError(f"{path}: no column {', '.join(missing)}; its columns are {', '.join(found) or 'none'}.")
-        for row in reader:
-            yield reader.line_num, row
+    """The rows, each after the line that it ends in.
+
+    ValueError if the file is not in UTF-8, if it lacks one of ``columns``, or a row a cell of these (of all, if none
+    are named).
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file)
+            found = reader.fieldnames or ()
+            if missing := [name for name in columns if name not in found]:
+                told = ", ".join(found) or "none"
+                raise ValueError(f"{path}: no column {', '.join(missing)}; its columns are {told}.")
+            for row in reader:
+                if missing := [name for name in columns or found if row[name] is None]:
+                    raise ValueError(f"{path}, line {reader.line_num}: no cell for {', '.join(missing)}.")
+                yield reader.line_num, row
+    except UnicodeDecodeError:
+        raise ValueError(f"{path}: not in UTF-8. Save it as CSV UTF-8.") from None

@@ -119,7 +119,7 @@ def _pairs(path: Path) -> Iterator[tuple[Place, str]]:
                 if suffix in IMAGE_SUFFIXES:
                     samples.setdefault(key, {})["image"] = Place(key, path, member.offset_data, member.size)
                 elif suffix == "txt" and (content := shard.extractfile(member)):
-                    samples.setdefault(key, {})["caption"] = content.read().decode().strip()
+                    samples.setdefault(key, {})["caption"] = _text(content.read(), f"{path}, {member.name}")
     except tarfile.TarError as error:
         raise tar.broken(path, error) from None
     yield from (
@@ -127,6 +127,13 @@ def _pairs(path: Path) -> Iterator[tuple[Place, str]]:
         for sample in samples.values()
         if sample.keys() >= {"image", "caption"} and sample["caption"]
     )
+
+
+def _text(data: bytes, where: str) -> str:
+    try:
+        return data.decode().strip()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{where}: the caption is not in UTF-8 ({error}).") from None
 
 
 class Pixels(Dataset[Tensor]):

@@ -1,3 +1,6 @@
+import io
+import tarfile
+
 """Captioned images of both kinds of source."""
 
 from pathlib import Path
@@ -83,3 +86,13 @@ def test_a_damaged_shard_is_the_same_message(tmp_path: Path) -> None:
     shard.write_bytes(bytes([255]) * 512 + shard.read_bytes()[512:])
     with pytest.raises(ValueError, match=r"00000\.tar: the tar file is cut off or damaged \(.*\)\. Delete it"):
         read(tmp_path / "shards")
+
+
+def test_a_caption_that_is_no_text_is_named(tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "00000.tar", "w") as shard:
+        for name, content in (("a.jpg", b"picture"), ("a.txt", b"caf\xe9")):
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            shard.addfile(member, io.BytesIO(content))
+    with pytest.raises(ValueError, match=r"00000\.tar, a\.txt: the caption is not in UTF-8"):
+        read(tmp_path)
