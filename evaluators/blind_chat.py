@@ -82,11 +82,11 @@ def messages(config: str, captions: Sequence[str]) -> list[Message]:
 
 
 def question(captions: Sequence[str]) -> str:
-    listed = "\n".join(f"{letter}. {caption}" for letter, caption in zip(ascii_uppercase, captions, strict=False))
+    lettered = "\n".join(f"{letter}. {caption}" for letter, caption in zip(ascii_uppercase, captions, strict=False))
     letters = ", ".join(ascii_uppercase[: len(captions)])
     return (
         "One of these captions was written for a photo that you cannot see; the others are the same words in the wrong "
-        f"places. Which one is most likely the true caption?\n{listed}\nAnswer with one letter ({letters}) alone."
+        f"places. Which one is most likely the true caption?\n{lettered}\nAnswer with one letter ({letters}) alone."
     )
 
 
@@ -117,24 +117,24 @@ def prompts(config: str, sets: Sets) -> list[list[Message]]:
     return [messages(config, listed(captions)) for captions in sets.captions]
 
 
-def measure(config: str, sets: Sets, endpoint: Endpoint, cache: Cache) -> dict[str, Any] | None:
+def measure(config: str, sets: Sets, asked: Endpoint, cache: Cache) -> dict[str, Any] | None:
     """Recall@1 with its interval over the sets that the cache has answers on; None where it has none."""
     hits, unread, images = [], 0, []
     for captions, image in zip(sets.captions, sets.images, strict=True):
         shown = listed(captions)
-        answer = cache.get(request_hash(endpoint, messages(config, shown)))
+        answer = cache.get(request_hash(asked, messages(config, shown)))
         if answer is None:
             continue
         choice = read_choice(answer, shown)
         unread += choice is None
-        hits.append(choice is not None and order(captions)[choice] == 0)
+        hits.append(choice is not None and shown[choice] == captions[0])
         images.append(image)
     if not hits:
         return None
     hit_N = np.array(hits, dtype=np.float64)
     interval = bootstrap_intervals({"hit": hit_N}, images)["hit"]
     return {
-        "model": endpoint.model,
+        "model": asked.model,
         "asked": len(hits),
         "unreadable": unread,
         "recall@1": float(hit_N.mean()),

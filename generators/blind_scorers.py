@@ -28,6 +28,7 @@ TOKEN = re.compile(r"\w+|[^\w\s]")
 PRIOR = 10.0
 """So many sightings of a context is what the next lower order weighs."""
 GUESSERS = 48
+"""Scorers with random weights, whose mean stands for one that knows nothing."""
 DECIMALS = 9
 """Scores that agree in so many are tied: sums of the same terms differ by their order."""
 
@@ -207,7 +208,7 @@ def words(sets: Sets) -> np.ndarray:
     return _ranked(sets, _counted(sets, token_pattern=TOKEN.pattern))
 
 
-def pairs(sets: Sets) -> np.ndarray:
+def bigrams(sets: Sets) -> np.ndarray:
     """A bag of pairs of neighbours."""
     return _ranked(sets, _counted(sets, token_pattern=TOKEN.pattern, ngram_range=(2, 2)))
 
@@ -216,7 +217,7 @@ def character_trigrams(sets: Sets) -> np.ndarray:
     return _ranked(sets, _counted(sets, analyzer="char_wb", ngram_range=(3, 3)))
 
 
-def character_fours(sets: Sets) -> np.ndarray:
+def character_four_grams(sets: Sets) -> np.ndarray:
     return _ranked(sets, _counted(sets, analyzer="char_wb", ngram_range=(4, 4)))
 
 
@@ -241,7 +242,7 @@ def _form(text: str) -> list[float]:
     ]
 
 
-def word_odds(sets: Sets) -> np.ndarray:
+def naive_bayes_of_words(sets: Sets) -> np.ndarray:
     """Words, each for itself."""
     return _odds(sets, _counted(sets, token_pattern=TOKEN.pattern))
 
@@ -330,7 +331,8 @@ def _overlaps(captions: Sequence[str]) -> list[float]:
 
 
 REFINING: Mapping[str, Scorer] = {
-    scorer.__name__: scorer for scorer in (longest, shortest, bigram_model, words, pairs, word_odds, character_fours)
+    scorer.__name__: scorer
+    for scorer in (longest, shortest, bigram_model, words, bigrams, naive_bayes_of_words, character_four_grams)
 }
 HELD_OUT: Mapping[str, Scorer] = {
     scorer.__name__: scorer for scorer in (wordiest, tersest, trigram_model, character_trigrams, naive_bayes, form)

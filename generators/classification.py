@@ -10,7 +10,6 @@ are pickles).
 
 from __future__ import annotations
 
-import hashlib
 import io
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,7 +21,7 @@ from PIL import Image
 
 from generators import stage
 from generators.crops import JPEG_QUALITY
-from generators.dataset import classification_schema, code_of, write_config
+from generators.dataset import classification_schema, code_of, file_id, write_config
 from generators.microworld.draw import render
 from generators.microworld.left_out import ALL_NOUNS, LeftOut
 from generators.microworld.scenes import sample_scene
@@ -137,7 +136,7 @@ def rows(source: str, classes: Classes, seed: int) -> Iterator[dict[str, Any]]:
         content = picture.data if picture.data is not None else str(picture.path).encode()
         yield {
             "image": {"bytes": picture.data, "path": None if picture.path is None else str(picture.path)},
-            "crop_id": hashlib.sha256(content).hexdigest()[:16],
+            "crop_id": file_id(content),
             "image_id": picture.name,
             "x": 0.0,
             "y": 0.0,

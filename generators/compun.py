@@ -12,7 +12,6 @@ draws twelve compounds; with ``images`` in params.yaml all 400 are there, or the
 from __future__ import annotations
 
 import csv
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -154,7 +153,7 @@ def row(noun: Noun, shown: Pictures, prompting: Prompting, provenance: Mapping[s
     cells: dict[str, Any] = {}
     for part, data in parts:
         cells[f"image{part}"] = {"bytes": data, "path": None}
-        cells[f"crop_id{part}"] = hashlib.sha256(data).hexdigest()[:16]
+        cells[f"crop_id{part}"] = dataset.file_id(data)
     return cells | {
         "compound": noun.compound,
         "n1": noun.n1,

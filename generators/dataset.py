@@ -99,12 +99,17 @@ GROUP_SCHEMA = pa.schema(
 """Two images and their captions, in Winoground's column names; ``image_id`` is what intervals resample."""
 
 
+def file_id(data: bytes) -> str:
+    """The ``crop_id`` of an image that is used whole, from its file's bytes."""
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
 def group_cells(images: Iterable[bytes], captions: Iterable[str]) -> dict[str, Any]:
     """The cells of GROUP_SCHEMA that hold two images' files, the ids of these and their captions."""
     cells: dict[str, Any] = {}
     for place, (data, caption) in enumerate(zip(images, captions, strict=True)):
         cells[f"image_{place}"] = {"bytes": data, "path": None}
-        cells[f"crop_id_{place}"] = hashlib.sha256(data).hexdigest()[:16]
+        cells[f"crop_id_{place}"] = file_id(data)
         cells[f"caption_{place}"] = caption
     return cells
 

@@ -37,6 +37,7 @@ def without(*packages: str) -> Iterator[None]:
 
 @cache
 def spacy() -> Any:
+    """The module spaCy, which loads its parts for torch where it finds torch."""
     with without("torch"):
         import spacy
     return spacy
@@ -44,6 +45,7 @@ def spacy() -> Any:
 
 @cache
 def lemminflect() -> Any:
+    """The module LemmInflect, which adds itself to spaCy where it finds spaCy."""
     with without("spacy"):
         import lemminflect
     return lemminflect

@@ -34,6 +34,8 @@ MOST = 5
 """Negatives of a caption (appendix C.1)."""
 SHORTEST_PHRASE = 3
 """Tokens of a noun phrase that is exchanged as a whole, so that it is no noun alone."""
+QUANTIFIERS = frozenset(["few", "many", "more", "most", "much", "other", "own", "same", "several", "such"])
+"""Words that the tagger calls adjectives."""
 
 
 class Negative(NamedTuple):
@@ -50,10 +52,6 @@ class Part(NamedTuple):
     stop: int
     form: str
     head: Token
-
-
-QUANTIFIERS = frozenset(["few", "many", "more", "most", "much", "other", "own", "same", "several", "such"])
-"""Words that the tagger calls adjectives."""
 
 
 def negatives(captions: Iterable[str]) -> Iterator[list[Negative]]:

@@ -49,11 +49,11 @@ def _balanced(sets: Sets, scorers: Mapping[str, Scorer]) -> np.ndarray:
     for _ in range(ROUNDS):
         known = replace(sets, lesson_N=np.isin(np.arange(len(sets)), kept))
         hit_SN = np.vstack([hit_SN, *(hits(scorer(known)) for scorer in scorers.values())])
-        kept = largest(hit_SN, sets.chance)
+        kept = largest_at_chance(hit_SN, sets.chance)
     return kept
 
 
-def largest(hit_SN: np.ndarray, chance: float) -> np.ndarray:
+def largest_at_chance(hit_SN: np.ndarray, chance: float) -> np.ndarray:
     """The places of the most of N rows of which each of S scorers hits a share ``chance``.
 
     ``hit_SN`` is what the scorers get of each row. Where that cannot be, their distances from chance are as small as

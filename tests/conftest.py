@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.hub_server import hub_server  # noqa: F401
+pytest_plugins = ["tests.hub_server"]
 
 # The same cases at every run, so that a red build means that the code changed. Few random graphs have walks and swaps,
 # and how long they take says how busy the machine is.

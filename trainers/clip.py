@@ -113,7 +113,7 @@ def encode_images(model: Any, pixels_NCHW: Tensor) -> Tensor:
 
 @contextmanager
 def only_tokens_of(text_NT: Tensor, model: Any) -> Iterator[Tensor]:
-    """Within it the model has vectors for the tokens of these texts alone; gives the texts in the numbers of those.
+    """Within it the model has vectors for the tokens of these texts (N, T) alone; gives the texts in their numbers.
 
     A small corpus has some hundreds of CLIP's 49,408 tokens, and a step that moves the others, too, takes longer by a
     tenth. The numbers keep the order of the ids, so that the end mark's stays the largest. Afterwards the model has all

@@ -151,6 +151,11 @@ def _warnings(results: Sequence[Result]) -> list[str]:
     return sorted({warning for result in results for warning in result.data["warnings"]})
 
 
+def _share(share: float | None, decimals: int) -> str:
+    """As percent; a dash where nothing was counted."""
+    return "-" if share is None else f"{share:.{decimals}%}"
+
+
 def _write(output: Path, context: dict[str, Any]) -> None:
     for folder in ("tables", "figures"):
         (output / folder).mkdir(parents=True, exist_ok=True)
@@ -170,7 +175,7 @@ def _write(output: Path, context: dict[str, Any]) -> None:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["markdown"] = to_markdown
+    environment.filters |= {"markdown": to_markdown, "share": _share}
     pages = [("page.html.j2", "index.html"), ("page.md.j2", "report.md")]
     if context["productivity_examples"]:
         pages.append(("examples.html.j2", "examples.html"))

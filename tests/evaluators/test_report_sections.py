@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pandas as pd
@@ -9,7 +10,7 @@ import pytest
 
 from evaluators.report import build
 from evaluators.report.read import Result, read_results
-from evaluators.report.sections import compprompts, compun, controlledimcaps, sections
+from evaluators.report.sections import Section, compprompts, compun, controlledimcaps, sections
 
 RANKS = {"template": [1, 2, 2, 1], "reversed": [3, 3, 2, 1], "examples-5": [1, 1, 1, 2]}
 
@@ -64,11 +65,21 @@ def of(root: Path) -> list[Result]:
     return read_results([root])
 
 
+def shown(module: ModuleType, root: Path) -> Section:
+    """What a module makes of the results, which are not nothing."""
+    section = module.section(of(root))
+    assert section is not None
+    return section
+
+
+def tables_of(section: Section) -> dict[str, pd.DataFrame]:
+    return {table.name: table.cells for table in section.tables}
+
+
 def test_compun_has_the_papers_tables(tmp_path: Path):
     write_compun(tmp_path, "clip-a")
-    found = compun.section(of(tmp_path))
-    assert found is not None
-    tables = {table.name: table.cells for table in found.tables}
+    found = shown(compun, tmp_path)
+    tables = tables_of(found)
     # 2, 1 and 3 of 4 are right; of the descriptors there is no result; half as many among all images.
     assert tables["compun"].to_numpy().tolist() == [
         ["Random", "33.33", "33.33", "33.33", "33.33", "1.00"],
@@ -93,8 +104,7 @@ def test_compun_has_the_papers_tables(tmp_path: Path):
 def test_seeds_of_a_model_are_one_row(tmp_path: Path):
     write_compun(tmp_path, "clip-a-s0", {"template": [1, 1, 1, 1]})
     write_compun(tmp_path, "clip-a-s1", {"template": [1, 1, 2, 2]})
-    found = compun.section(of(tmp_path))
-    assert found is not None
+    found = shown(compun, tmp_path)
     assert found.tables[0].cells.iloc[1].tolist() == [
         "clip-a", "75.00 [50.0, 100.0]", "-", "-", "-", "37.50 [25.0, 50.0]",
     ]  # fmt: skip
@@ -102,16 +112,14 @@ def test_seeds_of_a_model_are_one_row(tmp_path: Path):
 
 def test_a_model_that_only_scores_pairs_has_nothing_among_all_images(tmp_path: Path):
     write_compun(tmp_path, "itm", among_all=False)
-    found = compun.section(of(tmp_path))
-    assert found is not None
+    found = shown(compun, tmp_path)
     assert found.tables[0].cells.iloc[1, -1] == "-"
     assert "all images" not in found.headline[0]
 
 
 def test_no_answer_is_right(tmp_path: Path):
     write_compun(tmp_path, "clip-a", {"template": [2, 3, 2, 2]})
-    found = compun.section(of(tmp_path))
-    assert found is not None
+    found = shown(compun, tmp_path)
     assert found.tables[-1].cells.to_numpy().tolist() == [["clip-a", "Template", "0", "-", "-"]]
 
 
@@ -119,14 +127,12 @@ def test_scores_of_pairs_and_of_prompts(tmp_path: Path):
     shares = {f"{name}_score": 0.5 for name in ("text", "image", "group")}
     changes = {"metrics": shares, "intervals": {name: [0.4, 0.6] for name in shares}, "chance": {"text_score": 0.25}}
     write(tmp_path, "clip-a", "controlledimcaps", "adjective", **changes)
-    pairs = controlledimcaps.section(of(tmp_path))
-    assert pairs is not None
+    pairs = shown(controlledimcaps, tmp_path)
     cell = "50.00 [40.0, 60.0]"
     assert pairs.tables[0].cells.to_numpy().tolist() == [
         ["clip-a", "controlledimcaps/adjective", "4", cell, cell, cell, "25.00 / - / -"]
     ]
-    nothing_yet = compprompts.section(of(tmp_path))
-    assert nothing_yet is not None
+    nothing_yet = shown(compprompts, tmp_path)
     assert (nothing_yet.tables, "compeval probe run local:FOLDER" in nothing_yet.text) == ([], True)
 
 
@@ -163,9 +169,8 @@ def test_probes_have_the_papers_tables(tmp_path: Path):
     shares = {"image_score": 0.25, "text_score": 0.5, "group_score": 0.25}
     intervals = {name: [0.0, 0.75] for name in shares}
     write(tmp_path, "clip-a", "controlledimcaps", "spatial_1", metrics=shares, intervals=intervals, chance=shares)
-    found = compprompts.section(of(tmp_path))
-    assert found is not None
-    tables = {table.name: table.cells for table in found.tables}
+    found = shown(compprompts, tmp_path)
+    tables = tables_of(found)
     # of-a: cells 1/2 and 1/2, 2 of 4 prompts; BLEU 50 everywhere. No prompt has two nouns, so nothing can be shuffled.
     assert tables["compprompts_overall"].to_numpy().tolist() == [
         ["of-a", "50.0", "50.0", "50.0", "50.0", "-"],

@@ -11,6 +11,7 @@ from generators.blind_scorers import (
     REFINING,
     NgramModel,
     Sets,
+    bigrams,
     duels,
     folds,
     form,
@@ -19,9 +20,8 @@ from generators.blind_scorers import (
     longest,
     most_alike,
     naive_bayes,
-    pairs,
+    naive_bayes_of_words,
     tersest,
-    word_odds,
     words,
 )
 
@@ -48,7 +48,7 @@ def test_folds_keep_an_image_together_and_are_even():
         assert not {place // 2 for place in learn.tolist()} & {place // 2 for place in held.tolist()}
 
 
-@pytest.mark.parametrize("scorer", [words, word_odds, naive_bayes])
+@pytest.mark.parametrize("scorer", [words, naive_bayes_of_words, naive_bayes])
 def test_a_word_that_only_truths_have_is_found_on_other_images(scorer):
     assert hits(scorer(sets("beside"))).mean() == 1
 
@@ -84,7 +84,7 @@ def test_what_learns_learns_from_the_lessons_alone():
 def test_pairs_know_order_and_words_do_not():
     turned = [[f"a {one} on a {other} there", f"a {other} on there a {one}"] for one in NOUNS for other in NOUNS[:2]]
     found = Sets(turned, [str(place) for place in range(len(turned))])
-    assert hits(pairs(found)).mean() == 1
+    assert hits(bigrams(found)).mean() == 1
     assert hits(words(found)).mean() == 1 / 2
 
 

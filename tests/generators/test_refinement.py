@@ -5,13 +5,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from generators.blind_scorers import Scorer, Sets, hits
-from generators.refinement import LEAST, ROUNDS, largest, refined
+from generators.refinement import LEAST, ROUNDS, largest_at_chance, refined
 
 
 def kept(hit_SN: Sequence[Sequence[float]], chance: float) -> np.ndarray:
     """What the scorers get of the rows that stay, row by row."""
     hit = np.array(hit_SN, dtype=float)
-    return hit[:, largest(hit, chance)]
+    return hit[:, largest_at_chance(hit, chance)]
 
 
 def test_a_cue_is_taken_away_by_hand():

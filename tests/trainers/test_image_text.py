@@ -1,8 +1,7 @@
-import io
-import tarfile
-
 """Captioned images of both kinds of source."""
 
+import io
+import tarfile
 from pathlib import Path
 
 import numpy as np
