@@ -5,7 +5,7 @@
 The first rows of each hard-negative type of CREPE's published productivity files at n = 8, JPEG stand-ins of 500 x 375
 for Visual Genome's images, random weights. Both sides decode; the loop encodes one row at a time, as the authors'
 script does. Reports the median time of the loop over that of the engine, cold and over a warm cache, what was encoded,
-and on how many rows the ranks agree.
+and on how many rows the ranks agree; the same of one run of the engine in bfloat16.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ import torch
 from PIL import Image
 
 from bench.reference import agreement, found_ranks, random_model, row_loop, wrapped
+from evaluators.models import Model
 from evaluators.models.openclip import OpenClipEncoder
 from evaluators.run import run
 from evaluators.tasks import discover
@@ -116,9 +117,12 @@ def main() -> None:
         every = [row for task in tasks for row in rows[task.config]]
         texts = sorted({text for row in every for text in (row["caption"], *row["hard_negatives"])})
 
-        def engine(cache: str, output: Path) -> None:
+        def engine(cache: str, output: Path, model: Model = model) -> None:
             os.environ["COMPEVAL_CACHE"] = str(folder / cache)
             run(model, tasks, data_dir=folder, output=output, device=options.device)
+
+        def ranks(output: Path) -> np.ndarray:
+            return np.concatenate([found_ranks(output, task) for task in tasks])
 
         # One after the other, so that a change in the machine's load meets both sides.
         loops, colds, warms, reference, cold_output = [], [], [], np.empty(0), folder
@@ -144,7 +148,13 @@ def main() -> None:
             real = sum(int(end) + 1 for end in tokenizer(texts).argmax(dim=-1))
             positions = encoder.packed.positions
             print(f"text positions {positions:,}: {positions / real:.3f} of the {real:,} real tokens of distinct texts")
-        print(agreement(reference, np.concatenate([found_ranks(cold_output, task) for task in tasks])))
+        print(agreement(reference, ranks(cold_output)))
+
+        low = wrapped(network.to(torch.bfloat16), preprocess, tokenizer)
+        half, _ = timed(partial(engine, "bfloat16 cache", folder / "bfloat16", low))
+        print(f"in bfloat16: {half:.2f} s, loop / engine cold {loop / half:.1f}")
+        other = len(agreement(reference, ranks(folder / "bfloat16")).different)
+        print(f"rank in bfloat16 another on {other:,} of {len(every):,} rows")
 
 
 if __name__ == "__main__":

@@ -60,7 +60,7 @@ class Task:
 
 
 def discover(data_dir: Path | None = None) -> list[Task]:
-    """Every task of the datasets that are built, in name order; rows that no protocol is for are none.
+    """Every task of the datasets that are built, in name order; splits without rows or without a protocol are none.
 
     ValueError if no dataset is built.
     """
@@ -75,8 +75,13 @@ def discover(data_dir: Path | None = None) -> list[Task]:
         for name, folder in names.items()
         for config, splits in loaders.list_configs(name, data_dir).items()
         for split in splits
-        if protocols.is_for(parquet.read_schema(next(folder.glob(f"{config}/{split}-*.parquet"))).names)
+        if _is_task(sorted(folder.glob(f"{config}/{split}-*.parquet")))
     )
+
+
+def _is_task(files: Sequence[Path]) -> bool:
+    """Whether a split's files hold a row, and columns that there is a protocol for."""
+    return any(map(parquet.count_rows, files)) and protocols.is_for(parquet.read_schema(files[0]).names)
 
 
 def select(known: Sequence[Task], patterns: Sequence[str]) -> list[Task]:

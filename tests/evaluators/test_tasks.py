@@ -111,3 +111,9 @@ def test_rows_with_different_numbers_of_negatives_are_an_error(tmp_path: Path):
 def test_no_dataset_at_all(tmp_path: Path):
     with pytest.raises(ValueError, match=f"No dataset was found in {tmp_path}"):
         tasks.discover(tmp_path)
+
+
+def test_a_split_without_rows_is_no_task(tmp_path: Path):
+    splits = {"n4": [], "n5": [tiny.row(0, "red", "ball", ["blue"])]}
+    data = tiny.write_dataset(tmp_path, {"prod_hnatom": splits})
+    assert [task.name for task in tasks.discover(data)] == ["crepe/prod_hnatom/n5"]
