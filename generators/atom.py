@@ -11,6 +11,7 @@ from dataclasses import replace
 from random import Random
 
 from generators.captioner import Wording
+from generators.facts import Facts
 from generators.foils import Foil, HardNegative, atom_foils
 from generators.inflection import verb
 from generators.lexicon import relations
@@ -28,7 +29,7 @@ UNKNOWN = 1e-3
 
 
 def atom_negatives(
-    graph: SceneGraph, image: SceneGraph, wording: Wording, vocabulary: Vocabulary, rng: Random
+    graph: SceneGraph, image: Facts, wording: Wording, vocabulary: Vocabulary, rng: Random
 ) -> Iterator[HardNegative]:
     """HN-Atoms that are false of the image: one of each atom in random order, then a second of each, and so on.
 
@@ -44,7 +45,7 @@ def atom_negatives(
 
 
 def one_atom_negatives(
-    graph: SceneGraph, image: SceneGraph, wording: Wording, vocabulary: Vocabulary, count: int, rng: Random
+    graph: SceneGraph, image: Facts, wording: Wording, vocabulary: Vocabulary, count: int, rng: Random
 ) -> list[HardNegative]:
     """HN-Atoms that all replace one atom by words of the source: the first, in random order, that has ``count``.
 
@@ -71,7 +72,7 @@ def _worded(edits: Iterable[Edit], wording: Wording) -> Iterator[HardNegative]:
 
 
 def foil_edits(
-    mention: Mention, graph: SceneGraph, image: SceneGraph, wording: Wording, vocabulary: Vocabulary, rng: Random
+    mention: Mention, graph: SceneGraph, image: Facts, wording: Wording, vocabulary: Vocabulary, rng: Random
 ) -> list[Edit]:
     """Every foil of one atom with the graph that it makes, in random order: a common word comes early more often.
 

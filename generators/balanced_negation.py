@@ -23,7 +23,7 @@ from typing import NamedTuple
 from generators.atom import Edit, first_mentions, foil_edits
 from generators.captioner import Wording
 from generators.entailment import Negated, counterpart, proves_false
-from generators.facts import closure
+from generators.facts import Facts, closure
 from generators.foils import Foil, HardNegative
 from generators.negation import negations
 from generators.realising import template
@@ -53,7 +53,7 @@ class Balanced(NamedTuple):
 
 
 def balanced_negation(
-    graph: SceneGraph, image: SceneGraph, wording: Wording, vocabulary: Vocabulary, rng: Random
+    graph: SceneGraph, image: Facts, wording: Wording, vocabulary: Vocabulary, rng: Random
 ) -> Balanced | None:
     """The true caption and every negative, in random order; None where no atom can be denied both ways."""
     places = list({place.false.caption: place for place in _places(graph, image, wording, vocabulary, rng)}.values())
@@ -68,10 +68,7 @@ def balanced_negation(
     )
 
 
-def _places(
-    graph: SceneGraph, image: SceneGraph, wording: Wording, vocabulary: Vocabulary, rng: Random
-) -> Iterator[Place]:
-    facts = closure(image)
+def _places(graph: SceneGraph, image: Facts, wording: Wording, vocabulary: Vocabulary, rng: Random) -> Iterator[Place]:
     mentions = {_atom(mention): mention for mention in first_mentions(wording.mentions)}
     everything: list[Edit] = []
     for negated in negations(graph):
@@ -83,7 +80,7 @@ def _places(
         edits = foil_edits(mention, graph, image, wording, vocabulary, rng)
         everything += edits[:1]
         place = _atom_place(graph, wording, negated, edits)
-        if place is not None and proves_false(facts, graph, negated):
+        if place is not None and proves_false(image, graph, negated):
             yield place
     if everything and not _denied_in_parts(graph):
         _, edited = rng.choice(everything)

@@ -17,9 +17,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -33,6 +33,7 @@ from generators.balanced_negation import Balanced, balanced_negation
 from generators.blind_scorers import Sets
 from generators.captioner import Captioner, GrammarCaptioner, Refusal, Request, Wording
 from generators.even_ranks import POOL, Measure, characters, evenly_ranked, likelihoods
+from generators.facts import Facts
 from generators.foils import HardNegative
 from generators.llm import Cache, Endpoint, ask_all
 from generators.llm_batch import make_client
@@ -43,8 +44,8 @@ from generators.parsers import RULES, make_parser
 from generators.plausibility import replaced
 from generators.prompted_captioner import TOKENS_OUT, PromptedCaptioner, messages, read_shots
 from generators.refinement import refined
+from generators.regions import Reader
 from generators.rejections import NONE_REJECTED, Rejections
-from generators.scene_graph import SceneGraph
 from generators.splits import crop_fault
 from generators.stage import write_json
 from generators.swap import swap_negatives
@@ -55,6 +56,8 @@ from generators.workers import map_with
 PER_TYPE = 5
 ASKED_PER_ROW = 5
 """Walks that a language model is asked about for each row wanted: some captions fail, some have too few negatives."""
+REMEMBERED = 2000
+"""Images whose facts a process keeps, some 20 KB each; asked for by every complexity."""
 TYPES, BALANCED, ALL, RAW = ("hnatom", "hnswap", "hnneg"), "hnneg_balanced", "hnall", "raw"
 KINDS = (*TYPES, BALANCED, ALL)
 SPLITS = tuple(f"n{complexity}" for complexity in COMPLEXITIES)
@@ -83,7 +86,9 @@ class Settings:
     entailment: str | None = None
     """An NLI model that filters the swaps, see generators/nli.py."""
     parser: str = RULES
-    """What checks the captions of a language model, see generators/parsers.py."""
+    """What reads the regions' phrases, and checks the captions of a language model, see generators/parsers.py."""
+    spelling: bool = False
+    """Whether the regions' phrases are corrected before."""
 
 
 @dataclass(frozen=True)
@@ -94,38 +99,36 @@ class Example:
     image: visual_genome.Image
     walk: Walk
     wording: Wording
-    vocabulary: Vocabulary
+    source: Source
     likelihood: Measure
     entailment: EntailmentModel | None = None
-    rejections: Rejections = NONE_REJECTED
     refine: bool = False
 
     @cached_property
     def hnatom(self) -> tuple[HardNegative, ...]:
         rng = Random(f"{self.key}:hnatom")
-        made_of = self.walk.graph, self._everything, self.wording, self.vocabulary
+        made_of = self.walk.graph, self._facts, self.wording, self.source.vocabulary
         found = one_atom_negatives(*made_of, PER_TYPE, rng) if self.refine else atom_negatives(*made_of, rng)
         return self._evenly_ranked(self.wording.caption, found, rng)
 
     @cached_property
     def hnswap(self) -> tuple[HardNegative, ...]:
         rng = Random(f"{self.key}:hnswap")
-        swaps = swap_negatives(self.walk.graph, self._everything, self.wording, rng)
+        swaps = swap_negatives(self.walk.graph, self._facts, self.wording, rng)
         found = not_entailed(self.wording.caption, swaps, self.entailment)
         return self._evenly_ranked(self.wording.caption, found, rng)
 
     @cached_property
     def hnneg(self) -> tuple[HardNegative, ...]:
         rng = Random(f"{self.key}:hnneg")
-        found = negation_negatives(self.walk.graph, self._everything, self.wording, rng)
+        found = negation_negatives(self.walk.graph, self._facts, self.wording, rng)
         chosen = tuple(islice(found, PER_TYPE))
         return replaced(chosen, found, self._rejected) if len(chosen) == PER_TYPE else ()
 
     @cached_property
     def balanced(self) -> Balanced | None:
         rng = Random(f"{self.key}:{BALANCED}")
-        graph, everything = self.walk.graph, self._everything
-        return balanced_negation(graph, everything, self.wording, self.vocabulary, rng)
+        return balanced_negation(self.walk.graph, self._facts, self.wording, self.source.vocabulary, rng)
 
     @cached_property
     def hnneg_balanced(self) -> tuple[HardNegative, ...]:
@@ -145,11 +148,11 @@ class Example:
 
     @cached_property
     def _rejected(self) -> frozenset[str]:
-        return self.rejections.texts(self.image, self.walk.box)
+        return self.source.rejections.texts(self.image, self.walk.box)
 
     @cached_property
-    def _everything(self) -> SceneGraph:
-        return self.image.facts()
+    def _facts(self) -> Facts:
+        return self.source.facts(self.image.image_id)
 
     def with_negatives(self, kind: str) -> Finished:
         negatives = () if kind == RAW else getattr(self, kind)
@@ -202,9 +205,7 @@ def examples(
     entailment = EntailmentModel(settings.entailment) if settings.entailment else None
     for key, image, walk, wording in worded:
         likelihood = measures[image.image_id]
-        yield Example(
-            key, image, walk, wording, source.vocabulary, likelihood, entailment, source.rejections, settings.refine
-        )
+        yield Example(key, image, walk, wording, source, likelihood, entailment, settings.refine)
 
 
 def _captionable(
@@ -258,16 +259,24 @@ def chosen(found: Iterable[Example], rows: int, dropped: Counter[str]) -> dict[s
 
 @dataclass(frozen=True)
 class Source:
-    """What every split is made from: the images, and their words."""
+    """What every split is made from: the images, their words, and how their regions' phrases are read."""
 
     images: Sequence[visual_genome.Image]
     vocabulary: Vocabulary
     rejections: Rejections = NONE_REJECTED
+    parser: str = RULES
+    spelling: bool = False
 
     @classmethod
-    def read(cls, folder: Path) -> Source:
+    def read(cls, folder: Path, parser: str = RULES, spelling: bool = False) -> Source:
         images = list(visual_genome.read(folder, lambda flaw: None))  # the systematicity stage counts the flaws
-        return cls(images, Vocabulary.of(image.graph for image in images), Rejections.read())
+        return cls(images, Vocabulary.of(image.graph for image in images), Rejections.read(), parser, spelling)
+
+    @cached_property
+    def facts(self) -> Callable[[str], Facts]:
+        """What is known of an image, by its id. Its phrases are parsed when it is first asked about."""
+        reader, images = Reader.make(self.spelling, self.parser), {image.image_id: image for image in self.images}
+        return lru_cache(REMEMBERED)(lambda image_id: reader.facts(images[image_id]))
 
 
 def make_captioner(endpoint: Mapping[str, Any], parser: str = RULES) -> Captioner:
@@ -295,7 +304,8 @@ def _order(example: Example) -> tuple[int, str, str]:
 
 def write(folder: Path, name: str, settings: Settings, root: Path) -> dict[str, dict[str, int]]:
     """Write every config below ``root``; gives what was dropped, by split. The same bytes for any number of workers."""
-    make_source, make_split = partial(Source.read, folder), partial(generate, settings)
+    make_source = partial(Source.read, folder, settings.parser, settings.spelling)
+    make_split = partial(generate, settings)
     splits = dict(zip(SPLITS, map_with(make_source, make_split, COMPLEXITIES, settings.workers), strict=True))
     provenance = {"source": name, "seed": settings.seed, "code": dataset.code_of(__file__)}
     for config in CONFIGS:

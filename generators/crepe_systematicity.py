@@ -34,12 +34,11 @@ from generators.dataset import (
 )
 from generators.foils import HardNegative, atom_foils, comp_foils
 from generators.params import block
-from generators.parsers import make_parser
 from generators.plausibility import CorpusStatistics, MaskedLM, Ranker, best
 from generators.regions import Candidate, Reader, candidates
 from generators.rejections import NONE_REJECTED, Rejections
 from generators.scene_graph import Atom, Compound, SceneGraph
-from generators.splits import Funnel, Speller, Split, crop_passes, normalised, split
+from generators.splits import Funnel, Split, crop_passes, normalised, split
 from generators.stage import write_json
 from generators.targets import Targets
 from generators.visual_genome import FlawError, Image
@@ -69,9 +68,8 @@ class Foiler(NamedTuple):
 
 def region_rows(foiler: Foiler, found: list[Candidate]) -> list[dict[str, Any]]:
     """The REGION_SCHEMA rows of one image's candidates."""
-    facts = found[0].image.facts()
     rows = []
-    for image, region, parse in found:
+    for image, region, parse, facts in found:
         row = raw_row(image.path, image.image_id, region.box, parse.caption, parse.graph, foiler.provenance)
         rejected = foiler.rejections.texts(image, region.box)
         for kind, make in (("hnatom", atom_foils), ("hncomp", comp_foils)):
@@ -177,7 +175,7 @@ def build_regions(
     provenance = {"source": source, "captioner": "region description", "seed": 0, "code": code_of(__file__)}
     make_foiler = partial(our_foiler, vocabulary, statistics or settings["ranker"], provenance)
     funnel = Funnel()
-    found = candidates(images(), partial(our_reader, spelling, settings["parser"]), workers, funnel)
+    found = candidates(images(), partial(Reader.make, spelling, settings["parser"]), workers, funnel)
     rows = (row for part in map_with(make_foiler, region_rows, found, workers) for row in part)
     with whole_folder(folder) as scratch:
         write_split(scratch, "regions", rows, REGION_SCHEMA)
@@ -192,10 +190,6 @@ def phrases(images: Iterable[Image]) -> Iterator[str]:
         for region in image.regions:
             if crop_passes(region.box, image.width, image.height):
                 yield normalised(region.phrase)
-
-
-def our_reader(spelling: bool, parser: str) -> Reader:
-    return Reader(make_parser(parser).parse, Speller().correct if spelling else str)
 
 
 def our_foiler(vocabulary: Vocabulary, ranker: CorpusStatistics | str, provenance: Mapping[str, Any]) -> Foiler:

@@ -3,12 +3,13 @@
 Scene graphs are incomplete, so a claim is false only if the graph rules it out: it names a thing that is not there
 (objects are taken as complete), or everything of that name has an attribute, or stands in a relation, that excludes
 what is claimed. What the graph is silent about may be true (CREPE, arXiv:2212.07796, section 4.1: a dog that is
-annotated as white may be furry, too).
+annotated as white may be furry, too). Objects are not quite complete, either: what texts about the image name, such as
+Visual Genome's region phrases, is there as well (``told``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import islice
@@ -16,6 +17,7 @@ from itertools import islice
 from generators.inflection import noun_lemma
 from generators.lexicon import attributes, nouns, relations
 from generators.scene_graph import Box, SceneGraph, SceneObject
+from generators.wordnet import is_color
 
 SAME_THING = 0.7
 """Two annotations of kindred names whose boxes overlap (IoU) at least this much are one thing."""
@@ -43,30 +45,42 @@ class Thing:
     def is_called(self, noun: str) -> bool:
         return any(nouns.may_name_the_same(name, noun) for name in self.names)
 
-    def rules_out(self, attribute: str) -> bool:
-        """Whether an attribute of the thing excludes this one, and none says it."""
+    def rules_out(self, attribute: str, said: Sequence[str] = ()) -> bool:
+        """Whether an attribute of the thing excludes this one, and neither one of its own nor of ``said`` says it."""
         return any(attributes.exclude(own, attribute) for own in self.attributes) and not any(
-            attributes.may_mean_the_same(own, attribute) for own in self.attributes
+            attributes.may_mean_the_same(own, attribute) for own in (*self.attributes, *said)
         )
 
-    def could_be(self, claimed: SceneObject) -> bool:
-        return self.is_called(claimed.name) and not any(map(self.rules_out, claimed.attributes))
+    def could_be(self, claimed: SceneObject, said: Sequence[str] = ()) -> bool:
+        return self.is_called(claimed.name) and not any(self.rules_out(text, said) for text in claimed.attributes)
 
 
 @dataclass(frozen=True)
 class Facts:
-    """The things of an image and the predicates that are said of each ordered pair of their ids."""
+    """The things of an image and the predicates that are said of each ordered pair of their ids.
+
+    ``named`` are nouns that texts about the image name: they are present, whether annotated or not. ``said`` are
+    attributes that texts say of something called like a thing, by its id: nothing rules them out.
+    """
 
     things: tuple[Thing, ...]
     stated: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
+    named: frozenset[str] = frozenset()
+    said: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @cached_property
     def by_id(self) -> Mapping[str, Thing]:
         return {thing.id: thing for thing in self.things}
 
     def is_absent(self, noun: str) -> bool:
-        """Whether nothing in the image may be the noun, a part of it, or have it as a part."""
-        return not any(nouns.implies_presence(name, noun) for thing in self.things for name in thing.names)
+        """Whether nothing in the image may be the noun, a part of it, or have it as a part.
+
+        Of what texts name only the parts count, not the wholes: a "socket" may be of a lamp, an eye, a tree ...
+        """
+        return not (
+            any(nouns.implies_presence(name, noun) for thing in self.things for name in thing.names)
+            or any(nouns.includes(name, noun) for name in self.named)
+        )
 
     def rules_out(self, subject: Thing, predicate: str, object: Thing) -> bool:
         """Whether what is said of two things, or where their boxes are, excludes a relation between them."""
@@ -100,7 +114,7 @@ class Facts:
                 yield taken
                 return
             for thing in self.things:
-                if thing not in taken.values() and thing.could_be(rest[0]):
+                if thing not in taken.values() and thing.could_be(rest[0], self.said.get(thing.id, ())):
                     wider = taken | {rest[0].id: thing}
                     if not self._contradicts(claim, wider, rest[0].id):
                         yield from extend(wider, rest[1:])
@@ -122,7 +136,7 @@ class Facts:
         """The facts with what a true caption adds: unannotated things, and what it says of the only thing that fits."""
         strangers = [item for item in caption.objects if not any(thing.could_be(item) for thing in self.things)]
         wider = replace(self, things=(*self.things, *(Thing(f"caption:{item.id}", (item.name,)) for item in strangers)))
-        readings = list(islice(wider.readings(caption), READINGS))
+        readings = list(islice(replace(wider, said={}).readings(caption), READINGS))
         if not readings or len(readings) == READINGS:
             return wider
         certain = {
@@ -145,7 +159,27 @@ class Facts:
             if edge.subject in certain and edge.object in certain:
                 pair = certain[edge.subject].id, certain[edge.object].id
                 stated[pair] = _union(stated.get(pair, ()), (edge.predicate,))
-        return Facts(things, stated)
+        return replace(self, things=things, stated=stated)
+
+    def told(self, texts: Iterable[SceneGraph]) -> Facts:
+        """The facts with what texts about the image name: evidence that it is there, and of nothing else.
+
+        A noun is present. An attribute that nothing so called is annotated with may be of any of these things. A colour
+        that something is annotated with is no noun: parsers take an "orange pear" for a pear and an orange.
+        """
+        colors = {text for thing in self.things for text in thing.attributes if is_color(text)}
+        objects = [
+            replace(item, name=noun_lemma(item.name))
+            for text in texts
+            for item in text.objects
+            if item.name not in colors
+        ]
+        said: dict[str, tuple[str, ...]] = {}
+        for noun, attribute in dict.fromkeys((item.name, text) for item in objects for text in item.attributes):
+            called = [thing for thing in self.things if thing.is_called(noun)]
+            if not any(attributes.may_mean_the_same(own, attribute) for thing in called for own in thing.attributes):
+                said |= {thing.id: (*said.get(thing.id, ()), attribute) for thing in called}
+        return replace(self, named=frozenset(item.name for item in objects), said=said)
 
 
 def _union(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from generators.facts import Facts, closure
+from generators.facts import Facts
 from generators.lexicon import attributes, relations
 from generators.scene_graph import Mention, Parse, Relation, SceneGraph, SceneObject
 from generators.substitution import apply, as_written, relation_phrase
@@ -61,12 +61,12 @@ class HardNegative(NamedTuple):
     foils: tuple[Foil, ...]
 
 
-def atom_foils(parse: Parse, image: SceneGraph, vocabulary: Vocabulary = EVERYTHING) -> list[HardNegative]:
+def atom_foils(parse: Parse, image: Facts, vocabulary: Vocabulary = EVERYTHING) -> list[HardNegative]:
     """Every HN-Atom of a caption that is false of the image.
 
-    ``image`` is the whole image's scene graph, ``vocabulary`` the words to prefer (others only where those are few).
+    ``image`` is what is known of the whole image, ``vocabulary`` the words to prefer (others only where those are few).
     """
-    facts = closure(image).given(parse.graph)
+    facts = image.given(parse.graph)
     negatives: dict[str, HardNegative] = {}
     for mention in parse.mentions:
         for negative in _negatives(parse, mention, facts, vocabulary):
@@ -75,12 +75,12 @@ def atom_foils(parse: Parse, image: SceneGraph, vocabulary: Vocabulary = EVERYTH
     return list(negatives.values())
 
 
-def comp_foils(parse: Parse, image: SceneGraph, vocabulary: Vocabulary = EVERYTHING) -> list[HardNegative]:
+def comp_foils(parse: Parse, image: Facts, vocabulary: Vocabulary = EVERYTHING) -> list[HardNegative]:
     """Every HN-Comp of a caption with exactly one compound, both halves false of the image; none for other captions."""
     core = one_compound(parse)
     if core is None:
         return []
-    facts = closure(image).given(parse.graph)
+    facts = image.given(parse.graph)
     by_mention = [
         [
             negative

@@ -13,15 +13,14 @@ from random import Random
 
 from generators.captioner import Wording
 from generators.entailment import Negated, proves_false
-from generators.facts import closure
+from generators.facts import Facts
 from generators.foils import Foil, HardNegative
 from generators.scene_graph import SceneGraph
 from generators.walks import redundant
 
 
-def negation_negatives(graph: SceneGraph, image: SceneGraph, wording: Wording, rng: Random) -> Iterator[HardNegative]:
+def negation_negatives(graph: SceneGraph, image: Facts, wording: Wording, rng: Random) -> Iterator[HardNegative]:
     """Every denial of the caption that the image's graph proves false, in random order, each caption once."""
-    facts = closure(image)
     denials = wording.deny()
     choices: list[Negated | None] = [*(None for _ in denials), *negations(graph)]
     rng.shuffle(choices)
@@ -29,7 +28,7 @@ def negation_negatives(graph: SceneGraph, image: SceneGraph, wording: Wording, r
     for negated in choices:
         if negated is None:
             caption, foil = denials.pop(), Foil("negation", "", "not")
-        elif proves_false(facts, graph, negated):
+        elif proves_false(image, graph, negated):
             caption = wording.negate(negated)
             foil = Foil("negation", negated.text, f"{'no' if negated.kind == 'object' else 'not'} {negated.text}")
         else:

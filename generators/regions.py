@@ -1,17 +1,22 @@
 """Region descriptions as test captions: filtered, normalised, spelling corrected, parsed, each scene graph once.
 
 Source: CREPE, section 4.1. Of the regions with one scene graph the first stays, in the order of images and regions.
+
+All of an image's phrases, those that are filtered too, tell what is in it, so that no foil names it (facts.py: told).
+Each distinct phrase of an image is parsed once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby, islice
 from typing import NamedTuple
 
+from generators.facts import Facts, closure
+from generators.parsers import make_parser
 from generators.scene_graph import Parse
 from generators.seen import ParseCaptions
-from generators.splits import REPEATED, WORDLESS, Funnel, caption_fault, crop_fault, normalised
+from generators.splits import REPEATED, WORDLESS, Funnel, Speller, caption_fault, crop_fault, normalised
 from generators.visual_genome import Image, Region
 from generators.workers import map_with
 
@@ -20,9 +25,12 @@ IMAGES = 64
 
 
 class Candidate(NamedTuple):
+    """A region that passes the filters; ``facts`` are those of the whole image."""
+
     image: Image
     region: Region
     parse: Parse
+    facts: Facts
 
 
 class Checked(NamedTuple):
@@ -37,6 +45,30 @@ class Reader(NamedTuple):
 
     parse: ParseCaptions
     spell: Callable[[str], str]
+
+    @classmethod
+    def make(cls, spelling: bool, parser: str) -> Reader:
+        return cls(make_parser(parser).parse, Speller().correct if spelling else str)
+
+    def caption(self, region: Region) -> str:
+        """The region's phrase as a caption; "" where it has no words."""
+        return normalised(self.spell(region.phrase))
+
+    def parses(self, images: Iterable[Image]) -> Iterator[dict[str, Parse]]:
+        """For each image the parse of each distinct caption of its regions."""
+        captions = [list(dict.fromkeys(filter(None, map(self.caption, image.regions)))) for image in images]
+        parsed = self.parse(caption for of_image in captions for caption in of_image)
+        for of_image in captions:
+            yield dict(zip(of_image, islice(parsed, len(of_image)), strict=True))
+
+    def facts(self, image: Image) -> Facts:
+        """What the image's graph says, and what its region phrases name."""
+        (parses,) = self.parses([image])
+        return _facts(image, parses)
+
+
+def _facts(image: Image, parses: Mapping[str, Parse]) -> Facts:
+    return closure(image.facts()).told(parse.graph for parse in parses.values())
 
 
 def candidates(
@@ -62,22 +94,22 @@ def candidates(
 def check(reader: Reader, images: list[Image]) -> Checked:
     """Every filter that looks at one region alone."""
     faults: list[str] = []
-    asked: list[tuple[Image, Region, str]] = []
-    for image in images:
-        for region in image.regions:
-            fault = crop_fault(region.box, image.width, image.height)
-            caption = "" if fault else normalised(reader.spell(region.phrase))
-            if fault or not caption:
-                faults.append(fault or WORDLESS)
-            else:
-                asked.append((image, region, caption))
     found: list[Candidate] = []
-    for (image, region, _), parse in zip(asked, reader.parse([item[2] for item in asked]), strict=True):
-        if fault := caption_fault(parse.graph):
-            faults.append(fault)
-        else:
-            found.append(Candidate(image, region, parse))
+    for image, parses in zip(images, reader.parses(images), strict=True):
+        facts = _facts(image, parses)
+        for region in image.regions:
+            parse = parses.get(reader.caption(region))
+            fault = crop_fault(region.box, image.width, image.height) or _fault(parse)
+            if fault:
+                faults.append(fault)
+            else:
+                assert parse is not None
+                found.append(Candidate(image, region, parse, facts))
     return Checked(found, faults)
+
+
+def _fault(parse: Parse | None) -> str | None:
+    return WORDLESS if parse is None else caption_fault(parse.graph)
 
 
 def groups(images: Iterable[Image]) -> Iterator[list[Image]]:

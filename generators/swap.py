@@ -16,7 +16,7 @@ from itertools import combinations, permutations
 from random import Random
 
 from generators.captioner import Wording
-from generators.facts import closure
+from generators.facts import Facts
 from generators.foils import Foil, HardNegative
 from generators.realising import template
 from generators.realising.words import same_kind
@@ -27,14 +27,13 @@ from generators.walks import redundant
 Edit = tuple[SceneGraph, Foil]
 
 
-def swap_negatives(graph: SceneGraph, image: SceneGraph, wording: Wording, rng: Random) -> Iterator[HardNegative]:
+def swap_negatives(graph: SceneGraph, image: Facts, wording: Wording, rng: Random) -> Iterator[HardNegative]:
     """Every swap of the caption that the image's graph proves false, in random order, each caption once."""
-    facts = closure(image)
     edits = list(swaps(graph))
     rng.shuffle(edits)
     said = {wording.caption}
     for edited, foil in edits:
-        if redundant(edited) or not facts.is_false(edited):
+        if redundant(edited) or not image.is_false(edited):
             continue
         caption = wording.say(edited)
         if caption is not None and caption not in said and same_words(caption, wording.caption):

@@ -144,17 +144,18 @@ def _kinds_of_parts(whole: str) -> frozenset[Synset]:
 
 
 @lru_cache(maxsize=1 << 18)
-def are_parts(one: str, other: str) -> bool:
+def is_part(part: str, whole: str) -> bool:
     """Whether one noun names a part, a member or the substance of the other, or of something above the other.
 
     A car has car wheels, so it has wheels; a man has body parts, so he has hands.
     """
+    found = senses(part)
+    bodily = {up for sense in found if sense.lexname() == "noun.body" for up in ancestors(part)}
+    return not (_kinds_of_parts(whole).isdisjoint(found) and _parts(whole).isdisjoint(bodily))
 
-    def is_part(part: str, whole: str) -> bool:
-        found = senses(part)
-        bodily = {up for sense in found if sense.lexname() == "noun.body" for up in ancestors(part)}
-        return not (_kinds_of_parts(whole).isdisjoint(found) and _parts(whole).isdisjoint(bodily))
 
+def are_parts(one: str, other: str) -> bool:
+    """Whether one of two nouns names a part of the other."""
     return is_part(one, other) or is_part(other, one)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 
 from generators.lexicon import read
-from generators.wordnet import are_parts, are_related
+from generators.wordnet import are_parts, are_related, is_part
 
 
 @cache
@@ -39,6 +39,12 @@ def may_name_the_same(one: str, other: str) -> bool:
         return not (persons.get(one) and persons.get(other) and persons[one] != persons[other])
     overlapping = _lists("overlapping")
     return bool(overlapping.get(one, frozenset()) & overlapping.get(other, frozenset()))
+
+
+@lru_cache(maxsize=1 << 18)
+def includes(present: str, noun: str) -> bool:
+    """Whether a picture with one thing shows the noun too: the same thing, or a part of it."""
+    return may_name_the_same(present, noun) or is_part(noun, present)
 
 
 @lru_cache(maxsize=1 << 18)

@@ -1,6 +1,7 @@
 """A denial in the true caption too: on a hand-made scene, and as properties of random subgraphs."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from generators.balanced_negation import Balanced, balanced_negation
 from generators.captioner import GrammarCaptioner, RealisedWording, Request
 from generators.entailment import Negated, counterpart
+from generators.facts import closure
 from generators.prompted_captioner import ParsedWording
 from generators.scene_graph import Mention, Relation, SceneGraph, SceneObject
 from generators.vocabulary import Vocabulary
@@ -30,8 +32,8 @@ def worded(graph: SceneGraph, seed: str = "0") -> RealisedWording:
     return wording
 
 
-def balanced(seed: int, graph: SceneGraph = SCENE) -> Balanced:
-    found = balanced_negation(graph, graph, worded(graph), VOCABULARY, Random(seed))
+def balanced(seed: int, graph: SceneGraph = SCENE, told: Sequence[SceneGraph] = ()) -> Balanced:
+    found = balanced_negation(graph, closure(graph).told(told), worded(graph), VOCABULARY, Random(seed))
     assert found is not None
     return found
 
@@ -51,6 +53,16 @@ def test_truths_deny_what_the_scene_contradicts_and_negatives_what_is_there():
     assert {"not green", "not large", "not below", "not"} <= denied
 
 
+def test_no_truth_denies_what_a_text_about_the_image_names():
+    """Of the other scene's words a text names the bowl and says "green" of things called like the cup and the table."""
+    text = SceneGraph(
+        (SceneObject("1", "bowl"), SceneObject("2", "mug", ("green",)), SceneObject("3", "table", ("green",)))
+    )
+    rows = [[balanced(seed, told=told).negatives[0].foils[0].original for seed in range(20)] for told in ([], [text])]
+    assert {"no bowl", "not green"} <= set(rows[0])
+    assert not {"no bowl", "not green"} & set(rows[1])
+
+
 def test_a_whole_caption_is_not_denied_part_by_part():
     """ "no red cup and no table" is false if either is there, so its like is no true caption of the template's."""
     apart = SceneGraph((SceneObject("1", "cup", ("red",)), SceneObject("2", "table", ("blue",))))
@@ -68,13 +80,15 @@ def test_what_the_caption_itself_rules_out_is_not_denied():
 @settings(max_examples=25, deadline=None)
 @given(subgraphs())
 def test_each_caption_holds_a_denial_and_none_is_said_twice(graph: SceneGraph):
-    found = balanced_negation(graph, graph, worded(graph), Vocabulary.of([graph, ELSEWHERE]), Random(0))
+    found = balanced_negation(graph, closure(graph), worded(graph), Vocabulary.of([graph, ELSEWHERE]), Random(0))
     if found is None:
         return
     captions = [found.caption, *(negative.caption for negative in found.negatives)]
     assert len(set(captions)) == len(captions)
     assert all(DENIAL.search(caption) for caption in captions)
-    assert found == balanced_negation(graph, graph, worded(graph), Vocabulary.of([graph, ELSEWHERE]), Random(0))
+    assert found == balanced_negation(
+        graph, closure(graph), worded(graph), Vocabulary.of([graph, ELSEWHERE]), Random(0)
+    )
 
 
 def test_counterparts_stand_in_the_same_place():

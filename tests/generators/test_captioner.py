@@ -74,7 +74,7 @@ def test_no_object_gets_two_attributes_of_a_kind() -> None:
 def test_swaps_are_false_and_say_the_same_words() -> None:
     table = SceneObject("2", "table", ("blue",))
     graph = SceneGraph((CUP, table), (ON,))
-    found = swap_negatives(graph, graph, wording(graph), Random(0))
+    found = swap_negatives(graph, closure(graph), wording(graph), Random(0))
     assert wording(graph).caption == "there is a red cup on a blue table"
     assert {negative.caption for negative in found} == {
         "there is a red table on a blue cup",
@@ -86,7 +86,7 @@ def test_a_swap_that_may_be_true_is_left_out() -> None:
     kites = SceneObject("1", "kite", ("red",)), SceneObject("2", "bird", ("small",))
     graph = SceneGraph(kites)
     # Nothing says that the kite is large or the bird blue: "a small kite and a red bird" may be true.
-    assert list(swap_negatives(graph, graph, wording(SceneGraph((*kites, TABLE))), Random(0))) == []
+    assert list(swap_negatives(graph, closure(graph), wording(SceneGraph((*kites, TABLE))), Random(0))) == []
 
 
 # Denials (A.4)
@@ -114,8 +114,8 @@ def test_no_denied_relation_where_another_pair_may_lack_it() -> None:
 
 def test_negatives_of_a_caption_differ_from_it_and_from_each_other() -> None:
     for negatives in (
-        negation_negatives(GRAPH, IMAGE, wording(GRAPH), Random(1)),
-        atom_negatives(GRAPH, IMAGE, wording(GRAPH), Vocabulary.of([IMAGE]), Random(1)),
+        negation_negatives(GRAPH, closure(IMAGE), wording(GRAPH), Random(1)),
+        atom_negatives(GRAPH, closure(IMAGE), wording(GRAPH), Vocabulary.of([IMAGE]), Random(1)),
     ):
         captions = [negative.caption for negative in negatives]
         assert len(captions) >= 5
@@ -125,7 +125,7 @@ def test_negatives_of_a_caption_differ_from_it_and_from_each_other() -> None:
 def test_atom_foils_change_an_object_wherever_it_is_named() -> None:
     graph = SceneGraph((CUP, TABLE, SceneObject("3", "apple", ("green",))), (ON, Relation("3", "next to", "1")))
     vocabulary = Vocabulary.of([IMAGE, SceneGraph((SceneObject("1", "vase"), SceneObject("2", "pear")))])
-    found = list(atom_negatives(graph, graph, wording(graph, "2"), vocabulary, Random(0)))
+    found = list(atom_negatives(graph, closure(graph), wording(graph, "2"), vocabulary, Random(0)))
     assert not [item for item in found if item.foils[0].original == "cup" and " cup" in item.caption]
     known = [is_known(item.foils[0], vocabulary) for item in found]
     assert known == sorted(known, reverse=True)
@@ -197,7 +197,7 @@ def test_a_parsed_caption_is_edited_in_place(captioner: PromptedCaptioner) -> No
     assert worded.negate(Negated("relation", "1", "on", ON)) == "a red cup is not on a wooden table"
     assert worded.negate(Negated("attribute", "1", "red")) == "a cup is on a wooden table. the cup is not red"
     assert worded.deny() == ["it is not true that a red cup is on a wooden table"]
-    swapped = islice(swap_negatives(GRAPH, GRAPH, worded, Random(0)), 5)
+    swapped = islice(swap_negatives(GRAPH, closure(GRAPH), worded, Random(0)), 5)
     assert "a red table is on a wooden cup" in {negative.caption for negative in swapped}
 
 

@@ -2,6 +2,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -27,6 +28,7 @@ from generators.crepe_productivity import (
     generate,
     write,
 )
+from generators.facts import closure
 from generators.llm import KEY_VARIABLE, Cache, Endpoint
 from generators.parser import Parser
 from generators.prompted_captioner import PromptedCaptioner, read_shots
@@ -148,6 +150,29 @@ def _sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+def test_a_thing_that_a_phrase_names_is_no_foil_and_not_denied(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    box = {"x": 0, "y": 0, "width": 9, "height": 9}
+    phrases = [{"phrase": f"there is a {noun} in the room"} | box for noun in NOUNS]
+    regions = [
+        {"id": image_id, "regions": [{"region_id": 10 * image_id + at} | item for at, item in enumerate(phrases)]}
+        for image_id in range(1, 5)
+    ]
+    (tmp_path / "region_descriptions.json").write_text(json.dumps(regions))
+    (without, said), (with_phrases, said_with) = (_nouns_of_foils(place) for place in (folder, tmp_path))
+    assert without & set(NOUNS)
+    assert not with_phrases & set(NOUNS)
+    assert said == said_with  # phrases change no walk and no caption
+
+
+def _nouns_of_foils(folder: Path) -> tuple[set[str], list[str]]:
+    """The nouns that HN-Atoms put in and that balanced truths deny, and the captions."""
+    found = list(examples(Source.read(folder), 6, GrammarCaptioner(), SETTINGS, Counter()))
+    foils = {foil.replacement for item in found for atom in item.hnatom for foil in atom.foils}
+    denied = {item.hnneg_balanced[0].foils[0].original.removeprefix("no ") for item in found if item.hnneg_balanced}
+    return foils | denied, [item.wording.caption for item in found]
+
+
 def test_another_image_changes_no_example_of_the_first_ones(folder: Path, tmp_path: Path) -> None:
     write_source(tmp_path, 5)
     few, more = (
@@ -192,6 +217,25 @@ def test_real_annotations(real_data: Path) -> None:
         assert len(found) >= 5
         assert all(example.walk.graph.complexity == 8 for example in found)
         assert sum(bool(example.hnatom) for example in found) >= 5
+
+
+def test_phrases_of_real_images_name_what_their_objects_lack(real_data: Path) -> None:
+    """Phrases of v1.2, an image each: "White canopy on brick building", "man is wearing dark cloths", "Woman sitting in
+    a chair", "double wall outlet"; "A plastic white bag", "a black cloth is on a chair". No object is called so.
+    """
+    source = Source.read(real_data / "visual_genome" / "v1.2.0", spelling=True)
+    named = [("1", "canopy"), ("2", "cloth"), ("3", "chair"), ("4", "outlet"), ("5", "bag"), ("5", "cloth")]
+    images = {image.image_id: image for image in source.images}
+    for image_id, noun in named:
+        assert closure(images[image_id].facts()).is_absent(noun)
+        assert not source.facts(image_id).is_absent(noun)
+    # "a calender has been hanged": the phrase is corrected where people typed it.
+    assert "calendar" in source.facts("3").named
+    for example in examples(source, 6, GrammarCaptioner(), SETTINGS, Counter()):
+        facts = source.facts(example.image.image_id)
+        denied = [foil.original.removeprefix("no ") for item in example.hnneg_balanced[:1] for foil in item.foils]
+        foils = [foil.replacement for item in example.hnatom for foil in item.foils if foil.type == "object"]
+        assert not facts.named & {*foils, *denied}
 
 
 def test_ask_prints_the_estimate_and_stops_above_the_cost(

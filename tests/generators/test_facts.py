@@ -1,6 +1,8 @@
 """What graphs of a few objects prove, by hand."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from generators.facts import Thing, closure
 from generators.lexicon import relations
@@ -121,3 +123,63 @@ def test_converses_share_a_situation_and_exclude_each_other(pair: str):
     one, other = (name.replace("_", " ") for name in pair.split())
     assert relations.converse(one) & relations.situations(other)
     assert one == other or not relations.situations(one) & relations.situations(other)
+
+
+def text(*objects: SceneObject) -> list[SceneGraph]:
+    return [SceneGraph(objects)]
+
+
+def test_what_a_text_names_is_present_with_its_kin_and_its_parts():
+    facts = closure(SceneGraph((CUP,)))
+    told = facts.told(text(SceneObject("o0", "chairs"), SceneObject("o1", "wheel")))
+    named = ["chair", "armchair", "seat", "furniture", "wheel"]
+    assert [facts.is_absent(noun) for noun in named] == [True] * len(named)
+    assert [told.is_absent(noun) for noun in named] == [False] * len(named)
+    assert told.is_absent("table")
+    # The whole of a part counts where the part is annotated, not where a text names it.
+    assert told.is_absent("car")
+    assert not closure(SceneGraph((SceneObject("1", "wheel"),))).is_absent("car")
+    tree = facts.told(text(SceneObject("o0", "tree")))
+    assert facts.is_absent("branch")
+    assert not tree.is_absent("branch")
+
+
+def test_an_attribute_that_a_text_says_of_a_thing_so_called_is_not_ruled_out():
+    facts = closure(SceneGraph((SceneObject("1", "cup", ("blue",)), SceneObject("2", "table", ("blue",)))))
+    told = facts.told(text(SceneObject("o0", "mug", ("red",))))  # a mug may be called a cup
+    red_cup, red_table, green_cup = (
+        SceneGraph((SceneObject("x", name, (color,)),))
+        for name, color in (("cup", "red"), ("table", "red"), ("cup", "green"))
+    )
+    assert facts.is_false(red_cup)
+    assert not told.is_false(red_cup)
+    assert told.is_false(red_table)
+    assert told.is_false(green_cup)
+    # "A red cup" may be about the one that is red, and says nothing of the blue one.
+    two = closure(SceneGraph((SceneObject("1", "cup", ("blue",)), SceneObject("2", "mug", ("red",)))))
+    assert two.told(text(SceneObject("o0", "cup", ("red",)))).said == {}
+
+
+def test_a_colour_that_is_annotated_is_no_noun_of_a_text():
+    graph = SceneGraph((SceneObject("1", "pear", ("orange",)), TABLE))
+    assert closure(graph).told(text(SceneObject("o0", "orange"))).is_absent("tree")  # WordNet: an orange is a tree
+    assert not closure(SceneGraph((TABLE,))).told(text(SceneObject("o0", "orange"))).is_absent("orange")
+
+
+NAMES, LOOKS = st.sampled_from(("cup", "mug", "table", "chair", "tree", "wheel")), st.sampled_from(("red", "blue"))
+GRAPHS = st.lists(st.tuples(NAMES, st.frozensets(LOOKS, max_size=1)), max_size=3).map(
+    lambda looks: SceneGraph(tuple(SceneObject(str(at), name, tuple(of)) for at, (name, of) in enumerate(looks)))
+)
+
+
+@settings(max_examples=50, deadline=None)
+@given(GRAPHS, st.lists(GRAPHS, max_size=2), GRAPHS)
+def test_texts_prove_nothing_absent_or_false(graph: SceneGraph, texts: list[SceneGraph], claim: SceneGraph):
+    facts = closure(graph)
+    told = facts.told(texts)
+    assert all(facts.is_absent(noun) for noun in ("cup", "bowl", "seat", "branch", "car") if told.is_absent(noun))
+    assert facts.is_false(claim) or not told.is_false(claim)
+    assert not any(told.is_absent(item.name) for text in texts for item in text.objects)
+    # What a caption says is no more certain for it, and what is then false was false without the texts.
+    assert told.given(claim).things == facts.given(claim).things
+    assert told.given(claim).named == told.named

@@ -46,7 +46,7 @@ def test_every_atom_can_be_denied_and_the_rest_is_still_said(graph: SceneGraph) 
 @given(subgraphs())
 def test_a_denial_differs_from_the_caption_and_keeps_its_style(graph: SceneGraph) -> None:
     wording = worded(graph)
-    found = list(negation_negatives(graph, graph, wording, Random(0)))
+    found = list(negation_negatives(graph, closure(graph), wording, Random(0)))
     captions = [negative.caption for negative in found]
     assert len({wording.caption, *captions}) == len(captions) + 1
     assert not DENIAL.search(wording.caption)
@@ -75,5 +75,5 @@ def test_what_another_object_may_make_true_is_not_denied(graph: SceneGraph) -> N
 def test_negatives_are_those_that_the_image_proves_false(graph: SceneGraph) -> None:
     wording, facts = worded(graph), closure(graph)
     provable = {wording.negate(negated) for negated in negations(graph) if proves_false(facts, graph, negated)}
-    found = {item.caption for item in negation_negatives(graph, graph, wording, Random(1)) if item.foils[0].original}
+    found = {item.caption for item in negation_negatives(graph, facts, wording, Random(1)) if item.foils[0].original}
     assert found == provable - {wording.caption}

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from generators.corpora import captions, shards
+from generators.facts import closure
 from generators.foils import atom_foils
 from generators.parser import Parser
 from generators.parser_sng import SceneGraphParser
@@ -62,7 +63,7 @@ def test_atoms_are_found_where_they_stand(sng: SceneGraphParser):
 def test_its_captions_have_foils(sng: SceneGraphParser):
     (parse,) = sng.parse(["a red cup"])
     vocabulary = Vocabulary.of([parse.graph, *(found.graph for found in sng.parse(["a blue ball", "a green cup"]))], 1)
-    made = [negative.caption for negative in atom_foils(parse, parse.graph, vocabulary)]
+    made = [negative.caption for negative in atom_foils(parse, closure(parse.graph), vocabulary)]
     assert "a blue cup" in made
 
 

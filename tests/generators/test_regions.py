@@ -52,6 +52,13 @@ def test_every_region_is_kept_or_counted() -> None:
     }
 
 
+def test_phrases_of_all_regions_tell_what_is_in_their_image() -> None:
+    images = [image(1, ("red cat", BIG), ("big dogs", TINY)), image(2, ("cat see cat", BIG))]
+    facts = [found.facts for group in candidates(iter(images), make_reader, 1, Funnel()) for found in group]
+    assert [item.named for item in facts] == [{"cat", "dog"}, {"cat"}]
+    assert make_reader().facts(images[0]) == facts[0]
+
+
 def test_two_workers_keep_the_same_regions() -> None:
     phrases = ["red cat", "cat see dog", "big dog", "cat", "red cats see mice"]
     images = [image(n, (phrases[n % 5], BIG), (f"big {'cat ' * (n % 7)}", BIG)) for n in range(2 * IMAGES + 1)]

@@ -129,7 +129,7 @@ def test_no_swap_restates_the_graph_or_another_swap(graph: SceneGraph) -> None:
 def test_negatives_are_false_of_the_image_and_say_its_words_in_another_order(graph: SceneGraph) -> None:
     (wording,) = GrammarCaptioner().word([Request(graph, "0")])
     assert isinstance(wording, RealisedWording)
-    found = list(swap_negatives(graph, graph, wording, Random(0)))
+    found = list(swap_negatives(graph, closure(graph), wording, Random(0)))
     assume(found)
     facts = closure(graph)
     false = {wording.say(edited) for edited, _ in swaps(graph) if facts.is_false(edited)}
