@@ -36,6 +36,8 @@ SHORTEST_PHRASE = 3
 """Tokens of a noun phrase that is exchanged as a whole, so that it is no noun alone."""
 QUANTIFIERS = frozenset(["few", "many", "more", "most", "much", "other", "own", "same", "several", "such"])
 """Words that the tagger calls adjectives."""
+PLACES = frozenset(["back", "bottom", "center", "edge", "end", "front", "left", "middle", "right", "side", "top"])
+"""Nouns that make a preposition: "in front of", "to the left of"."""
 
 
 class Negative(NamedTuple):
@@ -80,9 +82,11 @@ def _negatives(doc: Doc) -> list[Negative]:
 
 
 def _nouns(doc: Doc) -> list[Part]:
-    """Nouns with what they are compounds of: "fire hydrant"."""
+    """Nouns with what they are compounds of: "fire hydrant"; without those that are half of a preposition."""
     found = []
     for token in _single(doc, "NN"):
+        if token.lower_ in PLACES and [child.lower_ for child in token.rights][:1] == ["of"]:
+            continue
         compounds = [child for child in token.lefts if child.dep_ == "compound"]
         start = compounds[0].left_edge.idx if compounds else token.idx
         found.append(Part(start, token.idx + len(token.text), token.tag_, token))

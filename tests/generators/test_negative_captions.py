@@ -53,6 +53,12 @@ def test_verbs_keep_what_they_go_with_and_compounds_stay_whole() -> None:
     assert not [text for text in found if "fire hydrant" not in text.lower()]
 
 
+def test_half_of_a_preposition_stays() -> None:
+    # "A cup is to the lemon of a right." is no English.
+    assert of("A lemon is to the right of a cup.") == {"A cup is to the right of a lemon.": "noun"}
+    assert of("A man in front of a dog.") == {"A dog in front of a man.": "noun"}
+
+
 def test_articles_before_other_words_stay_as_they_are() -> None:
     """Mended, "an historic" would tell a negative from its caption."""
     found = of("A cup left of an historic umbrella in a garden.")
