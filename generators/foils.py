@@ -3,9 +3,10 @@
 Source: CREPE (arXiv:2212.07796), section 4.1 and appendix A.1, Table 2. HN-Atom replaces exactly one atom of a caption
 by an antonym or a word of the same grand-hypernym. HN-Comp joins two variants of a one-compound caption, each with
 another atom replaced: "a pink car" becomes "a blue car and a pink toy". Differs from it in what counts as false: not
-only is a foil no synonym, hypernym or hyponym of anything in the image's whole scene graph, but the graph must rule
-the new claim out (facts.py); relations come from a lexicon of ours, since WordNet has no prepositions; and where a
-source knows too few words of the same grand-hypernym (of a cat, a clock or an umbrella), nouns come from higher up.
+only is a foil no synonym, hypernym or hyponym of anything in the image's whole scene graph or that its region phrases
+name, but the graph must rule the new claim out (facts.py); relations come from a lexicon of ours, since WordNet has no
+prepositions; and where a source knows too few words of the same grand-hypernym (of a cat, a clock or an umbrella),
+nouns come from higher up.
 
 The order of the negatives is that of the atoms in the caption, and of how near and how common the words are.
 """
