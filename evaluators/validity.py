@@ -29,7 +29,7 @@ from tqdm import tqdm
 from evaluators.oracle import Unreadable, is_true, undrawable_words
 from generators import parquet, stage
 from generators.corpora import Skipped, captions, shards
-from generators.params import block
+from generators.params import block, reading
 
 WORD = re.compile(r"[a-z]+")
 COLUMNS = ["image_id", "caption", "hard_negatives"]
@@ -165,7 +165,7 @@ def rebuilt(recall: float, seed: int, images: int, source: Path) -> Verdicts:
         folder.mkdir()
         write(annotate(scenes, seed, recall), folder)
         (folder / "VG_100K").symlink_to((source / "VG_100K").resolve())
-        settings = block("crepe_systematicity") | {"workers": 1, "parser": block("parser")}
+        settings = block("crepe_systematicity") | {"workers": 1} | reading()
         crepe_systematicity.build_regions(
             "microworld", lambda: visual_genome.read(folder, lambda flaw: None), settings, Path(scratch) / "regions"
         )
@@ -174,9 +174,7 @@ def rebuilt(recall: float, seed: int, images: int, source: Path) -> Verdicts:
         for kind in crepe_systematicity.NEGATIVES:
             kept = crepe_systematicity.hard_negative_rows(rows, [kind])
             write_config(root, f"all_{kind}", {"test": kept}, HARD_NEGATIVE_SCHEMA)
-        productivity = crepe_productivity.Settings(
-            **block("crepe_productivity") | {"workers": 1, "parser": block("parser")}
-        )
+        productivity = crepe_productivity.Settings(**block("crepe_productivity") | {"workers": 1} | reading())
         crepe_productivity.write(folder, "microworld", productivity, root)
         return judge(claims(root), {str(scene.image_id): scene.to_json() for scene in scenes})
 

@@ -33,7 +33,7 @@ from generators.dataset import (
     write_split,
 )
 from generators.foils import HardNegative, atom_foils, comp_foils
-from generators.params import block
+from generators.params import block, reading
 from generators.plausibility import CorpusStatistics, MaskedLM, Ranker, best
 from generators.regions import Candidate, Reader, candidates
 from generators.rejections import NONE_REJECTED, Rejections
@@ -239,7 +239,7 @@ def main(corpus: str) -> None:
     def images() -> Iterator[Image]:
         return visual_genome.read(Path("sources") / source, lambda flaw: None)
 
-    funnel = build_regions(source, images, block("crepe_systematicity") | {"parser": block("parser")}, regions)
+    funnel = build_regions(source, images, block("crepe_systematicity") | reading(), regions)
     funnels = {"Systematicity regions": funnel.to_json(), "Flawed records of the source": flaws}
     write_json(stats / "systematicity_regions.json", {"funnels": funnels})
 

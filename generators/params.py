@@ -14,3 +14,8 @@ def block(name: str, path: Path = Path("params.yaml")) -> Any:
     if name not in params:
         raise ValueError(f"{path}: no block {name!r}; it has {', '.join(params)}.")
     return params[name]
+
+
+def reading() -> dict[str, Any]:
+    """How the phrases of a source are read: the blocks ``parser`` and ``spelling``."""
+    return {name: block(name) for name in ("parser", "spelling")}
