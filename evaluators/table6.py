@@ -4,7 +4,7 @@
 
 Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), Table 6: macro accuracy for VG-Relation and VG-Attribution, the
 share of right captions for the order sets (mean over their seeds), top-1 for classification, recall@1 for retrieval.
-Differs in the downstream rows: the micro-world's nouns stand for CIFAR and ImageNet.
+Differs in the downstream rows: the small world's nouns stand for CIFAR and ImageNet.
 
 A difference is paired by seed and row; its 95 % interval resamples images, all rows of an image and all seeds with it.
 """
@@ -133,15 +133,17 @@ def page(measured: dict[str, dict[str, Any]], corpora: dict[str, Any], seeds: Se
     """The experiment's README.md: a table a regime."""
     header = ("percent", *MODELS.values(), "NegCLIP - CLIP", "NegCLIP - CLIP-FT")
     parts = [
-        f"# CLIP, CLIP-FT and NegCLIP on the micro-world, {len(seeds)} seeds",
+        f"# CLIP, CLIP-FT and NegCLIP on a small micro-world, {len(seeds)} seeds",
         "In the shape of Table 6 of Yuksekgonul et al. 2023: mean and standard deviation over seeds; differences with "
         "95 % intervals, paired by seed and row, resampling images. VG-Relation and VG-Attribution are macro means. "
-        "Synthetic stand-in: not to be compared with published numbers. Made by `dvc repro experiments/dvc.yaml`.",
+        "The world has two large things a picture (generators/microworld/small_world.py); its sets are mined as the "
+        "whole world's are. Synthetic stand-in: not to be compared with published numbers. Made by `dvc repro "
+        "experiments/dvc.yaml:negclip`.",
     ]
     for regime, rows in measured.items():
         rivals = ", ".join(f"{share:.1%} {what}" for what, share in corpora[regime].items() if what != "pairs")
         parts.append(f"## Regime `{regime}`")
-        parts.append(f"Of the captions that name two things: {rivals} (same nouns and attributes in another order).")
+        parts.append(f"Of the captions that name two things: {rivals} (same nouns and attributes).")
         parts.append(table(header, list(lines(rows))).rstrip())
     return "\n\n".join(parts) + "\n"
 

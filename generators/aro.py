@@ -249,22 +249,25 @@ def mine(images: Sequence[Image]) -> tuple[dict[str, list[Pair]], dict[str, dict
     return pairs, dropped
 
 
-def main() -> None:
-    """Build VG-Relation and VG-Attribution from the scene graphs that params.yaml names."""
-    source, settings = block("source"), block("aro")
+def main(source: Path | None = None, output: Path = Path()) -> None:
+    """Build VG-Relation and VG-Attribution in the folder OUTPUT, from the scene graphs that params.yaml names, or from
+    the micro-world's annotated scenes in SOURCE."""
+    settings = block("aro")
+    graphs = source / "sceneGraphs.json" if source else Path(settings["scene_graphs"])
     flaws = Counter[str]()
 
     def on_flaw(flaw: FlawError) -> None:
         flaws[flaw.kind] += 1
 
-    images = list(gqa.read(Path(settings["scene_graphs"]), Path(settings["images"]), on_flaw))
+    images = list(gqa.read(graphs, source / "VG_100K" if source else Path(settings["images"]), on_flaw))
     pairs, dropped = mine(images)
-    provenance = {"source": source, "captioner": "template", "seed": 0, "code": dataset.code_of(__file__)}
+    provenance = {"source": block("source"), "captioner": "template", "seed": 0, "code": dataset.code_of(__file__)}
     for config, found in pairs.items():
         rows = (pair.row(categories(config, pair), provenance) for pair in found)
-        dataset.write_config(Path("aro"), config, {"test": rows}, dataset.CHOICE_SCHEMA)
+        dataset.write_config(output / "aro", config, {"test": rows}, dataset.CHOICE_SCHEMA)
     funnels = {f"{config}: pairs of objects": counts for config, counts in dropped.items()}
-    stage.write_json(Path("stats/aro/mined.json"), {"funnels": funnels | {"Flawed records of the source": dict(flaws)}})
+    flawed = {"Flawed records of the source": dict(flaws)}
+    stage.write_json(output / "stats/aro/mined.json", {"funnels": funnels | flawed})
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ are pickles).
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -25,6 +25,7 @@ from generators.dataset import classification_schema, code_of, file_id, write_co
 from generators.microworld.draw import render
 from generators.microworld.left_out import ALL_NOUNS, LeftOut
 from generators.microworld.scenes import sample_scene
+from generators.microworld.small_world import NOUNS as SMALL_WORLD_NOUNS
 from generators.microworld.views import region_box
 from generators.params import block
 
@@ -51,13 +52,13 @@ class Classes(NamedTuple):
     pictures: Iterator[Picture]
 
 
-def microworld(seed: int, images: int) -> Classes:
+def microworld(seed: int, images: int, nouns: Sequence[str] = ALL_NOUNS) -> Classes:
     """``images`` pictures of every noun."""
     return Classes(
-        list(ALL_NOUNS),
+        list(nouns),
         (
             draw(seed, FIRST_ID + label * images + number, noun, label)
-            for label, noun in enumerate(ALL_NOUNS)
+            for label, noun in enumerate(nouns)
             for number in range(images)
         ),
     )
@@ -159,17 +160,18 @@ def _png(pixels: np.ndarray) -> bytes:
     return stream.getvalue()
 
 
-def main() -> None:
-    """Build micro-world's config, and one for each copy that params.yaml names."""
+def main(small_world: bool = False, output: Path = Path()) -> None:
+    """Build micro-world's config in the folder OUTPUT, and one for each copy that params.yaml names; or micro-world's
+    alone, with the nouns of the small world."""
     params = block("classification")
-    seed, copies = params["seed"], params["own_copies"] or {}
-    found = {"microworld": microworld(seed, params["images"])}
-    for name, folder in copies.items():
+    seed, images, copies = params["seed"], params["images"], params["own_copies"] or {}
+    found = {"microworld": microworld(seed, images, SMALL_WORLD_NOUNS if small_world else ALL_NOUNS)}
+    for name, folder in () if small_world else copies.items():
         if name not in OWN_COPIES:
             raise ValueError(f"params.yaml, classification: unknown set {name!r}; known: {', '.join(OWN_COPIES)}.")
         found[name] = OWN_COPIES[name](Path(folder))
     for name, classes in found.items():
-        write_config(FOLDER, name, {"test": rows(name, classes, seed)}, classification_schema(classes.names))
+        write_config(output / FOLDER, name, {"test": rows(name, classes, seed)}, classification_schema(classes.names))
 
 
 if __name__ == "__main__":

@@ -123,29 +123,32 @@ def _has_other_orders(words: Words) -> bool:
     )
 
 
-def write(name: str, found: Sequence[Entry], provenance: Row) -> dict[str, int]:
+def write(name: str, found: Sequence[Entry], provenance: Row, output: Path = Path()) -> dict[str, int]:
     """Write both configs; gives the number of captions and images."""
     splits = {f"test.s{seed}": order_rows(found, seed, provenance) for seed in ORDER_SEEDS}
-    rows = dataset.write_config(Path("aro"), f"{name}_order", splits, dataset.CHOICE_SCHEMA)
+    rows = dataset.write_config(output / "aro", f"{name}_order", splits, dataset.CHOICE_SCHEMA)
     images = dataset.write_config(
-        Path("retrieval"), name, retrieval_splits(found, provenance), dataset.RETRIEVAL_SCHEMA
+        output / "retrieval", name, retrieval_splits(found, provenance), dataset.RETRIEVAL_SCHEMA
     )
     return {"captions kept": rows["test.s0"], "images kept": images["test"]}
 
 
-def main(name: str) -> None:
-    """Build the sets of NAME: coco or flickr30k."""
+def main(name: str, source: Path | None = None, output: Path = Path()) -> None:
+    """Build the sets of NAME, coco or flickr30k, in the folder OUTPUT, from the files that params.yaml names, or from
+    those of the same names in SOURCE."""
     sets = block("retrieval")
     if name not in sets:
         raise ValueError(f"params.yaml, retrieval: no set {name!r}; it has {', '.join(sets)}.")
-    settings = sets[name]
+    captions, images = Path(sets[name]["captions"]), Path(sets[name]["images"])
+    if source:
+        captions, images = source / captions.name, source
     dropped = Counter[str]()
-    found = entries(read(Path(settings["captions"]), Path(settings["images"])), Tagger(), dropped)
+    found = entries(read(captions, images), Tagger(), dropped)
     provenance = {"source": block("source"), "captioner": "karpathy", "seed": 0, "code": dataset.code_of(__file__)}
-    kept = write(name, found, provenance)
+    kept = write(name, found, provenance, output)
     funnels = {f"{name}: captions and images": dict(dropped) | kept}
     for dataset_name in ("aro", "retrieval"):
-        stage.write_json(Path("stats") / dataset_name / f"{name}.json", {"funnels": funnels})
+        stage.write_json(output / "stats" / dataset_name / f"{name}.json", {"funnels": funnels})
 
 
 if __name__ == "__main__":

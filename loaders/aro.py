@@ -76,8 +76,9 @@ a model. "Small" and "large" are said of the whole image, which the crop does no
 """
 
 
-def main() -> None:
-    write_measured_card(Path("aro"), "ARO", block("source"), ["zero-shot-image-classification"], body)
+def main(folder: Path = Path("aro")) -> None:
+    """Write the card of FOLDER."""
+    write_measured_card(folder, "ARO", block("source"), ["zero-shot-image-classification"], body)
 
 
 if __name__ == "__main__":

@@ -104,7 +104,7 @@ def write_card(folder: Path, metadata: Mapping[str, Any], body: str, stats: Stat
 def measured(folder: Path, source: str) -> Stats:
     """What was built, with what the generating stages counted of it in ``stats/<dataset>/*.json``."""
     stats: Stats = measure(folder) | {"source": source, "funnels": {}, "unique": {}}
-    for path in sorted((Path("stats") / folder.name).glob("*.json")):
+    for path in sorted((folder.parent / "stats" / folder.name).glob("*.json")):
         counted = json.loads(path.read_text())
         for key in ("funnels", "unique"):
             stats[key] |= counted.get(key, {})

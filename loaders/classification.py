@@ -45,14 +45,15 @@ The micro-world's pictures: CC0-1.0. ImageNet and CIFAR have their own terms: do
 """
 
 
-def main() -> None:
-    stats: Stats = measure(FOLDER) | {"source": "classification"}
+def main(folder: Path = FOLDER) -> None:
+    """Write the card of FOLDER."""
+    stats: Stats = measure(folder) | {"source": "classification"}
     metadata = {
         "pretty_name": "Zero-shot classification",
         "license": "other",
         "task_categories": ["image-classification"],
     }
-    write_card(FOLDER, metadata, body(stats, classes(FOLDER, stats)), stats)
+    write_card(folder, metadata, body(stats, classes(folder, stats)), stats)
 
 
 if __name__ == "__main__":

@@ -41,8 +41,9 @@ order, or the same images with their tiles (4 rows, 4 columns or 9 patches) in a
 """
 
 
-def main() -> None:
-    write_measured_card(Path("retrieval"), "Perturbed retrieval", block("source"), ["image-to-text"], body)
+def main(folder: Path = Path("retrieval")) -> None:
+    """Write the card of FOLDER."""
+    write_measured_card(folder, "Perturbed retrieval", block("source"), ["image-to-text"], body)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@
 
 Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), section 4 and Table 6. Per regime of the corpus
 (generators/microworld/regimes.py) and seed one CLIP from scratch, and from it the two fine-tuned ones, on the same
-captions for as many steps; then all three on what Table 6 lists. No training caption uses VG-Relation's template.
+captions for as many steps; then all three on what Table 6 lists, on test sets of the same small world. No training
+caption uses VG-Relation's template.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from trainers.finetune import Recipe
 
 PARAMS = Path("experiments/params.yaml")
 CORPORA = Path("sources/negclip")
+SETS = Path("sources/negclip_sets")
 FOLDER = Path("checkpoints/negclip")
 MODELS = ("clip", "clip-ft", "negclip")
 METHODS: tuple[negclip.Method, ...] = ("clip-ft", "negclip")
@@ -41,7 +43,7 @@ TASKS = (
 def train(regime: str, seed: int, folder: Path) -> None:
     """Write the three checkpoints below ``folder``."""
     settings = block("negclip", PARAMS)
-    clip.run(regime, seed, block("train") | {"steps": settings["steps"]}, CORPORA, folder / "clip")
+    clip.run(regime, seed, block("train") | settings["train"], CORPORA, folder / "clip")
     recipe = Recipe(**settings["recipe"])
     for method in METHODS:
         with tqdm(desc=method, unit="step") as bar:
@@ -58,9 +60,9 @@ def train(regime: str, seed: int, folder: Path) -> None:
 
 def evaluate(folder: Path) -> None:
     """Write the results of the three models to ``folder/results``."""
-    tasks = [task for task in discover() if task.name in TASKS]
+    tasks = [task for task in discover(SETS) if task.name in TASKS]
     for name in MODELS:
-        run(models.resolve(f"local:{folder / name}"), tasks, output=folder / "results")
+        run(models.resolve(f"local:{folder / name}"), tasks, data_dir=SETS, output=folder / "results")
 
 
 def main(regime: str, seed: int = 0) -> None:

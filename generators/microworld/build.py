@@ -85,7 +85,7 @@ def build(folder: Path, params: Params, workers: int = WORKERS) -> None:
     with whole_folder(folder) as scratch, ProcessPoolExecutor(workers) as pool:
         ids = TEST_IDS[: params.test_images]
         tests = _progress(pool, partial(_test_image, params.seed), ids, "microworld test scenes")
-        scenes = list(_write_images(scratch, tests))
+        scenes = list(write_images(scratch, tests))
         with (scratch / "truth.jsonl").open("w") as lines:
             lines.writelines(json.dumps(scene.to_json()) + "\n" for scene in scenes)
         write(annotate(scenes, params.seed, params.annotation_recall), scratch)
@@ -101,14 +101,14 @@ def build(folder: Path, params: Params, workers: int = WORKERS) -> None:
 
 def evaluation_scene(seed: int, image_id: int) -> Scene:
     rng = Random(f"{seed}:{image_id}:frame")
-    width, height = _frame(rng)
+    width, height = frame(rng)
     return sample_scene(seed, image_id, width=width, height=height, n_things=_number(rng, TEST_THINGS))
 
 
 def training_scene(seed: int, corpus: str, image_id: int) -> Scene:
     """A scene with nothing in it that the corpus leaves out."""
     rng = Random(f"{seed}:{image_id}:frame")
-    width, height = _frame(rng)
+    width, height = frame(rng)
     return sample_scene(
         seed,
         image_id,
@@ -128,7 +128,7 @@ def captioned(seed: int, scene: Scene, size: int, richness: float = TRAINING_RIC
     """``PICTURES_PER_SCENE`` captioned pictures of one scene, each ``size`` x ``size`` pixels."""
     described = [describe(seed, scene, number, richness) for number in range(PICTURES_PER_SCENE)]
     return [
-        Example(scene.image_id, number, _jpeg(render(scene, (size, size), view)), caption, view)
+        Example(scene.image_id, number, jpeg(render(scene, (size, size), view)), caption, view)
         for number, (caption, view) in enumerate(described)
     ]
 
@@ -151,10 +151,10 @@ def _weights(seed: int, corpus: str) -> dict[str, float]:
 
 def _test_image(seed: int, image_id: int) -> tuple[Scene, bytes]:
     scene = evaluation_scene(seed, image_id)
-    return scene, _jpeg(render(scene, (scene.width, scene.height)))
+    return scene, jpeg(render(scene, (scene.width, scene.height)))
 
 
-def _frame(rng: Random) -> tuple[int, int]:
+def frame(rng: Random) -> tuple[int, int]:
     return PORTRAIT if rng.random() < PORTRAIT_SHARE else LANDSCAPE
 
 
@@ -162,7 +162,7 @@ def _number(rng: Random, weights: dict[int, int]) -> int:
     return rng.choices(list(weights), list(weights.values()))[0]
 
 
-def _jpeg(pixels: np.ndarray) -> bytes:
+def jpeg(pixels: np.ndarray) -> bytes:
     """Full colour resolution: at 64 pixels halved colour is no longer a pattern."""
     stream = io.BytesIO()
     Image.fromarray(pixels).save(stream, "JPEG", quality=92, subsampling=0)
@@ -174,7 +174,7 @@ def _progress(pool: ProcessPoolExecutor, make: Callable[[int], Any], ids: Sequen
     return tqdm(pool.map(make, ids, chunksize=50), title, total=len(ids), unit="img", mininterval=1)
 
 
-def _write_images(folder: Path, images: Iterable[tuple[Scene, bytes]]) -> Iterator[Scene]:
+def write_images(folder: Path, images: Iterable[tuple[Scene, bytes]]) -> Iterator[Scene]:
     for scene, jpeg in images:
         path = folder / image_path(scene.image_id)
         path.parent.mkdir(exist_ok=True)

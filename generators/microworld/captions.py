@@ -10,7 +10,7 @@ before a noun (CREPE's), and chains of prepositional phrases that could attach t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from random import Random
 
@@ -83,10 +83,10 @@ TRAINING_RICHNESS = 0.6
 """How often a training caption describes a thing that it need not describe."""
 
 
-def word(facts: Facts, content: Content, rng: Random, *, richness: float) -> str:
+def word(facts: Facts, content: Content, rng: Random, *, richness: float, object_first: bool = True) -> str:
     """A content in English, lower-case and without a full stop; ``richness`` is the chance that a thing that need not
-    be described is."""
-    speaker = _Speaker(facts, rng, richness)
+    be described is. ``object_first`` lets some captions name a relation's object before its subject."""
+    speaker = _Speaker(facts, rng, richness, TAILS if object_first else {})
     if len(content.relations) == 2:
         return speaker.double(*content.relations)
     if content.relations:
@@ -103,9 +103,16 @@ def region_phrase(facts: Facts, content: Content, rng: Random) -> str:
     return word(facts, content, rng, richness=0.4)
 
 
-def training_caption(facts: Facts, content: Content, rng: Random, richness: float = TRAINING_RICHNESS) -> str:
+def training_caption(
+    facts: Facts,
+    content: Content,
+    rng: Random,
+    richness: float = TRAINING_RICHNESS,
+    *,
+    object_first: bool = True,
+) -> str:
     """Like alt text: bare, or a sentence, or introduced as a picture."""
-    text = word(facts, content, rng, richness=richness)
+    text = word(facts, content, rng, richness=richness, object_first=object_first)
     if text.startswith(("a ", "an ")) and not content.relations and rng.random() < 0.2:
         return f"{rng.choice(('picture', 'drawing', 'illustration', 'photo'))} of {text}"
     return as_sentence(text) if _is_full(text) and rng.random() < 0.5 else text
@@ -135,8 +142,8 @@ def as_sentence(text: str) -> str:
 class _Speaker:
     """Words contents; every method takes the next numbers of the generator."""
 
-    def __init__(self, facts: Facts, rng: Random, richness: float) -> None:
-        self.facts, self.rng, self.richness = facts, rng, richness
+    def __init__(self, facts: Facts, rng: Random, richness: float, tails: Mapping[str, tuple[str, ...]]) -> None:
+        self.facts, self.rng, self.richness, self.tails = facts, rng, richness, tails
 
     def thing(self, name: str) -> str:
         noun, said = self._noun(name), self._some(self.facts.attributes[name])
@@ -187,8 +194,8 @@ class _Speaker:
         ]
         if relation in VERBS:
             options.append((1, f"{start} {self._that()} {self.rng.choice(VERBS[relation])} {end}"))
-        if relation in TAILS:
-            tail = f"{self._np(subject, 'a')} {self.rng.choice(TAILS[relation])}"
+        if relation in self.tails:
+            tail = f"{self._np(subject, 'a')} {self.rng.choice(self.tails[relation])}"
             options += [(2, f"{self._np(target, 'a')} with {tail}"), (0.5, f"{self._np(target, 'a')} that has {tail}")]
         return self._one_of(*options)
 
@@ -203,9 +210,9 @@ class _Speaker:
             options.append((1, f"there is {self._np(subject, 'a')} {phrasing} {end}"))
         if relation in VERBS:
             options.append((3, f"{start} {self.rng.choice(VERBS[relation])} {end}"))
-        if relation in TAILS and subject not in told:
+        if relation in self.tails and subject not in told:
             owner = self._np(target, "a" if told else self._article(), told)
-            options.append((1, f"{owner} has {self._np(subject, 'a')} {self.rng.choice(TAILS[relation])}"))
+            options.append((1, f"{owner} has {self._np(subject, 'a')} {self.rng.choice(self.tails[relation])}"))
         return self._one_of(*options)
 
     def _np(self, name: str, article: str, told: Collection[str] = ()) -> str:

@@ -1,13 +1,16 @@
-"""Two training corpora of one world, which differ in whether a bag of words suffices to tell captions apart.
+"""Two training corpora of the small world, which differ in whether a bag of words suffices to tell captions apart.
 
-    python -m generators.microworld.regimes        # with the stage `negclip_corpora`: sources/negclip/<regime>/
+    python -m generators.microworld.regimes        # with the stage `negclip_corpora`: sources/negclip/
 
 Yuksekgonul et al. 2023 (arXiv:2210.01936), section 3.2, hold that contrastive training on web data ignores order since
-hardly a batch holds two captions with the same words in another order. In a world of 40 nouns whose looks are often
+hardly a batch holds two captions with the same words in another order. In a world of few nouns whose looks are often
 left unsaid, batches do hold such captions. The regime ``bag_of_words`` is as the web in this: every thing is described,
-so that one is told from another by hundreds of noun phrases and not by 40 nouns, and no two captions of the corpus have
-the same nouns and attributes. Both arrangements of two nouns occur all the same, so that a negative caption cannot be
-told by its words alone.
+so that one is told from another by hundreds of noun phrases and not by two dozen nouns, and no two captions of the
+corpus have the same nouns and attributes. Both arrangements of two nouns occur all the same, so that a negative caption
+cannot be told by its words alone.
+
+Beside the two lie annotated scenes that no caption was written of, ``test``, from which the test sets are made by the
+stages' own commands.
 """
 
 from __future__ import annotations
@@ -15,27 +18,28 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import partial
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 
 from generators import stage
 from generators.corpus_names import CORPORA
 from generators.dataset import whole_folder
-from generators.microworld.build import WORKERS, Example, Params, captioned, training_scene, write_corpus
-from generators.microworld.captions import SYNONYMS, TRAINING_RICHNESS
+from generators.microworld.build import Example, Params, write_corpus
+from generators.microworld.captions import SYNONYMS
 from generators.microworld.left_out import ALL_NOUNS
+from generators.microworld.scene import Scene
 from generators.microworld.scenes import training_ids
+from generators.microworld.small_world import described, drawn, scene_of, write_test_scenes
 from generators.microworld.world import COLORS, PATTERNS, SIZES
 from generators.params import block
+from generators.scene_graph import Box
 
 PARAMS = Path("experiments/params.yaml")
 FOLDER = Path("sources/negclip")
-WORLD = "laion"
-"""The corpus whose scenes both regimes draw from, beyond those of its own pictures."""
 FIRST_SCENE = 500_000
+"""Image ids start so far above those of the last corpus' own scenes."""
+MOST_SCENES = 200_000
 CANONICAL = {name: name for name in (*ALL_NOUNS, *COLORS, *PATTERNS, *SIZES)} | {
     synonym: name for name, synonyms in SYNONYMS.items() for synonym in synonyms
 }
@@ -50,7 +54,10 @@ class Regime:
     distinct: bool
 
 
-REGIMES = {"default": Regime(TRAINING_RICHNESS, False), "bag_of_words": Regime(1.0, True)}
+REGIMES = {"default": Regime(0.5, False), "bag_of_words": Regime(1.0, True)}
+
+Described = tuple[Scene, str, Box]
+"""A scene with a caption and the part of it that its picture shows."""
 
 
 def bag(caption: str) -> tuple[str, ...] | None:
@@ -59,13 +66,13 @@ def bag(caption: str) -> tuple[str, ...] | None:
     return tuple(found) if sum(word in ALL_NOUNS for word in found) > 1 else None
 
 
-def distinct(examples: Iterable[Example]) -> Iterator[Example]:
-    """The examples whose caption has a bag that no caption before it has."""
+def distinct(found: Iterable[Described]) -> Iterator[Described]:
+    """Those whose caption has a bag that no caption before it has."""
     seen: set[tuple[str, ...]] = set()
-    for example in examples:
-        words = bag(example.caption)
+    for scene, caption, view in found:
+        words = bag(caption)
         if words is None or words not in seen:
-            yield example
+            yield scene, caption, view
         if words is not None:
             seen.add(words)
 
@@ -78,31 +85,28 @@ def rivals(captions: Iterable[str], batch_size: int) -> float:
     return sum(meets) / count_by.total()
 
 
-def _examples(seed: int, size: int, richness: float, image_id: int) -> list[Example]:
-    return captioned(seed, training_scene(seed, WORLD, image_id), size, richness)
+def examples(params: Params, regime: Regime, count: int) -> Iterator[Example]:
+    """The pictures of a regime's corpus, from the same scenes in all regimes."""
+    ids = training_ids(len(CORPORA) - 1, FIRST_SCENE + MOST_SCENES)[FIRST_SCENE:]
+    scenes = (scene_of(params.seed, image_id) for image_id in ids)
+    found = ((scene, *described(params.seed, scene, regime.richness)) for scene in scenes)
+    for scene, caption, view in islice(distinct(found) if regime.distinct else found, count):
+        yield drawn(scene, params.train_size, caption, view)
 
 
 def main() -> None:
-    """Write a corpus a regime, from the same scenes."""
-    params, images = Params.read(), block("negclip", PARAMS)["train_images"]
-    ids = training_ids(list(CORPORA).index(WORLD), FIRST_SCENE + images)[FIRST_SCENE:]
-    with whole_folder(FOLDER) as scratch, ProcessPoolExecutor(WORKERS) as pool:
+    """Write a corpus a regime, and the annotated scenes that the test sets are made from."""
+    params, settings = Params.read(), block("negclip", PARAMS)
+    with whole_folder(FOLDER) as scratch:
         counts = {}
         for name, regime in REGIMES.items():
-            make = partial(_examples, params.seed, params.train_size, regime.richness)
-            made = _flat(pool, make, ids)
-            examples = list(islice(distinct(made) if regime.distinct else made, images))
-            write_corpus(scratch / name, examples)
-            captions = [example.caption for example in examples]
-            sizes = {f"meet a rival in a batch of {size}": round(rivals(captions, size), 4) for size in (32, 128)}
-            counts[name] = {"pairs": len(examples), **sizes}
+            made = list(examples(params, regime, settings["train_images"]))
+            write_corpus(scratch / name, made)
+            captions = [example.caption for example in made]
+            sizes = {f"meet a rival in a batch of {size}": round(rivals(captions, size), 4) for size in (32, 64)}
+            counts[name] = {"pairs": len(made), **sizes}
+        write_test_scenes(scratch / "test", params, settings["test_images"])
         stage.write_json(scratch / "stats.json", counts)
-
-
-def _flat(pool: ProcessPoolExecutor, make: partial[list[Example]], ids: range) -> Iterator[Example]:
-    """The examples of as many scenes as are asked for, in order, some hundreds of scenes ahead."""
-    groups = (ids[start : start + 500] for start in range(0, len(ids), 500))
-    return chain.from_iterable(chain.from_iterable(pool.map(make, group, chunksize=25) for group in groups))
 
 
 if __name__ == "__main__":

@@ -35,6 +35,7 @@ def test_every_noun_has_as_many():
     assert names == list(ALL_NOUNS)
     first = [next(pictures) for _ in range(4)]
     assert [picture.label for picture in first] == [0, 0, 1, 1]
+    assert classification.microworld(0, 1, ("kite", "cup")).names == ["kite", "cup"]
 
 
 def write_cifar(folder: Path, label_bytes: int, batch: str, names: str) -> np.ndarray:
