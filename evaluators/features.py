@@ -91,8 +91,10 @@ class FeatureStore:
     def _failure(self, error: sqlite3.Error) -> ValueError:
         if "readonly" in str(error) or "unable to open" in str(error):
             remedy = "Set COMPEVAL_CACHE to a folder that can be written."
-        elif "full" in str(error):
+        elif "full" in str(error) or "I/O" in str(error):  # the latter also at a quota, or without room for its index
             remedy = "Free some space, or run `compeval cache prune`; what was encoded so far is kept."
+        elif "locked" in str(error):
+            remedy = "Another process writes to it: wait for its end and run again; what was encoded so far is kept."
         else:
             remedy = "The file is damaged: delete it and run again, it is only a cache."
         return ValueError(f"{self.path}: the feature cache failed ({error}). {remedy}")

@@ -79,6 +79,27 @@ def test_a_full_disk_is_one_clear_message(tmp_path: Path):
         store.put([number.to_bytes(16, "big") for number in range(500)], np.ones((500, 64)))
 
 
+class Failing:
+    def __init__(self, message: str) -> None:
+        self._message = message
+
+    def execute(self, *_: object) -> None:
+        raise sqlite3.OperationalError(self._message)
+
+
+@pytest.mark.parametrize(
+    ("message", "remedy"),
+    [("database is locked", "Another process writes to it: wait"), ("disk I/O error", "Free some space")],
+)
+def test_a_sound_cache_is_not_called_damaged(message: str, remedy: str):
+    """A second process, a quota, a disk too full for SQLite's index of the log: nobody should delete the file."""
+    store = FeatureStore(None, "model")
+    store._database = Failing(message)  # pyright: ignore[reportAttributeAccessIssue]
+    with pytest.raises(ValueError, match=remedy) as caught:
+        store.missing(KEYS)
+    assert "delete" not in str(caught.value)
+
+
 def test_list_and_prune(tmp_path: Path):
     for name in ("old", "new"):
         store = FeatureStore(tmp_path, name)
