@@ -27,7 +27,8 @@ def score_file(
     path: Path, task: str, name: str, *, data_dir: Path | None = None, output: Path = Path("results")
 ) -> Result:
     """Write and give the result of a task from the scores in a file. ValueError if they do not fit the task's rows."""
-    chosen = select(discover(data_dir), [task])
+    known = discover(data_dir)
+    chosen = [one for one in known if one.name == task] or select(known, [task])  # the task itself, not its variants
     if len(chosen) != 1:
         raise ValueError(f"{task!r} names {len(chosen)} tasks, a file of scores is of one.")
     (rows,) = load(chosen, data_dir)

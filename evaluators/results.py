@@ -147,9 +147,17 @@ def path_of(output: Path, source: str, spec: str, task: str, limit: int | None =
 
 
 def write(path: Path, result: Result, table: pa.Table) -> None:
-    """Write both files; the document comes last and says that the result is complete. ValueError if it cannot be."""
+    """Write both files; the document comes last and says that the result is complete. ValueError if it cannot be.
+
+    An older document goes before the examples are replaced: it would speak of others.
+    """
     text = json.dumps(result, indent=1, ensure_ascii=False) + "\n"
-    _replace(path.with_suffix(".parquet"), lambda scratch: pq.write_table(table, scratch, compression="zstd"))
+
+    def write_examples(scratch: Path) -> None:
+        pq.write_table(table, scratch, compression="zstd")
+        path.unlink(missing_ok=True)
+
+    _replace(path.with_suffix(".parquet"), write_examples)
     _replace(path, lambda scratch: scratch.write_text(text))
 
 

@@ -1,3 +1,4 @@
+import errno
 import json
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from evaluators.compare import Comparison, compare, holm
 from evaluators.external import score_file
 from evaluators.run import run
 from evaluators.tasks import Task
+from tests.evaluators import tiny
+from tests.evaluators.test_faults import raising
 
 LAION = Task("crepe", "laion_uc_hnatom")
 FOLDER = "results/microworld/python-toy_models-"
@@ -50,6 +53,18 @@ def test_a_damaged_result_is_made_again(here: Path, data: Path):
         results.read(path)
     toy("Knows", data)
     assert path.read_bytes() == whole
+
+
+def test_examples_never_lie_beside_the_document_of_others(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
+    """Stopped between the two files of a newer result, the older document is no result any more."""
+    folder = toy("Knows", data)
+    path = folder / "crepe/laion_uc_hnatom.json"
+    older, table = results.read(path), pq.read_table(path.with_suffix(".parquet"))
+    monkeypatch.setattr(Path, "write_text", raising(errno.ENOSPC))
+    with pytest.raises(ValueError, match="the result cannot be written"):
+        results.write(path, older | {"warnings": ["newer"]}, table.slice(1))
+    assert pq.read_table(path.with_suffix(".parquet")).num_rows == 22
+    assert results.finished(path, older) is None
 
 
 def test_a_result_of_another_schema(tmp_path: Path):
@@ -108,6 +123,14 @@ def test_scores_from_elsewhere(here: Path, data: Path):
     result = score_file(Path("scores.parquet"), LAION.name, "gpt", data_dir=data)
     assert result["metrics"]["recall@1"] == 1.0
     assert results.read(Path("results/microworld/external-gpt/crepe/laion_uc_hnatom.json")) == result
+
+
+def test_a_task_is_named_although_it_has_variants(here: Path, tmp_path: Path):
+    splits = {"test": tiny.choice_rows(3), "test.shuffled.s0": tiny.choice_rows(2)}
+    data = tiny.write_dataset(tmp_path / "variants", {"laion_uc_hnatom": splits})
+    pq.write_table(score_table(3), "scores.parquet")
+    result = score_file(Path("scores.parquet"), LAION.name, "gpt", data_dir=data)
+    assert (result["task"], result["data"]["rows"]) == (LAION.name, 3)
 
 
 @pytest.mark.parametrize(
