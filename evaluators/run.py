@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +26,16 @@ def default_batch_size(device: str) -> int:
 
 
 def default_tasks(known: Sequence[Task], model: Model, data_dir: Path | None = None) -> list[Task]:
-    """What a model is measured on where nothing is asked for: all that is worth running and that it can do."""
+    """What a model is measured on where nothing is asked for: all that is worth running and that it can do.
+
+    ValueError if that is nothing.
+    """
     rows = load(worth_running(known, model), data_dir)
-    return [item.task for item in rows if engine.obstacle(model, item) is None]
+    found = [item.task for item in rows if engine.obstacle(model, item) is None]
+    if not found:
+        why = f" {engine.obstacle(model, rows[0])}" if rows else " Raw retrieval is run when asked for: --task '*_raw'."
+        raise ValueError(f"None of the {len(known)} tasks here is for {model.name}.{why}")
+    return found
 
 
 def run(
@@ -130,20 +138,20 @@ def evaluate(
     """
     from evaluators.models.openclip import in_process
 
-    was_training = model.training
+    modes = [(module, module.training) for module in model.modules()]
     model.eval()
-    loaded = in_process(model, preprocess, tokenizer)
-    rows = load(select(discover(data_dir), tasks), data_dir, limit)
     found: dict[str, Result] = {}
-
-    def keep(scored: Scored) -> None:
-        found[scored.task.rows.task.name] = results.compose(scored, results.examples(scored), loaded)
-
-    store = FeatureStore(None, loaded.fingerprint)
-    device = next(model.parameters()).device.type
     try:
-        _score_all(loaded, rows, store, batch_size or default_batch_size(device), "stop", quiet, keep)
+        loaded = in_process(model, preprocess, tokenizer)
+        rows = load(select(discover(data_dir), tasks), data_dir, limit)
+
+        def keep(scored: Scored) -> None:
+            found[scored.task.rows.task.name] = results.compose(scored, results.examples(scored), loaded)
+
+        batch_size = batch_size or default_batch_size(next(model.parameters()).device.type)
+        with closing(FeatureStore(None, loaded.fingerprint)) as store:
+            _score_all(loaded, rows, store, batch_size, "stop", quiet, keep)
     finally:
-        store.close()
-        model.train(was_training)
+        for module, was_training in modes:  # each its own: part of a model in training may be frozen
+            module.training = was_training
     return found

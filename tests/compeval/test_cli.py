@@ -68,6 +68,16 @@ def test_what_the_user_gave_wrongly_is_one_message(here: Path, data: Path, argum
     assert "Traceback" not in result.output
 
 
+def test_a_model_for_which_there_is_no_task(here: Path, data: Path):
+    Path("toy_recoverer.py").write_text(
+        "class Echo:\n    fingerprint = 'echo'\n    def __init__(self, device): ...\n"
+        "    def recover(self, texts): return texts\n"
+    )
+    result = CliRunner().invoke(app, ["run", "--model", "python:toy_recoverer:Echo", "--data", str(data)])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "None of the 6 tasks here is for Echo. crepe/cc12m_uc_hnatom: Echo reads no images." in result.stderr
+
+
 def test_ctrl_c_keeps_what_is_done(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt

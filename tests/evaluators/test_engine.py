@@ -2,6 +2,7 @@ import json
 import os
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import open_clip
@@ -233,6 +234,17 @@ def test_evaluate_in_process(data: Path, clip: Path, monkeypatch: pytest.MonkeyP
     assert results[LAION.name]["metrics"] == written["metrics"]
     assert model.training
     assert not (tmp_path / "cache").exists() or len(list((tmp_path / "cache").iterdir())) == 1
+
+
+def test_a_model_in_training_is_given_back_as_it_was(data: Path, clip: Path):
+    loaded: Any = open_clip.create_model_from_pretrained(f"local-dir:{clip}")
+    model, preprocess = loaded
+    model.train()
+    model.visual.eval()
+    with pytest.raises(ValueError, match="Unknown task 'crep/'"):
+        evaluate(model, preprocess, open_clip.get_tokenizer(f"local-dir:{clip}"), ["crep/"], data_dir=data)
+    assert model.training
+    assert not model.visual.transformer.training
 
 
 def test_batches_are_halved_when_memory_runs_out():
