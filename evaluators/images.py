@@ -47,7 +47,7 @@ def decode(data: bytes | OSError, place: Place) -> Image.Image:
         )
     try:
         return Image.open(io.BytesIO(data)).convert("RGB")
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+    except (OSError, SyntaxError, ValueError, RuntimeError, Image.DecompressionBombError) as error:
         raise UnreadableImageError(
             f"{place}: the image cannot be decoded ({error}). Build the dataset again, or leave such rows out with "
             "`--on-error skip`."

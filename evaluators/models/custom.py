@@ -81,18 +81,31 @@ def adapt(theirs: Any, spec: str) -> CustomDualEncoder | CustomPairScorer | Text
 class CustomDualEncoder:
     def __init__(self, theirs: Any) -> None:
         self._theirs = theirs
+        self._sizes: dict[str, int] = {}
+        """Method -> size of its features."""
 
     def preprocess(self, image: Image) -> Image:
         return image
 
     def encode_images(self, batch: Sequence[Image]) -> np.ndarray:
-        return as_array(self._theirs.encode_image(list(batch)), len(batch), "encode_image")
+        return self._features(self._theirs.encode_image(list(batch)), len(batch), "encode_image")
 
     def encode_texts(self, texts: Sequence[str], batch_size: int) -> np.ndarray:
         parts = (texts[start : start + batch_size] for start in range(0, len(texts), batch_size))
         return np.concatenate(
-            [as_array(self._theirs.encode_text(list(part)), len(part), "encode_text") for part in parts]
+            [self._features(self._theirs.encode_text(list(part)), len(part), "encode_text") for part in parts]
         )
+
+    def _features(self, value: Any, rows: int, method: str) -> np.ndarray:
+        """Features (B, D). ValueError if they are none, or if images and texts have other sizes."""
+        feature_BD = as_array(value, rows, method)
+        if feature_BD.ndim != 2:
+            raise ValueError(f"{method} gave shape {feature_BD.shape} for {rows} inputs, ({rows}, D) expected.")
+        self._sizes[method] = feature_BD.shape[1]
+        if len(set(self._sizes.values())) > 1:
+            told = ", ".join(f"{name} {size}" for name, size in self._sizes.items())
+            raise ValueError(f"Features of images and of texts have different sizes: {told}.")
+        return feature_BD
 
 
 class CustomPairScorer:
@@ -103,7 +116,10 @@ class CustomPairScorer:
         return image
 
     def score(self, images: Sequence[Image], texts: Sequence[str]) -> np.ndarray:
-        return as_array(self._theirs.score(list(images), list(texts)), len(texts), "score")
+        score_B = as_array(self._theirs.score(list(images), list(texts)), len(texts), "score")
+        if score_B.size != len(texts):
+            raise ValueError(f"score gave shape {score_B.shape} for {len(texts)} pairs, one number a pair expected.")
+        return score_B
 
 
 def as_array(value: Any, rows: int, method: str) -> np.ndarray:

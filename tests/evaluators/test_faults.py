@@ -1,16 +1,21 @@
 """Whatever goes wrong is told in one clear message, without a traceback, and what was done is kept."""
 
 import errno
+import io
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
+import PIL.features
 import pyarrow.parquet as pq
 import pytest
+from PIL import Image
 from typer.testing import CliRunner
 
 from compeval.cli import app
-from evaluators import features
+from evaluators import features, images
+from evaluators.plan import Place
 from tests.evaluators import tiny
 from tests.evaluators.test_engine import all_files
 
@@ -114,6 +119,16 @@ def test_a_corrupt_image_is_named_and_can_be_skipped(here: Path, tmp_path: Path)
     )
     assert result.exit_code == 0
     assert f"{TASK}: 2 rows left out, their images cannot be read." in result.stderr
+
+
+@pytest.mark.skipif(not PIL.features.check("avif"), reason="Pillow without AVIF")
+def test_a_format_whose_decoder_has_errors_of_its_own():
+    buffer = io.BytesIO()
+    Image.new("RGB", (24, 24)).save(buffer, "AVIF")
+    header, name, pixels = buffer.getvalue().partition(b"mdat")
+    data = header + name + bytes(len(pixels))
+    with pytest.raises(images.UnreadableImageError, match="row 3: the image cannot be decoded"):
+        images.decode(data, cast(Place, "row 3"))
 
 
 def test_equal_pixels_of_several_crops_are_encoded_once(here: Path, tmp_path: Path):

@@ -189,3 +189,32 @@ def test_devices():
     assert models.pick_device("cpu") == "cpu"
     with pytest.raises(ValueError, match=r"Device 'abacus' cannot be used .*Try --device cpu"):
         models.pick_device("abacus")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("Flat", r"encode_text gave shape \(3,\) for 3 inputs, \(3, D\) expected"),
+        ("Uneven", r"Features of images and of texts have different sizes: encode_image 3, encode_text 5\."),
+    ],
+)
+def test_features_of_a_wrong_shape(here: Path, name: str, message: str):
+    Path("misshapen.py").write_text(
+        "import numpy as np\nfrom toy_models import Knows\n"
+        "class Flat(Knows):\n    def encode_text(self, texts): return np.ones(len(texts))\n"
+        "class Uneven(Knows):\n    def encode_text(self, texts): return np.ones((len(texts), 5))\n"
+    )
+    encoder: Any = models.resolve(f"python:misshapen:{name}").encoder
+    encoder.encode_images([Image.new("RGB", (2, 2))])
+    with pytest.raises(ValueError, match=message):
+        encoder.encode_texts(["a", "b", "c"], 3)
+
+
+def test_scores_of_a_wrong_shape(here: Path):
+    Path("misscored.py").write_text(
+        "import numpy as np\nfrom toy_models import Pairs\n"
+        "class Logits(Pairs):\n    def score(self, images, texts): return np.ones((len(texts), 2))\n"
+    )
+    encoder: Any = models.resolve("python:misscored:Logits").encoder
+    with pytest.raises(ValueError, match=r"score gave shape \(1, 2\) for 1 pairs, one number a pair expected"):
+        encoder.score([Image.new("RGB", (2, 2))], ["a"])
