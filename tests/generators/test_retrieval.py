@@ -70,6 +70,15 @@ def test_every_seed_has_the_same_captions_and_four_other_orders_of_each(built: P
     assert len(drawn) == 5
 
 
+def test_another_source_and_output_give_the_same_rows_elsewhere(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(built)
+    retrieval.main("coco", source=built, output=Path("elsewhere"))
+    aro_card.main(Path("elsewhere/aro"))
+    assert rows(built, "elsewhere/aro/coco_order", "test.s1") == rows(built, "aro/coco_order", "test.s1")
+    cards = [json.loads((built / root / "aro/stats.json").read_text()) for root in (".", "elsewhere")]
+    assert cards[0] == cards[1]
+
+
 def test_perturbed_captions_and_images_beside_the_plain_ones(built: Path) -> None:
     plain = rows(built, "retrieval/coco", "test")
     assert [row["captions"] for row in plain] == [KEPT[:2], KEPT[2:]]
