@@ -41,6 +41,12 @@ def of_weights(state: Mapping[str, Any]) -> str:
     return total.hexdigest()
 
 
+def of_tokenizer(tokenizer: Any) -> str:
+    """Hex digest of a tokeniser of transformers: its vocabulary, its rules, its longest text."""
+    rules = tokenizer.backend_tokenizer.to_str() if tokenizer.is_fast else tokenizer.get_vocab()
+    return of_json([type(tokenizer).__name__, rules, tokenizer.model_max_length])
+
+
 @lru_cache(maxsize=1)
 def of_code() -> str:
     """Hex digest of the source files that a result depends on."""

@@ -61,7 +61,7 @@ def load(spec: str, device: str) -> Start:
         open_clip.get_tokenizer(architecture),
         {**config, "quick_gelu": True} if quick_gelu else config,
         preprocess_config,
-        {"corpus": openclip.CORPUS_OF_TAG.get(weights), "contaminated": openclip.CONTAMINATED_TAGS.get(weights)},
+        {"corpus": openclip.CORPUS_OF_TAG.get(weights), "contaminated": openclip.contaminated(weights)},
     )
 
 

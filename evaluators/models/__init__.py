@@ -140,7 +140,7 @@ def pick_device(device: str | None = None) -> str:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
         raise ValueError(
-            f"Device {device!r} cannot be used ({str(error).splitlines()[0]}). Try --device cpu."
+            f"Device {device!r} cannot be used ({str(error).splitlines()[0].split('. ')[0]}). Try --device cpu."
         ) from None
     return device
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import open_clip
 
 from evaluators.models import Model
-from evaluators.models.openclip import create, describe
+from evaluators.models.openclip import UNREADABLE, contaminated, create, describe
 
 
 def load(name: str, device: str, precision: str) -> Model:
@@ -14,14 +16,28 @@ def load(name: str, device: str, precision: str) -> Model:
     try:
         model, preprocess = create(spec, device, precision)
         tokenizer = open_clip.get_tokenizer(spec)
-    except (RuntimeError, OSError) as error:
+    except UNREADABLE as error:
         raise unavailable(spec, name, error) from None
-    return describe(model, preprocess, tokenizer, device=device, precision=precision, spec=spec, name=name)
+    return describe(
+        model,
+        preprocess,
+        tokenizer,
+        device=device,
+        precision=precision,
+        spec=spec,
+        name=name,
+        contaminated=contaminated(name.partition("/")[2]),
+    )
 
 
 def unavailable(spec: str, repository: str, error: Exception) -> FileNotFoundError:
-    """The error for a repository whose files cannot be had."""
+    """The error for a repository whose files cannot be had, or for a folder that lacks some."""
+    reason = str(error).splitlines()[0]
+    if Path(repository).is_dir():
+        return FileNotFoundError(f"{spec}: the folder lacks files, or they are damaged ({reason}).")
+    if Path(repository).is_absolute() or repository.startswith("."):
+        return FileNotFoundError(f"{spec}: no such folder.")
     return FileNotFoundError(
-        f"{spec}: its files are not on this machine and could not be fetched ({str(error).splitlines()[0]}).\n"
+        f"{spec}: its files are not on this machine and could not be fetched ({reason}).\n"
         f"With a network: `hf download {repository}` (into HF_HOME, then HF_HUB_OFFLINE=1 works without one)."
     )

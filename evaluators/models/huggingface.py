@@ -15,12 +15,12 @@ import numpy as np
 import torch
 import transformers
 from PIL.Image import Image
+from safetensors import SafetensorError
 from torch import Tensor
 
 from evaluators import fingerprint
 from evaluators.models import Model
 from evaluators.models.hub import unavailable
-from evaluators.models.openclip import PROBES
 
 DUAL_ENCODERS = ("clip", "siglip", "siglip2", "align", "flava")
 PAIR_SCORERS = ("blip",)
@@ -43,14 +43,16 @@ def load(name: str, device: str, precision: str) -> Model:
         model: Any = kind.from_pretrained(name, dtype=DTYPES[precision]).to(device).eval()
         tokenizer: Any = transformers.AutoTokenizer.from_pretrained(name)
         image_processor: Any = transformers.AutoImageProcessor.from_pretrained(name)
-    except OSError as error:
+    except (OSError, SafetensorError) as error:
         raise unavailable(spec, name, error) from None
+    if len(tokenizer) <= len(set(tokenizer.all_special_ids)):  # what transformers makes up where there are no files
+        raise unavailable(spec, name, OSError("there is no tokeniser, or its vocabulary is empty"))
     adapter = BlipMatcher if family == "blip" else TransformersEncoder
     parts = [
         fingerprint.of_weights(model.state_dict()),
         model.config.to_json_string(),
         image_processor.to_json_string(),
-        tokenizer(list(PROBES))["input_ids"],
+        fingerprint.of_tokenizer(tokenizer),
         precision,
         transformers.__version__,
     ]

@@ -10,10 +10,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import open_clip
-
 from evaluators.models import Model
-from evaluators.models.openclip import create, describe
+from evaluators.models.openclip import UNREADABLE, create, describe, first_line, tokenizer_of
 
 CONFIG, WEIGHTS, TRAINING = "open_clip_config.json", "open_clip_model.safetensors", "training.json"
 
@@ -27,12 +25,12 @@ def load(name: str, device: str, precision: str) -> Model:
     folder = checked(name)
     try:
         model, preprocess = create(f"local-dir:{folder}", device, precision)
-    except (RuntimeError, ValueError, AssertionError) as error:
-        raise ValueError(f"{folder}: the model cannot be loaded ({str(error).splitlines()[0]}).") from None
+    except (*UNREADABLE, ValueError) as error:
+        raise ValueError(f"{folder}: the model cannot be loaded ({first_line(error)}).") from None
     return describe(
         model,
         preprocess,
-        open_clip.get_tokenizer(f"local-dir:{folder}"),
+        tokenizer_of(f"local-dir:{folder}", f"local:{name}"),
         device=device,
         precision=precision,
         spec=f"local:{name}",
@@ -58,7 +56,10 @@ def training(folder: Path) -> dict[str, str | None]:
     path = folder / TRAINING
     if not path.is_file():
         return {}
-    told = json.loads(path.read_text())
+    try:
+        told = json.loads(path.read_text())
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{path}: not JSON ({error}).") from None
     return {
         "corpus": told.get("corpus"),
         "corpus_source": told.get("source", "microworld"),

@@ -13,12 +13,15 @@ import logging
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import numpy as np
 import open_clip
 import torch
+from open_clip.tokenizer import HFTokenizer
 from PIL.Image import Image
+from safetensors import SafetensorError
 from torch import Tensor
 
 from evaluators import fingerprint
@@ -27,7 +30,10 @@ from evaluators.models.packed import PackedText, causal_tower
 
 CORPUS_OF_TAG = {"cc12m": "cc12m", "yfcc15m": "yfcc", "laion400m_e31": "laion", "laion400m_e32": "laion"}
 """Weights tag -> corpus of CREPE's systematicity splits."""
-CONTAMINATED_TAGS = {"mscoco_finetuned_laion2b_s13b_b90k": "fine-tuned on COCO"}
+CONTAMINATED_NAMES = {"mscoco_finetuned": "fine-tuned on COCO"}
+"""Beginning of a weights tag, or of a repository's name -> why its numbers need a mark."""
+UNREADABLE = (RuntimeError, OSError, AssertionError, LookupError, EOFError, UnpicklingError, SafetensorError)
+"""What open_clip and its libraries raise for weights and tokenisers that are not there, cut off or of another kind."""
 PROBES = (
     "a dog",
     "a dog on a red table",
@@ -119,15 +125,30 @@ def load(name: str, device: str, precision: str) -> Model:
     return describe(
         model,
         preprocess,
-        open_clip.get_tokenizer(built),
+        tokenizer_of(built, name),
         device=device,
         precision=precision,
         spec=name,
         name=f"{architecture}/{weights}" if tag else f"{architecture}/{Path(weights).stem}",
         effective=f"{built}-quickgelu/{weights}" if quick_gelu else None,
         corpus=CORPUS_OF_TAG.get(weights) if tag else None,
-        contaminated=CONTAMINATED_TAGS.get(weights) if tag else None,
+        contaminated=contaminated(weights) if tag else None,
     )
+
+
+def contaminated(name: str) -> str | None:
+    """Why the numbers of a tag or repository need a mark, if they do."""
+    return next((why for start, why in CONTAMINATED_NAMES.items() if name.startswith(start)), None)
+
+
+def tokenizer_of(built: str, spec: str) -> Any:
+    """The tokeniser of what open_clip builds. FileNotFoundError where its files cannot be had."""
+    try:
+        return open_clip.get_tokenizer(built)
+    except (*UNREADABLE, ValueError) as error:
+        raise FileNotFoundError(
+            f"{spec}: its tokeniser is not on this machine and could not be fetched ({first_line(error)})."
+        ) from None
 
 
 def named(name: str) -> tuple[str, str, bool]:
@@ -148,7 +169,7 @@ def create_named(name: str, device: str, precision: str) -> tuple[Any, Callable[
     built, weights, quick_gelu = named(name)
     try:
         return create(built, device, precision, pretrained=weights, force_quick_gelu=quick_gelu)
-    except (RuntimeError, OSError, AssertionError) as error:
+    except UNREADABLE as error:
         architecture, _ = split(name)
         raise _unavailable(name, open_clip.get_pretrained_cfg(architecture, weights), error) from None
 
@@ -200,6 +221,7 @@ def describe(
         repr(model),
         json.dumps(model.visual.preprocess_cfg, sort_keys=True, default=str),
         tokenizer(list(PROBES)).tolist(),
+        fingerprint.of_tokenizer(tokenizer.tokenizer) if isinstance(tokenizer, HFTokenizer) else None,
         precision,
         open_clip.__version__,
     ]
@@ -227,9 +249,17 @@ def _refuse_unstated_activation(architecture: str, weights: str) -> None:
         )
 
 
+def first_line(error: Exception) -> str:
+    """The reason in one line; a file that only ``pickle`` reads may run anything, so nothing here advises to."""
+    told = str(error)
+    if "weights_only" in told or isinstance(error, UnpicklingError | LookupError | EOFError):
+        return "it holds more than tensors, or is damaged: save its state dict alone, best as safetensors"
+    return told.splitlines()[0] if told else type(error).__name__
+
+
 def _unavailable(spec: str, tag: dict[str, Any], error: Exception) -> Exception:
     """The error for weights that cannot be had or read: which file, and how to get it."""
-    reason = str(error).splitlines()[0]
+    reason = first_line(error)
     if not tag:
         return ValueError(f"{spec}: the weights do not fit or cannot be read ({reason}).")
     repository = str(tag.get("hf_hub", "")).rstrip("/")

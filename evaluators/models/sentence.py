@@ -47,6 +47,7 @@ def load(name: str, device: str, precision: str) -> Model:
     parts = [
         fingerprint.of_weights(model.state_dict()),
         repr(model),
+        fingerprint.of_tokenizer(model.tokenizer),
         precision,
         sentence_transformers.__version__,
     ]

@@ -40,15 +40,27 @@ class YesLikelihood:
         self._model: Any = kind.from_pretrained(self.name, dtype="auto").to(device).eval()
         yes, no = self._first_tokens(YES), self._first_tokens(NO)
         self._yes, self._no = sorted(yes - no), sorted(no - yes)  # a blank of its own is how both may begin
-        self.fingerprint = fingerprint.of_json(
-            [fingerprint.of_weights(self._model.state_dict()), self.question, transformers.__version__]
-        )
+        parts = [
+            fingerprint.of_weights(self._model.state_dict()),
+            fingerprint.of_tokenizer(self._processor.tokenizer),
+            self._processor.image_processor.to_json_string(),
+            self._prompt(self.question),
+            transformers.__version__,
+        ]
+        self.fingerprint = fingerprint.of_json(parts)
 
     @torch.inference_mode()
     def score(self, images: Sequence[Image], texts: Sequence[str]) -> torch.Tensor:
         """log p(yes) - log p(no) (B,) of each pair."""
         prompts = [self._prompt(text) for text in texts]
-        inputs = self._processor(images=list(images), text=prompts, padding=True, return_tensors="pt")
+        begun = prompts[0].startswith(self._processor.tokenizer.bos_token or "\0")  # by the model's chat template
+        inputs = self._processor(
+            images=[[image] for image in images],  # some processors take a plain list for the images of one text
+            text=prompts,
+            padding=True,
+            add_special_tokens=not begun,
+            return_tensors="pt",
+        )
         inputs = inputs.to(self._device, self._model.dtype)
         log_BV = self._model(**inputs).logits[:, -1].float().log_softmax(dim=-1)
         return log_BV[:, self._yes].logsumexp(dim=-1) - log_BV[:, self._no].logsumexp(dim=-1)

@@ -125,15 +125,82 @@ def test_a_model_of_the_hub_from_its_cache_without_a_network(
 ):
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
-    repository = tmp_path / "models--our--clip"
-    shutil.copytree(clip, repository / "snapshots" / ("a" * 40))
-    (repository / "refs").mkdir()
-    (repository / "refs" / "main").write_text("a" * 40)
+    for name in ("clip", "mscoco_finetuned_CoCa"):
+        repository = tmp_path / f"models--our--{name}"
+        shutil.copytree(clip, repository / "snapshots" / ("a" * 40))
+        (repository / "refs").mkdir()
+        (repository / "refs" / "main").write_text("a" * 40)
     model = models.resolve("hf-hub:our/clip")
-    assert model.name == "our/clip"
+    assert (model.name, model.contaminated) == ("our/clip", None)
+    assert models.resolve("hf-hub:our/mscoco_finetuned_CoCa").contaminated == "fine-tuned on COCO"
     np.testing.assert_allclose(cosines(model.encoder), open_clip_cosines(clip), atol=1e-5)
     with pytest.raises(FileNotFoundError, match=r"hf-hub:our/other: its files are not on this machine"):
         models.resolve("hf-hub:our/other")
+
+
+def swap_words(tokenizer_folder: Path) -> None:
+    """Exchange two words of the vocabulary, so that texts with them get the token ids of others."""
+    path = tokenizer_folder / "tokenizer.json"
+    made = json.loads(path.read_text())
+    words = made["model"]["vocab"]
+    words["pink"], words["yellow"] = words["yellow"], words["pink"]
+    path.write_text(json.dumps(made))
+
+
+def test_features_of_another_tokeniser_are_not_reused(tmp_path: Path):
+    folder = transformers_folder("clip", tmp_path / "clip")
+    open_clip_folder = tiny.write_clip(tmp_path / "open_clip")
+    config = json.loads((open_clip_folder / "open_clip_config.json").read_text())
+    config["model_cfg"]["text_cfg"]["hf_tokenizer_name"] = "our/tokenizer"
+    (open_clip_folder / "open_clip_config.json").write_text(json.dumps(config))
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        shutil.copy(folder / name, open_clip_folder)
+    specs = [f"transformers:{folder}", f"local:{open_clip_folder}"]
+    before = [models.resolve(spec).fingerprint for spec in specs]
+    assert [models.resolve(spec).fingerprint for spec in specs] == before
+    swap_words(folder)
+    swap_words(open_clip_folder)
+    after = [models.resolve(spec).fingerprint for spec in specs]
+    assert not set(before) & set(after)
+    settings = json.loads((folder / "tokenizer_config.json").read_text())
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings | {"model_max_length": 4}))
+    assert models.resolve(specs[0]).fingerprint != after[0]
+
+
+def test_a_folder_without_its_tokeniser_is_told(tmp_path: Path):
+    """transformers makes one up that knows no word: every text of a length would get the same features."""
+    folder = transformers_folder("clip", tmp_path)
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        (folder / name).unlink()
+    with pytest.raises(FileNotFoundError, match=r"the folder lacks files, or they are damaged \(there is no tokeniser"):
+        models.resolve(f"transformers:{folder}")
+    with pytest.raises(FileNotFoundError, match=r"nowhere: no such folder\.$"):
+        models.resolve(f"transformers:{tmp_path / 'nowhere'}")
+
+
+def test_weights_that_are_cut_off_or_more_than_tensors(tmp_path: Path):
+    folder = transformers_folder("clip", tmp_path / "transformers")
+    ours = tiny.write_clip(tmp_path / "local")
+    for path in (folder / "model.safetensors", ours / "open_clip_model.safetensors"):
+        path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(FileNotFoundError, match="the folder lacks files, or they are damaged"):
+        models.resolve(f"transformers:{folder}")
+    with pytest.raises(ValueError, match="local: the model cannot be loaded"):
+        models.resolve(f"local:{ours}")
+    torch.save({"state_dict": {}, "arguments": Path("x")}, tmp_path / "pickled.pt")
+    (tmp_path / "page.pt").write_text("hello world, this is no checkpoint")
+    for name in ("pickled.pt", "page.pt"):
+        with pytest.raises(ValueError, match=r"\(it holds more than tensors, or is damaged: save its state dict"):
+            models.resolve(f"RN50-quickgelu/{tmp_path / name}")
+
+
+def test_a_tokeniser_that_cannot_be_had_is_named(tmp_path: Path):
+    folder = tiny.write_clip(tmp_path / "clip")
+    config = json.loads((folder / "open_clip_config.json").read_text())
+    config["model_cfg"]["text_cfg"]["hf_tokenizer_name"] = "our/tokenizer"
+    (folder / "open_clip_config.json").write_text(json.dumps(config))
+    with pytest.raises(FileNotFoundError, match=f"local:{folder}: its tokeniser is not on this machine"):
+        models.resolve(f"local:{folder}")
 
 
 def test_sentence_transformers(tmp_path: Path, data: Path):
@@ -196,7 +263,7 @@ def write_vlm(folder: Path) -> Path:
     return folder
 
 
-def test_a_generative_model_scores_by_the_likelihood_of_yes(here: Path, data: Path):
+def test_a_generative_model_scores_by_the_likelihood_of_yes(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
     folder = write_vlm(here / "vlm")
     Path("my_vlm.py").write_text(
         "from evaluators.models.yes_likelihood import YesLikelihood\n\n\n"
@@ -214,6 +281,21 @@ def test_a_generative_model_scores_by_the_likelihood_of_yes(here: Path, data: Pa
     with torch.no_grad():
         logits = library(**processor(images=[IMAGES[0]], text=[prompt], return_tensors="pt")).logits[0, -1]
     assert found[0] == pytest.approx(float(logits[WORDS.index("yes")] - logits[WORDS.index("no")]), abs=1e-4)
+    # Each text has a list of its own images: a plain list is, to some processors, that of the first text alone.
+    scorer = encoder._theirs
+    asked, process = [], scorer._processor.__call__
+    monkeypatch.setattr(
+        type(scorer._processor), "__call__", lambda _, **options: asked.append(options) or process(**options)
+    )
+    encoder.score(IMAGES[:2], TEXTS[:2])
+    assert [len(images) for images in asked[0]["images"]] == [1, 1]
+    assert asked[0]["add_special_tokens"]
+    # A chat template that writes the token of the beginning itself gets no second one.
+    scorer._processor.chat_template = "<s> " + scorer._processor.chat_template
+    encoder.score(IMAGES[:1], TEXTS[:1])
+    assert not asked[1]["add_special_tokens"]
+    monkeypatch.undo()
+    monkeypatch.chdir(here)
     told = CliRunner().invoke(
         app,
         ["run", "--model", "python:my_vlm:MyVLM", "--data", str(data), "--task", "crepe/prod_hnatom/n4", "--json"],
