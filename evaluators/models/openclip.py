@@ -221,7 +221,7 @@ def describe(
         repr(model),
         json.dumps(model.visual.preprocess_cfg, sort_keys=True, default=str),
         tokenizer(list(PROBES)).tolist(),
-        fingerprint.of_tokenizer(tokenizer.tokenizer) if isinstance(tokenizer, HFTokenizer) else None,
+        *([fingerprint.of_tokenizer(tokenizer.tokenizer)] if isinstance(tokenizer, HFTokenizer) else []),
         precision,
         open_clip.__version__,
     ]
