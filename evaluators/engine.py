@@ -8,6 +8,7 @@ missing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -275,8 +276,7 @@ def score_pairs(
     protocol = task.rows.protocol
     assert isinstance(protocol, RowProtocol)
     kept, scores, skipped = [], [], []
-    pairs_a_row = task.crop_NI.shape[1] * task.text_NT.shape[1]
-    for rows in chunks(range(len(task.row_N)), max(1, _PAIRS_A_CHUNK // pairs_a_row)):
+    for rows in chunks(range(len(task.row_N)), _rows_a_chunk(task)):
         for index in rows:
             try:
                 scores.append(_score_row(model, task, planned, store, batch_size, index))
@@ -290,6 +290,22 @@ def score_pairs(
         raise ValueError(f"{task.rows.task.name}: no image could be read.")
     score_NIT = np.stack(scores)
     return Scored(task, np.array(kept), score_NIT, protocol.answers(score_NIT), skipped)
+
+
+def store_pairs(
+    model: Model, task: TaskPlan, planned: Plan, store: FeatureStore, batch_size: int, share: Share, report: Report
+) -> None:
+    """Bring the scores of one share of a task's rows into the store; rows that cannot be read are left out."""
+    rows, size = range(len(task.row_N)), _rows_a_chunk(task)
+    for start in share.starts(len(rows), size):
+        for index in rows[start : start + size]:
+            with suppress(images.UnreadableImageError):
+                _score_row(model, task, planned, store, batch_size, index)
+        report(task.rows.task.name, min(start + size, len(rows)), len(rows))
+
+
+def _rows_a_chunk(task: TaskPlan) -> int:
+    return max(1, _PAIRS_A_CHUNK // (task.crop_NI.shape[1] * task.text_NT.shape[1]))
 
 
 def _score_row(

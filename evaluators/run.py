@@ -11,12 +11,12 @@ from typing import Any
 from evaluators import engine, plan, results
 from evaluators.engine import OnError, Report, Scored, Share, quiet
 from evaluators.features import FeatureStore, cache_folder
-from evaluators.models import DualEncoder, Model, TextRecoverer
+from evaluators.models import DualEncoder, Model, PairScorer, TextRecoverer
 from evaluators.plan import Plan
 from evaluators.results import Result
 from evaluators.rows import Rows, load
 from evaluators.tasks import Task, discover, select, worth_running
-from evaluators.workers import Job, helping
+from evaluators.workers import Job, helping, work_through
 
 CPU_BATCH, ACCELERATOR_BATCH = 64, 512
 
@@ -60,6 +60,7 @@ def run(
     paths = [results.path_of(output, item.source, model.spec, item.task.name, limit) for item in rows]
     known = [results.finished(path, results.describe(item, model)) for path, item in zip(paths, rows, strict=True)]
     todo = [item for item, result in zip(rows, known, strict=True) if result is None]
+    _refuse_impossible(model, todo)
     folders = {results.path_of(output, item.source, model.spec, "run", limit).parent for item in todo}
     for folder in folders:
         results.claim(folder)
@@ -74,17 +75,24 @@ def run(
 
     batch_size = batch_size or default_batch_size(device)
     try:
-        if more_devices and todo and isinstance(model.encoder, DualEncoder):
+        if more_devices and todo and isinstance(model.encoder, DualEncoder | PairScorer):
             job = Job(model.spec, model.precision, [item.task for item in todo], data_dir, limit, batch_size)
             with helping(job, more_devices):
                 share = Share(0, 1 + len(more_devices))
-                engine.encode(model, plan.make(todo), store, batch_size, "skip", report, share)
+                work_through(model, plan.make(todo), store, batch_size, share, report)
         counts = _score_all(model, todo, store, batch_size, on_error, report, keep)
     finally:
         store.close()
     for folder in folders:
         results.write_side_file(folder, device, time.monotonic() - start, counts)
     return [result or fresh[task] for result, task in zip(known, tasks, strict=True)]
+
+
+def _refuse_impossible(model: Model, rows: Sequence[Rows]) -> None:
+    """ValueError, before any work is done, if the model cannot do one of the tasks."""
+    for item in rows:
+        if obstacle := engine.obstacle(model, item):
+            raise ValueError(obstacle)
 
 
 def _score_all(
@@ -99,9 +107,6 @@ def _score_all(
     """Score every task, handing each to ``keep``; gives what was encoded."""
     if not rows:
         return {"rows": 0, "images_encoded": 0, "texts_encoded": 0}
-    for item in rows:
-        if obstacle := engine.obstacle(model, item):
-            raise ValueError(obstacle)
     planned: Plan = plan.make(rows)
     encoded = engine.Encoded()
     if isinstance(model.encoder, DualEncoder):
@@ -144,6 +149,7 @@ def evaluate(
     try:
         loaded = in_process(model, preprocess, tokenizer)
         rows = load(select(discover(data_dir), tasks), data_dir, limit)
+        _refuse_impossible(loaded, rows)
 
         def keep(scored: Scored) -> None:
             found[scored.task.rows.task.name] = results.compose(scored, results.examples(scored), loaded)

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import cast
 
 from evaluators import engine, plan
-from evaluators.engine import Share
+from evaluators.engine import Report, Share, quiet
 from evaluators.features import FeatureStore, cache_folder
-from evaluators.models import Precision, resolve
+from evaluators.models import DualEncoder, Model, Precision, resolve
+from evaluators.plan import Plan
 from evaluators.rows import load
 from evaluators.tasks import Task
 
@@ -39,9 +40,20 @@ def encode_share(job: Job, device: str, share: Share) -> None:
     store = FeatureStore(cache_folder(), model.fingerprint)
     try:
         planned = plan.make(load(job.tasks, job.data_dir, job.limit))
-        engine.encode(model, planned, store, job.batch_size, "skip", lambda *_: None, share)
+        work_through(model, planned, store, job.batch_size, share)
     finally:
         store.close()
+
+
+def work_through(
+    model: Model, planned: Plan, store: FeatureStore, batch_size: int, share: Share, report: Report = quiet
+) -> None:
+    """Bring one share of what the plan needs into the store; what cannot be read is left out."""
+    if isinstance(model.encoder, DualEncoder):
+        engine.encode(model, planned, store, batch_size, "skip", report, share)
+    else:
+        for task in planned.tasks:
+            engine.store_pairs(model, task, planned, store, batch_size, share, report)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from evaluators.features import FeatureStore
 from evaluators.rows import load
 from evaluators.run import run
 from evaluators.tasks import discover
+from evaluators.workers import work_through
 from tests.evaluators.test_engine import all_files
 
 
@@ -35,13 +36,29 @@ def test_shares_make_up_the_plan_without_overlap(here: Path, data: Path):
     assert [encode(share) for share in (Share(0, 2), Share(1, 2), ALL)] == [(12, 80), (11, 70), (0, 0)]
 
 
-def test_several_devices_give_the_bytes_of_one(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
-    tasks = discover(data)
-    model = models.resolve("python:toy_models:Knows")
+@pytest.mark.parametrize("name", ["Knows", "Pairs"])
+def test_several_devices_give_the_bytes_of_one(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch, name: str):
+    tasks = [task for task in discover(data) if name == "Knows" or not task.is_raw]
+    model = models.resolve(f"python:toy_models:{name}")
     run(model, tasks, data_dir=data, output=here / "one")
     monkeypatch.setenv("COMPEVAL_CACHE", str(here / "another cache"))
     run(model, tasks, data_dir=data, output=here / "two", more_devices=["cpu", "cpu"])
     assert all_files(here / "two") == all_files(here / "one")
+
+
+def test_pairs_are_shared_too(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(engine, "_PAIRS_A_CHUNK", 20)
+    tasks = [task for task in discover(data) if not task.is_raw]
+    planned, store = plan.make(load(tasks, data)), FeatureStore(None, "model")
+
+    def pairs(share: Share) -> int:
+        model = models.resolve("python:toy_models:Pairs")
+        work_through(model, planned, store, 5, share)
+        return model.encoder._theirs.pairs  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue]
+
+    # Four rows of 5 pairs a chunk: of 7 rows 4 and 3, of 23 rows 12 and 11. n4 has five rows of 4 pairs, one chunk: the
+    # pairs are those of the first five of the 23, of which the fifth is in the other share. n5 has nothing new.
+    assert [pairs(Share(0, 2)), pairs(Share(1, 2)), pairs(ALL)] == [5 * (4 + 12) + 4, 5 * (3 + 11) - 4, 0]
 
 
 def test_what_a_process_could_not_do_is_done_by_the_caller(here: Path, data: Path):
