@@ -66,7 +66,7 @@ def run(
     model: Annotated[
         str,
         typer.Option(
-            help="ViT-B-32/laion400m_e32, local:FOLDER, hf-hub:ORG/NAME, transformers:ORG/NAME, python:MODULE:CLASS."
+            help="ViT-B-32/laion400m_e32, local:FOLDER, hf-hub:ORG/NAME, transformers:ORG/NAME, python:MODULE:CLASS ..."
         ),
     ],
     task: Annotated[
@@ -85,7 +85,11 @@ def run(
     on_error: Annotated[OnErrorName, typer.Option(help="At an image that cannot be read.")] = OnErrorName.stop,
     as_json: AsJson = False,
 ) -> None:
-    """Evaluate a model and write its results. What is done already is not done again."""
+    """Evaluate a model and write its results. What is done already is not done again.
+
+    `compeval run --model ViT-B-32/laion400m_e32 --task 'crepe/laion_*'` runs one model on some sets; `compeval list
+    models` and `compeval list tasks` tell what there is, `compeval report results` shows models side by side.
+    """
     with err.status("Loading the model"):
         from evaluators import models, tasks
         from evaluators.run import default_tasks
