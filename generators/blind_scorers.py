@@ -217,8 +217,16 @@ def character_trigrams(sets: Sets) -> np.ndarray:
     return _ranked(sets, _counted(sets, analyzer="char_wb", ngram_range=(3, 3)))
 
 
+def character_bigrams(sets: Sets) -> np.ndarray:
+    return _ranked(sets, _counted(sets, analyzer="char_wb", ngram_range=(2, 2)))
+
+
 def character_four_grams(sets: Sets) -> np.ndarray:
     return _ranked(sets, _counted(sets, analyzer="char_wb", ngram_range=(4, 4)))
+
+
+def character_five_grams(sets: Sets) -> np.ndarray:
+    return _ranked(sets, _counted(sets, analyzer="char_wb", ngram_range=(5, 5)))
 
 
 def form(sets: Sets) -> np.ndarray:
@@ -332,8 +340,20 @@ def _overlaps(captions: Sequence[str]) -> list[float]:
 
 REFINING: Mapping[str, Scorer] = {
     scorer.__name__: scorer
-    for scorer in (longest, shortest, bigram_model, words, bigrams, naive_bayes_of_words, character_four_grams)
+    for scorer in (
+        longest,
+        shortest,
+        bigram_model,
+        words,
+        bigrams,
+        naive_bayes_of_words,
+        character_bigrams,
+        character_four_grams,
+        character_five_grams,
+    )
 }
+"""Of each family some on both sides of what is held out, since rows on which one scorer is at chance by much effort are
+not those on which its neighbours are."""
 HELD_OUT: Mapping[str, Scorer] = {
     scorer.__name__: scorer for scorer in (wordiest, tersest, trigram_model, character_trigrams, naive_bayes, form)
 }
