@@ -213,12 +213,12 @@ def bigrams(sets: Sets) -> np.ndarray:
     return _ranked(sets, _counted(sets, token_pattern=TOKEN.pattern, ngram_range=(2, 2)))
 
 
-def character_trigrams(sets: Sets) -> np.ndarray:
-    return _ranked(sets, _counted(sets, analyzer="char_wb", ngram_range=(3, 3)))
-
-
 def character_bigrams(sets: Sets) -> np.ndarray:
     return _ranked(sets, _counted(sets, analyzer="char_wb", ngram_range=(2, 2)))
+
+
+def character_trigrams(sets: Sets) -> np.ndarray:
+    return _ranked(sets, _counted(sets, analyzer="char_wb", ngram_range=(3, 3)))
 
 
 def character_four_grams(sets: Sets) -> np.ndarray:

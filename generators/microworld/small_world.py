@@ -17,14 +17,7 @@ from random import Random
 
 from generators.microworld.affordances import THEMES
 from generators.microworld.annotate import annotate, write
-from generators.microworld.build import (
-    WHOLE_SHARE,
-    Example,
-    Params,
-    frame,
-    jpeg,
-    write_images,
-)
+from generators.microworld.build import WHOLE_SHARE, Example, Params, frame, jpeg, write_images
 from generators.microworld.captions import training_caption
 from generators.microworld.contents import Content, Facts
 from generators.microworld.draw import render
@@ -38,10 +31,7 @@ NOUNS = tuple(
     noun for noun in ALL_NOUNS if any(noun in THEMES[theme] for theme in ("kitchen", "playroom", "shore", "garden"))
 )
 OTHERS = LeftOut(
-    frozenset(ALL_NOUNS) - frozenset(NOUNS),
-    frozenset({"small", "spotted", "checkered"}),
-    frozenset(),
-    frozenset(),
+    frozenset(ALL_NOUNS) - frozenset(NOUNS), frozenset({"small", "spotted", "checkered"}), frozenset(), frozenset()
 )
 """What the small world leaves out of the whole one."""
 THINGS = 2
@@ -50,6 +40,7 @@ THING_SHARE = 0.1
 
 
 def scene_of(seed: int, image_id: int) -> Scene:
+    """The scene of an image id: the same at every call."""
     width, height = frame(Random(f"{seed}:{image_id}:frame"))
     return sample_scene(seed, image_id, width=width, height=height, n_things=THINGS, forbidden=OTHERS)
 
@@ -69,6 +60,7 @@ def described(seed: int, scene: Scene, richness: float) -> tuple[str, Box]:
 
 
 def drawn(scene: Scene, size: int, caption: str, view: Box) -> Example:
+    """A captioned picture of the view, ``size`` x ``size`` pixels."""
     return Example(scene.image_id, 0, jpeg(render(scene, (size, size), view)), caption, view)
 
 
