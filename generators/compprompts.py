@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from generators import dataset, inflection, stage
-from generators.params import block
+from generators.params import dataclass_of
 
 FOLDER, WORDS = Path("compprompts"), Path("data/words/compprompts.yaml")
 MOST_MISSES = 10_000
@@ -216,7 +216,7 @@ def write(folder: Path, settings: Settings, words: Mapping[str, Any]) -> None:
 
 def main() -> None:
     """Write the folder compprompts/ with all its configs."""
-    write(FOLDER, Settings(**block("compprompts")), yaml.safe_load(WORDS.read_text()))
+    write(FOLDER, dataclass_of(Settings, "compprompts"), yaml.safe_load(WORDS.read_text()))
 
 
 if __name__ == "__main__":

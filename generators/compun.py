@@ -26,7 +26,7 @@ from generators.class_descriptors import DESCRIPTORS
 from generators.compun_images import Collection, Pictures, drawable, drawn
 from generators.example_captions import CAPTIONS
 from generators.llm import Cache, Client, Endpoint
-from generators.params import block
+from generators.params import dataclass_of
 from generators.stage import write_json
 
 FOLDER, STATS = Path("compun"), Path("stats/compun/compun.json")
@@ -193,7 +193,7 @@ def write(folder: Path, nouns: list[Noun], settings: Settings, words: Path, cach
 
 def main(ask_model: Annotated[bool, typer.Option("--ask")] = False, max_cost: float = 0.0) -> None:
     """Write the folder compun/; with --ask, fill the language model's cache in sample/llm/ instead."""
-    settings = Settings(**block("compun"))
+    settings = dataclass_of(Settings, "compun")
     if ask_model:
         endpoint = settings.endpoint
         if endpoint is None:

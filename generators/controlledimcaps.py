@@ -22,7 +22,7 @@ from generators.microworld.pictures import jpeg, placed
 from generators.microworld.scene import Scene, Thing
 from generators.microworld.shapes import SHAPES
 from generators.microworld.world import COLORS, NOUNS, PATTERNS
-from generators.params import block
+from generators.params import dataclass_of
 
 FOLDER = Path("controlledimcaps")
 WIDTH, HEIGHT = 144, 96
@@ -161,7 +161,7 @@ def write(folder: Path, settings: Settings) -> None:
 
 def main() -> None:
     """Write the folder controlledimcaps/."""
-    write(FOLDER, Settings(**block("controlledimcaps")))
+    write(FOLDER, dataclass_of(Settings, "controlledimcaps"))
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ from generators.llm import Cache, Endpoint, ask_all
 from generators.llm_batch import make_client
 from generators.negation import negation_negatives
 from generators.nli import EntailmentModel, not_entailed
-from generators.params import block, reading
+from generators.params import block, dataclass_of, reading
 from generators.parsers import RULES, make_parser
 from generators.plausibility import replaced
 from generators.prompted_captioner import TOKENS_OUT, PromptedCaptioner, messages, read_shots
@@ -347,7 +347,7 @@ def ask(folder: Path, settings: Settings, max_cost: float) -> Counter[str]:
 
 def main(ask_model: Annotated[bool, typer.Option("--ask")] = False, max_cost: float = 0.0) -> None:
     """Build the productivity datasets; with --ask, fill the language model's cache in sample/llm/ instead."""
-    name, settings = block("source"), Settings(**block("crepe_productivity"), **reading())
+    name, settings = block("source"), dataclass_of(Settings, "crepe_productivity", **reading())
     if ask_model:
         for reason, count in sorted(ask(Path("sources") / name, settings, max_cost).items()):
             print(f"{count:,} {reason}")
