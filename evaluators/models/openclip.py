@@ -20,13 +20,15 @@ import numpy as np
 import open_clip
 import torch
 from open_clip.tokenizer import HFTokenizer
-from PIL.Image import Image
+from PIL.Image import Image, fromarray
 from safetensors import SafetensorError
 from torch import Tensor
 
 from evaluators import fingerprint
 from evaluators.models import Model
 from evaluators.models.packed import PackedText, causal_tower
+from evaluators.models.pooled import PooledImages, class_token_tower
+from evaluators.models.products import Plain, ways
 
 CORPUS_OF_TAG = {"cc12m": "cc12m", "yfcc15m": "yfcc", "laion400m_e31": "laion", "laion400m_e32": "laion"}
 """Weights tag -> corpus of CREPE's systematicity splits."""
@@ -41,14 +43,20 @@ PROBES = (
     "nothing in this photograph is blue",
     "A small bird, seen from above, flies over the sea.",
 )
-"""Texts on which the packed text tower is compared with the plain one."""
+"""Texts on which the faster text tower is compared with the model's own."""
+PROBE_SIZES = ((224, 224), (320, 200), (60, 90), (500, 375))
+"""Of the pictures on which the faster image tower is."""
 TOLERANCE = {"fp32": 1e-5, "fp16": 1e-2, "bf16": 5e-2}
-"""Largest difference of unit-length features between the packed and the plain path."""
+"""Largest difference of unit-length features between the faster and the model's own path."""
 POSITIONS_A_TEXT = 32
 
 
 class OpenClipEncoder:
-    """A dual encoder around an open_clip model, its image transform and its tokeniser."""
+    """A dual encoder around an open_clip model, its image transform and its tokeniser.
+
+    Towers are computed in faster ways than by the model itself where those give its features to ``TOLERANCE`` on a few
+    probes; where they do not, the model computes them and ``warnings`` says so.
+    """
 
     def __init__(
         self,
@@ -61,19 +69,28 @@ class OpenClipEncoder:
         self._model, self._tokenizer, self._device = model, tokenizer, device
         self._image_dtype = open_clip.get_input_dtype(precision) or torch.float32
         self._preprocess = preprocess
+        self.packed: PackedText | None = None
+        self.pooled: PooledImages | None = None
         self.warnings: tuple[str, ...] = ()
-        tower = causal_tower(model)
-        self.packed = PackedText(tower, device) if tower is not None else None
-        if self.packed is not None:
-            self._check_packed(TOLERANCE[precision])
+        linears = ways(model)
+        text_tower, image_tower = causal_tower(model), class_token_tower(model)
+        if text_tower is not None:
+            self._choose_packed([PackedText(text_tower, device, linear) for linear in linears], TOLERANCE[precision])
+        if image_tower is not None:
+            towers = [PooledImages(image_tower, device, self._image_dtype, linear) for linear in linears]
+            self._choose_pooled(towers, TOLERANCE[precision])
+
+    @property
+    def products(self) -> str:
+        """How linear layers are computed; where the towers differ, that of the text tower comes first."""
+        names = [tower.linear.name if tower else Plain.name for tower in (self.packed, self.pooled)]
+        return " and ".join(dict.fromkeys(names))
 
     def preprocess(self, image: Image) -> Tensor:
         return self._preprocess(image)
 
-    @torch.inference_mode()
     def encode_images(self, batch: Sequence[Tensor]) -> np.ndarray:
-        pixels_BCHW = torch.stack(list(batch)).to(self._device, self._image_dtype)
-        return self._model.encode_image(pixels_BCHW).float().cpu().numpy()
+        return self.pooled(batch) if self.pooled is not None else self.encode_whole(batch)
 
     def encode_texts(self, texts: Sequence[str], batch_size: int) -> np.ndarray:
         tokens_TL = self._tokenizer(list(texts))
@@ -82,25 +99,58 @@ class OpenClipEncoder:
         return self.encode_padded(tokens_TL, batch_size)
 
     @torch.inference_mode()
+    def encode_whole(self, images: Sequence[Tensor]) -> np.ndarray:
+        """Features (B, D) by the model's own ``encode_image``."""
+        pixels_BCHW = torch.stack(list(images)).to(self._device, self._image_dtype)
+        return self._model.encode_image(pixels_BCHW).float().cpu().numpy()
+
+    @torch.inference_mode()
     def encode_padded(self, tokens_TL: Tensor, batch_size: int) -> np.ndarray:
         """Features (T, D) by the model's own ``encode_text``, padding included."""
         parts = [self._model.encode_text(part.to(self._device)) for part in tokens_TL.split(batch_size)]
         return torch.cat(parts).float().cpu().numpy()
 
-    def _check_packed(self, tolerance: float) -> None:
-        """Fall back to the plain path, saying so, if the packed one differs from it."""
-        assert self.packed is not None
+    def _choose_packed(self, towers: Sequence[PackedText], tolerance: float) -> None:
+        """The first of some text towers that gives the model's features, if any."""
         tokens_TL = self._tokenizer(list(PROBES))
-        # So few positions make more than one forest, with texts that share their beginning.
-        plain, packed = self.encode_padded(tokens_TL, len(PROBES)), self.packed(tokens_TL, POSITIONS_A_TEXT)
-        self.packed.positions = 0
-        difference = float(np.abs(_unit(plain) - _unit(packed)).max())
-        if not difference <= tolerance:
-            self.packed = None
-            self.warnings = (
-                f"Texts were encoded with padding: without it they differ by {difference:.1e} "
-                f"(at most {tolerance:.0e} is allowed).",
-            )
+        own_TD, difference = self.encode_padded(tokens_TL, len(PROBES)), np.inf
+        for tower in towers:
+            # So few positions make more than one forest, with texts that share their beginning.
+            difference = _difference(tower(tokens_TL, POSITIONS_A_TEXT), own_TD)
+            tower.positions = 0
+            if difference <= tolerance:
+                self.packed = tower
+                return
+        self.warnings += (
+            f"Texts were encoded with padding: without it they differ by {difference:.1e} "
+            f"(at most {tolerance:.0e} is allowed).",
+        )
+
+    def _choose_pooled(self, towers: Sequence[PooledImages], tolerance: float) -> None:
+        """The first of some image towers that gives the model's features, if any."""
+        images = [self._preprocess(picture) for picture in _pictures()]
+        own_BD, difference = self.encode_whole(images), np.inf
+        for tower in towers:
+            difference = _difference(tower(images), own_BD)
+            if difference <= tolerance:
+                self.pooled = tower
+                return
+        self.warnings += (
+            f"Images were encoded by the model itself: computed faster they differ by {difference:.1e} "
+            f"(at most {tolerance:.0e} is allowed).",
+        )
+
+
+def _pictures() -> list[Image]:
+    """Coloured noise of several sizes."""
+    generator = np.random.default_rng(0)
+    return [fromarray(generator.integers(0, 256, (*size, 3), dtype=np.uint8)) for size in PROBE_SIZES]
+
+
+def _difference(feature_ND: np.ndarray, own_ND: np.ndarray) -> float:
+    """The largest of any element, at unit length; infinite where there is a number that is none."""
+    difference = float(np.abs(_unit(feature_ND) - _unit(own_ND)).max())
+    return difference if np.isfinite(difference) else np.inf
 
 
 def _unit(feature_ND: np.ndarray) -> np.ndarray:
@@ -112,8 +162,8 @@ def in_process(model: Any, preprocess: Callable[[Image], Tensor], tokenizer: Cal
     parameter = next(model.parameters())
     precision = {torch.float16: "fp16", torch.bfloat16: "bf16"}.get(parameter.dtype, "fp32")
     encoder = OpenClipEncoder(model, preprocess, tokenizer, str(parameter.device), precision)
-    weights = fingerprint.of_weights(model.state_dict())
-    return Model("in-process", "in-process", encoder, weights, precision, warnings=encoder.warnings)
+    parts = [fingerprint.of_weights(model.state_dict()), encoder.products]
+    return Model("in-process", "in-process", encoder, fingerprint.of_json(parts), precision, warnings=encoder.warnings)
 
 
 def load(name: str, device: str, precision: str) -> Model:
@@ -223,12 +273,14 @@ def describe(
         tokenizer(list(PROBES)).tolist(),
         *([fingerprint.of_tokenizer(tokenizer.tokenizer)] if isinstance(tokenizer, HFTokenizer) else []),
         precision,
+        encoder.products,
         open_clip.__version__,
     ]
     return Model(
         encoder=encoder,
         fingerprint=fingerprint.of_json(parts),
         precision=precision,
+        products=encoder.products,
         warnings=encoder.warnings,
         **about,
     )

@@ -20,9 +20,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from open_clip.transformer import ResidualAttentionBlock
 from torch import Tensor
 from torch.nn import functional
+
+from evaluators.models import layers
+from evaluators.models.products import Linear
 
 TILE = 64
 """Queries of a tile: enough for one matrix product, few enough to share most of their keys."""
@@ -68,7 +70,7 @@ class Tiles(NamedTuple):
 
 
 def tiles(forest: Forest, size: int = TILE) -> Tiles:
-    """The forest cut into tiles of ``size`` positions; positions after its last one see themselves alone."""
+    """The forest cut into tiles of ``size`` positions; what lies after its last one sees a key of no matter."""
     positions = len(forest.tokens)
     count = -(-positions // size)
     start_T = np.arange(count) * size
@@ -82,7 +84,7 @@ def tiles(forest: Forest, size: int = TILE) -> Tiles:
     key_TK[:, above:] = query_TQ
     end_P = np.concatenate([forest.subtree_ends(), np.arange(positions, nowhere) + 1, [0]])
     seen_TQK = (key_TK[:, None] <= query_TQ[..., None]) & (query_TQ[..., None] < end_P[key_TK][:, None])
-    return Tiles(np.minimum(key_TK, nowhere - 1), seen_TQK)
+    return Tiles(np.minimum(key_TK, positions - 1), seen_TQK)
 
 
 def pack(sequences: Sequence[Sequence[int]], size: int) -> Iterator[Forest]:
@@ -123,9 +125,7 @@ def causal_tower(model: Any) -> Any | None:
         return None
     if getattr(tower, "cls_emb", None) is not None or _pooling(tower) not in ("argmax", "eos"):
         return None
-    if any(type(block) is not ResidualAttentionBlock for block in tower.transformer.resblocks):
-        return None
-    return tower
+    return tower if layers.known(tower.transformer.resblocks) else None
 
 
 def _pooling(tower: Any) -> str:
@@ -143,30 +143,31 @@ def end_positions(tower: Any, tokens_TL: Tensor) -> Tensor:
 class PackedText:
     """Encodes texts with a causal tower, forest by forest."""
 
-    def __init__(self, tower: Any, device: str) -> None:
-        self._tower = tower
-        self._device = device
+    def __init__(self, tower: Any, device: str, linear: Linear) -> None:
+        self._tower, self._device, self.linear = tower, device, linear
         self.positions = 0
         """Positions computed so far."""
 
-    @torch.inference_mode()
     def __call__(self, tokens_SL: Tensor, batch_positions: int) -> np.ndarray:
         """Features (S, D) float32 of S tokenised texts, at most about ``batch_positions`` positions at a time."""
         end_S = end_positions(self._tower, tokens_SL)
         sequences = [tuple(row[: end + 1]) for row, end in zip(tokens_SL.tolist(), end_S.tolist(), strict=True)]
+        if self._device == "cpu":
+            batch_positions = min(batch_positions, layers.POSITIONS_A_CORE)
         order = sorted(range(len(sequences)), key=sequences.__getitem__)
-        forests = pack([sequences[index] for index in order], batch_positions)
-        feature_SD = np.concatenate([self._encode(forest) for forest in forests])
+        forests = list(pack([sequences[index] for index in order], batch_positions))
+        self.positions += sum(len(forest.tokens) for forest in forests)
+        feature_SD = np.concatenate(layers.side_by_side(self._encode, forests, self._device))
         inverse = np.empty(len(order), dtype=np.int64)
         inverse[order] = np.arange(len(order))
         return feature_SD[inverse]
 
+    @torch.inference_mode()
     def _encode(self, forest: Forest) -> np.ndarray:
         """Features of the forest's texts."""
-        tower = self._tower
+        tower, linear = self._tower, self.linear
         dtype = tower.transformer.get_cast_dtype()
         key_TK, seen_TQK = map(torch.from_numpy, tiles(forest))
-        self.positions += len(forest.tokens)
         key_TK = key_TK.to(self._device)
         mask_T1QK = torch.zeros(seen_TQK.shape).masked_fill_(~seen_TQK, float("-inf")).to(self._device, dtype)[:, None]
         ends = torch.tensor(forest.ends, device=self._device)
@@ -174,19 +175,17 @@ class PackedText:
         x_PW = x_PW + tower.positional_embedding.to(dtype)[torch.tensor(forest.depths, device=self._device)]
         *blocks, last = tower.transformer.resblocks
         for block in blocks:
-            x_PW = _finish(block, x_PW, _attention(block, x_PW, key_TK, mask_T1QK))
-        x_SW = _finish(last, x_PW[ends], _attention(last, x_PW, key_TK, mask_T1QK)[ends])
-        return _project(tower.text_projection, tower.ln_final(x_SW)).float().cpu().numpy()
+            x_PW = layers.finish(block, x_PW, _read(block, x_PW, key_TK, mask_T1QK, linear), linear)
+        x_SW = layers.finish(last, x_PW[ends], _read(last, x_PW, key_TK, mask_T1QK, linear)[ends], linear)
+        return layers.project(tower.text_projection, tower.ln_final(x_SW)).float().cpu().numpy()
 
 
-def _attention(block: ResidualAttentionBlock, x_PW: Tensor, key_TK: Tensor, mask_T1QK: Tensor) -> Tensor:
+def _read(block: Any, x_PW: Tensor, key_TK: Tensor, mask_T1QK: Tensor, linear: Linear) -> Tensor:
     """What each position reads from the positions that it sees (P, W), before the output projection."""
-    attention: Any = block.attn
     positions, width = x_PW.shape
     queries = mask_T1QK.shape[2]
-    part_PC = functional.linear(block.ln_1(x_PW), attention.in_proj_weight, attention.in_proj_bias)
-    part_PC = functional.pad(part_PC, (0, 0, 0, len(key_TK) * queries - positions))
-    query_PHD, key_PHD, value_PHD = part_PC.view(len(part_PC), 3, attention.num_heads, -1).unbind(1)
+    query_PHD, key_PHD, value_PHD = layers.heads(block, x_PW, linear)
+    query_PHD = functional.pad(query_PHD, (0, 0, 0, 0, 0, len(key_TK) * queries - positions))
     read_THQD = functional.scaled_dot_product_attention(
         query_PHD.unflatten(0, (-1, queries)).transpose(1, 2),
         key_PHD[key_TK].transpose(1, 2),
@@ -194,15 +193,3 @@ def _attention(block: ResidualAttentionBlock, x_PW: Tensor, key_TK: Tensor, mask
         attn_mask=mask_T1QK,
     )
     return read_THQD.transpose(1, 2).reshape(-1, width)[:positions]
-
-
-def _finish(block: ResidualAttentionBlock, x_PW: Tensor, read_PW: Tensor) -> Tensor:
-    """The rest of a layer, position by position."""
-    x_PW = x_PW + block.ls_1(block.attn.out_proj(read_PW))
-    return x_PW + block.ls_2(block.mlp(block.ln_2(x_PW)))
-
-
-def _project(projection: Any, pooled_SW: Tensor) -> Tensor:
-    if projection is None:
-        return pooled_SW
-    return projection(pooled_SW) if isinstance(projection, torch.nn.Linear) else pooled_SW @ projection

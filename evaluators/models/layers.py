@@ -1,0 +1,67 @@
+"""A layer of open_clip's transformers in pieces, so that a tower may attend and pool in a way of its own.
+
+Shapes: ... any number of axes, W width, H heads, D width of a head.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+import torch
+from open_clip.transformer import ResidualAttentionBlock
+from torch import Tensor, nn
+
+from evaluators.models.products import Linear
+
+POSITIONS_A_CORE = 1024
+"""Positions that a core computes at a time: enough rows for a matrix product, few enough to leave no core idle."""
+
+Item = TypeVar("Item")
+Found = TypeVar("Found")
+
+
+def known(blocks: Iterable[nn.Module]) -> bool:
+    """Whether all layers are such as the functions here know."""
+    return all(type(block) is ResidualAttentionBlock and type(block.ls_1) is nn.Identity for block in blocks)
+
+
+def heads(block: Any, x_W: Tensor, linear: Linear) -> tuple[Tensor, Tensor, Tensor]:
+    """Queries, keys and values (..., H, D) of a layer's inputs (..., W)."""
+    attention = block.attn
+    part_C = linear(x_W, attention.in_proj_weight, attention.in_proj_bias, before=block.ln_1)
+    query_HD, key_HD, value_HD = part_C.unflatten(-1, (3, attention.num_heads, -1)).unbind(-3)
+    return query_HD, key_HD, value_HD
+
+
+def finish(block: Any, x_W: Tensor, read_W: Tensor, linear: Linear) -> Tensor:
+    """Outputs (..., W) of a layer's inputs (..., W) that read ``read_W`` (..., W), its heads side by side."""
+    out, inner, outer = block.attn.out_proj, block.mlp.c_fc, block.mlp.c_proj
+    x_W = linear(read_W, out.weight, out.bias, before=nn.Identity(), onto_N=x_W)
+    hidden = linear(x_W, inner.weight, inner.bias, before=block.ln_2)
+    return linear(hidden, outer.weight, outer.bias, before=block.mlp.gelu, onto_N=x_W)
+
+
+def project(projection: Any, pooled_W: Tensor) -> Tensor:
+    """Pooled outputs in the space that images and texts share; a tower without a projection has it already."""
+    if projection is None:
+        return pooled_W
+    return projection(pooled_W) if isinstance(projection, nn.Linear) else pooled_W @ projection
+
+
+def side_by_side(work: Callable[[Item], Found], items: Sequence[Item], device: str) -> list[Found]:
+    """What ``work`` makes of each item; on the CPU each core does items of its own.
+
+    That leaves fewer cores waiting than every operation on all cores does, and the result does not depend on how many
+    there are.
+    """
+    threads = torch.get_num_threads()
+    if device != "cpu" or threads == 1:
+        return [work(item) for item in items]
+    torch.set_num_threads(1)
+    try:
+        with ThreadPoolExecutor(threads) as pool:
+            return list(pool.map(work, items))
+    finally:
+        torch.set_num_threads(threads)

@@ -1,0 +1,62 @@
+from typing import Any
+
+import numpy as np
+import open_clip
+import pytest
+import torch
+
+from evaluators.models import layers, pooled
+from evaluators.models.products import Plain, ways
+
+CONFIG = {
+    "embed_dim": 8,
+    "vision_cfg": {"image_size": 16, "layers": 3, "width": 16, "patch_size": 8, "head_width": 8},
+    "text_cfg": {"context_length": 20, "vocab_size": 49408, "width": 16, "heads": 2, "layers": 1},
+}
+
+
+def build(kind: Any = open_clip.CLIP, **vision: Any) -> Any:
+    torch.manual_seed(0)
+    return kind(**CONFIG | {"vision_cfg": CONFIG["vision_cfg"] | vision}).eval()
+
+
+@pytest.mark.parametrize("vision", [{}, {"no_ln_pre": True}, {"final_ln_after_pool": True}, {"head_width": 16}])
+@pytest.mark.parametrize("kind", [open_clip.CLIP, open_clip.CustomTextCLIP])
+def test_pooled_features_are_the_models_own(kind: type, vision: dict[str, Any]):
+    model = build(kind, **vision)
+    images = list(torch.randn(7, 3, 16, 16))
+    with torch.inference_mode():
+        own = model.encode_image(torch.stack(images)).numpy()
+    tower = pooled.class_token_tower(model)
+    assert tower is not None
+    for linear in ways(model):
+        found = pooled.PooledImages(tower, "cpu", torch.float32, linear)(images)
+        np.testing.assert_allclose(found, own, atol=2e-6 if linear.name == "plain" else 5e-5)
+
+
+def test_many_images_come_back_in_order(monkeypatch: pytest.MonkeyPatch):
+    model, images = build(), list(torch.randn(23, 3, 16, 16))
+    tower = pooled.class_token_tower(model)
+    assert tower is not None
+    encode = pooled.PooledImages(tower, "cpu", torch.float32, Plain())
+    together = encode(images)
+    monkeypatch.setattr(layers, "POSITIONS_A_CORE", 12)  # two images of five positions
+    np.testing.assert_allclose(encode(images), together, atol=2e-6)
+
+
+@pytest.mark.parametrize(
+    "vision",
+    [{"pool_type": "avg"}, {"attentional_pool": True}, {"ls_init_value": 0.1}, {"timm_model_name": "resnet18"}],
+)
+def test_other_image_towers_are_computed_by_the_model(vision: dict[str, Any]):
+    if "timm_model_name" in vision:
+        vision |= {"timm_model_pretrained": False, "timm_pool": "avg", "timm_proj": "linear"}
+    assert pooled.class_token_tower(build(**vision)) is None
+
+
+def test_work_side_by_side_keeps_its_order_and_leaves_the_threads_as_they_were():
+    threads = torch.get_num_threads()
+    assert layers.side_by_side(lambda item: item * 2, list(range(9)), "cpu") == list(range(0, 18, 2))
+    with pytest.raises(ZeroDivisionError):
+        layers.side_by_side(lambda item: 1 // item, [1, 0], "cpu")
+    assert torch.get_num_threads() == threads

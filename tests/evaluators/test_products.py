@@ -1,0 +1,74 @@
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+
+from evaluators.models import products
+
+needs_units = pytest.mark.skipif(products.bfloat16_product() is None, reason="no matrix units for bfloat16")
+
+
+def test_the_plain_way_by_hand():
+    x, weight, bias = torch.tensor([[1.0, -2.0]]), torch.tensor([[3.0, 5.0], [7.0, 11.0]]), torch.tensor([0.5, 0.25])
+    onto = torch.tensor([[100.0, 200.0]])
+    assert products.Plain()(x, weight, bias, before=torch.relu).tolist() == [[3.5, 7.25]]
+    assert products.Plain()(x, weight, bias, before=torch.relu, onto_N=onto).tolist() == [[103.5, 207.25]]
+
+
+@needs_units
+def test_in_parts_by_hand():
+    # 257 = 256 + 1 needs nine bits and bfloat16 has eight: the second part holds the 1.
+    x, weight = torch.tensor([[257.0, 1.0]]), torch.tensor([[1.0, 0.0], [257.0, 3.0]])
+    found = products.InParts()(x, weight, torch.tensor([0.5, 0.0]), before=nn.Identity())
+    assert found.tolist() == [[257.5, 257.0 * 256 + 256 + 3]]  # what is left out is 1 x 1
+
+
+@needs_units
+@settings(deadline=None)
+@given(
+    st.lists(st.integers(1, 5), min_size=0, max_size=2),
+    st.integers(1, 300),
+    st.integers(1, 40),
+    st.sampled_from([nn.Identity(), torch.relu, nn.GELU()]),
+    st.booleans(),
+    st.floats(1e-6, 1e6),
+)
+def test_in_parts_is_the_product(
+    shape: list[int], inputs: int, outputs: int, before: products.RowWise, added: bool, scale: float
+):
+    generator = torch.Generator().manual_seed(0)
+
+    def some(*size: int) -> Tensor:
+        return torch.randn(*size, generator=generator) * scale
+
+    x, weight, bias = some(*shape, inputs), some(outputs, inputs), some(outputs)
+    onto = some(*shape, outputs) if added else None
+    exact = before(x).double() @ weight.double().T + bias + (0 if onto is None else onto)
+    found = products.InParts()(x, weight, bias, before=before, onto_N=onto)
+    assert found.shape == exact.shape
+    size = (before(x).double().abs() @ weight.double().abs().T).max() + scale
+    assert float((found - exact).abs().max()) <= 2e-5 * float(size)
+
+
+@needs_units
+def test_in_parts_of_more_rows_than_a_step_and_of_strided_ones():
+    x = torch.randn(2 * products._NUMBERS_A_STEP // 512 + 7, 3, 512)
+    weight, bias, onto = torch.randn(8, 512), torch.randn(8), torch.randn(len(x), 2, 8)
+    found = products.InParts()(x[:, 1], weight, bias, before=nn.LayerNorm(512), onto_N=onto[:, 0])
+    plain = products.Plain()(x[:, 1], weight, bias, before=nn.LayerNorm(512), onto_N=onto[:, 0])
+    torch.testing.assert_close(found, plain, atol=2e-3, rtol=0)
+    assert onto[:, 0].data_ptr() != found.data_ptr()
+
+
+def test_other_types_and_a_mixture_have_the_plain_way_alone():
+    model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
+    count = 1 if products.bfloat16_product() is None else 2
+    assert len(products.ways(model)) == count
+    model[1].bfloat16()
+    assert [way.name for way in products.ways(model)] == ["plain"]
+
+
+def test_without_the_symbol_there_is_no_product(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(products.ctypes, "CDLL", lambda path: object())
+    assert products.bfloat16_product.__wrapped__() is None
