@@ -163,7 +163,15 @@ def in_process(model: Any, preprocess: Callable[[Image], Tensor], tokenizer: Cal
     precision = {torch.float16: "fp16", torch.bfloat16: "bf16"}.get(parameter.dtype, "fp32")
     encoder = OpenClipEncoder(model, preprocess, tokenizer, str(parameter.device), precision)
     parts = [fingerprint.of_weights(model.state_dict()), encoder.products]
-    return Model("in-process", "in-process", encoder, fingerprint.of_json(parts), precision, warnings=encoder.warnings)
+    return Model(
+        spec="in-process",
+        name="in-process",
+        encoder=encoder,
+        fingerprint=fingerprint.of_json(parts),
+        precision=precision,
+        products=encoder.products,
+        warnings=encoder.warnings,
+    )
 
 
 def load(name: str, device: str, precision: str) -> Model:
