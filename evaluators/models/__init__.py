@@ -91,7 +91,7 @@ class Model:
     encoder: DualEncoder | PairScorer | TextEncoder | TextRecoverer | None
     """None where the scores come from a file."""
     fingerprint: str
-    """Over weights, preprocessing, tokeniser and precision."""
+    """Over weights, preprocessing, tokeniser, precision and products."""
     precision: str = "fp32"
     products: str = "plain"
     """How its linear layers are computed: by the library's own product, or by ``products.InParts``."""

@@ -23,8 +23,14 @@ Found = TypeVar("Found")
 
 
 def known(blocks: Iterable[nn.Module]) -> bool:
-    """Whether all layers are such as the functions here know."""
-    return all(type(block) is ResidualAttentionBlock and type(block.ls_1) is nn.Identity for block in blocks)
+    """Whether all layers are such as the functions here know: nothing scaled, quantised or adapted in them."""
+    return all(
+        type(block) is ResidualAttentionBlock
+        and type(block.ls_1) is type(block.ls_2) is nn.Identity
+        and type(block.attn) is nn.MultiheadAttention
+        and type(block.mlp.c_fc) is type(block.mlp.c_proj) is nn.Linear
+        for block in blocks
+    )
 
 
 def heads(block: Any, x_W: Tensor, linear: Linear) -> tuple[Tensor, Tensor, Tensor]:
@@ -51,17 +57,17 @@ def project(projection: Any, pooled_W: Tensor) -> Tensor:
 
 
 def side_by_side(work: Callable[[Item], Found], items: Sequence[Item], device: str) -> list[Found]:
-    """What ``work`` makes of each item; on the CPU each core does items of its own.
+    """What ``work`` makes of each item, in order; on the CPU several at once, the cores shared out among them.
 
-    That leaves fewer cores waiting than every operation on all cores does, and the result does not depend on how many
-    there are.
+    That leaves fewer cores waiting than every operation on all cores does.
     """
     threads = torch.get_num_threads()
-    if device != "cpu" or threads == 1:
+    workers = min(threads, len(items)) if device == "cpu" else 1
+    if workers <= 1:
         return [work(item) for item in items]
-    torch.set_num_threads(1)
+    torch.set_num_threads(threads // workers)
     try:
-        with ThreadPoolExecutor(threads) as pool:
+        with ThreadPoolExecutor(workers) as pool:
             return list(pool.map(work, items))
     finally:
         torch.set_num_threads(threads)

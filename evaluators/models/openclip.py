@@ -11,10 +11,10 @@ import difflib
 import json
 import logging
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from pickle import UnpicklingError
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import open_clip
@@ -45,10 +45,12 @@ PROBES = (
 )
 """Texts on which the faster text tower is compared with the model's own."""
 PROBE_SIZES = ((224, 224), (320, 200), (60, 90), (500, 375))
-"""Of the pictures on which the faster image tower is."""
+"""Height and width, in pixels, of the pictures on which the faster image tower is."""
 TOLERANCE = {"fp32": 1e-5, "fp16": 1e-2, "bf16": 5e-2}
 """Largest difference of unit-length features between the faster and the model's own path."""
 POSITIONS_A_TEXT = 32
+
+Tower = TypeVar("Tower", PackedText, PooledImages)
 
 
 class OpenClipEncoder:
@@ -113,32 +115,36 @@ class OpenClipEncoder:
     def _choose_packed(self, towers: Sequence[PackedText], tolerance: float) -> None:
         """The first of some text towers that gives the model's features, if any."""
         tokens_TL = self._tokenizer(list(PROBES))
-        own_TD, difference = self.encode_padded(tokens_TL, len(PROBES)), np.inf
-        for tower in towers:
-            # So few positions make more than one forest, with texts that share their beginning.
-            difference = _difference(tower(tokens_TL, POSITIONS_A_TEXT), own_TD)
-            tower.positions = 0
-            if difference <= tolerance:
-                self.packed = tower
-                return
-        self.warnings += (
-            f"Texts were encoded with padding: without it they differ by {difference:.1e} "
-            f"(at most {tolerance:.0e} is allowed).",
-        )
+        # So few positions make more than one forest, with texts that share their beginning.
+        found = ((tower, tower(tokens_TL, POSITIONS_A_TEXT)) for tower in towers)
+        self.packed, difference = _first_alike(found, self.encode_padded(tokens_TL, len(PROBES)), tolerance)
+        if self.packed is not None:
+            self.packed.positions = 0
+        else:
+            self._warn("Texts were encoded with padding: without it they differ", difference, tolerance)
 
     def _choose_pooled(self, towers: Sequence[PooledImages], tolerance: float) -> None:
         """The first of some image towers that gives the model's features, if any."""
         images = [self._preprocess(picture) for picture in _pictures()]
-        own_BD, difference = self.encode_whole(images), np.inf
-        for tower in towers:
-            difference = _difference(tower(images), own_BD)
-            if difference <= tolerance:
-                self.pooled = tower
-                return
-        self.warnings += (
-            f"Images were encoded by the model itself: computed faster they differ by {difference:.1e} "
-            f"(at most {tolerance:.0e} is allowed).",
-        )
+        found = ((tower, tower(images)) for tower in towers)
+        self.pooled, difference = _first_alike(found, self.encode_whole(images), tolerance)
+        if self.pooled is None:
+            self._warn("Images were encoded by the model itself: computed faster they differ", difference, tolerance)
+
+    def _warn(self, what: str, difference: float, tolerance: float) -> None:
+        self.warnings += (f"{what} by {difference:.1e} (at most {tolerance:.0e} is allowed).",)
+
+
+def _first_alike(
+    found: Iterable[tuple[Tower, np.ndarray]], own_ND: np.ndarray, tolerance: float
+) -> tuple[Tower | None, float]:
+    """The first tower whose features (N, D) are the model's own, if any, and how far the last one is from them."""
+    difference = np.inf
+    for tower, feature_ND in found:
+        difference = _difference(feature_ND, own_ND)
+        if difference <= tolerance:
+            return tower, difference
+    return None, difference
 
 
 def _pictures() -> list[Image]:

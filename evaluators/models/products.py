@@ -57,7 +57,8 @@ class Plain:
 class InParts:
     """By three bfloat16 products of float32 on the CPU.
 
-    Keeps the parts of the weights it met, one and a half times their size, so it is of use while their values stay.
+    Keeps the parts of the parameters it met, one and a half times their size, so it is of use while these and their
+    values stay.
     Nothing can be learned through it.
     """
 
@@ -85,12 +86,15 @@ class InParts:
         return y_N
 
     def _weight_in_parts(self, weight_NK: Tensor) -> Tensor:
-        """High, low, high (N, C): what meets :func:`_rows_in_parts`."""
-        if id(weight_NK) not in self._weights:
-            high_NK = weight_NK.bfloat16()
-            low_NK = (weight_NK - high_NK.float()).bfloat16()
-            self._weights[id(weight_NK)] = torch.cat((high_NK, low_NK, high_NK), dim=1)
-        return self._weights[id(weight_NK)]
+        """High, low, high (N, C): what meets :func:`_rows_in_parts`. Kept of parameters, which their model keeps."""
+        if id(weight_NK) in self._weights:
+            return self._weights[id(weight_NK)]
+        high_NK = weight_NK.bfloat16()
+        low_NK = (weight_NK - high_NK.float()).bfloat16()
+        part_NC = torch.cat((high_NK, low_NK, high_NK), dim=1)
+        if isinstance(weight_NK, torch.nn.Parameter):
+            self._weights[id(weight_NK)] = part_NC
+        return part_NC
 
 
 def _rows_in_parts(x_MK: Tensor, before: RowWise) -> Tensor:

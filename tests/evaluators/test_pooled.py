@@ -44,19 +44,39 @@ def test_many_images_come_back_in_order(monkeypatch: pytest.MonkeyPatch):
     np.testing.assert_allclose(encode(images), together, atol=2e-6)
 
 
-@pytest.mark.parametrize(
-    "vision",
-    [{"pool_type": "avg"}, {"attentional_pool": True}, {"ls_init_value": 0.1}, {"timm_model_name": "resnet18"}],
-)
+RESNET = {"timm_model_name": "resnet18", "timm_model_pretrained": False, "timm_pool": "avg", "timm_proj": "linear"}
+
+
+@pytest.mark.parametrize("vision", [{"pool_type": "avg"}, {"attentional_pool": True}, {"ls_init_value": 0.1}, RESNET])
 def test_other_image_towers_are_computed_by_the_model(vision: dict[str, Any]):
-    if "timm_model_name" in vision:
-        vision |= {"timm_model_pretrained": False, "timm_pool": "avg", "timm_proj": "linear"}
     assert pooled.class_token_tower(build(**vision)) is None
+
+
+class Adapted(torch.nn.Linear):
+    """A linear layer with more to it than its weights."""
+
+
+def test_an_adapted_layer_is_computed_by_the_model():
+    model = build()
+    model.visual.transformer.resblocks[1].mlp.c_fc = Adapted(16, 64)
+    assert pooled.class_token_tower(model) is None
 
 
 def test_work_side_by_side_keeps_its_order_and_leaves_the_threads_as_they_were():
     threads = torch.get_num_threads()
     assert layers.side_by_side(lambda item: item * 2, list(range(9)), "cpu") == list(range(0, 18, 2))
+    assert layers.side_by_side(lambda item: item, [], "cpu") == []
     with pytest.raises(ZeroDivisionError):
         layers.side_by_side(lambda item: 1 // item, [1, 0], "cpu")
     assert torch.get_num_threads() == threads
+
+
+@pytest.mark.parametrize(("items", "each"), [(1, 7), (2, 3), (3, 2), (9, 1)])
+def test_few_items_have_several_cores_each(items: int, each: int):
+    threads = torch.get_num_threads()
+    torch.set_num_threads(7)
+    try:
+        found = layers.side_by_side(lambda item: torch.get_num_threads(), list(range(items)), "cpu")
+    finally:
+        torch.set_num_threads(threads)
+    assert found == [each] * items

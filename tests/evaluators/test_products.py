@@ -61,6 +61,18 @@ def test_in_parts_of_more_rows_than_a_step_and_of_strided_ones():
     assert onto[:, 0].data_ptr() != found.data_ptr()
 
 
+@needs_units
+def test_a_weight_that_is_made_anew_is_taken_apart_anew():
+    in_parts, x, bias = products.InParts(), torch.eye(4), torch.zeros(4)
+    kept = nn.Parameter(torch.ones(4, 4))
+    for value in range(20):  # tensors that come and go may have the same id
+        weight = torch.full((4, 4), float(value))
+        assert in_parts(x, weight, bias, before=nn.Identity()).eq(value).all()
+        assert in_parts(x, kept, bias, before=nn.Identity()).eq(1).all()
+        del weight
+    assert len(in_parts._weights) == 1
+
+
 def test_other_types_and_a_mixture_have_the_plain_way_alone():
     model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
     count = 1 if products.bfloat16_product() is None else 2
