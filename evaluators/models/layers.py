@@ -1,22 +1,24 @@
 """A layer of open_clip's transformers in pieces, so that a tower may attend and pool in a way of its own.
 
-Shapes: ... any number of axes, W width, H heads, D width of a head.
+Shapes: ... any number of axes, N items, W width, H heads, D width of a head.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any, TypeVar
 
+import numpy as np
 import torch
 from open_clip.transformer import ResidualAttentionBlock
 from torch import Tensor, nn
 
 from evaluators.models.products import Linear
 
-POSITIONS_A_CORE = 1024
-"""Positions that a core computes at a time: enough rows for a matrix product, few enough to leave no core idle."""
+POSITIONS_A_CORE = 1600
+"""About the most positions that a core computes at a time: enough rows for a matrix product, not too much memory."""
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")
@@ -33,12 +35,11 @@ def known(blocks: Iterable[nn.Module]) -> bool:
     )
 
 
-def heads(block: Any, x_W: Tensor, linear: Linear) -> tuple[Tensor, Tensor, Tensor]:
-    """Queries, keys and values (..., H, D) of a layer's inputs (..., W)."""
+def heads(block: Any, x_W: Tensor, linear: Linear) -> Tensor:
+    """Queries, keys and values (..., 3, H, D) of a layer's inputs (..., W)."""
     attention = block.attn
     part_C = linear(x_W, attention.in_proj_weight, attention.in_proj_bias, before=block.ln_1)
-    query_HD, key_HD, value_HD = part_C.unflatten(-1, (3, attention.num_heads, -1)).unbind(-3)
-    return query_HD, key_HD, value_HD
+    return part_C.unflatten(-1, (3, attention.num_heads, -1))
 
 
 def finish(block: Any, x_W: Tensor, read_W: Tensor, linear: Linear) -> Tensor:
@@ -54,6 +55,19 @@ def project(projection: Any, pooled_W: Tensor) -> Tensor:
     if projection is None:
         return pooled_W
     return projection(pooled_W) if isinstance(projection, nn.Linear) else pooled_W @ projection
+
+
+def pieces(positions_N: Sequence[int], device: str, most: int) -> list[slice]:
+    """N items, of so many positions each, cut into pieces of about as many positions, about ``most`` of them or fewer.
+
+    On the CPU there are as many pieces for each core, if there are items enough.
+    """
+    cores = torch.get_num_threads() if device == "cpu" else 1
+    end_N = np.cumsum(positions_N)
+    count = cores * -(-int(end_N[-1]) // (cores * most))
+    piece_N = (end_N - np.asarray(positions_N) / 2) * count // end_N[-1]
+    edges = [0, *(np.flatnonzero(np.diff(piece_N)) + 1).tolist(), len(end_N)]
+    return [slice(start, stop) for start, stop in pairwise(edges)]
 
 
 def side_by_side(work: Callable[[Item], Found], items: Sequence[Item], device: str) -> list[Found]:

@@ -14,8 +14,9 @@ Shapes: P positions, S texts, W width, H heads, D width of a head, T tiles of Q 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -87,17 +88,16 @@ def tiles(forest: Forest, size: int = TILE) -> Tiles:
     return Tiles(np.minimum(key_TK, positions - 1), seen_TQK)
 
 
-def pack(sequences: Sequence[Sequence[int]], size: int) -> Iterator[Forest]:
-    """Forests of at most ``size`` positions that hold the sequences in order, sorted so that common beginnings meet.
+def new_tokens(sequences: Sequence[Sequence[int]]) -> list[int]:
+    """How many tokens each of some sequences has beyond what it begins with as the one before it does."""
+    return [len(sequence) - _common_prefix(before, sequence) for before, sequence in pairwise([(), *sequences])]
 
-    A sequence that is longer than ``size`` gets a forest of its own.
-    """
-    forest, path, previous = Forest(), [], ()
-    for sequence in sequences:
-        shared = _common_prefix(previous, sequence)
-        if forest.tokens and len(forest.tokens) + len(sequence) - shared > size:
-            yield forest
-            forest, path, shared = Forest(), [], 0
+
+def pack(sequences: Sequence[Sequence[int]]) -> Forest:
+    """The forest of sequences that are sorted, so that common beginnings meet."""
+    forest, path = Forest(), []
+    for sequence, new in zip(sequences, new_tokens(sequences), strict=True):
+        shared = len(sequence) - new
         path = path[:shared]
         for depth in range(shared, len(sequence)):
             forest.parents.append(path[-1] if path else -1)
@@ -105,9 +105,7 @@ def pack(sequences: Sequence[Sequence[int]], size: int) -> Iterator[Forest]:
             forest.tokens.append(sequence[depth])
             forest.depths.append(depth)
         forest.ends.append(path[-1])
-        previous = sequence
-    if forest.tokens:
-        yield forest
+    return forest
 
 
 def _common_prefix(left: Sequence[int], right: Sequence[int]) -> int:
@@ -152,10 +150,10 @@ class PackedText:
         """Features (S, D) float32 of S tokenised texts, at most about ``batch_positions`` positions at a time."""
         end_S = end_positions(self._tower, tokens_SL)
         sequences = [tuple(row[: end + 1]) for row, end in zip(tokens_SL.tolist(), end_S.tolist(), strict=True)]
-        if self._device == "cpu":
-            batch_positions = min(batch_positions, layers.POSITIONS_A_CORE)
+        most = min(batch_positions, layers.POSITIONS_A_CORE) if self._device == "cpu" else batch_positions
         order = sorted(range(len(sequences)), key=sequences.__getitem__)
-        forests = list(pack([sequences[index] for index in order], batch_positions))
+        in_order = [sequences[index] for index in order]
+        forests = [pack(in_order[piece]) for piece in layers.pieces(new_tokens(in_order), self._device, most)]
         self.positions += sum(len(forest.tokens) for forest in forests)
         feature_SD = np.concatenate(layers.side_by_side(self._encode, forests, self._device))
         inverse = np.empty(len(order), dtype=np.int64)
@@ -184,12 +182,13 @@ def _read(block: Any, x_PW: Tensor, key_TK: Tensor, mask_T1QK: Tensor, linear: L
     """What each position reads from the positions that it sees (P, W), before the output projection."""
     positions, width = x_PW.shape
     queries = mask_T1QK.shape[2]
-    query_PHD, key_PHD, value_PHD = layers.heads(block, x_PW, linear)
-    query_PHD = functional.pad(query_PHD, (0, 0, 0, 0, 0, len(key_TK) * queries - positions))
+    part_P3HD = layers.heads(block, x_PW, linear)
+    query_PHD = functional.pad(part_P3HD[:, 0], (0, 0, 0, 0, 0, len(key_TK) * queries - positions))
+    key_TKHD, value_TKHD = part_P3HD[:, 1:].index_select(0, key_TK.flatten()).unflatten(0, key_TK.shape).unbind(2)
     read_THQD = functional.scaled_dot_product_attention(
         query_PHD.unflatten(0, (-1, queries)).transpose(1, 2),
-        key_PHD[key_TK].transpose(1, 2),
-        value_PHD[key_TK].transpose(1, 2),
+        key_TKHD.transpose(1, 2),
+        value_TKHD.transpose(1, 2),
         attn_mask=mask_T1QK,
     )
     return read_THQD.transpose(1, 2).reshape(-1, width)[:positions]

@@ -7,7 +7,6 @@ Shapes: B images, C channels, P positions (class token and patches), Q queries, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -37,10 +36,9 @@ class PooledImages:
 
     def __call__(self, images: Sequence[Tensor]) -> np.ndarray:
         """Features (B, D) float32 of preprocessed images."""
-        positions = len(images) * len(self._tower.positional_embedding)
-        count = -(-positions // layers.POSITIONS_A_CORE) if self._device == "cpu" else 1
-        edges = [index * len(images) // count for index in range(count + 1)]
-        parts = [images[start:stop] for start, stop in pairwise(edges) if stop > start]
+        positions = [len(self._tower.positional_embedding)] * len(images)
+        most = layers.POSITIONS_A_CORE if self._device == "cpu" else sum(positions)
+        parts = [images[piece] for piece in layers.pieces(positions, self._device, most)]
         return np.concatenate(layers.side_by_side(self._encode, parts, self._device))
 
     @torch.inference_mode()
@@ -57,7 +55,7 @@ class PooledImages:
 
 def _read(block: Any, x_BPW: Tensor, queries: int | None, linear: Linear) -> Tensor:
     """What so many first positions, or all, read from all positions (B, Q, W), before the output projection."""
-    query_BPHD, key_BPHD, value_BPHD = layers.heads(block, x_BPW, linear)
+    query_BPHD, key_BPHD, value_BPHD = layers.heads(block, x_BPW, linear).unbind(2)
     read_BHQD = functional.scaled_dot_product_attention(
         query_BPHD[:, :queries].transpose(1, 2), key_BPHD.transpose(1, 2), value_BPHD.transpose(1, 2)
     )

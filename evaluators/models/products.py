@@ -5,7 +5,7 @@ float32, give a product to about 5e-6 of its largest value: what PyTorch calls f
 precision. Processors with AMX multiply bfloat16 matrices six times faster than float32 ones. PyTorch has no operator
 for it on CPUs, but brings oneMKL's along, which is called here.
 
-Shapes: ... any number of axes, M rows, K inputs, N outputs, C = 3 K parts.
+Shapes: ... any number of axes, M rows, K inputs, N outputs, C = 3 K inputs in parts.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ from torch.nn import functional
 RowWise = Callable[[Tensor], Tensor]
 """A function of rows, each by itself: a normalisation, an activation."""
 
-_NUMBERS_A_STEP = 2**16
+_NUMBERS_A_STEP = 2**17
 """Taken apart at a time: few enough for a core's own cache."""
+_MANY_INPUTS = 1024
+"""From here on three products take less time than laying the parts side by side for a single one does."""
 _ROW_MAJOR, _AS_IT_IS, _TRANSPOSED = 101, 111, 112
 """CBLAS's numbers for layouts."""
 
@@ -57,15 +59,15 @@ class Plain:
 class InParts:
     """By three bfloat16 products of float32 on the CPU.
 
-    Keeps the parts of the parameters it met, one and a half times their size, so it is of use while these and their
-    values stay.
+    Keeps the parts of the parameters it met, up to one and a half times their size, so it is of use while these and
+    their values stay.
     Nothing can be learned through it.
     """
 
     name = "three bfloat16"
 
     def __init__(self) -> None:
-        self._weights: dict[int, Tensor] = {}
+        self._weights: dict[int, list[Tensor]] = {}
 
     @torch.inference_mode()
     def __call__(
@@ -74,41 +76,50 @@ class InParts:
         product = bfloat16_product()
         assert product is not None
         x_MK = x_K.reshape(-1, x_K.shape[-1])
-        rows, outputs, parts = len(x_MK), len(weight_NK), 3 * x_MK.shape[1]
         start_N = torch.zeros(()) if onto_N is None else onto_N
-        y_N = (start_N + bias_N).expand(*x_K.shape[:-1], outputs).contiguous()
-        x_MC, weight_NC = _rows_in_parts(x_MK, before), self._weight_in_parts(weight_NK)
-        product(
-            *(_ROW_MAJOR, _AS_IT_IS, _TRANSPOSED, rows, outputs, parts),
-            *(1.0, x_MC.data_ptr(), parts, weight_NC.data_ptr(), parts),
-            *(1.0, y_N.data_ptr(), outputs),
-        )
+        y_N = (start_N + bias_N).expand(*x_K.shape[:-1], len(weight_NK)).contiguous()
+        for left_MC, right_NC in zip(_rows_in_parts(x_MK, before), self._weight_in_parts(weight_NK), strict=True):
+            (rows, inputs), outputs = left_MC.shape, len(right_NC)
+            product(
+                *(_ROW_MAJOR, _AS_IT_IS, _TRANSPOSED, rows, outputs, inputs),
+                *(1.0, left_MC.data_ptr(), inputs, right_NC.data_ptr(), inputs),
+                *(1.0, y_N.data_ptr(), outputs),
+            )
         return y_N
 
-    def _weight_in_parts(self, weight_NK: Tensor) -> Tensor:
-        """High, low, high (N, C): what meets :func:`_rows_in_parts`. Kept of parameters, which their model keeps."""
+    def _weight_in_parts(self, weight_NK: Tensor) -> list[Tensor]:
+        """High, low, high: what meets :func:`_rows_in_parts`. Kept of parameters, which their model keeps."""
         if id(weight_NK) in self._weights:
             return self._weights[id(weight_NK)]
         high_NK = weight_NK.bfloat16()
         low_NK = (weight_NK - high_NK.float()).bfloat16()
-        part_NC = torch.cat((high_NK, low_NK, high_NK), dim=1)
+        parts = [high_NK, low_NK, high_NK]
+        if weight_NK.shape[1] < _MANY_INPUTS:
+            parts = [torch.cat(parts, dim=1)]
         if isinstance(weight_NK, torch.nn.Parameter):
-            self._weights[id(weight_NK)] = part_NC
-        return part_NC
+            self._weights[id(weight_NK)] = parts
+        return parts
 
 
-def _rows_in_parts(x_MK: Tensor, before: RowWise) -> Tensor:
-    """High, high, low (M, C) of ``before`` of the rows."""
+def _rows_in_parts(x_MK: Tensor, before: RowWise) -> list[Tensor]:
+    """High, high, low of ``before`` of the rows: three (M, K) of many inputs, of fewer side by side, one (M, C)."""
     rows, inputs = x_MK.shape
-    part_M3K = torch.empty(rows, 3, inputs, dtype=torch.bfloat16)
+    if inputs < _MANY_INPUTS:
+        part_MC = torch.empty(rows, 3 * inputs, dtype=torch.bfloat16)
+        high_MK, *again, low_MK = part_MC.split(inputs, dim=1)
+        parts = [part_MC]
+    else:
+        high_MK, low_MK = torch.empty(2, rows, inputs, dtype=torch.bfloat16)
+        again, parts = [], [high_MK, high_MK, low_MK]
     step = max(1, _NUMBERS_A_STEP // inputs)
-    for start in range(0, rows, step):
-        some_K = before(x_MK[start : start + step])
-        high_K, again_K, low_K = part_M3K[start : start + step].unbind(1)
+    steps = (all_MK.split(step) for all_MK in (x_MK, high_MK, low_MK, *again))
+    for some_K, high_K, low_K, *again_K in zip(*steps, strict=True):
+        some_K = before(some_K)
         high_K.copy_(some_K)
-        again_K.copy_(high_K)
         torch.sub(some_K, high_K, out=low_K)
-    return part_M3K.view(rows, 3 * inputs)
+        for copy_K in again_K:
+            copy_K.copy_(high_K)
+    return parts
 
 
 @cache

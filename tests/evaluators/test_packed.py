@@ -22,15 +22,16 @@ def spell(block: packed.Forest, end: int) -> tuple[int, ...]:
 
 
 def test_pack_by_hand():
-    # 1 2 3 | 1 2 4 | 1 5: five positions instead of eight; 7 8 9 9 does not fit into a block of 7 and starts one.
-    first, second = packed.pack([(1, 2, 3), (1, 2, 4), (1, 5), (7, 8, 9, 9)], size=7)
-    assert first == packed.Forest([1, 2, 3, 4, 5], [0, 1, 2, 2, 1], [-1, 0, 1, 1, 0], [2, 3, 4])
-    assert second == packed.Forest([7, 8, 9, 9], [0, 1, 2, 3], [-1, 0, 1, 2], [3])
+    # 1 2 3 | 1 2 4 | 1 5 | 7: six positions instead of nine.
+    sequences = [(1, 2, 3), (1, 2, 4), (1, 5), (7,)]
+    assert packed.new_tokens(sequences) == [3, 1, 1, 1]
+    forest = packed.pack(sequences)
+    assert forest == packed.Forest([1, 2, 3, 4, 5, 7], [0, 1, 2, 2, 1, 0], [-1, 0, 1, 1, 0, -1], [2, 3, 4, 5])
 
 
 def test_tiles_by_hand():
     # The forest 1 (2 (3 4) 5) at positions 0 (1 (2 3) 4), in tiles of three: the second begins below 0 and 1.
-    (forest,) = packed.pack([(1, 2, 3), (1, 2, 4), (1, 5)], size=7)
+    forest = packed.pack([(1, 2, 3), (1, 2, 4), (1, 5)])
     assert (forest.path(3), forest.path(4), forest.subtree_ends().tolist()) == ([0, 1], [0], [5, 4, 3, 4, 5])
     key_TK, seen_TQK = packed.tiles(forest, size=3)
     assert key_TK[:, :2].tolist() == [[4, 4], [0, 1]]
@@ -44,22 +45,19 @@ def test_tiles_by_hand():
     st.integers(1, 9),
 )
 def test_each_position_sees_its_ancestors_and_itself_once(sequences: list[tuple[int, ...]], size: int):
-    (forest,) = packed.pack(sorted(sequences), 1000)
+    forest = packed.pack(sorted(sequences))
     key_TK, seen_TQK = packed.tiles(forest, size)
     for position in range(len(forest.tokens)):
         tile, query = divmod(position, size)
         assert key_TK[tile, seen_TQK[tile, query]].tolist() == [*forest.path(position), position]
 
 
-@given(
-    st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=5).map(tuple), min_size=1, max_size=12), st.integers(5, 9)
-)
-def test_packing_loses_nothing(sequences: list[tuple[int, ...]], size: int):
-    sequences = sorted(sequences)
-    blocks = list(packed.pack(sequences, size))
-    assert [spell(block, end) for block in blocks for end in block.ends] == sequences
-    assert all(len(block.tokens) <= size for block in blocks)
-    assert all(depth == len(spell(block, at)) - 1 for block in blocks for at, depth in enumerate(block.depths))
+@given(st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=5).map(tuple), min_size=1, max_size=12))
+def test_packing_loses_nothing(sequences: list[tuple[int, ...]]):
+    forest = packed.pack(sorted(sequences))
+    assert [spell(forest, end) for end in forest.ends] == sorted(sequences)
+    assert all(depth == len(spell(forest, at)) - 1 for at, depth in enumerate(forest.depths))
+    assert len(forest.tokens) == len({sequence[:end] for sequence in sequences for end in range(1, len(sequence) + 1)})
 
 
 @pytest.mark.parametrize(
@@ -72,7 +70,8 @@ def test_packing_loses_nothing(sequences: list[tuple[int, ...]], size: int):
         (open_clip.CustomTextCLIP, {"proj_bias": True}),
     ],
 )
-def test_packed_features_are_the_models_own(kind: type, text: dict):
+def test_packed_features_are_the_models_own(kind: type, text: dict, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 1)  # else each core's forest repeats a beginning
     torch.manual_seed(0)
     model = kind(**CONFIG | {"text_cfg": CONFIG["text_cfg"] | text}).eval()
     tokens = open_clip.get_tokenizer(context_length=20)(TEXTS)
@@ -82,6 +81,16 @@ def test_packed_features_are_the_models_own(kind: type, text: dict):
     np.testing.assert_allclose(encode(tokens, 64), plain, atol=2e-6)
     # <s> a dog </s> 4, on a table </s> 4, red table </s> 3, cat </s> 2, the empty text's </s> 1, 18 words and </s> 19.
     assert encode.positions == 4 + 4 + 3 + 2 + 1 + 19
+
+
+def test_several_forests_give_the_features_of_one(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
+    tokens = open_clip.get_tokenizer(context_length=20)(TEXTS)
+    encode = packed.PackedText(packed.causal_tower(open_clip.CLIP(**CONFIG).eval()), "cpu", Plain())
+    together = encode(tokens, 1000)
+    first = encode.positions
+    np.testing.assert_allclose(encode(tokens, 8), together, atol=2e-6)
+    assert encode.positions > 2 * first
 
 
 @pytest.mark.parametrize(
