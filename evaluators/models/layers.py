@@ -5,6 +5,7 @@ Shapes: ... any number of axes, N items, W width, H heads, D width of a head.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -57,12 +58,12 @@ def project(projection: Any, pooled_W: Tensor) -> Tensor:
     return projection(pooled_W) if isinstance(projection, nn.Linear) else pooled_W @ projection
 
 
-def pieces(positions_N: Sequence[int], device: str, most: int) -> list[slice]:
+def pieces(positions_N: Sequence[int], device: str, most: int = sys.maxsize) -> list[slice]:
     """N items, of so many positions each, cut into pieces of about as many positions, about ``most`` of them or fewer.
 
-    On the CPU there are as many pieces for each core, if there are items enough.
+    On the CPU there are as many pieces for each core, if there are items enough, and none beyond what suits a core.
     """
-    cores = torch.get_num_threads() if device == "cpu" else 1
+    cores, most = (torch.get_num_threads(), min(most, POSITIONS_A_CORE)) if device == "cpu" else (1, most)
     end_N = np.cumsum(positions_N)
     count = cores * -(-int(end_N[-1]) // (cores * most))
     piece_N = (end_N - np.asarray(positions_N) / 2) * count // end_N[-1]

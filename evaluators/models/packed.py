@@ -150,10 +150,10 @@ class PackedText:
         """Features (S, D) float32 of S tokenised texts, at most about ``batch_positions`` positions at a time."""
         end_S = end_positions(self._tower, tokens_SL)
         sequences = [tuple(row[: end + 1]) for row, end in zip(tokens_SL.tolist(), end_S.tolist(), strict=True)]
-        most = min(batch_positions, layers.POSITIONS_A_CORE) if self._device == "cpu" else batch_positions
         order = sorted(range(len(sequences)), key=sequences.__getitem__)
         in_order = [sequences[index] for index in order]
-        forests = [pack(in_order[piece]) for piece in layers.pieces(new_tokens(in_order), self._device, most)]
+        pieces = layers.pieces(new_tokens(in_order), self._device, batch_positions)
+        forests = [pack(in_order[piece]) for piece in pieces]
         self.positions += sum(len(forest.tokens) for forest in forests)
         feature_SD = np.concatenate(layers.side_by_side(self._encode, forests, self._device))
         inverse = np.empty(len(order), dtype=np.int64)

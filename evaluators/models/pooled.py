@@ -37,8 +37,7 @@ class PooledImages:
     def __call__(self, images: Sequence[Tensor]) -> np.ndarray:
         """Features (B, D) float32 of preprocessed images."""
         positions = [len(self._tower.positional_embedding)] * len(images)
-        most = layers.POSITIONS_A_CORE if self._device == "cpu" else sum(positions)
-        parts = [images[piece] for piece in layers.pieces(positions, self._device, most)]
+        parts = [images[piece] for piece in layers.pieces(positions, self._device)]
         return np.concatenate(layers.side_by_side(self._encode, parts, self._device))
 
     @torch.inference_mode()
