@@ -19,6 +19,7 @@ from evaluators import images, plan
 from evaluators.features import FeatureStore
 from evaluators.fingerprint import digest
 from evaluators.models import DualEncoder, Model, PairScorer, TextEncoder, TextRecoverer
+from evaluators.models.batches import in_batches
 from evaluators.plan import Place, Plan, TaskPlan
 from evaluators.protocols.base import Directions, RowProtocol, Sample, SetProtocol, TextProtocol
 from evaluators.protocols.ranking import cosine
@@ -97,11 +98,6 @@ def backing_off(encode: Callable[[int], np.ndarray], size: int) -> np.ndarray:
             torch.cuda.empty_cache()
 
 
-def in_batches(encode: Callable[[Sequence[Item]], np.ndarray], items: Sequence[Item], size: int) -> np.ndarray:
-    """Features (N, D) of items, encoded ``size`` at a time."""
-    return np.concatenate([encode(part) for part in chunks(items, size)])
-
-
 def unit(feature_ND: np.ndarray, model: Model, what: str) -> np.ndarray:
     """Features at unit length, float32. ValueError if one is not finite or is zero."""
     feature_ND = np.asarray(feature_ND, dtype=np.float32)
@@ -153,7 +149,7 @@ def _encode_images(
         if unreadable and on_error == "stop":
             raise images.UnreadableImageError(next(iter(unreadable.values())))
         if chunk.missing:
-            made = backing_off(partial(in_batches, encoder.encode_images, chunk.images), batch_size)
+            made = backing_off(partial(encoder.encode_images, chunk.images), batch_size)
             store.put([chunk.keys[index] for index in chunk.missing], unit(made, model, "image"))
         for index, key in enumerate(chunk.keys):
             if key in unreadable:

@@ -43,12 +43,12 @@ class DualEncoder(Protocol):
         """What ``encode_images`` takes for one RGB image; called from several threads."""
         ...
 
-    def encode_images(self, batch: Sequence[Any]) -> np.ndarray:
-        """Features (B, D) of preprocessed images."""
+    def encode_images(self, images: Sequence[Any], batch_size: int) -> np.ndarray:
+        """Features (N, D) of preprocessed images, about ``batch_size`` of them at a time."""
         ...
 
     def encode_texts(self, texts: Sequence[str], batch_size: int) -> np.ndarray:
-        """Features (T, D) of texts."""
+        """Features (T, D) of texts, about ``batch_size`` of them at a time."""
         ...
 
 

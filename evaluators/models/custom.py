@@ -27,6 +27,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ from PIL.Image import Image
 
 from evaluators import fingerprint
 from evaluators.models import Model, TextRecoverer
+from evaluators.models.batches import in_batches
 
 
 def load(name: str, device: str, precision: str) -> Model:
@@ -87,20 +89,19 @@ class CustomDualEncoder:
     def preprocess(self, image: Image) -> Image:
         return image
 
-    def encode_images(self, batch: Sequence[Image]) -> np.ndarray:
-        return self._features(self._theirs.encode_image(list(batch)), len(batch), "encode_image")
+    def encode_images(self, images: Sequence[Image], batch_size: int) -> np.ndarray:
+        return in_batches(partial(self._features, "encode_image"), images, batch_size)
 
     def encode_texts(self, texts: Sequence[str], batch_size: int) -> np.ndarray:
-        parts = (texts[start : start + batch_size] for start in range(0, len(texts), batch_size))
-        return np.concatenate(
-            [self._features(self._theirs.encode_text(list(part)), len(part), "encode_text") for part in parts]
-        )
+        return in_batches(partial(self._features, "encode_text"), texts, batch_size)
 
-    def _features(self, value: Any, rows: int, method: str) -> np.ndarray:
+    def _features(self, method: str, batch: Sequence[Any]) -> np.ndarray:
         """Features (B, D). ValueError if they are none, or if images and texts have other sizes."""
-        feature_BD = as_array(value, rows, method)
+        feature_BD = as_array(getattr(self._theirs, method)(list(batch)), len(batch), method)
         if feature_BD.ndim != 2:
-            raise ValueError(f"{method} gave shape {feature_BD.shape} for {rows} inputs, ({rows}, D) expected.")
+            raise ValueError(
+                f"{method} gave shape {feature_BD.shape} for {len(batch)} inputs, ({len(batch)}, D) expected."
+            )
         self._sizes[method] = feature_BD.shape[1]
         if len(set(self._sizes.values())) > 1:
             told = ", ".join(f"{name} {size}" for name, size in self._sizes.items())

@@ -20,6 +20,7 @@ from torch import Tensor
 
 from evaluators import fingerprint
 from evaluators.models import Model
+from evaluators.models.batches import in_batches
 from evaluators.models.hub import unavailable
 
 DUAL_ENCODERS = ("clip", "siglip", "siglip2", "align", "flava")
@@ -90,19 +91,20 @@ class _Adapter:
 
 
 class TransformersEncoder(_Adapter):
+    def encode_images(self, images: Sequence[dict[str, Tensor]], batch_size: int) -> np.ndarray:
+        return in_batches(self._image_features, images, batch_size)
+
+    def encode_texts(self, texts: Sequence[str], batch_size: int) -> np.ndarray:
+        order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
+        return in_batches(self._text_features, [texts[index] for index in order], batch_size)[np.argsort(order)]
+
     @torch.inference_mode()
-    def encode_images(self, batch: Sequence[dict[str, Tensor]]) -> np.ndarray:
+    def _image_features(self, batch: Sequence[dict[str, Tensor]]) -> np.ndarray:
         return _pooled(self._model.get_image_features(**self._images(batch)))
 
     @torch.inference_mode()
-    def encode_texts(self, texts: Sequence[str], batch_size: int) -> np.ndarray:
-        order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
-        ordered = [texts[index] for index in order]
-        parts = [
-            _pooled(self._model.get_text_features(**self._texts(ordered[start : start + batch_size])))
-            for start in range(0, len(ordered), batch_size)
-        ]
-        return np.concatenate(parts)[np.argsort(order)]
+    def _text_features(self, batch: Sequence[str]) -> np.ndarray:
+        return _pooled(self._model.get_text_features(**self._texts(batch)))
 
 
 class BlipMatcher(_Adapter):

@@ -5,7 +5,6 @@ Shapes: ... any number of axes, N items, W width, H heads, D width of a head.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -58,7 +57,7 @@ def project(projection: Any, pooled_W: Tensor) -> Tensor:
     return projection(pooled_W) if isinstance(projection, nn.Linear) else pooled_W @ projection
 
 
-def pieces(positions_N: Sequence[int], device: str, most: int = sys.maxsize) -> list[slice]:
+def pieces(positions_N: Sequence[int], device: str, most: int) -> list[slice]:
     """N items, of so many positions each, cut into pieces of about as many positions, about ``most`` of them or fewer.
 
     On the CPU there are as many pieces for each core, if there are items enough, and none beyond what suits a core.

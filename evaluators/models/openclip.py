@@ -26,6 +26,7 @@ from torch import Tensor
 
 from evaluators import fingerprint
 from evaluators.models import Model
+from evaluators.models.batches import in_batches
 from evaluators.models.packed import PackedText, causal_tower
 from evaluators.models.pooled import PooledImages, class_token_tower
 from evaluators.models.products import Plain, ways
@@ -91,8 +92,10 @@ class OpenClipEncoder:
     def preprocess(self, image: Image) -> Tensor:
         return self._preprocess(image)
 
-    def encode_images(self, batch: Sequence[Tensor]) -> np.ndarray:
-        return self.pooled(batch) if self.pooled is not None else self.encode_whole(batch)
+    def encode_images(self, images: Sequence[Tensor], batch_size: int) -> np.ndarray:
+        if self.pooled is not None:
+            return self.pooled(images, batch_size)
+        return in_batches(self.encode_whole, images, batch_size)
 
     def encode_texts(self, texts: Sequence[str], batch_size: int) -> np.ndarray:
         tokens_TL = self._tokenizer(list(texts))
@@ -126,7 +129,7 @@ class OpenClipEncoder:
     def _choose_pooled(self, towers: Sequence[PooledImages], tolerance: float) -> None:
         """The first of some image towers that gives the model's features, if any."""
         images = [self._preprocess(picture) for picture in _pictures()]
-        found = ((tower, tower(images)) for tower in towers)
+        found = ((tower, tower(images, len(images))) for tower in towers)
         self.pooled, difference = _first_alike(found, self.encode_whole(images), tolerance)
         if self.pooled is None:
             self._warn("Images were encoded by the model itself: computed faster they differ", difference, tolerance)

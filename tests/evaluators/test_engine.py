@@ -11,6 +11,7 @@ import pytest
 
 from evaluators import engine, models, plan
 from evaluators.models import Model
+from evaluators.models.batches import in_batches
 from evaluators.rows import load
 from evaluators.run import evaluate, run
 from evaluators.tasks import Task, discover, select
@@ -258,7 +259,7 @@ def test_batches_are_halved_when_memory_runs_out():
             raise torch.OutOfMemoryError
         return np.array(part)[:, None]
 
-    made = engine.backing_off(partial(engine.in_batches, encode, list(range(8))), 8)
+    made = engine.backing_off(partial(in_batches, encode, list(range(8))), 8)
     assert made[:, 0].tolist() == list(range(8))
     assert sizes == [8, 4, 2, 2, 2, 2]
 
@@ -266,7 +267,7 @@ def test_batches_are_halved_when_memory_runs_out():
         raise torch.OutOfMemoryError
 
     with pytest.raises(ValueError, match="too little memory to encode a single item"):
-        engine.backing_off(partial(engine.in_batches, never, [1, 2]), 2)
+        engine.backing_off(partial(in_batches, never, [1, 2]), 2)
 
 
 def test_a_raw_task_plans_only_the_rows_of_its_folds(data: Path):

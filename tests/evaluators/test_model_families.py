@@ -33,7 +33,7 @@ def unit(feature_ND: np.ndarray) -> np.ndarray:
 
 def cosines(encoder: Any) -> np.ndarray:
     """Of the three images with the three texts, by the adapter."""
-    images = encoder.encode_images([encoder.preprocess(image) for image in IMAGES])
+    images = encoder.encode_images([encoder.preprocess(image) for image in IMAGES], 2)
     return unit(images) @ unit(encoder.encode_texts(TEXTS, 2)).T
 
 

@@ -156,7 +156,7 @@ def test_an_image_tower_that_differs_falls_back_and_says_so(clip: Path, monkeypa
     assert "Images were encoded by the model itself: computed faster they differ by" in model.warnings[0]
     assert isinstance(model.encoder, openclip.OpenClipEncoder)
     images = [model.encoder.preprocess(Image.new("RGB", (9, 9), colour)) for colour in ("red", "blue")]
-    np.testing.assert_array_equal(model.encoder.encode_images(images), model.encoder.encode_whole(images))
+    np.testing.assert_array_equal(model.encoder.encode_images(images, 2), model.encoder.encode_whole(images))
 
 
 def test_products_that_are_too_rough_are_not_used(clip: Path, monkeypatch: pytest.MonkeyPatch):
@@ -201,7 +201,7 @@ def test_transformers_families(tmp_path: Path, family: str):
         np.testing.assert_allclose(scores, alone, atol=1e-6)
         return
     assert isinstance(encoder, DualEncoder)
-    image_features, text_features = encoder.encode_images(images), encoder.encode_texts(texts, 2)
+    image_features, text_features = encoder.encode_images(images, 2), encoder.encode_texts(texts, 2)
     assert image_features.shape == (2, text_features.shape[1])
     alone = np.concatenate([encoder.encode_texts([text], 1) for text in texts])
     np.testing.assert_allclose(text_features, alone, atol=1e-5)
@@ -233,7 +233,7 @@ def test_features_of_a_wrong_shape(here: Path, name: str, message: str):
         "class Uneven(Knows):\n    def encode_text(self, texts): return np.ones((len(texts), 5))\n"
     )
     encoder: Any = models.resolve(f"python:misshapen:{name}").encoder
-    encoder.encode_images([Image.new("RGB", (2, 2))])
+    encoder.encode_images([Image.new("RGB", (2, 2))], 1)
     with pytest.raises(ValueError, match=message):
         encoder.encode_texts(["a", "b", "c"], 3)
 

@@ -30,7 +30,7 @@ def test_pooled_features_are_the_models_own(kind: type, vision: dict[str, Any]):
     tower = pooled.class_token_tower(model)
     assert tower is not None
     for linear in ways(model):
-        found = pooled.PooledImages(tower, "cpu", torch.float32, linear)(images)
+        found = pooled.PooledImages(tower, "cpu", torch.float32, linear)(images, 4)
         np.testing.assert_allclose(found, own, atol=2e-6 if linear.name == "plain" else 5e-5)
 
 
@@ -39,9 +39,9 @@ def test_many_images_come_back_in_order(monkeypatch: pytest.MonkeyPatch):
     tower = pooled.class_token_tower(model)
     assert tower is not None
     encode = pooled.PooledImages(tower, "cpu", torch.float32, Plain())
-    together = encode(images)
+    together = encode(images, 64)
     monkeypatch.setattr(layers, "POSITIONS_A_CORE", 12)  # two or three images of five positions
-    np.testing.assert_allclose(encode(images), together, atol=2e-6)
+    np.testing.assert_allclose(encode(images, 64), together, atol=2e-6)
 
 
 RESNET = {"timm_model_name": "resnet18", "timm_model_pretrained": False, "timm_pool": "avg", "timm_proj": "linear"}
