@@ -35,7 +35,7 @@ class PooledImages:
         self._device, self._dtype, self.linear = device, dtype, linear
 
     def __call__(self, images: Sequence[Tensor], batch_size: int) -> np.ndarray:
-        """Features (N, D) float32 of preprocessed images, about ``batch_size`` of them at a time."""
+        """Features (B, D) float32 of preprocessed images, about ``batch_size`` of them at a time."""
         each = len(self._tower.positional_embedding)
         parts = [images[piece] for piece in layers.pieces([each] * len(images), self._device, batch_size * each)]
         return np.concatenate(layers.side_by_side(self._encode, parts, self._device))
