@@ -25,12 +25,15 @@ Found = TypeVar("Found")
 
 
 def known(blocks: Iterable[nn.Module]) -> bool:
-    """Whether all layers are such as the functions here know: nothing scaled, quantised or adapted in them."""
+    """Whether the functions here know all layers: none is scaled, quantised, adapted or without bias."""
     return all(
         type(block) is ResidualAttentionBlock
         and type(block.ls_1) is type(block.ls_2) is nn.Identity
         and type(block.attn) is nn.MultiheadAttention
         and type(block.mlp.c_fc) is type(block.mlp.c_proj) is nn.Linear
+        and block.attn.in_proj_weight is not None
+        and block.attn.in_proj_bias is not None
+        and all(getattr(layer, "bias", None) is not None for layer in (block.mlp.c_fc, block.mlp.c_proj))
         for block in blocks
     )
 

@@ -5,7 +5,7 @@ float32, give a product to about 5e-6 of its largest value: what PyTorch calls f
 precision. Processors with AMX multiply bfloat16 matrices six times faster than float32 ones. PyTorch has no operator
 for it on CPUs, but brings oneMKL's along, which is called here.
 
-Shapes: ... any number of axes, M rows, K inputs, N outputs, C = 3 K inputs in parts.
+Shapes: ... any number of axes, M rows, K inputs, N outputs, C inputs in parts (3 K side by side, else K).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RowWise = Callable[[Tensor], Tensor]
 _NUMBERS_A_STEP = 2**17
 """Taken apart at a time: few enough for a core's own cache."""
 _MANY_INPUTS = 1024
-"""From here on three products take less time than laying the parts side by side for a single one does."""
+"""From so many inputs on, three products take less time than a single one of parts that are laid side by side."""
 _ROW_MAJOR, _AS_IT_IS, _TRANSPOSED = 101, 111, 112
 """CBLAS's numbers for layouts."""
 

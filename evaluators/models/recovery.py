@@ -26,6 +26,7 @@ from transformers.modeling_outputs import BaseModelOutput
 from evaluators import engine, fingerprint
 from evaluators.features import FeatureStore, cache_folder
 from evaluators.models import Model, resolve
+from evaluators.models.batches import in_batches
 
 PROBE, AUTOENCODER = "probe.json", "autoencoder.json"
 MAX_TOKENS = 64
@@ -122,11 +123,10 @@ class AutoencoderText:
 
     @torch.inference_mode()
     def encode_texts(self, texts: Sequence[str], batch_size: int) -> np.ndarray:
-        parts = [self._encode(list(texts[start : start + batch_size])) for start in range(0, len(texts), batch_size)]
-        return np.concatenate(parts)[:, self._shuffle]
+        return in_batches(self._encode, texts, batch_size)[:, self._shuffle]
 
-    def _encode(self, texts: list[str]) -> np.ndarray:
-        read = self._tokenizer(texts, padding=True, truncation=True, max_length=MAX_TOKENS, return_tensors="pt")
+    def _encode(self, texts: Sequence[str]) -> np.ndarray:
+        read = self._tokenizer(list(texts), padding=True, truncation=True, max_length=MAX_TOKENS, return_tensors="pt")
         read = read.to(self._model.device)
         return self._model.pooled(read["input_ids"], read["attention_mask"]).float().cpu().numpy()
 

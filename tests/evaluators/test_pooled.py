@@ -56,7 +56,14 @@ class Adapted(torch.nn.Linear):
     """A linear layer with more to it than its weights."""
 
 
-def test_an_adapted_layer_is_computed_by_the_model():
+@pytest.mark.parametrize("layer", [Adapted(16, 64), torch.nn.Linear(16, 64, bias=False)])
+def test_an_altered_layer_is_computed_by_the_model(layer: torch.nn.Linear):
     model = build()
-    model.visual.transformer.resblocks[1].mlp.c_fc = Adapted(16, 64)
+    model.visual.transformer.resblocks[1].mlp.c_fc = layer
+    assert pooled.class_token_tower(model) is None
+
+
+def test_attention_without_biases_is_computed_by_the_model():
+    model = build()
+    model.visual.transformer.resblocks[1].attn = torch.nn.MultiheadAttention(16, 2, bias=False)
     assert pooled.class_token_tower(model) is None
