@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import ast
 import csv
-import io
 import json
 import os
 import statistics
@@ -29,12 +28,12 @@ import numpy as np
 import torch
 from PIL import Image
 
-from bench.reference import agreement, found_ranks, random_model, row_loop, wrapped
+from bench.reference import agreement, found_ranks, random_model, read_rows, row_loop, wrapped
 from evaluators.models import Model
 from evaluators.models.openclip import OpenClipEncoder
 from evaluators.run import run
 from evaluators.tasks import discover
-from generators.crops import rounded
+from generators.crops import Crop, crop_id, rounded
 from generators.dataset import HARD_NEGATIVE_SCHEMA, write_config
 from generators.scene_graph import Box
 from loaders.cards import measure, write_card
@@ -61,17 +60,16 @@ def stand_in(image_id: str) -> Image.Image:
     return Image.fromarray(noise).resize(SIZE, Image.Resampling.BICUBIC)
 
 
-def crop_bytes(row: dict[str, Any]) -> bytes:
-    buffer = io.BytesIO()
-    stand_in(row["image_id"]).crop(rounded(row["box"])).save(buffer, "JPEG", quality=92)
-    return buffer.getvalue()
-
-
-def dataset_rows(rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def dataset_rows(rows: Sequence[dict[str, Any]], images: Path) -> Iterator[dict[str, Any]]:
+    """The rows, with JPEG stand-ins of their images in a folder."""
+    images.mkdir(exist_ok=True)
     for row in rows:
+        path = images / f"{row['image_id']}.jpg"
+        if not path.exists():
+            stand_in(row["image_id"]).save(path, quality=92)
         yield {
-            "image": {"bytes": crop_bytes(row), "path": None},
-            "crop_id": f"{row['image_id']}:{rounded(row['box'])}",
+            "image": Crop(path, row["box"]),
+            "crop_id": crop_id(path, row["box"]),
             "image_id": row["image_id"],
             **row["box"]._asdict(),
             "caption": row["caption"],
@@ -110,8 +108,9 @@ def main() -> None:
         rows = {}
         for kind, config in TYPES.items():
             published = published_rows(Path(os.environ["COMPEVAL_REAL_DATA"]), kind, options.rows)
-            rows[config] = list(dataset_rows(published))
-            write_config(folder / "crepe", config, {"n8": rows[config]}, HARD_NEGATIVE_SCHEMA)
+            found = dataset_rows(published, folder / "images")
+            write_config(folder / "crepe", config, {"n8": found}, HARD_NEGATIVE_SCHEMA, "by_reference")
+            rows[config] = read_rows(next((folder / "crepe" / config).iterdir()))
         write_card(folder / "crepe", {}, "", measure(folder / "crepe"))
         tasks = discover(folder)
         every = [row for task in tasks for row in rows[task.config]]
@@ -137,7 +136,7 @@ def main() -> None:
         loop, cold, warm = map(statistics.median, (loops, colds, warms))
 
         counts = json.loads(next(cold_output.rglob("*.run.json")).read_text())
-        crops = len({row["crop_id"] for row in every})
+        crops = len({(row["image_path"], rounded(Box(*(row[side] for side in Box._fields)))) for row in every})
         print(f"{options.model}, {options.device}, {torch.get_num_threads()} threads, {len(every):,} rows")
         print(f"loop {loop:.2f} s, engine {cold:.2f} s cold, {warm:.2f} s warm")
         print(f"loop / engine cold: {loop / cold:.1f}")

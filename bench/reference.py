@@ -59,11 +59,25 @@ def row_loop(
     """Scores (N, K) by the papers' loop, the truth first: decode a row's image, encode it and its captions, compare."""
     scores = []
     for row in rows:
-        image = Image.open(io.BytesIO(row["image"]["bytes"])).convert("RGB")
-        seen = model.encode_image(preprocess(image)[None].to(device), normalize=True)
+        seen = model.encode_image(preprocess(picture(row))[None].to(device), normalize=True)
         read = model.encode_text(tokenizer([row["caption"], *row["hard_negatives"]]).to(device), normalize=True)
         scores.append((seen @ read.T)[0].float().cpu().numpy())
     return np.stack(scores)
+
+
+def picture(row: Mapping[str, Any]) -> Image.Image:
+    """What a row shows: the crop that it holds, or its box in the image file that it names."""
+    if "image" in row:
+        return Image.open(io.BytesIO(row["image"]["bytes"])).convert("RGB")
+    corners = row["x"], row["y"], row["x"] + row["width"], row["y"] + row["height"]
+    return Image.open(row["image_path"]).convert("RGB").crop(corners)  # rounded by Pillow
+
+
+def read_rows(path: Path, count: int | None = None) -> list[dict[str, Any]]:
+    """What the loop needs of the first rows of a file."""
+    needed = ("image", "image_path", "x", "y", "width", "height", "caption", "hard_negatives")
+    table = pq.read_table(path, columns=[name for name in needed if name in pq.read_schema(path).names])
+    return table.slice(0, count).to_pylist()
 
 
 def agreement(reference_NK: np.ndarray, rank_N: np.ndarray) -> Agreement:
@@ -98,8 +112,7 @@ def check(
     with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, COMPEVAL_CACHE=f"{folder}/cache"):
         run(wrapped(*model), tasks, data_dir=data, limit=limit, output=Path(folder))
         for task, rows in zip(tasks, load(tasks, data, limit), strict=True):
-            table = pq.read_table(rows.files[0], columns=["image", "caption", "hard_negatives"])
-            reference_NK = row_loop(*model, table.slice(0, len(rows)).to_pylist())
+            reference_NK = row_loop(*model, read_rows(rows.files[0], len(rows)))
             yield task, reference_NK, agreement(reference_NK, found_ranks(Path(folder), task))
 
 

@@ -16,7 +16,13 @@ if TYPE_CHECKING:
 
 def import_(
     files: Annotated[list[Path], typer.Argument(help="Published files, known by their names.")],
-    images: Annotated[Path, typer.Option(help="Folder that holds the images, under their names in the source.")],
+    images: Annotated[
+        Path,
+        typer.Option(
+            help="Folder that holds the images, under their names in the source. Crops are cut from them when they are "
+            "needed, so keep it."
+        ),
+    ],
     output: Annotated[Path, typer.Option(help="Folder of the dataset folders; `--data` of other commands.")] = Path(),
     repair: Annotated[
         bool, typer.Option("--repair", help="Remove cues of case and spacing, and rows without a right answer.")

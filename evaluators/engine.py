@@ -143,8 +143,8 @@ def _encode_images(
     assert isinstance(encoder, DualEncoder)
     unreadable: dict[bytes, str] = {}
     report("images", 0, len(crops))
-    starts = share.starts(len(crops), plan.CROPS_A_CHUNK)
-    for chunk in images.stream(crops, starts, plan.CROPS_A_CHUNK, store.missing, encoder.preprocess):
+    chunks_here = plan.crop_chunks(crops)[share.first :: share.of]
+    for chunk in images.stream(crops, chunks_here, store.missing, encoder.preprocess):
         unreadable |= {chunk.keys[index]: message for index, message in chunk.errors.items()}
         if unreadable and on_error == "stop":
             raise images.UnreadableImageError(next(iter(unreadable.values())))
@@ -315,9 +315,9 @@ def _score_row(
     score_IT = np.full((task.crop_NI.shape[1], len(there_T)), np.nan, dtype=np.float32)
     places = [planned.crops[crop] for crop in task.crop_NI[index]]
     for image_index, (place, data) in enumerate(zip(places, images.read(places), strict=True)):
-        keys = [digest(b"pair", images.key(data), text.encode()) for text in texts]
+        keys = [digest(b"pair", images.key(data, place), text.encode()) for text in texts]
         if missing := store.missing(keys):
-            image = scorer.preprocess(images.decode(data, place))
+            image = scorer.preprocess(images.cut(images.decode(data, place), place))
             todo = [texts[position] for position in missing]
             made = np.asarray(backing_off(partial(_score_texts, scorer, image, todo), batch_size), dtype=np.float32)
             if not np.isfinite(made).all():  # before it is kept for ever

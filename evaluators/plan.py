@@ -9,12 +9,13 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from evaluators.protocols import recall
-from evaluators.rows import Rows
+from evaluators.rows import Reference, Rows
 
 FOLD_SEED = 0
 CROPS_A_CHUNK = 256
@@ -23,11 +24,17 @@ TEXTS_A_CHUNK = 2048
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a crop's pixels are: a row and a column of one of the plan's tasks."""
+    """Where a crop's pixels are: in a row and a column of one of the plan's tasks, or in an image that it names."""
 
     rows: Rows
     row: int
     column: str = "image"
+    reference: Reference | None = None
+
+    @property
+    def source_image(self) -> Path | None:
+        """The file that it is to be cut from."""
+        return self.reference and self.reference.crop.path
 
     def __str__(self) -> str:
         return f"{self.rows.task.name}, row {self.row}"
@@ -55,7 +62,7 @@ class TaskPlan:
 class Plan:
     tasks: tuple[TaskPlan, ...]
     crops: tuple[Place, ...]
-    """In order of first use, so that crops of one image come together."""
+    """In order of first use, but those of one source image together."""
     texts: tuple[str, ...]
     """Sorted without regard to case, so that texts with a common beginning come together."""
 
@@ -73,7 +80,8 @@ def make(tasks: Sequence[Rows]) -> Plan:
         text_J, texts_N = array("i"), array("i")
         for index, (row, item) in enumerate(_items(rows, row_N)):
             for place, (column, id_column) in enumerate(zip(rows.protocol.images, rows.protocol.crop_ids, strict=True)):
-                crops.setdefault(item[id_column], Place(rows, row, column))
+                if item[id_column] not in crops:
+                    crops[item[id_column]] = Place(rows, row, column, rows.reference(item))
                 crop_NI[index, place] = crop_order.setdefault(item[id_column], len(crop_order))
             if rows.protocol.label:
                 label_N[index] = item[rows.protocol.label]
@@ -86,13 +94,45 @@ def make(tasks: Sequence[Rows]) -> Plan:
     position_T = np.empty(len(texts) + 1, dtype=np.int32)
     position_T[[texts[text] for text in ordered]] = np.arange(len(texts), dtype=np.int32)
     position_T[-1] = -1
+    every = list(crops.values())
+    order_C = _by_image(every)
+    place_C = np.empty_like(order_C)
+    place_C[order_C] = np.arange(len(order_C), dtype=np.int32)
     return Plan(
         tuple(
-            replace(draft, text_NT=position_T[draft.text_NT], class_CP=position_T[draft.class_CP]) for draft in drafts
+            replace(
+                draft,
+                crop_NI=place_C[draft.crop_NI],
+                text_NT=position_T[draft.text_NT],
+                class_CP=position_T[draft.class_CP],
+            )
+            for draft in drafts
         ),
-        tuple(crops.values()),
+        tuple(every[position] for position in order_C),
         tuple(ordered),
     )
+
+
+def _by_image(crops: Sequence[Place]) -> np.ndarray:
+    """Positions (C,) of crops, those of one source image together where it was first used."""
+    first: dict[Path, int] = {}
+    used = [
+        position if crop.source_image is None else first.setdefault(crop.source_image, position)
+        for position, crop in enumerate(crops)
+    ]
+    return np.argsort(used, kind="stable").astype(np.int32)
+
+
+def crop_chunks(crops: Sequence[Place]) -> list[slice]:
+    """The chunks of a plan's crops: CROPS_A_CHUNK, and the rest of the last one's source image."""
+    found, start = [], 0
+    while start < len(crops):
+        stop = min(start + CROPS_A_CHUNK, len(crops))
+        while stop < len(crops) and None is not crops[stop].source_image == crops[stop - 1].source_image:
+            stop += 1
+        found.append(slice(start, stop))
+        start = stop
+    return found
 
 
 def _texts(item: Mapping[str, Any], columns: Iterable[str]) -> Iterator[str]:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -22,11 +22,22 @@ from evaluators import fingerprint, protocols
 from evaluators.protocols.base import Protocol
 from evaluators.tasks import Task
 from generators import parquet
+from generators.crops import Crop
+from generators.dataset import pixels_of
+from loaders import pixels
 
 ABOUT_COLUMNS = ("image_id", "compound", "categories", "cell")
 """What a table of examples shows beside the protocol's own columns."""
 _ROWS_A_BLOCK = 2048
 _GROUPS_AT_HAND = 4
+
+
+class Reference(NamedTuple):
+    """A crop that its row does not hold."""
+
+    crop: Crop
+    crop_id: str
+    """The hash that the crop had when the dataset was built."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +92,8 @@ class Rows:
     def texts(self) -> Iterator[pa.RecordBatch]:
         """All columns but pixels and what no evaluation needs, of all rows, in blocks."""
         about = [name for name in ABOUT_COLUMNS if name in self.schema.names]
-        columns = [*self.protocol.columns, *about]
+        referred = [] if pixels_of(self.schema) == "embedded" else pixels.COLUMNS
+        columns = [*self.protocol.columns, *about, *referred]
         left = self.count
         for path in self.files:
             for block in parquet.batches(path, min(_ROWS_A_BLOCK, left), columns):
@@ -90,8 +102,20 @@ class Rows:
                 if left <= 0:
                     return
 
+    def reference(self, row: Mapping[str, Any]) -> Reference | None:
+        """Where the crop of a row of :meth:`texts` is to be cut from; None if the dataset holds it."""
+        if "image_path" not in row:
+            return None
+        crop = pixels.place(row, self.files[0].parent.parent.parent)
+        return Reference(crop._replace(path=self._paths.setdefault(crop.path, crop.path)), row["crop_id"])
+
+    @cached_property
+    def _paths(self) -> dict[Path, Path]:
+        """One object for each path, since an image's crops may be many."""
+        return {}
+
     def images(self, cells: Sequence[tuple[int, str]]) -> list[bytes | OSError]:
-        """The encoded images of some rows and columns, or why a file of theirs cannot be read.
+        """The encoded images that some rows and columns hold, or why a file of theirs cannot be read.
 
         Reads each row group once if the rows come in order.
         """
@@ -99,7 +123,7 @@ class Rows:
         for row, column in cells:
             path, group, start = self._groups[bisect_right(self._groups, row, key=itemgetter(2)) - 1]
             cell = self._image_group(path, group, column)[row - start].as_py()
-            found.append(_file(Path(cell["path"])) if cell["bytes"] is None else cell["bytes"])
+            found.append(read_file(Path(cell["path"])) if cell["bytes"] is None else cell["bytes"])
         return found
 
     @cached_property
@@ -124,7 +148,8 @@ class Rows:
         return lru_cache(maxsize=_GROUPS_AT_HAND)(read)
 
 
-def _file(path: Path) -> bytes | OSError:
+def read_file(path: Path) -> bytes | OSError:
+    """The bytes of a file, or why it cannot be read."""
     try:
         return path.read_bytes()
     except OSError as error:

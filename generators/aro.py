@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from generators import dataset, gqa, stage
-from generators.crops import crop, crop_id
+from generators.crops import Crop, crop_id
 from generators.facts import Facts, Thing, closure
 from generators.lexicon import attributes, nouns, read, relations
 from generators.params import block
@@ -53,7 +53,7 @@ class Pair(NamedTuple):
     def row(self, categories: Sequence[dict[str, str]], provenance: dict[str, Any]) -> dict[str, Any]:
         """As a row of CHOICE_SCHEMA."""
         return {
-            "image": {"bytes": crop(self.image.path, self.box), "path": None},
+            "image": Crop(self.image.path, self.box),
             "crop_id": crop_id(self.image.path, self.box),
             "image_id": self.image.image_id,
             **self.box._asdict(),
@@ -262,9 +262,10 @@ def main(source: Path | None = None, output: Path = Path()) -> None:
     images = list(gqa.read(graphs, source / "VG_100K" if source else Path(settings["images"]), on_flaw))
     pairs, dropped = mine(images)
     provenance = {"source": block("source"), "captioner": "template", "seed": 0, "code": dataset.code_of(__file__)}
+    pixels = dataset.pixels_asked()
     for config, found in pairs.items():
         rows = (pair.row(categories(config, pair), provenance) for pair in found)
-        dataset.write_config(output / "aro", config, {"test": rows}, dataset.CHOICE_SCHEMA)
+        dataset.write_config(output / "aro", config, {"test": rows}, dataset.CHOICE_SCHEMA, pixels)
     funnels = {f"{config}: pairs of objects": counts for config, counts in dropped.items()}
     flawed = {"Flawed records of the source": dict(flaws)}
     stage.write_json(output / "stats/aro/mined.json", {"funnels": funnels | flawed})

@@ -302,7 +302,9 @@ def _order(example: Example) -> tuple[int, str, str]:
     return (*visual_genome.id_order(example.image.image_id), example.key)
 
 
-def write(folder: Path, name: str, settings: Settings, root: Path) -> dict[str, dict[str, int]]:
+def write(
+    folder: Path, name: str, settings: Settings, root: Path, pixels: dataset.Pixels = "embedded"
+) -> dict[str, dict[str, int]]:
     """Write every config below ``root``; gives what was dropped, by split. The same bytes for any number of workers."""
     make_source = partial(Source.read, folder, settings.parser, settings.spelling)
     make_split = partial(generate, settings)
@@ -316,7 +318,7 @@ def write(folder: Path, name: str, settings: Settings, root: Path) -> dict[str, 
                 dropped[f"{config.removeprefix('prod_')}: refined away"] = len(whole[split]) - len(found[split])
         rows = {split: (item.row(provenance) for item in kept) for split, kept in found.items()}
         schema = dataset.RAW_SCHEMA if config == f"prod_{RAW}" else dataset.HARD_NEGATIVE_SCHEMA
-        dataset.write_config(root, config, rows, schema)
+        dataset.write_config(root, config, rows, schema, pixels)
     return {split: dropped for split, (_, dropped) in splits.items()}
 
 
@@ -352,7 +354,7 @@ def main(ask_model: Annotated[bool, typer.Option("--ask")] = False, max_cost: fl
         for reason, count in sorted(ask(Path("sources") / name, settings, max_cost).items()):
             print(f"{count:,} {reason}")
         return
-    dropped = write(Path("sources") / name, name, settings, Path("crepe"))
+    dropped = write(Path("sources") / name, name, settings, Path("crepe"), dataset.pixels_asked())
     funnels = {f"Productivity, {split}: dropped": counts for split, counts in dropped.items()}
     write_json(Path("stats/crepe/productivity.json"), {"funnels": funnels})
 

@@ -26,7 +26,10 @@ from generators import parquet, stage, visual_genome
 from generators.dataset import (
     HARD_NEGATIVE_SCHEMA,
     RAW_SCHEMA,
+    Pixels,
     code_of,
+    pixels_asked,
+    pixels_of,
     raw_row,
     whole_folder,
     write_config,
@@ -116,7 +119,7 @@ def _compounds(row: Mapping[str, Any]) -> list[Compound]:
 
 
 def raw_rows(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    return ({name: row[name] for name in RAW_SCHEMA.names} for row in rows)
+    return ({name: value for name, value in row.items() if name not in NEGATIVES} for row in rows)
 
 
 def hard_negative_rows(rows: Iterable[Mapping[str, Any]], kinds: Sequence[str]) -> Iterator[dict[str, Any]]:
@@ -124,7 +127,8 @@ def hard_negative_rows(rows: Iterable[Mapping[str, Any]], kinds: Sequence[str]) 
     for row in rows:
         if all(row[kind] for kind in kinds):
             negatives = [negative for kind in kinds for negative in row[kind]]
-            yield {name: row[name] for name in RAW_SCHEMA.names} | {
+            (raw,) = raw_rows([row])
+            yield raw | {
                 "hard_negatives": [negative["caption"] for negative in negatives],
                 "foils": [negative["foils"] for negative in negatives],
             }
@@ -166,7 +170,11 @@ def read_rows(
 
 
 def build_regions(
-    source: str, images: Callable[[], Iterable[Image]], settings: Mapping[str, Any], folder: Path
+    source: str,
+    images: Callable[[], Iterable[Image]],
+    settings: Mapping[str, Any],
+    folder: Path,
+    pixels: Pixels = "embedded",
 ) -> Funnel:
     """Write the regions with their negatives, and the targets of the seen analysis; ``images`` is called repeatedly."""
     workers, spelling = settings["workers"], settings["spelling"]
@@ -178,7 +186,7 @@ def build_regions(
     found = candidates(images(), partial(Reader.make, spelling, settings["parser"]), workers, funnel)
     rows = (row for part in map_with(make_foiler, region_rows, found, workers) for row in part)
     with whole_folder(folder) as scratch:
-        write_split(scratch, "regions", rows, REGION_SCHEMA)
+        write_split(scratch, "regions", rows, REGION_SCHEMA, pixels)
         graphs = (SceneGraph.from_row(row["scene_graph"]) for row in read_rows(scratch, ["scene_graph"]))
         write_json(scratch / "targets.json", Targets.of(graphs).to_json())
     return funnel
@@ -205,8 +213,9 @@ def build_corpus(corpus: str, regions: Path, seen: Seen, root: Path) -> dict[str
     def rows(name: Split) -> Iterator[dict[str, Any]]:
         return read_rows(regions, keep=[split == name for split in splits])
 
+    pixels = pixels_of(parquet.read_schema(min(regions.glob("*.parquet"))))
     for config, found, schema in configs(rows):
-        write_config(root, f"{corpus}_{config}", {"test": found}, schema)
+        write_config(root, f"{corpus}_{config}", {"test": found}, schema, pixels)
     columns = ["atoms", "compounds", *NEGATIVES]
     return {
         "unique": {corpus: unique(read_rows(regions, columns), seen)},
@@ -239,7 +248,7 @@ def main(corpus: str) -> None:
     def images() -> Iterator[Image]:
         return visual_genome.read(Path("sources") / source, lambda flaw: None)
 
-    funnel = build_regions(source, images, block("crepe_systematicity") | reading(), regions)
+    funnel = build_regions(source, images, block("crepe_systematicity") | reading(), regions, pixels_asked())
     funnels = {"Systematicity regions": funnel.to_json(), "Flawed records of the source": flaws}
     write_json(stats / "systematicity_regions.json", {"funnels": funnels})
 

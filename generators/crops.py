@@ -8,6 +8,7 @@ import hashlib
 import io
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 from PIL import Image, UnidentifiedImageError
 
@@ -20,6 +21,13 @@ def rounded(box: Box) -> tuple[int, int, int, int]:
     """Left, top, right and bottom in whole pixels."""
     x, y, width, height = box
     return round(x), round(y), round(x + width), round(y + height)
+
+
+class Crop(NamedTuple):
+    """A part of an image file, not cut out yet."""
+
+    path: Path
+    box: Box
 
 
 @lru_cache(maxsize=4)
@@ -49,5 +57,10 @@ def crop(path: Path, box: Box) -> bytes:
 
 def crop_id(path: Path, box: Box) -> str:
     """16 hex digits of a hash over the source image's bytes and the rounded box."""
+    return id_of(_open(path)[1], box)
+
+
+def id_of(file_sha256: str, box: Box) -> str:
+    """The same of an image whose file's hash is known."""
     corners = ",".join(map(str, rounded(box)))
-    return hashlib.sha256(f"{_open(path)[1]}:{corners}".encode()).hexdigest()[:16]
+    return hashlib.sha256(f"{file_sha256}:{corners}".encode()).hexdigest()[:16]

@@ -14,15 +14,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from generators.crops import crop, crop_id
+from generators.crops import Crop, crop, crop_id
+from generators.params import block
 from generators.scene_graph import Box, SceneGraph
 
 OUR_PACKAGES = frozenset({"generators", "loaders", "evaluators", "trainers", "compeval"})
+
+Pixels = Literal["embedded", "by_reference"]
+"""What rows hold of a crop: its JPEG in the column ``image``, or where its source image lies, in ``image_path``."""
 
 ROWS_PER_GROUP = 500
 BYTES_PER_FILE = 500_000_000
@@ -140,6 +144,43 @@ def classification_schema(classes: Sequence[str]) -> pa.Schema:
     return pa.schema([("image", _image), *_crop, label, ("provenance", _provenance)])
 
 
+def pixels_asked() -> Pixels:
+    """What params.yaml says that rows hold; unless it does, the micro-world's hold crops, others name their images."""
+    told = block("pixels")
+    if told is None:
+        return "embedded" if block("source") == "microworld" else "by_reference"
+    if told not in get_args(Pixels):
+        raise ValueError(f"params.yaml, pixels: {told!r} is none of {', '.join(get_args(Pixels))} and null.")
+    return told
+
+
+def by_reference(schema: pa.Schema) -> pa.Schema:
+    """The schema of the same rows with ``image_path``, absolute or as seen from the folder that holds the dataset's, in
+    place of ``image``; the box says which part of that image is meant."""
+    return schema.set(schema.get_field_index("image"), pa.field("image_path", _text))
+
+
+def embedded(schema: pa.Schema) -> pa.Schema:
+    """The reverse."""
+    return schema.set(schema.get_field_index("image_path"), pa.field("image", _image))
+
+
+def pixels_of(schema: pa.Schema) -> Pixels:
+    """What rows of a schema hold of their crops."""
+    return "by_reference" if "image_path" in schema.names else "embedded"
+
+
+def _stored(row: Mapping[str, Any], pixels: Pixels) -> Mapping[str, Any]:
+    """A row with what it is to hold of its crop, if that is not cut out yet."""
+    place = row.get("image")
+    if not isinstance(place, Crop):
+        return row
+    if pixels == "embedded":
+        return {**row, "image": {"bytes": crop(*place), "path": None}}
+    others = {name: value for name, value in row.items() if name != "image"}
+    return {**others, "image_path": place.path.as_posix()}
+
+
 def code_digest(files: Iterable[Path]) -> str:
     """12 hex digits over the contents of files, in their order: the ``code`` of a row's provenance."""
     digest = hashlib.sha256()
@@ -209,15 +250,18 @@ def whole_folder(folder: Path) -> Iterator[Path]:
         scratch.parent.rmdir()
 
 
-def write_split(folder: Path, split: str, rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> int:
+def write_split(
+    folder: Path, split: str, rows: Iterable[Mapping[str, Any]], schema: pa.Schema, pixels: Pixels = "embedded"
+) -> int:
     """Write one split's parquet files, in constant memory; gives the number of rows.
 
-    Rows must have exactly the schema's columns; a ValueError names the first that differs.
+    Rows must have exactly the schema's columns; a ValueError names the first that differs. An ``image`` that is a Crop
+    is cut out, or only its place is written down, as ``pixels`` says.
     """
-    schema = features_metadata(schema)
+    schema = features_metadata(by_reference(schema) if pixels == "by_reference" else schema)
     scratch: list[Path] = []
     count, writer = 0, None
-    stream = iter(rows)
+    stream = (_stored(row, pixels) for row in rows)
     while group := list(islice(stream, ROWS_PER_GROUP)):
         for row in group:
             if row.keys() != set(schema.names):
@@ -240,11 +284,15 @@ def write_split(folder: Path, split: str, rows: Iterable[Mapping[str, Any]], sch
 
 
 def write_config(
-    root: Path, config: str, splits: Mapping[str, Iterable[Mapping[str, Any]]], schema: pa.Schema
+    root: Path,
+    config: str,
+    splits: Mapping[str, Iterable[Mapping[str, Any]]],
+    schema: pa.Schema,
+    pixels: Pixels = "embedded",
 ) -> dict[str, int]:
     """Write ``root/config/`` with all its splits, replacing what was there; gives the rows of each split."""
     with whole_folder(root / config) as folder:
-        return {split: write_split(folder, split, rows, schema) for split, rows in splits.items()}
+        return {split: write_split(folder, split, rows, schema, pixels) for split, rows in splits.items()}
 
 
 def raw_row(
@@ -252,7 +300,7 @@ def raw_row(
 ) -> dict[str, Any]:
     """A row of RAW_SCHEMA: the crop of the image at ``path``, its caption and the caption's scene graph."""
     return {
-        "image": {"bytes": crop(path, box), "path": None},
+        "image": Crop(path, box),
         "crop_id": crop_id(path, box),
         "image_id": image_id,
         **box._asdict(),

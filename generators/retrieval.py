@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from generators import dataset, order, stage
-from generators.crops import crop, crop_id, size_of
+from generators.crops import crop_id, size_of
 from generators.karpathy import Captioned, read
 from generators.order import TEXT_PERTURBATIONS, Perturbation, Tagger, Words, perturbed
 from generators.params import block
@@ -45,10 +45,10 @@ class Entry:
 
     @cached_property
     def picture(self) -> Row:
-        """What the rows of all splits share; encoded once, since an image is in thirty splits."""
+        """What the rows of all splits share: the file as it is. Read once, since an image is in thirty splits."""
         box = Box(0.0, 0.0, *map(float, size_of(self.image.path)))
         return {
-            "image": {"bytes": crop(self.image.path, box), "path": None},
+            "image": {"bytes": self.image.path.read_bytes(), "path": None},
             "crop_id": crop_id(self.image.path, box),
             "image_id": self.image.image_id,
             **box._asdict(),

@@ -17,7 +17,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from generators import parquet
+from generators.dataset import pixels_of
 from loaders.cards import describe
+from loaders.pixels import with_images
 
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict
@@ -102,6 +105,8 @@ def load_dataset(
 ) -> Dataset | DatasetDict:
     """One config of a dataset: all its splits, or the one named.
 
+    Crops that the rows do not hold are cut from their source images when a row is read.
+
     ``data_dir`` is the folder that holds the dataset folders; by default the current one, then $COMPEVAL_DATA, then
     the checkout that this package is installed from. ``name`` may also be a dataset folder itself; "ORG/NAME" is one on
     the Hugging Face Hub. ValueError for an unknown name, or for a folder that is not what its stats.json says.
@@ -114,7 +119,10 @@ def load_dataset(
         raise unknown(f"config of {name}", config, configs)
     if split is not None and split not in configs[config]:
         raise unknown(f"split of {name}/{config}", split, configs[config])
-    return datasets.load_dataset(str(folder), config, split=split)
+    rows: Any = datasets.load_dataset(str(folder), config, split=split)
+    if pixels_of(parquet.read_schema(min((folder / config).glob("*.parquet")))) == "embedded":
+        return rows
+    return with_images(rows, folder.parent)
 
 
 def _find(name: str, config: str, data_dir: str | Path | None) -> tuple[Path, str | None]:

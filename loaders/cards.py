@@ -15,6 +15,7 @@ from typing import Any
 import yaml
 
 from generators import parquet
+from generators.dataset import pixels_of
 
 Stats = dict[str, Any]
 
@@ -95,10 +96,27 @@ def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     return "\n".join([*lines, *("| " + " | ".join(map(cell, row)) + " |" for row in rows)]) + "\n"
 
 
+PIXELS = "\n## Pixels\n"
+"""What opens the last part of a card whose rows do not hold all their pixels."""
+
+
 def write_card(folder: Path, metadata: Mapping[str, Any], body: str, stats: Stats) -> None:
     """Write README.md and stats.json of a dataset folder."""
     (folder / "stats.json").write_text(json.dumps(stats, indent=1, sort_keys=True) + "\n")
-    (folder / "README.md").write_text(front_matter(stats, metadata) + "\n" + body)
+    (folder / "README.md").write_text(front_matter(stats, metadata) + "\n" + body + _referred(folder))
+
+
+def _referred(folder: Path) -> str:
+    """What a card says of the configs whose rows name their source images; nothing where there are none."""
+    paths = parquet_files(folder)
+    named = {path.parent.name: None for path in paths if pixels_of(parquet.read_schema(path)) == "by_reference"}
+    if not named:
+        return ""
+    return f"""{PIXELS}
+The rows of {", ".join(f"`{config}`" for config in named)} hold no pixels. A row names its source image
+(`image_path`, as seen from the folder that holds this one, if it is not absolute) and the part of it that is meant
+(`x`, `y`, `width`, `height`). `compeval.load_dataset` adds that crop as `image`; plain `datasets` gives path and box.
+"""
 
 
 def measured(folder: Path, source: str) -> Stats:

@@ -3,8 +3,9 @@
     compeval push crepe ORG/microworld-crepe
     compeval.load_dataset("ORG/microworld-crepe", "prod_hnatom")
 
-Pixels go along where their licence lets anybody pass them on. Elsewhere the images' columns are left out: image_id and
-box stay, and the card says where the images are to be had. $HF_ENDPOINT names another server.
+Pixels go along where their licence lets anybody pass them on, also those that rows here only name. Elsewhere the
+images' columns are left out: image_id and box stay, and the card says where the images are to be had. $HF_ENDPOINT
+names another server.
 """
 
 from __future__ import annotations
@@ -23,16 +24,15 @@ import pyarrow.parquet as pq
 import yaml
 
 from generators import parquet
-from generators.dataset import features_metadata
-from loaders.cards import LICENCES, measure, parquet_files, write_card
+from generators.dataset import ROWS_PER_GROUP, embedded, features_metadata, pixels_of
+from loaders.cards import LICENCES, PIXELS, measure, parquet_files, write_card
+from loaders.pixels import encoded
 
 FREE = ("microworld", "visual_genome", "compun")
 """Sources whose pixels anybody may pass on, with their licence (CC0, CC BY, CC BY-NC). COCO's, Flickr30k's and
 Winoground's belong to people who did not agree to that, and a source that is not known here is not passed on."""
-WITHOUT_PIXELS = """
-## Pixels
-
-This repository holds no pixels: the licence of the images ({sources}) does not let us pass them on. A row names its
+WITHOUT_PIXELS = f"""{PIXELS}
+This repository holds no pixels: the licence of the images ({{sources}}) does not let us pass them on. A row names its
 image (`image_id`) and its box in pixels of the source image (`x`, `y`, `width`, `height`).
 """
 FILES = ("*.md", "stats.json", "*/*.parquet")
@@ -90,29 +90,51 @@ def image_sources(folder: Path) -> list[str]:
 
 def _image_columns(schema: pa.Schema) -> list[str]:
     return [
-        field.name for field in schema if pa.types.is_struct(field.type) and "bytes" in {f.name for f in field.type}
+        field.name
+        for field in schema
+        if field.name == "image_path"
+        or (pa.types.is_struct(field.type) and "bytes" in {part.name for part in field.type})
     ]
 
 
 @contextmanager
 def publishable(folder: Path, sources: list[str]) -> Iterator[Path]:
-    """The folder itself where its pixels may go along, else a copy without them, with a card that says so."""
-    if all(source in FREE for source in sources):
+    """The folder itself where its pixels may go along and are all in it.
+
+    Else a copy: without pixels, and with a card that says so, or with the crops that rows here only name.
+    """
+    free = all(source in FREE for source in sources)
+    schemas = [parquet.read_schema(path) for path in parquet_files(folder)]
+    if free and all(pixels_of(schema) == "embedded" for schema in schemas):
         yield folder
         return
     with tempfile.TemporaryDirectory() as scratch:
         copy = Path(scratch) / folder.name
         for path in parquet_files(folder):
-            _copy_without_pixels(path, copy / path.relative_to(folder))
+            (_copy_with_pixels if free else _copy_without_pixels)(path, copy / path.relative_to(folder))
         for path in folder.glob("*.md"):
             shutil.copy2(path, copy)
         stats = json.loads((folder / "stats.json").read_text()) | measure(copy)
         _, metadata, body = (folder / "README.md").read_text().split("---\n", 2)
         told = ", ".join(LICENCES[source][1] if source in LICENCES else source for source in sources)
+        note = "" if free else WITHOUT_PIXELS.format(sources=told)
         block: dict[str, Any] = yaml.safe_load(metadata)
         block.pop("configs", None)
-        write_card(copy, block, body.lstrip("\n") + WITHOUT_PIXELS.format(sources=told), stats)
+        write_card(copy, block, body.partition(PIXELS)[0].lstrip("\n") + note, stats)
         yield copy
+
+
+def _copy_with_pixels(path: Path, target: Path) -> None:
+    schema = parquet.read_schema(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if pixels_of(schema) == "embedded":
+        shutil.copy2(path, target)
+        return
+    whole, root = features_metadata(embedded(schema)), path.parent.parent.parent
+    with pq.ParquetWriter(target, whole, compression="zstd") as writer:
+        for batch in parquet.batches(path, ROWS_PER_GROUP):
+            rows = [row | {"image": {"bytes": encoded(row, root), "path": None}} for row in batch.to_pylist()]
+            writer.write_table(pa.Table.from_pylist(rows, whole))
 
 
 def _copy_without_pixels(path: Path, target: Path) -> None:

@@ -13,6 +13,8 @@ import loaders
 from generators import csv_tables, parquet
 from generators.corpus_names import CORPORA
 from loaders.cards import parquet_files, split_name
+from loaders.pixels import COLUMNS as REFERENCE
+from loaders.pixels import encoded
 
 CAPTION = "caption"
 """The type of an item that is a caption; the others are called after their config."""
@@ -105,7 +107,7 @@ def crops(folder: Path, items: Iterable[Item]) -> Iterator[tuple[str, bytes]]:
             if item := rows.get(number):
                 if row["crop_id"] != item.crop_id:
                     break
-                yield rows.pop(number).crop_id, row["image"]["bytes"]
+                yield rows.pop(number).crop_id, encoded(row, folder.parent)
         if rows:
             raise ValueError(
                 f"{folder / config}, split {split}, row {min(rows)}: not the crop that was sampled. The dataset was "
@@ -116,7 +118,8 @@ def crops(folder: Path, items: Iterable[Item]) -> Iterator[tuple[str, bytes]]:
 def _pictures(folder: Path, config: str, split: str) -> Iterator[dict[str, Any]]:
     for path in parquet_files(folder):
         if path.parent.name == config and split_name(path) == split:
-            for batch in parquet.batches(path, 64, ["crop_id", "image"]):
+            held = [name for name in ("crop_id", "image", *REFERENCE) if name in parquet.read_schema(path).names]
+            for batch in parquet.batches(path, 64, held):
                 yield from batch.to_pylist()
 
 

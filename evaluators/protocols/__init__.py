@@ -37,4 +37,5 @@ def find(columns: Collection[str]) -> Protocol:
 
 
 def _fits(protocol: Protocol, columns: Collection[str]) -> bool:
-    return {*protocol.columns, *protocol.images} <= set(columns)
+    held = {column.removesuffix("_path") for column in columns}
+    return set(protocol.columns) <= set(columns) and set(protocol.images) <= held

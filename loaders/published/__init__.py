@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from generators.dataset import whole_folder, write_split
+from generators.dataset import Pixels, whole_folder, write_split
 from loaders.audit import Audit, audit
 from loaders.cards import measure, split_name, write_card
 from loaders.published import aro, crepe, sugarcrepe
@@ -135,14 +135,16 @@ def _write(
     """Write the splits, then the card."""
     by_name = {report.file: report for report in reports}
     configs: dict[str, dict[str, Iterator[dict[str, Any]]]] = {}
+    pixels: dict[str, Pixels] = {}
     for (config, split), (path, rows) in splits.items():
         report = by_name[path.name]
         provenance = {"source": family.source(path), "captioner": "published", "seed": 0, "code": report.sha256[:12]}
         configs.setdefault(config, {})[split] = _dataset_rows(family, rows, pictures, provenance)
+        pixels[config] = "by_reference" if rows[0].box else "embedded"
         report.written[f"{config}/{split}"] = len(rows)
         report.unordered[f"{config}/{split}"] = sum(row.unordered for row in rows)
     for config, by_split in configs.items():
-        _write_config(folder, config, by_split, family)
+        _write_config(folder, config, by_split, family, pixels[config])
     imported = _still_there(folder, {f"{config}/{split}" for config, split in splits})
     imported |= {report.file: report.to_json() for report in reports}
     stats = measure(folder) | {"imported": dict(sorted(imported.items()))}
@@ -165,10 +167,12 @@ def _dataset_rows(
         yield dataset_row(row, path, family.schema, provenance)
 
 
-def _write_config(folder: Path, config: str, splits: Mapping[str, Iterable[dict[str, Any]]], family: Family) -> None:
+def _write_config(
+    folder: Path, config: str, splits: Mapping[str, Iterable[dict[str, Any]]], family: Family, pixels: Pixels
+) -> None:
     with whole_folder(folder / config) as scratch:
         for path in (folder / config).glob("*.parquet"):
             if split_name(path) not in splits:
                 shutil.copy2(path, scratch)
         for split, rows in splits.items():
-            write_split(scratch, split, rows, family.schema)
+            write_split(scratch, split, rows, family.schema, pixels)

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 from PIL import Image
 
-from generators.crops import crop, crop_id
+from generators.crops import Crop, crop_id
 from generators.dataset import HARD_NEGATIVE_SCHEMA
 from generators.scene_graph import Box
 from loaders.published.rows import Row
@@ -56,14 +56,14 @@ class Pictures:
 
 
 def dataset_row(row: Row, path: Path, schema: pa.Schema, provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of ``schema`` with its pixels; a whole image keeps its file's bytes.
+    """A row of ``schema``; a whole image keeps its file's bytes, a crop is not cut out yet.
 
     A published file says neither what its captions are made of nor what was changed in a negative: with
     HARD_NEGATIVE_SCHEMA atoms, compounds, graph and foils are empty.
     """
     box = row.box or _whole(path)
     columns: dict[str, Any] = {
-        "image": {"bytes": crop(path, box) if row.box else path.read_bytes(), "path": None},
+        "image": Crop(path.resolve(), box) if row.box else {"bytes": path.read_bytes(), "path": None},
         "crop_id": crop_id(path, box),
         "image_id": row.image_id,
         **box._asdict(),

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from generators.crops import rounded
 from generators.scene_graph import Box
 from loaders.audit import Texts
 
@@ -92,7 +93,8 @@ def box(x: Any, y: Any, width: Any, height: Any) -> Box:
         raise ValueError("the box is not four numbers") from None
     if not all(map(math.isfinite, found)):
         raise ValueError("the box is not four numbers")
-    if not (found.width > 0 and found.height > 0):
+    left, upper, right, lower = rounded(found)
+    if not (right > left and lower > upper):
         raise ValueError("the box has no area")
     return found
 

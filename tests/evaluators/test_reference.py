@@ -86,8 +86,8 @@ def test_a_random_vit_b_32_on_the_micro_world(micro_world: Path):
 @pytest.mark.acceptance
 def test_a_random_vit_b_32_on_published_rows(real_data: Path, tmp_path: Path):
     for kind, config in bench.TYPES.items():
-        rows = bench.dataset_rows(bench.published_rows(real_data, kind, REAL_ROWS))
-        write_config(tmp_path / "crepe", config, {"n8": rows}, HARD_NEGATIVE_SCHEMA)
+        rows = bench.dataset_rows(bench.published_rows(real_data, kind, REAL_ROWS), tmp_path / "images")
+        write_config(tmp_path / "crepe", config, {"n8": rows}, HARD_NEGATIVE_SCHEMA, "by_reference")
     write_card(tmp_path / "crepe", {}, "", measure(tmp_path / "crepe"))
     for task, _, found in reference.check(reference.random_model("ViT-B-32"), discover(tmp_path), tmp_path, REAL_ROWS):
         assert not found.different, f"{task.name}: {found}"

@@ -157,6 +157,15 @@ def rows(root: Path, config: str) -> list[dict[str, Any]]:
     return pq.read_table(root / config / "test-00000-of-00001.parquet").to_pylist()
 
 
+def test_images_that_the_regions_name_are_named_by_every_config(tmp_path, source, corpus) -> None:
+    build_regions("visual_genome", source, SETTINGS, tmp_path / "regions", "by_reference")
+    build_corpus("cc12m", tmp_path / "regions", Seen.load(corpus[0] / "cc12m.json"), tmp_path)
+    for config in (path.name for path in corpus[0].iterdir() if path.is_dir()):
+        held, named = rows(corpus[0], config), rows(tmp_path, config)
+        assert all(Path(row.pop("image_path")).name == f"{row['image_id']}.jpg" for row in named)
+        assert named == [{name: value for name, value in row.items() if name != "image"} for row in held]
+
+
 def test_raw_configs_are_the_three_splits(corpus) -> None:
     root, _ = corpus
     assert {name: {row["caption"] for row in rows(root, f"cc12m_{name}_raw")} for name in SPLITS} == SPLITS

@@ -5,6 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from generators import dataset
+from generators.crops import crop
 from generators.dataset import RAW_SCHEMA, code_files, code_of, features_metadata, whole_folder, write_config
 from tests.rows import hard_negative_row
 
@@ -28,6 +29,45 @@ def test_a_lone_parquet_file_still_knows_that_it_holds_images(tmp_path: Path):
     write_config(tmp_path, "toy", {"test": raw_rows(tmp_path, 1)}, RAW_SCHEMA)
     schema = pq.read_schema(tmp_path / "toy" / "test-00000-of-00001.parquet")
     assert isinstance(datasets.Features.from_arrow_schema(schema)["image"], datasets.Image)
+
+
+@pytest.mark.parametrize(
+    ("source", "told", "expected"),
+    [
+        ("microworld", "null", "embedded"),
+        ("visual_genome", "null", "by_reference"),
+        ("microworld", "by_reference", "by_reference"),
+        ("visual_genome", "embedded", "embedded"),
+    ],
+)
+def test_what_rows_hold_of_their_crops(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, told: str, expected: str
+):
+    (tmp_path / "params.yaml").write_text(f"source: {source}\npixels: {told}\n")
+    monkeypatch.chdir(tmp_path)
+    assert dataset.pixels_asked() == expected
+
+
+def test_pixels_that_are_neither(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "params.yaml").write_text("source: microworld\npixels: embeded\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match="pixels: 'embeded' is none of embedded, by_reference and null"):
+        dataset.pixels_asked()
+
+
+def test_a_crop_is_cut_out_or_its_place_is_written_down(tmp_path: Path):
+    rows = raw_rows(tmp_path, 2)
+    tables = {}
+    for pixels in ("embedded", "by_reference"):
+        write_config(tmp_path / pixels, "toy", {"test": rows}, RAW_SCHEMA, pixels)
+        tables[pixels] = pq.read_table(tmp_path / pixels / "toy" / "test-00000-of-00001.parquet")
+        assert dataset.pixels_of(tables[pixels].schema) == pixels
+    held, named = (tables[pixels].to_pylist() for pixels in ("embedded", "by_reference"))
+    assert [row.pop("image") for row in held] == [{"bytes": crop(*row["image"]), "path": None} for row in rows]
+    assert [row.pop("image_path") for row in named] == [row["image"].path.as_posix() for row in rows]
+    assert held == named
+    schemas = [dataset.embedded(tables["by_reference"].schema), tables["embedded"].schema]
+    assert schemas[0].remove_metadata() == schemas[1].remove_metadata()
 
 
 def test_large_splits_are_cut_into_numbered_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -3,6 +3,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from generators.scene_graph import Box
 from loaders import load_dataset, read_stats
@@ -195,14 +196,18 @@ def test_repair_takes_cues_away_and_rows_without_a_right_answer():
 # Import
 
 
-def test_imported_rows_hold_the_crop_and_load_like_ours(tmp_path: Path):
+def test_imported_rows_name_their_image_and_load_with_the_crop(tmp_path: Path):
     path = productivity(tmp_path, line(1), line(2, box="0,0,5.4,7.6"))
     write_stand_ins([path], tmp_path / "images" / "VG_100K_2")
     (report,) = import_files([path], tmp_path / "images", tmp_path)
     assert report.written == {"prod_hnatom/n4": 2}
     rows = load_dataset("crepe_published", "prod_hnatom", "n4", data_dir=tmp_path)
     assert [row["image"].size for row in rows] == [(30, 40), (5, 8)]  # pyright: ignore
+    assert "image" not in rows.column_names, "nothing is compressed a second time"  # pyright: ignore
     first = rows[0]
+    with Image.open(first["image_path"]) as whole:
+        x, y, width, height = (round(first[side]) for side in ("x", "y", "width", "height"))
+        assert first["image"].tobytes() == whole.convert("RGB").crop((x, y, x + width, y + height)).tobytes()
     assert (first["caption"], first["hard_negatives"][0], first["complexity"]) == ("a cup", "a hat", 4)
     assert first["provenance"]["source"] == "visual_genome"
 

@@ -1,0 +1,100 @@
+"""Dataset folders whose rows name their source images."""
+
+import json
+import shutil
+from pathlib import Path
+
+import datasets
+import pyarrow.parquet as pq
+import pytest
+from PIL import Image
+
+from compeval import load_dataset
+from evaluators.annotations import items
+from generators.crops import Crop, crop, rounded
+from generators.dataset import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, write_config
+from loaders import hub
+from loaders.cards import measure, write_card
+from tests.hub_server import Repositories
+from tests.rows import hard_negative_row
+
+
+def made(root: Path, source: str = "visual_genome") -> Path:
+    """``root/crepe``: three rows with paths as seen from ``root``, and a config that holds its crops."""
+    (root / "pictures").mkdir(parents=True)
+    found = [hard_negative_row(root / "pictures", number) for number in range(3)]
+    for row in found:
+        row["provenance"] |= {"source": source}
+    named = [row | {"image": row["image"]._replace(path=row["image"].path.relative_to(root))} for row in found]
+    raw = [{name: row[name] for name in RAW_SCHEMA.names} for row in found]
+    write_config(
+        root / "crepe", "prod_hnatom", {"n4": named[:2], "n5": named[2:]}, HARD_NEGATIVE_SCHEMA, "by_reference"
+    )
+    write_config(root / "crepe", "prod_raw", {"n4": raw}, RAW_SCHEMA)
+    write_card(root / "crepe", {"license": "mit"}, "# CREPE\n", measure(root / "crepe") | {"source": source})
+    return root / "crepe"
+
+
+def test_a_row_has_path_and_box_in_plain_datasets_and_the_crop_beside_them_in_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    made(tmp_path)
+    ours = load_dataset("crepe", "prod_hnatom", "n4", data_dir=tmp_path)
+    monkeypatch.chdir(tmp_path)
+    plain = datasets.load_dataset("crepe", "prod_hnatom", split="n4")
+    assert "image" not in plain.column_names  # pyright: ignore
+    assert plain[0]["image_path"] == "pictures/0.jpg"  # pyright: ignore
+    for number, row in enumerate(ours):
+        place = Crop(tmp_path / "pictures" / f"{number}.jpg", hard_negative_row(tmp_path, number)["image"].box)
+        with Image.open(place.path) as whole:
+            assert row["image"].tobytes() == whole.crop(rounded(place.box)).tobytes()  # pyright: ignore
+    assert ours["caption"] == ["red ball"] * 2, "columns without the image are read without it"
+    both = load_dataset("crepe", "prod_hnatom", data_dir=tmp_path)
+    assert [both[split][0]["image"].size for split in ("n4", "n5")] == [(40, 30)] * 2  # pyright: ignore
+
+
+def test_the_card_says_which_rows_hold_no_pixels(tmp_path: Path):
+    card = (made(tmp_path) / "README.md").read_text()
+    assert "The rows of `prod_hnatom` hold no pixels." in card
+
+
+def test_a_push_embeds_the_crops_where_they_may_be_passed_on(hub_server: Repositories, tmp_path: Path):
+    folder = made(tmp_path / "data")
+    hub.push(folder, "me/crepe")
+    shutil.rmtree(tmp_path / "data" / "pictures")
+    rows = load_dataset("me/crepe", "prod_hnatom", "n4")
+    assert "image_path" not in rows.column_names, "nobody else has such a path"  # pyright: ignore
+    assert [row["image"].size for row in rows] == [(40, 30)] * 2  # pyright: ignore
+    assert "hold no pixels" not in hub_server.files["me/crepe"]["README.md"].decode()
+    name = "prod_raw/n4-00000-of-00001.parquet"
+    assert hub_server.files["me/crepe"][name] == (folder / name).read_bytes()
+
+
+def test_a_push_leaves_the_paths_at_home_where_pixels_may_not_be_passed_on(hub_server: Repositories, tmp_path: Path):
+    hub.push(made(tmp_path, source="coco"), "me/crepe")
+    stored = load_dataset("me/crepe", "prod_hnatom", "n4")
+    assert not {"image", "image_path"} & {*stored.column_names}  # pyright: ignore
+    assert stored[0]["x"] == 10  # pyright: ignore
+    card = hub_server.files["me/crepe"]["README.md"].decode()
+    assert card.count("## Pixels") == 1
+    assert "This repository holds no pixels" in card
+
+
+def test_annotators_see_the_crops(tmp_path: Path):
+    folder = made(tmp_path)
+    sampled = items.sample(folder, captions=1, queries=1, seed=0)
+    shown = dict(items.crops(folder, sampled))
+    assert len(shown) == 3
+    place = hard_negative_row(tmp_path, 0)
+    assert shown[place["crop_id"]] == crop(*place["image"])
+
+
+def test_statistics_know_nothing_of_where_the_images_lie(tmp_path: Path):
+    versions = [json.loads((made(tmp_path / at) / "stats.json").read_text())["version"] for at in ("a", "b")]
+    assert versions[0] == versions[1]
+
+
+def test_the_schema_says_what_rows_hold(tmp_path: Path):
+    folder = made(tmp_path)
+    names = [pq.read_schema(next((folder / config).iterdir())).names for config in ("prod_hnatom", "prod_raw")]
+    assert [("image" in found, "image_path" in found) for found in names] == [(False, True), (True, False)]
