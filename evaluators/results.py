@@ -173,7 +173,7 @@ def claim(folder: Path) -> None:
 
 def _replace(path: Path, write_to: Callable[[Path], object]) -> None:
     """Write a file whole or not at all. ValueError if it cannot be written."""
-    scratch = path.with_name(f".{path.name}.partial")
+    scratch = _scratch(path)
     with _told(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -182,6 +182,11 @@ def _replace(path: Path, write_to: Callable[[Path], object]) -> None:
         except OSError:
             scratch.unlink(missing_ok=True)
             raise
+
+
+def _scratch(path: Path) -> Path:
+    """Where a file is written before it is whole."""
+    return path.with_name(f".{path.name}.partial")
 
 
 @contextmanager
@@ -238,4 +243,13 @@ def write_side_file(folder: Path, device: str, seconds: float, counts: Mapping[s
         **counts,
     }
     text = json.dumps(side, indent=1) + "\n"
-    _replace(folder.with_name(f"{folder.name}{SIDE_SUFFIX}"), lambda scratch: scratch.write_text(text))
+    _replace(_side_file(folder), lambda scratch: scratch.write_text(text))
+
+
+def side_file_was_cut_off(folder: Path) -> bool:
+    """Whether a run was killed while it wrote the folder's side file, so that the next one has to."""
+    return _scratch(_side_file(folder)).exists()
+
+
+def _side_file(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}{SIDE_SUFFIX}")

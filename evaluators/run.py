@@ -61,7 +61,12 @@ def run(
     known = [results.finished(path, results.describe(item, model)) for path, item in zip(paths, rows, strict=True)]
     todo = [item for item, result in zip(rows, known, strict=True) if result is None]
     _refuse_impossible(model, todo)
-    folders = {results.path_of(output, item.source, model.spec, "run", limit).parent for item in todo}
+    every = [results.path_of(output, item.source, model.spec, "run", limit).parent for item in rows]
+    folders = {
+        folder
+        for folder, result in zip(every, known, strict=True)
+        if result is None or results.side_file_was_cut_off(folder)
+    }
     for folder in folders:
         results.claim(folder)
     store = FeatureStore(cache_folder(), model.fingerprint)

@@ -1,5 +1,6 @@
 """A run may be killed at any moment: the next one ends with the same bytes and encodes nothing that is on disk."""
 
+import json
 import os
 import random
 import signal
@@ -69,6 +70,15 @@ def test_twenty_kills_change_nothing(here: Path, data: Path):
         while killed(start(data, folder), moments.uniform(0, seconds)):
             kills += 1
         assert all_files(folder / "results") == all_files(here / "whole" / "results")
+
+
+def test_a_kill_in_the_side_file_leaves_nothing_behind(here: Path, data: Path):
+    assert os.waitpid(start(data, here), 0)[1] == 0
+    (side,) = (here / "results").rglob("*.run.json")
+    left = side.rename(side.with_name(f".{side.name}.partial"))
+    assert os.waitpid(start(data, here), 0)[1] == 0
+    assert not left.exists()
+    assert json.loads(side.read_text())["images_encoded"] == 0
 
 
 def test_a_kill_after_each_number_of_chunks(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
