@@ -125,10 +125,11 @@ def _by_image(crops: Sequence[Place]) -> np.ndarray:
 
 def crop_chunks(crops: Sequence[Place]) -> list[slice]:
     """The chunks of a plan's crops: CROPS_A_CHUNK, and the rest of the last one's source image."""
+    images = [crop.source_image for crop in crops]
     found, start = [], 0
     while start < len(crops):
         stop = min(start + CROPS_A_CHUNK, len(crops))
-        while stop < len(crops) and None is not crops[stop].source_image == crops[stop - 1].source_image:
+        while stop < len(crops) and images[stop] is not None and images[stop] == images[stop - 1]:
             stop += 1
         found.append(slice(start, stop))
         start = stop

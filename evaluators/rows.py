@@ -106,7 +106,7 @@ class Rows:
         """Where the crop of a row of :meth:`texts` is to be cut from; None if the dataset holds it."""
         if "image_path" not in row:
             return None
-        crop = pixels.place(row, self.files[0].parent.parent.parent)
+        crop = pixels.place(row, self.files[0].parent.parent)
         return Reference(crop._replace(path=self._paths.setdefault(crop.path, crop.path)), row["crop_id"])
 
     @cached_property

@@ -122,7 +122,7 @@ def load_dataset(
     rows: Any = datasets.load_dataset(str(folder), config, split=split)
     if pixels_of(parquet.read_schema(min((folder / config).glob("*.parquet")))) == "embedded":
         return rows
-    return with_images(rows, folder.parent)
+    return with_images(rows, folder)
 
 
 def _find(name: str, config: str, data_dir: str | Path | None) -> tuple[Path, str | None]:

@@ -130,10 +130,10 @@ def _copy_with_pixels(path: Path, target: Path) -> None:
     if pixels_of(schema) == "embedded":
         shutil.copy2(path, target)
         return
-    whole, root = features_metadata(embedded(schema)), path.parent.parent.parent
+    whole, folder = features_metadata(embedded(schema)), path.parent.parent
     with pq.ParquetWriter(target, whole, compression="zstd") as writer:
         for batch in parquet.batches(path, ROWS_PER_GROUP):
-            rows = [row | {"image": {"bytes": encoded(row, root), "path": None}} for row in batch.to_pylist()]
+            rows = [row | {"image": {"bytes": encoded(row, folder), "path": None}} for row in batch.to_pylist()]
             writer.write_table(pa.Table.from_pylist(rows, whole))
 
 

@@ -24,28 +24,30 @@ COLUMNS = ("image_path", *Box._fields)
 """What says where a crop is to be cut from."""
 
 
-def place(row: Mapping[str, Any], root: Path) -> Crop:
-    """Where a row's crop is to be cut from."""
-    return Crop(root / row["image_path"], Box(*(row[side] for side in Box._fields)))
+def place(row: Mapping[str, Any], folder: Path) -> Crop:
+    """Where the crop of a row of a dataset folder is to be cut from."""
+    return Crop(folder.absolute().parent / row["image_path"], Box(*(row[side] for side in Box._fields)))
 
 
-def encoded(row: Mapping[str, Any], root: Path) -> bytes:
+def encoded(row: Mapping[str, Any], folder: Path) -> bytes:
     """The crop of a row as a file's bytes: those that it holds, or the crop as JPEG."""
-    return row["image"]["bytes"] if "image" in row else crop(*place(row, root))
+    return row["image"]["bytes"] if "image" in row else crop(*place(row, folder))
 
 
-def with_images(rows: Rows, root: Path) -> Rows:
+def with_images(rows: Rows, folder: Path) -> Rows:
     """The rows with a further ``image`` of each, cut when the row is read."""
-    return rows.with_transform(partial(_add_images, root=root))
+    return rows.with_transform(partial(_add_images, folder=folder))
 
 
-def _add_images(columns: dict[str, list[Any]], root: Path) -> dict[str, list[Any]]:
+def _add_images(columns: dict[str, list[Any]], folder: Path) -> dict[str, list[Any]]:
     if not columns.keys() >= set(COLUMNS):
         return columns
-    parts = zip(*(columns[name] for name in COLUMNS), strict=True)
-    return {"image": [_cut(root / path, Box(*sides)) for path, *sides in parts], **columns}
+    rows = (
+        dict(zip(COLUMNS, values, strict=True)) for values in zip(*(columns[name] for name in COLUMNS), strict=True)
+    )
+    return {"image": [_cut(place(row, folder)) for row in rows], **columns}
 
 
-def _cut(path: Path, box: Box) -> Image.Image:
-    with Image.open(path) as image:
-        return image.convert("RGB").crop(rounded(box))
+def _cut(crop: Crop) -> Image.Image:
+    with Image.open(crop.path) as image:
+        return image.convert("RGB").crop(rounded(crop.box))

@@ -107,7 +107,7 @@ def crops(folder: Path, items: Iterable[Item]) -> Iterator[tuple[str, bytes]]:
             if item := rows.get(number):
                 if row["crop_id"] != item.crop_id:
                     break
-                yield rows.pop(number).crop_id, encoded(row, folder.parent)
+                yield rows.pop(number).crop_id, encoded(row, folder)
         if rows:
             raise ValueError(
                 f"{folder / config}, split {split}, row {min(rows)}: not the crop that was sampled. The dataset was "

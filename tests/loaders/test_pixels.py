@@ -13,7 +13,7 @@ from compeval import load_dataset
 from evaluators.annotations import items
 from generators.crops import Crop, crop, rounded
 from generators.dataset import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, write_config
-from loaders import hub
+from loaders import hub, pixels
 from loaders.cards import measure, write_card
 from tests.hub_server import Repositories
 from tests.rows import hard_negative_row
@@ -51,6 +51,16 @@ def test_a_row_has_path_and_box_in_plain_datasets_and_the_crop_beside_them_in_ou
     assert ours["caption"] == ["red ball"] * 2, "columns without the image are read without it"
     both = load_dataset("crepe", "prod_hnatom", data_dir=tmp_path)
     assert [both[split][0]["image"].size for split in ("n4", "n5")] == [(40, 30)] * 2  # pyright: ignore
+
+
+def test_a_path_starts_beside_the_dataset_s_folder_however_that_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    row = {"image_path": "pictures/0.jpg", "x": 1.0, "y": 2.0, "width": 3.0, "height": 4.0}
+    monkeypatch.chdir(made(tmp_path))
+    places = {pixels.place(row, folder) for folder in (Path(), Path("../crepe"), tmp_path / "crepe")}
+    assert {place.path.resolve() for place in places} == {tmp_path / "pictures" / "0.jpg"}
+    assert pixels.place(row | {"image_path": "/far/0.jpg"}, Path()).path == Path("/far/0.jpg")
 
 
 def test_the_card_says_which_rows_hold_no_pixels(tmp_path: Path):
