@@ -37,7 +37,7 @@ def _open(path: Path) -> tuple[Image.Image, str]:
         data = path.read_bytes()
         image = Image.open(io.BytesIO(data)).convert("RGB")
     except FileNotFoundError:
-        raise FileNotFoundError(f"{path}: image not found. Is the source complete?") from None
+        raise FileNotFoundError(f"{path}: image not found. Is the source complete, and still there?") from None
     except (UnidentifiedImageError, OSError) as error:
         raise ValueError(f"{path}: not a readable image ({error}).") from error
     return image, hashlib.sha256(data).hexdigest()
@@ -48,10 +48,15 @@ def size_of(path: Path) -> tuple[int, int]:
     return _open(path)[0].size
 
 
+def cut(path: Path, box: Box) -> Image.Image:
+    """The crop, RGB. FileNotFoundError or ValueError, with the path, for an image that is not there or not readable."""
+    return _open(path)[0].crop(rounded(box))
+
+
 def crop(path: Path, box: Box) -> bytes:
     """The crop as JPEG bytes, the same bytes at every call."""
     buffer = io.BytesIO()
-    _open(path)[0].crop(rounded(box)).save(buffer, "JPEG", quality=JPEG_QUALITY)
+    cut(path, box).save(buffer, "JPEG", quality=JPEG_QUALITY)
     return buffer.getvalue()
 
 

@@ -10,9 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from PIL import Image
-
-from generators.crops import Crop, crop, rounded
+from generators.crops import Crop, crop, cut
 from generators.scene_graph import Box
 
 if TYPE_CHECKING:
@@ -45,9 +43,4 @@ def _add_images(columns: dict[str, list[Any]], folder: Path) -> dict[str, list[A
     rows = (
         dict(zip(COLUMNS, values, strict=True)) for values in zip(*(columns[name] for name in COLUMNS), strict=True)
     )
-    return {"image": [_cut(place(row, folder)) for row in rows], **columns}
-
-
-def _cut(crop: Crop) -> Image.Image:
-    with Image.open(crop.path) as image:
-        return image.convert("RGB").crop(rounded(crop.box))
+    return {"image": [cut(*place(row, folder)) for row in rows], **columns}

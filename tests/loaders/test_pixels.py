@@ -63,6 +63,16 @@ def test_a_path_starts_beside_the_dataset_s_folder_however_that_is_named(
     assert pixels.place(row | {"image_path": "/far/0.jpg"}, Path()).path == Path("/far/0.jpg")
 
 
+def test_an_image_that_is_gone_is_named(tmp_path: Path):
+    made(tmp_path / "here")
+    moved = (tmp_path / "here").rename(tmp_path / "moved")  # an image that was open a moment ago is at hand
+    (moved / "pictures" / "1.jpg").unlink()
+    rows = load_dataset("crepe", "prod_hnatom", "n4", data_dir=moved)
+    assert rows[0]["image"].size == (40, 30)  # pyright: ignore
+    with pytest.raises(FileNotFoundError, match=r"pictures/1\.jpg: image not found"):
+        rows[1]
+
+
 def test_the_card_says_which_rows_hold_no_pixels(tmp_path: Path):
     card = (made(tmp_path) / "README.md").read_text()
     assert "The rows of `prod_hnatom` hold no pixels." in card
