@@ -33,7 +33,7 @@ from evaluators.models import Model
 from evaluators.models.openclip import OpenClipEncoder
 from evaluators.run import run
 from evaluators.tasks import discover
-from generators.crops import Crop, crop_id, rounded
+from generators.crops import Crop, crop_id
 from generators.dataset import HARD_NEGATIVE_SCHEMA, write_config
 from generators.scene_graph import Box
 from loaders.cards import measure, write_card
@@ -136,7 +136,7 @@ def main() -> None:
         loop, cold, warm = map(statistics.median, (loops, colds, warms))
 
         counts = json.loads(next(cold_output.rglob("*.run.json")).read_text())
-        crops = len({(row["image_path"], rounded(Box(*(row[side] for side in Box._fields)))) for row in every})
+        crops = len({row["crop_id"] for row in every})
         print(f"{options.model}, {options.device}, {torch.get_num_threads()} threads, {len(every):,} rows")
         print(f"loop {loop:.2f} s, engine {cold:.2f} s cold, {warm:.2f} s warm")
         print(f"loop / engine cold: {loop / cold:.1f}")

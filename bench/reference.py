@@ -74,8 +74,8 @@ def picture(row: Mapping[str, Any]) -> Image.Image:
 
 
 def read_rows(path: Path, count: int | None = None) -> list[dict[str, Any]]:
-    """What the loop needs of the first rows of a file."""
-    needed = ("image", "image_path", "x", "y", "width", "height", "caption", "hard_negatives")
+    """What the loop needs of the first rows of a file, and which crop is theirs."""
+    needed = ("image", "image_path", "crop_id", "x", "y", "width", "height", "caption", "hard_negatives")
     table = pq.read_table(path, columns=[name for name in needed if name in pq.read_schema(path).names])
     return table.slice(0, count).to_pylist()
 

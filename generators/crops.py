@@ -38,7 +38,7 @@ def _open(path: Path) -> tuple[Image.Image, str]:
         image = Image.open(io.BytesIO(data)).convert("RGB")
     except FileNotFoundError:
         raise FileNotFoundError(f"{path}: image not found. Is the source complete, and still there?") from None
-    except (UnidentifiedImageError, OSError) as error:
+    except (UnidentifiedImageError, OSError, Image.DecompressionBombError) as error:
         raise ValueError(f"{path}: not a readable image ({error}).") from error
     return image, hashlib.sha256(data).hexdigest()
 

@@ -145,7 +145,10 @@ def classification_schema(classes: Sequence[str]) -> pa.Schema:
 
 
 def pixels_asked() -> Pixels:
-    """What params.yaml says that rows hold; unless it does, the micro-world's hold crops, others name their images."""
+    """What params.yaml says that rows hold; unless it does, the micro-world's hold crops, others name their images.
+
+    ValueError for a word that is neither.
+    """
     told = block("pixels")
     if told is None:
         return "embedded" if block("source") == "microworld" else "by_reference"

@@ -89,6 +89,7 @@ def image_sources(folder: Path) -> list[str]:
 
 
 def _image_columns(schema: pa.Schema) -> list[str]:
+    """The columns that hold images, or the paths of images here."""
     return [
         field.name
         for field in schema

@@ -86,7 +86,7 @@ def literal(text: str) -> tuple[tuple[str, ...], bool]:
 
 
 def box(x: Any, y: Any, width: Any, height: Any) -> Box:
-    """A box of numbers or numerals. ValueError if it is none or has no area."""
+    """A box of numbers or numerals. ValueError if it is none or has no area in whole pixels."""
     try:
         found = Box(float(x), float(y), float(width), float(height))
     except (TypeError, ValueError):

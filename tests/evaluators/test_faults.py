@@ -17,6 +17,8 @@ from typer.testing import CliRunner
 from compeval.cli import app
 from evaluators import features, images
 from evaluators.plan import Place
+from evaluators.rows import Rows
+from evaluators.tasks import Task
 from tests.evaluators import tiny
 from tests.evaluators.test_engine import all_files
 
@@ -128,8 +130,8 @@ def test_a_format_whose_decoder_has_errors_of_its_own():
     Image.new("RGB", (24, 24)).save(buffer, "AVIF")
     header, name, pixels = buffer.getvalue().partition(b"mdat")
     data = header + name + bytes(len(pixels))
-    with pytest.raises(images.UnreadableImageError, match="the image cannot be decoded"):
-        images.decode(data, cast(Place, SimpleNamespace(reference=None)))
+    with pytest.raises(images.UnreadableImageError, match="crepe/prod_hnatom, row 3: the image cannot be decoded"):
+        images.decode(data, Place(cast(Rows, SimpleNamespace(task=Task("crepe", "prod_hnatom"))), 3))
 
 
 def test_equal_pixels_of_several_crops_are_encoded_once(here: Path, tmp_path: Path):

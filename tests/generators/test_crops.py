@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from generators.crops import crop, crop_id, rounded
+from generators.crops import crop, crop_id, rounded, size_of
 from generators.scene_graph import Box
 from tests.rows import picture
 
@@ -36,3 +36,10 @@ def test_missing_and_broken_images_are_named(tmp_path: Path):
     broken.write_bytes(picture(tmp_path, 1).read_bytes()[:200])
     with pytest.raises(ValueError, match=r"broken\.jpg: not a readable image"):
         crop(broken, Box(0, 0, 1, 1))
+
+
+def test_an_image_of_too_many_pixels_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    Image.new("1", (100, 100)).save(tmp_path / "huge.png")
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 10)
+    with pytest.raises(ValueError, match=r"huge\.png: not a readable image \(Image size .* exceeds limit"):
+        size_of(tmp_path / "huge.png")
