@@ -11,6 +11,7 @@ Shapes: ... any number of axes, M rows, K inputs, N outputs, C inputs in parts (
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -20,11 +21,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from evaluators.models.parts import take_apart
+
 RowWise = Callable[[Tensor], Tensor]
 """A function of rows, each by itself: a normalisation, an activation."""
 
 _NUMBERS_A_STEP = 2**17
-"""Taken apart at a time: few enough for a core's own cache."""
+"""Normalised or activated, and taken apart, at a time: few enough for a core's own cache."""
 _MANY_INPUTS = 1024
 """From so many inputs on, three products take less time than a single one of parts that are laid side by side."""
 _ROW_MAJOR, _AS_IT_IS, _TRANSPOSED = 101, 111, 112
@@ -40,7 +43,10 @@ class Linear(Protocol):
     def __call__(
         self, x_K: Tensor, weight_NK: Tensor, bias_N: Tensor, *, before: RowWise, onto_N: Tensor | None = None
     ) -> Tensor:
-        """``before`` of inputs (..., K), by the weights, plus the bias, plus ``onto_N`` (..., N) where given."""
+        """``before`` of inputs (..., K), by the weights, plus the bias, plus ``onto_N`` (..., N) where given.
+
+        May take the memory of ``onto_N`` for the sum.
+        """
         ...
 
 
@@ -68,6 +74,7 @@ class InParts:
 
     def __init__(self) -> None:
         self._weights: dict[int, list[Tensor]] = {}
+        self._of_thread = threading.local()
 
     @torch.inference_mode()
     def __call__(
@@ -75,20 +82,43 @@ class InParts:
     ) -> Tensor:
         product = bfloat16_product()
         assert product is not None
+        if onto_N is None:
+            y_N = torch.empty(*x_K.shape[:-1], len(weight_NK)).copy_(bias_N)
+        else:
+            y_N = onto_N.contiguous().add_(bias_N)
         x_MK = x_K.reshape(-1, x_K.shape[-1])
-        start_N = torch.zeros(()) if onto_N is None else onto_N
-        y_N = (start_N + bias_N).expand(*x_K.shape[:-1], len(weight_NK)).contiguous()
-        for left_MC, right_NC in zip(_rows_in_parts(x_MK, before), self._weight_in_parts(weight_NK), strict=True):
+        for left_MC, right_NC in zip(self._rows_in_parts(x_MK, before), self._weight_in_parts(weight_NK), strict=True):
             (rows, inputs), outputs = left_MC.shape, len(right_NC)
             product(
                 *(_ROW_MAJOR, _AS_IT_IS, _TRANSPOSED, rows, outputs, inputs),
-                *(1.0, left_MC.data_ptr(), inputs, right_NC.data_ptr(), inputs),
+                *(1.0, left_MC.data_ptr(), left_MC.stride(0), right_NC.data_ptr(), inputs),
                 *(1.0, y_N.data_ptr(), outputs),
             )
         return y_N
 
+    def _rows_in_parts(self, x_MK: Tensor, before: RowWise) -> list[Tensor]:
+        """High, high, low of ``before`` of the rows: three (M, K) of many inputs, of fewer side by side, one (M, C).
+
+        In memory that the thread's next call takes again: new memory costs more time than what is done in it.
+        """
+        rows, inputs = x_MK.shape
+        places = 3 if inputs < _MANY_INPUTS else 2
+        part_MPK = self._memory(rows * places * inputs).view(rows, places, inputs)
+        step = max(1, _NUMBERS_A_STEP // inputs)
+        for some_K, some_PK in zip(x_MK.split(step), part_MPK.split(step), strict=True):
+            take_apart(before(some_K).detach().contiguous().numpy(), some_PK.view(torch.uint16).numpy())
+        high_MK, low_MK = part_MPK[:, 0], part_MPK[:, -1]
+        return [part_MPK.flatten(1)] if places == 3 else [high_MK, high_MK, low_MK]
+
+    def _memory(self, numbers: int) -> Tensor:
+        """So many bfloat16 numbers, of this thread alone."""
+        memory: Tensor | None = getattr(self._of_thread, "memory", None)
+        if memory is None or len(memory) < numbers:
+            memory = self._of_thread.memory = torch.empty(numbers, dtype=torch.bfloat16)
+        return memory[:numbers]
+
     def _weight_in_parts(self, weight_NK: Tensor) -> list[Tensor]:
-        """High, low, high: what meets :func:`_rows_in_parts`. Kept of parameters, which their model keeps."""
+        """High, low, high: what meets :meth:`_rows_in_parts`. Kept of parameters, which their model keeps."""
         if id(weight_NK) in self._weights:
             return self._weights[id(weight_NK)]
         high_NK = weight_NK.bfloat16()
@@ -99,27 +129,6 @@ class InParts:
         if isinstance(weight_NK, torch.nn.Parameter):
             self._weights[id(weight_NK)] = parts
         return parts
-
-
-def _rows_in_parts(x_MK: Tensor, before: RowWise) -> list[Tensor]:
-    """High, high, low of ``before`` of the rows: three (M, K) of many inputs, of fewer side by side, one (M, C)."""
-    rows, inputs = x_MK.shape
-    if inputs < _MANY_INPUTS:
-        part_MC = torch.empty(rows, 3 * inputs, dtype=torch.bfloat16)
-        high_MK, *again, low_MK = part_MC.split(inputs, dim=1)
-        parts = [part_MC]
-    else:
-        high_MK, low_MK = torch.empty(2, rows, inputs, dtype=torch.bfloat16)
-        again, parts = [], [high_MK, high_MK, low_MK]
-    step = max(1, _NUMBERS_A_STEP // inputs)
-    steps = (all_MK.split(step) for all_MK in (x_MK, high_MK, low_MK, *again))
-    for some_K, high_K, low_K, *again_K in zip(*steps, strict=True):
-        some_K = before(some_K)
-        high_K.copy_(some_K)
-        torch.sub(some_K, high_K, out=low_K)
-        for copy_K in again_K:
-            copy_K.copy_(high_K)
-    return parts
 
 
 @cache

@@ -84,3 +84,12 @@ def test_other_types_and_a_mixture_have_the_plain_way_alone():
 def test_without_the_symbol_there_is_no_product(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(products.ctypes, "CDLL", lambda path: object())
     assert products.bfloat16_product.__wrapped__() is None
+
+
+@needs_units
+def test_in_parts_leaves_its_inputs_and_the_bias_alone():
+    in_parts, x, weight, bias = products.InParts(), torch.ones(1, 4), torch.eye(4), torch.ones(4)
+    for _ in range(2):
+        assert in_parts(x, weight, bias, before=nn.Identity()).tolist() == [[2.0] * 4]
+    assert x.eq(1).all()
+    assert bias.eq(1).all()

@@ -1,0 +1,45 @@
+"""Float32 numbers as sums of two bfloat16 ones, compiled: PyTorch needs five passes for what is one here.
+
+Shapes: M rows, K numbers of a row, P places for them.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import numpy as np
+from numba import njit
+
+_SPLITTER = np.float32(2**16 + 1)
+"""Veltkamp's constant that leaves the eight leading bits of a float32's twenty-four."""
+
+
+@njit(inline="always")
+def _leading(number: np.float32) -> np.float32:
+    """The nearest number of eight bits, which bfloat16 holds."""
+    scaled = number * _SPLITTER
+    return np.float32(scaled - np.float32(scaled - number))
+
+
+@njit(inline="always")
+def _bits(number: np.float32) -> np.uint16:
+    """What bfloat16 keeps of a float32: the upper half."""
+    return np.uint16(np.float32(number).view(np.uint32) >> np.uint32(16))
+
+
+@njit(nogil=True, error_model="numpy")
+def take_apart(x_MK: np.ndarray, part_MPK: np.ndarray) -> None:
+    """Fill the bits (M, P, K) uint16 of rows (M, K) float32: the high part in all places but the last, which gets the
+    low part. Numbers beyond 1e33 come out as none."""
+    for row in range(len(x_MK)):
+        x_K, high_K, low_K = x_MK[row], part_MPK[row, 0], part_MPK[row, -1]
+        for index in range(len(x_K)):
+            high = _leading(x_K[index])
+            high_K[index] = _bits(high)
+            low_K[index] = _bits(_leading(np.float32(x_K[index] - high)))
+        for place in range(1, part_MPK.shape[1] - 1):
+            part_MPK[row, place] = high_K
+
+
+with suppress(RuntimeError):  # where neither this folder nor the user's cache can be written, each process compiles it
+    take_apart.enable_caching()
