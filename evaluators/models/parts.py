@@ -41,5 +41,10 @@ def take_apart(x_MK: np.ndarray, part_MPK: np.ndarray) -> None:
             part_MPK[row, place] = high_K
 
 
-with suppress(RuntimeError):  # where neither this folder nor the user's cache can be written, each process compiles it
-    take_apart.enable_caching()
+def prepare() -> None:
+    """Compile :func:`take_apart`, or read what an earlier process compiled and kept beside this file or in the user's
+    cache. Where neither can be written, or the disk is full, it is compiled all the same."""
+    with suppress(RuntimeError):
+        take_apart.enable_caching()
+    with suppress(OSError):
+        take_apart.compile("void(float32[:, ::1], uint16[:, :, ::1])")

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from evaluators.models.parts import take_apart
+from evaluators.models import parts
 
 RowWise = Callable[[Tensor], Tensor]
 """A function of rows, each by itself: a normalisation, an activation."""
@@ -73,6 +73,7 @@ class InParts:
     name = "three bfloat16"
 
     def __init__(self) -> None:
+        parts.prepare()
         self._weights: dict[int, list[Tensor]] = {}
         self._of_thread = threading.local()
 
@@ -106,7 +107,7 @@ class InParts:
         part_MPK = self._memory(rows * places * inputs).view(rows, places, inputs)
         step = max(1, _NUMBERS_A_STEP // inputs)
         for some_K, some_PK in zip(x_MK.split(step), part_MPK.split(step), strict=True):
-            take_apart(before(some_K).detach().contiguous().numpy(), some_PK.view(torch.uint16).numpy())
+            parts.take_apart(before(some_K).detach().contiguous().numpy(), some_PK.view(torch.uint16).numpy())
         high_MK, low_MK = part_MPK[:, 0], part_MPK[:, -1]
         return [part_MPK.flatten(1)] if places == 3 else [high_MK, high_MK, low_MK]
 
@@ -123,12 +124,12 @@ class InParts:
             return self._weights[id(weight_NK)]
         high_NK = weight_NK.bfloat16()
         low_NK = (weight_NK - high_NK.float()).bfloat16()
-        parts = [high_NK, low_NK, high_NK]
+        found = [high_NK, low_NK, high_NK]
         if weight_NK.shape[1] < _MANY_INPUTS:
-            parts = [torch.cat(parts, dim=1)]
+            found = [torch.cat(found, dim=1)]
         if isinstance(weight_NK, torch.nn.Parameter):
-            self._weights[id(weight_NK)] = parts
-        return parts
+            self._weights[id(weight_NK)] = found
+        return found
 
 
 @cache

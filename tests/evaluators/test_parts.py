@@ -1,4 +1,7 @@
 import math
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -44,3 +47,20 @@ def test_the_sum_is_the_number_to_sixteen_bits(x_MK: np.ndarray):
 def test_what_is_no_number_stays_none():
     part = apart(np.array([[math.nan, math.inf, -math.inf, 1.0]], dtype=np.float32), 2)[0].float()
     assert (part[0] + part[1]).isfinite().tolist() == [False, False, False, True]
+
+
+def test_where_nothing_can_be_kept_it_is_compiled_all_the_same(tmp_path: Path):
+    script = """
+import resource
+import numpy as np
+from evaluators.models import parts
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+parts.prepare()
+part = np.zeros((1, 2, 1), dtype=np.uint16)
+parts.take_apart(np.ones((1, 1), dtype=np.float32), part)
+print(part.tolist())
+"""
+    environment = {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[2])}
+    ended = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False)
+    assert (ended.stdout, ended.stderr) == ("[[[16256], [0]]]\n", "")
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and path.stat().st_size]
