@@ -46,7 +46,10 @@ def heads(block: Any, x_W: Tensor, linear: Linear) -> Tensor:
 
 
 def finish(block: Any, x_W: Tensor, read_W: Tensor, linear: Linear) -> Tensor:
-    """Outputs (..., W) of a layer's inputs (..., W) that read ``read_W`` (..., W), its heads side by side."""
+    """Outputs (..., W) of a layer's inputs (..., W) that read ``read_W`` (..., W), its heads side by side.
+
+    May take the memory of the inputs for the outputs.
+    """
     out, inner, outer = block.attn.out_proj, block.mlp.c_fc, block.mlp.c_proj
     x_W = linear(read_W, out.weight, out.bias, before=nn.Identity(), onto_N=x_W)
     hidden = linear(x_W, inner.weight, inner.bias, before=block.ln_2)

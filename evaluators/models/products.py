@@ -5,7 +5,8 @@ float32, give a product to about 5e-6 of its largest value: what PyTorch calls f
 precision. Processors with AMX multiply bfloat16 matrices six times faster than float32 ones. PyTorch has no operator
 for it on CPUs, but brings oneMKL's along, which is called here.
 
-Shapes: ... any number of axes, M rows, K inputs, N outputs, C inputs in parts (3 K side by side, else K).
+Shapes: ... any number of axes, M rows, K inputs, N outputs, C inputs in parts (3 K side by side, else K), P
+places for parts.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class InParts:
     """By three bfloat16 products of float32 on the CPU.
 
     Keeps the parts of the parameters it met, up to one and a half times their size, so it is of use while these and
-    their values stay.
+    their values stay; and for each thread the memory of the largest inputs in parts.
     Nothing can be learned through it.
     """
 

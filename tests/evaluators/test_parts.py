@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +12,17 @@ from hypothesis.extra import numpy as arrays
 
 from evaluators.models.parts import take_apart
 
+SCRIPT = """
+import resource, sys
+import numpy as np
+from evaluators.models import parts
+if "nothing" in sys.argv:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+parts.prepare()
+part = np.zeros((1, 2, 1), dtype=np.uint16)
+parts.take_apart(np.ones((1, 1), dtype=np.float32), part)
+print(part.tolist())
+"""
 NUMBERS = st.floats(-(2.0**100), 2.0**100, width=32, allow_subnormal=False)
 
 
@@ -49,18 +61,25 @@ def test_what_is_no_number_stays_none():
     assert (part[0] + part[1]).isfinite().tolist() == [False, False, False, True]
 
 
-def test_where_nothing_can_be_kept_it_is_compiled_all_the_same(tmp_path: Path):
-    script = """
-import resource
-import numpy as np
-from evaluators.models import parts
-resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-parts.prepare()
-part = np.zeros((1, 2, 1), dtype=np.uint16)
-parts.take_apart(np.ones((1, 1), dtype=np.float32), part)
-print(part.tolist())
-"""
-    environment = {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[2])}
-    ended = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False)
+def check_in_a_process_that_may_keep(cache: Path, what: str) -> None:
+    """A process with this cache compiles, takes the number 1 apart and says nothing else."""
+    environment = {"NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(Path(__file__).parents[2])}
+    command = [sys.executable, "-c", SCRIPT, what]
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert (ended.stdout, ended.stderr) == ("[[[16256], [0]]]\n", "")
+
+
+def test_where_nothing_can_be_kept_it_is_compiled_all_the_same(tmp_path: Path):
+    check_in_a_process_that_may_keep(tmp_path, "nothing")
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and path.stat().st_size]
+
+
+@pytest.mark.parametrize("length", [0, 100])
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+def test_what_was_kept_and_is_cut_off_is_made_anew(ending: str, length: int, tmp_path: Path):
+    check_in_a_process_that_may_keep(tmp_path, "all")
+    (kept,) = tmp_path.rglob(f"*.{ending}")
+    whole = kept.stat().st_size
+    kept.write_bytes(kept.read_bytes()[:length])
+    check_in_a_process_that_may_keep(tmp_path, "all")
+    assert kept.stat().st_size == whole
