@@ -50,10 +50,9 @@ def finish(block: Any, x_W: Tensor, read_W: Tensor, linear: Linear) -> Tensor:
 
     May take the memory of the inputs for the outputs.
     """
-    out, inner, outer = block.attn.out_proj, block.mlp.c_fc, block.mlp.c_proj
+    out, mlp = block.attn.out_proj, block.mlp
     x_W = linear(read_W, out.weight, out.bias, before=nn.Identity(), onto_N=x_W)
-    hidden = linear(x_W, inner.weight, inner.bias, before=block.ln_2)
-    return linear(hidden, outer.weight, outer.bias, before=block.mlp.gelu, onto_N=x_W)
+    return linear.feed_forward(x_W, mlp.c_fc, mlp.c_proj, before=block.ln_2, between=mlp.gelu)
 
 
 def project(projection: Any, pooled_W: Tensor) -> Tensor:

@@ -5,13 +5,13 @@ float32, give a product to about 5e-6 of its largest value: what PyTorch calls f
 precision. Processors with AMX multiply bfloat16 matrices six times faster than float32 ones. PyTorch has no operator
 for it on CPUs, but brings oneMKL's along, which is called here.
 
-Shapes: ... any number of axes, M rows, K inputs, N outputs, C inputs in parts (3 K side by side, else K), P
-places for parts.
+Shapes: ... any number of axes, M rows, K inputs, N outputs, W width, H outputs of an inner layer.
 """
 
 from __future__ import annotations
 
 import ctypes
+import math
 import threading
 from collections.abc import Callable
 from functools import cache
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from evaluators.models import parts
@@ -29,8 +29,8 @@ RowWise = Callable[[Tensor], Tensor]
 
 _NUMBERS_A_STEP = 2**19
 """Normalised or activated, and taken apart, at a time: few enough for a core's own cache, and few steps."""
-_MANY_INPUTS = 1024
-"""From so many inputs on, three products take less time than a single one of parts that are laid side by side."""
+_INNER_OUTPUTS = 1024
+"""Of an inner layer at a time: few enough to be in a cache still when the outer layer reads them."""
 _ROW_MAJOR, _AS_IT_IS, _TRANSPOSED = 101, 111, 112
 """CBLAS's numbers for layouts."""
 
@@ -46,7 +46,17 @@ class Linear(Protocol):
     ) -> Tensor:
         """``before`` of inputs (..., K), by the weights, plus the bias, plus ``onto_N`` (..., N) where given.
 
-        May take the memory of ``onto_N`` for the sum.
+        May take the memory of ``onto_N`` for the sum. Without it, what is given may last until the thread's next call
+        only.
+        """
+        ...
+
+    def feed_forward(
+        self, x_W: Tensor, inner: nn.Linear, outer: nn.Linear, *, before: RowWise, between: RowWise
+    ) -> Tensor:
+        """Inputs (..., W) plus ``outer`` of ``between`` of ``inner`` of ``before`` of them.
+
+        May take the memory of the inputs for the sum.
         """
         ...
 
@@ -62,75 +72,94 @@ class Plain:
         y_N = functional.linear(before(x_K), weight_NK, bias_N)
         return y_N if onto_N is None else onto_N + y_N
 
+    def feed_forward(
+        self, x_W: Tensor, inner: nn.Linear, outer: nn.Linear, *, before: RowWise, between: RowWise
+    ) -> Tensor:
+        inner_H = self(x_W, inner.weight, inner.bias, before=before)
+        return self(inner_H, outer.weight, outer.bias, before=between, onto_N=x_W)
+
 
 class InParts:
     """By three bfloat16 products of float32 on the CPU.
 
-    Keeps the parts of the parameters it met, up to one and a half times their size, so it is of use while these and
-    their values stay; and for each thread the memory of the largest inputs in parts.
-    Nothing can be learned through it.
+    Keeps the parameters that it met, and their parts, up to one and a half times their size, so it is of use while
+    their values stay; and for each thread the memory of its largest inputs and outputs. Nothing can be learned through
+    it.
     """
 
     name = "three bfloat16"
 
     def __init__(self) -> None:
         parts.prepare()
-        self._weights: dict[int, list[Tensor]] = {}
+        self._weights: dict[int, tuple[Tensor, Tensor]] = {}
         self._of_thread = threading.local()
 
     @torch.inference_mode()
     def __call__(
         self, x_K: Tensor, weight_NK: Tensor, bias_N: Tensor, *, before: RowWise, onto_N: Tensor | None = None
     ) -> Tensor:
-        product = bfloat16_product()
-        assert product is not None
+        left_MPK = self._rows_in_parts("inputs", 3, x_K.reshape(-1, x_K.shape[-1]), before)
         if onto_N is None:
-            y_N = torch.empty(*x_K.shape[:-1], len(weight_NK)).copy_(bias_N)
+            y_N = self._memory("outputs", torch.float32, *x_K.shape[:-1], len(weight_NK)).copy_(bias_N)
         else:
             y_N = onto_N.contiguous().add_(bias_N)
-        x_MK = x_K.reshape(-1, x_K.shape[-1])
-        for left_MC, right_NC in zip(self._rows_in_parts(x_MK, before), self._weight_in_parts(weight_NK), strict=True):
-            (rows, inputs), outputs = left_MC.shape, len(right_NC)
-            product(
-                *(_ROW_MAJOR, _AS_IT_IS, _TRANSPOSED, rows, outputs, inputs),
-                *(1.0, left_MC.data_ptr(), left_MC.stride(0), right_NC.data_ptr(), inputs),
-                *(1.0, y_N.data_ptr(), outputs),
-            )
+        _add_product(y_N, left_MPK.flatten(1), self._weight_in_parts(weight_NK).flatten(1))
         return y_N
 
-    def _rows_in_parts(self, x_MK: Tensor, before: RowWise) -> list[Tensor]:
-        """High, high, low of ``before`` of the rows: three (M, K) of many inputs, of fewer side by side, one (M, C).
+    @torch.inference_mode()
+    def feed_forward(
+        self, x_W: Tensor, inner: nn.Linear, outer: nn.Linear, *, before: RowWise, between: RowWise
+    ) -> Tensor:
+        left_MPW = self._rows_in_parts("inputs", 3, x_W.reshape(-1, x_W.shape[-1]), before)
+        right_HPW, right_WPH = self._weight_in_parts(inner.weight), self._weight_in_parts(outer.weight)
+        y_W = x_W.contiguous().add_(outer.bias)
+        for start in range(0, len(inner.bias), _INNER_OUTPUTS):
+            some = slice(start, start + _INNER_OUTPUTS)
+            bias_H = inner.bias[some]
+            inner_MH = self._memory("inner outputs", torch.float32, len(left_MPW), len(bias_H)).copy_(bias_H)
+            _add_product(inner_MH, left_MPW.flatten(1), right_HPW[some].flatten(1))
+            left_MPH = self._rows_in_parts("inner inputs", 2, inner_MH, between)
+            for left, right in ((0, 0), (0, 1), (1, 0)):
+                _add_product(y_W, left_MPH[:, left], right_WPH[:, right, some])
+        return y_W
 
-        In memory that the thread's next call takes again: new memory costs more time than what is done in it.
-        """
-        rows, inputs = x_MK.shape
-        places = 3 if inputs < _MANY_INPUTS else 2
-        part_MPK = self._memory(rows * places * inputs).view(rows, places, inputs)
-        step = max(1, _NUMBERS_A_STEP // inputs)
+    def _rows_in_parts(self, place: str, places: int, x_MK: Tensor, before: RowWise) -> Tensor:
+        """``before`` of the rows in parts (M, P, K), the high one in all places but the last, in memory kept for it."""
+        part_MPK = self._memory(place, torch.bfloat16, len(x_MK), places, x_MK.shape[1])
+        step = max(1, _NUMBERS_A_STEP // x_MK.shape[1])
         for some_K, some_PK in zip(x_MK.split(step), part_MPK.split(step), strict=True):
             parts.take_apart(before(some_K).detach().contiguous().numpy(), some_PK.view(torch.uint16).numpy())
-        high_MK, low_MK = part_MPK[:, 0], part_MPK[:, -1]
-        return [part_MPK.flatten(1)] if places == 3 else [high_MK, high_MK, low_MK]
+        return part_MPK
 
-    def _memory(self, numbers: int) -> Tensor:
-        """So many bfloat16 numbers, of this thread alone."""
-        memory: Tensor | None = getattr(self._of_thread, "memory", None)
-        if memory is None or len(memory) < numbers:
-            memory = self._of_thread.memory = torch.empty(numbers, dtype=torch.bfloat16)
-        return memory[:numbers]
+    def _memory(self, place: str, dtype: torch.dtype, *shape: int) -> Tensor:
+        """This thread's memory for something, as its next call for the same takes it again: new memory costs more time
+        than what is done in it."""
+        kept: dict[str, Tensor] = self._of_thread.__dict__
+        numbers = math.prod(shape)
+        if place not in kept or len(kept[place]) < numbers:
+            kept[place] = torch.empty(numbers, dtype=dtype)
+        return kept[place][:numbers].view(shape)
 
-    def _weight_in_parts(self, weight_NK: Tensor) -> list[Tensor]:
-        """High, low, high: what meets :meth:`_rows_in_parts`. Kept of parameters, which their model keeps."""
+    def _weight_in_parts(self, weight_NK: Tensor) -> Tensor:
+        """High, low, high (N, 3, K), which side by side meet high, high, low. Kept of parameters."""
         if id(weight_NK) in self._weights:
-            return self._weights[id(weight_NK)]
+            return self._weights[id(weight_NK)][1]
         high_NK = weight_NK.bfloat16()
-        low_NK = (weight_NK - high_NK.float()).bfloat16()
-        found = [high_NK, low_NK, high_NK]
-        if weight_NK.shape[1] < _MANY_INPUTS:
-            found = [torch.cat(found, dim=1)]
-        if isinstance(weight_NK, torch.nn.Parameter):
-            self._weights[id(weight_NK)] = found
-        return found
+        found_NPK = torch.stack([high_NK, (weight_NK - high_NK.float()).bfloat16(), high_NK], dim=1)
+        if isinstance(weight_NK, nn.Parameter):
+            self._weights[id(weight_NK)] = weight_NK, found_NPK  # while it is kept, its id is no other's
+        return found_NPK
+
+
+def _add_product(y_N: Tensor, left_MK: Tensor, right_NK: Tensor) -> None:
+    """Add bfloat16 rows by the transpose of bfloat16 weights to contiguous float32 sums (..., N)."""
+    product = bfloat16_product()
+    assert product is not None
+    product(
+        *(_ROW_MAJOR, _AS_IT_IS, _TRANSPOSED, len(left_MK), len(right_NK), left_MK.shape[1]),
+        *(1.0, left_MK.data_ptr(), left_MK.stride(0), right_NK.data_ptr(), right_NK.stride(0)),
+        *(1.0, y_N.data_ptr(), len(right_NK)),
+    )
 
 
 @cache
@@ -147,7 +176,7 @@ def bfloat16_product() -> Callable[..., None] | None:
     return product
 
 
-def ways(model: torch.nn.Module) -> list[Linear]:
+def ways(model: nn.Module) -> list[Linear]:
     """The ways there are here to compute a model's linear layers, the fastest first."""
     single = all(parameter.dtype == torch.float32 and parameter.is_cpu for parameter in model.parameters())
     return [InParts(), Plain()] if single and bfloat16_product() is not None else [Plain()]

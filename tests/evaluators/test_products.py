@@ -1,3 +1,5 @@
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -16,6 +18,19 @@ def test_the_plain_way_by_hand():
     assert products.Plain()(x, weight, bias, before=torch.relu, onto_N=onto).tolist() == [[103.5, 207.25]]
 
 
+@pytest.mark.parametrize("way", [products.Plain, pytest.param(products.InParts, marks=needs_units)])
+def test_feed_forward_by_hand(way: type[products.Plain | products.InParts]):
+    inner, outer = nn.Linear(2, 3), nn.Linear(3, 2)
+    with torch.no_grad():
+        inner.weight.copy_(torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]))
+        inner.bias.copy_(torch.tensor([0.0, -1.0, 2.0]))
+        outer.weight.copy_(torch.tensor([[1.0, 2.0, 3.0], [0.0, 0.0, 1.0]]))
+        outer.bias.copy_(torch.tensor([0.5, 0.25]))
+        # Negated: (-1, 3). Inner: (-1, 2, 4), without the negative one (0, 2, 4). Outer: (16.5, 4.25).
+        found = way().feed_forward(torch.tensor([[1.0, -3.0]]), inner, outer, before=torch.neg, between=torch.relu)
+    assert found.tolist() == [[17.5, 1.25]]
+
+
 @needs_units
 def test_in_parts_by_hand():
     # 257 = 256 + 1 needs nine bits and bfloat16 has eight: the second part holds the 1.
@@ -28,7 +43,7 @@ def test_in_parts_by_hand():
 @settings(deadline=None)
 @given(
     st.lists(st.integers(1, 5), min_size=0, max_size=2),
-    st.integers(1, 300) | st.integers(products._MANY_INPUTS - 3, products._MANY_INPUTS + 300),
+    st.integers(1, 300) | st.integers(1021, 1324),
     st.integers(1, 40),
     st.sampled_from([nn.Identity(), torch.relu, nn.GELU()]),
     st.booleans(),
@@ -49,6 +64,55 @@ def test_in_parts_is_the_product(
     assert found.shape == exact.shape
     size = (before(x).double().abs() @ weight.double().abs().T).max() + scale
     assert float((found - exact).abs().max()) <= 2e-5 * float(size)
+
+
+@needs_units
+@settings(deadline=None)
+@given(
+    st.lists(st.integers(1, 5), max_size=2),
+    st.integers(1, 40),
+    st.sampled_from([1, 7, *(products._INNER_OUTPUTS + more for more in (-1, 0, 1, products._INNER_OUTPUTS + 5))]),
+    st.booleans(),
+)
+def test_feed_forward_in_parts_is_the_plain_one(shape: list[int], width: int, inner_outputs: int, strided: bool):
+    torch.manual_seed(0)
+    inner, outer, norm = nn.Linear(width, inner_outputs), nn.Linear(inner_outputs, width), nn.LayerNorm(width)
+    x = torch.randn(2, *shape, width).transpose(0, -2)[..., 0, :] if strided and shape else torch.randn(*shape, width)
+    with torch.inference_mode():
+        plain = products.Plain().feed_forward(x.clone(), inner, outer, before=norm, between=nn.GELU())
+        found = products.InParts().feed_forward(x, inner, outer, before=norm, between=nn.GELU())
+    assert found.shape == plain.shape
+    torch.testing.assert_close(found, plain, atol=2e-5, rtol=1e-5)
+
+
+@needs_units
+def test_threads_have_memory_of_their_own():
+    in_parts, torch_threads = products.InParts(), torch.get_num_threads()
+    inner, outer = nn.Linear(64, 3000), nn.Linear(3000, 64)
+    xs = [torch.randn(200, 64) + number for number in range(12)]
+
+    def work(x: Tensor) -> Tensor:
+        heads = in_parts(x, inner.weight, inner.bias, before=nn.Identity())
+        return in_parts.feed_forward(x.clone(), inner, outer, before=nn.Identity(), between=nn.GELU()) + heads.sum()
+
+    alone = [work(x) for x in xs]
+    torch.set_num_threads(1)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            together = list(pool.map(work, xs))
+    finally:
+        torch.set_num_threads(torch_threads)
+    for one, other in zip(alone, together, strict=True):
+        torch.testing.assert_close(one, other)
+
+
+@needs_units
+def test_a_parameter_that_is_made_anew_is_taken_apart_anew():
+    in_parts, x, bias = products.InParts(), torch.eye(4), torch.zeros(4)
+    for value in range(20):  # parameters that come and go must not be taken for each other
+        weight = nn.Parameter(torch.full((4, 4), float(value)))
+        assert in_parts(x, weight, bias, before=nn.Identity()).eq(value).all()
+        del weight
 
 
 @needs_units
