@@ -39,7 +39,8 @@ def known(blocks: Iterable[nn.Module]) -> bool:
 
 
 def heads(block: Any, x_W: Tensor, linear: Linear) -> Tensor:
-    """Queries, keys and values (..., 3, H, D) of a layer's inputs (..., W)."""
+    """Queries, keys and values (..., 3, H, D) of a layer's inputs (..., W). They may last until ``linear`` is called
+    again only."""
     attention = block.attn
     part_C = linear(x_W, attention.in_proj_weight, attention.in_proj_bias, before=block.ln_1)
     return part_C.unflatten(-1, (3, attention.num_heads, -1))
