@@ -1,4 +1,4 @@
-"""Float32 numbers as sums of two bfloat16 ones, compiled: PyTorch needs five passes for what is one here.
+"""Float32 numbers as sums of two bfloat16 ones, compiled: PyTorch needs five passes over memory for what is one here.
 
 The splitting is Veltkamp's (Dekker 1971, "A floating-point technique for extending the available precision").
 Shapes: M rows, K numbers of a row, P places for them.

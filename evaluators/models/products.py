@@ -30,7 +30,7 @@ RowWise = Callable[[Tensor], Tensor]
 _NUMBERS_A_STEP = 2**19
 """Normalised or activated, and taken apart, at a time: few enough for a core's own cache, and few steps."""
 _INNER_OUTPUTS = 1024
-"""Of an inner layer at a time: few enough to be in a cache still when the outer layer reads them."""
+"""Outputs of an inner layer at a time: few enough to be in a cache still when the outer layer reads them."""
 _ROW_MAJOR, _AS_IT_IS, _TRANSPOSED = 101, 111, 112
 """CBLAS's numbers for layouts."""
 
@@ -54,7 +54,8 @@ class Linear(Protocol):
     def feed_forward(
         self, x_W: Tensor, inner: nn.Linear, outer: nn.Linear, *, before: RowWise, between: RowWise
     ) -> Tensor:
-        """Inputs (..., W) plus ``outer`` of ``between`` of ``inner`` of ``before`` of them.
+        """Inputs (..., W) plus ``outer`` of ``between`` of ``inner`` of ``before`` of them: a transformer's
+        position-wise feed-forward network with its residual (Vaswani et al. 2017, section 3.3).
 
         May take the memory of the inputs for the sum.
         """
@@ -82,9 +83,8 @@ class Plain:
 class InParts:
     """By three bfloat16 products of float32 on the CPU.
 
-    Keeps the parameters that it met, and their parts, up to one and a half times their size, so it is of use while
-    their values stay; and for each thread the memory of its largest inputs and outputs. Nothing can be learned through
-    it.
+    Keeps the parameters that it met, and their parts, one and a half times their size, so it is of use while their
+    values stay; and for each thread the memory of its largest inputs and outputs. Nothing can be learned through it.
     """
 
     name = "three bfloat16"

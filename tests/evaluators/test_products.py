@@ -43,7 +43,7 @@ def test_in_parts_by_hand():
 @settings(deadline=None)
 @given(
     st.lists(st.integers(1, 5), min_size=0, max_size=2),
-    st.integers(1, 300) | st.integers(1021, 1324),
+    st.integers(1, 1324),
     st.integers(1, 40),
     st.sampled_from([nn.Identity(), torch.relu, nn.GELU()]),
     st.booleans(),
