@@ -115,10 +115,10 @@ class InParts:
         y_W = x_W.contiguous().add_(outer.bias)
         for start in range(0, len(inner.bias), _INNER_OUTPUTS):
             some = slice(start, start + _INNER_OUTPUTS)
-            bias_H = inner.bias[some]
-            inner_MH = self._memory("inner outputs", torch.float32, len(left_MPW), len(bias_H)).copy_(bias_H)
-            _add_product(inner_MH, left_MPW.flatten(1), right_HPW[some].flatten(1))
-            left_MPH = self._rows_in_parts("inner inputs", 2, inner_MH, between)
+            bias_H = inner.bias[some].detach()
+            inner_MH = self._memory("inner outputs", torch.float32, len(left_MPW), len(bias_H))
+            _add_product(inner_MH, left_MPW.flatten(1), right_HPW[some].flatten(1), times=0)
+            left_MPH = self._activated_in_parts(inner_MH, bias_H, between)
             for left, right in ((0, 0), (0, 1), (1, 0)):
                 _add_product(y_W, left_MPH[:, left], right_WPH[:, right, some])
         return y_W
@@ -130,6 +130,14 @@ class InParts:
         for some_K, some_PK in zip(x_MK.split(step), part_MPK.split(step), strict=True):
             parts.take_apart(before(some_K).detach().contiguous().numpy(), some_PK.view(torch.uint16).numpy())
         return part_MPK
+
+    def _activated_in_parts(self, x_MH: Tensor, bias_H: Tensor, between: RowWise) -> Tensor:
+        """``between`` of the rows plus the bias in parts (M, 2, H); may take the memory of the rows for the sum."""
+        if isinstance(between, nn.GELU) and between.approximate == "none":
+            part_MPH = self._memory("inner inputs", torch.bfloat16, len(x_MH), 2, len(bias_H))
+            parts.take_gelu_apart(x_MH.numpy(), bias_H.numpy(), part_MPH.view(torch.uint16).numpy())
+            return part_MPH
+        return self._rows_in_parts("inner inputs", 2, x_MH.add_(bias_H), between)
 
     def _memory(self, place: str, dtype: torch.dtype, *shape: int) -> Tensor:
         """This thread's memory for something, as its next call for the same takes it again: new memory costs more time
@@ -151,14 +159,14 @@ class InParts:
         return found_NPK
 
 
-def _add_product(y_N: Tensor, left_MK: Tensor, right_NK: Tensor) -> None:
-    """Add bfloat16 rows by the transpose of bfloat16 weights to contiguous float32 sums (..., N)."""
+def _add_product(y_N: Tensor, left_MK: Tensor, right_NK: Tensor, times: float = 1) -> None:
+    """Add bfloat16 rows by the transpose of bfloat16 weights to ``times`` contiguous float32 sums (..., N)."""
     product = bfloat16_product()
     assert product is not None
     product(
         *(_ROW_MAJOR, _AS_IT_IS, _TRANSPOSED, len(left_MK), len(right_NK), left_MK.shape[1]),
         *(1.0, left_MK.data_ptr(), left_MK.stride(0), right_NK.data_ptr(), right_NK.stride(0)),
-        *(1.0, y_N.data_ptr(), len(right_NK)),
+        *(times, y_N.data_ptr(), len(right_NK)),
     )
 
 

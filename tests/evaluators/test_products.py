@@ -72,15 +72,18 @@ def test_in_parts_is_the_product(
     st.lists(st.integers(1, 5), max_size=2),
     st.integers(1, 40),
     st.sampled_from([1, 7, *(products._INNER_OUTPUTS + more for more in (-1, 0, 1, products._INNER_OUTPUTS + 5))]),
+    st.sampled_from([nn.GELU(), nn.GELU("tanh"), nn.Sigmoid()]),
     st.booleans(),
 )
-def test_feed_forward_in_parts_is_the_plain_one(shape: list[int], width: int, inner_outputs: int, strided: bool):
+def test_feed_forward_in_parts_is_the_plain_one(
+    shape: list[int], width: int, inner_outputs: int, between: nn.Module, strided: bool
+):
     torch.manual_seed(0)
     inner, outer, norm = nn.Linear(width, inner_outputs), nn.Linear(inner_outputs, width), nn.LayerNorm(width)
     x = torch.randn(2, *shape, width).transpose(0, -2)[..., 0, :] if strided and shape else torch.randn(*shape, width)
     with torch.inference_mode():
-        plain = products.Plain().feed_forward(x.clone(), inner, outer, before=norm, between=nn.GELU())
-        found = products.InParts().feed_forward(x, inner, outer, before=norm, between=nn.GELU())
+        plain = products.Plain().feed_forward(x.clone(), inner, outer, before=norm, between=between)
+        found = products.InParts().feed_forward(x, inner, outer, before=norm, between=between)
     assert found.shape == plain.shape
     torch.testing.assert_close(found, plain, atol=2e-5, rtol=1e-5)
 
