@@ -4,9 +4,10 @@ In a causal tower a token sees only what stands before it, so texts that begin a
 and what follows the end-of-text token is never needed. Sorted texts form a forest of tokens in which a position attends
 to its ancestors and takes the position embedding of its depth; the last layer is finished for the texts' ends alone.
 
-Attention goes by tiles of consecutive positions, which are in preorder: whatever an ancestor of a tile's position lies
-before the tile is an ancestor of the tile's first position too. So a tile needs the keys of its own positions and of
-one path, and nothing grows with the square of the forest.
+In float32 on the CPU a position attends by itself (ancestors.py). Elsewhere attention goes by tiles of consecutive
+positions, which are in preorder: whatever an ancestor of a tile's position lies before the tile is an ancestor of the
+tile's first position too. So a tile needs the keys of its own positions and of one path, and nothing grows with the
+square of the forest.
 
 Works with open_clip's own modules (``CLIP`` and ``TextTransformer`` that are causal and pool at the end of text).
 Shapes: P positions, S texts, W width, H heads, D width of a head, T tiles of Q queries and K keys.
@@ -14,8 +15,9 @@ Shapes: P positions, S texts, W width, H heads, D width of a head, T tiles of Q 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -24,8 +26,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from evaluators.models import layers
+from evaluators.models import ancestors, layers
 from evaluators.models.products import Linear
+
+Attend = Callable[[Tensor], Tensor]
+"""What each position reads (P, W), its heads side by side, of queries, keys and values (P, 3, H, D)."""
 
 TILE = 64
 """Queries of a tile: enough for one matrix product, few enough to share most of their keys."""
@@ -143,6 +148,8 @@ class PackedText:
 
     def __init__(self, tower: Any, device: str, linear: Linear) -> None:
         self._tower, self._device, self.linear = tower, device, linear
+        if device == "cpu":
+            ancestors.prepare()
         self.positions = 0
         """Positions computed so far."""
 
@@ -165,24 +172,34 @@ class PackedText:
         """Features of the forest's texts."""
         tower, linear = self._tower, self.linear
         dtype = tower.transformer.get_cast_dtype()
-        key_TK, seen_TQK = map(torch.from_numpy, tiles(forest))
-        key_TK = key_TK.to(self._device)
-        mask_T1QK = torch.zeros(seen_TQK.shape).masked_fill_(~seen_TQK, float("-inf")).to(self._device, dtype)[:, None]
+        attend = attention(forest, self._device, dtype)
         ends = torch.tensor(forest.ends, device=self._device)
         x_PW = tower.token_embedding(torch.tensor(forest.tokens, device=self._device)).to(dtype)
         x_PW = x_PW + tower.positional_embedding.to(dtype)[torch.tensor(forest.depths, device=self._device)]
         *blocks, last = tower.transformer.resblocks
         for block in blocks:
-            x_PW = layers.finish(block, x_PW, _read(block, x_PW, key_TK, mask_T1QK, linear), linear)
-        x_SW = layers.finish(last, x_PW[ends], _read(last, x_PW, key_TK, mask_T1QK, linear)[ends], linear)
+            x_PW = layers.finish(block, x_PW, attend(layers.heads(block, x_PW, linear)), linear)
+        x_SW = layers.finish(last, x_PW[ends], attend(layers.heads(last, x_PW, linear))[ends], linear)
         return layers.project(tower.text_projection, tower.ln_final(x_SW)).float().cpu().numpy()
 
 
-def _read(block: Any, x_PW: Tensor, key_TK: Tensor, mask_T1QK: Tensor, linear: Linear) -> Tensor:
-    """What each position reads from the positions that it sees (P, W), before the output projection."""
-    positions, width = x_PW.shape
-    queries = mask_T1QK.shape[2]
-    part_P3HD = layers.heads(block, x_PW, linear)
+def attention(forest: Forest, device: str, dtype: torch.dtype) -> Attend:
+    """How the positions of a forest attend to their ancestors and themselves."""
+    if device == "cpu" and dtype == torch.float32:
+        return partial(_one_by_one, np.array(forest.depths))
+    key_TK, seen_TQK = map(torch.from_numpy, tiles(forest))
+    mask_TQK = torch.zeros(seen_TQK.shape).masked_fill_(~seen_TQK, float("-inf"))
+    return partial(_by_tiles, key_TK.to(device), mask_TQK.to(device, dtype)[:, None])
+
+
+def _one_by_one(depth_P: np.ndarray, part_P3HD: Tensor) -> Tensor:
+    read_PHD = part_P3HD.new_empty(len(depth_P), *part_P3HD.shape[2:])
+    ancestors.attend(part_P3HD.contiguous().numpy(), depth_P, read_PHD.numpy())
+    return read_PHD.flatten(1)
+
+
+def _by_tiles(key_TK: Tensor, mask_T1QK: Tensor, part_P3HD: Tensor) -> Tensor:
+    positions, queries = len(part_P3HD), mask_T1QK.shape[2]
     query_PHD = functional.pad(part_P3HD[:, 0], (0, 0, 0, 0, 0, len(key_TK) * queries - positions))
     key_TKHD, value_TKHD = part_P3HD[:, 1:].index_select(0, key_TK.flatten()).unflatten(0, key_TK.shape).unbind(2)
     read_THQD = functional.scaled_dot_product_attention(
@@ -191,4 +208,4 @@ def _read(block: Any, x_PW: Tensor, key_TK: Tensor, mask_T1QK: Tensor, linear: L
         value_TKHD.transpose(1, 2),
         attn_mask=mask_T1QK,
     )
-    return read_THQD.transpose(1, 2).reshape(-1, width)[:positions]
+    return read_THQD.transpose(1, 2).flatten(2).flatten(0, 1)[:positions]

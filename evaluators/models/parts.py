@@ -7,12 +7,10 @@ Shapes: M rows, K numbers of a row, P places for them.
 
 from __future__ import annotations
 
-from contextlib import suppress
-from pickle import UnpicklingError
-from typing import Any
-
 import numpy as np
 from numba import njit
+
+from evaluators.models import compiled
 
 _SPLITTER = np.float32(2**16 + 1)
 """Veltkamp's constant that leaves the eight leading bits of a float32's twenty-four."""
@@ -81,25 +79,11 @@ def take_gelu_apart(x_MK: np.ndarray, bias_K: np.ndarray, part_MPK: np.ndarray) 
         _take_row_apart(y_K, part_MPK[row])
 
 
-_SIGNATURES = {
-    take_apart: "void(float32[:, ::1], uint16[:, :, ::1])",
-    take_gelu_apart: "void(float32[:, ::1], float32[::1], uint16[:, :, ::1])",
-}
-
-
 def prepare() -> None:
-    """Compile the functions, or read what an earlier process compiled and kept beside this file or in the user's cache.
-    Where neither can be written, the disk is full or what was kept is damaged, they are compiled all the same."""
-    for function in _SIGNATURES:
-        with suppress(RuntimeError):
-            function.enable_caching()
-        try:
-            _compile(function)
-        except (UnpicklingError, EOFError):
-            function.recompile()  # forgets what was kept
-            _compile(function)
-
-
-def _compile(function: Any) -> None:
-    with suppress(OSError):
-        function.compile(_SIGNATURES[function])
+    """Compile the functions, as :func:`compiled.prepare` does."""
+    compiled.prepare(
+        {
+            take_apart: "void(float32[:, ::1], uint16[:, :, ::1])",
+            take_gelu_apart: "void(float32[:, ::1], float32[::1], uint16[:, :, ::1])",
+        }
+    )

@@ -83,6 +83,35 @@ def test_packed_features_are_the_models_own(kind: type, text: dict, monkeypatch:
     assert encode.positions == 4 + 4 + 3 + 2 + 1 + 19
 
 
+def test_by_tiles_features_are_the_models_own():
+    torch.manual_seed(0)
+    model = open_clip.CLIP(**CONFIG, cast_dtype=torch.float64).eval().double()
+    texts = [f"{text} {number}" for text in TEXTS for number in range(30)]  # forests of more than one tile
+    tokens = open_clip.get_tokenizer(context_length=20)(texts)
+    encode = packed.PackedText(packed.causal_tower(model), "cpu", Plain())
+    with torch.inference_mode():
+        plain = model.encode_text(tokens).numpy()
+    np.testing.assert_allclose(encode(tokens, 1000), plain, atol=1e-7)
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=12).map(tuple), min_size=1, max_size=12),
+    st.integers(1, 3),
+    st.integers(1, 70),
+    st.floats(0.01, 3),
+)
+def test_attention_one_by_one_is_the_one_by_tiles(
+    sequences: list[tuple[int, ...]], heads: int, width: int, scale: float
+):
+    forest = packed.pack(sorted(sequences))
+    generator = torch.Generator().manual_seed(0)
+    part_P3HD = torch.randn(len(forest.tokens), 3, heads, width, generator=generator) * scale
+    found = packed.attention(forest, "cpu", torch.float32)(part_P3HD)
+    expected = packed.attention(forest, "cpu", torch.float64)(part_P3HD.double())
+    assert found.shape == expected.shape
+    torch.testing.assert_close(found.double(), expected, atol=2e-5 * scale, rtol=1e-4)
+
+
 def test_several_forests_give_the_features_of_one(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
     tokens = open_clip.get_tokenizer(context_length=20)(TEXTS)
