@@ -3,7 +3,7 @@
 Positions come in preorder, so the one before a position of depth d is its parent or below a sibling of it, and the last
 position of each smaller depth is its ancestor: keys and values kept by depth are those of a position's path.
 
-Shapes: P positions, H heads, D width of a head.
+Shapes: P positions, H heads, N positions of a path by depth, D width of a head.
 """
 
 from __future__ import annotations
@@ -11,9 +11,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import torch
 from numba import njit
 
 from evaluators.models import compiled
+
+
+def serve(device: str, dtype: torch.dtype) -> bool:
+    """Whether the functions here are for towers of this type on this device."""
+    return device == "cpu" and dtype == torch.float32
 
 
 @njit(nogil=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"})

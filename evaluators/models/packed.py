@@ -4,7 +4,7 @@ In a causal tower a token sees only what stands before it, so texts that begin a
 and what follows the end-of-text token is never needed. Sorted texts form a forest of tokens in which a position attends
 to its ancestors and takes the position embedding of its depth; the last layer is finished for the texts' ends alone.
 
-In float32 on the CPU a position attends by itself (ancestors.py). Elsewhere attention goes by tiles of consecutive
+In float32 on the CPU positions attend one by one (ancestors.py). Elsewhere attention goes by tiles of consecutive
 positions, which are in preorder: whatever an ancestor of a tile's position lies before the tile is an ancestor of the
 tile's first position too. So a tile needs the keys of its own positions and of one path, and nothing grows with the
 square of the forest.
@@ -148,7 +148,7 @@ class PackedText:
 
     def __init__(self, tower: Any, device: str, linear: Linear) -> None:
         self._tower, self._device, self.linear = tower, device, linear
-        if device == "cpu":
+        if ancestors.serve(device, tower.transformer.get_cast_dtype()):
             ancestors.prepare()
         self.positions = 0
         """Positions computed so far."""
@@ -185,7 +185,7 @@ class PackedText:
 
 def attention(forest: Forest, device: str, dtype: torch.dtype) -> Attend:
     """How the positions of a forest attend to their ancestors and themselves."""
-    if device == "cpu" and dtype == torch.float32:
+    if ancestors.serve(device, dtype):
         return partial(_one_by_one, np.array(forest.depths))
     key_TK, seen_TQK = map(torch.from_numpy, tiles(forest))
     mask_TQK = torch.zeros(seen_TQK.shape).masked_fill_(~seen_TQK, float("-inf"))
@@ -193,8 +193,9 @@ def attention(forest: Forest, device: str, dtype: torch.dtype) -> Attend:
 
 
 def _one_by_one(depth_P: np.ndarray, part_P3HD: Tensor) -> Tensor:
+    part_P3HD = part_P3HD.float().contiguous()  # autocast gives another type
     read_PHD = part_P3HD.new_empty(len(depth_P), *part_P3HD.shape[2:])
-    ancestors.attend(part_P3HD.contiguous().numpy(), depth_P, read_PHD.numpy())
+    ancestors.attend(part_P3HD.numpy(), depth_P, read_PHD.numpy())
     return read_PHD.flatten(1)
 
 

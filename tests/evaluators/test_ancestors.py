@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 
-from evaluators.models.ancestors import attend
+from evaluators.models.ancestors import attend, prepare
 
 
 def read(part_P3HD: list, depths: list[int]) -> list:
@@ -48,3 +48,9 @@ def test_scores_beyond_what_exponentials_hold():
 def test_what_is_no_number_spoils_those_that_see_it_alone():
     found = read([[[[1]], [[1]], [[math.nan]]], [[[1]], [[1]], [[5]]], [[[1]], [[math.nan]], [[7]]]], [0, 0, 1])
     assert np.isnan(found).ravel().tolist() == [True, False, True]
+
+
+def test_what_was_prepared_is_what_is_called():
+    prepare()
+    read([[[[1]], [[1]], [[1]]]], [0])
+    assert len(attend.signatures) == 1

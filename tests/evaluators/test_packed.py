@@ -112,6 +112,23 @@ def test_attention_one_by_one_is_the_one_by_tiles(
     torch.testing.assert_close(found.double(), expected, atol=2e-5 * scale, rtol=1e-4)
 
 
+def test_one_by_one_what_is_no_number_spoils_those_below_it_alone():
+    forest = packed.pack([(1, 2, 3), (1, 4), (5, 6)])
+    part_P3HD = torch.ones(len(forest.tokens), 3, 2, 8)
+    part_P3HD[1] = torch.nan  # of the 2, with 3 below it; by tiles all are spoilt
+    read_PW = packed.attention(forest, "cpu", torch.float32)(part_P3HD)
+    assert read_PW.isnan().any(dim=1).tolist() == [False, True, True, False, False, False]
+
+
+def test_under_autocast_features_are_about_the_same():
+    torch.manual_seed(0)
+    encode = packed.PackedText(packed.causal_tower(open_clip.CLIP(**CONFIG).eval()), "cpu", Plain())
+    tokens = open_clip.get_tokenizer(context_length=20)(TEXTS[:1])
+    expected = encode(tokens, 64)
+    with torch.autocast("cpu", torch.bfloat16):
+        np.testing.assert_allclose(encode(tokens, 64), expected, atol=0.05 * np.abs(expected).max())
+
+
 def test_several_forests_give_the_features_of_one(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
     tokens = open_clip.get_tokenizer(context_length=20)(TEXTS)
