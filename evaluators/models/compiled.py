@@ -23,7 +23,7 @@ def prepare(signatures: Mapping[Any, str]) -> None:
             function.recompile()  # forgets what was kept
             _compile(function, signature)
         if not function.signatures:
-            function._cache = NullCache()
+            function._cache = NullCache()  # numba has no public way to stop asking for what was kept
             function.compile(signature)
 
 

@@ -184,7 +184,7 @@ class PackedText:
 
 
 def attention(forest: Forest, device: str, dtype: torch.dtype) -> Attend:
-    """How the positions of a forest attend to their ancestors and themselves."""
+    """How the positions of a forest attend to their ancestors and themselves in such a tower."""
     if ancestors.serve(device, dtype):
         return partial(_one_by_one, np.array(forest.depths))
     key_TK, seen_TQK = map(torch.from_numpy, tiles(forest))

@@ -60,7 +60,8 @@ def take_apart(x_MK: np.ndarray, part_MPK: np.ndarray) -> None:
 
 @njit(error_model="numpy", fastmath={"contract"})
 def _gelu(number: np.float32) -> np.float32:
-    """By the complement of the error function, which keeps small numbers small left of zero."""
+    """x times the standard normal distribution function of x, as max(x, 0) - |x| erfc(|x| / sqrt(2)) / 2, which keeps
+    small values small left of zero."""
     size = abs(number)
     root = _ONE + size * (_A1 + size * (_A2 + size * (_A3 + size * (_A4 + size * (_A5 + size * _A6)))))
     root *= root

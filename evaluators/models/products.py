@@ -117,7 +117,7 @@ class InParts:
             some = slice(start, start + _INNER_OUTPUTS)
             bias_H = inner.bias[some].detach()
             inner_MH = self._memory("inner outputs", torch.float32, len(left_MPW), len(bias_H))
-            _add_product(inner_MH, left_MPW.flatten(1), right_HPW[some].flatten(1), times=0)
+            _add_product(inner_MH, left_MPW.flatten(1), right_HPW[some].flatten(1), beta=0)
             left_MPH = self._activated_in_parts(inner_MH, bias_H, between)
             for left, right in ((0, 0), (0, 1), (1, 0)):
                 _add_product(y_W, left_MPH[:, left], right_WPH[:, right, some])
@@ -159,14 +159,15 @@ class InParts:
         return found_NPK
 
 
-def _add_product(y_N: Tensor, left_MK: Tensor, right_NK: Tensor, times: float = 1) -> None:
-    """Add bfloat16 rows by the transpose of bfloat16 weights to ``times`` contiguous float32 sums (..., N)."""
+def _add_product(y_N: Tensor, left_MK: Tensor, right_NK: Tensor, beta: float = 1) -> None:
+    """Add bfloat16 rows by the transpose of bfloat16 weights to ``beta`` times contiguous float32 sums (..., N), which
+    are not read where it is 0."""
     product = bfloat16_product()
     assert product is not None
     product(
         *(_ROW_MAJOR, _AS_IT_IS, _TRANSPOSED, len(left_MK), len(right_NK), left_MK.shape[1]),
         *(1.0, left_MK.data_ptr(), left_MK.stride(0), right_NK.data_ptr(), right_NK.stride(0)),
-        *(times, y_N.data_ptr(), len(right_NK)),
+        *(beta, y_N.data_ptr(), len(right_NK)),
     )
 
 
