@@ -29,14 +29,14 @@ import torch
 from PIL import Image
 
 from bench.reference import agreement, found_ranks, random_model, read_rows, row_loop, wrapped
+from evaluators.engine.tasks import discover
 from evaluators.models import Model
 from evaluators.models.openclip import OpenClipEncoder
 from evaluators.run import run
-from evaluators.tasks import discover
-from generators.crops import Crop, crop_id
-from generators.dataset import HARD_NEGATIVE_SCHEMA, write_config
-from generators.scene_graph import Box
-from loaders.cards import measure, write_card
+from generators.schemas.scene_graph import Box
+from generators.storage.crops import Crop, crop_id
+from generators.storage.dataset import HARD_NEGATIVE_SCHEMA, write_config
+from loaders.cards.card import measure, write_card
 
 SIZE = (500, 375)
 TYPES = {"atom": "prod_hnatom", "swap": "prod_hnswap", "negate": "prod_hnneg"}

@@ -29,11 +29,11 @@ from torch import Tensor
 
 from bench.engine import stand_in
 from bench.reference import row_loop
+from evaluators.engine.tasks import discover
 from evaluators.models.openclip import in_process
 from evaluators.run import default_batch_size, run
-from evaluators.tasks import discover
-from generators.dataset import HARD_NEGATIVE_SCHEMA, write_config
-from loaders.cards import measure, write_card
+from generators.storage.dataset import HARD_NEGATIVE_SCHEMA, write_config
+from loaders.cards.card import measure, write_card
 
 WORDS = (
     "a the two red small wooden striped dog table lamp window street child car tree plate beside under on with near "

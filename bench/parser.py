@@ -22,11 +22,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from generators.parser import Parser
-from generators.parser_sng import SceneGraphParser
-from generators.parsers import CaptionParser
-from generators.parsing import lemmas
-from generators.scene_graph import Parse, SceneGraph
+from generators.parser import lemmas
+from generators.parser.choice import CaptionParser
+from generators.parser.parser import Parser
+from generators.parser.sng import SceneGraphParser
+from generators.schemas.scene_graph import Parse, SceneGraph
 
 KINDS = ("objects", "attributes", "relations")
 

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import yaml
 
 from bench.parser import Facts, Score, read_graph, score
-from generators.parser import Parser
-from generators.scene_graph import Relation, SceneGraph, SceneObject
+from generators.parser.parser import Parser
+from generators.schemas.scene_graph import Relation, SceneGraph, SceneObject
 
 ANNOTATIONS = Path(__file__).parents[1] / "sample" / "annotations" / "parser.yaml"
 

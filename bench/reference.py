@@ -22,12 +22,12 @@ import pyarrow.parquet as pq
 import torch
 from PIL import Image
 
+from evaluators.engine.rows import load
+from evaluators.engine.tasks import Task, discover, select
 from evaluators.models import Model
 from evaluators.models.openclip import in_process
 from evaluators.protocols.choice import choice
-from evaluators.rows import load
 from evaluators.run import run
-from evaluators.tasks import Task, discover, select
 
 CLEAR = 1e-5
 """Margin above which rounding cannot change a rank."""

@@ -21,14 +21,14 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from generators import visual_genome
-from generators.corpora import Column, captions, shards
 from generators.microworld.build import evaluation_scene, training_scene
 from generators.microworld.captions import region_phrase, training_caption
 from generators.microworld.contents import REGION_KINDS, TRAINING_KINDS, Facts, choose
 from generators.microworld.scenes import TEST_IDS, training_ids
-from generators.seen import Language, LocalEngine, Search, ShardResult, analyse, our_language
-from generators.targets import CaptionWords, Targets, Unseen
+from generators.readers import visual_genome
+from generators.readers.corpora import Column, captions, shards
+from generators.seen_analysis.seen import Language, LocalEngine, Search, ShardResult, analyse, our_language
+from generators.seen_analysis.targets import CaptionWords, Targets, Unseen
 
 SIZES = (10_000, 50_000, 200_000)
 PER_SCENE = 80

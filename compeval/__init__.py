@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from evaluators.run import evaluate
-    from generators.example_captions import example_captions
+    from generators.captioner.example_captions import example_captions
     from loaders import list_configs, list_datasets, load_dataset
 
 __all__ = ["evaluate", "example_captions", "list_configs", "list_datasets", "load_dataset"]
 
 _HOME = {
     "evaluate": "evaluators.run",
-    "example_captions": "generators.example_captions",
+    "example_captions": "generators.captioner.example_captions",
     "list_configs": "loaders",
     "list_datasets": "loaders",
     "load_dataset": "loaders",

@@ -8,15 +8,17 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from evaluators import engine, plan, results
-from evaluators.engine import OnError, Report, Scored, Share, quiet
-from evaluators.features import FeatureStore, cache_folder
+from evaluators.engine import encode as engine
+from evaluators.engine import plan
+from evaluators.engine.devices import Job, helping, work_through
+from evaluators.engine.encode import OnError, Report, Scored, Share, quiet
+from evaluators.engine.feature_cache import FeatureStore, cache_folder
+from evaluators.engine.plan import Plan
+from evaluators.engine.rows import Rows, load
+from evaluators.engine.tasks import Task, discover, select, worth_running
 from evaluators.models import DualEncoder, Model, PairScorer, TextRecoverer
-from evaluators.plan import Plan
-from evaluators.results import Result
-from evaluators.rows import Rows, load
-from evaluators.tasks import Task, discover, select, worth_running
-from evaluators.workers import Job, helping, work_through
+from evaluators.results import documents as results
+from evaluators.results.documents import Result
 
 CPU_BATCH, ACCELERATOR_BATCH = 64, 512
 

@@ -6,7 +6,7 @@ Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), section 2.1 and appendix A.1
 objects that each take a quarter of the image's width and height or more, a true caption, and the caption with the two
 objects (or their attributes) swapped; chance is 1/2. Differs from the published sets in what is left out:
 
-- symmetric relations by a list with reasons (generators/lexicon/not_asymmetric.yaml), which goes further than theirs;
+- symmetric relations by a list with reasons (generators/language/lexicon/not_asymmetric.yaml), which goes further than theirs;
 - rows whose swapped caption may be true as well: of the pair itself (a red ball and a blue box, where the ball is also
   blue and the box also red; a building and its paint), or of other things with the same names. The published sets keep
   those.
@@ -25,13 +25,14 @@ from itertools import combinations, permutations, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from generators import dataset, gqa, stage
-from generators.crops import Crop, crop_id
-from generators.facts import Facts, Thing, closure
-from generators.lexicon import attributes, nouns, read, relations
-from generators.params import block
-from generators.scene_graph import Box, Relation, SceneGraph, SceneObject
-from generators.visual_genome import FlawError, Image
+from generators.graphs.facts import Facts, Thing, closure
+from generators.language.lexicon import attributes, nouns, read, relations
+from generators.readers import gqa
+from generators.readers.visual_genome import FlawError, Image
+from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
+from generators.storage import dataset, stage
+from generators.storage.crops import Crop, crop_id
+from generators.storage.params import block
 
 LEAST_SHARE = 0.25
 """Of the image's width, and of its height, that an object takes (appendix A.1, step 2)."""

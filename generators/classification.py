@@ -19,15 +19,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from PIL import Image
 
-from generators import stage
-from generators.crops import JPEG_QUALITY
-from generators.dataset import classification_schema, code_of, file_id, write_config
+from experiments.negclip.small_world import NOUNS as SMALL_WORLD_NOUNS
 from generators.microworld.draw import render
 from generators.microworld.left_out import ALL_NOUNS, LeftOut
 from generators.microworld.scenes import sample_scene
-from generators.microworld.small_world import NOUNS as SMALL_WORLD_NOUNS
 from generators.microworld.views import region_box
-from generators.params import block
+from generators.storage import stage
+from generators.storage.crops import JPEG_QUALITY
+from generators.storage.dataset import classification_schema, code_of, file_id, write_config
+from generators.storage.params import block
 
 FOLDER = Path("classification")
 FIRST_ID = 20_000_000

@@ -1,6 +1,6 @@
 """CompPrompts: prompts of growing compositionality, for probes of text encoders.
 
-    python -m generators.compprompts && python -m loaders.compprompts
+    python -m generators.compprompts && python -m loaders.cards.compprompts
 
 Source: Kamath, Hessel and Chang 2023, section 2.1 and the prompt examples of Tables 2 and 3. The authors' prompts were
 never released; these are drawn anew from word lists of our own (data/words/compprompts.yaml), each word independently
@@ -22,8 +22,9 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from generators import dataset, inflection, stage
-from generators.params import dataclass_of
+from generators.language import inflection
+from generators.storage import dataset, stage
+from generators.storage.params import dataclass_of
 
 FOLDER, WORDS = Path("compprompts"), Path("data/words/compprompts.yaml")
 MOST_MISSES = 10_000
@@ -81,7 +82,7 @@ GRID = {
     "negation_obj2_spatial": Cell("a NOUN that is not PLACE a NOUN", 500),
     "negation_obj2_verb2": Cell("a NOUN that is not TRANSITIVE a NOUN", 500),
 }
-"""The configs of the benchmark; loaders/compprompts.py declares the same list from the tables' side."""
+"""The configs of the benchmark; loaders/cards/compprompts.py declares the same list from the tables' side."""
 
 
 class Filler(NamedTuple):

@@ -1,6 +1,6 @@
 """Compun: the picture of a compound noun among those of its constituents, by prompts of several kinds.
 
-    python -m generators.compun && python -m loaders.compun
+    python -m generators.compun && python -m loaders.cards.compun
     python -m generators.compun --ask --max-cost 1      # fills the language model's cache in sample/llm/
 
 Source: Kumar et al. 2024 (arXiv:2404.00419), sections 3 and 4. Config ``main`` has the same pictures under each kind of
@@ -20,14 +20,15 @@ from typing import Annotated, Any, NamedTuple
 import typer
 import yaml
 
-from generators import class_descriptors, dataset, example_captions, stage
-from generators.asked_lists import answered, ask
-from generators.class_descriptors import DESCRIPTORS
-from generators.compun_images import Collection, Pictures, drawable, drawn
-from generators.example_captions import CAPTIONS
-from generators.llm import Cache, Client, Endpoint
-from generators.params import dataclass_of
-from generators.stage import write_json
+from generators.captioner import class_descriptors, example_captions
+from generators.captioner.class_descriptors import DESCRIPTORS
+from generators.captioner.example_captions import CAPTIONS
+from generators.llm.asked_lists import answered, ask
+from generators.llm.client import Cache, Client, Endpoint
+from generators.microworld.compun_images import Collection, Pictures, drawable, drawn
+from generators.storage import dataset, stage
+from generators.storage.params import dataclass_of
+from generators.storage.stage import write_json
 
 FOLDER, STATS = Path("compun"), Path("stats/compun/compun.json")
 MOST_EXAMPLES = 7

@@ -1,6 +1,6 @@
 """ControlledImCaps from the micro-world: pairs of pictures whose captions differ in exactly one word.
 
-    python -m generators.controlledimcaps && python -m loaders.controlledimcaps
+    python -m generators.controlledimcaps && python -m loaders.cards.controlledimcaps
 
 Source: Kamath, Hessel and Chang 2023, section 2.2 and Figure 3: six types, 600 pairs of COCO photographs. Differs from
 it in: the pictures of a pair are drawn and differ in what their captions say and in nothing else; the two verb types
@@ -16,13 +16,14 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from generators import dataset, inflection, stage
+from generators.language import inflection
 from generators.microworld.draw import BACKGROUNDS
 from generators.microworld.pictures import jpeg, placed
 from generators.microworld.scene import Scene, Thing
 from generators.microworld.shapes import SHAPES
 from generators.microworld.world import COLORS, NOUNS, PATTERNS
-from generators.params import dataclass_of
+from generators.storage import dataset, stage
+from generators.storage.params import dataclass_of
 
 FOLDER = Path("controlledimcaps")
 WIDTH, HEIGHT = 144, 96

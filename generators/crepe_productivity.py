@@ -4,7 +4,7 @@
 
 Source: CREPE (arXiv:2212.07796), sections 3.3 and 4.2, appendix A.3 to A.5. Writes the configs ``prod_raw`` and
 ``prod_{hnatom,hnswap,hnneg,hnall}`` with the splits n4 to n12, and ``prod_hnneg_balanced``, ours, whose true captions
-hold a denial as well (generators/balanced_negation.py). An example is in a config when it has five negatives of its
+hold a denial as well (generators/hard_negatives/balanced_negation.py). An example is in a config when it has five negatives of its
 type, in ``prod_hnall`` when it has five of each of the paper's; ``prod_raw`` has them all, with the captions that deny
 nothing. Chance of R@1: 1/6, for hnall 1/16.
 
@@ -27,31 +27,33 @@ from typing import Annotated, Any
 
 import typer
 
-from generators import dataset, realiser, stage, visual_genome
-from generators.atom import atom_negatives, one_atom_negatives
-from generators.balanced_negation import Balanced, balanced_negation
-from generators.blind_scorers import Sets
-from generators.captioner import Captioner, GrammarCaptioner, Refusal, Request, Wording
-from generators.even_ranks import POOL, Measure, characters, evenly_ranked, likelihoods
-from generators.facts import Facts
-from generators.foils import HardNegative
-from generators.llm import Cache, Endpoint, ask_all
-from generators.llm_batch import make_client
-from generators.negation import negation_negatives
-from generators.nli import EntailmentModel, not_entailed
-from generators.params import block, dataclass_of, reading
-from generators.parsers import RULES, make_parser
-from generators.plausibility import replaced
-from generators.prompted_captioner import TOKENS_OUT, PromptedCaptioner, messages, read_shots
-from generators.refinement import refined
-from generators.regions import Reader
-from generators.rejections import NONE_REJECTED, Rejections
-from generators.splits import crop_fault
-from generators.stage import write_json
-from generators.swap import swap_negatives
-from generators.vocabulary import Vocabulary
-from generators.walks import COMPLEXITIES, Walk, describable, walks
-from generators.workers import map_with
+from generators.captioner import realiser
+from generators.captioner.captioner import Captioner, GrammarCaptioner, Refusal, Request, Wording
+from generators.captioner.prompted import TOKENS_OUT, PromptedCaptioner, messages, read_shots
+from generators.graphs.facts import Facts
+from generators.graphs.vocabulary import Vocabulary
+from generators.graphs.walks import COMPLEXITIES, Walk, describable, walks
+from generators.hard_negatives.atom import atom_negatives, one_atom_negatives
+from generators.hard_negatives.balanced_negation import Balanced, balanced_negation
+from generators.hard_negatives.blind_scorers import Sets
+from generators.hard_negatives.even_ranks import POOL, Measure, characters, evenly_ranked, likelihoods
+from generators.hard_negatives.foils import HardNegative
+from generators.hard_negatives.negation import negation_negatives
+from generators.hard_negatives.nli import EntailmentModel, not_entailed
+from generators.hard_negatives.plausibility import replaced
+from generators.hard_negatives.refinement import refined
+from generators.hard_negatives.rejections import NONE_REJECTED, Rejections
+from generators.hard_negatives.swap import swap_negatives
+from generators.llm.batch import make_client
+from generators.llm.client import Cache, Endpoint, ask_all
+from generators.parser.choice import RULES, make_parser
+from generators.readers import visual_genome
+from generators.seen_analysis.regions import Reader
+from generators.seen_analysis.splits import crop_fault
+from generators.storage import dataset, stage
+from generators.storage.params import block, dataclass_of, reading
+from generators.storage.stage import write_json
+from generators.storage.workers import map_with
 
 PER_TYPE = 5
 ASKED_PER_ROW = 5
@@ -77,16 +79,16 @@ class Settings:
     attempts: int
     """Walks to try in an image, of each complexity."""
     visible: float
-    """See generators/walks.py."""
+    """See generators/graphs/walks.py."""
     refine: bool
     """Whether the foils of an HN-Atom row are of one atom, so that guessers are at chance, and only those rows are kept
-    on which text-only scorers are (generators/refinement.py)."""
+    on which text-only scorers are (generators/hard_negatives/refinement.py)."""
     captioner: Mapping[str, Any]
     """``{}`` for the grammar; else the fields of llm.Endpoint."""
     entailment: str | None = None
-    """An NLI model that filters the swaps, see generators/nli.py."""
+    """An NLI model that filters the swaps, see generators/hard_negatives/nli.py."""
     parser: str = RULES
-    """What reads the regions' phrases, and checks the captions of a language model, see generators/parsers.py."""
+    """What reads the regions' phrases, and checks the captions of a language model, see generators/parser/choice.py."""
     spelling: bool = False
     """Whether the regions' phrases are corrected before."""
 

@@ -22,8 +22,18 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from generators import parquet, stage, visual_genome
-from generators.dataset import (
+from generators.graphs.vocabulary import Vocabulary
+from generators.hard_negatives.foils import HardNegative, atom_foils, comp_foils
+from generators.hard_negatives.plausibility import CorpusStatistics, MaskedLM, Ranker, best
+from generators.hard_negatives.rejections import NONE_REJECTED, Rejections
+from generators.readers import visual_genome
+from generators.readers.visual_genome import FlawError, Image
+from generators.schemas.scene_graph import Atom, Compound, SceneGraph
+from generators.seen_analysis.regions import Candidate, Reader, candidates
+from generators.seen_analysis.splits import Funnel, Split, crop_passes, normalised, split
+from generators.seen_analysis.targets import Targets
+from generators.storage import parquet, stage
+from generators.storage.dataset import (
     HARD_NEGATIVE_SCHEMA,
     RAW_SCHEMA,
     Pixels,
@@ -35,18 +45,9 @@ from generators.dataset import (
     write_config,
     write_split,
 )
-from generators.foils import HardNegative, atom_foils, comp_foils
-from generators.params import block, reading
-from generators.plausibility import CorpusStatistics, MaskedLM, Ranker, best
-from generators.regions import Candidate, Reader, candidates
-from generators.rejections import NONE_REJECTED, Rejections
-from generators.scene_graph import Atom, Compound, SceneGraph
-from generators.splits import Funnel, Split, crop_passes, normalised, split
-from generators.stage import write_json
-from generators.targets import Targets
-from generators.visual_genome import FlawError, Image
-from generators.vocabulary import Vocabulary
-from generators.workers import map_with
+from generators.storage.params import block, reading
+from generators.storage.stage import write_json
+from generators.storage.workers import map_with
 
 NEGATIVES = {"hnatom": 4, "hncomp": 6}
 """Hard negatives of each kind for one caption (appendix, Table 6: sets of 5 and 7)."""
@@ -100,7 +101,9 @@ class Seen(NamedTuple):
     @classmethod
     def load(cls, path: Path) -> Seen:
         if not path.exists():
-            raise FileNotFoundError(f"{path}: not found. Run `python -m generators.seen {path.stem}` first.")
+            raise FileNotFoundError(
+                f"{path}: not found. Run `python -m generators.seen_analysis.seen {path.stem}` first."
+            )
         data = json.loads(path.read_text(encoding="utf-8"))
         return cls(
             frozenset(Atom(*item) for item in data["atoms"]), frozenset(Compound(*item) for item in data["compounds"])

@@ -22,13 +22,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from generators import dataset, order, stage
-from generators.crops import crop_id, size_of
-from generators.karpathy import Captioned, read
-from generators.order import TEXT_PERTURBATIONS, Perturbation, Tagger, Words, perturbed
-from generators.params import block
-from generators.scene_graph import Box
-from generators.tiles import TILES, shuffled_tiles
+from generators.hard_negatives import order
+from generators.hard_negatives.order import TEXT_PERTURBATIONS, Perturbation, Tagger, Words, perturbed
+from generators.hard_negatives.tiles import TILES, shuffled_tiles
+from generators.readers.karpathy import Captioned, read
+from generators.schemas.scene_graph import Box
+from generators.storage import dataset, stage
+from generators.storage.crops import crop_id, size_of
+from generators.storage.params import block
 
 ORDER_SEEDS, RETRIEVAL_SEEDS = range(5), range(3)
 """Of pick-the-right-caption (section 2.2; Table 5 says three) and of perturbed retrieval (Tables 3 and 4)."""

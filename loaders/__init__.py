@@ -17,9 +17,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from generators import parquet
-from generators.dataset import pixels_of
-from loaders.cards import describe
+from generators.storage import parquet
+from generators.storage.dataset import pixels_of
+from loaders.cards.card import describe
 from loaders.pixels import with_images
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """The flaws of a hard-negative set that its texts alone show.
 
 Each flaw is one that was found in a published set: CREPE's productivity files (arXiv:2212.07796), ARO's shuffles and
-NegCLIP's negatives (arXiv:2210.01936). generators/texts.py says what a word is.
+NegCLIP's negatives (arXiv:2210.01936). generators/language/texts.py says what a word is.
 
 Beside the flaws stand the cues: how often a rule that sees no image picks the truth, which is no flaw of a single row.
 """
@@ -15,10 +15,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from generators import parquet
-from generators.texts import blank, same_words, words
+from generators.language.texts import blank, same_words, words
+from generators.storage import parquet
 from loaders import read_stats
-from loaders.cards import parquet_files, split_name
+from loaders.cards.card import parquet_files, split_name
 
 NEGATIONS = frozenset(
     {"no", "not", "never", "none", "nothing", "nobody", "nowhere", "neither", "nor", "without", "cannot"}

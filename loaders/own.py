@@ -18,13 +18,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from generators import tar
-from generators.crops import crop_id, size_of
-from generators.dataset import CHOICE_SCHEMA, RETRIEVAL_SCHEMA, write_config
-from generators.scene_graph import Box
+from generators.readers import shards as tar
+from generators.schemas.scene_graph import Box
 from generators.sources.unpack import unpack
-from loaders.cards import Stats, measure, table, write_card
-from loaders.published.rows import json_items, literal
+from generators.storage.crops import crop_id, size_of
+from generators.storage.dataset import CHOICE_SCHEMA, RETRIEVAL_SCHEMA, write_config
+from loaders.benchmarks.rows import json_items, literal
+from loaders.cards.card import Stats, measure, table, write_card
 
 PICTURES = (".jpg", ".jpeg", ".png", ".webp")
 KINDS = (".csv", ".tsv", ".jsonl", ".json", ".tar")

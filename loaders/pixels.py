@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from generators.crops import Crop, crop, cut
-from generators.scene_graph import Box
+from generators.schemas.scene_graph import Box
+from generators.storage.crops import Crop, crop, cut
 
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from generators.dataset import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, raw_row, write_config
-from generators.scene_graph import Box, SceneGraph, SceneObject
-from loaders.cards import front_matter, measure, write_card
+from generators.schemas.scene_graph import Box, SceneGraph, SceneObject
+from generators.storage.dataset import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, raw_row, write_config
+from loaders.cards.card import front_matter, measure, write_card
 
 BALL = SceneGraph((SceneObject("o1", "ball", ("red",), Box(10, 20, 40, 30)),))
 

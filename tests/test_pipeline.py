@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from generators.llm import Cache
+from generators.llm.client import Cache
 
 ROOT = Path(__file__).parent.parent
 STAGES = {
@@ -16,7 +16,7 @@ STAGES = {
     for file in ("dvc.yaml", "experiments/dvc.yaml")
     for name, stage in yaml.safe_load((ROOT / file).read_text())["stages"].items()
 }
-COMMANDS = ROOT / "compeval" / "cli.py"
+COMMANDS = ROOT / "compeval" / "cli" / "__init__.py"
 
 
 def module_file(name: str) -> Path | None:

@@ -14,7 +14,7 @@ import numpy as np
 from evaluators.annotations.answers import Answers
 from evaluators.annotations.forms import ANSWERS
 from evaluators.annotations.items import Item
-from evaluators.statistics import bootstrap_interval
+from evaluators.metrics.statistics import bootstrap_interval
 
 PUBLISHED = {
     ("caption", 7): (88.7, 10.8, None),

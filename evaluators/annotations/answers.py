@@ -10,8 +10,8 @@ from typing import Any
 
 from evaluators.annotations.forms import ANSWERS, CONTROL
 from evaluators.annotations.items import CAPTION, Item
-from generators import csv_tables
-from generators.rejections import FILE as REJECTED
+from generators.hard_negatives.rejections import FILE as REJECTED
+from generators.storage import csv_tables
 
 FOLDER = "answers"
 Answers = dict[str, dict[str, str]]

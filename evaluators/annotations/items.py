@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import loaders
-from generators import csv_tables, parquet
-from generators.corpus_names import CORPORA
-from loaders.cards import parquet_files, split_name
+from generators.schemas.corpus_names import CORPORA
+from generators.storage import csv_tables, parquet
+from loaders.cards.card import parquet_files, split_name
 from loaders.pixels import COLUMNS as REFERENCE
 from loaders.pixels import encoded
 

@@ -34,8 +34,7 @@ from typing import Any
 import numpy as np
 from PIL.Image import Image
 
-from evaluators import fingerprint
-from evaluators.models import Model, TextRecoverer
+from evaluators.models import Model, TextRecoverer, fingerprint
 from evaluators.models.batches import in_batches
 
 

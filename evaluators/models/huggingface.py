@@ -18,8 +18,7 @@ from PIL.Image import Image
 from safetensors import SafetensorError
 from torch import Tensor
 
-from evaluators import fingerprint
-from evaluators.models import Model
+from evaluators.models import Model, fingerprint
 from evaluators.models.batches import in_batches
 from evaluators.models.hub import unavailable
 

@@ -1,6 +1,6 @@
 """Models of our own training: ``local:checkpoints/clip-laion``.
 
-A recovery probe or its autoencoder is known by its JSON file (``evaluators.models.recovery``). Else the folder has
+A recovery probe or its autoencoder is known by its JSON file (``evaluators.models.recovery_probe``). Else the folder has
 open_clip's layout (``open_clip_config.json``, ``open_clip_model.safetensors``) and, if it can say where the model comes
 from, ``training.json``: {"corpus": "laion", "source": "microworld", "contaminated": null, ...}.
 """
@@ -18,7 +18,7 @@ CONFIG, WEIGHTS, TRAINING = "open_clip_config.json", "open_clip_model.safetensor
 
 def load(name: str, device: str, precision: str) -> Model:
     """The model in a folder. FileNotFoundError naming what is missing."""
-    from evaluators.models import recovery
+    from evaluators.models import recovery_probe as recovery
 
     if recovery.is_ours(Path(name)):
         return recovery.load(Path(name), f"local:{name}", device, precision)

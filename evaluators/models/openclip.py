@@ -24,8 +24,7 @@ from PIL.Image import Image, fromarray
 from safetensors import SafetensorError
 from torch import Tensor
 
-from evaluators import fingerprint
-from evaluators.models import Model
+from evaluators.models import Model, fingerprint
 from evaluators.models.batches import in_batches
 from evaluators.models.packed import PackedText, causal_tower
 from evaluators.models.pooled import PooledImages, class_token_tower

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from evaluators import fingerprint
-from evaluators.models import Model
+from evaluators.models import Model, fingerprint
 from evaluators.models.hub import unavailable
 
 

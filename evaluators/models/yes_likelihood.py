@@ -20,7 +20,7 @@ import torch
 import transformers
 from PIL.Image import Image
 
-from evaluators import fingerprint
+from evaluators.models import fingerprint
 
 QUESTION = 'Does this image show "{}"? Answer yes or no.'
 YES, NO = ("yes", "Yes", " yes", " Yes"), ("no", "No", " no", " No")

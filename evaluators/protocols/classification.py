@@ -32,7 +32,9 @@ def class_names(schema: pa.Schema) -> list[str]:
     metadata = json.loads((schema.metadata or {}).get(b"huggingface", b"{}"))
     names = metadata.get("info", {}).get("features", {}).get("label", {}).get("names")
     if not names:
-        raise ValueError("The label column does not name its classes: write it with generators.dataset.write_split.")
+        raise ValueError(
+            "The label column does not name its classes: write it with generators.storage.dataset.write_split."
+        )
     return names
 
 

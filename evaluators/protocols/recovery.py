@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from evaluators.protocols.base import Answers, Directions, TextProtocol
-from generators import texts
+from generators.language import texts
 
 
 def exact_match(recovered: list[str], prompts: list[str]) -> np.ndarray:

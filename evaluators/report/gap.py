@@ -1,4 +1,4 @@
-"""Seen against unseen compounds on the same captions: from results to tables (evaluators/seen_gap.py does the sums)."""
+"""Seen against unseen compounds on the same captions: from results to tables (evaluators/metrics/seen_gap.py does the sums)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from evaluators.metrics.seen_gap import Gap, directions, gaps
 from evaluators.report.read import Result
 from evaluators.report.tables import KINDS, Table, corpus_name
-from evaluators.seen_gap import Gap, directions, gaps
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Results on disk -> data frames. What is read is what ``compeval run`` wrote: see evaluators/results.py."""
+"""Results on disk -> data frames. What is read is what ``compeval run`` wrote: see evaluators/results/documents.py."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any
 
 import pandas as pd
 
-from evaluators.results import documents, read
-from generators import parquet
-from generators.corpus_names import CORPORA
+from evaluators.results.documents import documents, read
+from generators.schemas.corpus_names import CORPORA
+from generators.storage import parquet
 
 COMPLEXITY = re.compile(r"n(\d+)")
 SEED = re.compile(r"-s\d+$")

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from evaluators.compare import Comparison
-from evaluators.recovery import Condition, Correlation, Recovered, cell_of
+from evaluators.probes.analysis import Condition, Correlation, Recovered, cell_of
 from evaluators.report.tables import Table
-from loaders.compprompts import PROMPT_TYPES
+from evaluators.results.compare import Comparison
+from loaders.cards.compprompts import PROMPT_TYPES
 
 COLUMNS = {
     "": "0 attributes",

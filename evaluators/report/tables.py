@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from generators.corpus_names import CORPORA
+from generators.schemas.corpus_names import CORPORA
 
 KINDS = {"hnall": "HN-Atom + HN-Comp", "hnatom": "HN-Atom", "hncomp": "HN-Comp"}
 PRODUCTIVITY_KINDS = {

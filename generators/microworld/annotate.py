@@ -23,7 +23,7 @@ from generators.microworld.relations import CONVERSE, Triple
 from generators.microworld.scene import Scene, Thing
 from generators.microworld.views import is_whole, region_box
 from generators.microworld.world import SIZES
-from generators.scene_graph import Box
+from generators.schemas.scene_graph import Box
 
 FACTS_PER_IMAGE = 1000
 """Ids of objects, relationships and regions are the image id times this, plus a number."""

@@ -23,9 +23,6 @@ import numpy as np
 from PIL import Image
 from tqdm import tqdm
 
-from generators import stage
-from generators.corpus_names import CORPORA
-from generators.dataset import whole_folder
 from generators.microworld.annotate import annotate, image_path, write
 from generators.microworld.captions import TRAINING_RICHNESS, training_caption
 from generators.microworld.casting import skewed_weights
@@ -35,8 +32,11 @@ from generators.microworld.left_out import left_out
 from generators.microworld.scene import Scene
 from generators.microworld.scenes import TEST_IDS, sample_scene, training_ids
 from generators.microworld.views import is_whole, region_box
-from generators.params import block
-from generators.scene_graph import Box
+from generators.schemas.corpus_names import CORPORA
+from generators.schemas.scene_graph import Box
+from generators.storage import stage
+from generators.storage.dataset import whole_folder
+from generators.storage.params import block
 
 FOLDER = Path("sources/microworld")
 WORKERS = 2

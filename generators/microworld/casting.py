@@ -13,7 +13,7 @@ from generators.microworld.affordances import THEMES, TYPICAL_SIDE, WEARERS, the
 from generators.microworld.left_out import ALL_NOUNS, LeftOut
 from generators.microworld.scene import Thing
 from generators.microworld.world import COLORS, PATTERNS, SIZES
-from generators.scene_graph import Box
+from generators.schemas.scene_graph import Box
 
 SIZE_WEIGHTS = {"small": 2.0, "medium": 4.0, "large": 5.0}
 CROWD, CROWD_SIZE_WEIGHTS = 5, {"small": 5.0, "medium": 4.0, "large": 2.0}

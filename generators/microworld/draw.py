@@ -17,7 +17,7 @@ from generators.microworld.scene import Scene, Thing
 from generators.microworld.shapes import SHAPES, Brush, Shape, compounds
 from generators.microworld.shapes.brush import color_of, veil
 from generators.microworld.shapes.shape import Drawing
-from generators.scene_graph import Box
+from generators.schemas.scene_graph import Box
 
 _DRAWN = SHAPES | compounds.SHAPES
 HORIZON = 0.5

@@ -19,7 +19,7 @@ from generators.microworld.draw import BACKGROUNDS, render
 from generators.microworld.scene import Scene, Thing
 from generators.microworld.shapes import SHAPES
 from generators.microworld.world import COLORS, NOUNS, PATTERNS
-from generators.scene_graph import Box
+from generators.schemas.scene_graph import Box
 
 _MARGIN, _LABEL = 6, 18
 QUALITY = 85

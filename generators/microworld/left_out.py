@@ -15,11 +15,11 @@ from itertools import combinations, permutations, product
 from random import Random
 from typing import Any
 
-from generators.corpus_names import CORPORA
 from generators.microworld.affordances import CARRIERS, CONTAINERS, FLOATING, PORTABLE, WEARERS, meet
 from generators.microworld.relations import CONVERSE, Triple
 from generators.microworld.scene import Thing
 from generators.microworld.world import COLORS, NOUNS, PATTERNS, SIZES
+from generators.schemas.corpus_names import CORPORA
 
 ALL_NOUNS = tuple(noun for cluster in NOUNS.values() for noun in cluster)
 LOOKS = (*COLORS, *(pattern for pattern in PATTERNS if pattern != "plain"))

@@ -9,7 +9,7 @@ from PIL import Image
 from generators.microworld.draw import render
 from generators.microworld.scene import Scene, Thing
 from generators.microworld.shapes import SHAPES, compounds
-from generators.scene_graph import Box
+from generators.schemas.scene_graph import Box
 
 QUALITY = 92
 

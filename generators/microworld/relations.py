@@ -30,7 +30,7 @@ import numpy as np
 from generators.microworld.affordances import CARRIERS, CONTAINERS
 from generators.microworld.scene import Thing
 from generators.microworld.silhouettes import covered_points
-from generators.scene_graph import Box
+from generators.schemas.scene_graph import Box
 
 CONVERSE = {
     "on": "supporting",

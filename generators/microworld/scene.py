@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from generators.scene_graph import Box
+from generators.schemas.scene_graph import Box
 
 
 @dataclass(frozen=True, slots=True)

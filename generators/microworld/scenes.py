@@ -36,7 +36,7 @@ from generators.microworld.relations import (
 )
 from generators.microworld.scene import Scene, Thing
 from generators.microworld.shapes import SHAPES
-from generators.scene_graph import Box
+from generators.schemas.scene_graph import Box
 
 TEST_IDS = range(1, 1_000_000)
 """Image ids of test scenes; training scenes of corpus k start at ``1_000_000 * (k + 1)``."""

@@ -12,7 +12,7 @@ import skia
 
 from generators.microworld.draw import draw_thing
 from generators.microworld.scene import Thing
-from generators.scene_graph import Box
+from generators.schemas.scene_graph import Box
 
 GRID = 32
 """Rows and columns of points in a box."""

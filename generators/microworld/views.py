@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from random import Random
 
 from generators.microworld.scene import Scene
-from generators.scene_graph import Box
+from generators.schemas.scene_graph import Box
 
 WHOLE = 0.85
 """A region that covers this share of the image lets sizes be seen."""

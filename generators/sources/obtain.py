@@ -18,7 +18,7 @@ from typing import Any
 from generators.sources import RemoteFile, Source
 from generators.sources.download import download, verify
 from generators.sources.unpack import unpack
-from generators.stage import write_json
+from generators.storage.stage import write_json
 
 WORK = ".downloads"
 Report = Callable[[str, int, int | None], None]

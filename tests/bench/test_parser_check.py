@@ -9,8 +9,8 @@ import pytest
 
 from bench.parser import Facts, Score
 from bench.parser_check import ANNOTATIONS, KINDS, TABLE_3, check, read_annotations
-from generators.corpora import Column, captions, shards
-from generators.scene_graph import Relation, SceneGraph, SceneObject
+from generators.readers.corpora import Column, captions, shards
+from generators.schemas.scene_graph import Relation, SceneGraph, SceneObject
 
 SOURCES: dict[str, tuple[str, Column]] = {
     "cc3m": ("captions/cc3m_validation_8k.tsv", 0),

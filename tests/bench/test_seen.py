@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench.seen import SIZES, measure, microworld_captions, microworld_test_captions, real_captions, targets_of
-from generators.seen import our_language
+from generators.seen_analysis.seen import our_language
 
 
 @pytest.mark.acceptance

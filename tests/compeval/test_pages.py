@@ -15,9 +15,9 @@ import yaml
 from typer.testing import CliRunner
 
 from compeval.cli import app
-from generators.dataset import HARD_NEGATIVE_SCHEMA, write_config
 from generators.microworld.build import Params, build
-from loaders.cards import measure, write_card
+from generators.storage.dataset import HARD_NEGATIVE_SCHEMA, write_config
+from loaders.cards.card import measure, write_card
 from tests.evaluators import tiny
 from tests.hub_server import Repositories
 from tests.rows import hard_negative_row, picture

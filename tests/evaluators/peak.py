@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from evaluators import models
+from evaluators.engine.tasks import Task
 from evaluators.run import run
-from evaluators.tasks import Task
 from tests.evaluators import tiny
 
 SECONDS_BETWEEN = 0.1

@@ -8,8 +8,8 @@ from typing import Any
 
 from PIL import Image
 
-from generators.dataset import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, write_config
-from loaders.cards import measure, write_card
+from generators.storage.dataset import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, write_config
+from loaders.cards.card import measure, write_card
 
 COLORS = {"red": (255, 0, 0), "green": (0, 255, 0), "blue": (0, 0, 255), "yellow": (255, 255, 0), "pink": (255, 0, 255)}
 

@@ -1,6 +1,6 @@
 """What a language model is asked and answers in tests, and the key that nobody may see."""
 
-from generators.llm import Message
+from generators.llm.client import Message
 
 KEY = "sk-a-key-that-nobody-may-see"
 

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from generators import gqa
 from generators.aro import (
     Said,
     attribute_pairs,
@@ -15,10 +14,11 @@ from generators.aro import (
     mine,
     relation_pairs,
 )
-from generators.lexicon import read, relations
-from generators.scene_graph import Box, Relation, SceneGraph, SceneObject
-from generators.visual_genome import Image
-from loaders.aro import RELATIONS
+from generators.language.lexicon import read, relations
+from generators.readers import gqa
+from generators.readers.visual_genome import Image
+from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
+from loaders.cards.aro import RELATIONS
 
 LEFT, RIGHT, TOP = Box(0, 40, 30, 60), Box(60, 40, 40, 60), Box(0, 0, 100, 30)
 """In an image of 100 x 100."""

@@ -9,11 +9,11 @@ import pytest
 from PIL import Image
 
 from generators import classification
-from generators.dataset import classification_schema, write_config
 from generators.microworld.left_out import ALL_NOUNS
 from generators.microworld.scenes import TEST_IDS, training_ids
-from loaders.cards import measure
-from loaders.classification import body, classes
+from generators.storage.dataset import classification_schema, write_config
+from loaders.cards.card import measure
+from loaders.cards.classification import body, classes
 
 
 def test_image_ids_are_nobody_elses():

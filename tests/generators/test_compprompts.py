@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lemminflect import getLemma
 
-from generators import inflection
 from generators.compprompts import GRID, Cell, Filler, Settings, draw, fillers, prompts, write
-from generators.wordnet_database import wordnet
-from loaders.compprompts import PROMPT_TYPES
+from generators.language import inflection
+from generators.language.wordnet_database import wordnet
+from loaders.cards.compprompts import PROMPT_TYPES
 
 WORDS: dict[str, Any] = yaml.safe_load((Path(__file__).parents[2] / "sample/words/compprompts.yaml").read_text())
 

@@ -8,11 +8,12 @@ import pytest
 import yaml
 from PIL import Image
 
-from generators import compounds, wordnet
-from generators.compounds import splits, surface_form
 from generators.compun import Noun, Settings, described, read_nouns, template, turned, write
-from generators.compun_images import Collection, drawable, drawn
-from generators.llm import Cache
+from generators.language import compound_nouns as compounds
+from generators.language import wordnet
+from generators.language.compound_nouns import splits, surface_form
+from generators.llm.client import Cache
+from generators.microworld.compun_images import Collection, drawable, drawn
 
 WORDS = Path(__file__).parents[2] / "sample/words"
 NOUNS = read_nouns(WORDS / "compun.csv")

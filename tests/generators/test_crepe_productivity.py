@@ -15,7 +15,8 @@ import pytest
 from PIL import Image
 from pytest_httpserver import HTTPServer
 
-from generators.captioner import GrammarCaptioner
+from generators.captioner.captioner import GrammarCaptioner
+from generators.captioner.prompted import PromptedCaptioner, read_shots
 from generators.crepe_productivity import (
     CONFIGS,
     SPLITS,
@@ -28,10 +29,9 @@ from generators.crepe_productivity import (
     generate,
     write,
 )
-from generators.facts import closure
-from generators.llm import KEY_VARIABLE, Cache, Endpoint
-from generators.parser import Parser
-from generators.prompted_captioner import PromptedCaptioner, read_shots
+from generators.graphs.facts import closure
+from generators.llm.client import KEY_VARIABLE, Cache, Endpoint
+from generators.parser.parser import Parser
 
 SETTINGS = Settings(seed=0, workers=1, rows=2, walks_per_image=2, attempts=20, visible=0.1, refine=False, captioner={})
 NOUNS = ["cup", "table", "cat", "bus", "lamp", "chair", "apple", "box"]

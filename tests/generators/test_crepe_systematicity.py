@@ -10,7 +10,6 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image as Picture
 
-from generators import visual_genome
 from generators.crepe_systematicity import (
     NEGATIVES,
     Seen,
@@ -21,9 +20,10 @@ from generators.crepe_systematicity import (
     read_rows,
     unique,
 )
-from generators.scene_graph import Atom, Compound
-from generators.seen import our_language
-from generators.targets import Targets
+from generators.readers import visual_genome
+from generators.schemas.scene_graph import Atom, Compound
+from generators.seen_analysis.seen import our_language
+from generators.seen_analysis.targets import Targets
 
 PHRASES = (
     "a red car",

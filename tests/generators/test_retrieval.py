@@ -10,12 +10,13 @@ import pytest
 from PIL import Image
 
 import loaders
-from generators import order, retrieval
-from generators.karpathy import Captioned
-from generators.order import TEXT_PERTURBATIONS, Tagger, Words
-from generators.tiles import TILES
-from loaders import aro as aro_card
-from loaders import retrieval as retrieval_card
+from generators import retrieval
+from generators.hard_negatives import order
+from generators.hard_negatives.order import TEXT_PERTURBATIONS, Tagger, Words
+from generators.hard_negatives.tiles import TILES
+from generators.readers.karpathy import Captioned
+from loaders.cards import aro as aro_card
+from loaders.cards import retrieval as retrieval_card
 
 CAPTIONS = {
     "a.jpg": ["A small dog sits under the wooden table.", "A brown dog rests below an old table."],

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generators.dataset import HARD_NEGATIVE_SCHEMA, write_config
+from generators.storage.dataset import HARD_NEGATIVE_SCHEMA, write_config
 from loaders.audit import NAMES, Texts, audit, audit_dataset, flaws_of, has_negation
-from loaders.cards import measure, write_card
-from loaders.published import read_file
+from loaders.benchmarks import read_file
+from loaders.cards.card import measure, write_card
 from tests.evaluators.tiny import row
 from tests.rows import toy_dataset
 

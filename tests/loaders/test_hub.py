@@ -7,9 +7,9 @@ from typer.testing import CliRunner
 
 from compeval import load_dataset
 from compeval.cli import app
-from generators.dataset import CHOICE_SCHEMA, write_config
+from generators.storage.dataset import CHOICE_SCHEMA, write_config
 from loaders import hub
-from loaders.cards import measure, write_card
+from loaders.cards.card import measure, write_card
 from tests.hub_server import SHA, Repositories
 from tests.rows import picture, toy_dataset
 

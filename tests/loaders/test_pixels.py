@@ -11,10 +11,10 @@ from PIL import Image
 
 from compeval import load_dataset
 from evaluators.annotations import items
-from generators.crops import Crop, crop, rounded
-from generators.dataset import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, write_config
+from generators.storage.crops import Crop, crop, rounded
+from generators.storage.dataset import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, write_config
 from loaders import hub, pixels
-from loaders.cards import measure, write_card
+from loaders.cards.card import measure, write_card
 from tests.hub_server import Repositories
 from tests.rows import hard_negative_row
 

@@ -11,7 +11,7 @@ import torch
 from PIL import Image
 from safetensors.torch import save_file
 
-from trainers.clip import write_config
+from trainers.clip.training import write_config
 
 COLORS = {"red": (255, 0, 0), "green": (0, 200, 0), "blue": (0, 0, 255), "black": (0, 0, 0), "white": (255, 255, 255)}
 MODEL = {

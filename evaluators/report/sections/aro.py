@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from evaluators.macro_views import LEAST_ROWS
+from evaluators.metrics.macro_views import LEAST_ROWS
 from evaluators.report.read import Result
 from evaluators.report.sections import Section, by_series, mean_and_deviation, over_seeds
 from evaluators.report.tables import Table, percent

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from evaluators.recovery import Recovered
+from evaluators.probes.analysis import Recovered
 from evaluators.report import recovery_tables
 from evaluators.report.read import Result
 from evaluators.report.sections import Section, by_task
 from evaluators.report.tables import Table
-from loaders.compprompts import PROMPT_TYPES
+from loaders.cards.compprompts import PROMPT_TYPES
 
 ID, TITLE = "compprompts", "What a text vector keeps"
 TEXT = "A probe writes the prompt back from the text vector alone; what it cannot write is hard to read off. Chance: 0."

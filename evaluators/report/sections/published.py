@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from evaluators.published import POINTS, REDRAWN_POINTS, pairs
 from evaluators.report.read import Result
 from evaluators.report.sections import Section
 from evaluators.report.tables import Table
+from evaluators.results.published import POINTS, REDRAWN_POINTS, pairs
 
 COLUMNS = ("Model", "Task", "Metric", "Rows", "Ours", "Published", "Difference", "Tolerance", "Source")
 

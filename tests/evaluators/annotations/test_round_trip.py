@@ -10,9 +10,9 @@ from typer.testing import CliRunner, Result
 from compeval.cli import app
 from evaluators.annotations import answers, forms
 from evaluators.annotations.items import CAPTION, Item, kind_of, read_items, sample
-from generators.dataset import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, write_config
-from generators.rejections import Rejections
-from loaders.cards import measure, write_card
+from generators.hard_negatives.rejections import Rejections
+from generators.storage.dataset import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, write_config
+from loaders.cards.card import measure, write_card
 from tests.rows import hard_negative_row
 
 

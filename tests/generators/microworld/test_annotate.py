@@ -4,12 +4,12 @@ from random import Random
 
 import pytest
 
-from generators import gqa, visual_genome
 from generators.microworld.annotate import CAPTION_FILES, VISUAL_GENOME_FILES, Annotation, annotate, write
 from generators.microworld.build import evaluation_scene
 from generators.microworld.relations import CONVERSE
 from generators.microworld.views import is_whole, region_box
 from generators.microworld.world import SIZES
+from generators.readers import gqa, visual_genome
 
 SCENES = [evaluation_scene(5, image_id) for image_id in range(1, 21)]
 COMPLETE = annotate(SCENES, 5, 1.0)

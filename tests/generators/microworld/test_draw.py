@@ -16,7 +16,7 @@ from generators.microworld.gallery import contact_sheet, portrait
 from generators.microworld.scene import Scene, Thing
 from generators.microworld.shapes import SHAPES, Brush
 from generators.microworld.world import COLORS, NOUNS, PATTERNS
-from generators.scene_graph import Box
+from generators.schemas.scene_graph import Box
 
 ALL_NOUNS = [noun for cluster in NOUNS.values() for noun in cluster]
 CONTAINERS = [noun for noun in ALL_NOUNS if SHAPES[noun].inside]

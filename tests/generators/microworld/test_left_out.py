@@ -3,12 +3,12 @@ from itertools import combinations
 
 import pytest
 
-from generators.corpus_names import CORPORA
 from generators.microworld.build import describe, training_scene
 from generators.microworld.captions import SYNONYMS, plural
 from generators.microworld.left_out import ALL_NOUNS, LOOKS, SAID_SIZES, left_out, look_of
 from generators.microworld.relations import CONVERSE
 from generators.microworld.scenes import training_ids
+from generators.schemas.corpus_names import CORPORA
 
 EXAMPLES = 100
 """Of each corpus."""

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from generators.microworld.relations import CONVERSE, Layout, Link, borderline, relations_of, visible_share
 from generators.microworld.scene import Thing
 from generators.microworld.world import RELATIONS
-from generators.scene_graph import Box
+from generators.schemas.scene_graph import Box
 
 GROUND = Link("on", None)
 

@@ -1,0 +1,169 @@
+"""Recovery probes and the proof-of-concept autoencoder: T5 models that give a text back from one vector.
+
+Source: Kamath, Hessel and Chang 2023 (arXiv:2305.14897), section 3. The decoder of a T5 attends to a single position:
+the vector T(x) after a linear map and layer normalisation. A probe's T(x) comes from a frozen text encoder; the
+autoencoder's is the mean over its own T5 encoder's tokens and is trained with it. Differs from it in: a text encoder's
+vectors are taken at unit length, as scores see them.
+
+Both are folders of transformers' layout (``local:checkpoints/probe-...``, trainers/probe/training.py writes them) with a
+``probe.json`` or ``autoencoder.json`` beside. Shapes: N texts, D numbers of T(x), L tokens.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from transformers import AutoTokenizer, T5Config, T5ForConditionalGeneration
+from transformers.modeling_outputs import BaseModelOutput
+
+from evaluators.engine import encode as engine
+from evaluators.engine.feature_cache import FeatureStore, cache_folder
+from evaluators.models import Model, fingerprint, resolve
+from evaluators.models.batches import in_batches
+
+PROBE, AUTOENCODER = "probe.json", "autoencoder.json"
+MAX_TOKENS = 64
+BEAMS = 5
+
+
+class RecoveryT5(T5ForConditionalGeneration):
+    """T5 whose decoder sees one vector; ``config.embedding_size`` is the vector's D."""
+
+    def __init__(self, config: T5Config) -> None:
+        super().__init__(config)
+        self.bridge = nn.Linear(config.embedding_size, config.d_model)  # pyright: ignore[reportAttributeAccessIssue]
+        self.bridge_norm = nn.LayerNorm(config.d_model)
+        self.post_init()
+
+    def standardise(self, mean_D: Tensor, std_D: Tensor) -> None:
+        """Start the linear map so that it sees vectors of mean 0 and deviation 1 in each dimension.
+
+        Unit vectors of a CLIP lie in a narrow cone: without this, training begins with finding out its centre.
+        """
+        with torch.no_grad():
+            nn.init.normal_(self.bridge.weight, std=len(mean_D) ** -0.5)
+            self.bridge.weight.div_(std_D.clamp_min(1e-6))
+            self.bridge.bias.copy_(-self.bridge.weight @ mean_D)
+
+    def pooled(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        """The mean (N, D) over the tokens of this model's own encoder."""
+        state_NLD = self.encoder(input_ids=input_ids, attention_mask=attention_mask)[0]
+        mask_NL1 = attention_mask[:, :, None].to(state_NLD.dtype)
+        return (state_NLD * mask_NL1).sum(dim=1) / mask_NL1.sum(dim=1)
+
+    def bridged(self, embedding_ND: Tensor) -> BaseModelOutput:
+        """What the decoder attends to (N, 1, D)."""
+        return BaseModelOutput(self.bridge_norm(self.bridge(embedding_ND))[:, None])  # pyright: ignore[reportArgumentType]
+
+    def forward(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self,
+        embedding: Tensor | None = None,
+        input_ids: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        encoder_outputs: Any = None,
+        labels: Tensor | None = None,
+        num_items_in_batch: Tensor | int | None = None,
+        **decoding: Any,
+    ) -> Any:
+        """Logits from ``embedding`` (N, D), from ``input_ids`` (the autoencoder) or from what ``bridged`` gave.
+
+        With ``labels`` (N, L), the mean loss of their tokens, too; the Trainer, which adds up the gradients of several
+        batches, says how many tokens these have in all (``num_items_in_batch``).
+        """
+        if encoder_outputs is None:
+            if embedding is None:
+                assert input_ids is not None
+                assert attention_mask is not None
+                embedding = self.pooled(input_ids, attention_mask)
+            encoder_outputs = self.bridged(embedding)
+        if labels is None:
+            return super().forward(encoder_outputs=encoder_outputs, **decoding)
+        found: Any = super().forward(
+            encoder_outputs=encoder_outputs, decoder_input_ids=self._shift_right(labels), **decoding
+        )
+        logits, targets = found.logits.flatten(0, 1).float(), labels.flatten()
+        if num_items_in_batch is None:
+            found.loss = functional.cross_entropy(logits, targets)
+        else:
+            found.loss = functional.cross_entropy(logits, targets, reduction="sum") / num_items_in_batch
+        return found
+
+
+class Probe:
+    """A frozen text encoder and the decoder that was trained to give its texts back."""
+
+    def __init__(self, model: RecoveryT5, tokenizer: Any, encoder: Model) -> None:
+        self.encoder = encoder
+        self._model, self._tokenizer = model, tokenizer
+        self._store = FeatureStore(cache_folder(), encoder.fingerprint)
+
+    @torch.inference_mode()
+    def recover(self, texts: Sequence[str]) -> list[str]:
+        """The best of five beams for each text."""
+        keys, _ = engine.encode_texts(self.encoder, texts, self._store, len(texts))
+        embedding_ND = torch.from_numpy(self._store.get(keys)).to(self._model.device, self._model.dtype)
+        found = self._model.generate(  # pyright: ignore[reportAttributeAccessIssue]
+            encoder_outputs=self._model.bridged(embedding_ND), num_beams=BEAMS, max_new_tokens=MAX_TOKENS
+        )
+        return self._tokenizer.batch_decode(found, skip_special_tokens=True)
+
+
+class AutoencoderText:
+    """The autoencoder's encoder, its dimensions shuffled (section 3, Proof-of-concept T5)."""
+
+    def __init__(self, model: RecoveryT5, tokenizer: Any, shuffle: Sequence[int]) -> None:
+        self._model, self._tokenizer, self._shuffle = model, tokenizer, list(shuffle)
+
+    @torch.inference_mode()
+    def encode_texts(self, texts: Sequence[str], batch_size: int) -> np.ndarray:
+        return in_batches(self._encode, texts, batch_size)[:, self._shuffle]
+
+    def _encode(self, texts: Sequence[str]) -> np.ndarray:
+        read = self._tokenizer(list(texts), padding=True, truncation=True, max_length=MAX_TOKENS, return_tensors="pt")
+        read = read.to(self._model.device)
+        return self._model.pooled(read["input_ids"], read["attention_mask"]).float().cpu().numpy()
+
+
+def is_ours(folder: Path) -> bool:
+    """Whether the folder is a probe or an autoencoder."""
+    return (folder / PROBE).is_file() or (folder / AUTOENCODER).is_file()
+
+
+def load(folder: Path, spec: str, device: str, precision: str) -> Model:
+    """The probe or autoencoder in a folder that ``is_ours``. ValueError where a probe's text encoder has changed."""
+    from evaluators.models.huggingface import DTYPES
+
+    probe = (folder / PROBE).is_file()
+    told = json.loads((folder / (PROBE if probe else AUTOENCODER)).read_text())
+    try:
+        model: Any = RecoveryT5.from_pretrained(folder, dtype=DTYPES[precision]).to(device).eval()  # pyright: ignore[reportArgumentType]
+        tokenizer = AutoTokenizer.from_pretrained(folder)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{folder}: the model cannot be loaded ({str(error).splitlines()[0]}).") from None
+    parts = [fingerprint.of_weights(model.state_dict()), precision, told]
+    about: dict[str, Any] = {"spec": spec, "name": folder.resolve().name, "precision": precision}
+    if not probe:
+        encoder = AutoencoderText(model, tokenizer, told["shuffle"])
+        return Model(encoder=encoder, fingerprint=fingerprint.of_json(parts), **about)
+    frozen = resolve(told["text_encoder"], device, told["precision"])
+    if frozen.fingerprint != told["fingerprint"]:
+        raise ValueError(
+            f"{folder}: its text encoder {frozen.spec} is not the one that it was trained on (fingerprint "
+            f"{frozen.fingerprint[:8]}, {told['fingerprint'][:8]} expected). Train the probe again."
+        )
+    return Model(
+        encoder=Probe(model, tokenizer, frozen),
+        fingerprint=fingerprint.of_json(parts),
+        corpus=frozen.corpus,
+        corpus_source=frozen.corpus_source,
+        contaminated=frozen.contaminated,
+        text_encoder=frozen.spec,
+        **about,
+    )

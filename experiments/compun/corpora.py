@@ -1,0 +1,126 @@
+"""Two caption corpora that differ in compound nouns alone: one shows and names the drawn compounds, one never does.
+
+    python -m experiments.compun.corpora        # writes sources/compun/{compounds,constituents}/
+
+Compun (Kumar et al. 2024) asks whether a model tells a compound from its constituents; these corpora vary what the
+model has seen of it. Both show one to three things side by side and both name every constituent. In half of the scenes
+the first thing is a compound in the corpus ``compounds``, and one of its constituents in the corpus ``constituents``;
+the company is the same. Pictures and captions are the micro-world's: views of a scene and what is true in them
+(microworld/build.py). Test pictures (compun_images.py) are other drawings of the same things.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from random import Random
+
+from generators.compun import Noun, drawable_nouns, read_nouns
+from generators.microworld.affordances import SIZE_FACTOR, TYPICAL_SIDE
+from generators.microworld.build import PICTURES_PER_SCENE, WORKERS, Example, Params, captioned, write_corpus
+from generators.microworld.casting import PATTERN_WEIGHTS, SIZE_WEIGHTS
+from generators.microworld.compun_images import PLAIN, possible_color
+from generators.microworld.draw import BACKGROUNDS
+from generators.microworld.left_out import ALL_NOUNS
+from generators.microworld.pictures import placed
+from generators.microworld.relations import MARGIN, Layout, Link, borderline, relations_of
+from generators.microworld.scene import Scene, Thing
+from generators.microworld.shapes import SHAPES, compounds
+from generators.microworld.world import COLORS, PATTERNS
+from generators.schemas.scene_graph import Box
+from generators.storage import stage
+from generators.storage.dataset import whole_folder
+
+FOLDER = Path("sources/compun")
+COMPOUNDS, CONSTITUENTS = "compounds", "constituents"
+FIRST_ID = 30_000_000
+"""Image ids lie above those of all other scenes."""
+WIDTH, HEIGHT = 640, 480
+GROUND, SKY = (0.75, 0.95), (0.15, 0.55)
+"""Where things touch the ground, and where the upper edges of hanging ones are, as shares of the height."""
+THINGS = {1: 5, 2: 4, 3: 1}
+"""Weights of the number of things in a scene."""
+SIDE = 180
+"""Pixels of a medium thing where the world gives none."""
+
+
+def cast_of(rng: Random, variant: str, nouns: list[Noun]) -> list[str]:
+    """The nouns of a scene. What is drawn from the generator does not depend on the variant."""
+    compound, constituent = rng.choice(nouns), rng.randrange(2)
+    is_compound = rng.random() < 0.5 and variant == COMPOUNDS
+    first = compound.name if is_compound else (compound.n1, compound.n2)[constituent]
+    parts = {part for noun in nouns for part in (noun.n1, noun.n2)}
+    company = sorted({*ALL_NOUNS, *parts} - {compound.n1, compound.n2})
+    number = rng.choices(list(THINGS), list(THINGS.values()))[0]
+    return [first, *rng.sample(company, number - 1)]
+
+
+def scene_of(seed: int, variant: str, nouns: list[Noun], image_id: int) -> Scene:
+    """Things side by side, none of them half beside or hardly near another."""
+    rng = Random(f"{seed}:compun_corpora:{image_id}")
+    cast, background = cast_of(rng, variant, nouns), rng.choice(BACKGROUNDS)
+    things = [_looking(f"{seed}:{image_id}:{number}", noun) for number, noun in enumerate(cast)]
+    while True:
+        layout = in_a_row([_sized(thing, rng) for thing in things], rng)
+        if layout and not borderline(layout):
+            return Scene(image_id, WIDTH, HEIGHT, background, layout.things, relations_of(layout))
+
+
+def _looking(key: str, noun: str) -> Thing:
+    """A thing of some colour and pattern, not yet at its place."""
+    rng = Random(key)
+    color = possible_color(noun, rng.choice(list(COLORS)), rng)
+    patterns = ("plain",) if noun in PLAIN else PATTERNS
+    pattern = rng.choices(patterns, [PATTERN_WEIGHTS[name] for name in patterns])[0]
+    return placed(noun, color, pattern, TYPICAL_SIDE.get(noun, SIDE), 0, 0)
+
+
+def _sized(thing: Thing, rng: Random) -> Thing:
+    size = rng.choices(list(SIZE_WEIGHTS), list(SIZE_WEIGHTS.values()))[0]
+    factor = SIZE_FACTOR[size]
+    return replace(thing, size=size, box=Box(0, 0, factor * thing.box.width, factor * thing.box.height))
+
+
+def in_a_row(things: list[Thing], rng: Random) -> Layout | None:
+    """The things from left to right in a random order, those without a base in the air; None where they do not fit."""
+    things = rng.sample(things, len(things))
+    room = WIDTH - 2 * MARGIN - sum(thing.box.width for thing in things)
+    if room < 0 or max(thing.box.height for thing in things) > GROUND[0] * HEIGHT:
+        return None
+    cuts = sorted(rng.uniform(0, room) for _ in things)
+    x, used, row, links = MARGIN, 0.0, [], {}
+    for thing, cut in zip(things, cuts, strict=True):
+        x += cut - used
+        if (SHAPES | compounds.SHAPES)[thing.noun].base:
+            y = rng.uniform(*GROUND) * HEIGHT - thing.box.height
+            links[thing.id] = Link("on", None)
+        else:
+            y = min(rng.uniform(*SKY) * HEIGHT, HEIGHT - MARGIN - thing.box.height)
+        box = thing.box._replace(x=round(x, 1), y=round(y, 1))
+        row.append(replace(thing, box=box, depth=1 - y / 1000))
+        x, used = x + thing.box.width, cut
+    return Layout(tuple(row), links)
+
+
+def examples(seed: int, variant: str, nouns: list[Noun], size: int, image_id: int) -> list[Example]:
+    return captioned(seed, scene_of(seed, variant, nouns, image_id), size)
+
+
+def build(folder: Path, nouns: list[Noun], params: Params, workers: int = WORKERS) -> None:
+    """Write both corpora or nothing."""
+    ids = range(FIRST_ID, FIRST_ID + -(-params.train_images // PICTURES_PER_SCENE))
+    with whole_folder(folder) as scratch, ProcessPoolExecutor(workers) as pool:
+        for variant in (COMPOUNDS, CONSTITUENTS):
+            made = pool.map(partial(examples, params.seed, variant, nouns, params.train_size), ids, chunksize=50)
+            write_corpus(scratch / variant, chain.from_iterable(made))
+
+
+def main() -> None:
+    build(FOLDER, drawable_nouns(read_nouns(Path("data/words/compun.csv"))), Params.read())
+
+
+if __name__ == "__main__":
+    stage.run(main)

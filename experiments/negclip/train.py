@@ -1,0 +1,77 @@
+"""CLIP, CLIP-FT and NegCLIP side by side on the micro-world: the training half of the experiment ``negclip``.
+
+    python -m experiments.negclip.train bag_of_words --seed 0        # writes checkpoints/negclip/bag_of_words-s0/
+
+Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), section 4 and Table 6. Per regime of the corpus
+(experiments/negclip/regimes.py) and seed one CLIP from scratch, and from it the two fine-tuned ones, on the same
+captions for as many steps; then all three on what Table 6 lists, on test sets of the same small world. No training
+caption uses VG-Relation's template.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tqdm import tqdm
+
+from evaluators import models
+from evaluators.engine.tasks import discover
+from evaluators.run import run
+from generators.storage import stage
+from generators.storage.params import block
+from trainers.clip import training as clip
+from trainers.negclip import training as negclip
+from trainers.negclip.finetune import Recipe
+
+PARAMS = Path("experiments/params.yaml")
+CORPORA = Path("sources/negclip")
+SETS = Path("sources/negclip_sets")
+FOLDER = Path("checkpoints/negclip")
+MODELS = ("clip", "clip-ft", "negclip")
+METHODS: tuple[negclip.Method, ...] = ("clip-ft", "negclip")
+ORDER_SEEDS = range(5)
+TASKS = (
+    "aro/vg_relation",
+    "aro/vg_attribution",
+    *(f"aro/{name}_order@s{seed}" for name in ("flickr30k", "coco") for seed in ORDER_SEEDS),
+    "classification/microworld",
+    "retrieval/flickr30k",
+    "retrieval/coco",
+)
+"""The rows of Table 6."""
+
+
+def train(regime: str, seed: int, folder: Path) -> None:
+    """Write the three checkpoints below ``folder``."""
+    settings = block("negclip", PARAMS)
+    clip.run(regime, seed, block("train") | settings["train"], CORPORA, folder / "clip")
+    recipe = Recipe(**settings["recipe"])
+    for method in METHODS:
+        with tqdm(desc=method, unit="step") as bar:
+
+            def report(title: str, done: int, total: int, bar: tqdm = bar) -> None:
+                bar.set_postfix_str(f"{title} {done}/{total}", refresh=False)
+                bar.update()
+
+            sources = negclip.Sources(CORPORA / regime)
+            negclip.train(
+                method, f"local:{folder / 'clip'}", sources, folder / method, recipe=recipe, seed=seed, report=report
+            )
+
+
+def evaluate(folder: Path) -> None:
+    """Write the results of the three models to ``folder/results``."""
+    tasks = [task for task in discover(SETS) if task.name in TASKS]
+    for name in MODELS:
+        run(models.resolve(f"local:{folder / name}"), tasks, data_dir=SETS, output=folder / "results")
+
+
+def main(regime: str, seed: int = 0) -> None:
+    """Train and evaluate the three models of REGIME: default or bag_of_words."""
+    folder = FOLDER / f"{regime}-s{seed}"
+    train(regime, seed, folder)
+    evaluate(folder)
+
+
+if __name__ == "__main__":
+    stage.run(main)

@@ -1,0 +1,100 @@
+"""One atom of a caption replaced, in the form that its place asks for: number, degree, verb form, article, capitals.
+
+Source: CREPE (arXiv:2212.07796), appendix A.1: an atomic foil changes one atom and nothing else. An article before it
+is no atom and follows it ("an orange cup" for "a red cup").
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from generators.language import inflection
+from generators.language.lexicon import relations
+from generators.schemas.scene_graph import Mention
+
+FINITE = frozenset({"VB", "VBD", "VBP", "VBZ"})
+"""Penn tags of verbs that a clause cannot do without."""
+AGENT = re.compile(r"\s+(?:by|with)\b", re.IGNORECASE)
+PARTLY = re.compile(r"\bpart(?:ly|ially)\s+$", re.IGNORECASE)
+
+
+def apply(caption: str, mention: Mention, replacement: str) -> str | None:
+    """The caption with one atom replaced, in the form that its place asks for; None if the word does not fit there.
+
+    ``replacement`` is a lemma, a preposition, or a verb's lemma with its preposition ("sit under").
+    """
+    surface = caption[mention.start : mention.end]
+    fitted = _fitted(caption, mention, surface, replacement)
+    if fitted is None:
+        return None
+    before, after = inflection.fit_article(caption[: mention.start], fitted), caption[mention.end :]
+    if caption.isupper():
+        return (before + fitted).upper() + after
+    opens = not before.strip() or caption.istitle()
+    return before + (inflection.capitalised(fitted) if opens and surface[0].isupper() else fitted) + after
+
+
+def as_written(caption: str, mention: Mention) -> Mention:
+    """A relation in the direction and with the words of the text, as far as the lexicon knows them; others unchanged.
+
+    Of "a hat partly hidden by a cat" the parse says that the cat hides the hat; the text, that the hat is "partly
+    hidden by" the cat.
+    """
+    if mention.kind != "relation" or mention.target is None:
+        return mention
+    agent = AGENT.match(caption, mention.end)
+    end = agent.end() if agent else mention.end
+    text = caption[mention.start : end].lower()
+    said, written = relations.sense(mention.text), relations.sense(text)
+    if mention.tag == "VBN" and said and written and said.group != written.group:
+        mention = replace(mention, end=end, text=text, object=mention.target, target=mention.object)
+    partly = PARTLY.search(caption[: mention.start])
+    if partly and relations.sense(caption[partly.start() : mention.end]):
+        mention = replace(mention, start=partly.start(), text=caption[partly.start() : mention.end].lower())
+    return mention
+
+
+def relation_phrase(surface: str, mention: Mention, group: str) -> str | None:
+    """The synonym of a relation group that fits best in a relation's place, as a lemma; None if none fits.
+
+    ``surface`` is what stands there now: "to the right of" replaces "to the left of", "right of" replaces "left of".
+    """
+    sense = relations.sense(surface)
+    decisive = " ".join(surface.split()[sense.at :]) if sense else surface
+    phrases = (_lemma(phrase) for phrase in relations.phrases(group, decisive))
+    return next((phrase for phrase in phrases if _relation(mention, surface, phrase) is not None), None)
+
+
+def _lemma(phrase: str) -> str:
+    """A lexicon phrase as a lemma: verbs lose their participle, passives and prepositions stay."""
+    first, *rest = phrase.split()
+    if relations.is_participle(first) and first not in relations.PASSIVES:
+        return " ".join([relations.verb_lemma(first), *rest])
+    return phrase
+
+
+def _fitted(caption: str, mention: Mention, surface: str, replacement: str) -> str | None:
+    if mention.kind == "object":
+        return inflection.noun(replacement, mention.tag, counted=inflection.is_counted(caption[: mention.start]))
+    if mention.kind == "attribute":
+        return inflection.adjective(replacement, mention.tag)
+    is_passive = mention.tag == "VBN" and AGENT.match(caption, mention.end) is not None
+    return _relation(mention, surface, replacement, is_passive=is_passive)
+
+
+def _relation(mention: Mention, surface: str, replacement: str, *, is_passive: bool = False) -> str | None:
+    """A relation in the form of the one it replaces; None where a finite verb would be lost."""
+    words = surface.split()
+    copulas = [word for word in words[:1] if word.lower() in relations.COPULAS]
+    old = relations.sense(surface)
+    decided = words[old.at :] if old else words[len(copulas) :]
+    verbs = words[len(copulas) : len(words) - len(decided)]
+    finite = mention.tag in FINITE and not copulas
+    if relations.is_preposition(replacement):
+        if not verbs and finite:
+            return None
+        return " ".join([*copulas, *verbs, replacement])
+    if replacement.split()[0] in relations.PASSIVES:
+        return None if finite else " ".join([*copulas, replacement])
+    return " ".join([*copulas, inflection.verb(replacement, mention.tag if finite or is_passive else "VBG")])

@@ -1,1 +1,0 @@
-"""The parts of the caption parser (generators/parser.py)."""

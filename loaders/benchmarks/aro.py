@@ -1,0 +1,103 @@
+"""ARO as its authors released it, and NegCLIP's training and validation captions.
+
+    visual_genome_{relation,attribution}.json -> vg_relation, vg_attribution   one swapped caption, a crop
+    {coco_karpathy,flickr30k}_{val,test}.json -> coco_order, flickr30k_order   four shuffles of a caption, whole images
+    {train,valid}_neg_clip.tsv                -> negclip, split train or valid   one row a negative, whole images
+
+Source: Yuksekgonul et al. 2023 (arXiv:2210.01936),
+https://github.com/mertyg/vision-language-models-are-bows. Chance is 1/2, of the orders 1/5.
+
+The shuffles of COCO-Order and Flickr30k-Order were never released: the authors' loader draws them anew. They are drawn
+here by generators/hard_negatives/order.py, with its seed 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from generators.hard_negatives.order import Tagger, options
+from generators.readers import karpathy
+from generators.storage.dataset import CHOICE_SCHEMA
+from loaders.benchmarks.rows import Family, Row, Unusable, box, csv_rows, each, json_items, literal
+
+ORDER_SEED = 0
+
+
+def read(path: Path) -> Iterator[Row | Unusable]:
+    """The rows of one file, in its order; a caption of NegCLIP's comes once for each of its negatives."""
+    if path.name.endswith(".tsv"):
+        return _negclip(path)
+    if not path.name.startswith("visual_genome"):
+        return _order(path)
+    return _visual_genome(path)
+
+
+def _visual_genome(path: Path) -> Iterator[Row | Unusable]:
+    kind = path.stem.removeprefix("visual_genome_").split(".")[0]
+
+    def row(item: dict[str, Any]) -> Row:
+        if kind == "relation":
+            category = ("relation", item["relation_name"])
+        else:
+            category = ("attribute pair", "_".join(item["attributes"][:2]))
+        return Row(
+            f"vg_{kind}",
+            "test",
+            str(item["image_id"]),
+            item["image_path"],
+            box(*(item[f"bbox_{side}"] for side in "xywh")),
+            item["true_caption"],
+            (item["false_caption"],),
+            swaps=True,
+            categories=(category,),
+        )
+
+    return each(json_items(path), row)
+
+
+def _order(path: Path) -> Iterator[Row | Unusable]:
+    source, split = path.name.split("_")[0], path.stem.rsplit("_", 1)[-1]
+    said = [(item.image_id, caption) for item in karpathy.read(path, Path()) for caption in item.captions]
+    for (image, _), words in zip(said, Tagger()(caption for _, caption in said), strict=True):
+        shuffles = options(words, ORDER_SEED)
+        if shuffles is None:
+            yield Unusable("a shuffle would leave the caption as it is")
+        else:
+            yield Row(f"{source}_order", split, Path(image).stem, image, None, words.text, tuple(shuffles), swaps=True)
+
+
+def _negclip(path: Path) -> Iterator[Row | Unusable]:
+    split = path.name.split("_")[0]
+    for row in csv_rows(path, ("title", "filepath", "neg_caption"), "\t"):
+        try:
+            negatives, unordered = literal(row["neg_caption"])
+        except (ValueError, KeyError):
+            yield Unusable("the negatives are not a list of texts")
+            continue
+        image_id = Path(row["filepath"]).stem
+        for negative in negatives:
+            yield Row(
+                "negclip", split, image_id, row["filepath"], None, row["title"], (negative,), swaps=True,
+                unordered=unordered,
+            )  # fmt: skip
+
+
+FAMILY = Family(
+    name="aro_published",
+    title="ARO as published",
+    files={
+        "visual_genome_relation*.json": "visual_genome",
+        "visual_genome_attribution*.json": "visual_genome",
+        "coco_karpathy_*.json": "coco",
+        "flickr30k_*.json": "flickr30k",
+        "*_neg_clip*.tsv": "coco",
+    },
+    read=read,
+    schema=CHOICE_SCHEMA,
+    image_folders=("images", "VG_100K", "VG_100K_2", "val2014", "train2014", "flickr30k-images"),
+    licence="mit",
+    url="https://github.com/mertyg/vision-language-models-are-bows",
+    paper="Yuksekgonul et al. 2023, arXiv:2210.01936",
+)

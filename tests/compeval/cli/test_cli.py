@@ -1,0 +1,164 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from compeval.cli import app
+
+
+def call(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def run_toy(data: Path, name: str = "Knows", *more: object) -> Result:
+    return call("run", "--model", f"python:toy_models:{name}", "--data", data, "--task", "crepe/prod_hnatom", *more)
+
+
+def test_run_prints_a_table_with_chance_and_interval(here: Path, data: Path):
+    result = run_toy(data)
+    assert result.exit_code == 0
+    line = next(line for line in result.stdout.splitlines() if "crepe/prod_hnatom/n4" in line)
+    assert [cell.strip() for cell in line.strip("│").split("│")] == [
+        "Knows",
+        "crepe/prod_hnatom/n4",
+        "recall@1",
+        "5",
+        "100.0%",
+        "100.0% to 100.0%",
+        "25.0%",
+    ]
+    assert "Synthetic stand-in" in result.stderr
+    assert Path("results/microworld/python-toy_models-Knows/crepe/prod_hnatom/n4.json").is_file()
+
+
+def test_run_as_json(here: Path, data: Path):
+    result = run_toy(data, "Knows", "--json", "--limit", 2)
+    assert [(item["task"], item["data"]["limit"]) for item in json.loads(result.stdout)] == [
+        ("crepe/prod_hnatom/n4", 2),
+        ("crepe/prod_hnatom/n5", 2),
+    ]
+
+
+def test_by_default_a_model_gets_its_own_corpus_and_no_raw_tasks(here: Path, data: Path, clip: Path):
+    result = call("run", "--model", f"local:{clip}", "--data", data, "--json")
+    assert [item["task"] for item in json.loads(result.stdout)] == [
+        "crepe/laion_uc_hnatom",
+        "crepe/prod_hnatom/n4",
+        "crepe/prod_hnatom/n5",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--task", "crepe/prod_hnatm"], "Error: Unknown task 'crepe/prod_hnatm'. Did you mean crepe/prod_hnatom/n"),
+        (["--model", "ViT-B-23/openai"], "Error: Unknown open_clip architecture 'ViT-B-23'. Did you mean ViT-B-32"),
+        (["--model", "locl:x"], "Error: Unknown model backend 'locl'. Did you mean local"),
+        (["--device", "abacus"], "Error: Device 'abacus' cannot be used"),
+        (["--data", "nowhere"], "Error: No dataset was found in nowhere."),
+    ],
+)
+def test_what_the_user_gave_wrongly_is_one_message(here: Path, data: Path, arguments: list[str], message: str):
+    result = call("run", "--model", "python:toy_models:Knows", "--data", data, *arguments)
+    assert result.exit_code == 2
+    assert result.stderr.startswith(message)
+    assert "Traceback" not in result.output
+
+
+def test_a_model_for_which_there_is_no_task(here: Path, data: Path):
+    Path("toy_recoverer.py").write_text(
+        "class Echo:\n    fingerprint = 'echo'\n    def __init__(self, device): ...\n"
+        "    def recover(self, texts): return texts\n"
+    )
+    result = CliRunner().invoke(app, ["run", "--model", "python:toy_recoverer:Echo", "--data", str(data)])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "None of the 6 tasks here is for Echo. crepe/cc12m_uc_hnatom: Echo reads no images." in result.stderr
+
+
+def test_ctrl_c_keeps_what_is_done(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("evaluators.engine.encode.score", interrupted)
+    result = run_toy(data)
+    assert result.exit_code == 130
+    assert "the same command goes on from here" in result.stderr
+    monkeypatch.undo()
+
+
+def test_list_tasks_configs_and_models(here: Path, data: Path, clip: Path):
+    assert call("list", "tasks", "--data", data).stdout.splitlines()[0] == "crepe/cc12m_uc_hnatom"
+    configs = json.loads(call("list", "configs", "--data", data, "--json").stdout)
+    assert configs[0] == {"config": "crepe/cc12m_uc_hnatom", "split": "test", "rows": "7"}
+    Path("checkpoints").mkdir()
+    Path("checkpoints/clip-laion").symlink_to(clip)
+    models = call("list", "models").stdout.splitlines()
+    assert models[0] == "local:checkpoints/clip-laion"
+    assert "ViT-B-32/laion400m_e32" in models
+
+
+def test_show_and_compare(here: Path, data: Path):
+    run_toy(data)
+    run_toy(data, "Constant")
+    shown = call("show", "results/microworld/python-toy_models-Knows")
+    assert "crepe/prod_hnatom/n5" in shown.stdout
+    compared = call("compare", *(f"results/microworld/python-toy_models-{name}" for name in ("Constant", "Knows")))
+    assert "+100.0 to +100.0" in compared.stdout
+    assert (
+        call("show", "nowhere").stderr == "Error: nowhere: no such result. `compeval run` writes them below results/.\n"
+    )
+
+
+def test_cache_info_and_prune(here: Path, data: Path):
+    run_toy(data)
+    told = json.loads(call("cache", "info", "--json").stdout)
+    assert len(told["files"]) == 1
+    assert "Deleted the features of 0 models" in call("cache", "prune").stdout
+    assert "Deleted the features of 1 models" in call("cache", "prune", "--days", 0).stdout
+    assert json.loads(call("cache", "info", "--json").stdout)["files"] == []
+
+
+def test_help_needs_no_heavy_library():
+    code = (
+        "import sys; from typer.testing import CliRunner; from compeval.cli import app;"
+        "assert CliRunner().invoke(app, ['run', '--help']).exit_code == 0;"
+        "print(sorted({'torch', 'datasets', 'open_clip', 'transformers', 'pandas'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_report_says_where_it_is(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
+    def build(folders: list[Path], output: Path, *_: object) -> str:
+        output.mkdir()
+        (output / "index.html").write_text(str(folders))
+        return "Seen beats unseen."
+
+    monkeypatch.setattr("evaluators.report.build", build)
+    assert call("report", "--where").stderr.startswith("Error: report/index.html: no report yet. `make demo`")
+    made = call("report", "results/a", "results/b")
+    assert made.stdout == call("report", "--where").stdout == "Seen beats unseen.\n\nThe report: report/index.html\n"
+
+
+def test_an_audit_says_which_rows_of_a_file_it_cannot_read(tmp_path: Path):
+    path = tmp_path / "swap_obj.json"
+    good = {"filename": "1.jpg", "caption": "a b", "negative_caption": "b a"}
+    path.write_text(json.dumps([good, good, {"caption": "a b"}, {}]))
+    result = call("audit", path, "--json")
+    assert {name: found["rows"] for name, found in json.loads(result.stdout).items()} == {"swap_obj.json": 2}
+    assert f"{path}: 2 of 4 rows cannot be read and are not counted (2 fields are missing)." in result.stderr
+    path.write_text(json.dumps([good]))
+    assert call("audit", path, "--json").stderr == ""
+
+
+def test_an_audit_of_two_files_of_one_name_tells_both(tmp_path: Path):
+    for number, folder in enumerate(("a", "b"), 1):
+        (tmp_path / folder).mkdir()
+        rows = [{"filename": "1.jpg", "caption": "a b", "negative_caption": "b a"}] * number
+        (tmp_path / folder / "swap_obj.json").write_text(json.dumps(rows))
+    found = json.loads(call("audit", *(tmp_path / folder / "swap_obj.json" for folder in "ab"), "--json").stdout)
+    second = f"{tmp_path}/b/swap_obj.json: swap_obj.json"
+    assert {name: one["rows"] for name, one in found.items()} == {"swap_obj.json": 1, second: 2}

@@ -1,0 +1,89 @@
+"""``compeval train probe`` and ``compeval probe run`` from end to end, on a model that knows colours."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.evaluators.test_protocol_runs import PROVENANCE, groups
+from typer.testing import CliRunner
+
+from compeval.cli import app
+from generators.storage import dataset
+from loaders.cards.card import measure, write_card
+from tests.evaluators import tiny
+from trainers.probe import training as probe
+
+COLORS = ("red", "green", "blue", "yellow", "pink")
+PROMPTS = {"obj1_adj": ["a red cat", "a pink cat"], "obj1_spatial": ["a red cat on the left"]}
+SMALL = ["--epochs", "1", "--batch-size", "8", "--device", "cpu"]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Dataset folders ``compprompts`` and ``controlledimcaps``."""
+    root = tmp_path_factory.mktemp("data")
+    for config, prompts in PROMPTS.items():
+        atoms = [{"kind": "noun", "text": "cat"}]
+        rows = [{"prompt": text, "cell": config, "atoms": atoms, "provenance": PROVENANCE} for text in prompts]
+        dataset.write_config(root / "compprompts", config, {"test": rows}, dataset.TEXT_SCHEMA)
+    pairs = groups([("red", "green"), ("blue", "pink")])
+    for config in ("spatial_1", "adjective"):
+        dataset.write_config(root / "controlledimcaps", config, {"test": pairs}, dataset.GROUP_SCHEMA)
+    for folder in root.iterdir():
+        write_card(folder, {}, "", measure(folder) | {"source": "microworld"})
+    return root
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("COMPEVAL_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(probe, "SMALL", probe.SMALL | {"d_model": 16, "d_kv": 8, "d_ff": 16, "num_decoder_layers": 1})
+    (tmp_path / "probed.py").write_text(tiny.MODELS)
+    captions = [f"{article} {color} {noun}" for article in ("a", "the") for color in COLORS for noun in ("cat", "box")]
+    (tmp_path / "texts.tsv").write_text("".join(f"{caption}\thttps://example.org\n" for caption in captions))
+
+
+def compeval(*arguments: str) -> str:
+    found = CliRunner().invoke(app, list(arguments))
+    assert found.exit_code == 0, found.output
+    return found.stdout
+
+
+def test_from_a_text_file_to_the_papers_tables(data: Path):
+    text = ["--text", "texts.tsv", "--column", "0", "--data", str(data)]
+    told = compeval("train", "probe", "--text-encoder", "python:probed:Knows", *text, "--output", "p", *SMALL)
+    assert "20 captions; 2 are a prompt of CompPrompts, 0 have both nouns of one" in told
+    assert json.loads(Path("p/probe.json").read_text())["overlap"] == {"captions": 20, "prompts": 2, "pairs": 0}
+    measured = ["probe", "run", "local:p", "--data", str(data), "--device", "cpu"]
+    figures = json.loads(compeval(*measured, "--summary", "sum", "--json"))["p"]
+    assert set(figures["exact_match"]) == set(PROMPTS)
+    assert {kind: found["image"] for kind, found in figures["controlledimcaps"].items()} == {
+        "spatial_1": 1,
+        "adjective": 1,
+    }
+    tables = Path("sum/README.md").read_text()
+    for line in (
+        "| T(x) | EM, cell mean |",
+        "| 2 unique objects |",
+        "| Spatial 1-obj L/R |",
+        "image score is zero",
+    ):
+        assert line in tables
+    assert compeval(*measured, "--json") == compeval(*measured, "--json")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("probe run python:probed:Knows", "python:probed:Knows is not a probe. `compeval train probe` makes one."),
+        ("train probe --text-encoder python:probed:Knows --text no.txt", "no.txt: no caption file found."),
+        ("train probe --text-encoder nothing:at-all", "nothing"),
+    ],
+)
+def test_errors_are_one_message(data: Path, arguments: str, message: str):
+    found = CliRunner().invoke(app, [*arguments.split(), "--data", str(data), "--device", "cpu"])
+    assert found.exit_code == 2
+    assert message in " ".join(found.stderr.split())
+    assert "Traceback" not in found.output

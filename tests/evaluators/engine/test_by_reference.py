@@ -1,0 +1,145 @@
+"""Rows that name their source images instead of holding crops."""
+
+import io
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+from tests.evaluators.test_engine import all_files
+
+from evaluators import models
+from evaluators.engine import images, plan
+from evaluators.engine.plan import Place
+from evaluators.engine.rows import load
+from evaluators.engine.tasks import Task
+from evaluators.run import run
+from generators.schemas.scene_graph import Box
+from generators.storage.crops import Crop, crop_id
+from generators.storage.dataset import HARD_NEGATIVE_SCHEMA, write_config
+from loaders.cards.card import measure, write_card
+from tests.evaluators import tiny
+
+COLORS = list(tiny.COLORS)
+TASKS = [Task("crepe", f"laion_uc_{kind}") for kind in ("hnatom", "hncomp")]
+
+
+def stripes(path: Path) -> Path:
+    """An image of five stripes, 4 px wide, one of each colour."""
+    image = Image.new("RGB", (20, 8))
+    for place, color in enumerate(tiny.COLORS.values()):
+        image.paste(color, (4 * place, 0, 4 * place + 4, 8))
+    image.save(path, "PNG")
+    return path
+
+
+def rows(folder: Path, order: list[tuple[str, int]], noun: str) -> Iterator[dict[str, Any]]:
+    """One row for each (image, stripe); corners are rounded to the stripe's."""
+    for number, (name, stripe) in enumerate(order):
+        others = [color for color in COLORS if color != COLORS[stripe]]
+        path, box = folder / name, Box(4 * stripe + 0.4, 0.0, 3.8, 8.0)
+        shown = {"image": Crop(path, box), "crop_id": crop_id(path, box), **box._asdict(), "image_id": name}
+        yield tiny.row(number, COLORS[stripe], f"{noun} {number}", others) | shown
+
+
+@pytest.fixture
+def striped(tmp_path: Path) -> Path:
+    """Two tasks on two images, whose crops come in turns; a crop is in both tasks."""
+    root = tmp_path / "striped"
+    (root / "pictures").mkdir(parents=True)
+    for number, name in enumerate(("one.png", "two.png")):
+        stripes(root / "pictures" / name).open("ab").write(bytes(number))
+    in_turns = [("one.png", 0), ("two.png", 0), ("one.png", 1), ("two.png", 1)]
+    for task, order in zip(TASKS, (in_turns, [("two.png", 4), ("one.png", 0), ("one.png", 3)]), strict=True):
+        found = rows(root / "pictures", order, task.config)
+        write_config(root / "crepe", task.config, {"test": found}, HARD_NEGATIVE_SCHEMA, "by_reference")
+    write_card(root / "crepe", {}, "", measure(root / "crepe"))
+    return root
+
+
+@pytest.fixture
+def decoded(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often each source image was decoded."""
+    counts, decode = Counter[str](), images.decode
+
+    def counting(data: bytes | OSError, place: Place) -> Image.Image:
+        assert place.source_image
+        counts[place.source_image.name] += 1
+        return decode(data, place)
+
+    monkeypatch.setattr(images, "decode", counting)
+    return counts
+
+
+def toy(name: str = "Knows") -> models.Model:
+    return models.resolve(f"python:toy_models:{name}")
+
+
+@pytest.mark.parametrize("crops_a_chunk", [2, 256])
+def test_crops_are_cut_from_images_that_are_decoded_once_over_all_tasks(
+    here: Path, striped: Path, decoded: Counter[str], monkeypatch: pytest.MonkeyPatch, crops_a_chunk: int
+):
+    monkeypatch.setattr(plan, "CROPS_A_CHUNK", crops_a_chunk)
+    results = run(toy(), TASKS, data_dir=striped)
+    assert [result["metrics"]["recall@1"] for result in results] == [1.0, 1.0]
+    assert [result["data"]["crops"] for result in results] == [4, 3]
+    assert decoded == {"one.png": 1, "two.png": 1}
+    made = all_files(here / "results")
+    assert run(toy(), TASKS, data_dir=striped, output=Path("again")) == results
+    assert all_files(here / "again") == made
+    assert decoded == {"one.png": 1, "two.png": 1}, "the second run finds every crop in the cache"
+
+
+def test_an_image_s_crops_come_together_and_into_one_chunk(striped: Path, monkeypatch: pytest.MonkeyPatch):
+    planned = plan.make(load(TASKS, striped))
+    assert [crop.source_image and crop.source_image.name for crop in planned.crops] == ["one.png"] * 3 + ["two.png"] * 3
+    monkeypatch.setattr(plan, "CROPS_A_CHUNK", 2)
+    assert plan.crop_chunks(planned.crops) == [slice(0, 3), slice(3, 6)]
+    monkeypatch.setattr(plan, "CROPS_A_CHUNK", 4)
+    assert plan.crop_chunks(planned.crops) == [slice(0, 6)]
+
+
+def test_crops_that_rows_hold_are_cut_into_chunks_of_a_size(data: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(plan, "CROPS_A_CHUNK", 10)
+    planned = plan.make(load([TASKS[0]], data))
+    assert plan.crop_chunks(planned.crops) == [slice(0, 10), slice(10, 20), slice(20, 23)]
+
+
+def test_a_crop_is_what_pillow_cuts_out(striped: Path):
+    for place in plan.make(load(TASKS, striped)).crops:
+        (data,) = images.read([place])
+        assert isinstance(data, bytes)
+        crop = images.cut(images.decode(data, place), place)
+        assert len(crop.getcolors() or []) == 1, "a crop that is a pixel off has two colours"
+        assert place.reference
+        x, y, width, height = place.reference.crop.box
+        corners: Any = (x, y, x + width, y + height)
+        assert crop.tobytes() == Image.open(io.BytesIO(data)).convert("RGB").crop(corners).tobytes()
+
+
+def test_pair_scorers_see_the_crops_too(here: Path, striped: Path):
+    assert [result["metrics"]["recall@1"] for result in run(toy("Pairs"), TASKS, data_dir=striped)] == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda path: path.unlink(), "cannot be read .*No such file.*two.png"),
+        (
+            lambda path: path.write_bytes(path.read_bytes() + b"x"),
+            "two.png is not the image that the dataset was",
+        ),
+    ],
+)
+@pytest.mark.parametrize("name", ["Knows", "Pairs"])
+def test_an_image_that_is_gone_or_another_is_named_and_can_be_left_out(
+    here: Path, striped: Path, spoil: Any, message: str, name: str
+):
+    spoil(striped / "pictures" / "two.png")
+    with pytest.raises(ValueError, match=rf"crepe/laion_uc_hnatom, row 1: .*{message}.*--on-error skip"):
+        run(toy(name), TASKS[:1], data_dir=striped)
+    (result,) = run(toy(name), TASKS[:1], data_dir=striped, on_error="skip")
+    assert [item["row"] for item in result["skipped"]] == [1, 3]
+    assert result["metrics"]["recall@1"] == 1.0

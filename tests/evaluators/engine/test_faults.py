@@ -1,0 +1,164 @@
+"""Whatever goes wrong is told in one clear message, without a traceback, and what was done is kept."""
+
+import errno
+import io
+import os
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import PIL.features
+import pyarrow.parquet as pq
+import pytest
+from PIL import Image
+from tests.evaluators.test_engine import all_files
+from typer.testing import CliRunner
+
+from compeval.cli import app
+from evaluators.engine import feature_cache as features
+from evaluators.engine import images
+from evaluators.engine.plan import Place
+from evaluators.engine.rows import Rows
+from evaluators.engine.tasks import Task
+from tests.evaluators import tiny
+
+TASK = "crepe/laion_uc_hnatom"
+
+
+def failure(model: str, *arguments: object) -> str:
+    """The message of ``compeval run``, which must fail with exit code 2 and nothing but it."""
+    result = CliRunner().invoke(app, ["run", "--model", model, *map(str, arguments)])
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    (message,) = [line for line in result.stderr.splitlines() if line.startswith("Error: ")]
+    assert "Traceback" not in result.stderr
+    return message.removeprefix("Error: ")
+
+
+def works(model: str, *arguments: object) -> None:
+    result = CliRunner().invoke(app, ["run", "--model", model, *map(str, arguments)])
+    assert result.exit_code == 0, result.output
+
+
+def raising(number: int) -> Callable[..., None]:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    return fail
+
+
+def test_an_unknown_task_names_the_nearest_and_where_to_look(here: Path, data: Path):
+    assert failure("python:toy_models:Knows", "--data", data, "--task", "crepe/laion_uc_hnatm") == (
+        "Unknown task 'crepe/laion_uc_hnatm'. Did you mean crepe/laion_uc_hnatom or crepe/laion_uc_raw or "
+        "crepe/laion_sc_raw? `compeval list tasks` lists all 6."
+    )
+
+
+def test_a_model_without_text_tower(here: Path, data: Path):
+    assert failure("python:toy_models:NoTexts", "--data", data).startswith(
+        "python:toy_models:NoTexts: has no encode_text;"
+    )
+
+
+def test_features_that_are_no_numbers(here: Path, data: Path):
+    assert failure("python:toy_models:Broken", "--data", data, "--task", TASK) == (
+        "Broken: 115 of 115 text features are zero, infinite or not a number. Check the weights, or try "
+        "`--precision fp32`."
+    )
+
+
+def test_a_truncated_cache_file(here: Path, data: Path, tmp_path: Path):
+    options = ("--data", data, "--task", TASK)
+    works("python:toy_models:Knows", *options)
+    (path,) = (tmp_path / "cache").glob(f"*{features.SUFFIX}")
+    os.truncate(path, path.stat().st_size // 2)
+    assert failure("python:toy_models:Knows", *options, "--output", "elsewhere") == (
+        f"{path}: the feature cache failed (database disk image is malformed). The file is damaged: delete it and run "
+        "again, it is only a cache."
+    )
+    path.unlink()
+    works("python:toy_models:Knows", *options, "--output", "elsewhere")
+    assert all_files(Path("elsewhere")) == all_files(Path("results"))
+
+
+def test_a_full_disk_leaves_no_half_result(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(pq, "write_table", raising(errno.ENOSPC))
+    folder = Path("results/microworld/python-toy_models-Knows")
+    assert failure("python:toy_models:Knows", "--data", data, "--task", TASK) == (
+        f"{folder / TASK}.parquet: the result cannot be written (No space left on device). Free some space or name "
+        "another --output; what was encoded is kept."
+    )
+    assert all_files(folder) == {}
+
+
+def test_an_output_that_cannot_be_written_is_told_before_anything_is_encoded(
+    here: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("evaluators.engine.encode.encode", lambda *_: pytest.fail("encoded in vain"))
+    Path("taken").write_text("")
+    told = failure("python:toy_models:Knows", "--data", data, "--task", TASK, "--output", "taken")
+    assert "the result cannot be written (Not a directory)" in told
+    monkeypatch.setattr(Path, "touch", raising(errno.EROFS))
+    told = failure("python:toy_models:Knows", "--data", data, "--task", TASK)
+    assert "the result cannot be written (Read-only file system)" in told
+
+
+def spoilt(folder: Path) -> Path:
+    """Five rows; the third and the fifth, other crops, have the same half of an image."""
+    rows = list(tiny.choice_rows(5))
+    half = {"bytes": tiny.picture("red", (64, 64))[:60], "path": None}
+    for number in (2, 4):
+        rows[number] |= {"image": half}
+    return tiny.write_dataset(folder, {"laion_uc_hnatom": {"test": rows}})
+
+
+def test_a_corrupt_image_is_named_and_can_be_skipped(here: Path, tmp_path: Path):
+    data = spoilt(tmp_path / "spoilt")
+    told = failure("python:toy_models:Knows", "--data", data)
+    assert told.startswith(f"{TASK}, row 2: the image cannot be decoded (")
+    assert told.endswith("Build the dataset again, or leave such rows out with `--on-error skip`.")
+    result = CliRunner().invoke(
+        app, ["run", "--model", "python:toy_models:Knows", "--data", str(data), "--on-error", "skip"]
+    )
+    assert result.exit_code == 0
+    assert f"{TASK}: 2 rows left out, their images cannot be read." in result.stderr
+
+
+@pytest.mark.skipif(not PIL.features.check("avif"), reason="Pillow without AVIF")
+def test_a_format_whose_decoder_has_errors_of_its_own():
+    buffer = io.BytesIO()
+    Image.new("RGB", (24, 24)).save(buffer, "AVIF")
+    header, name, pixels = buffer.getvalue().partition(b"mdat")
+    data = header + name + bytes(len(pixels))
+    with pytest.raises(images.UnreadableImageError, match="crepe/prod_hnatom, row 3: the image cannot be decoded"):
+        images.decode(data, Place(cast(Rows, SimpleNamespace(task=Task("crepe", "prod_hnatom"))), 3))
+
+
+def test_equal_pixels_of_several_crops_are_encoded_once(here: Path, tmp_path: Path):
+    from evaluators import models
+    from evaluators.engine.tasks import discover
+    from evaluators.run import run
+
+    rows = [row | {"image": {"bytes": tiny.picture("red"), "path": None}} for row in tiny.choice_rows(5)]
+    data = tiny.write_dataset(tmp_path / "alike", {"laion_uc_hnatom": {"test": rows}})
+    model = models.resolve("python:toy_models:Knows")
+    run(model, discover(data), data_dir=data)
+    theirs = model.encoder._theirs  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue]
+    assert theirs.calls == [1, 25]
+
+
+def test_ctrl_c_in_the_middle_keeps_what_is_encoded(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
+    from evaluators.engine import plan
+
+    monkeypatch.setattr(plan, "TEXTS_A_CHUNK", 16)
+    options = ["run", "--model", "python:toy_models:Interrupted", "--data", str(data), "--task", "crepe/*", "--json"]
+    result = CliRunner().invoke(app, options)
+    assert result.exit_code == 130
+    assert result.stderr.endswith("Stopped. What was done is kept: the same command goes on from here.\n")
+    Path("revived").touch()
+    assert CliRunner().invoke(app, options).exit_code == 0
+    # The images were done, and the texts before the first pink ball.
+    side = Path("results/microworld/python-toy_models-Interrupted.run.json").read_text()
+    assert '"images_encoded": 0' in side
+    assert 0 < int(side.split('"texts_encoded": ')[1].split("\n")[0].rstrip(",")) < 150

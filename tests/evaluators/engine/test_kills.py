@@ -1,0 +1,99 @@
+"""A run may be killed at any moment: the next one ends with the same bytes and encodes nothing that is on disk."""
+
+import json
+import os
+import random
+import signal
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.evaluators.test_engine import all_files
+
+from evaluators import models
+from evaluators.engine import plan
+from evaluators.engine.feature_cache import FeatureStore
+from evaluators.engine.tasks import discover
+from evaluators.run import run
+
+KILLS = 20
+
+
+class Watched(FeatureStore):
+    """Ends the process with 3 when a feature is made that is on disk already."""
+
+    def put(self, keys: Sequence[bytes], feature_ND: np.ndarray) -> None:
+        if len(self.missing(keys)) < len(keys):
+            os._exit(3)
+        super().put(keys, feature_ND)
+
+
+def start(data: Path, folder: Path) -> int:
+    """A process that evaluates on all tasks, with its cache and results in ``folder``; its number."""
+    if child := os.fork():
+        return child
+    try:
+        os.environ["COMPEVAL_CACHE"] = str(folder / "cache")
+        model = models.resolve("python:toy_models:Company")
+        run(model, discover(data), data_dir=data, output=folder / "results", batch_size=5)
+        os._exit(0)
+    finally:
+        os._exit(1)
+
+
+def killed(child: int, after: float) -> bool:
+    """Kill a process after some seconds; False if it had ended well by then."""
+    time.sleep(after)
+    os.kill(child, signal.SIGKILL)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert code in (0, -signal.SIGKILL)
+    return code != 0
+
+
+@pytest.fixture(autouse=True)
+def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan, "TEXTS_A_CHUNK", 16)
+    monkeypatch.setattr(plan, "CROPS_A_CHUNK", 4)
+    monkeypatch.setattr("evaluators.run.FeatureStore", Watched)
+
+
+@pytest.mark.acceptance
+def test_twenty_kills_change_nothing(here: Path, data: Path):
+    began = time.monotonic()
+    assert os.waitpid(start(data, here / "whole"), 0)[1] == 0
+    seconds = time.monotonic() - began
+    moments, kills, trials = random.Random(0), 0, 0
+    while kills < KILLS:
+        trials += 1
+        folder = here / f"trial {trials}"
+        while killed(start(data, folder), moments.uniform(0, seconds)):
+            kills += 1
+        assert all_files(folder / "results") == all_files(here / "whole" / "results")
+
+
+def test_a_kill_in_the_side_file_leaves_nothing_behind(here: Path, data: Path):
+    assert os.waitpid(start(data, here), 0)[1] == 0
+    (side,) = (here / "results").rglob("*.run.json")
+    left = side.rename(side.with_name(f".{side.name}.partial"))
+    assert os.waitpid(start(data, here), 0)[1] == 0
+    assert not left.exists()
+    assert json.loads(side.read_text())["images_encoded"] == 0
+
+
+def test_a_kill_after_each_number_of_chunks(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
+    """Dies after the first, the second ... commit of each attempt, so that every chunk border is met."""
+
+    def put(self: Watched, keys: Sequence[bytes], feature_ND: np.ndarray) -> None:
+        Watched.put(self, keys, feature_ND)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    assert os.waitpid(start(data, here / "whole"), 0)[1] == 0
+    monkeypatch.setattr("evaluators.run.FeatureStore", type("Dying", (Watched,), {"put": put}))
+    attempts = 1
+    while os.waitstatus_to_exitcode(os.waitpid(start(data, here / "killed"), 0)[1]) == -signal.SIGKILL:
+        attempts += 1
+    # 23 crops in chunks of 4, 150 texts in chunks of 16, and the attempt that finds them all.
+    assert attempts == 6 + 10 + 1
+    assert all_files(here / "killed" / "results") == all_files(here / "whole" / "results")

@@ -1,0 +1,93 @@
+"""The engine's ranks are those of the papers' loop in plain open_clip."""
+
+from pathlib import Path
+
+import numpy as np
+import open_clip
+import pytest
+
+import loaders
+from bench import engine as bench
+from bench import reference
+from evaluators.engine.tasks import discover, select
+from generators import crepe_productivity
+from generators.crepe_productivity import Settings
+from generators.crepe_systematicity import NEGATIVES, build_regions, hard_negative_rows, read_rows
+from generators.microworld.build import Params, build
+from generators.readers.visual_genome import read
+from generators.storage.dataset import HARD_NEGATIVE_SCHEMA, write_config
+from loaders.cards.card import measure, write_card
+
+ROWS_A_TASK = 2
+REAL_ROWS = 20
+
+
+def test_agreement_by_hand():
+    # Row 0: rank 1, right. Row 1: a tie. Row 2: rank 2, said to be 1. Row 3: 1e-6 apart. Row 4: rank 3, right.
+    scores = np.array([[0.5, 0.4, 0.3], [0.5, 0.5, 0.1], [0.5, 0.6, 0.1], [0.5, 0.500001, 0.1], [0.1, 0.2, 0.3]])
+    found = reference.agreement(scores, np.array([1, 2, 1, 1, 3]))
+    assert found == reference.Agreement(5, [2], [1, 3])
+    assert str(found) == "ranks equal on 2 of 3 clear rows; different: rows 2; closer than 1e-5: rows 1, 3"
+
+
+def test_shuffled_truths_score_chance():
+    # A truth drawn among five captions that never tie is the best of them in a fifth of the rows, within 40 of 2,000.
+    scores = [np.tile([5.0, 4.0, 3.0, 2.0, 1.0], (10_000, 1))]
+    found, chance = reference.shuffled(scores)
+    assert chance == pytest.approx(0.2)
+    assert abs(found - chance) < 4 * (0.2 * 0.8 / 10_000) ** 0.5
+
+
+def test_a_tiny_model_on_all_sets(data: Path, clip: Path):
+    network, preprocess = open_clip.create_model_from_pretrained(f"local-dir:{clip}")  # pyright: ignore
+    model = network.eval(), preprocess, open_clip.get_tokenizer(f"local-dir:{clip}")
+    tasks = select(discover(data), ["crepe/*_hn*"])
+    found = list(reference.check(model, tasks, data, limit=30))
+    assert [(task.name, scores.shape) for task, scores, _ in found] == [
+        ("crepe/cc12m_uc_hnatom", (7, 5)),
+        ("crepe/laion_uc_hnatom", (23, 5)),
+        ("crepe/prod_hnatom/n4", (5, 4)),
+        ("crepe/prod_hnatom/n5", (4, 4)),
+    ]
+    assert all(not agreement.different for _, _, agreement in found)
+
+
+@pytest.fixture(scope="module")
+def micro_world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """CREPE's sets of a few of the micro-world's scenes, made by the code of the pipeline."""
+    root = tmp_path_factory.mktemp("world")
+    crepe = root / "data" / "crepe"
+    build(root / "source", Params(seed=1, test_images=24, train_images=3, train_size=16, annotation_recall=0.9), 1)
+    regions = {"parser": "rules", "workers": 1, "spelling": False, "at_least": 1, "ranker": "statistics"}
+    build_regions("microworld", lambda: read(root / "source", lambda flaw: None), regions, root / "regions")
+    for kind in NEGATIVES:
+        rows = hard_negative_rows(read_rows(root / "regions"), [kind])
+        write_config(crepe, f"laion_sc_{kind}", {"test": rows}, HARD_NEGATIVE_SCHEMA)
+    settings = Settings(
+        seed=0, workers=1, rows=ROWS_A_TASK, walks_per_image=3, attempts=15, visible=0.1, refine=False, captioner={}
+    )
+    crepe_productivity.write(root / "source", "microworld", settings, crepe)
+    write_card(crepe, {}, "", measure(crepe))
+    return root / "data"
+
+
+@pytest.mark.acceptance
+def test_a_random_vit_b_32_on_the_micro_world(micro_world: Path):
+    built = loaders.list_configs("crepe", micro_world)
+    known = select(discover(micro_world), ["crepe/*_hn*"])
+    # So few scenes leave some split empty; of the others one a config is enough of a model of this size.
+    chosen = {task.config: task for task in known if built[task.config][task.stored_split]}
+    assert {"laion_sc_hnatom", "prod_hnatom", "prod_hnswap"} <= chosen.keys()
+    model = reference.random_model("ViT-B-32")
+    for task, _, found in reference.check(model, list(chosen.values()), micro_world, ROWS_A_TASK):
+        assert not found.different, f"{task.name}: {found}"
+
+
+@pytest.mark.acceptance
+def test_a_random_vit_b_32_on_published_rows(real_data: Path, tmp_path: Path):
+    for kind, config in bench.TYPES.items():
+        rows = bench.dataset_rows(bench.published_rows(real_data, kind, REAL_ROWS), tmp_path / "images")
+        write_config(tmp_path / "crepe", config, {"n8": rows}, HARD_NEGATIVE_SCHEMA, "by_reference")
+    write_card(tmp_path / "crepe", {}, "", measure(tmp_path / "crepe"))
+    for task, _, found in reference.check(reference.random_model("ViT-B-32"), discover(tmp_path), tmp_path, REAL_ROWS):
+        assert not found.different, f"{task.name}: {found}"

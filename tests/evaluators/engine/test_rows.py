@@ -1,0 +1,39 @@
+from pathlib import Path
+
+import pytest
+
+from evaluators import models
+from evaluators.engine.rows import load, smallest_raw_split
+from evaluators.engine.tasks import Task
+from evaluators.run import run
+
+ROWS = {
+    "cc12m_sc_raw": {"test": 50},
+    "laion_ua_raw": {"test": 7},
+    "yfcc_ua_raw": {"test": 0},
+    "laion_uc_hnatom": {"test": 3},
+    "prod_raw": {"n4": 9, "n5": 5},
+    "prod_hnatom": {"n4": 2},
+}
+
+
+def test_a_fold_has_the_size_of_the_smallest_raw_split_of_all_corpora_or_all_complexities():
+    # Empty splits and those with hard negatives do not count, nor does one family for the other.
+    assert smallest_raw_split(Task("crepe", "cc12m_sc_raw"), ROWS) == 7
+    assert smallest_raw_split(Task("crepe", "prod_raw", "n4"), ROWS) == 5
+
+
+def test_images_come_from_their_own_row_groups(data: Path):
+    (rows,) = load([Task("crepe", "laion_uc_hnatom")], data)
+    rows.__dict__["_groups"] = [(rows.files[0], 0, 0), (rows.files[0], 0, 3), (rows.files[0], 0, 10)]
+    every = load([Task("crepe", "laion_uc_hnatom")], data)[0].images([(row, "image") for row in range(23)])
+    # Row 5 is the third of a group that begins with row 3, row 12 the third of one that begins with row 10.
+    found = rows.images([(0, "image"), (2, "image"), (5, "image"), (12, "image")])
+    assert found == [every[0], every[2], every[2], every[2]]
+
+
+def test_retrieval_among_a_single_row_is_one_message(here: Path, data: Path):
+    (rows,) = load([Task("crepe", "laion_uc_raw")], data, limit=1)
+    assert rows.set_size == 1
+    with pytest.raises(ValueError, match=r"Query 0 has no wrong candidate, .*take more rows \(--limit\)"):
+        run(models.resolve("python:toy_models:Knows"), [rows.task], data_dir=data, limit=1)

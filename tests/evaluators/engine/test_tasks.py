@@ -1,0 +1,119 @@
+from pathlib import Path
+
+import pytest
+
+from evaluators.engine import rows as rows_of
+from evaluators.engine import tasks
+from evaluators.engine.tasks import Task
+from evaluators.models import Model
+from tests.evaluators import tiny
+
+KNOWN = [
+    Task("crepe", "cc12m_uc_hnatom"),
+    Task("crepe", "laion_sc_raw"),
+    Task("crepe", "laion_uc_hnatom"),
+    Task("crepe", "prod_hnatom", "n4"),
+    Task("crepe", "prod_hnatom", "n5"),
+    Task("crepe", "prod_raw", "n4"),
+]
+
+
+def model(corpus: str | None = None, source: str = "web") -> Model:
+    return Model("spec", "name", None, "fingerprint", corpus=corpus, corpus_source=source)
+
+
+def test_names():
+    names = [task.name for task in KNOWN[2:4]]
+    assert names == ["crepe/laion_uc_hnatom", "crepe/prod_hnatom/n4"]
+    assert Task("aro", "coco_order", variant="s0").name == "aro/coco_order@s0"
+
+
+def test_select_takes_globs_and_everything_below_a_name():
+    assert tasks.select(KNOWN, ["crepe/prod_hnatom"]) == KNOWN[3:5]
+    assert tasks.select(KNOWN, ["crepe/*_raw"]) == [KNOWN[1], KNOWN[5]]
+    assert tasks.select(KNOWN, ["crepe/laion_*", "crepe/laion_uc_hnatom"]) == KNOWN[1:3]
+
+
+def test_a_task_that_matches_nothing_is_an_error():
+    with pytest.raises(ValueError, match=r"Unknown task 'crepe/laion_uc_hnatm'. Did you mean crepe/laion_uc_hnatom"):
+        tasks.select(KNOWN, ["crepe/*", "crepe/laion_uc_hnatm"])
+
+
+@pytest.mark.parametrize(
+    ("corpus", "expected"),
+    [
+        ("laion", KNOWN[2:5]),
+        ("cc12m", [KNOWN[0], *KNOWN[3:5]]),
+        (None, [KNOWN[0], *KNOWN[2:5]]),
+        ("LAION-2B", [KNOWN[0], *KNOWN[2:5]]),
+    ],
+)
+def test_default_tasks(corpus: str | None, expected: list[Task]):
+    assert tasks.worth_running(KNOWN, model(corpus)) == expected
+
+
+def test_warnings():
+    laion, productivity = KNOWN[2], KNOWN[3]
+    assert tasks.warnings(laion, "microworld", model("laion", "microworld")) == []
+    assert tasks.warnings(productivity, "microworld", model("cc12m")) == []
+    assert "name was trained on cc12m" in tasks.warnings(laion, "web", model("cc12m"))[0]
+    assert "is not known" in tasks.warnings(laion, "web", model())[0]
+    (text,) = tasks.warnings(laion, "microworld", model("laion", "web"))
+    assert "trained on the laion of web, these splits are of microworld" in text
+
+
+def test_real_weights_on_real_splits_need_no_warning():
+    assert tasks.warnings(KNOWN[2], "visual_genome", model("laion", "web")) == []
+
+
+def test_discover_and_load(data: Path):
+    known = tasks.discover(data)
+    assert [task.name for task in known] == [
+        "crepe/cc12m_uc_hnatom",
+        "crepe/laion_sc_raw",
+        "crepe/laion_uc_hnatom",
+        "crepe/laion_uc_raw",
+        "crepe/prod_hnatom/n4",
+        "crepe/prod_hnatom/n5",
+    ]
+    rows = rows_of.load([Task("crepe", "laion_uc_hnatom")], data)[0]
+    assert (len(rows), rows.set_size, rows.protocol.name, rows.source) == (23, 5, "choice", "microworld")
+    assert rows.fingerprint != rows_of.load([Task("crepe", "laion_uc_hnatom")], data, limit=22)[0].fingerprint
+
+
+def test_folds_have_the_size_of_the_smallest_raw_split(data: Path):
+    # laion_uc_raw has 9 rows, laion_sc_raw 4: N = 4.
+    rows = rows_of.load([Task("crepe", "laion_uc_raw")], data)[0]
+    assert (rows.protocol.name, rows.fold_size, rows.set_size) == ("recall", 4, 4)
+    assert rows_of.load([Task("crepe", "laion_uc_raw")], data, limit=3)[0].fold_size == 3
+
+
+def test_the_smallest_raw_split_of_each_family():
+    rows = {
+        "laion_sc_raw": {"test": 9},
+        "cc12m_ua_raw": {"test": 5},
+        "yfcc_ua_raw": {"test": 0},
+        "prod_raw": {"n4": 3, "n5": 2},
+        "laion_sc_hnatom": {"test": 1},
+    }
+    assert rows_of.smallest_raw_split(Task("crepe", "laion_sc_raw"), rows) == 5
+    assert rows_of.smallest_raw_split(Task("crepe", "prod_raw", "n4"), rows) == 2
+
+
+def test_rows_with_different_numbers_of_negatives_are_an_error(tmp_path: Path):
+    rows = [tiny.row(0, "red", "ball", ["blue"]), tiny.row(1, "red", "box", ["blue", "green"])]
+    data = tiny.write_dataset(tmp_path, {"odd_hnatom": {"test": rows}})
+    loaded = rows_of.load([Task("crepe", "odd_hnatom")], data)[0]
+    with pytest.raises(ValueError, match=r"crepe/odd_hnatom: rows have \[1, 2\] hard negatives, one number expected"):
+        _ = loaded.set_size
+
+
+def test_no_dataset_at_all(tmp_path: Path):
+    with pytest.raises(ValueError, match=f"No dataset was found in {tmp_path}"):
+        tasks.discover(tmp_path)
+
+
+def test_a_split_without_rows_is_no_task(tmp_path: Path):
+    splits = {"n4": [], "n5": [tiny.row(0, "red", "ball", ["blue"])]}
+    data = tiny.write_dataset(tmp_path, {"prod_hnatom": splits})
+    assert [task.name for task in tasks.discover(data)] == ["crepe/prod_hnatom/n5"]

@@ -1,0 +1,196 @@
+"""The report, from hand-made results on a toy dataset."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from evaluators.report import build
+from evaluators.report.correlation import correlation_table
+from evaluators.report.examples import pick
+from evaluators.report.figures import _lines, _seeds
+from evaluators.report.read import frame, read_results
+from evaluators.report.tables import paper_tables, to_latex
+from generators.storage.dataset import HARD_NEGATIVE_SCHEMA, write_config
+from loaders.cards.card import measure, write_card
+from tests.rows import hard_negative_row, toy_dataset
+
+
+def write_result(
+    root: Path, model: str, corpus: str, config: str, recall: float, split: str = "test", **changes: object
+) -> Path:
+    """A result file as `compeval run` writes it, with three rows of three candidates."""
+    task = f"crepe/{config}" if split == "test" else f"crepe/{config}/{split}"
+    path = root / model / f"{task}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    data = {
+        "schema": 1,
+        "task": task,
+        "dataset": "crepe",
+        "config": config,
+        "split": split,
+        "protocol": "choice",
+        "source": "microworld",
+        "synthetic": True,
+        "model": {"spec": model, "name": model, "effective": model, "corpus": corpus, "contaminated": None},
+        "data": {"fingerprint": "d1", "rows": 3, "limit": None, "set_size": 3},
+        "code": {"version": "0.1.0", "fingerprint": "c" * 16},
+        "metrics": {"recall@1": recall},
+        "intervals": {"recall@1": [recall - 0.1, recall + 0.1]},
+        "chance": {"recall@1": 1 / 3},
+        "std": {},
+        "warnings": [],
+        "skipped": [],
+    }
+    path.write_text(json.dumps(data | changes))
+    pd.DataFrame(
+        {
+            "row": [0, 1, 2],
+            "crop_id": ["c0", "c1", "c2"],
+            "image_id": ["0", "1", "2"],
+            "caption": ["red ball", "red ball too", "red ball three"],
+            "hard_negatives": [["blue ball", "red kite"]] * 3,
+            "scores": [[0.9, 0.1, 0.2], [0.3, 0.8, 0.1], [0.5, 0.5, 0.1]],
+            "rank": [1, 2, 2],
+        }
+    ).to_parquet(path.with_suffix(".parquet"))
+    return path
+
+
+@pytest.fixture
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    monkeypatch.setattr("evaluators.report.EXAMPLE_TASKS", ("crepe/toy_hnatom",))
+    (tmp_path / "data").mkdir()
+    toy_dataset(tmp_path / "data")
+    for corpus, seen, unseen in (("laion", 0.6, 0.45), ("yfcc", 0.5, 0.4)):
+        for split, recall in (("sc", seen), ("uc", unseen)):
+            write_result(tmp_path / "results", f"clip-{corpus}", corpus, f"{corpus}_{split}_hnatom", recall)
+        for number, recall in ((4, 0.5), (12, 0.25)):
+            write_result(tmp_path / "results", f"clip-{corpus}", corpus, "prod_hnatom", recall, f"n{number}")
+    write_result(tmp_path / "results", "clip-laion", "laion", "toy_hnatom", 1 / 3)
+    return [tmp_path / "results" / "clip-laion", tmp_path / "results" / "clip-yfcc"]
+
+
+def test_tables_have_the_papers_shape(results: list[Path]):
+    systematicity, productivity = paper_tables(frame(read_results(results)))
+    assert systematicity.cells.to_numpy().tolist() == [
+        ["Random", "", "33.33", "33.33"],
+        ["YFCC-15M", "clip-yfcc", "50.00 [40.0, 60.0]", "40.00 [30.0, 50.0]"],
+        ["LAION-400M", "clip-laion", "60.00 [50.0, 70.0]", "45.00 [35.0, 55.0]"],
+    ]
+    assert list(productivity.cells.columns) == ["Training data", "Model", "n = 4", "n = 12"]
+    assert productivity.cells.iloc[2].tolist() == [
+        "LAION-400M",
+        "clip-laion",
+        "50.00 [40.0, 60.0]",
+        "25.00 [15.0, 35.0]",
+    ]
+    assert r"\begin{tabular}" in to_latex(systematicity)
+
+
+def test_page_is_self_contained_and_says_stand_in(results: list[Path], tmp_path: Path):
+    said = build(results, tmp_path / "report", tmp_path / "data")
+    assert said.splitlines() == [
+        "HN-Atom Recall@1 is 55.0% on seen compounds and 42.5% on unseen ones (chance 33.3%).",
+        "From 4 to 12 atoms, HN-Atom Recall@1 goes from 50.0% to 25.0% (chance 33.3%).",
+    ]
+    page = (tmp_path / "report" / "index.html").read_text()
+    assert "Synthetic stand-in" in page
+    assert page.count("data:image/jpeg;base64,") == 3
+    assert "<script" not in page
+    assert 'src="http' not in page
+    assert "Synthetic stand-in" in (tmp_path / "report" / "report.md").read_text()
+    cells = pd.read_csv(tmp_path / "report" / "tables" / "systematicity_hnatom.csv")
+    assert cells["R@1 UC"].tolist() == ["33.33", "40.00 [30.0, 50.0]", "45.00 [35.0, 55.0]"]
+    first = (tmp_path / "report" / "index.html").read_bytes()
+    build(results, tmp_path / "report", tmp_path / "data")
+    assert (tmp_path / "report" / "index.html").read_bytes() == first
+
+
+def test_models_of_one_corpus_are_not_pooled_but_their_seeds_are(results: list[Path]):
+    root = results[0].parent
+    for model, recall in (("clip-laion-s0", 0.5), ("clip-laion-s1", 0.3), ("negclip-laion-s0", 0.9)):
+        write_result(root, model, "laion", "prod_hnall", recall, "n4")
+    rows = frame(read_results([root / name for name in ("clip-laion-s0", "clip-laion-s1", "negclip-laion-s0")]))
+    lines = {line.look["label"]: _seeds(line.models, "complexity").iloc[0] for line in _lines(rows)}
+    # Seeds of one model: mean and spread. A single model: its interval.
+    assert {label: line.round(6).tolist() for label, line in lines.items()} == {
+        "LAION-400M, clip-laion": [40.0, 30.0, 50.0],
+        "LAION-400M, negclip-laion": [90.0, 80.0, 100.0],
+    }
+
+
+def test_correlation_with_classification(results: list[Path], tmp_path: Path):
+    root = results[0].parent
+    for number in range(3):
+        # On a line: recall = 0.1 + accuracy / 2.
+        write_result(root, f"tower-{number}", "laion", "prod_hnswap", 0.1 + 0.1 * number, "n8")
+        top1 = {"metrics": {"top1": 0.2 * number}, "chance": {"top1": 0.1}, "dataset": "classification"}
+        top1 |= {"intervals": {"top1": [0.2 * number, 0.2 * number]}}
+        write_result(root, f"tower-{number}", "laion", "microworld", 0.0, task="classification/microworld", **top1)
+    table = correlation_table(frame(read_results([root / f"tower-{number}" for number in range(3)])))
+    assert table is not None
+    assert table.cells.iloc[:, :4].to_numpy().tolist() == [["HN-Swap n = 8", "3", "1.00", "+0.50"]]
+    build([root / f"tower-{number}" for number in range(3)], tmp_path / "report", tmp_path / "data")
+    assert "Against zero-shot classification" in (tmp_path / "report" / "index.html").read_text()
+    assert correlation_table(frame(read_results(results))) is None
+
+
+def test_examples_of_productivity_have_a_page_of_their_own(
+    results: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    build(results, tmp_path / "report", tmp_path / "data")
+    assert not (tmp_path / "report" / "examples.html").exists()  # the models were not run on prod_hnall
+    foils = [{"type": "swap", "from": "red, blue", "to": "blue, red"}], [{"type": "negation", "from": "", "to": "not"}]
+    rows = [hard_negative_row(tmp_path / "data", number) | {"foils": foils} for number in range(3)]
+    write_config(tmp_path / "data" / "crepe", "prod_hnall", {"n4": rows}, HARD_NEGATIVE_SCHEMA)
+    stats = measure(tmp_path / "data" / "crepe") | {"source": "microworld"}
+    write_card(tmp_path / "data" / "crepe", {"license": "mit"}, "A toy.\n", stats)
+    write_result(results[0].parent, "clip-laion", "laion", "prod_hnall", 1 / 3, "n4")
+    build(results, tmp_path / "report", tmp_path / "data")
+    page = (tmp_path / "report" / "examples.html").read_text()
+    assert page.count("data:image/jpeg;base64,") == page.count(">HN-Swap<") == page.count(">HN-Neg<") == 2
+    assert page.index('class="truth"') < page.index(">HN-Neg<") < page.index(">HN-Swap<")
+    assert '<h2 id="n4">n = 4</h2>' in page
+    assert 'href="examples.html"' in (tmp_path / "report" / "index.html").read_text()
+
+
+def test_validity_is_shown_as_measured(results: list[Path], tmp_path: Path):
+    validity = tmp_path / "validity.json"
+    shares = [{"type": "hnatom", "recall": recall, "genuine": share} for recall, share in ((1.0, 0.995), (0.5, 0.9))]
+    found = {
+        "positives": {"captions": 10, "true_share": 1.0},
+        "genuine": shares,
+        "foil_words": {"drawable_and_seen": 0.93},
+    }
+    validity.write_text(json.dumps(found))
+    build(results, tmp_path / "report", tmp_path / "data", validity)
+    page = (tmp_path / "report" / "report.md").read_text()
+    assert "| hnatom | 99.50 | 90.00 |" in page
+    assert "93.0% of the foil words" in page
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"chance": {}}, "no chance level"),
+        ({"source": "visual_genome", "synthetic": False}, "must not be mixed in one report"),
+        ({"data": {"fingerprint": "d2", "rows": 3, "limit": None, "set_size": 3}}, "different versions of the data"),
+    ],
+)
+def test_numbers_that_must_not_stand_together_are_refused(results: list[Path], change: dict, message: str):
+    write_result(results[1].parent, "clip-yfcc", "yfcc", "prod_hnatom", 0.3, "n4", **change)
+    with pytest.raises(ValueError, match=message):
+        frame(read_results(results))
+
+
+def test_no_results_is_one_clear_message(tmp_path: Path):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(FileNotFoundError, match=r"empty: no results\. Make some with `compeval run"):
+        read_results([tmp_path / "empty"])
+
+
+def test_a_tie_is_never_the_truths_pick():
+    assert pick([0.5, 0.5, 0.1]) == 1
+    assert pick([0.5, 0.4, 0.1]) == 0

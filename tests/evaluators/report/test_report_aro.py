@@ -1,0 +1,71 @@
+"""ARO's and retrieval's sections of the report, from hand-made results."""
+
+from pathlib import Path
+from typing import Any
+
+from tests.evaluators.test_report_sections import write
+
+from evaluators.report.read import read_results
+from evaluators.report.sections import aro, retrieval
+
+
+def measured(share: float, **categories: Any) -> dict[str, Any]:
+    metrics = {"recall@1": share, "recall@1_macro_relation": share / 2}
+    return {
+        "metrics": metrics,
+        "intervals": {name: [0.0, 1.0] for name in metrics},
+        "chance": dict.fromkeys(metrics, 0.5),
+        "categories": categories,
+    }
+
+
+def test_relations_by_kind_and_captions_over_seeds(tmp_path: Path) -> None:
+    # Spatial relations: (1/4 + 3/4) / 2, whatever their rows; one verb.
+    relation = {
+        name: {"rows": rows, "recall@1": share}
+        for name, rows, share in (("on", 4, 0.25), ("above", 8, 0.75), ("wearing", 2, 0.5))
+    }
+    write(tmp_path, "clip-s0", "aro", "vg_relation", **measured(0.5, relation=relation))
+    for seed, share in enumerate((0.2, 0.4)):
+        write(tmp_path, "clip-s0", "aro", "coco_order", f"s{seed}", **measured(share))
+    section = aro.section(read_results([tmp_path]))
+    assert section
+    tables = {table.name: table.cells.to_numpy().tolist() for table in section.tables}
+    assert tables["aro_vg_relation"] == [["clip", "50.00 [0.0, 100.0]", "25.00 [0.0, 100.0]"]]
+    assert tables["aro_relations"] == [
+        ["Spatial relations", "50.00", "12"],
+        ["- above", "75.00", "8"],
+        ["- on", "25.00", "4"],
+        ["Verbs", "50.00", "2"],
+        ["- wearing", "50.00", "2"],
+    ]
+    # Mean 0.3; deviation of 0.2 and 0.4: sqrt(2 * 0.1^2 / 1) = 0.1414.
+    assert tables["aro_order"] == [["clip", "-", "30.00 ± 14.14"]]
+    assert section.headline == [
+        "clip tells 50.00 % of VG-Relation's true captions from the swapped ones (chance 50 %)."
+    ]
+
+
+def test_perturbed_retrieval_has_a_row_a_strategy(tmp_path: Path) -> None:
+    def recalls(share: float) -> dict[str, Any]:
+        metrics = {f"{way}_recall@{k}": share for way in ("i2t", "t2i") for k in (1, 5)}
+        return {"metrics": metrics, "intervals": {}, "chance": {"i2t_recall@1": 0.01}}
+
+    write(tmp_path, "clip", "retrieval", "coco", **recalls(0.5))
+    for seed, share in enumerate((0.3, 0.3, 0.6)):
+        write(tmp_path, "clip", "retrieval", "coco", f"shuffle_trigrams-s{seed}", **recalls(share))
+    section = retrieval.section(read_results([tmp_path]))
+    assert section
+    # Mean 0.4; deviation sqrt((0.1^2 + 0.1^2 + 0.2^2) / 2) = 0.1732.
+    (table,) = section.tables
+    assert table.name == "retrieval_coco_captions"
+    assert table.cells.to_numpy().tolist() == [
+        ["No shuffling", "clip", *["50.00"] * 4],
+        ["Shuffle trigrams", "clip", *["40.00 ± 17.32"] * 4],
+    ]
+
+
+def test_no_section_without_results(tmp_path: Path) -> None:
+    write(tmp_path, "clip", "classification", "microworld", metrics={"top1": 1.0}, intervals={}, chance={"top1": 0.1})
+    found = read_results([tmp_path])
+    assert (aro.section(found), retrieval.section(found)) == (None, None)

@@ -1,0 +1,119 @@
+"""The chat model as a blind baseline, against a server that answers well, badly, or not readably."""
+
+import json
+from pathlib import Path
+
+import pytest
+from pytest_httpserver import HTTPServer
+from tests.evaluators.test_blind_aro import row
+from werkzeug import Request, Response
+
+from evaluators.validity import chat_reader as blind_chat
+from evaluators.validity import text_only_aro as blind_aro
+from evaluators.validity.chat_reader import SHOTS, listed, messages, question, read_choice
+from generators.hard_negatives.blind_scorers import Sets
+from generators.llm.client import KEY_VARIABLE, Cache
+from generators.storage.dataset import CHOICE_SCHEMA, write_config
+from loaders.cards.aro import OPTIONS
+from tests.generators.llm_answers import KEY, completion
+
+FIVE = [f"caption number {number}" for number in range(5)]
+
+
+@pytest.mark.parametrize(
+    ("answer", "choice"),
+    [
+        ("B", 1),
+        (" (C)", 2),
+        ("**D**.", 3),
+        ("Answer: B", 1),
+        ("The most likely one is E, since the others are not English.", 4),
+        ("The answer is B because it is fluent.", 1),
+        ("A. caption number 0", 0),
+        ("D\nIt is the only sentence.", 3),
+        ('It is "Caption number 2".', 2),
+        ("F", None),
+        ("A or B: both are fluent. A. B.", None),
+        ("A photo is needed to tell.", None),
+        ("caption number 1, or caption number 2", None),
+        ("I cannot know.", None),
+        ("", None),
+    ],
+)  # fmt: skip
+def test_the_choice_is_read_from_the_answer(answer: str, choice: int | None):
+    assert read_choice(answer, FIVE) == choice
+
+
+def test_the_truth_stands_anywhere_and_always_at_the_same_place():
+    places = [listed([f"true {number}", "false"]).index(f"true {number}") for number in range(400)]
+    assert places == [listed([f"true {number}", "false"]).index(f"true {number}") for number in range(400)]
+    assert 160 <= sum(places) <= 240  # 400 fair coins: within 4 standard deviations of 200
+
+
+@pytest.mark.parametrize("config", OPTIONS)
+def test_worked_examples_are_of_the_set_s_kind(config: str):
+    first, second = SHOTS[config]
+    assert first.true != second.true, "no letter is the right one in both"
+    for shot in (first, second):
+        assert len(set(shot.captions)) == OPTIONS[config]
+        assert len({tuple(sorted(caption.split())) for caption in shot.captions}) == 1, "the same words"
+    asked = messages(config, ["x", "y"])
+    assert [message["role"] for message in asked] == ["user", "assistant", "user", "assistant", "user"]
+    assert asked[-1]["content"] == question(["x", "y"])
+    assert asked[1]["content"] == "ABCDE"[first.true]
+
+
+@pytest.fixture
+def sets_of_four(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder like a checkout's, with four rows of VG-Relation: "caption N" is true, "N caption" is not."""
+    write_config(tmp_path / "aro", "vg_relation", {"test": [row(number) for number in range(4)]}, CHOICE_SCHEMA)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(KEY_VARIABLE, KEY)
+    return tmp_path
+
+
+def write_params(folder: Path, server: HTTPServer) -> None:
+    chat = {"model": "m", "base_url": server.url_for("/v1"), "price_in": 1, "price_out": 1}
+    told = {"blind": {"seed": 0, "model": None}, "blind_aro": {"chat": chat}}
+    (folder / "params.yaml").write_text(json.dumps(told))
+
+
+def test_answers_right_wrong_and_unreadable(sets_of_four: Path, httpserver: HTTPServer):
+    def answer(request: Request) -> Response:
+        asked = json.loads(request.data)
+        assert (asked["temperature"], asked["max_tokens"]) == (0.0, 16)
+        shown = asked["messages"][-1]["content"]
+        right = "A" if "A. caption" in shown else "B"
+        number = next(number for number in range(4) if f"caption {number}" in shown)
+        wrong = "A" if right == "B" else "B"
+        return Response(json.dumps(completion([right, f"({right})", wrong, "Both."][number])), mimetype="text/json")
+
+    httpserver.expect_request("/v1/chat/completions").respond_with_handler(answer)
+    write_params(sets_of_four, httpserver)
+    with pytest.raises(ValueError, match=r"above --max-cost 0\.00\. Nothing was asked"):
+        blind_aro.main(ask_model=True)
+    blind_aro.main(ask_model=True, max_cost=1.0)
+    blind_aro.main(ask_model=True, max_cost=1.0)
+    assert len(httpserver.log) == 4, "what was answered is not asked again"
+    (sets_of_four / "data").mkdir()
+    (sets_of_four / "data" / "llm").symlink_to(sets_of_four / "sample" / "llm")
+    blind_aro.main()
+    found = json.loads((sets_of_four / "blind_aro.json").read_text())["vg_relation"]["chat"]
+    # Rows 0 and 1 are right, 2 is wrong, 3 cannot be read. Rows 0, 1 are of one image, 2, 3 of another: the interval
+    # reaches from 0 to 1.
+    assert found == {"model": "m", "asked": 4, "unreadable": 1, "recall@1": 0.5, "interval": [0.0, 1.0]}
+    assert "| vg_relation | 4 | 50% | m | 50.0% (0.0% to 100.0%) | 1 |" in (sets_of_four / "blind_aro.md").read_text()
+
+
+def test_without_an_endpoint_nobody_is_asked(sets_of_four: Path):
+    (sets_of_four / "params.yaml").write_text("{blind: {seed: 0, model: null}, blind_aro: {chat: {}}}")
+    with pytest.raises(ValueError, match=r"blind_aro\.chat: no endpoint is named"):
+        blind_aro.main(ask_model=True)
+    blind_aro.main()
+    assert json.loads((sets_of_four / "blind_aro.json").read_text())["vg_relation"]["chat"] is None
+    assert "chat" not in (sets_of_four / "blind_aro.md").read_text()
+
+
+def test_what_was_not_asked_is_not_counted():
+    sets = Sets([("a b", "b a")], ["1"])
+    assert blind_chat.measure("vg_relation", sets, blind_chat.endpoint({"model": "m"}), Cache([])) is None

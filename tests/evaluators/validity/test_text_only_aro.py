@@ -1,0 +1,33 @@
+"""The blind baseline on ARO's sets."""
+
+from pathlib import Path
+
+from evaluators.validity.text_only_aro import page, read
+from generators.storage.dataset import CHOICE_SCHEMA, write_config
+
+
+def row(number: int) -> dict:
+    provenance = {"source": "microworld", "captioner": None, "seed": 0, "code": "0"}
+    return {
+        "image": {"bytes": None, "path": None},
+        "crop_id": str(number),
+        "image_id": str(number // 2),
+        **dict.fromkeys(("x", "y", "width", "height"), 1.0),
+        "caption": f"caption {number}",
+        "hard_negatives": [f"{number} caption"],
+        "categories": [],
+        "provenance": provenance,
+    }
+
+
+def test_of_the_order_sets_the_first_seed_is_read(tmp_path: Path) -> None:
+    write_config(tmp_path, "coco_order", {"test.s0": [row(0), row(1), row(1)], "test.s1": [row(2)]}, CHOICE_SCHEMA)
+    sets = read(tmp_path, "coco_order")
+    assert sets.captions == [("caption 0", "0 caption"), ("caption 1", "1 caption")]
+    assert sets.images == ["0", "0"]
+
+
+def test_the_page_names_the_scorer_that_is_farthest_from_chance_on_either_side() -> None:
+    scored = {"tersest": {"recall@1": 0.7, "interval": [0.6, 0.8]}, "form": {"recall@1": 0.2, "interval": [0.1, 0.3]}}
+    text = page({"vg_relation": {"rows": 1234, "chance": 0.5, "held_out": scored, "chat": None}})
+    assert "| vg_relation | 1,234 | 50% | 20.0% (form) | 10.0% to 30.0% |" in text

@@ -1,0 +1,67 @@
+"""Table 6 from hand-made results."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from experiments.negclip import table6
+
+
+@pytest.fixture
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two seeds of three models. VG-Relation has four rows, three of one relation; CLIP has none of them right, CLIP-FT
+    the single one, NegCLIP that and, with seed 1, one of the three. Elsewhere all have all of two rows right."""
+    monkeypatch.chdir(tmp_path)
+    for seed in (0, 1):
+        ranks = {"clip": [2, 2, 2, 2], "clip-ft": [2, 2, 2, 1], "negclip": [1 if seed else 2, 2, 2, 1]}
+        for model, rank_N in ranks.items():
+            root = (
+                table6.RUNS / f"toy-s{seed}" / "results/microworld" / f"local-checkpoints-negclip-toy-s{seed}-{model}"
+            )
+            for task, _, by in table6.ROWS.values():
+                name = f"{task}@s0" if task.endswith("_order") else task
+                found = rank_N if task == "aro/vg_relation" else [1, 1]
+                ranked = dict.fromkeys(("rank", "i2t_rank", "t2i_rank"), found)
+                rows = {**ranked, "image_id": [str(row) for row in range(len(found))]}
+                if by:
+                    names = ["on", "on", "on", "in"][: len(found)]
+                    rows["categories"] = [[{"by": by, "name": name}] for name in names]
+                path = root / f"{name}.parquet"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                pd.DataFrame(rows).to_parquet(path)
+    return tmp_path
+
+
+def test_scores_are_macro_and_differences_paired(runs: Path) -> None:
+    measured = table6.measure("toy", [0, 1])
+    # "on": 0 of 3 with seed 0, 1 of 3 with seed 1; "in": 1 of 1. Macro: (0 + 1) / 2 and (1/3 + 1) / 2.
+    assert measured["VG-Relation"]["scores"] == {"clip": [0, 0], "clip-ft": [0.5, 0.5], "negclip": [0.5, 0.6667]}
+    mean, low, high = measured["VG-Relation"]["differences"]["negclip - clip-ft"]
+    # Mean over seeds of (0, 1/3) / 2.
+    assert mean == pytest.approx(1 / 12, abs=1e-4)
+    assert low <= mean <= high
+    assert measured["COCO-PRC"]["differences"]["negclip - clip"] == [0, 0, 0]
+    line = next(table6.lines(measured))
+    assert line[:4] == ["VG-Relation", "0.0 ± 0.0", "50.0 ± 0.0", "58.3 ± 11.8"]
+
+
+def test_the_page_has_a_table_a_regime(runs: Path) -> None:
+    (runs / "experiments").mkdir()
+    (runs / "experiments/params.yaml").write_text("negclip: {regimes: [toy], seeds: [0, 1]}\n")
+    (runs / "sources/negclip").mkdir(parents=True)
+    (runs / "sources/negclip/stats.json").write_text(
+        json.dumps({"toy": {"pairs": 9, "meet a rival in a batch of 32": 0.25}})
+    )
+    table6.main()
+    page = (runs / "experiments/negclip/README.md").read_text()
+    assert "## Regime `toy`" in page
+    assert "25.0% meet a rival in a batch of 32" in page
+    assert page.count("\n| ") == 11
+    assert json.loads((runs / "experiments/negclip/table6.json").read_text()).keys() == {"toy"}
+
+
+def test_missing_results_are_named(runs: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"toy-s2/results: no results of clip\. Run `dvc repro experiments"):
+        table6.measure("toy", [2])

@@ -1,0 +1,16 @@
+from generators.language.texts import blank, same_words, words
+
+
+def test_words_are_runs_of_letters_digits_and_underscores():
+    assert words("A dog's T-shirt, no. 5") == ["a", "dog", "s", "t", "shirt", "no", "5"]
+
+
+def test_same_words_counts_each_word():
+    assert same_words("a cup on a Table", "table, on: a a cup")
+    assert not same_words("a cup on a table", "a cup on table")
+    assert not same_words("a cup and a hat", "a cup and a cup")
+
+
+def test_blank_differences_are_case_and_white_space():
+    assert blank(" A  cup ") == blank("a CUP")
+    assert blank("a cup.") != blank("a cup .")

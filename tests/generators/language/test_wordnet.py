@@ -1,0 +1,141 @@
+"""Facts of WordNet 3.0, read in its own files and noted beside each test."""
+
+from itertools import combinations
+
+import nltk
+import pytest
+
+from generators.language import wordnet_database
+from generators.language.wordnet import (
+    VISIBLE,
+    antonyms,
+    are_parts,
+    are_related,
+    are_shades,
+    generation,
+    grand_hypernym_siblings,
+    is_color,
+    is_visible,
+    senses,
+    synonyms,
+)
+from generators.language.wordnet_database import LEXICOGRAPHER_FILES, wordnet
+from generators.microworld.world import COLORS, NOUNS
+
+ALL_NOUNS = [noun for cluster in NOUNS.values() for noun in cluster]
+
+
+def test_it_is_wordnet_3_with_the_names_of_its_lexicographer_files():
+    assert wordnet().get_version() == "3.0"
+    assert len(LEXICOGRAPHER_FILES) == 45  # lexnames(5WN): 00 adj.all to 44 adj.ppl
+    assert wordnet().synset("dog.n.01").lexname() == "noun.animal"
+    assert wordnet().synset("run.v.01").lexname() == "verb.motion"
+    assert set(LEXICOGRAPHER_FILES) >= VISIBLE
+
+
+def test_a_missing_wordnet_is_one_clear_error_that_names_the_remedies(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(wordnet_database, "_nltk_corpus", lambda: None)
+    monkeypatch.setattr(wordnet_database, "_system_database", lambda: None)
+    monkeypatch.setattr(nltk, "download", lambda *_, **__: False)
+    with pytest.raises(
+        FileNotFoundError, match=r"WordNet 3\.0 was not found(.|\n)*nltk\.downloader(.|\n)*wordnet-base"
+    ):
+        wordnet.__wrapped__()
+
+
+def test_another_version_is_refused(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(wordnet_database._Reader, "__init__", lambda *_: None)
+    monkeypatch.setattr(wordnet_database._Reader, "get_version", lambda _: "3.1")
+    with pytest.raises(ValueError, match=r"WordNet 3\.1, expected 3\.0"):
+        wordnet.__wrapped__()
+
+
+def test_senses_are_the_usual_ones_that_a_picture_can_show():
+    # table.n.01 is of data; table.n.02 (25 times in SemCor) and table.n.03 (5) are furniture
+    assert [sense.name() for sense in senses("table")] == ["table.n.02", "table.n.03"]
+    # kite.n.01 and .02 are cheques; the toy and the bird were never tagged
+    assert [sense.name() for sense in senses("kite")] == ["kite.n.03", "kite.n.04"]
+    # bus.n.04, an old car, was never tagged, bus.n.01 twice
+    assert [sense.name() for sense in senses("bus")] == ["bus.n.01"]
+    assert [sense.name() for sense in senses("garden bench")] == [sense.name() for sense in senses("bench")]
+    assert senses("qwertyish") == ()
+
+
+def test_the_usual_sense_decides_what_is_visible():
+    assert is_visible("table")
+    assert not is_visible("means")  # ways 50 times, instruments 11 times
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "related"),
+    [
+        ("couch", "sofa", True),  # sofa.n.01: sofa, couch, lounge
+        ("dog", "animal", True),  # dog.n.01 < canine < carnivore < ... < animal
+        ("poodle", "dog", True),
+        ("dining table", "table", True),
+        ("dog", "cat", False),
+        ("bus", "car", False),
+        ("table", "chair", False),
+    ],
+)
+def test_nouns_are_related_to_synonyms_hypernyms_and_hyponyms(one: str, other: str, related: bool):
+    assert are_related(one, other) is related
+    assert are_related(other, one) is related
+
+
+def test_adjectives_are_related_to_what_they_are_similar_to():
+    assert are_related("tiny", "small", "a")
+    assert are_related("big", "large", "a")
+    assert not are_related("large", "small", "a")
+
+
+def test_parts_go_both_ways_and_come_from_hypernyms_too():
+    assert are_parts("car", "bumper")
+    assert are_parts("wheel", "car")  # it has car wheels
+    assert are_parts("hand", "man")  # a person has body parts
+    assert not are_parts("cup", "table")
+
+
+def test_generation_counts_the_steps_to_the_shared_ancestor():
+    assert generation("pear", "apple") == 1  # both edible fruit
+    assert generation("cat", "dog") == 2  # feline, canine < carnivore
+    assert generation("bottle", "cup") == 2  # vessel, cup < container
+    assert generation("cat", "cat") == 0
+    assert generation("cat", "qwertyish") is None
+
+
+def test_grand_hypernym_siblings_leave_out_kin():
+    siblings = grand_hypernym_siblings("dog")
+    assert {"cat", "fox", "bear", "wolf"} <= set(siblings)
+    assert not {"dog", "poodle", "animal", "canine", "domestic dog"} & set(siblings)
+    assert "Bear" not in siblings
+
+
+def test_synonyms():
+    assert synonyms("couch")[:2] == ("sofa", "lounge")
+
+
+def test_antonyms_are_direct_first_then_indirect():
+    assert antonyms("small")[:2] == ("large", "big")
+    assert "huge" in antonyms("small")  # similar to large
+    assert antonyms("tiny")[:2] == ("large", "big")  # tiny is similar to small
+    assert antonyms("wet")[0] == "dry"
+    assert antonyms("push", "v")[0] == "pull"
+
+
+def test_colours_are_known_through_their_nouns():
+    assert all(is_color(word) for word in (*COLORS, "dark green", "off-white"))
+    assert not any(is_color(word) for word in ("wooden", "large", "striped", "table"))
+
+
+def test_colours_share_a_grand_hypernym_and_shades_a_colour():
+    # crimson.n.01 < red.n.01 < chromatic_color.n.01 < color.n.01; white.n.02 < achromatic_color.n.01 < color.n.01
+    assert are_shades("crimson", "red")
+    assert are_shades("dark green", "green")
+    assert not any(are_shades(one, other) for one, other in combinations(COLORS, 2))
+
+
+def test_nouns_of_the_microworld_are_kin_only_where_known():
+    """The toy kite and the bird of prey are one word."""
+    kin = {pair for pair in combinations(ALL_NOUNS, 2) if are_related(*pair)}
+    assert kin == {("bird", "kite")}

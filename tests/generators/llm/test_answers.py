@@ -1,0 +1,125 @@
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from generators.llm.answers import read_list
+
+TWO = ["A cat on a sofa.", "A cat in the rain."]
+
+
+@pytest.mark.parametrize(
+    ("answer", "items"),
+    [
+        ('["A cat on a sofa.", "A cat in the rain."]', TWO),
+        ("['A cat on a sofa.', 'A cat in the rain.']", TWO),
+        ('```json\n["A cat on a sofa.", "A cat in the rain."]\n```', TWO),
+        ("Sure! Here you are:\n```python\n['A cat on a sofa.', 'A cat in the rain.',]\n```\nEnjoy!", TWO),
+        ("[“A cat on a sofa.”, “A cat in the rain.”]", TWO),
+        ("[’A cat on a sofa.’, ’A cat in the rain.’]", TWO),
+        ("['A cat on a sofa.,' 'A cat in the rain.']", ["A cat on a sofa.", "A cat in the rain."]),
+        ("1. A cat on a sofa.\n2. A cat in the rain.", TWO),
+        ('Here are two captions:\n\n1) "A cat on a sofa."\n2) "A cat in the rain."\n\nLet me know!', TWO),
+        ("- A cat on a sofa.\n- A cat in the rain.", TWO),
+        ("* **A cat on a sofa.**\n* **A cat in the rain.**", TWO),
+        ("A cat on a sofa.\nA cat in the rain.", TWO),
+        ("Captions:\n\nA cat on a sofa.\n\nA cat in the rain.\n", TWO),
+        ('The captions are "A cat on a sofa." and "A cat in the rain."', TWO),
+        ('["A cat on a sofa.", "A cat in the rain.", "A c', [*TWO, "A c"]),
+        ('["A cat on a sofa." "A cat in the rain."]', TWO),
+        ("['The cat's bed is red.', 'A cat in the rain.']", ["The cat's bed is red.", TWO[1]]),
+        ('{"captions": ["A cat on a sofa.", "A cat in the rain."]}', TWO),
+        ('[{"caption": "A cat on a sofa."}, {"caption": "A cat in the rain."}]', TWO),
+        ('["A cat on a sofa.", "A cat on a sofa.", "A cat in the rain."]', TWO),
+        ('["A cat on a\\n sofa.", 7, null, "A cat in the rain."]', TWO),
+        ("I'm sorry, but I cannot help with that request.", []),
+        (
+            "A cat may be on a sofa or in the rain, and there are many more places where one could take a photo of "
+            "a cat, for instance a garden or a roof.\nWhich of them do you have in mind for your captions, and how "
+            "many of them would you like me to write down for you today?",
+            [],
+        ),
+        ("", []),
+        ("[]", []),
+    ],
+)
+def test_awkward_answers(answer: str, items: list[str]):
+    assert read_list(answer) == items
+
+
+@given(st.text() | st.text(alphabet="[]{}\"'`,:\\\n -1.a“’"))
+def test_never_fails_and_gives_clean_lines(answer: str):
+    for item in read_list(answer):
+        assert item == " ".join(item.split())
+        assert item[0] not in "\"',"
+
+
+@given(
+    st.lists(
+        st.from_regex(r"[A-Za-z][a-z ]{0,30}[a-z]\.", fullmatch=True),
+        min_size=1,
+        unique_by=lambda item: tuple(item.split()),
+    )
+)
+def test_a_list_in_json_or_python_is_read_back(items: list[str]):
+    wanted = list(dict.fromkeys(" ".join(item.split()) for item in items))
+    assert read_list(json.dumps(items)) == wanted
+    assert read_list(f"Here it is: {items!r}. Bye.") == wanted
+
+
+@pytest.mark.parametrize("depth", [50, 1_000, 19_000])
+def test_deep_nesting_is_survived(depth: int):
+    assert read_list("[" * depth + '"a"' + "]" * depth) in ([], ["a"])
+
+
+def test_nothing_is_evaluated(tmp_path: Path):
+    mark = tmp_path / "mark"
+    attack = f"__import__('pathlib').Path({str(mark)!r}).touch()"
+    for answer in (
+        f"[{attack}]",
+        f"['a', {attack}]",
+        f"```python\n[{attack}]\n```",
+        f"1. {attack}",
+        f"[f'{{{attack}}}']",
+    ):
+        read_list(answer)
+    assert not mark.exists()
+
+
+CODE = (
+    "__import__('os').system('true')",
+    "open('/dev/null')",
+    "eval('1')",
+    "exec('import this')",
+    "[x for x in (1, 2)]",
+    "f'{1 + 1}'",
+    "(lambda: 1)()",
+    "print",
+)
+watched: list[str] = []
+
+
+@pytest.fixture(scope="module")
+def watch() -> Iterator[list[str]]:
+    """Names of what was run, opened or imported while ``watched`` holds a mark; an audit hook cannot be taken out."""
+    read_list('["a" "b", c')  # imports what is imported at the first use
+
+    def hook(event: str, arguments: tuple) -> None:
+        if watched and event in ("exec", "open", "import", "os.system", "subprocess.Popen"):
+            watched.append(event)
+
+    sys.addaudithook(hook)
+    yield watched
+    watched.clear()
+
+
+@given(st.lists(st.sampled_from(CODE) | st.sampled_from(["[", "]", "'a'", ", ", "```python\n", "1. ", "{", "}", "\n"])))
+def test_no_answer_runs_code(watch: list[str], parts: list[str]):
+    watch[:] = ["on"]
+    read_list("".join(parts))
+    seen, watch[:] = watch[1:], []
+    assert seen == []

@@ -1,0 +1,263 @@
+import json
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pytest_httpserver import HTTPServer
+from werkzeug import Request, Response
+
+from generators.llm.client import (
+    KEY_VARIABLE,
+    REFUSED,
+    Cache,
+    Client,
+    Endpoint,
+    Failure,
+    estimated_tokens,
+    request_hash,
+)
+from tests.generators.llm_answers import KEY, asked, completion
+
+pytestmark = pytest.mark.usefixtures("llm_key")
+PATH = "/v1/chat/completions"
+
+
+@pytest.fixture
+def server() -> Iterator[HTTPServer]:
+    with HTTPServer(host="127.0.0.1") as server:
+        yield server
+
+
+def client(server: HTTPServer, folder: Path, **fields: object) -> Client:
+    endpoint = Endpoint(**{"model": "m", "base_url": server.url_for("/v1"), "retries": 2, "timeout": 5.0, **fields})
+    return Client(endpoint, Cache([folder], folder / "m.jsonl"))
+
+
+def test_an_answer_is_filed_at_once_and_never_asked_for_again(server: HTTPServer, tmp_path: Path) -> None:
+    server.expect_request(PATH, method="POST").respond_with_json(completion("a red cup"))
+    prompts = [asked("cup"), asked("cup"), asked("table")]
+    assert list(client(server, tmp_path).ask(prompts)) == [None, None]
+    assert len(server.log) == 2
+    again = client(server, tmp_path)
+    assert list(again.ask(prompts)) == []
+    assert again.cache.get(request_hash(again.endpoint, asked("table"))) == "a red cup"
+    (first, _) = map(json.loads, (tmp_path / "m.jsonl").read_text().splitlines())
+    assert set(first) == {"request", "model", "messages", "temperature", "answer", "usage", "date"}
+    assert first["usage"]["total_tokens"] == 5
+    assert len(server.log) == 2
+
+
+def test_rate_limits_and_server_errors_are_retried(
+    server: HTTPServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr("openai._base_client.time.sleep", waits.append)
+    server.expect_ordered_request(PATH).respond_with_data("slow down", 429, headers={"Retry-After": "7"})
+    server.expect_ordered_request(PATH).respond_with_data("oops", 500)
+    server.expect_ordered_request(PATH).respond_with_json(completion("a red cup"))
+    assert list(client(server, tmp_path).ask([asked("cup")])) == [None]
+    assert len(server.log) == 3
+    assert waits[0] == 7.0  # as the server asks; after a plain error the client's own delay, which grows
+    assert waits[1] <= 0.02
+
+
+def test_retries_come_to_an_end(server: HTTPServer, tmp_path: Path) -> None:
+    server.expect_request(PATH).respond_with_data("oops", 503)
+    assert list(client(server, tmp_path, retries=2).ask([asked("cup")])) == [Failure("HTTP status 503")]
+    assert len(server.log) == 3
+
+
+@pytest.mark.parametrize(
+    ("declined", "words"),
+    [
+        ({"finish_reason": "stop", "message": {"content": None, "refusal": "i cannot do that"}}, "i cannot do that"),
+        ({"finish_reason": "content_filter", "message": {"content": "a red"}}, "content filter"),
+    ],
+)
+def test_a_refusal_is_an_answer_and_not_asked_for_again(
+    server: HTTPServer, tmp_path: Path, declined: dict, words: str
+) -> None:
+    server.expect_request(PATH).respond_with_json({"choices": [declined]})
+    assert list(client(server, tmp_path).ask([asked("cup")])) == [None]
+    again = client(server, tmp_path)
+    assert list(again.ask([asked("cup")])) == []
+    assert again.cache.get(request_hash(again.endpoint, asked("cup"))) == REFUSED
+    assert json.loads((tmp_path / "m.jsonl").read_text())["refusal"] == words
+    assert len(server.log) == 1
+
+
+@pytest.mark.parametrize(
+    ("response", "reason"),
+    [
+        (Response("not json", content_type="application/json"), "answer is not JSON"),
+        (Response("<html>", content_type="text/html"), "answer is not JSON"),
+        (Response("[]", content_type="application/json"), "answer without text"),
+        (Response('{"choices": []}', content_type="application/json"), "answer without text"),
+        (Response('{"choices": [{"message": "x"}]}', content_type="application/json"), "answer without text"),
+        (Response(json.dumps(completion("")), content_type="application/json"), "answer without text"),
+        (Response(json.dumps(completion("cut", "length")), content_type="application/json"), "answer without text"),
+        (Response(f"wrong key {KEY}", 401), "HTTP status 401"),
+        (Response("oops", 500), "HTTP status 500"),
+    ],
+)
+def test_a_failure_is_named_and_leaves_no_answer(
+    server: HTTPServer, tmp_path: Path, response: Response, reason: str
+) -> None:
+    server.expect_request(PATH).respond_with_handler(lambda request: response)
+    assert list(client(server, tmp_path, retries=0).ask([asked("cup")])) == [Failure(reason)]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_connection_cut_in_the_middle_of_an_answer_is_retried(tmp_path: Path) -> None:
+    body = json.dumps(completion("a red cup")).encode()
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            for content in (body[: len(body) // 2], body):
+                connection, _ = listener.accept()
+                connection.recv(1 << 16)
+                connection.sendall(head + content)
+                connection.close()
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        endpoint = Endpoint("m", f"http://127.0.0.1:{listener.getsockname()[1]}/v1", retries=3, timeout=5.0)
+        cutting = Client(endpoint, Cache([], tmp_path / "m.jsonl"))
+        assert list(cutting.ask([asked("cup")])) == [None]
+        thread.join()
+    assert [json.loads(line)["answer"] for line in (tmp_path / "m.jsonl").read_text().splitlines()] == ["a red cup"]
+
+
+def test_a_timeout_is_a_failure(server: HTTPServer, tmp_path: Path) -> None:
+    done = threading.Event()
+
+    def wait(request: Request) -> Response:
+        done.wait(5)
+        return Response()
+
+    server.expect_request(PATH).respond_with_handler(wait)
+    found = list(client(server, tmp_path, retries=0, timeout=0.1).ask([asked("cup")]))
+    done.set()
+    assert found == [Failure("APITimeoutError")]
+
+
+def test_one_failure_among_many_loses_nothing_and_is_asked_again(server: HTTPServer, tmp_path: Path) -> None:
+    broken = {"cup 3"}
+
+    def answer(request: Request) -> Response:
+        text = json.loads(request.data)["messages"][0]["content"]
+        if text in broken:
+            return Response("no", 400)
+        return Response(json.dumps(completion(f"a {text}")), content_type="application/json")
+
+    server.expect_request(PATH).respond_with_handler(answer)
+    prompts = [asked(f"cup {number}") for number in range(8)]
+    first = Counter(client(server, tmp_path).ask(prompts))
+    assert first == Counter({None: 7, Failure("HTTP status 400"): 1})
+    broken.clear()
+    assert list(client(server, tmp_path).ask(prompts)) == [None]
+    assert len((tmp_path / "m.jsonl").read_text().splitlines()) == 8
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from generators.llm.client import Cache, Client, Endpoint
+folder = Path(sys.argv[2])
+client = Client(Endpoint("m", sys.argv[1], concurrency=1), Cache([folder], folder / "m.jsonl"))
+for _ in client.ask([[{"role": "user", "content": f"cup {number}"}] for number in range(6)]):
+    print("answered", flush=True)
+"""
+
+
+def test_what_was_answered_before_a_kill_is_never_asked_again(server: HTTPServer, tmp_path: Path) -> None:
+    seen: Counter[str] = Counter()
+    hold = threading.Event()
+
+    def answer(request: Request) -> Response:
+        text = json.loads(request.data)["messages"][0]["content"]
+        if text == "cup 3" and not hold.is_set():
+            hold.wait(20)
+            return Response("gone", 500)
+        seen[text] += 1
+        return Response(json.dumps(completion(f"a {text}")), content_type="application/json")
+
+    server.expect_request(PATH).respond_with_handler(answer)
+    command = [sys.executable, "-c", KILLED, server.url_for("/v1"), str(tmp_path)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": os.getcwd()})  # noqa: PTH109
+    assert process.stdout is not None
+    for _ in range(3):
+        assert process.stdout.readline() == b"answered\n"
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    hold.set()
+    with (tmp_path / "m.jsonl").open("a") as file:
+        file.write('{"request": "abc", "answ')  # as if the kill had cut a line
+    endpoint = Endpoint("m", server.url_for("/v1"), concurrency=1)
+    resumed = Client(endpoint, Cache([tmp_path], tmp_path / "m.jsonl"))
+    assert list(resumed.ask([asked(f"cup {number}") for number in range(6)])) == [None] * 3
+    assert seen == Counter({f"cup {number}": 1 for number in range(6)})
+    whole = Cache([tmp_path])
+    assert all(request_hash(endpoint, asked(f"cup {number}")) in whole for number in range(6))
+
+
+def test_the_key_is_in_no_file_log_or_error(
+    server: HTTPServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    server.expect_ordered_request(PATH).respond_with_json(completion("a red cup"))
+    server.expect_ordered_request(PATH).respond_with_data(f"bad key: {KEY}", 401)
+    found = list(client(server, tmp_path, concurrency=1).ask([asked("cup"), asked("table")]))
+    assert server.log[0][0].headers["Authorization"] == f"Bearer {KEY}"
+    assert KEY not in str(found)
+    assert KEY not in (tmp_path / "m.jsonl").read_text()
+    assert KEY not in caplog.text
+
+
+def test_no_key_is_one_clear_error(server: HTTPServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(KEY_VARIABLE)
+    with pytest.raises(ValueError, match=r"OPENAI_API_KEY is not set\. Export it"):
+        list(client(server, tmp_path).ask([asked("cup")]))
+
+
+def test_estimate_counts_what_is_missing(server: HTTPServer, tmp_path: Path) -> None:
+    priced = client(server, tmp_path, price_in=1_000.0, price_out=2_000.0)
+    # "a red cup": three words are 4 tokens, 4 for the message: 8 in, 10 out. 8 * 0.001 + 10 * 0.002 = 0.028.
+    assert estimated_tokens("a red cup") == 8
+    estimate = priced.estimate([asked("a red cup"), asked("a red cup")], tokens_out=10)
+    assert (estimate.requests, estimate.tokens_in, estimate.tokens_out) == (1, 8, 10)
+    assert estimate.cost == pytest.approx(0.028)
+    assert str(estimate) == "1 requests, about 8 tokens in and 10 out, estimated cost 0.03"
+
+
+def test_no_estimate_without_prices(server: HTTPServer, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"price_in and price_out .* are missing.* 0 for an endpoint that is free"):
+        client(server, tmp_path).estimate([asked("a red cup")], tokens_out=10)
+
+
+def test_a_cache_line_without_request_or_answer_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "m.jsonl").write_text('{"request": "a"}\n')
+    with pytest.raises(ValueError, match=r"m\.jsonl, line 1: no answer of the cache\. Restore the file from Git"):
+        Cache([tmp_path])
+
+
+def test_a_broken_cache_line_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "m.jsonl").write_text('{"request": "a", "answer": "b"}\n{"request: "c"}\n')
+    with pytest.raises(ValueError, match=r"m\.jsonl, line 2: not JSON\. Restore the file from Git"):
+        Cache([tmp_path])
+
+
+def test_the_model_and_the_prompt_decide_the_hash() -> None:
+    one = Endpoint("m", "http://here")
+    assert request_hash(one, asked("cup")) == request_hash(Endpoint("m", "http://there"), asked("cup"))
+    assert len({request_hash(item, asked(text)) for item in (one, Endpoint("n")) for text in ("cup", "table")}) == 4

@@ -1,0 +1,97 @@
+"""Parsers by name, and that of CREPE's authors in the place of ours."""
+
+import builtins
+import json
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from generators.graphs.facts import closure
+from generators.graphs.vocabulary import Vocabulary
+from generators.hard_negatives.foils import atom_foils
+from generators.parser.choice import make_parser
+from generators.parser.parser import Parser
+from generators.parser.sng import SceneGraphParser
+from generators.readers.corpora import captions, shards
+from generators.seen_analysis.seen import Language, LocalEngine, Search, analyse, our_code, our_language
+from generators.seen_analysis.targets import CaptionWords, Targets, split_words
+
+
+@pytest.fixture(scope="module")
+def sng() -> SceneGraphParser:
+    pytest.importorskip("sng_parser", reason="SceneGraphParser is an optional extra")
+    return SceneGraphParser()
+
+
+def test_parsers_by_name(sng: SceneGraphParser):
+    assert isinstance(make_parser("rules"), Parser)
+    assert isinstance(make_parser("sng"), SceneGraphParser)
+    with pytest.raises(ValueError, match=r"params\.yaml: parser is 'sgn'; it can be rules \(ours\) or sng"):
+        make_parser("sgn")
+
+
+def test_a_parser_that_is_not_installed_names_the_remedy(monkeypatch: pytest.MonkeyPatch):
+    found = builtins.__import__
+
+    def without(name: str, *rest: Any, **named: Any) -> Any:
+        if name == "sng_parser":
+            raise ImportError(name)
+        return found(name, *rest, **named)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(ImportError, match=r"parser: sng was asked for.*Run `pip install SceneGraphParser`"):
+        make_parser("sng")
+
+
+def test_results_of_one_parser_are_not_those_of_the_other():
+    assert our_code("rules") != our_code("sng")
+
+
+def test_atoms_are_found_where_they_stand(sng: SceneGraphParser):
+    caption = "Two large dogs next to a man wearing a blue shirt and holding a tennis racket on the beach"
+    (parse,) = sng.parse([caption])
+    found = {(mention.kind, mention.text, caption[mention.start : mention.end]) for mention in parse.mentions}
+    assert {("object", "dog", "dogs"), ("object", "tennis racket", "tennis racket")} <= found
+    assert {("attribute", "large", "large"), ("attribute", "blue", "blue"), ("relation", "wear", "wearing")} <= found
+    ends = {mention.object: mention.target for mention in parse.mentions if mention.text == "wear"}
+    names = {item.id: item.name for item in parse.graph.objects}
+    assert [(names[start], names[end or ""]) for start, end in ends.items()] == [("man", "shirt")]
+
+
+def test_its_captions_have_foils(sng: SceneGraphParser):
+    (parse,) = sng.parse(["a red cup"])
+    vocabulary = Vocabulary.of([parse.graph, *(found.graph for found in sng.parse(["a blue ball", "a green cup"]))], 1)
+    made = [negative.caption for negative in atom_foils(parse, closure(parse.graph), vocabulary)]
+    assert "a blue cup" in made
+
+
+def test_its_forms_hold_on_real_captions(sng: SceneGraphParser, real_data: Path, tmp_path: Path):
+    """The seen analysis finds what parsing everything finds; the filter's promise holds on every caption."""
+    (web,) = shards(str(real_data / "captions" / "web_alt_text_1k.tsv"))
+    (conceptual,) = shards(str(real_data / "captions" / "cc3m_validation_8k.tsv"))
+    texts = ["I cannot see the cats' dinner", *islice(captions(conceptual, 0), 120), *islice(captions(web, "TEXT"), 60)]
+    texts = [" ".join(text.split()) for text in texts]
+    parses = list(sng.parse(texts))
+    vocabulary = {word for parse in parses for atom in parse.graph.atoms for word in split_words(atom.text)}
+    words = CaptionWords(vocabulary, sng.forms)
+    for parse in parses:
+        words.check(parse.caption, parse.graph)
+    targets = Targets.of(parse.graph for parse in parses[::2])
+    expected = {
+        targets.index[item]
+        for parse in parses[1::2]
+        for item in (*parse.graph.atoms, *parse.graph.compounds)
+        if item in targets.index
+    }
+    (tmp_path / "c.jsonl").write_text("".join(json.dumps({"caption": text}) + "\n" for text in texts[1::2]))
+    search = Search(targets, tuple(shards(str(tmp_path / "c.jsonl"))), "caption")
+    engine = LocalEngine(lambda: Language(sng.parse, sng.forms), 1)
+    assert analyse(search, tmp_path, engine, progress=False).counts.keys() == expected
+    assert len(expected) > 10
+
+
+def test_the_language_is_the_named_parsers(sng: SceneGraphParser):
+    (parse,) = our_language("sng").parse(["A woman is playing the piano"])
+    assert parse.graph == next(sng.parse(["A woman is playing the piano"])).graph

@@ -1,0 +1,62 @@
+"""The parser's promise to the word filter: every word of an atom is a form of a word of its caption."""
+
+import pytest
+
+from generators.parser import words as parser_words
+from generators.parser.parser import Parser
+from generators.readers.corpora import captions, shards
+from generators.seen_analysis.seen import our_language
+from generators.seen_analysis.targets import CaptionWords, Targets, split_words
+
+
+@pytest.fixture(scope="module")
+def parser() -> Parser:
+    return Parser()
+
+
+@pytest.mark.parametrize(
+    ("token", "expected"),
+    [
+        ("mice", "mouse"),
+        ("ate", "eat"),
+        ("leaves", "leaf"),
+        ("cannot", "can"),
+        ("left", "of"),  # "left of" is written "to the left of"
+        ("in", "wear"),  # "a man in a hat"
+        ("two", "2"),
+        ("sits", "sitting"),
+    ],
+)
+def test_forms(token, expected) -> None:
+    assert expected in parser_words.words(token)
+
+
+CAPTIONS = [
+    "Two MICE sat to the left side of the men's leaves",
+    "a man in a blue T-shirts, wearing x-ray glasses that cannot be seen",
+    "dishes of carrots on top of tables; geese flown over 10km roads",
+    "a cat laying on both sides of each side of the oxen's wood-panelled carts",
+    "boxes stacked next to one another at the front of the children's playground",
+    "it's not a dog but a dog's tail, gonna be wagging",
+]
+
+
+def test_the_promise_holds_on_hard_captions(parser) -> None:
+    _check(parser, CAPTIONS)
+
+
+def test_the_promise_holds_on_real_captions(parser, real_data) -> None:
+    texts = [text for shard in shards(str(real_data / "cc12m" / "*.tar")) for text in captions(shard, "caption")]
+    for pattern, column in (("captions/web_alt_text_1k.tsv", "TEXT"), ("captions/cc3m_validation_8k.tsv", 0)):
+        (shard,) = shards(str(real_data / pattern))
+        texts += list(captions(shard, column))[::25]
+    _check(parser, texts)
+
+
+def _check(parser: Parser, texts: list[str]) -> None:
+    parses = list(parser.parse(texts))
+    vocabulary = {word for parse in parses for atom in parse.graph.atoms for word in split_words(atom.text)}
+    words = CaptionWords(vocabulary, our_language().forms)
+    assert Targets.of(parse.graph for parse in parses).atoms
+    for parse in parses:
+        words.check(parse.caption, parse.graph)

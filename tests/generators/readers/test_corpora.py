@@ -1,0 +1,140 @@
+"""Every kind of caption file gives its captions, in order, and counts the rows that it cannot read."""
+
+import gzip
+import io
+import json
+import tarfile
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from generators.readers import corpora
+from generators.readers.corpora import Shard, Skipped, captions, shards
+
+TEXTS = ["a red cat", "zwei Bälle, \u201cquoted\u201d", "tab-free"]
+
+
+def read(pattern: Path | str, column: str | int = "caption") -> tuple[list[str], int]:
+    skipped = Skipped()
+    return [text for shard in shards(str(pattern)) for text in captions(shard, column, skipped)], skipped.rows
+
+
+def maybe_zipped(path: Path, data: bytes) -> None:
+    path.write_bytes(gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
+
+
+@pytest.mark.parametrize("ending", ["", ".gz"])
+class TestLineFiles:
+    def test_txt_skips_blank_lines_and_broken_utf8(self, tmp_path, ending) -> None:
+        maybe_zipped(tmp_path / f"c.txt{ending}", "\n".join(TEXTS).encode() + b"\r\n\n\xff\xfe\nlast")
+        assert read(tmp_path / f"c.txt{ending}") == ([*TEXTS, "last"], 2)
+
+    def test_jsonl_skips_broken_rows_and_rows_without_the_key(self, tmp_path, ending) -> None:
+        rows = [json.dumps({"caption": text}) for text in TEXTS] + [
+            '{"caption": ',
+            "[]",
+            '{"text": "x"}',
+            '{"caption": 3}',
+        ]
+        maybe_zipped(tmp_path / f"c.jsonl{ending}", "\n".join(rows).encode())
+        assert read(tmp_path / f"c.jsonl{ending}") == (TEXTS, 4)
+
+    def test_tsv_by_name_and_by_position(self, tmp_path, ending) -> None:
+        body = "".join(f"{number}\t{text}\n" for number, text in enumerate(TEXTS)) + "no tab\n"
+        maybe_zipped(tmp_path / f"c.tsv{ending}", f"url\tcaption\n{body}".encode())
+        maybe_zipped(tmp_path / f"headerless.tsv{ending}", body.encode())
+        assert read(tmp_path / f"c.tsv{ending}") == (TEXTS, 1)
+        assert read(tmp_path / f"headerless.tsv{ending}", 1) == (TEXTS, 1)
+
+    def test_a_byte_order_mark_is_no_part_of_the_first_columns_name(self, tmp_path, ending) -> None:
+        maybe_zipped(tmp_path / f"c.csv{ending}", b"\xef\xbb\xbfcaption,id\na red cat,1\n")
+        assert read(tmp_path / f"c.csv{ending}") == (["a red cat"], 0)
+
+    def test_csv_fields_may_hold_commas_quotes_and_line_ends(self, tmp_path, ending) -> None:
+        maybe_zipped(tmp_path / f"c.csv{ending}", b'id,caption\n1,"a ""red""\ncat, big"\n2,dog\n3\n')
+        assert read(tmp_path / f"c.csv{ending}") == (['a "red"\ncat, big', "dog"], 1)
+
+
+def add(archive: tarfile.TarFile, name: str, data: bytes) -> None:
+    info = tarfile.TarInfo(name)
+    info.size = len(data)
+    archive.addfile(info, io.BytesIO(data))
+
+
+def test_tar_takes_txt_first_then_json(tmp_path) -> None:
+    with tarfile.open(tmp_path / "c.tar", "w") as archive:
+        add(archive, "000.jpg", b"pixels")
+        add(archive, "000.json", b'{"caption": "not this"}')
+        add(archive, "000.txt", b"a red cat")
+        add(archive, "001.jpg", b"pixels")
+        add(archive, "001.json", b'{"caption": "a dog"}')
+        add(archive, "002.jpg", b"no caption")
+        add(archive, "003.json", b"broken")
+    assert read(tmp_path / "c.tar") == (["a red cat", "a dog"], 2)
+
+
+def test_parquet_by_row_ranges(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(corpora, "PARQUET_ROWS", 4)
+    texts = [f"caption {number}" for number in range(10)]
+    table = pa.table({"url": texts, "TEXT": [*texts[:9], None]})
+    pq.write_table(table, tmp_path / "c.parquet", row_group_size=3)
+    assert [(shard.start, shard.stop) for shard in shards(str(tmp_path / "c.parquet"))] == [(0, 4), (4, 8), (8, 10)]
+    assert read(tmp_path / "c.parquet", "TEXT") == (texts[:9], 1)
+
+
+@settings(max_examples=60, deadline=None)
+@given(lines=st.lists(st.text("abä ", min_size=1, max_size=9).filter(str.strip), min_size=1), size=st.integers(1, 40))
+def test_parts_of_a_line_file_hold_every_line_once(tmp_path_factory, lines, size) -> None:
+    path = tmp_path_factory.mktemp("parts") / "c.tsv"
+    path.write_bytes(b"caption\n" + "\n".join(lines).encode())
+    parts = [Shard(path, start, start + size) for start in range(0, path.stat().st_size, size)]
+    assert [text for part in parts for text in captions(part, "caption")] == lines
+
+
+def test_a_glob_reads_files_in_order(tmp_path) -> None:
+    for name in ("b", "a", "c"):
+        (tmp_path / f"{name}.txt").write_text(name)
+    assert read(tmp_path / "*.txt") == (["a", "b", "c"], 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("c.txt", b"", "the file is empty"),
+        ("c.doc", b"x", r"unknown kind of caption file; known are \.parquet, \.csv, \.tsv, \.jsonl, \.txt, \.tar"),
+        ("c.tsv", b"url\ttext\na\tb\n", r"no column 'caption'; it has url, text\. For a file without a header"),
+        ("c.csv", b"url,text\na,b\n", "no column 'caption'; it has url, text"),
+        ("c.parquet", b"no parquet", "not a readable parquet file"),
+        ("c.tar", b"no tar" * 99, "the tar file is cut off or damaged"),
+        ("c.tar.gz", gzip.compress(b"no tar" * 99, mtime=0), "the file is broken"),
+        ("c.csv.gz", gzip.compress(b"", mtime=0), "no column 'caption'"),
+        ("c.txt.gz", b"no gzip", "the file is broken"),
+        ("c.txt.gz", gzip.compress(b"cat " * 99, mtime=0)[:-9], "the file is broken"),
+    ],
+)
+def test_one_clear_message_for_a_file_that_cannot_be_read(tmp_path, name, data, message) -> None:
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(ValueError, match=message) as error:
+        read(tmp_path / name)
+    assert str(tmp_path / name) in str(error.value)
+
+
+def test_no_file(tmp_path) -> None:
+    with pytest.raises(FileNotFoundError, match="no caption file found"):
+        shards(str(tmp_path / "*.tsv"))
+
+
+def test_real_files(real_data) -> None:
+    tar, skipped = read(real_data / "cc12m" / "*.tar")
+    assert (len(tar), skipped) == (32, 0)
+    assert tar[0] == "Red Square is a city square in Moscow, Russia."
+    conceptual, _ = read(real_data / "captions" / "cc3m_validation_8k.tsv", 0)
+    assert conceptual[1] == "an angler fishes river on a snowy day ."
+    alt_text, _ = read(real_data / "captions" / "web_alt_text_1k.tsv", "TEXT")
+    assert alt_text[1] == "Tavern Brawl by velinov"
+    factual, _ = read(real_data / "factual" / "dev.csv")
+    assert (len(factual), factual[0]) == (1000, "white stove in a kitchen")

@@ -1,0 +1,367 @@
+"""Visual Genome's versions in one schema, and one clear message for each thing that can be wrong with them."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import networkx
+import pytest
+
+from generators.readers.visual_genome import FlawError, Image, Region, read
+from generators.schemas.scene_graph import Box, Relation, SceneObject
+
+VERSIONS = ["v1.0.0", "v1.2.0"]
+
+
+def load(folder: Path, name: str) -> list[dict[str, Any]]:
+    return json.loads((folder / f"{name}.json").read_text())
+
+
+def raw_counts(folder: Path) -> dict[str, tuple[int, int, int, int]]:
+    """Things, attributes of things, relations and regions of each image; records of one box and name are one."""
+    counts = {}
+    files = [load(folder, name) for name in ("objects", "attributes", "relationships", "region_descriptions")]
+    for objects, dressed, edges, regions in zip(*files, strict=True):
+        graph = networkx.Graph()
+        for t in objects["objects"]:
+            networkx.add_path(graph, [(name.lower(), box(t)) for name in t["names"]])
+        things = {look: min(part) for part in networkx.connected_components(graph) for look in part}
+        attributes = {
+            (things[name(t), box(t)], a.lower()) for t in dressed["attributes"] for a in t.get("attributes", [])
+        }
+        relations = {
+            (
+                things[name(e["subject"]), box(e["subject"])],
+                e["predicate"].lower(),
+                things[name(e["object"]), box(e["object"])],
+            )
+            for e in edges["relationships"]
+        }
+        sizes = map(len, (set(things.values()), attributes, relations, regions["regions"]))
+        counts[str(regions["id"])] = tuple(sizes)
+    return counts
+
+
+def name(t: dict[str, Any]) -> str:
+    return t["name"].lower() if "name" in t else (t.get("names") or t["object_names"])[0].lower()
+
+
+def box(t: dict[str, Any]) -> tuple[int, ...]:
+    return t["x"], t["y"], t["w"], t["h"]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_counts_of_real_files_equal_a_count_of_the_raw_json(real_data, version) -> None:
+    folder = real_data / "visual_genome" / version
+    ours = {
+        image.image_id: (
+            len(image.graph.objects),
+            sum(len(item.attributes) for item in image.graph.objects),
+            len(image.graph.relations),
+            len(image.regions),
+        )
+        for image in read(folder)
+    }
+    assert ours == raw_counts(folder)
+    assert list(ours) == ["1", "2", "3", "4", "5"]
+
+
+def test_versions_differ_in_counts_but_not_in_shared_regions(real_data) -> None:
+    old, new = ({i.image_id: i for i in read(real_data / "visual_genome" / version)} for version in VERSIONS)
+    assert [len(image.regions) for image in old.values()] == [265, 256, 259, 258, 250]
+    assert [len(image.regions) for image in new.values()] == [262, 256, 255, 257, 248]
+    for image_id in old:
+        before, after = ({r.region_id: (r.phrase, r.box) for r in i[image_id].regions} for i in (old, new))
+        assert [key for key in before.keys() & after.keys() if before[key] != after[key]] == []
+
+
+def test_real_facts_of_both_versions(real_data) -> None:
+    for version in VERSIONS:
+        first = next(read(real_data / "visual_genome" / version))
+        clock = next(item for item in first.graph.objects if item.name == "clock")
+        assert (clock.attributes, clock.box) == (("green", "tall"), Box(421, 91, 79, 339))
+        named = {
+            (first.graph.by_id[e.subject].name, e.predicate, first.graph.by_id[e.object].name)
+            for e in first.graph.relations
+        }
+        assert ("shade", "on", "street") in named  # v1.2 writes "ON"
+
+
+Source = dict[str, list[dict[str, Any]]]
+
+
+def source() -> Source:
+    """One image in v1.2's format: a red couch (also called futon) next to a Lamp."""
+    couch = {"object_id": 1, "names": ["couch", "Futon "], "x": 0, "y": 0, "w": 50, "h": 40}
+    lamp = {"object_id": 2, "names": ["Lamp"], "x": 60, "y": 10, "w": 20, "h": 30}
+    return {
+        "image_data": [{"image_id": 7, "width": 100, "height": 80, "url": "https://x/VG_100K_2/7.jpg"}],
+        "objects": [{"image_id": 7, "objects": [couch, lamp]}],
+        "attributes": [{"image_id": 7, "attributes": [couch | {"attributes": ["red", "RED ", ""]}, lamp]}],
+        "relationships": [
+            {
+                "image_id": 7,
+                "relationships": [
+                    {"relationship_id": 5, "predicate": "next  TO", "subject": couch, "object": lamp},
+                    {"relationship_id": 6, "predicate": "next to", "subject": couch, "object": lamp},
+                ],
+            }
+        ],
+        "region_descriptions": [
+            {"id": 7, "regions": [{"region_id": 9, "phrase": "A couch", "x": 0, "y": 0, "width": 50, "height": 40}]}
+        ],
+    }
+
+
+def write(folder: Path, files: Source) -> Path:
+    for name, records in files.items():
+        (folder / f"{name}.json").write_text(json.dumps(records))
+    return folder
+
+
+def scene_graphs(files: Source) -> Source:
+    """The same source as v1.4 has it."""
+    things = [dict(thing) for thing in files.pop("attributes")[0]["attributes"]]
+    edges = [
+        edge | {"subject_id": edge["subject"]["object_id"], "object_id": edge["object"]["object_id"]}
+        for edge in files.pop("relationships")[0]["relationships"]
+    ]
+    for edge in edges:
+        del edge["subject"], edge["object"]
+    del files["objects"]
+    return files | {"scene_graphs": [{"image_id": 7, "objects": things, "relationships": edges}]}
+
+
+@pytest.mark.parametrize("version", [lambda files: files, scene_graphs])
+def test_cleans_and_deduplicates(tmp_path, version) -> None:
+    (image,) = read(write(tmp_path, version(source())))
+    assert image.graph.objects == (
+        SceneObject("1", "couch", ("red",), Box(0, 0, 50, 40)),
+        SceneObject("2", "lamp", (), Box(60, 10, 20, 30)),
+    )
+    assert image.graph.relations == (Relation("1", "next to", "2"),)
+    assert image.regions == (Region("9", "A couch", Box(0, 0, 50, 40)),)
+    assert image.other_names == {"1": ("futon",)}
+
+
+def test_facts_say_everything_of_every_name(tmp_path) -> None:
+    (image,) = read(write(tmp_path, source()))
+    facts = image.facts()
+    assert [(item.name, item.attributes) for item in facts.objects] == [
+        ("couch", ("red",)),
+        ("futon", ("red",)),
+        ("lamp", ()),
+    ]
+    assert [item.subject for item in facts.compounds if item.kind == "oro"] == ["couch", "futon"]
+
+
+def test_images_come_in_the_order_of_their_numbers(tmp_path) -> None:
+    files = source()
+    for records in files.values():
+        (record,) = records
+        key = "image_id" if "image_id" in record else "id"
+        records[:] = [record | {key: image_id} for image_id in (10, 9, 100)]
+    for record in files["region_descriptions"]:
+        record["regions"] = []  # an id is one image's
+    assert [image.image_id for image in read(write(tmp_path, files))] == ["9", "10", "100"]
+
+
+def test_path_is_looked_for_when_it_is_asked_for(tmp_path) -> None:
+    (image,) = read(write(tmp_path, source()))
+    with pytest.raises(FileNotFoundError, match=r"image 7: 7\.jpg not found in .*VG_100K, .*VG_100K_2"):
+        _ = image.path
+    (tmp_path / "VG_100K_2").mkdir()
+    (tmp_path / "VG_100K_2" / "7.jpg").touch()
+    assert image.path == tmp_path / "VG_100K_2" / "7.jpg"
+
+
+def change(name: str, key: str, index: int, **values: Any) -> Callable[[Source], None]:
+    return lambda files: files[name][0][key][index].update(values)
+
+
+FLAWS = {
+    "zero-size region": (
+        change("region_descriptions", "regions", 0, width=0),
+        "zero-size box",
+        r"region_descriptions\.json, image 7, region 9: zero-size box, width 0 and height 40",
+    ),
+    "region outside": (
+        change("region_descriptions", "regions", 0, x=100),
+        "box outside the image",
+        r"region_descriptions\.json, image 7, region 9: box outside the image, corners 100,0 to 150,40 in 100x80",
+    ),
+    "object box crosses the edge": (
+        change("objects", "objects", 1, x=-3),
+        "box outside the image",
+        r"objects\.json, image 7, object 2: box outside the image, corners -3,10 to 17,40",
+    ),
+    "duplicate object": (
+        change("objects", "objects", 1, object_id=1),
+        "duplicate id",
+        r"objects\.json, image 7, object 1: duplicate id",
+    ),
+    "duplicate relationship": (
+        change("relationships", "relationships", 1, relationship_id=5),
+        "duplicate id",
+        r"relationships\.json, image 7, relationship 5: duplicate id",
+    ),
+    "duplicate region": (
+        lambda files: files["region_descriptions"][0]["regions"].append(files["region_descriptions"][0]["regions"][0]),
+        "duplicate id",
+        r"region_descriptions\.json, image 7, region 9: duplicate id",
+    ),
+    "empty name": (change("objects", "objects", 1, names=[" "]), "empty name", r"object 2: empty name"),
+    "empty predicate": (
+        change("relationships", "relationships", 0, predicate=""),
+        "empty predicate",
+        r"relationship 5: empty predicate",
+    ),
+    "no record": (
+        lambda files: files["objects"].clear(),
+        "no record",
+        r"objects\.json, image 7: no record of this image",
+    ),
+}
+
+
+NO_VALUES = {
+    "phrase that is no text": (
+        change("region_descriptions", "regions", 0, phrase=None),
+        r"region_descriptions\.json, image 7, region 9: phrase None, expected a text",
+    ),
+    "width that is no number": (
+        lambda files: files["image_data"][0].update(width="wide"),
+        r"image_data\.json, image 7: width 'wide', expected a positive number",
+    ),
+    "record that is no object": (
+        lambda files: files["objects"][0]["objects"].append(None),
+        r"objects\.json, image 7, object: got None, expected an object with 'object_id' or 'id'",
+    ),
+}
+
+
+@pytest.mark.parametrize(("damage", "message"), NO_VALUES.values(), ids=NO_VALUES)
+def test_a_value_of_another_kind_is_an_error(tmp_path, damage, message) -> None:
+    files = source()
+    damage(files)
+    with pytest.raises(ValueError, match=message):
+        list(read(write(tmp_path, files), lambda flaw: None))
+
+
+def test_a_region_id_of_another_image_is_a_duplicate(tmp_path) -> None:
+    files = source()
+    for records in files.values():
+        records.append(json.loads(json.dumps(records[0])))
+        records[1].update({key: 8 for key in ("image_id", "id") if key in records[1]})
+    with pytest.raises(FlawError, match=r"image 8, region 9: duplicate id"):
+        list(read(write(tmp_path, files)))
+
+
+@pytest.mark.parametrize(("damage", "kind", "message"), FLAWS.values(), ids=FLAWS)
+def test_a_flaw_is_raised_or_counted(tmp_path, damage, kind, message) -> None:
+    files = source()
+    damage(files)
+    write(tmp_path, files)
+    with pytest.raises(FlawError, match=message) as error:
+        list(read(tmp_path))
+    assert str(tmp_path) in str(error.value)
+    flaws: list[FlawError] = []
+    assert len(list(read(tmp_path, flaws.append))) == 1
+    assert kind in {flaw.kind for flaw in flaws}
+
+
+def read_leniently(folder: Path, files: Source) -> Image:
+    (image,) = read(write(folder, files), lambda flaw: None)
+    return image
+
+
+def test_what_becomes_of_flawed_boxes(tmp_path) -> None:
+    files = source()
+    files["objects"][0]["objects"][0].update(x=-3, w=60)  # corners -3,0 to 57,40
+    files["objects"][0]["objects"][1].update(h=0)
+    files["region_descriptions"][0]["regions"][0].update(x=-1)  # corners -1,0 to 49,40
+    image = read_leniently(tmp_path, files)
+    assert [item.box for item in image.graph.objects] == [Box(0, 0, 57, 40), None]
+    assert [region.box for region in image.regions] == [Box(0, 0, 49, 40)]
+
+
+def test_relationship_of_an_unknown_object_in_scene_graphs(tmp_path) -> None:
+    files = scene_graphs(source())
+    files["scene_graphs"][0]["relationships"][1]["object_id"] = 99
+    with pytest.raises(FlawError, match=r"relationship 6: its object 99 is no object of the image"):
+        list(read(write(tmp_path, files)))
+    assert len(read_leniently(tmp_path, files).graph.relations) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "missing", "message"),
+    [
+        ("region_descriptions", "regions", "phrase", r"region 9: missing key 'phrase'; it has 'region_id', 'x'"),
+        ("objects", "objects", "w", r"object 1: missing key 'w' or 'width'"),
+        ("objects", "objects", "object_id", r"image 7, object: missing key 'object_id' or 'id'"),
+        ("relationships", "relationships", "predicate", r"relationship 5: missing key 'predicate'"),
+        ("relationships", "relationships", "subject", r"relationship 5: missing key 'subject_id' or 'subject'"),
+    ],
+)
+def test_missing_key(tmp_path, name, key, missing, message) -> None:
+    files = source()
+    del files[name][0][key][0][missing]
+    with pytest.raises(ValueError, match=message):
+        read_leniently(tmp_path, files)
+
+
+def test_broken_json_and_missing_file(tmp_path) -> None:
+    write(tmp_path, source())
+    text = (tmp_path / "objects.json").read_text()
+    (tmp_path / "objects.json").write_text(text[:-5])
+    with pytest.raises(ValueError, match=r"objects\.json, record 0: broken JSON at byte"):
+        list(read(tmp_path))
+    (tmp_path / "objects.json").unlink()
+    with pytest.raises(FileNotFoundError, match=r"objects\.json: not found"):
+        list(read(tmp_path))
+
+
+def test_a_box_of_text_is_an_error(tmp_path) -> None:
+    files = source()
+    files["objects"][0]["objects"][0]["x"] = "12"
+    with pytest.raises(ValueError, match=r"object 1: box \['12', 0, 50, 40\], expected four numbers"):
+        read_leniently(tmp_path, files)
+
+
+def test_objects_of_v1_0_are_found_again_by_name_and_box(tmp_path) -> None:
+    """In v1.0 the attributes and relationships of an object carry ids of their own."""
+    files = source()
+    files["attributes"][0]["attributes"][0]["object_id"] = 55
+    files["relationships"][0]["relationships"][0]["subject"] = {
+        "id": 56,
+        "name": "futon",
+        "x": 0,
+        "y": 0,
+        "w": 50,
+        "h": 40,
+    }
+    image = read_leniently(tmp_path, files)
+    assert [item.id for item in image.graph.objects] == ["1", "2"]
+    assert image.graph.objects[0].attributes == ("red",)
+    assert image.graph.relations == (Relation("1", "next to", "2"),)
+
+
+def test_a_record_with_names_of_two_objects_makes_them_one(tmp_path) -> None:
+    files = source()
+    things = files["objects"][0]["objects"]
+    things += [
+        things[1] | {"object_id": 3, "names": ["light"]},
+        things[1] | {"object_id": 4, "names": ["lamp", "light"]},
+    ]
+    image = read_leniently(tmp_path, files)
+    assert [(item.id, item.name) for item in image.graph.objects] == [("1", "couch"), ("2", "lamp")]
+    assert image.other_names == {"1": ("futon",), "2": ("light",)}
+
+
+def test_an_object_that_only_a_relationship_has_is_an_object_too(tmp_path) -> None:
+    files = source()
+    files["relationships"][0]["relationships"][0]["subject"] = {"id": 56, "name": "cat", "x": 0, "y": 0, "w": 9, "h": 9}
+    image = read_leniently(tmp_path, files)
+    assert [item.name for item in image.graph.objects] == ["couch", "lamp", "cat"]
+    assert image.graph.relations[0] == Relation("56", "next to", "2")

@@ -1,0 +1,21 @@
+"""Ray and this machine's processes give the same bytes."""
+
+import pytest
+from tests.generators.test_seen import files, run, search_of
+
+from generators.seen_analysis.ray_engine import RayEngine
+from generators.seen_analysis.seen import analyse
+from tests.generators import fake_language as fake
+
+ray = pytest.importorskip("ray")
+
+
+@pytest.mark.acceptance
+def test_ray_writes_the_same_bytes(tmp_path) -> None:
+    search = search_of(tmp_path)
+    local = run(search, tmp_path / "local")
+    try:
+        assert analyse(search, tmp_path / "ray", RayEngine(fake.make_language, 2), progress=False) == local
+    finally:
+        ray.shutdown()
+    assert files(tmp_path / "ray") == files(tmp_path / "local")

@@ -1,0 +1,65 @@
+"""From region descriptions to captions that are kept, and a count of every one that is not."""
+
+from pathlib import Path
+
+from generators.readers.visual_genome import Image, Region
+from generators.schemas.scene_graph import Box, SceneGraph
+from generators.seen_analysis.regions import IMAGES, Reader, candidates
+from generators.seen_analysis.splits import FEW_ATOMS, NO_COMPOUND, REPEATED, SMALL, WORDLESS, Funnel
+from tests.generators import fake_language as fake
+
+BIG, TINY = Box(0, 0, 300, 300), Box(0, 0, 30, 30)
+
+
+def spell(phrase: str) -> str:
+    return phrase.replace("rde", "red")
+
+
+def make_reader() -> Reader:
+    return Reader(fake.parse, spell)
+
+
+def image(image_id: int, *regions: tuple[str, Box]) -> Image:
+    found = tuple(Region(str(number), phrase, box) for number, (phrase, box) in enumerate(regions))
+    return Image(str(image_id), 400, 400, SceneGraph(), found, files=(Path("x.jpg"),))
+
+
+def read(images: list[Image], workers: int = 1) -> tuple[list[list[tuple[str, str]]], dict[str, int]]:
+    funnel = Funnel()
+    found = candidates(iter(images), make_reader, workers, funnel)
+    return [[(c.image.image_id, c.parse.caption) for c in group] for group in found], funnel.to_json()
+
+
+def test_every_region_is_kept_or_counted() -> None:
+    kept, funnel = read(
+        [
+            image(1, ("The RDE  cat", BIG), ("rde Cats .", BIG), ("red cat", TINY), (" . ", BIG), ("cat", BIG)),
+            image(2, ("cat and dog", BIG)),
+            image(3, ("cat see dog", BIG), ("red cat", BIG), ("dog see cat", BIG)),
+        ]
+    )
+    # Capitals stay until the spelling is corrected, so "RDE" is a name and "rde" is a misspelt red. "rde cats" has
+    # another graph than "the rde cat" (no atom red), "red cat" of image 3 has the graph of "red cats".
+    assert kept == [[("1", "red cats")], [("3", "cat see dog"), ("3", "dog see cat")]]
+    assert funnel == dict.fromkeys(funnel, 0) | {
+        "regions": 9,
+        SMALL: 1,
+        WORDLESS: 1,
+        FEW_ATOMS: 2,
+        NO_COMPOUND: 1,
+        REPEATED: 1,
+        "kept": 3,
+    }
+
+
+def test_phrases_of_all_regions_tell_what_is_in_their_image() -> None:
+    images = [image(1, ("red cat", BIG), ("big dogs", TINY)), image(2, ("cat see cat", BIG))]
+    facts = [found.facts for group in candidates(iter(images), make_reader, 1, Funnel()) for found in group]
+    assert [item.named for item in facts] == [{"cat", "dog"}, {"cat"}]
+    assert make_reader().facts(images[0]) == facts[0]
+
+
+def test_two_workers_keep_the_same_regions() -> None:
+    phrases = ["red cat", "cat see dog", "big dog", "cat", "red cats see mice"]
+    images = [image(n, (phrases[n % 5], BIG), (f"big {'cat ' * (n % 7)}", BIG)) for n in range(2 * IMAGES + 1)]
+    assert read(images, workers=2) == read(images)

@@ -1,0 +1,107 @@
+"""Filters, normalisation, spelling and the three splits of the systematicity test set."""
+
+import pytest
+
+from generators.schemas.scene_graph import Atom, Box, Compound, Relation, SceneGraph, SceneObject
+from generators.seen_analysis.splits import REASONS, Funnel, Speller, caption_fault, crop_fault, normalised, split
+
+
+@pytest.mark.parametrize(
+    ("box", "fault"),
+    [
+        (Box(0, 0, 200, 200), None),  # 40,000 pixels of 400,000 are exactly 10 %
+        (Box(0, 0, 200, 199.4), "crop under 40,000 pixels"),  # 199.4 rounds to 199
+        (Box(0, 0, 200, 199.6), None),  # 199.6 rounds to 200
+        (Box(0.4, 0.4, 200.4, 200.4), None),  # corners 0 and round(200.8) = 201
+        (Box(10, 10, 300, 150), None),  # exactly 2.0
+        (Box(10, 10, 301, 150), "crop width/height outside 0.5 to 2.0"),
+        (Box(10, 10, 150, 300), None),  # exactly 0.5
+        (Box(10, 10, 150, 301), "crop width/height outside 0.5 to 2.0"),
+        (Box(0, 0, 0.2, 0.2), "crop under 40,000 pixels"),  # rounds to nothing
+    ],
+)
+def test_crop_fault(box, fault) -> None:
+    assert crop_fault(box, 800, 500) == fault
+
+
+def test_a_crop_under_a_tenth_of_a_large_image() -> None:
+    assert crop_fault(Box(0, 0, 200, 200), 801, 500) == "crop under 10 % of the image"
+
+
+CAT = SceneObject("1", "cat", ("red",))
+
+
+@pytest.mark.parametrize(
+    ("graph", "fault"),
+    [
+        (SceneGraph((SceneObject("1", "cat"),)), "caption with fewer than 2 atoms"),
+        (SceneGraph((SceneObject("1", "cat"), SceneObject("2", "dog"))), "caption without a compound"),
+        (SceneGraph((CAT,)), None),
+        (SceneGraph((SceneObject("1", "cat"), SceneObject("2", "dog")), (Relation("1", "on", "2"),)), None),
+    ],
+)
+def test_caption_fault(graph, fault) -> None:
+    assert caption_fault(graph) == fault
+
+
+def test_funnel_counts_every_reason() -> None:
+    funnel = Funnel()
+    assert [funnel.count(reason) for reason in (None, REASONS[1], None, REASONS[1], REASONS[6])] == [1, 0, 1, 0, 0]
+    counts = funnel.to_json()
+    assert (counts["regions"], counts[REASONS[1]], counts[REASONS[6]], counts["kept"]) == (5, 2, 1, 2)
+    assert list(counts) == ["regions", *REASONS, "kept"]
+
+
+RED, CAT_ATOM = Atom("attribute", "red"), Atom("object", "cat")
+RED_CAT, BIG_CAT = Compound("ao", "cat", None, "red"), Compound("ao", "cat", None, "big")
+
+
+@pytest.mark.parametrize(
+    ("seen_atoms", "seen_compounds", "expected"),
+    [
+        ({RED, CAT_ATOM}, {RED_CAT, BIG_CAT}, "sc"),
+        ({RED, CAT_ATOM}, {BIG_CAT}, "uc"),
+        ({CAT_ATOM}, {BIG_CAT}, "ua"),
+        ({CAT_ATOM}, {RED_CAT}, "ua"),  # cannot come of one corpus; the atom decides
+    ],
+)
+def test_split(seen_atoms, seen_compounds, expected) -> None:
+    assert split([RED, CAT_ATOM], [RED_CAT], seen_atoms, seen_compounds) == expected
+
+
+def test_one_unseen_compound_among_seen_ones_makes_uc() -> None:
+    assert split([CAT_ATOM], [RED_CAT, BIG_CAT], {CAT_ATOM}, {RED_CAT}) == "uc"
+
+
+def test_normalised() -> None:
+    assert normalised("  The  man's T-shirt\n, which is RED . ") == "the man's t-shirt, which is red"
+    assert normalised(" .") == ""
+
+
+@pytest.fixture(scope="module")
+def speller() -> Speller:
+    return Speller()
+
+
+@pytest.mark.parametrize(
+    ("phrase", "corrected"),
+    [
+        ("a buiding behind the pedestrain", "a building behind the pedestrian"),
+        ("lamp infront of a tshirt", "lamp in front of a t-shirt"),
+        ("Shirt by Adidass", "Shirt by Adidass"),  # a name
+        ("a nightstand and a skatepark", "a nightstand and a skatepark"),  # compounds of known words
+        ("snowboarders' x-rayz 4th cpu", "snowboarders' x-rayz 4th cpu"),  # inflection, hyphen, digit, short
+        ("a curpet", "a curpet"),  # carpet or curvet: not clear
+    ],
+)
+def test_speller(speller, phrase, corrected) -> None:
+    assert speller.correct(phrase) == corrected
+
+
+def test_speller_leaves_the_words_of_real_captions_alone(speller, real_data) -> None:
+    """Of 1,000 human captions few are changed, and never a word that the human graph has, but for its typos."""
+    from generators.readers.corpora import captions, shards
+
+    phrases = [text for shard in shards(str(real_data / "factual" / "dev.csv")) for text in captions(shard, "caption")]
+    changed = [phrase for phrase in phrases if speller.correct(phrase) != phrase]
+    assert 0 < len(changed) <= 20

@@ -1,0 +1,108 @@
+"""The word filter: which captions can add an unseen target."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from generators.schemas.scene_graph import Atom, Compound
+from generators.seen_analysis.targets import CaptionWords, Forms, Targets, Unseen, split_words
+from generators.storage import stage
+from tests.generators import fake_language as fake
+
+BALL_ON_CAT = Compound("oro", "tennis ball", "on top of", "cat")
+
+
+def test_split_words_cuts_at_everything_that_a_tokeniser_may_cut_at() -> None:
+    assert split_words("A T-shirt and 10am, Café's_2nd") == [
+        *("a", "t", "-", "shirt", "and", "10", "am", ",", "café", "'", "s", "_", "2", "nd")
+    ]
+
+
+def test_targets_are_distinct_and_sorted_and_survive_json(tmp_path) -> None:
+    targets = Targets.of([fake.graph("the red cat see dog"), fake.graph("the red cat")])
+    assert targets.atoms == (
+        Atom("attribute", "red"),
+        Atom("object", "cat"),
+        Atom("object", "dog"),
+        Atom("relation", "see"),
+    )
+    assert targets.compounds == (Compound("ao", "cat", None, "red"), Compound("oro", "cat", "see", "dog"))
+    stage.write_json(tmp_path / "targets.json", targets.to_json())
+    assert Targets.load(tmp_path / "targets.json") == targets
+
+
+def test_words_of_a_target_are_all_words_of_all_its_texts() -> None:
+    targets = Targets((), (BALL_ON_CAT,))
+    assert targets.words == (frozenset({"tennis", "ball", "on", "top", "of", "cat"}),)
+
+
+def test_caption_words_know_inflections_and_irregular_lemmas() -> None:
+    words = CaptionWords({"mouse", "cat", "see"}, fake.FORMS)
+    assert words("Cats saw MICE, truly") == {"cat", "see", "mouse"}
+
+
+def test_caption_words_know_tokens_of_several_runs_and_words_that_are_always_there() -> None:
+    forms = Forms(lambda token: ["t-leave"] if token == "t-leaves" else [], frozenset({"have"}))
+    assert CaptionWords({"leave", "t", "have", "own"}, forms)("(t-leaves)") == {"leave", "t", "have"}
+
+
+def test_caption_words_forget_rather_than_grow(monkeypatch) -> None:
+    monkeypatch.setattr("generators.seen_analysis.targets._MEMORY", 2)
+    words = CaptionWords({"cat"}, fake.FORMS)
+    assert [words(text) for text in ("a b c cats", "d cats", "cats e f")] == [{"cat"}] * 3
+    assert len(words._known) <= 2
+
+
+def test_check_names_the_word_that_the_lemmas_lack() -> None:
+    words = CaptionWords({"mouse"}, Forms(lambda word: (word,)))
+    with pytest.raises(ValueError, match=r"the parser gave \['mouse'\] for 'mice'"):
+        words.check("mice", fake.graph("mice"))
+
+
+def test_unseen_is_possible_only_when_every_word_is_there() -> None:
+    targets = Targets((Atom("object", "cat"),), (BALL_ON_CAT,))
+    unseen = Unseen(targets.words, ())
+    assert unseen.possible({"cat"})
+    unseen.take(0)
+    assert not unseen.possible({"cat"})
+    assert not unseen.possible({"cat", "tennis", "ball", "on", "top"})
+    assert unseen.possible({"cat", "tennis", "ball", "on", "top", "of"})
+    unseen.take(1)
+    assert not unseen.possible({"cat", "tennis", "ball", "on", "top", "of"})
+    unseen.restore()
+    assert unseen.possible({"cat"})
+    assert len(unseen) == 2
+
+
+def test_a_target_without_words_is_always_possible() -> None:
+    unseen = Unseen([frozenset()], ())
+    assert unseen.possible(set())
+    unseen.take(0)
+    assert not unseen.possible(set())
+
+
+def test_a_mark_is_a_word() -> None:
+    assert Targets((Atom("attribute", "#"),), ()).words == (frozenset("#"),)
+    assert CaptionWords({"#"}, fake.FORMS)("we are #1") == {"#"}
+
+
+def test_caption_words_know_tokens_with_an_apostrophe_before_or_a_mark_after() -> None:
+    forms = Forms(lambda token: {"'s": ["be"], "etc.": ["rest"]}.get(token, []))
+    words = CaptionWords({"be", "rest"}, forms)
+    assert words("it's, etc.:") == {"be", "rest"}
+
+
+@given(
+    words=st.lists(st.frozensets(st.sampled_from("abcde"), max_size=3), max_size=8),
+    present=st.sets(st.sampled_from("abcde")),
+    found=st.sets(st.integers(0, 7)),
+    taken=st.sets(st.integers(0, 7)),
+)
+def test_possible_is_the_subset_test_over_all_unseen_targets(words, present, found, taken) -> None:
+    unseen = Unseen(words, found)
+    for index in taken:
+        if index in unseen:
+            unseen.take(index)
+    left = [item for index, item in enumerate(words) if index not in found | taken]
+    assert len(unseen) == len(left)
+    assert unseen.possible(present) == any(item <= present for item in left)

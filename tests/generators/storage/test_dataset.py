@@ -1,0 +1,139 @@
+from pathlib import Path
+
+import datasets
+import pyarrow.parquet as pq
+import pytest
+
+from generators.storage import dataset
+from generators.storage.crops import crop
+from generators.storage.dataset import RAW_SCHEMA, code_files, code_of, features_metadata, whole_folder, write_config
+from tests.rows import hard_negative_row
+
+
+def raw_rows(folder: Path, count: int) -> list[dict]:
+    return [
+        {key: row[key] for key in RAW_SCHEMA.names}
+        for row in (hard_negative_row(folder, index) for index in range(count))
+    ]
+
+
+def test_same_rows_give_the_same_bytes(tmp_path: Path):
+    rows = raw_rows(tmp_path, 3)
+    for root in ("a", "b"):
+        assert write_config(tmp_path / root, "toy", {"test": iter(rows)}, RAW_SCHEMA) == {"test": 3}
+    name = "toy/test-00000-of-00001.parquet"
+    assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+def test_a_lone_parquet_file_still_knows_that_it_holds_images(tmp_path: Path):
+    write_config(tmp_path, "toy", {"test": raw_rows(tmp_path, 1)}, RAW_SCHEMA)
+    schema = pq.read_schema(tmp_path / "toy" / "test-00000-of-00001.parquet")
+    assert isinstance(datasets.Features.from_arrow_schema(schema)["image"], datasets.Image)
+
+
+@pytest.mark.parametrize(
+    ("source", "told", "expected"),
+    [
+        ("microworld", "null", "embedded"),
+        ("visual_genome", "null", "by_reference"),
+        ("microworld", "by_reference", "by_reference"),
+        ("visual_genome", "embedded", "embedded"),
+    ],
+)
+def test_what_rows_hold_of_their_crops(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, told: str, expected: str
+):
+    (tmp_path / "params.yaml").write_text(f"source: {source}\npixels: {told}\n")
+    monkeypatch.chdir(tmp_path)
+    assert dataset.pixels_asked() == expected
+
+
+def test_pixels_that_are_neither(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "params.yaml").write_text("source: microworld\npixels: embeded\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match="pixels: 'embeded' is none of embedded, by_reference and null"):
+        dataset.pixels_asked()
+
+
+def test_a_crop_is_cut_out_or_its_place_is_written_down(tmp_path: Path):
+    rows = raw_rows(tmp_path, 2)
+    tables = {}
+    for pixels in ("embedded", "by_reference"):
+        write_config(tmp_path / pixels, "toy", {"test": rows}, RAW_SCHEMA, pixels)
+        tables[pixels] = pq.read_table(tmp_path / pixels / "toy" / "test-00000-of-00001.parquet")
+        assert dataset.pixels_of(tables[pixels].schema) == pixels
+    held, named = (tables[pixels].to_pylist() for pixels in ("embedded", "by_reference"))
+    assert [row.pop("image") for row in held] == [{"bytes": crop(*row["image"]), "path": None} for row in rows]
+    assert [row.pop("image_path") for row in named] == [row["image"].path.as_posix() for row in rows]
+    assert held == named
+    schemas = [dataset.embedded(tables["by_reference"].schema), tables["embedded"].schema]
+    assert schemas[0].remove_metadata() == schemas[1].remove_metadata()
+
+
+def test_large_splits_are_cut_into_numbered_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(dataset, "ROWS_PER_GROUP", 2)
+    monkeypatch.setattr(dataset, "BYTES_PER_FILE", 1)
+    rows = raw_rows(tmp_path, 5)
+    write_config(tmp_path, "toy", {"test": rows}, RAW_SCHEMA)
+    paths = sorted((tmp_path / "toy").iterdir())
+    assert [path.name for path in paths] == [f"test-0000{index}-of-00003.parquet" for index in range(3)]
+    assert [pq.read_metadata(path).num_rows for path in paths] == [2, 2, 1]
+    ids = [image for path in paths for image in pq.read_table(path)["image_id"].to_pylist()]
+    assert ids == [row["image_id"] for row in rows]
+
+
+def test_an_empty_split_is_a_file_with_no_rows(tmp_path: Path):
+    assert write_config(tmp_path, "toy", {"test": []}, RAW_SCHEMA) == {"test": 0}
+    table = pq.read_table(tmp_path / "toy" / "test-00000-of-00001.parquet")
+    assert table.num_rows == 0
+    assert table.schema.equals(features_metadata(RAW_SCHEMA))
+
+
+def test_a_wrong_column_is_named_and_the_old_config_stays(tmp_path: Path):
+    rows = raw_rows(tmp_path, 2)
+    write_config(tmp_path, "toy", {"test": rows}, RAW_SCHEMA)
+    odd = {key: value for key, value in rows[1].items() if key != "caption"} | {"capton": ""}
+    with pytest.raises(ValueError, match=r"toy/test, row 1: columns \['caption', 'capton'\] are missing or unknown"):
+        write_config(tmp_path, "toy", {"test": [rows[0], odd]}, RAW_SCHEMA)
+    assert pq.read_table(tmp_path / "toy" / "test-00000-of-00001.parquet").num_rows == 2
+
+
+def test_whole_folder_leaves_the_old_one_when_interrupted(tmp_path: Path):
+    target = tmp_path / "out"
+    with whole_folder(target) as scratch:
+        (scratch / "value").write_text("old")
+
+    def interrupted() -> None:
+        with whole_folder(target) as scratch:
+            (scratch / "value").write_text("new")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert (target / "value").read_text() == "old"
+
+
+def test_code_of_a_module_is_all_that_it_imports_with_the_word_lists_beside(tmp_path: Path):
+    sources = {
+        "generators/__init__.py": "",
+        "generators/storage/stage.py": "import os\n\n\ndef late():\n    from generators.part import deep\n",
+        "generators/part/__init__.py": "",
+        "generators/part/deep.py": "import numpy",
+        "generators/part/words.yaml": "[a]",
+        "generators/other.py": "",
+    }
+    for name, text in sources.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    files = [str(path.relative_to(tmp_path)) for path in code_files(tmp_path / "generators/storage/stage.py")]
+    assert files == [
+        "generators/part/__init__.py",
+        "generators/part/deep.py",
+        "generators/part/words.yaml",
+        "generators/storage/stage.py",
+    ]
+    before = code_of(str(tmp_path / "generators/storage/stage.py"))
+    (tmp_path / "generators/other.py").write_text("changed")
+    assert code_of(str(tmp_path / "generators/storage/stage.py")) == before
+    (tmp_path / "generators/part/words.yaml").write_text("[b]")
+    assert code_of(str(tmp_path / "generators/storage/stage.py")) != before

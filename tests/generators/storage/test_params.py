@@ -1,0 +1,35 @@
+"""params.yaml: what is wrong in a block is told in one message."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from generators.storage.params import dataclass_of
+
+
+@dataclass(frozen=True)
+class Walks:
+    rows: int
+    parser: str
+
+
+def test_a_block_and_what_others_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("params.yaml").write_text("walks: { rows: 3 }\n")
+    assert dataclass_of(Walks, "walks", parser="rules") == Walks(3, "rules")
+
+
+@pytest.mark.parametrize(
+    ("block", "message"),
+    [
+        ("{ rows: 3, rwos: 4 }", "block walks: got an unexpected keyword argument 'rwos'"),
+        ("{ rows: 3, parser: sng }", "block walks: got multiple values for keyword argument 'parser'"),
+        ("{}", "block walks: missing 1 required positional argument: 'rows'"),
+    ],
+)
+def test_a_key_too_many_or_too_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: str, message: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("params.yaml").write_text(f"walks: {block}\n")
+    with pytest.raises(ValueError, match=message):
+        dataclass_of(Walks, "walks", parser="rules")

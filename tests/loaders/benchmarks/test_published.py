@@ -1,0 +1,295 @@
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from generators.schemas.scene_graph import Box
+from loaders import load_dataset, read_stats
+from loaders.audit import audit_dataset
+from loaders.benchmarks import import_files, read_file
+from loaders.benchmarks.pictures import Pictures
+from loaders.benchmarks.repair import repaired, tidy
+from loaders.benchmarks.rows import Row, Unusable, literal
+from tests.stand_ins import write_stand_ins
+
+HEADER = "image_id,caption,n,hard_negs,x,y,width,height\n"
+FIVE = "['a hat', 'a bag', 'a cat', 'a car', 'a bus']"
+
+
+def productivity(folder: Path, *lines: str, kind: str = "atom", complexity: int = 4) -> Path:
+    path = folder / f"prod_vg_hard_negs_{kind}_complexity_{complexity}.csv"
+    path.write_text(HEADER + "".join(f"{line}\n" for line in lines))
+    return path
+
+
+def line(image: int = 1, negatives: str = FIVE, box: str = "1,2,30,40") -> str:
+    return f'{image},a cup,4,"{negatives}",{box}'
+
+
+def test_lists_and_sets_are_read_and_nothing_is_run():
+    assert literal("['b', 'a']") == (("b", "a"), False)
+    assert literal("{'b', 'a'}") == (("a", "b"), True)
+    for text in ("__import__('os').getcwd()", "[1, 2]", "['a'", "'a'", "[" * 10_000, "{'a': 'b'}"):
+        with pytest.raises(ValueError, match="not a list of texts"):
+            literal(text)
+
+
+def test_productivity_rows(tmp_path: Path):
+    _, rows = read_file(productivity(tmp_path, line(), line(2, "{'e', 'd', 'c', 'b', 'a'}"), kind="swap", complexity=8))
+    assert rows[0] == Row(
+        "prod_hnswap", "n8", "1", "1.jpg", Box(1, 2, 30, 40), "a cup", ("a hat", "a bag", "a cat", "a car", "a bus"),
+        swaps=True, complexity=8,
+    )  # fmt: skip
+    assert (rows[1].hard_negatives, rows[1].unordered) == (("a", "b", "c", "d", "e"), True)
+
+
+def test_systematicity_rows_come_once_for_each_type_that_they_have(tmp_path: Path):
+    path = tmp_path / "syst_vg_hard_negs_unseen_compounds_in_laion.csv"
+    atom, comp = [f"a{n}" for n in range(4)], [f"c{n}" for n in range(6)]
+    path.write_text(
+        "region_id,caption,x,y,width,height,valid_hard_negs_comp,valid_hard_negs_atom,valid_hard_negs_combined,image_id\n"
+        f'7,red cup,"1","2","30","40","{comp}","{atom}","{atom + comp}",5\n'
+        f'8,red hat,"1","2","30","40",[],"{atom}",,6\n'
+        f'9,red bag,"1","2","30","40",[],"{atom[:3]}",[],6\n'
+    )
+    report, rows = read_file(path)
+    assert [(row.config, row.image_id, len(row.hard_negatives)) for row in rows] == [
+        ("laion_uc_hnatom", "5", 4),
+        ("laion_uc_hncomp", "5", 6),
+        ("laion_uc_hnall", "5", 10),
+        ("laion_uc_hnatom", "6", 4),
+    ]
+    assert report.dropped == {"3 negatives instead of 4": 1}
+
+
+def test_rows_that_cannot_be_read_are_counted_by_reason(tmp_path: Path):
+    path = productivity(
+        tmp_path,
+        line(),
+        line(negatives="oops"),
+        line(negatives="['a']"),
+        line(box="1,2,0,40"),
+        line(box="a,2,3,4"),
+        "1",
+    )
+    report, rows = read_file(path)
+    assert (report.read, len(rows)) == (6, 1)
+    assert report.dropped == {
+        "the negatives are not a list of texts": 1,
+        "1 negatives instead of 5": 1,
+        "the box has no area": 1,
+        "the box is not four numbers": 1,
+        "fields are missing": 1,
+    }
+
+
+def test_a_row_that_ends_early_is_counted_wherever_it_ends(tmp_path: Path):
+    path = tmp_path / "syst_vg_hard_negs_seen_compounds_in_cc12m.csv"
+    columns = ("image_id", "caption", *(f"valid_hard_negs_{kind}" for kind in ("atom", "comp", "combined")))
+    whole = """5,red cup,"['a', 'b', 'c', 'd']",,,1,2,30,40"""
+    path.write_text(",".join((*columns, "x,y,width,height")) + f"\n{whole}\n{whole[:32]}\n{whole[:-6]}\n")
+    report, rows = read_file(path)
+    assert (len(rows), report.dropped) == (
+        1,
+        {"the row ends before valid_hard_negs_combined": 1, "fields are missing": 1},
+    )
+
+
+def test_a_quote_that_is_never_closed_is_one_message(tmp_path: Path):
+    path = productivity(tmp_path, line(), '1,"a cup' + "x" * 200_000)
+    with pytest.raises(ValueError, match=r"complexity_4\.csv, after line 2: no row of a table \(field larger"):
+        read_file(path)
+
+
+def test_captions_that_are_no_texts_are_counted(tmp_path: Path):
+    item = {"filename": "0001.jpg", "caption": "a b", "negative_caption": "b a"}
+    items = [item, item | {"caption": None}, item | {"negative_caption": 3}, item | {"filename": ["x"]}]
+    (tmp_path / "swap_obj.json").write_text(json.dumps(items))
+    report, rows = read_file(tmp_path / "swap_obj.json")
+    assert (len(rows), report.dropped) == (1, {"a caption or name is no text": 2, "fields are missing": 1})
+
+
+@pytest.mark.parametrize("name", ["../secret.jpg", "{folder}/secret.jpg", "below/../../secret.jpg", "..", "/", ""])
+def test_no_name_leads_out_of_the_folder_of_images(tmp_path: Path, name: str):
+    (tmp_path / "secret.jpg").write_bytes(b"secret")
+    (tmp_path / "images").mkdir()
+    assert Pictures(tmp_path / "images", ("below",)).find(name.format(folder=tmp_path)) is None
+
+
+def test_an_absolute_name_is_found_by_its_end(tmp_path: Path):
+    (tmp_path / "val2014").mkdir()
+    (tmp_path / "val2014" / "x.jpg").write_bytes(b"")
+    assert Pictures(tmp_path, ()).find("/data/coco/val2014/x.jpg") == tmp_path / "val2014" / "x.jpg"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("mine.csv", "", r"mine\.csv: no published file has such a name\. Known: .*swap_att\.json.*\(sugarcrepe\)"),
+        ("swap_att.json", "{", r"swap_att\.json: not JSON"),
+        ("swap_att.json", "1", "a list or an object of items expected"),
+        ("swap_att.json", "[{}, 2]", r"none of its 2 rows is usable \(2 fields are missing\)"),
+        ("prod_vg_hard_negs_atom_complexity_4.csv", "", r"no column caption, hard_negs, .*its columns are none"),
+        ("prod_vg_hard_negs_atm_complexity_4.csv", HEADER, "the name says neither complexity nor compounds"),
+    ],
+)
+def test_files_that_are_not_what_they_should_be(tmp_path: Path, name: str, text: str, message: str):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(ValueError, match=message):
+        read_file(tmp_path / name)
+
+
+def test_sugarcrepe_and_aro_rows(tmp_path: Path):
+    swaps = {"0": {"filename": "0001.jpg", "caption": "a b", "negative_caption": "b a"}}
+    (tmp_path / "swap_obj.json").write_text(json.dumps(swaps))
+    (found,) = read_file(tmp_path / "swap_obj.json")[1]
+    assert found == Row("swap_obj", "test", "0001", "0001.jpg", None, "a b", ("b a",), swaps=True)
+    pair = {"true_caption": "t", "false_caption": "f", "image_id": "2", "image_path": "2.jpg", "attributes": ["x", "y"]}
+    pairs = [pair | {f"bbox_{side}": 5 for side in "xywh"}]
+    (tmp_path / "visual_genome_attribution.json").write_text(json.dumps(pairs))
+    (found,) = read_file(tmp_path / "visual_genome_attribution.json")[1]
+    assert (found.config, found.categories, found.box) == (
+        "vg_attribution",
+        (("attribute pair", "x_y"),),
+        Box(5, 5, 5, 5),
+    )
+    (tmp_path / "train_neg_clip.tsv").write_text(
+        "\ttitle\tfilepath\tneg_caption\tneg_image\n0\ta b c\tcoco/val2014/x.jpg\t['b a c', 'c b a']\t[1]\n"
+    )
+    rows = read_file(tmp_path / "train_neg_clip.tsv")[1]
+    assert [(row.split, row.image, row.hard_negatives) for row in rows] == [
+        ("train", "coco/val2014/x.jpg", ("b a c",)),
+        ("train", "coco/val2014/x.jpg", ("c b a",)),
+    ]
+
+
+# Repair
+
+
+@pytest.mark.parametrize(
+    ("text", "better"),
+    [
+        ("Lamp next to bed. . There is no end table.", "Lamp next to bed. There is no end table."),
+        ("A man 's  hat , and a yak .", "A man's hat, and a yak."),
+        ("it is n't red ... no", "it isn't red... no"),
+        ("at 5 .30 or a .com", "at 5 .30 or a .com"),
+    ],
+)
+def test_tidy(text: str, better: str):
+    assert tidy(text) == better
+
+
+def test_repair_takes_cues_away_and_rows_without_a_right_answer():
+    row = Row("prod_hnneg", "n4", "1", "1.jpg", None, "a tv.", ("No TV .", "a  TV. No cat."))
+    counted = Counter[str]()
+    assert repaired(row, counted) == row._replace(hard_negatives=("no tv.", "a tv. no cat."))
+    assert counted == {"spacing": 2, "case": 2}
+    cased = repaired(row._replace(caption="A tv.", hard_negatives=("a TV",)), counted)
+    assert isinstance(cased, Row)
+    assert cased.hard_negatives == ("A TV",)
+    assert repaired(row._replace(hard_negatives=("A TV .", "x")), counted) == Unusable("a negative is the caption")
+    assert repaired(row._replace(hard_negatives=("x", "X ")), counted) == Unusable("two negatives are the same")
+
+
+# Import
+
+
+def test_imported_rows_name_their_image_and_load_with_the_crop(tmp_path: Path):
+    path = productivity(tmp_path, line(1), line(2, box="0,0,5.4,7.6"))
+    write_stand_ins([path], tmp_path / "images" / "VG_100K_2")
+    (report,) = import_files([path], tmp_path / "images", tmp_path)
+    assert report.written == {"prod_hnatom/n4": 2}
+    rows = load_dataset("crepe_published", "prod_hnatom", "n4", data_dir=tmp_path)
+    assert [row["image"].size for row in rows] == [(30, 40), (5, 8)]  # pyright: ignore
+    assert "image" not in rows.column_names, "nothing is compressed a second time"  # pyright: ignore
+    first = rows[0]
+    with Image.open(first["image_path"]) as whole:
+        x, y, width, height = (round(first[side]) for side in ("x", "y", "width", "height"))
+        assert first["image"].tobytes() == whole.convert("RGB").crop((x, y, x + width, y + height)).tobytes()
+    assert (first["caption"], first["hard_negatives"][0], first["complexity"]) == ("a cup", "a hat", 4)
+    assert first["provenance"]["source"] == "visual_genome"
+
+
+def test_a_whole_image_keeps_its_bytes_and_lies_under_any_end_of_its_name(tmp_path: Path):
+    path = tmp_path / "valid_neg_clip.tsv"
+    path.write_text("\ttitle\tfilepath\tneg_caption\n0\ta b\tcoco/val2014/x.jpg\t['b a']\n")
+    write_stand_ins([path], tmp_path / "all")
+    (tmp_path / "flat").mkdir()
+    (tmp_path / "all" / "coco" / "val2014" / "x.jpg").rename(tmp_path / "flat" / "x.jpg")
+    import_files([path], tmp_path / "flat", tmp_path)
+    import pyarrow.parquet as pq
+
+    cell = pq.read_table(tmp_path / "aro_published" / "negclip")["image"][0].as_py()
+    assert cell["bytes"] == (tmp_path / "flat" / "x.jpg").read_bytes()
+
+
+def test_a_missing_image_is_named_or_its_rows_are_left_out(tmp_path: Path):
+    path = productivity(tmp_path, line(1), line(2), line(3))
+    write_stand_ins([path], tmp_path / "images")
+    (tmp_path / "images" / "2.jpg").unlink()
+    with pytest.raises(FileNotFoundError, match=r"2\.jpg: image not found in .*VG_100K_2.*; 1 of 3 images are missing"):
+        import_files([path], tmp_path / "images", tmp_path)
+    assert not (tmp_path / "crepe_published").exists()
+    (report,) = import_files([path], tmp_path / "images", tmp_path, skip_missing=True)
+    assert (report.written, report.dropped) == ({"prod_hnatom/n4": 2}, {"image missing": 1})
+
+
+def test_imports_add_up_and_replace_what_they_bring_again(tmp_path: Path):
+    sets = "{'a', 'b', 'c', 'd', 'e'}"
+    four, eight = productivity(tmp_path, line(1, sets)), productivity(tmp_path, line(2), complexity=8)
+    write_stand_ins([four, eight], tmp_path / "images")
+    import_files([four], tmp_path / "images", tmp_path)
+    import_files([eight], tmp_path / "images", tmp_path)
+    folder = tmp_path / "crepe_published"
+    assert read_stats(folder)["rows"] == {"prod_hnatom": {"n4": 1, "n8": 1}}
+    assert {name: one.flaws["unordered"] for name, one in audit_dataset(folder).items()} == {
+        "prod_hnatom/n4": 1,
+        "prod_hnatom/n8": 0,
+    }
+    four.write_text(HEADER + line(1) + "\n" + line(1) + "\n")
+    import_files([four], tmp_path / "images", tmp_path)
+    assert read_stats(folder)["rows"] == {"prod_hnatom": {"n4": 2, "n8": 1}}
+    assert audit_dataset(folder)["prod_hnatom/n4"].flaws["unordered"] == 0
+    assert f"| {four.name} |" in (folder / "README.md").read_text()
+
+
+def test_a_file_that_is_named_twice_is_imported_once(tmp_path: Path):
+    path = productivity(tmp_path, line())
+    write_stand_ins([path], tmp_path / "images")
+    (report,) = import_files([path, path], tmp_path / "images", tmp_path)
+    assert (report.written, read_stats(tmp_path / "crepe_published")["rows"]) == (
+        {"prod_hnatom/n4": 1},
+        {"prod_hnatom": {"n4": 1}},
+    )
+
+
+def test_two_files_of_one_split_are_refused(tmp_path: Path):
+    (tmp_path / "again").mkdir()
+    files = [productivity(tmp_path, line()), productivity(tmp_path / "again", line())]
+    write_stand_ins(files, tmp_path / "images")
+    with pytest.raises(ValueError, match=r"are both prod_hnatom/n4 of crepe_published\."):
+        import_files(files, tmp_path / "images", tmp_path)
+
+
+REAL = {
+    "crepe/prod_hard_negatives/swap/prod_vg_hard_negs_swap_complexity_4.csv": (27, {}, 26, {}),
+    "crepe/prod_hard_negatives/negate/prod_vg_hard_negs_negate_complexity_4.csv": (
+        1262, {}, 1251, {"spacing": 1132, "case": 6296},
+    ),
+    "aro/visual_genome_relation.json": (60, {}, 60, {}),
+    "aro/valid_neg_clip.head500.tsv": (753, {}, 751, {"spacing": 624, "case": 103}),
+    "sugar_crepe/swap_att.json": (666, {}, 666, {"spacing": 101, "case": 22}),
+}  # fmt: skip
+"""Rows read, dropped without repair; rows left and texts changed with repair."""
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_real_files(real_data: Path, name: str):
+    report, rows = read_file(real_data / name)
+    read, dropped, left, changed = REAL[name]
+    assert (report.read, report.dropped, len(rows)) == (read, dropped, read)
+    report, rows = read_file(real_data / name, repair=True)
+    assert (len(rows), +report.repaired) == (left, changed)
+    assert report.dropped == ({"a negative is the caption": read - left} if read > left else {})

@@ -1,0 +1,70 @@
+"""From captioned images to a checkpoint: both methods, both sources, the choice of the learning rate."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from evaluators.models import local, resolve
+from tests.trainers import toy
+from trainers.negclip.finetune import Recipe
+from trainers.negclip.training import PRESETS, Sources, train
+
+RECIPE = Recipe(epochs=1, batch_size=4, learning_rates=(1e-3, 1e-12), warmup=1)
+
+
+def quiet(title: str, done: int, total: int) -> None:
+    """No progress bar."""
+
+
+def test_the_papers_recipe() -> None:
+    # Appendix C.3.
+    recipe = PRESETS["paper"]
+    assert (recipe.epochs, recipe.batch_size, recipe.warmup) == (5, 1024, 50)
+    assert recipe.learning_rates == (1e-5, 5e-6, 1e-6)
+
+
+@pytest.mark.parametrize("method", ["negclip", "clip-ft"])
+def test_a_checkpoint_that_local_loads(method, tmp_path: Path) -> None:
+    spec, shards = toy.write_model(tmp_path / "clip"), toy.write_shards(tmp_path / "toy")
+    metrics = train(method, spec, Sources(shards), tmp_path / "out", recipe=RECIPE, report=quiet)
+    rates = {rate: log[-1] for rate, log in metrics["learning_rates"].items()}
+    assert rates.keys() == {"0.001", "1e-12"}
+    best = max(rates, key=lambda rate: rates[rate]["i2t_recall@1"] + rates[rate]["t2i_recall@1"])
+    assert float(best) == metrics["chosen"]
+    assert metrics["after"] == rates[best]
+    assert json.loads((tmp_path / "out/metrics.json").read_text()) == metrics
+    model = resolve(f"local:{tmp_path / 'out'}")
+    assert (model.corpus, model.corpus_source, model.contaminated) == ("toy", "microworld", None)
+    record = json.loads((tmp_path / "out/training.json").read_text())
+    assert (record["method"], record["start"], record["captions"]) == (method, spec, 19)
+
+
+def test_captions_of_a_karpathy_file_leave_a_mark(tmp_path: Path) -> None:
+    spec, file = toy.write_model(tmp_path / "clip"), toy.write_karpathy(tmp_path / "coco")
+    recipe = replace(RECIPE, learning_rates=(1e-3,))
+    train("negclip", spec, Sources(file, validation=file), tmp_path / "out", recipe=recipe, report=quiet)
+    told = local.training(tmp_path / "out")
+    assert told["corpus"] is None
+    assert told["contaminated"] == "fine-tuned on train.json"
+
+
+def test_a_learning_rate_of_nothing_leaves_the_model_as_it_was(tmp_path: Path) -> None:
+    spec, shards = toy.write_model(tmp_path / "clip"), toy.write_shards(tmp_path / "toy")
+    still = replace(RECIPE, learning_rates=(0.0,))
+    train("negclip", spec, Sources(shards), tmp_path / "out", recipe=still, report=quiet)
+    before, after = (tmp_path / folder / local.WEIGHTS for folder in ("clip", "out"))
+    assert before.read_bytes() == after.read_bytes()
+
+
+def test_too_few_captions_for_a_batch(tmp_path: Path) -> None:
+    spec, shards = toy.write_model(tmp_path / "clip"), toy.write_shards(tmp_path / "toy")
+    with pytest.raises(ValueError, match="19 captions have a negative; a batch takes 1,024"):
+        train("negclip", spec, Sources(shards), tmp_path / "out", recipe=PRESETS["paper"], report=quiet)
+
+
+def test_a_model_that_is_not_open_clips(tmp_path: Path) -> None:
+    shards = toy.write_shards(tmp_path / "toy")
+    with pytest.raises(ValueError, match="only open_clip models"):
+        train("negclip", "transformers:org/name", Sources(shards), tmp_path / "out", recipe=RECIPE, report=quiet)

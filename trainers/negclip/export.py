@@ -1,0 +1,97 @@
+"""Hard-negative training sets for other trainers: captioned images with negative captions and look-alikes.
+
+    compeval train export --model ViT-B-32/openai --data coco_karpathy_train.json --images coco --output sets/negclip
+
+Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), appendix C; what NegCLIP is trained on here, in two formats:
+
+- ``parquet``: a row an image, which plain ``datasets`` reads, pixels in it; ``neighbours`` are row numbers;
+- ``webdataset``: shards with ``<key>.jpg`` (png, webp), ``<key>.txt`` (the first caption, for trainers of pairs) and
+  ``<key>.json`` (all captions with their negatives); ``neighbours`` are keys.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+from PIL import Image
+from webdataset.writer import ShardWriter
+
+from generators.storage.dataset import whole_folder, write_split
+from trainers.negclip.mining import Mined
+
+Format = Literal["parquet", "webdataset"]
+
+IMAGES_A_SHARD = 5000
+_text = pa.string()
+SCHEMA = pa.schema(
+    [
+        ("image", pa.struct([("bytes", pa.binary()), ("path", _text)])),
+        ("image_id", _text),
+        (
+            "captions",
+            pa.list_(
+                pa.struct([("text", _text), ("negatives", pa.list_(pa.struct([("text", _text), ("kind", _text)])))])
+            ),
+        ),
+        ("neighbours", pa.list_(pa.int64())),
+    ]
+)
+"""An image, its captions with their negatives (``kind``: which parts were exchanged), and the nearest other rows."""
+
+
+def export(mined: Mined, folder: Path, format_: Format) -> int:
+    """Write the set to ``folder``, whole or not at all; gives the number of images."""
+    with whole_folder(folder) as scratch:
+        if format_ == "parquet":
+            return write_split(scratch, "train", rows(mined), SCHEMA)
+        return _write_shards(scratch, mined)
+
+
+def rows(mined: Mined) -> Iterator[dict[str, Any]]:
+    """Rows of SCHEMA, in the order of the images."""
+    captions: list[list[dict[str, Any]]] = [[] for _ in mined.data.places]
+    for image, text, negatives in zip(mined.data.image_C, mined.data.captions, mined.negatives, strict=True):
+        captions[image].append({"text": text, "negatives": [one._asdict() for one in negatives]})
+    for place, said, neighbours in zip(mined.data.places, captions, mined.neighbour_IK.tolist(), strict=True):
+        yield {
+            "image": {"bytes": place.read(), "path": None},
+            "image_id": place.name,
+            "captions": said,
+            "neighbours": neighbours,
+        }
+
+
+def _write_shards(folder: Path, mined: Mined) -> int:
+    """The number of images."""
+    count = 0
+    with ShardWriter(str(folder / "%05d.tar"), maxcount=IMAGES_A_SHARD, mtime=0, verbose=0) as shards:
+        for count, row in enumerate(rows(mined), 1):
+            told = {
+                "image_id": row["image_id"],
+                "captions": row["captions"],
+                "neighbours": [_key(position) for position in row["neighbours"]],
+            }
+            pixels = row["image"]["bytes"]
+            shards.write(
+                {
+                    "__key__": _key(count - 1),
+                    _suffix(pixels): pixels,
+                    "txt": row["captions"][0]["text"],
+                    "json": json.dumps(told, ensure_ascii=False).encode(),
+                }
+            )
+    return count
+
+
+def _key(position: int) -> str:
+    return f"{position:08d}"
+
+
+def _suffix(pixels: bytes) -> str:
+    name = (Image.open(io.BytesIO(pixels)).format or "jpeg").lower()
+    return "jpg" if name == "jpeg" else name

@@ -1,0 +1,73 @@
+"""The open_clip model that a fine-tuning starts from, with all that its checkpoint needs.
+
+Specs as everywhere: ``ViT-B-32/openai``, ``ViT-B-32-quickgelu/FILE``, ``local:FOLDER``. The checkpoint is a folder
+that ``local:`` loads.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import open_clip
+from PIL.Image import Image
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from evaluators.models import local, openclip, parse
+from trainers.clip.training import write_config
+
+
+class Start(NamedTuple):
+    """``config`` and ``preprocess_config`` are the two halves of open_clip_config.json."""
+
+    spec: str
+    model: Any
+    preprocess: Callable[[Image], Tensor]
+    tokenizer: Callable[[list[str]], Tensor]
+    config: dict[str, Any]
+    preprocess_config: dict[str, Any]
+    training: dict[str, str | None]
+    """What is known of the data it was trained on, as fields of a model."""
+
+
+def load(spec: str, device: str) -> Start:
+    """The model in single precision. ValueError for a spec that is no open_clip model's."""
+    backend, name = parse(spec)
+    if backend == "local":
+        model, preprocess = openclip.create(f"local-dir:{local.checked(name)}", device, "fp32")
+        told = json.loads((Path(name) / local.CONFIG).read_text())
+        tokenizer = open_clip.get_tokenizer(f"local-dir:{name}")
+        return Start(
+            spec, model, preprocess, tokenizer, told["model_cfg"], told["preprocess_cfg"], local.training(Path(name))
+        )
+    if backend != "open_clip":
+        raise ValueError(f"Model {spec!r}: only open_clip models (ARCHITECTURE/WEIGHTS) and local:FOLDER are trained.")
+    architecture, weights, quick_gelu = openclip.named(name)
+    model, preprocess = openclip.create_named(name, device, "fp32")
+    config = open_clip.get_model_config(architecture)
+    assert config is not None, "openclip.named knows the architecture"
+    preprocess_config = {
+        key: value
+        for key, value in open_clip.get_model_preprocess_cfg(model).items()
+        if key in ("size", "mean", "std", "interpolation", "resize_mode", "fill_color")
+    }
+    return Start(
+        spec,
+        model,
+        preprocess,
+        open_clip.get_tokenizer(architecture),
+        {**config, "quick_gelu": True} if quick_gelu else config,
+        preprocess_config,
+        {"corpus": openclip.CORPUS_OF_TAG.get(weights), "contaminated": openclip.contaminated(weights)},
+    )
+
+
+def save(folder: Path, start: Start, model: nn.Module, record: dict[str, Any]) -> None:
+    """Write the checkpoint's files; ``record`` becomes training.json."""
+    write_config(folder, start.config, start.preprocess_config)
+    weights = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
+    save_file(weights, folder / local.WEIGHTS)
+    (folder / local.TRAINING).write_text(json.dumps(record, indent=1) + "\n")

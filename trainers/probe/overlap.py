@@ -1,0 +1,92 @@
+"""What a training text has in common with CompPrompts: whole prompts, and pairs of nouns.
+
+A probe that has met a prompt, or two nouns together, may know them rather than read them off a vector. The paper says
+of its training text that no prompt is in it (Kamath, Hessel and Chang 2023, footnote 3); pairs are counted here too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations, pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from generators.language import inflection
+from generators.language.texts import blank, words
+from generators.storage import parquet
+
+
+class Overlap(NamedTuple):
+    """Captions of a training text, and how many of them are a prompt or have two nouns of one prompt."""
+
+    captions: int
+    prompts: int
+    pairs: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.captions:,} captions; {self.prompts:,} are a prompt of CompPrompts, {self.pairs:,} have both nouns "
+            "of one"
+        )
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """The prompts and the noun pairs of CompPrompts."""
+
+    texts: frozenset[str]
+    """Without differences of case and white space."""
+    pairs: frozenset[frozenset[str]]
+    """Of lemmas."""
+
+    @cached_property
+    def _lemmas(self) -> dict[str, str]:
+        """Singular or plural -> lemma of every noun that is in a pair."""
+        nouns = sorted({noun for pair in self.pairs for noun in pair})
+        return {form: noun for noun in nouns for form in (noun, inflection.pluralise(noun))}
+
+    def has(self, caption: str) -> bool:
+        """Whether the caption is a prompt."""
+        return blank(caption) in self.texts
+
+    def has_pair(self, caption: str) -> bool:
+        """Whether the caption has, in whatever number, both nouns of a prompt."""
+        found = sorted({self._lemmas[phrase] for phrase in _phrases(caption) if phrase in self._lemmas})
+        return any(frozenset(pair) in self.pairs for pair in combinations(found, 2))
+
+    def overlap(self, captions: Iterable[str]) -> Overlap:
+        """Counts over a text."""
+        total = same = paired = 0
+        for caption in captions:
+            total += 1
+            same += self.has(caption)
+            paired += self.has_pair(caption)
+        return Overlap(total, same, paired)
+
+
+def _phrases(caption: str) -> Iterator[str]:
+    """Its words, and every two of them in a row: "guinea pig"."""
+    single = words(caption)
+    yield from single
+    yield from map(" ".join, pairwise(single))
+
+
+def of_rows(rows: Iterable[Mapping[str, Any]]) -> Prompts:
+    """From rows with ``prompt`` and ``atoms``."""
+    texts, pairs = set[str](), set[frozenset[str]]()
+    for row in rows:
+        texts.add(blank(row["prompt"]))
+        nouns = sorted({atom["text"] for atom in row["atoms"] if atom["kind"] == "noun"})
+        pairs |= {frozenset(pair) for pair in combinations(nouns, 2)}
+    return Prompts(frozenset(texts), frozenset(pairs))
+
+
+def read(folder: Path) -> Prompts:
+    """From all configs of the dataset folder ``compprompts/``. FileNotFoundError if it has none."""
+    files = sorted(folder.glob("*/*.parquet"))
+    if not files:
+        raise FileNotFoundError(f"{folder}: no prompts there. Run `dvc repro compprompts`.")
+    columns = ["prompt", "atoms"]
+    return of_rows(row for path in files for batch in parquet.batches(path, 1000, columns) for row in batch.to_pylist())
