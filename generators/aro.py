@@ -6,7 +6,8 @@ Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), section 2.1 and appendix A.1
 objects that each take a quarter of the image's width and height or more, a true caption, and the caption with the two
 objects (or their attributes) swapped; chance is 1/2. Differs from the published sets in what is left out:
 
-- symmetric relations by a list with reasons (generators/language/lexicon/not_asymmetric.yaml), which goes further than theirs;
+- symmetric relations by a list with reasons (generators/language/lexicon/not_asymmetric.yaml), which goes further than
+  theirs;
 - rows whose swapped caption may be true as well: of the pair itself (a red ball and a blue box, where the ball is also
   blue and the box also red; a building and its paint), or of other things with the same names. The published sets keep
   those.
@@ -20,13 +21,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import combinations, permutations, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from generators.graphs.facts import Facts, Thing, closure
-from generators.language.lexicon import attributes, nouns, read, relations
+from generators.language.lexicon import attributes, nouns, relations
 from generators.readers import gqa
 from generators.readers.visual_genome import FlawError, Image
 from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
@@ -99,25 +99,6 @@ def are_kindred(first: SceneObject, second: SceneObject) -> bool:
     return first.name == second.name or nouns.may_name_the_same(first.name, second.name)
 
 
-def is_asymmetric(relation: str) -> bool:
-    """Whether a relation of A and B never holds of B and A as well, by the list and its rule for postures."""
-    words = relation.split()
-    starts = [0]
-    while starts[-1] + 1 < len(words) and relations.verb_lemma(words[starts[-1]]) in read("relations")["locating"]:
-        starts.append(starts[-1] + 1)
-    return not any(" ".join(words[start:]) in _not_asymmetric() for start in starts)
-
-
-@cache
-def _not_asymmetric() -> frozenset[str]:
-    return frozenset(relation for relations in read("not_asymmetric").values() for relation in relations)
-
-
-def kind_of_relation(relation: str) -> str:
-    """``spatial`` or ``verb``, the two halves of Table 2."""
-    return "spatial" if relation == "at" or relations.is_preposition(relation) else "verb"
-
-
 def relation_caption(subject: str, relation: str, object: str) -> str:
     """The template of appendix A.1, step 5."""
     return f"the {subject} is {relation} the {object}"
@@ -141,7 +122,7 @@ def relation_pairs(image: Image, said: Said, dropped: Counter[str]) -> Iterator[
         true = relation_caption(subject.name, edge.predicate, object_.name)
         if are_kindred(subject, object_):
             dropped["objects of one category"] += 1
-        elif not is_asymmetric(edge.predicate):
+        elif not relations.is_asymmetric(edge.predicate):
             dropped["symmetric relation"] += 1
         elif _may_be_turned(edge, subject, object_, facts, said):
             dropped["the swapped caption may be true"] += 1
@@ -230,7 +211,7 @@ def categories(config: str, pair: Pair) -> list[dict[str, str]]:
         return [{"by": "attribute pair", "name": pair.category}]
     return [
         {"by": "relation", "name": pair.category},
-        {"by": "kind of relation", "name": kind_of_relation(pair.category)},
+        {"by": "kind of relation", "name": relations.kind_of_relation(pair.category)},
     ]
 
 

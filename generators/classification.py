@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from PIL import Image
 
-from experiments.negclip.small_world import NOUNS as SMALL_WORLD_NOUNS
+from generators.microworld.affordances import THEMES
 from generators.microworld.draw import render
 from generators.microworld.left_out import ALL_NOUNS, LeftOut
 from generators.microworld.scenes import sample_scene
@@ -160,13 +160,25 @@ def _png(pixels: np.ndarray) -> bytes:
     return stream.getvalue()
 
 
-def main(small_world: bool = False, output: Path = Path()) -> None:
-    """Build micro-world's config in the folder OUTPUT, and one for each copy that params.yaml names; or micro-world's
-    alone, with the nouns of the small world."""
+def nouns_of(themes: str) -> tuple[str, ...]:
+    """The micro-world's nouns that belong to one of the comma-separated themes; all nouns if there is no theme."""
+    if not themes:
+        return ALL_NOUNS
+    names = themes.split(",")
+    if unknown := sorted(set(names) - set(THEMES)):
+        raise ValueError(f"--themes: unknown {', '.join(unknown)}; known: {', '.join(THEMES)}.")
+    return tuple(noun for noun in ALL_NOUNS if any(noun in THEMES[name] for name in names))
+
+
+def main(themes: str = "", output: Path = Path()) -> None:
+    """Build the micro-world's config in the folder OUTPUT, and one config per copy that params.yaml names.
+
+    With THEMES (comma-separated), build the micro-world's config only, from the nouns of these themes.
+    """
     params = block("classification")
     seed, images, copies = params["seed"], params["images"], params["own_copies"] or {}
-    found = {"microworld": microworld(seed, images, SMALL_WORLD_NOUNS if small_world else ALL_NOUNS)}
-    for name, folder in () if small_world else copies.items():
+    found = {"microworld": microworld(seed, images, nouns_of(themes))}
+    for name, folder in () if themes else copies.items():
         if name not in OWN_COPIES:
             raise ValueError(f"params.yaml, classification: unknown set {name!r}; known: {', '.join(OWN_COPIES)}.")
         found[name] = OWN_COPIES[name](Path(folder))

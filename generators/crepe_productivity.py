@@ -4,7 +4,8 @@
 
 Source: CREPE (arXiv:2212.07796), sections 3.3 and 4.2, appendix A.3 to A.5. Writes the configs ``prod_raw`` and
 ``prod_{hnatom,hnswap,hnneg,hnall}`` with the splits n4 to n12, and ``prod_hnneg_balanced``, ours, whose true captions
-hold a denial as well (generators/hard_negatives/balanced_negation.py). An example is in a config when it has five negatives of its
+hold a denial as well (generators/hard_negatives/balanced_negation.py). An example is in a config when it has five
+negatives of its
 type, in ``prod_hnall`` when it has five of each of the paper's; ``prod_raw`` has them all, with the captions that deny
 nothing. Chance of R@1: 1/6, for hnall 1/16.
 

@@ -1,6 +1,7 @@
 """Models of our own training: ``local:checkpoints/clip-laion``.
 
-A recovery probe or its autoencoder is known by its JSON file (``evaluators.models.recovery_probe``). Else the folder has
+A recovery probe or its autoencoder is known by its JSON file (``evaluators.models.recovery_probe``). Else the folder
+has
 open_clip's layout (``open_clip_config.json``, ``open_clip_model.safetensors``) and, if it can say where the model comes
 from, ``training.json``: {"corpus": "laion", "source": "microworld", "contaminated": null, ...}.
 """

@@ -5,8 +5,8 @@ the vector T(x) after a linear map and layer normalisation. A probe's T(x) comes
 autoencoder's is the mean over its own T5 encoder's tokens and is trained with it. Differs from it in: a text encoder's
 vectors are taken at unit length, as scores see them.
 
-Both are folders of transformers' layout (``local:checkpoints/probe-...``, trainers/probe/training.py writes them) with a
-``probe.json`` or ``autoencoder.json`` beside. Shapes: N texts, D numbers of T(x), L tokens.
+Both are folders of transformers' layout (``local:checkpoints/probe-...``, trainers/probe/training.py writes them) with
+a ``probe.json`` or ``autoencoder.json`` beside. Shapes: N texts, D numbers of T(x), L tokens.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Seen against unseen compounds on the same captions: from results to tables (evaluators/metrics/seen_gap.py does the sums)."""
+"""Seen against unseen compounds on the same captions, as tables (see evaluators/metrics/seen_gap.py)."""
 
 from __future__ import annotations
 

@@ -3,7 +3,8 @@
     python -m evaluators.validity.text_only        # the `blind` stage: writes blind.json and crepe/BLIND.md
 
 Source: SugarCrepe (arXiv:2306.14610, section 3) showed that such scorers beat vision-language models on published sets.
-The scorers are those of generators/hard_negatives/blind_scorers.py and, if params.yaml names one, a masked or causal language model;
+The scorers are those of generators/hard_negatives/blind_scorers.py and, if params.yaml names one, a masked or causal
+language model;
 what learns is cross-fitted over images. Of productivity, each config is also measured after adversarial refinement
 (generators/hard_negatives/refinement.py), by scorers that did not refine and that learn anew from what is left.
 

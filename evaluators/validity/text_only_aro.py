@@ -1,9 +1,10 @@
 """The blind baseline on ARO's four sets: how often do text-only scorers pick the true caption?
 
-    python -m evaluators.validity.text_only_aro                       # the `blind_aro` stage: writes blind_aro.json and blind_aro.md
+    python -m evaluators.validity.text_only_aro  # the `blind_aro` stage: writes blind_aro.json and blind_aro.md
     python -m evaluators.validity.text_only_aro --ask --max-cost 1    # fills a chat model's cache in sample/llm/
 
-The scorers of evaluators/validity/text_only.py, and by its measures. ARO's captions are known for this cue: a swapped caption is
+The scorers of evaluators/validity/text_only.py, and by its measures. ARO's captions are known for this cue: a swapped
+caption is
 often implausible, a shuffled one ungrammatical (Lin et al. 2023, arXiv:2306.01879). Of the order sets the shuffles of
 the first seed are measured. Where params.yaml names an endpoint, a chat model reads them as well
 (evaluators/validity/chat_reader.py).

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
-from generators.microworld.affordances import THEMES
+from generators.classification import nouns_of
 from generators.microworld.annotate import annotate, write
 from generators.microworld.build import WHOLE_SHARE, Example, Params, frame, jpeg, write_images
 from generators.microworld.captions import training_caption
@@ -27,9 +27,8 @@ from generators.microworld.scenes import TEST_IDS, sample_scene
 from generators.microworld.views import is_whole, region_box
 from generators.schemas.scene_graph import Box
 
-NOUNS = tuple(
-    noun for noun in ALL_NOUNS if any(noun in THEMES[theme] for theme in ("kitchen", "playroom", "shore", "garden"))
-)
+THEMES = "kitchen,playroom,shore,garden"
+NOUNS = nouns_of(THEMES)
 OTHERS = LeftOut(
     frozenset(ALL_NOUNS) - frozenset(NOUNS), frozenset({"small", "spotted", "checkered"}), frozenset(), frozenset()
 )

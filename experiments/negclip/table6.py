@@ -1,6 +1,6 @@
 """Table 6 of the ARO paper over models of several seeds: means with deviations, and paired differences.
 
-    python -m experiments.negclip.table6        # the experiment `negclip`: writes experiments/negclip/{table6.json,README.md}
+    python -m experiments.negclip.table6  # the experiment `negclip`: writes experiments/negclip/{table6.json,README.md}
 
 Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), Table 6: macro accuracy for VG-Relation and VG-Attribution, the
 share of right captions for the order sets (mean over their seeds), top-1 for classification, recall@1 for retrieval.

@@ -2,7 +2,8 @@
 
 Source: CREPE (arXiv:2212.07796), appendix A.3: the objects with their attributes on the first line, numbered where a
 name repeats, then the relations, after five hand-written examples of the same complexity (shots.yaml, ours). Differs
-from it in: one relation a line, a chat model, and a check in both directions by the parser (generators/parser/parser.py);
+from it in: one relation a line, a chat model, and a check in both directions by the parser
+(generators/parser/parser.py);
 captions of four atoms come from the template. Asks nobody: ``python -m generators.crepe_productivity --ask`` does.
 """
 
@@ -20,8 +21,8 @@ import yaml
 from generators.captioner import template
 from generators.captioner.captioner import GrammarCaptioner, Refusal, Request, Wording
 from generators.captioner.faithfulness import alignment, difference, merged, split_names
+from generators.captioner.substitution import apply
 from generators.graphs.entailment import Negated, counterpart
-from generators.hard_negatives.foils import apply
 from generators.language import inflection
 from generators.language.lexicon.attributes import may_mean_the_same
 from generators.llm.client import REFUSED, Cache, Endpoint, Message, request_hash

@@ -26,9 +26,10 @@ from dataclasses import dataclass
 from random import Random
 
 from generators.captioner import template
-from generators.captioner.words import Piece, Words, copula, determiner, linearise, listed, predicate_kind, words
+from generators.captioner.words import Piece, Words, copula, determiner, linearise, listed, words
 from generators.captioner.writer import Sentence, Writer
 from generators.graphs.entailment import Negated
+from generators.language.grammar import predicate_kind
 from generators.schemas.scene_graph import Mention, SceneGraph
 
 

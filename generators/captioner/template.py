@@ -9,20 +9,9 @@ Where two relations join the same objects they are coordinated:
 
 from __future__ import annotations
 
-from generators.captioner.words import (
-    Piece,
-    Words,
-    attribute,
-    copula,
-    determiner,
-    follows_noun,
-    listed,
-    noun,
-    predicate_kind,
-    related,
-    words,
-)
+from generators.captioner.words import Piece, Words, attribute, copula, determiner, listed, noun, related, words
 from generators.graphs.entailment import Negated
+from generators.language.grammar import follows_noun, predicate_kind
 from generators.schemas.scene_graph import Relation, SceneGraph, SceneObject
 
 SIZE = 4

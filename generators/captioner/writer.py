@@ -1,4 +1,4 @@
-"""The text of a graph, sentence by sentence: what to speak of next, and how; generators/captioner/realiser.py lists the forms."""
+"""The text of a graph, sentence by sentence: what to speak of next, and how (realiser.py lists the forms)."""
 
 from __future__ import annotations
 
@@ -13,19 +13,21 @@ from generators.captioner.words import (
     attribute,
     copula,
     determiner,
+    listed,
+    noun,
+    related,
+    words,
+)
+from generators.graphs.entailment import Negated
+from generators.language.grammar import (
     follows_noun,
     is_finite,
     is_plural,
     is_possession,
     is_same_verb,
-    listed,
-    noun,
     ordered,
     predicate_kind,
-    related,
-    words,
 )
-from generators.graphs.entailment import Negated
 from generators.schemas.scene_graph import Relation, SceneGraph, SceneObject
 
 Style = Literal["fragment", "existential", "clause"]

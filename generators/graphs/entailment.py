@@ -1,6 +1,7 @@
 """Which statements about an image its scene graph proves false: a graph with words exchanged, or with one atom denied.
 
-A graph is read as "there are such objects, so related". generators/graphs/facts.py finds the readings that an image's graph
+A graph is read as "there are such objects, so related". generators/graphs/facts.py finds the readings that an image's
+graph
 leaves open; a statement without one is false, and so is a denial if in all of them the graph says what it denies. This
 is stricter than CREPE's checks (arXiv:2212.07796, A.4), which take the graph for complete: there a cup that nobody
 called red counts as not red.

@@ -37,8 +37,8 @@ from typing import NamedTuple
 
 import yaml
 
-from generators.captioner.words import is_quality, is_thing
 from generators.graphs.entailment import entails
+from generators.language.grammar import is_quality, is_thing
 from generators.language.inflection import noun_lemma
 from generators.language.lexicon.attributes import may_mean_the_same
 from generators.language.lexicon.nouns import may_name_the_same

@@ -1,6 +1,7 @@
 """HN-Atom for captions of many atoms: one atom replaced wherever the caption names it.
 
-Source: CREPE (arXiv:2212.07796), section 4.2: an atom at random, replaced as in systematicity (generators/hard_negatives/foils.py).
+Source: CREPE (arXiv:2212.07796), section 4.2: an atom at random, replaced as in systematicity
+(generators/hard_negatives/foils.py).
 The caption is worded anew, since it may come back to an object ("a cup ... the cup").
 """
 
@@ -11,11 +12,11 @@ from dataclasses import replace
 from random import Random
 
 from generators.captioner.captioner import Wording
-from generators.captioner.words import predicate_kind
 from generators.graphs.facts import Facts
 from generators.graphs.vocabulary import Vocabulary, relation_key
 from generators.graphs.walks import redundant
 from generators.hard_negatives.foils import Foil, HardNegative, atom_foils
+from generators.language.grammar import predicate_kind
 from generators.language.inflection import verb
 from generators.language.lexicon import relations
 from generators.schemas.scene_graph import Mention, Parse, Relation, SceneGraph

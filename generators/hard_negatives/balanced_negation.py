@@ -10,8 +10,8 @@ frequency of words in the source (generators/hard_negatives/atom.py).
 
 What may be denied truthfully is not what a graph is silent about, but what it contradicts: another value of a kind of
 attribute that the thing is annotated with, a relation that excludes the one annotated, and, objects being taken as
-complete as everywhere (generators/graphs/facts.py), a thing of which none of the name or its kin is annotated, or named by
-one of the image's region phrases.
+complete as everywhere (generators/graphs/facts.py), a thing of which none of the name or its kin is annotated, or
+named by one of the image's region phrases.
 """
 
 from __future__ import annotations

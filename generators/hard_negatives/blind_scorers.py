@@ -2,8 +2,8 @@
 
 What they get beyond chance is a cue in the words, not a fact in the picture (SugarCrepe, arXiv:2306.14610, section 3).
 Each scores a caption by itself, as an encoder does; what learns, learns from other images (cross-fitting, so no caption
-is scored by a model that saw its image). ``REFINING`` are what generators/hard_negatives/refinement.py balances, ``HELD_OUT`` what the
-result is judged by (evaluators/validity/text_only.py).
+is scored by a model that saw its image). ``REFINING`` are what generators/hard_negatives/refinement.py balances,
+``HELD_OUT`` what the result is judged by (evaluators/validity/text_only.py).
 
 Shapes: N retrieval sets of K captions, the true one in column 0. Ties share the hit, so a scorer that sees no
 difference is at chance, 1/K.

@@ -19,9 +19,9 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from generators.captioner.substitution import apply, as_written, relation_phrase
 from generators.graphs.facts import Facts
 from generators.graphs.vocabulary import Vocabulary, relation_key
-from generators.hard_negatives.substitution import apply, as_written, relation_phrase
 from generators.language.lexicon import attributes, relations
 from generators.language.wordnet import are_related, generation, grand_hypernym_siblings
 from generators.schemas.scene_graph import Mention, Parse, Relation, SceneGraph, SceneObject

@@ -2,7 +2,8 @@
 
 Source: CREPE (arXiv:2212.07796), section 4.2 and appendix A.4. The paper's checks against G (no other black dog on a
 building, no second pair of the same objects, no other object with the same attributes and relations) are one proof
-here: whatever the caption's other words may mean in the image, the graph has what is denied (generators/graphs/entailment.py).
+here: whatever the caption's other words may mean in the image, the graph has what is denied
+(generators/graphs/entailment.py).
 Unlike the published set, a denial keeps the caption's case and punctuation, and does not assert what it denies.
 """
 

@@ -21,9 +21,9 @@ from itertools import combinations
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
-from generators.aro import is_asymmetric
 from generators.language import lean_imports
 from generators.language.inflection import article
+from generators.language.lexicon.relations import is_asymmetric
 from generators.parser.parser import installed_model
 
 if TYPE_CHECKING:

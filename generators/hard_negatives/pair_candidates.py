@@ -1,10 +1,12 @@
 """Candidate pairs for ControlledImCaps from annotated photographs, for a person to accept.
 
-    python -m generators.hard_negatives.pair_candidates sources/visual_genome sample/annotations/controlledimcaps/candidates.csv
+    python -m generators.hard_negatives.pair_candidates sources/visual_genome
+    sample/annotations/controlledimcaps/candidates.csv
 
 Source: Kamath, Hessel and Chang 2023, section 2.2: the authors chose pairs of COCO photographs by hand and wrote
 captions that differ in one word. Here scene graphs in Visual Genome's format propose both, and a person decides: the
-column ``accepted`` is empty, and loaders/benchmarks/photograph_pairs.py makes a dataset of the rows with ``yes`` there. A graph
+column ``accepted`` is empty, and loaders/benchmarks/photograph_pairs.py makes a dataset of the rows with ``yes``
+there. A graph
 does not say all that its image shows, so a candidate is a guess. Before and after are in no graph: no temporal pairs.
 
 Things are named by nouns that an image has once, so that "the cat" of a caption is clear.

@@ -3,7 +3,8 @@
 Source: CREPE (arXiv:2212.07796), section 4.2 and appendix A.4, all five cases: the objects of a relation; two
 attributes of two objects that neither shares; two objects that no relation joins; one attribute moved to an object that
 lacks it; for four atoms, any permutation of atoms of one type. Each is an edit of the subgraph. Stricter than
-the paper, which asks that G lack the new attribute: G must prove the whole statement false (generators/graphs/facts.py). And
+the paper, which asks that G lack the new attribute: G must prove the whole statement false
+(generators/graphs/facts.py). And
 a swap has the caption's words, each as often, so that order alone tells them apart: no second "the cup" where the
 caption comes back to another object, no "an" for "a".
 """
@@ -17,10 +18,10 @@ from random import Random
 
 from generators.captioner import template
 from generators.captioner.captioner import Wording
-from generators.captioner.words import same_kind
 from generators.graphs.facts import Facts
 from generators.graphs.walks import redundant
 from generators.hard_negatives.foils import Foil, HardNegative
+from generators.language.grammar import same_kind
 from generators.language.texts import same_words
 from generators.schemas.scene_graph import SceneGraph, SceneObject
 

@@ -1,6 +1,7 @@
 """Compound nouns: their surface form, and their two constituents by dictionary.
 
-    python -m generators.language.compound_nouns NOUNS.txt        # proposes lines of sample/words/compun.csv, to be read through
+    python -m generators.language.compound_nouns NOUNS.txt  # proposes lines of sample/words/compun.csv, to be read
+    through
 
 Source: Kumar et al. 2024 (Compun), appendix A.3: open or spaced, hyphenated, closed or solid.
 """

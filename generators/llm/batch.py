@@ -1,6 +1,7 @@
 """Asking a language model through its endpoint's batch API: files in, files out, cheaper, within a day.
 
-Same prompts, same cache as generators/llm/client.py. What is under way stands beside the cache in ``<model>.batch.json``, so
+Same prompts, same cache as generators/llm/client.py. What is under way stands beside the cache in
+``<model>.batch.json``, so
 that a process that was killed is taken up where it stopped: the requests and a label are written there before the
 endpoint hears of them, the batch's id after. A batch that was started but whose id was never written is found by the
 label in its metadata. The file goes when all that came back is filed.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
+from generators.parser.forms import Forms
 from generators.schemas.scene_graph import Parse
-from generators.seen_analysis.targets import Forms
 
 RULES, SNG = "rules", "sng"
 

@@ -25,12 +25,12 @@ from generators.language import lean_imports
 from generators.parser import lemmas
 from generators.parser.clauses import Clauses
 from generators.parser.descriptions import describe
+from generators.parser.forms import Forms
 from generators.parser.lexicon import words
 from generators.parser.nouns import Nouns
 from generators.parser.relation_extraction import Relations
 from generators.parser.sentence import Sentence
 from generators.schemas.scene_graph import Mention, Parse, Relation, SceneGraph, SceneObject
-from generators.seen_analysis.targets import Forms
 
 if TYPE_CHECKING:
     from spacy.language import Language

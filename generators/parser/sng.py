@@ -12,17 +12,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from generators.parser.forms import Forms
 from generators.parser.parser import MAX_CHARACTERS, installed_model
 from generators.parser.words import pieces
 from generators.schemas.scene_graph import Mention, Parse, Relation, SceneGraph, SceneObject
-from generators.seen_analysis.targets import Forms
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
 
 
 class SceneGraphParser:
-    """Stands in for :class:`generators.parser.parser.Parser`; raises ImportError with the remedy where it is missing."""
+    """Stands in for ``Parser``; raises ImportError with the remedy where it is missing."""
 
     def __init__(self, model: str = "auto") -> None:
         try:

@@ -4,8 +4,8 @@
 
 Writes ``seen/CORPUS.json``, with ``--counts`` ``seen/CORPUS.counts.json``. Source: CREPE, section 3.2 (Seen) and 4.1,
 Figure 12 (counts). Differs from it in: the paper parses every
-training caption; here a caption is parsed only where its words allow an unseen target (generators/seen_analysis/targets.py), with
-the same answer. Counting parses every caption that can have any target.
+training caption; here a caption is parsed only where its words allow an unseen target
+(generators/seen_analysis/targets.py), with the same answer. Counting parses every caption that can have any target.
 
 The corpus is cut into shards and the shards into rounds, each as long as all before it together. Within a round a
 shard looks for what the rounds before left unseen, so that its result depends neither on the workers nor on their
@@ -30,10 +30,11 @@ import typer
 from tqdm import tqdm
 
 from generators.parser.choice import RULES, make_parser
+from generators.parser.forms import Forms
 from generators.parser.parser import MODELS
 from generators.readers.corpora import Column, Shard, Skipped, captions, shards
 from generators.schemas.scene_graph import Parse
-from generators.seen_analysis.targets import CaptionWords, Forms, Targets, Unseen
+from generators.seen_analysis.targets import CaptionWords, Targets, Unseen
 from generators.storage import stage
 from generators.storage.dataset import code_of
 from generators.storage.params import block

@@ -12,12 +12,13 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from generators.parser.forms import Forms
 from generators.schemas.scene_graph import Atom, Compound, SceneGraph
 
 Target = Atom | Compound
@@ -28,17 +29,6 @@ _AFTER = _APOSTROPHES | {"."}
 _MEMORY = 1_000_000
 _LONGEST_TOKEN = 6
 """Runs of letters in one token; in longer tokens lemmatisation only ever changes the last run."""
-
-
-class Forms(NamedTuple):
-    """What a parser can make of words; more is safe, fewer is not.
-
-    ``of`` gives all words that one lower-case token can become in an atom's text, under any part of speech; ``always``
-    are words that the parser may add to any caption.
-    """
-
-    of: Callable[[str], Iterable[str]]
-    always: frozenset[str] = frozenset()
 
 
 def split_words(text: str) -> list[str]:

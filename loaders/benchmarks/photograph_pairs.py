@@ -1,9 +1,11 @@
 """ControlledImCaps of photographs: a file of pairs, published or accepted by a person, becomes a dataset.
 
-    python -m loaders.benchmarks.photograph_pairs pairs.csv sources/coco/val2017     # writes controlledimcaps_photographs/
+    python -m loaders.benchmarks.photograph_pairs pairs.csv sources/coco/val2017     # writes
+    controlledimcaps_photographs/
 
 The file is a CSV with the columns ``type, image_0, image_1, caption_0, caption_1`` (Kamath, Hessel and Chang 2023,
-section 2.2: six types, captions that differ in one word); with a column ``accepted``, as generators/hard_negatives/pair_candidates.py
+section 2.2: six types, captions that differ in one word); with a column ``accepted``, as
+generators/hard_negatives/pair_candidates.py
 writes it, only its rows with ``yes`` count. An image is named by its file, with or without its ending.
 """
 

@@ -3,8 +3,7 @@
 import json
 from pathlib import Path
 
-from tests.compeval.test_cli import call
-
+from tests.compeval.cli.test_cli import call
 from tests.stand_ins import write_stand_ins
 
 SWAPS = "crepe/prod_hard_negatives/swap/prod_vg_hard_negs_swap_complexity_4.csv"

@@ -5,8 +5,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.compeval.test_cli import call
 
+from tests.compeval.cli.test_cli import call
 from tests.stand_ins import write_stand_ins
 
 

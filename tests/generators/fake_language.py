@@ -9,9 +9,9 @@ import signal
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from generators.parser.forms import Forms
 from generators.schemas.scene_graph import Parse, Relation, SceneGraph, SceneObject
 from generators.seen_analysis.seen import Language
-from generators.seen_analysis.targets import Forms
 
 NOUNS = ("cat", "dog", "mouse", "tennis ball")
 VERBS = ("see", "catch", "on top of")

@@ -5,16 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from generators.aro import (
-    Said,
-    attribute_pairs,
-    is_asymmetric,
-    kind_of_relation,
-    large_objects,
-    mine,
-    relation_pairs,
-)
+from generators.aro import Said, attribute_pairs, large_objects, mine, relation_pairs
 from generators.language.lexicon import read, relations
+from generators.language.lexicon.relations import is_asymmetric, kind_of_relation
 from generators.readers import gqa
 from generators.readers.visual_genome import Image
 from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject

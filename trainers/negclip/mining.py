@@ -1,7 +1,8 @@
 """Hard negatives of captioned images: wrong captions of each caption, and look-alikes of each image.
 
 Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), section 4 and appendix C: up to five negative captions by exchanging
-two parts (generators/hard_negatives/negative_captions.py), the three nearest images by a CLIP (trainers/negclip/neighbours.py). Captions
+two parts (generators/hard_negatives/negative_captions.py), the three nearest images by a CLIP
+(trainers/negclip/neighbours.py). Captions
 without a negative leave the set, and so do images that are left without a caption; neighbours are looked for among the
 images that stay, since a neighbour brings a caption and its negative.
 

@@ -15,7 +15,7 @@ from evaluators.metrics.macro_views import LEAST_ROWS
 from evaluators.report.read import Result
 from evaluators.report.sections import Section, by_series, mean_and_deviation, over_seeds
 from evaluators.report.tables import Table, percent
-from generators.aro import kind_of_relation
+from generators.language.lexicon.relations import kind_of_relation
 
 RELATION, ATTRIBUTION = "vg_relation", "vg_attribution"
 ORDER = {"flickr30k_order": "Flickr30k-PRC", "coco_order": "COCO-PRC"}

@@ -152,3 +152,22 @@ def contrasting_verbs(verb: str) -> tuple[str, ...]:
     """Verbs that are not true of the same two things at the same time: the lexicon's, then WordNet's antonyms."""
     curated = [other for verbs in read("relations")["contrasting verbs"] if verb in verbs for other in verbs]
     return tuple(dict.fromkeys(other for other in (*curated, *antonyms(verb, "v")) if other != verb))
+
+
+def is_asymmetric(relation: str) -> bool:
+    """Whether a relation of A and B never holds of B and A as well, by the list and its rule for postures."""
+    words = relation.split()
+    starts = [0]
+    while starts[-1] + 1 < len(words) and verb_lemma(words[starts[-1]]) in read("relations")["locating"]:
+        starts.append(starts[-1] + 1)
+    return not any(" ".join(words[start:]) in _not_asymmetric() for start in starts)
+
+
+@cache
+def _not_asymmetric() -> frozenset[str]:
+    return frozenset(relation for relations in read("not_asymmetric").values() for relation in relations)
+
+
+def kind_of_relation(relation: str) -> str:
+    """``spatial`` or ``verb``, the two halves of Table 2."""
+    return "spatial" if relation == "at" or is_preposition(relation) else "verb"

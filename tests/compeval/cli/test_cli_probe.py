@@ -4,13 +4,13 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.evaluators.test_protocol_runs import PROVENANCE, groups
 from typer.testing import CliRunner
 
 from compeval.cli import app
 from generators.storage import dataset
 from loaders.cards.card import measure, write_card
 from tests.evaluators import tiny
+from tests.evaluators.engine.test_protocol_runs import PROVENANCE, groups
 from trainers.probe import training as probe
 
 COLORS = ("red", "green", "blue", "yellow", "pink")

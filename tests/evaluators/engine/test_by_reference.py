@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from PIL import Image
-from tests.evaluators.test_engine import all_files
 
 from evaluators import models
 from evaluators.engine import images, plan
@@ -21,6 +20,7 @@ from generators.storage.crops import Crop, crop_id
 from generators.storage.dataset import HARD_NEGATIVE_SCHEMA, write_config
 from loaders.cards.card import measure, write_card
 from tests.evaluators import tiny
+from tests.evaluators.engine.test_encode import all_files
 
 COLORS = list(tiny.COLORS)
 TASKS = [Task("crepe", f"laion_uc_{kind}") for kind in ("hnatom", "hncomp")]

@@ -1,7 +1,6 @@
 from pathlib import Path
 
 import pytest
-from tests.evaluators.test_engine import all_files
 
 from evaluators import models
 from evaluators.engine import encode as engine
@@ -12,6 +11,7 @@ from evaluators.engine.feature_cache import FeatureStore
 from evaluators.engine.rows import load
 from evaluators.engine.tasks import discover
 from evaluators.run import run
+from tests.evaluators.engine.test_encode import all_files
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,6 @@ import PIL.features
 import pyarrow.parquet as pq
 import pytest
 from PIL import Image
-from tests.evaluators.test_engine import all_files
 from typer.testing import CliRunner
 
 from compeval.cli import app
@@ -22,6 +21,7 @@ from evaluators.engine.plan import Place
 from evaluators.engine.rows import Rows
 from evaluators.engine.tasks import Task
 from tests.evaluators import tiny
+from tests.evaluators.engine.test_encode import all_files
 
 TASK = "crepe/laion_uc_hnatom"
 

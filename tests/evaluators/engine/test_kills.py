@@ -10,13 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.evaluators.test_engine import all_files
 
 from evaluators import models
 from evaluators.engine import plan
 from evaluators.engine.feature_cache import FeatureStore
 from evaluators.engine.tasks import discover
 from evaluators.run import run
+from tests.evaluators.engine.test_encode import all_files
 
 KILLS = 20
 

@@ -3,10 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from tests.evaluators.test_report_sections import write
-
 from evaluators.report.read import read_results
 from evaluators.report.sections import aro, retrieval
+from tests.evaluators.report.test_report_sections import write
 
 
 def measured(share: float, **categories: Any) -> dict[str, Any]:

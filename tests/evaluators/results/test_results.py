@@ -5,7 +5,6 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.evaluators.test_faults import raising
 
 from evaluators import models
 from evaluators.engine.tasks import Task
@@ -14,6 +13,7 @@ from evaluators.results.compare import Comparison, compare, holm
 from evaluators.results.external import score_file
 from evaluators.run import run
 from tests.evaluators import tiny
+from tests.evaluators.engine.test_faults import raising
 
 LAION = Task("crepe", "laion_uc_hnatom")
 FOLDER = "results/microworld/python-toy_models-"

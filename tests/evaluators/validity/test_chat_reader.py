@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 from pytest_httpserver import HTTPServer
-from tests.evaluators.test_blind_aro import row
 from werkzeug import Request, Response
 
 from evaluators.validity import chat_reader as blind_chat
@@ -15,6 +14,7 @@ from generators.hard_negatives.blind_scorers import Sets
 from generators.llm.client import KEY_VARIABLE, Cache
 from generators.storage.dataset import CHOICE_SCHEMA, write_config
 from loaders.cards.aro import OPTIONS
+from tests.evaluators.validity.test_text_only_aro import row
 from tests.generators.llm_answers import KEY, completion
 
 FIVE = [f"caption number {number}" for number in range(5)]

@@ -204,6 +204,7 @@ def test_real_captions_are_read_or_refused_never_a_crash(real_data: Path) -> Non
 
 
 def test_shares_no_code_with_generators() -> None:
-    probe = "import sys, evaluators.validity.oracle; print([name for name in sys.modules if name.split('.')[0] == 'generators'])"
+    listing = "[name for name in sys.modules if name.split('.')[0] == 'generators']"
+    probe = f"import sys, evaluators.validity.oracle; print({listing})"
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -6,9 +6,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from generators.captioner.realiser import deny, fits, realise, sayable
-from generators.captioner.words import is_plural, predicate_kind
 from generators.graphs.entailment import Negated
 from generators.graphs.walks import describable, redundant, walk
+from generators.language.grammar import is_plural, predicate_kind
 from generators.microworld.world import NOUNS
 from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 from random import Random
 
 from hypothesis import given, settings
-from tests.generators.test_realiser import subgraphs
 
 from generators.captioner.captioner import GrammarCaptioner, RealisedWording, Request
 from generators.captioner.prompted import ParsedWording
@@ -15,6 +14,7 @@ from generators.graphs.facts import closure
 from generators.graphs.vocabulary import Vocabulary
 from generators.hard_negatives.balanced_negation import Balanced, balanced_negation
 from generators.schemas.scene_graph import Mention, Relation, SceneGraph, SceneObject
+from tests.generators.captioner.test_realiser import subgraphs
 
 DENIAL = re.compile(r"\b(?:no|not)\b")
 CUP, TABLE = SceneObject("1", "cup", ("red", "small")), SceneObject("2", "table", ("blue",))

@@ -5,7 +5,6 @@ from collections import Counter
 from random import Random
 
 from hypothesis import assume, given, settings
-from tests.generators.test_realiser import subgraphs
 
 from generators.captioner.captioner import GrammarCaptioner, RealisedWording, Request
 from generators.graphs.entailment import proves_false
@@ -13,6 +12,7 @@ from generators.graphs.facts import closure
 from generators.graphs.walks import redundant
 from generators.hard_negatives.negation import negation_negatives, negations
 from generators.schemas.scene_graph import Atom, SceneGraph, SceneObject
+from tests.generators.captioner.test_realiser import subgraphs
 
 DENIAL = re.compile(r"\b(?:no|not)\b")
 

@@ -6,10 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from random import Random
 
 from hypothesis import assume, given, settings
-from tests.generators.test_realiser import subgraphs
 
 from generators.captioner.captioner import GrammarCaptioner, RealisedWording, Request
-from generators.captioner.words import same_kind
 from generators.graphs.facts import closure
 from generators.hard_negatives.swap import (
     Edit,
@@ -22,7 +20,9 @@ from generators.hard_negatives.swap import (
     swap_negatives,
     swaps,
 )
+from generators.language.grammar import same_kind
 from generators.schemas.scene_graph import SceneGraph, SceneObject
+from tests.generators.captioner.test_realiser import subgraphs
 
 WORD = re.compile(r"[a-z]+")
 Case = Callable[[SceneGraph], Iterator[Edit]]

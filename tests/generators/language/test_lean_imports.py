@@ -26,7 +26,8 @@ def test_a_package_that_is_loaded_stays():
 
 def test_the_parser_and_wordnet_load_neither_torch_nor_scikit_learn():
     code = (
-        "import sys; from generators.parser.parser import Parser; from generators.language.wordnet_database import wordnet;"
+        "import sys; from generators.parser.parser import Parser;"
+        "from generators.language.wordnet_database import wordnet;"
         "assert [parse.graph.objects[0].name for parse in Parser().parse(['two cats'])] == ['cat'];"
         "assert wordnet().morphy('cats') == 'cat';"
         "print(sorted({'torch', 'sklearn', 'scipy'} & set(sys.modules)))"

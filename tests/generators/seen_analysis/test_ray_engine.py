@@ -1,11 +1,11 @@
 """Ray and this machine's processes give the same bytes."""
 
 import pytest
-from tests.generators.test_seen import files, run, search_of
 
 from generators.seen_analysis.ray_engine import RayEngine
 from generators.seen_analysis.seen import analyse
 from tests.generators import fake_language as fake
+from tests.generators.seen_analysis.test_seen import files, run, search_of
 
 ray = pytest.importorskip("ray")
 

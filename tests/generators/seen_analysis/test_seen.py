@@ -161,7 +161,7 @@ from pathlib import Path
 from random import Random
 from generators.seen_analysis.seen import LocalEngine, analyse
 from tests.generators.fake_language import make_mortal_language
-from tests.generators.test_seen import search_of
+from tests.generators.seen_analysis.test_seen import search_of
 
 if __name__ == "__main__":
     folder, work, workers = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from generators.parser.forms import Forms
 from generators.schemas.scene_graph import Atom, Compound
-from generators.seen_analysis.targets import CaptionWords, Forms, Targets, Unseen, split_words
+from generators.seen_analysis.targets import CaptionWords, Targets, Unseen, split_words
 from generators.storage import stage
 from tests.generators import fake_language as fake
 

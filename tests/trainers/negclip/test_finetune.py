@@ -140,7 +140,7 @@ def test_the_state_of_another_recipe_is_not_gone_on_from(undisturbed, tmp_path: 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from tests.trainers.test_finetune import RECIPE
+from tests.trainers.negclip.test_finetune import RECIPE
 from trainers.negclip import finetune
 from trainers.negclip.training import Sources, train
 finetune.STEPS_A_STATE = 1
