@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 from generators.language import inflection
 from generators.microworld.draw import BACKGROUNDS
 from generators.microworld.pictures import jpeg, placed
+from generators.microworld.rendering.drawing import DRAWINGS
 from generators.microworld.scene import Scene, Thing
-from generators.microworld.shapes import SHAPES
 from generators.microworld.world import COLORS, NOUNS, PATTERNS
 from generators.storage import dataset, stage
 from generators.storage.params import dataclass_of
@@ -29,7 +29,7 @@ FOLDER = Path("controlledimcaps")
 WIDTH, HEIGHT = 144, 96
 """Of a scene; a picture has twice as many pixels."""
 MOST_MISSES = 10_000
-STANDING = [noun for cluster in NOUNS.values() for noun in cluster if SHAPES[noun].base]
+STANDING = [noun for cluster in NOUNS.values() for noun in cluster if not DRAWINGS[noun].hangs]
 
 
 class Half(NamedTuple):

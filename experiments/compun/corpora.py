@@ -27,8 +27,8 @@ from generators.microworld.draw import BACKGROUNDS
 from generators.microworld.left_out import ALL_NOUNS
 from generators.microworld.pictures import placed
 from generators.microworld.relations import MARGIN, Layout, Link, borderline, relations_of
+from generators.microworld.rendering.drawing import DRAWINGS
 from generators.microworld.scene import Scene, Thing
-from generators.microworld.shapes import SHAPES, compounds
 from generators.microworld.world import COLORS, PATTERNS
 from generators.schemas.scene_graph import Box
 from generators.storage import stage
@@ -94,7 +94,7 @@ def in_a_row(things: list[Thing], rng: Random) -> Layout | None:
     x, used, row, links = MARGIN, 0.0, [], {}
     for thing, cut in zip(things, cuts, strict=True):
         x += cut - used
-        if (SHAPES | compounds.SHAPES)[thing.noun].base:
+        if not DRAWINGS[thing.noun].hangs:
             y = rng.uniform(*GROUND) * HEIGHT - thing.box.height
             links[thing.id] = Link("on", None)
         else:

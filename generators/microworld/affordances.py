@@ -6,8 +6,8 @@ most of the (noun, relation, noun) triples that it does not leave out.
 
 from __future__ import annotations
 
-from generators.microworld.shapes import SHAPES
-from generators.microworld.world import NOUNS
+from generators.microworld.rendering.drawing import DRAWINGS
+from generators.microworld.world import ALL_NOUNS, NOUNS
 
 THEMES: dict[str, tuple[str, ...]] = {
     "kitchen": ("table", "cup", "bowl", "bottle", "apple", "lemon", "cat"),
@@ -45,11 +45,11 @@ SIZE_FACTOR = {"small": 0.62, "medium": 1.0, "large": 1.5}
 SIZE_JITTER = 0.05
 """A side is off its class by at most this share, so that the classes lie 1.35 times apart or more."""
 
-FLOATING = tuple(noun for noun, shape in SHAPES.items() if not shape.base)
+FLOATING = tuple(noun for noun in ALL_NOUNS if DRAWINGS[noun].hangs)
 """Always hang in the air; a bird may."""
-CARRIERS = tuple(noun for noun, shape in SHAPES.items() if shape.top)
-CONTAINERS = tuple(noun for noun, shape in SHAPES.items() if shape.inside)
-WEARERS = tuple(noun for noun, shape in SHAPES.items() if shape.head)
+CARRIERS = tuple(noun for noun in ALL_NOUNS if DRAWINGS[noun].top)
+CONTAINERS = tuple(noun for noun in ALL_NOUNS if DRAWINGS[noun].inside)
+WEARERS = tuple(noun for noun in ALL_NOUNS if DRAWINGS[noun].head)
 PORTABLE = tuple(
     noun
     for cluster in ("vessel", "container", "fruit", "clothing", "animal", "device", "plaything")

@@ -17,8 +17,8 @@ from PIL import Image, UnidentifiedImageError
 
 from generators.microworld.draw import BACKGROUNDS
 from generators.microworld.pictures import jpeg, placed
+from generators.microworld.rendering.drawing import DRAWINGS
 from generators.microworld.scene import Scene
-from generators.microworld.shapes import SHAPES, compounds
 from generators.microworld.world import COLORS
 
 PARTS = ("", "_n1", "_n2")
@@ -98,7 +98,7 @@ def _is_readable(data: bytes) -> bool:
 
 def drawable(noun: str) -> bool:
     """Whether the micro-world can draw it."""
-    return noun in SHAPES or noun in compounds.SHAPES
+    return noun in DRAWINGS
 
 
 def drawn(compound: str, n1: str, n2: str, renderings: int, seed: int) -> Iterator[Pictures]:
@@ -119,11 +119,11 @@ def possible_color(noun: str, color: str, rng: Random) -> str:
 
 def portrait(noun: str, color: str, background: str, rng: Random) -> Scene:
     """A scene of 100 x 100 with one thing, of some size at some place; in another colour where it has not that one."""
-    shape = (SHAPES | compounds.SHAPES)[noun]
+    drawing = DRAWINGS[noun]
     color = possible_color(noun, color, rng)
     side = rng.uniform(62, 86)
-    width = side * min(shape.aspect, 1)
-    height = side / max(shape.aspect, 1)
+    width = side * min(drawing.aspect, 1)
+    height = side / max(drawing.aspect, 1)
     center = 50 + rng.uniform(-0.5, 0.5) * (92 - width)
-    ground = rng.uniform(92, 96) if shape.base else 48 + height / 2 + rng.uniform(-0.4, 0.4) * (92 - height)
+    ground = 48 + height / 2 + rng.uniform(-0.4, 0.4) * (92 - height) if drawing.hangs else rng.uniform(92, 96)
     return Scene(0, 100, 100, background, (placed(noun, color, "plain", side, center, ground),), ())

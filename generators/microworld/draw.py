@@ -13,13 +13,12 @@ from functools import lru_cache
 import numpy as np
 import skia
 
+from generators.microworld.rendering.brush import Brush
+from generators.microworld.rendering.drawing import DRAWINGS, Drawing, Painter
+from generators.microworld.rendering.tones import opaque, translucent
 from generators.microworld.scene import Scene, Thing
-from generators.microworld.shapes import SHAPES, Brush, Shape, compounds
-from generators.microworld.shapes.brush import color_of, veil
-from generators.microworld.shapes.shape import Drawing
 from generators.schemas.scene_graph import Box
 
-_DRAWN = SHAPES | compounds.SHAPES
 HORIZON = 0.5
 """Where the ground begins, as a share of the scene's height: things with a base stand below it, or on other things."""
 
@@ -73,22 +72,22 @@ def render(scene: Scene, size: tuple[int, int], view: Box | None = None) -> np.n
 def draw_thing(canvas: skia.Canvas, thing: Thing, company: Company | None = None) -> None:
     """A thing, without shadow, with what it holds and wears, on a canvas in scene pixels."""
     company = company or Company()
-    shape = _DRAWN[thing.noun]
-    if shape.back:
-        _paint(canvas, thing, shape, shape.back)
+    drawing = DRAWINGS[thing.noun]
+    if drawing.back:
+        _paint(canvas, thing, drawing, drawing.back)
     for item in company.held.get(thing.id, ()):
         draw_thing(canvas, item, company)
-    _paint(canvas, thing, shape, shape.draw)
+    _paint(canvas, thing, drawing, drawing.front)
     for item in company.worn.get(thing.id, ()):
         draw_thing(canvas, item, company)
 
 
-def _paint(canvas: skia.Canvas, thing: Thing, shape: Shape, drawing: Drawing) -> None:
+def _paint(canvas: skia.Canvas, thing: Thing, drawing: Drawing, painter: Painter) -> None:
     """One layer of a thing: its design units stretched over its box."""
     canvas.save()
     canvas.translate(thing.box.x, thing.box.y)
-    canvas.scale(thing.box.width / (100 * shape.aspect), thing.box.height / 100)
-    drawing(Brush(canvas, thing.color, thing.pattern, shape.pitch))
+    canvas.scale(thing.box.width / (100 * drawing.aspect), thing.box.height / 100)
+    painter(Brush(canvas, thing.color, thing.pattern, drawing.pattern_period))
     canvas.restore()
 
 
@@ -101,7 +100,7 @@ def _draw_things(canvas: skia.Canvas, scene: Scene) -> None:
         if thing.id in guests:
             continue
         bottom = thing.box.y + thing.box.height
-        if _DRAWN[thing.noun].base and (thing.id in resting or bottom > HORIZON * scene.height):
+        if not DRAWINGS[thing.noun].hangs and (thing.id in resting or bottom > HORIZON * scene.height):
             _draw_shadow(canvas, thing.box)
         draw_thing(canvas, thing, company)
 
@@ -130,7 +129,7 @@ def _draw_shadow(canvas: skia.Canvas, box: Box) -> None:
 @lru_cache
 def _shadow_shader() -> skia.Shader:
     return skia.GradientShader.MakeRadial(
-        skia.Point(0, 0), 1, [veil(0, 0.42), veil(0, 0.30), veil(0, 0.0)], [0.0, 0.55, 1.0]
+        skia.Point(0, 0), 1, [translucent(0, 0.42), translucent(0, 0.30), translucent(0, 0.0)], [0.0, 0.55, 1.0]
     )
 
 
@@ -146,7 +145,7 @@ def _backdrop_shaders(background: str, height: int) -> tuple[skia.Shader, skia.S
     backdrop, horizon = _BACKDROPS[background], HORIZON * height
     upper, lower = (
         skia.GradientShader.MakeLinear(
-            [skia.Point(0, start), skia.Point(0, end)], [color_of(first), color_of(last)], [0.0, 1.0]
+            [skia.Point(0, start), skia.Point(0, end)], [opaque(first), opaque(last)], [0.0, 1.0]
         )
         for start, end, first, last in (
             (0, horizon, backdrop.top, backdrop.far),

@@ -16,8 +16,8 @@ import skia
 from PIL import Image
 
 from generators.microworld.draw import BACKGROUNDS, render
+from generators.microworld.rendering.drawing import DRAWINGS
 from generators.microworld.scene import Scene, Thing
-from generators.microworld.shapes import SHAPES
 from generators.microworld.world import COLORS, NOUNS, PATTERNS
 from generators.schemas.scene_graph import Box
 
@@ -43,7 +43,7 @@ def contact_sheet(tiles: Sequence[tuple[str, np.ndarray]], columns: int) -> np.n
 
 def portrait(noun: str, color: str, pattern: str, background: str, pixels: int, share: float = 0.84) -> np.ndarray:
     """One thing alone in a square picture; its longer side takes ``share`` of the picture."""
-    aspect = SHAPES[noun].aspect
+    aspect = DRAWINGS[noun].aspect
     height = share * 100 / max(aspect, 1)
     box = Box(50 - height * aspect / 2, 94 - height if height > 40 else 72 - height / 2, height * aspect, height)
     thing = Thing(noun, noun, color, pattern, "medium", box, 0)

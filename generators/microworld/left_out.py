@@ -18,10 +18,9 @@ from typing import Any
 from generators.microworld.affordances import CARRIERS, CONTAINERS, FLOATING, PORTABLE, WEARERS, meet
 from generators.microworld.relations import CONVERSE, Triple
 from generators.microworld.scene import Thing
-from generators.microworld.world import COLORS, NOUNS, PATTERNS, SIZES
+from generators.microworld.world import ALL_NOUNS, COLORS, NOUNS, PATTERNS, SIZES
 from generators.schemas.corpus_names import CORPORA
 
-ALL_NOUNS = tuple(noun for cluster in NOUNS.values() for noun in cluster)
 LOOKS = (*COLORS, *(pattern for pattern in PATTERNS if pattern != "plain"))
 """Attributes that a corpus may leave out altogether."""
 SAID_SIZES = tuple(size for size in SIZES if size != "medium")

@@ -7,8 +7,8 @@ import io
 from PIL import Image
 
 from generators.microworld.draw import render
+from generators.microworld.rendering.drawing import DRAWINGS
 from generators.microworld.scene import Scene, Thing
-from generators.microworld.shapes import SHAPES, compounds
 from generators.schemas.scene_graph import Box
 
 QUALITY = 92
@@ -23,6 +23,6 @@ def jpeg(scene: Scene, size: tuple[int, int]) -> bytes:
 
 def placed(noun: str, color: str, pattern: str, side: float, center: float, ground: float) -> Thing:
     """A thing whose longer side is ``side``, around ``center`` (x), its lower edge at ``ground`` (y)."""
-    aspect = (SHAPES | compounds.SHAPES)[noun].aspect
+    aspect = DRAWINGS[noun].aspect
     width, height = (side, side / aspect) if aspect > 1 else (side * aspect, side)
     return Thing(noun, noun, color, pattern, "medium", Box(center - width / 2, ground - height, width, height), 0)

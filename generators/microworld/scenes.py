@@ -34,8 +34,8 @@ from generators.microworld.relations import (
     relations_of,
     visible_share,
 )
+from generators.microworld.rendering.drawing import DRAWINGS
 from generators.microworld.scene import Scene, Thing
-from generators.microworld.shapes import SHAPES
 from generators.schemas.scene_graph import Box
 
 TEST_IDS = range(1, 1_000_000)
@@ -140,7 +140,7 @@ class _Attempt:
 
     def _sized(self, thing: Thing) -> Thing:
         factor = SIZE_FACTOR[thing.size] * self.rng.uniform(1 - SIZE_JITTER, 1 + SIZE_JITTER)
-        side, aspect = TYPICAL_SIDE[thing.noun] * factor, SHAPES[thing.noun].aspect
+        side, aspect = TYPICAL_SIDE[thing.noun] * factor, DRAWINGS[thing.noun].aspect
         return replace(thing, box=Box(0, 0, side * aspect**0.5, side / aspect**0.5))
 
     def _attach(self, thing: Thing) -> bool:
@@ -171,15 +171,15 @@ class _Attempt:
 
     def _ways(self, thing: Thing, parent: Thing) -> list[How]:
         """How a parent may carry a thing, by kind and by size."""
-        shape, holds = SHAPES[parent.noun], [link.how for link in self.links.values() if link.parent == parent.id]
+        drawing, holds = DRAWINGS[parent.noun], [link.how for link in self.links.values() if link.parent == parent.id]
         ways: list[How] = []
-        if shape.top and thing.box.width <= (shape.top[1] - shape.top[0]) * parent.box.width:
+        if drawing.top and thing.box.width <= (drawing.top[1] - drawing.top[0]) * parent.box.width:
             ways.append("on")
-        if shape.inside and not holds and self.links[parent.id].how != "in":
-            opening = (shape.inside[2] - shape.inside[0]) * parent.box.width
+        if drawing.inside and not holds and self.links[parent.id].how != "in":
+            opening = (drawing.inside[2] - drawing.inside[0]) * parent.box.width
             if 0.35 * opening <= thing.box.width <= opening:
                 ways.append("in")
-        if shape.head and thing.noun == "hat" and not holds:
+        if drawing.head and thing.noun == "hat" and not holds:
             ways.append("worn by")
         if not self.forbidden:
             return ways
@@ -189,23 +189,23 @@ class _Attempt:
 
     def _box_at(self, box: Box, parent: Thing, how: How) -> Box | None:
         """Where a thing of this size goes on its parent, in the parent's coordinates."""
-        shape, base = SHAPES[parent.noun], parent.box
+        drawing, base = DRAWINGS[parent.noun], parent.box
         if how == "on":
-            assert shape.top
-            left, right, y = shape.top
+            assert drawing.top
+            left, right, y = drawing.top
             x = self.rng.uniform(left * base.width, right * base.width - box.width)
             bottom = y * base.height
         elif how == "in":
-            assert shape.inside
-            left, top, right, floor = shape.inside
+            assert drawing.inside
+            left, top, right, floor = drawing.inside
             x = self.rng.uniform(left * base.width, right * base.width - box.width)
             sunk = min(self.rng.uniform(0.2, 0.32) * box.height, (floor - top) * base.height)
             if sunk < 0.15 * box.height:
                 return None
             bottom = top * base.height + sunk
         else:
-            assert shape.head
-            left, right, y = shape.head
+            assert drawing.head
+            left, right, y = drawing.head
             x = (left + right) / 2 * base.width - box.width / 2
             bottom = y * base.height
         return Box(base.x + x, base.y + bottom - box.height, box.width, box.height)

@@ -1,6 +1,6 @@
 """What the microworld can show: its nouns, colours, patterns, sizes and relations, under their canonical names.
 
-Every noun is in WordNet. How a noun is drawn stands in shapes/, what it is called in captions.py. The clusters
+Every noun is in WordNet. Its drawing is in drawings/, its synonyms are in captions.py. The clusters
 matter: a hard negative replaces a word by another that shares its grand-hypernym, so each word needs company.
 """
 
@@ -18,6 +18,7 @@ NOUNS: dict[str, tuple[str, ...]] = {
     "plaything": ("ball", "kite", "drum", "balloon"),
 }
 """40 nouns by cluster."""
+ALL_NOUNS = tuple(noun for cluster in NOUNS.values() for noun in cluster)
 
 COLORS: dict[str, str] = {
     "red": "#d7263d",

@@ -13,14 +13,14 @@ import skia
 
 from generators.microworld.draw import BACKGROUNDS, HORIZON, draw_thing, render
 from generators.microworld.gallery import contact_sheet, portrait
+from generators.microworld.rendering.brush import Brush
+from generators.microworld.rendering.drawing import DRAWINGS, FOLDER
 from generators.microworld.scene import Scene, Thing
-from generators.microworld.shapes import SHAPES, Brush
-from generators.microworld.world import COLORS, NOUNS, PATTERNS
+from generators.microworld.world import ALL_NOUNS, COLORS, NOUNS, PATTERNS
 from generators.schemas.scene_graph import Box
 
-ALL_NOUNS = [noun for cluster in NOUNS.values() for noun in cluster]
-CONTAINERS = [noun for noun in ALL_NOUNS if SHAPES[noun].inside]
-CARRIERS = [noun for noun in ALL_NOUNS if SHAPES[noun].top]
+CONTAINERS = [noun for noun in ALL_NOUNS if DRAWINGS[noun].inside]
+CARRIERS = [noun for noun in ALL_NOUNS if DRAWINGS[noun].top]
 MARGIN = 30
 
 
@@ -30,7 +30,7 @@ def thing(noun, box, color="red", pattern="plain", depth=1.0, id=None):
 
 def alone(noun, height, color="red", pattern="plain"):
     """RGBA of one thing on nothing, MARGIN pixels around its box; and the box's width in pixels."""
-    width = height * SHAPES[noun].aspect
+    width = height * DRAWINGS[noun].aspect
     pixels = np.zeros((height + 2 * MARGIN, round(width) + 2 * MARGIN, 4), np.uint8)
     canvas = skia.Surface(pixels, skia.kRGBA_8888_ColorType).getCanvas()
     draw_thing(canvas, thing(noun, Box(MARGIN, MARGIN, width, height), color, pattern))
@@ -39,11 +39,11 @@ def alone(noun, height, color="red", pattern="plain"):
 
 def front(noun, height):
     """Opacity of a container's front layer, cut to its box."""
-    shape = SHAPES[noun]
+    shape = DRAWINGS[noun]
     pixels = np.zeros((height, round(height * shape.aspect), 4), np.uint8)
     canvas = skia.Surface(pixels, skia.kRGBA_8888_ColorType).getCanvas()
     canvas.scale(height / 100, height / 100)
-    shape.draw(Brush(canvas, "red", "plain"))
+    shape.front(Brush(canvas, "red", "plain"))
     return pixels[..., 3]
 
 
@@ -60,13 +60,13 @@ def named(rgb):
     return min((name for name in COLORS if name not in ("white", "black")), key=distance)
 
 
-def test_every_noun_has_a_shape():
-    assert sorted(SHAPES) == sorted(ALL_NOUNS)
+def test_every_noun_has_a_drawing():
+    assert sorted(path.stem for path in FOLDER.glob("*.svg")) == sorted(ALL_NOUNS)
 
 
 @pytest.mark.parametrize("noun", ALL_NOUNS)
 def test_metadata_lies_in_the_box(noun):
-    shape = SHAPES[noun]
+    shape = DRAWINGS[noun]
     assert shape.aspect > 0
     for name in ("top", "inside", "head"):
         assert all(0 <= value <= 1 for value in getattr(shape, name) or ()), name
@@ -113,7 +113,7 @@ def test_nouns_differ_from_each_other():
 
 @pytest.mark.parametrize("noun", CONTAINERS)
 def test_front_hides_what_is_inside(noun):
-    left, top, right, bottom = SHAPES[noun].inside
+    left, top, right, bottom = DRAWINGS[noun].inside
     opacity = front(noun, 200)
     height, width = opacity.shape
     hidden = opacity[round(top * height) : round(bottom * height), round(left * width) : round(right * width)]
@@ -123,7 +123,7 @@ def test_front_hides_what_is_inside(noun):
 @pytest.mark.parametrize("noun", CARRIERS)
 def test_top_carries(noun):
     """Just under the surface there is something: everywhere, but for the tower, which has gaps between its merlons."""
-    left, right, y = SHAPES[noun].top
+    left, right, y = DRAWINGS[noun].top
     pixels, width = alone(noun, 200)
     row = pixels[MARGIN + round(y * 200) + 4, MARGIN + round(left * width) : MARGIN + round(right * width), 3]
     assert (row > 200).mean() > (0.65 if noun == "tower" else 0.99)

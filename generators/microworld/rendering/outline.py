@@ -1,0 +1,73 @@
+"""SVG's basic shapes as Skia paths."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import chain
+
+import skia
+from fontTools.pens.recordingPen import RecordingPen
+from fontTools.svgLib.path import parse_path
+
+
+def outline(shape: str, attributes: Mapping[str, str]) -> skia.Path:
+    """Return the path of a basic shape in drawing units."""
+
+    def number(name: str, default: float = 0.0) -> float:
+        return float(attributes.get(name, default))
+
+    match shape:
+        case "path":
+            return _path(attributes["d"], even_odd=attributes.get("fill-rule") == "evenodd")
+        case "circle" | "ellipse":
+            radius = number("r")
+            return _oval(number("cx"), number("cy"), number("rx", radius), number("ry", radius))
+        case "rect":
+            x, y, rx = number("x"), number("y"), number("rx")
+            box = skia.Rect.MakeLTRB(x, y, x + number("width"), y + number("height"))
+            return skia.Path.RRect(box, rx, number("ry", rx))
+    raise ValueError(f"<{shape}>: expected path, circle, ellipse, rect, g or image.")
+
+
+def ring(attributes: Mapping[str, str]) -> skia.Path:
+    """Return the area of a circle's stroke."""
+    x, y, radius, width = (float(attributes[name]) for name in ("cx", "cy", "r", "stroke-width"))
+    path = skia.Path(_oval(x, y, radius + width / 2, radius + width / 2))
+    path.addCircle(x, y, radius - width / 2)
+    path.setFillType(skia.PathFillType.kEvenOdd)
+    return path
+
+
+def _oval(x: float, y: float, radius_x: float, radius_y: float) -> skia.Path:
+    return skia.Path.Oval(skia.Rect.MakeLTRB(x - radius_x, y - radius_y, x + radius_x, y + radius_y))
+
+
+def _path(data: str, *, even_odd: bool) -> skia.Path:
+    """Return the path of SVG path data."""
+    pen, path = _Pen(), skia.Path()
+    parse_path(data, pen)
+    for verb, points in pen.value:
+        match verb:
+            case "moveTo":
+                path.moveTo(*points[0])
+            case "lineTo":
+                path.lineTo(*points[0])
+            case "qCurveTo":
+                path.quadTo(*chain(*points))
+            case "curveTo":
+                path.cubicTo(*chain(*points))
+            case "closePath":
+                path.close()
+    if even_odd:
+        path.setFillType(skia.PathFillType.kEvenOdd)
+    return path
+
+
+class _Pen(RecordingPen):
+    """Drops the line that fontTools adds before it closes a contour: Skia would draw it as a dot on thin strokes."""
+
+    def closePath(self) -> None:  # noqa: N802
+        start = next(points for verb, points in reversed(self.value) if verb == "moveTo")
+        if self.value[-1] == ("lineTo", start):
+            self.value.pop()
+        super().closePath()

@@ -1,0 +1,58 @@
+"""Patterns as Skia paths in drawing units, large enough for the widest drawing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+import skia
+
+_WIDTH = 300
+"""Patterns reach this far to the right: the widest drawing plus the slant of a stripe."""
+_SLANT = 75
+"""How far a stripe leans to the right over the height of a drawing."""
+
+
+@lru_cache(maxsize=256)
+def pattern_areas(pattern: str, period: float) -> dict[str, skia.Path]:
+    """Return the area of each tone of a pattern: stripes are dark, spots light, checks both. ``plain`` has none."""
+    cells = {
+        "plain": {},
+        "striped": {"shade": _stripes(period)},
+        "spotted": {"tint": _spots(period)},
+        "checkered": {"tint": _checks(period, 0), "shade": _checks(period, 1)},
+    }
+    return {tone: _joined(paths) for tone, paths in cells[pattern].items()}
+
+
+def _joined(paths: Iterable[skia.Path]) -> skia.Path:
+    area = skia.Path()
+    for path in paths:
+        area.addPath(path)
+    return area
+
+
+def _stripes(period: float) -> Iterator[skia.Path]:
+    width = 0.53 * period
+    for index in range(int(_WIDTH / period)):
+        left = index * period
+        corners = ((left, 0), (left + width, 0), (left + width - _SLANT, 100), (left - _SLANT, 100))
+        yield skia.Path.Polygon([skia.Point(*corner) for corner in corners], True)
+
+
+def _spots(period: float) -> Iterator[skia.Path]:
+    """Discs in a triangular grid."""
+    row_height, radius = 0.87 * period, 0.31 * period
+    for row in range(int(100 / row_height) + 2):
+        for column in range(int(_WIDTH / period)):
+            x, y = (column + 0.5 * (row % 2)) * period, (row + 0.5) * row_height
+            yield skia.Path.Oval(skia.Rect.MakeLTRB(x - radius, y - radius, x + radius, y + radius))
+
+
+def _checks(period: float, first: int) -> Iterator[skia.Path]:
+    """Every other square of every other row, from row ``first`` (0 or 1) on."""
+    side = 0.72 * period
+    for row in range(first, int(100 / side) + 1, 2):
+        for column in range(first, int(_WIDTH / side), 2):
+            box = skia.Rect.MakeLTRB(column * side, row * side, (column + 1) * side, (row + 1) * side)
+            yield skia.Path.RRect(box, 0, 0)

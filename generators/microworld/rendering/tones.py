@@ -1,0 +1,81 @@
+"""Colours as Skia reads them: mixing, and the tones that a named colour is painted in.
+
+Every tone derives from the named colour, and none of them is another of the eight: a striped red object stays red.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from generators.microworld.world import COLORS
+
+WHITE, BLACK = 0xFFFFFFFF, 0xFF000000
+
+TINTS = {
+    "red": "#fbc9ce",
+    "orange": "#ffe6cc",
+    "yellow": "#fffae0",
+    "green": "#d0f2da",
+    "blue": "#d0e2fc",
+    "purple": "#ead9f8",
+    "white": "#a5a39d",
+    "black": "#b4b4bc",
+}
+"""The light tone of a colour's patterns: mixed with white; grey for white and black."""
+SHADES = {
+    "red": "#640f1c",
+    "orange": "#74400c",
+    "yellow": "#77631a",
+    "green": "#144824",
+    "blue": "#112f5e",
+    "purple": "#381a52",
+    "white": "#6b6a66",
+    "black": "#73737c",
+}
+"""The dark tone of a colour's patterns: mixed with black; grey for white and black."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tones:
+    """The tones of one named colour."""
+
+    base: int
+    tint: int
+    shade: int
+    outline: int
+    mark: int
+    """Details on the body: seams, slats, mouths."""
+    hollow: int
+    """The inside of a vessel."""
+
+
+def opaque(code: str) -> int:
+    """Return Skia's opaque colour of ``#rrggbb``."""
+    return 0xFF000000 | int(code[1:], 16)
+
+
+def translucent(color: int, opacity: float) -> int:
+    """Return ``color`` at an opacity of 0 to 1."""
+    return (color & 0xFFFFFF) | round(opacity * 255) << 24
+
+
+def mix(color: int, other: int, share: float) -> int:
+    """Return an opaque blend of two colours, ``share`` (0 to 1) of it ``other``."""
+    channels = (
+        round((color >> shift & 255) * (1 - share) + (other >> shift & 255) * share) << shift for shift in (16, 8, 0)
+    )
+    return 0xFF000000 | sum(channels)
+
+
+@lru_cache
+def tones_of(color: str) -> Tones:
+    base, is_black = opaque(COLORS[color]), color == "black"
+    return Tones(
+        base=base,
+        tint=opaque(TINTS[color]),
+        shade=opaque(SHADES[color]),
+        outline=mix(base, BLACK, 0.46),
+        mark=mix(base, WHITE, 0.42) if is_black else mix(base, BLACK, 0.42),
+        hollow=mix(base, WHITE, 0.12) if is_black else mix(base, BLACK, 0.38),
+    )
