@@ -22,9 +22,9 @@ from random import Random
 from typing import NamedTuple
 
 from generators.microworld.build import evaluation_scene, training_scene
-from generators.microworld.captions import region_phrase, training_caption
-from generators.microworld.contents import REGION_KINDS, TRAINING_KINDS, Facts, choose
-from generators.microworld.scenes import TEST_IDS, training_ids
+from generators.microworld.captions.content import REGION_KINDS, TRAINING_KINDS, Facts, choose
+from generators.microworld.captions.wording import region_phrase, training_caption
+from generators.microworld.scenes.sampler import TEST_IDS, training_ids
 from generators.readers import visual_genome
 from generators.readers.corpora import Column, captions, shards
 from generators.seen_analysis.seen import Language, LocalEngine, Search, ShardResult, analyse, our_language

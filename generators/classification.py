@@ -19,11 +19,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from PIL import Image
 
-from generators.microworld.affordances import THEMES
-from generators.microworld.draw import render
-from generators.microworld.left_out import ALL_NOUNS, LeftOut
-from generators.microworld.scenes import sample_scene
-from generators.microworld.views import region_box
+from generators.microworld.captions.views import region_box
+from generators.microworld.rendering.renderer import render
+from generators.microworld.scenes.affordances import THEMES
+from generators.microworld.scenes.held_out import ALL_NOUNS, LeftOut
+from generators.microworld.scenes.sampler import sample_scene
 from generators.storage import stage
 from generators.storage.crops import JPEG_QUALITY
 from generators.storage.dataset import classification_schema, code_of, file_id, write_config

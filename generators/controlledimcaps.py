@@ -17,9 +17,9 @@ from random import Random
 from typing import Any, NamedTuple
 
 from generators.language import inflection
-from generators.microworld.draw import BACKGROUNDS
-from generators.microworld.pictures import jpeg, placed
 from generators.microworld.rendering.drawing import DRAWINGS
+from generators.microworld.rendering.pictures import jpeg, placed
+from generators.microworld.rendering.renderer import BACKGROUNDS
 from generators.microworld.scene import Scene, Thing
 from generators.microworld.world import COLORS, NOUNS, PATTERNS
 from generators.storage import dataset, stage

@@ -156,7 +156,7 @@ def rebuilt(recall: float, seed: int, images: int, source: Path) -> Verdicts:
     from generators import crepe_productivity, crepe_systematicity
     from generators.microworld.annotate import annotate, write
     from generators.microworld.build import evaluation_scene
-    from generators.microworld.scenes import TEST_IDS
+    from generators.microworld.scenes.sampler import TEST_IDS
     from generators.readers import visual_genome
     from generators.storage.dataset import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, write_config
 

@@ -19,16 +19,16 @@ from pathlib import Path
 from random import Random
 
 from generators.compun import Noun, drawable_nouns, read_nouns
-from generators.microworld.affordances import SIZE_FACTOR, TYPICAL_SIDE
 from generators.microworld.build import PICTURES_PER_SCENE, WORKERS, Example, Params, captioned, write_corpus
-from generators.microworld.casting import PATTERN_WEIGHTS, SIZE_WEIGHTS
 from generators.microworld.compun_images import PLAIN, possible_color
-from generators.microworld.draw import BACKGROUNDS
-from generators.microworld.left_out import ALL_NOUNS
-from generators.microworld.pictures import placed
-from generators.microworld.relations import MARGIN, Layout, Link, borderline, relations_of
 from generators.microworld.rendering.drawing import DRAWINGS
+from generators.microworld.rendering.pictures import placed
+from generators.microworld.rendering.renderer import BACKGROUNDS
 from generators.microworld.scene import Scene, Thing
+from generators.microworld.scenes.affordances import SIZE_FACTOR, TYPICAL_SIDE
+from generators.microworld.scenes.held_out import ALL_NOUNS
+from generators.microworld.scenes.object_sampler import PATTERN_WEIGHTS, SIZE_WEIGHTS
+from generators.microworld.scenes.spatial_relations import MARGIN, Layout, Link, borderline, relations_of
 from generators.microworld.world import COLORS, PATTERNS
 from generators.schemas.scene_graph import Box
 from generators.storage import stage

@@ -24,10 +24,10 @@ from pathlib import Path
 
 from experiments.negclip.small_world import described, drawn, scene_of, write_test_scenes
 from generators.microworld.build import Example, Params, write_corpus
-from generators.microworld.captions import SYNONYMS
-from generators.microworld.left_out import ALL_NOUNS
+from generators.microworld.captions.wording import SYNONYMS
 from generators.microworld.scene import Scene
-from generators.microworld.scenes import training_ids
+from generators.microworld.scenes.held_out import ALL_NOUNS
+from generators.microworld.scenes.sampler import training_ids
 from generators.microworld.world import COLORS, PATTERNS, SIZES
 from generators.schemas.corpus_names import CORPORA
 from generators.schemas.scene_graph import Box

@@ -5,7 +5,7 @@ captions. Here there are the nouns of four themes, no small things and one patte
 captions of ten say a relation between them, each as often as the others. The object seldom comes first in English ("a
 table with a cup on it"); here it never does, or else word order would have to be learned twice.
 
-Scenes are those of the whole world with things left out of it (scenes.py), so that all that reads annotations and draws
+Scenes are those of the whole world with things left out of it, so that all that reads annotations and draws
 pictures stays as it is. Test scenes have image ids of their own.
 """
 
@@ -18,13 +18,13 @@ from random import Random
 from generators.classification import nouns_of
 from generators.microworld.annotate import annotate, write
 from generators.microworld.build import WHOLE_SHARE, Example, Params, frame, jpeg, write_images
-from generators.microworld.captions import training_caption
-from generators.microworld.contents import Content, Facts
-from generators.microworld.draw import render
-from generators.microworld.left_out import ALL_NOUNS, LeftOut
+from generators.microworld.captions.content import Content, Facts
+from generators.microworld.captions.views import is_whole, region_box
+from generators.microworld.captions.wording import training_caption
+from generators.microworld.rendering.renderer import render
 from generators.microworld.scene import Scene
-from generators.microworld.scenes import TEST_IDS, sample_scene
-from generators.microworld.views import is_whole, region_box
+from generators.microworld.scenes.held_out import ALL_NOUNS, LeftOut
+from generators.microworld.scenes.sampler import TEST_IDS, sample_scene
 from generators.schemas.scene_graph import Box
 
 THEMES = "kitchen,playroom,shore,garden"

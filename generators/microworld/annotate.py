@@ -17,11 +17,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from generators.microworld.captions import PHRASINGS, image_captions, region_phrase
-from generators.microworld.contents import REGION_KINDS, Content, Facts, choose, sayable_attributes
-from generators.microworld.relations import CONVERSE, Triple
+from generators.microworld.captions.content import REGION_KINDS, Content, Facts, choose, sayable_attributes
+from generators.microworld.captions.views import is_whole, region_box
+from generators.microworld.captions.wording import PHRASINGS, image_captions, region_phrase
 from generators.microworld.scene import Scene, Thing
-from generators.microworld.views import is_whole, region_box
+from generators.microworld.scenes.spatial_relations import CONVERSE, Triple
 from generators.microworld.world import SIZES
 from generators.schemas.scene_graph import Box
 

@@ -24,14 +24,14 @@ from PIL import Image
 from tqdm import tqdm
 
 from generators.microworld.annotate import annotate, image_path, write
-from generators.microworld.captions import TRAINING_RICHNESS, training_caption
-from generators.microworld.casting import skewed_weights
-from generators.microworld.contents import TRAINING_KINDS, Facts, choose
-from generators.microworld.draw import render
-from generators.microworld.left_out import left_out
+from generators.microworld.captions.content import TRAINING_KINDS, Facts, choose
+from generators.microworld.captions.views import is_whole, region_box
+from generators.microworld.captions.wording import TRAINING_RICHNESS, training_caption
+from generators.microworld.rendering.renderer import render
 from generators.microworld.scene import Scene
-from generators.microworld.scenes import TEST_IDS, sample_scene, training_ids
-from generators.microworld.views import is_whole, region_box
+from generators.microworld.scenes.held_out import left_out
+from generators.microworld.scenes.object_sampler import skewed_weights
+from generators.microworld.scenes.sampler import TEST_IDS, sample_scene, training_ids
 from generators.schemas.corpus_names import CORPORA
 from generators.schemas.scene_graph import Box
 from generators.storage import stage

@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 from PIL import Image, UnidentifiedImageError
 
-from generators.microworld.draw import BACKGROUNDS
-from generators.microworld.pictures import jpeg, placed
 from generators.microworld.rendering.drawing import DRAWINGS
+from generators.microworld.rendering.pictures import jpeg, placed
+from generators.microworld.rendering.renderer import BACKGROUNDS
 from generators.microworld.scene import Scene
 from generators.microworld.world import COLORS
 

@@ -15,8 +15,8 @@ import numpy as np
 import skia
 from PIL import Image
 
-from generators.microworld.draw import BACKGROUNDS, render
 from generators.microworld.rendering.drawing import DRAWINGS
+from generators.microworld.rendering.renderer import BACKGROUNDS, render
 from generators.microworld.scene import Scene, Thing
 from generators.microworld.world import COLORS, NOUNS, PATTERNS
 from generators.schemas.scene_graph import Box
@@ -65,7 +65,7 @@ def nouns_sheet() -> np.ndarray:
 def scenes_sheet(count: int = 24, seed: int = 0, columns: int = 6) -> np.ndarray:
     """The first test scenes at half their size, under their image ids."""
     from generators.microworld.build import evaluation_scene
-    from generators.microworld.scenes import TEST_IDS
+    from generators.microworld.scenes.sampler import TEST_IDS
 
     scenes = [evaluation_scene(seed, image_id) for image_id in TEST_IDS[:count]]
     tiles = [(str(scene.image_id), render(scene, (scene.width // 2, scene.height // 2))) for scene in scenes]

@@ -1,6 +1,6 @@
 """What the microworld can show: its nouns, colours, patterns, sizes and relations, under their canonical names.
 
-Every noun is in WordNet. Its drawing is in drawings/, its synonyms are in captions.py. The clusters
+Every noun is in WordNet. Its drawing is in drawings/, its synonyms are in captions/wording.py. The clusters
 matter: a hard negative replaces a word by another that shares its grand-hypernym, so each word needs company.
 """
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from experiments.negclip.small_world import NOUNS, described, scene_of, write_test_scenes
 from generators.microworld.build import Params
-from generators.microworld.scenes import TEST_IDS, training_ids
+from generators.microworld.scenes.sampler import TEST_IDS, training_ids
 from generators.readers.gqa import read
 
 SCENES = [scene_of(7, image_id) for image_id in range(1, 81)]

@@ -6,8 +6,8 @@ import pytest
 
 from generators.microworld.annotate import CAPTION_FILES, VISUAL_GENOME_FILES, Annotation, annotate, write
 from generators.microworld.build import evaluation_scene
-from generators.microworld.relations import CONVERSE
-from generators.microworld.views import is_whole, region_box
+from generators.microworld.captions.views import is_whole, region_box
+from generators.microworld.scenes.spatial_relations import CONVERSE
 from generators.microworld.world import SIZES
 from generators.readers import gqa, visual_genome
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 import skia
 
-from generators.microworld.draw import BACKGROUNDS, HORIZON, draw_thing, render
 from generators.microworld.gallery import contact_sheet, portrait
 from generators.microworld.rendering.brush import Brush
 from generators.microworld.rendering.drawing import DRAWINGS, FOLDER
+from generators.microworld.rendering.renderer import BACKGROUNDS, HORIZON, draw_thing, render
 from generators.microworld.scene import Scene, Thing
 from generators.microworld.world import ALL_NOUNS, COLORS, NOUNS, PATTERNS
 from generators.schemas.scene_graph import Box

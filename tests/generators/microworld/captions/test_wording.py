@@ -5,7 +5,8 @@ from random import Random
 
 import pytest
 
-from generators.microworld.captions import (
+from generators.microworld.captions.content import IMAGE_KINDS, REGION_KINDS, TRAINING_KINDS, Content, Facts, choose
+from generators.microworld.captions.wording import (
     PHRASINGS,
     SYNONYMS,
     image_captions,
@@ -15,8 +16,7 @@ from generators.microworld.captions import (
     with_article,
     word,
 )
-from generators.microworld.contents import IMAGE_KINDS, REGION_KINDS, TRAINING_KINDS, Content, Facts, choose
-from generators.microworld.scenes import sample_scene
+from generators.microworld.scenes.sampler import sample_scene
 from generators.microworld.world import COLORS, NOUNS, PATTERNS, RELATIONS, SIZES
 
 HAT, BIRD = "hat1", "bird1"

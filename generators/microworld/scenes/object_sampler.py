@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from random import Random
 
-from generators.microworld.affordances import THEMES, TYPICAL_SIDE, WEARERS, themes_of
-from generators.microworld.left_out import ALL_NOUNS, LeftOut
 from generators.microworld.scene import Thing
+from generators.microworld.scenes.affordances import THEMES, TYPICAL_SIDE, WEARERS, themes_of
+from generators.microworld.scenes.held_out import ALL_NOUNS, LeftOut
 from generators.microworld.world import COLORS, PATTERNS, SIZES
 from generators.schemas.scene_graph import Box
 

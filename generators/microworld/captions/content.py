@@ -1,7 +1,7 @@
 """What a caption may say and what it picks to say: facts about things of a scene, and one caption's content.
 
 ``Facts`` are what may be said: all of a scene, what a view shows, or what was annotated. ``choose`` draws a ``Content``
-from them; how it is worded is captions.py's.
+from them; wording.py puts it into English.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from itertools import combinations
 from random import Random
 from typing import Literal
 
-from generators.microworld.relations import Triple
 from generators.microworld.scene import Scene, Thing
+from generators.microworld.scenes.spatial_relations import Triple
 
 RELATION_WEIGHTS: dict[str, float] = {
     "on": 6,

@@ -27,9 +27,9 @@ from typing import Literal
 
 import numpy as np
 
-from generators.microworld.affordances import CARRIERS, CONTAINERS
+from generators.microworld.rendering.silhouettes import covered_points
 from generators.microworld.scene import Thing
-from generators.microworld.silhouettes import covered_points
+from generators.microworld.scenes.affordances import CARRIERS, CONTAINERS
 from generators.schemas.scene_graph import Box
 
 CONVERSE = {

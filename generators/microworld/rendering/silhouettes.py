@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 import skia
 
-from generators.microworld.draw import draw_thing
+from generators.microworld.rendering.renderer import draw_thing
 from generators.microworld.scene import Thing
 from generators.schemas.scene_graph import Box
 

@@ -1,6 +1,6 @@
 """English about scenes: training captions, region phrases and image captions in varied syntax.
 
-A content (contents.py) is put into English: attributive ("a red ball"), predicative ("the ball is striped"),
+A content (content.py) is put into English: attributive ("a red ball"), predicative ("the ball is striped"),
 participial, passive, relative clauses, "with" phrases, plurals and synonyms. Every caption is true of its facts, read
 existentially ("the" like "a").
 
@@ -16,8 +16,8 @@ from random import Random
 
 import inflect
 
-from generators.microworld.contents import IMAGE_KINDS, Content, Facts, choose
-from generators.microworld.relations import Triple
+from generators.microworld.captions.content import IMAGE_KINDS, Content, Facts, choose
+from generators.microworld.scenes.spatial_relations import Triple
 
 SYNONYMS: dict[str, tuple[str, ...]] = {
     "car": ("automobile", "auto"),

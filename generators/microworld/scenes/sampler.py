@@ -12,17 +12,19 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations, count, product
 from random import Random
 
-from generators.microworld.affordances import (
+from generators.microworld.rendering.drawing import DRAWINGS
+from generators.microworld.rendering.renderer import BACKGROUNDS
+from generators.microworld.scene import Scene, Thing
+from generators.microworld.scenes.affordances import (
     FLOATING,
     PORTABLE,
     SIZE_FACTOR,
     SIZE_JITTER,
     TYPICAL_SIDE,
 )
-from generators.microworld.casting import Weights, cast_of, resized
-from generators.microworld.draw import BACKGROUNDS
-from generators.microworld.left_out import ALL_NOUNS, LeftOut
-from generators.microworld.relations import (
+from generators.microworld.scenes.held_out import ALL_NOUNS, LeftOut
+from generators.microworld.scenes.object_sampler import Weights, cast_of, resized
+from generators.microworld.scenes.spatial_relations import (
     MARGIN,
     VISIBLE,
     How,
@@ -34,8 +36,6 @@ from generators.microworld.relations import (
     relations_of,
     visible_share,
 )
-from generators.microworld.rendering.drawing import DRAWINGS
-from generators.microworld.scene import Scene, Thing
 from generators.schemas.scene_graph import Box
 
 TEST_IDS = range(1, 1_000_000)

@@ -6,8 +6,8 @@ import io
 
 from PIL import Image
 
-from generators.microworld.draw import render
 from generators.microworld.rendering.drawing import DRAWINGS
+from generators.microworld.rendering.renderer import render
 from generators.microworld.scene import Scene, Thing
 from generators.schemas.scene_graph import Box
 

@@ -4,8 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generators.microworld.relations import CONVERSE, Layout, Link, borderline, relations_of, visible_share
 from generators.microworld.scene import Thing
+from generators.microworld.scenes.spatial_relations import (
+    CONVERSE,
+    Layout,
+    Link,
+    borderline,
+    relations_of,
+    visible_share,
+)
 from generators.microworld.world import RELATIONS
 from generators.schemas.scene_graph import Box
 

@@ -15,9 +15,9 @@ from itertools import combinations, permutations, product
 from random import Random
 from typing import Any
 
-from generators.microworld.affordances import CARRIERS, CONTAINERS, FLOATING, PORTABLE, WEARERS, meet
-from generators.microworld.relations import CONVERSE, Triple
 from generators.microworld.scene import Thing
+from generators.microworld.scenes.affordances import CARRIERS, CONTAINERS, FLOATING, PORTABLE, WEARERS, meet
+from generators.microworld.scenes.spatial_relations import CONVERSE, Triple
 from generators.microworld.world import ALL_NOUNS, COLORS, NOUNS, PATTERNS, SIZES
 from generators.schemas.corpus_names import CORPORA
 

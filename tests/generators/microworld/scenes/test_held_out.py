@@ -4,10 +4,10 @@ from itertools import combinations
 import pytest
 
 from generators.microworld.build import describe, training_scene
-from generators.microworld.captions import SYNONYMS, plural
-from generators.microworld.left_out import ALL_NOUNS, LOOKS, SAID_SIZES, left_out, look_of
-from generators.microworld.relations import CONVERSE
-from generators.microworld.scenes import training_ids
+from generators.microworld.captions.wording import SYNONYMS, plural
+from generators.microworld.scenes.held_out import ALL_NOUNS, LOOKS, SAID_SIZES, left_out, look_of
+from generators.microworld.scenes.sampler import training_ids
+from generators.microworld.scenes.spatial_relations import CONVERSE
 from generators.schemas.corpus_names import CORPORA
 
 EXAMPLES = 100

@@ -2,11 +2,11 @@ from random import Random
 
 import pytest
 
-from generators.microworld.affordances import FLOATING, SIZE_FACTOR, SIZE_JITTER, THEMES, TYPICAL_SIDE, meet
-from generators.microworld.casting import skewed_weights
-from generators.microworld.left_out import ALL_NOUNS
-from generators.microworld.relations import CONVERSE, Layout, Link, borderline, relations_of
-from generators.microworld.scenes import GROUND, TEST_IDS, sample_scene, training_ids
+from generators.microworld.scenes.affordances import FLOATING, SIZE_FACTOR, SIZE_JITTER, THEMES, TYPICAL_SIDE, meet
+from generators.microworld.scenes.held_out import ALL_NOUNS
+from generators.microworld.scenes.object_sampler import skewed_weights
+from generators.microworld.scenes.sampler import GROUND, TEST_IDS, sample_scene, training_ids
+from generators.microworld.scenes.spatial_relations import CONVERSE, Layout, Link, borderline, relations_of
 
 
 def scene(image_id, n_things=3, width=640, height=480):
