@@ -77,7 +77,7 @@ def dataset_rows(rows: Sequence[dict[str, Any]], images: Path) -> Iterator[dict[
             "compounds": [],
             "complexity": 8,
             "scene_graph": {"objects": [], "relations": []},
-            "provenance": {"source": "bench", "captioner": "published", "seed": 0, "code": ""},
+            "provenance": {"source": "bench", "captioner": "published", "seed": 0},
             "hard_negatives": row["hard_negatives"],
             "foils": [[] for _ in row["hard_negatives"]],
         }

@@ -67,7 +67,7 @@ def rows(count: int) -> Iterator[dict[str, Any]]:
             "compounds": [],
             "complexity": 0,
             "scene_graph": {"objects": [], "relations": []},
-            "provenance": {"source": "bench", "captioner": "random words", "seed": 0, "code": ""},
+            "provenance": {"source": "bench", "captioner": "random words", "seed": 0},
             "hard_negatives": negatives,
             "foils": [[] for _ in negatives],
         }

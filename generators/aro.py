@@ -243,7 +243,7 @@ def main(source: Path | None = None, output: Path = Path()) -> None:
 
     images = list(gqa.read(graphs, source / "VG_100K" if source else Path(settings["images"]), on_flaw))
     pairs, dropped = mine(images)
-    provenance = {"source": block("source"), "captioner": "template", "seed": 0, "code": dataset.code_of(__file__)}
+    provenance = {"source": block("source"), "captioner": "template", "seed": 0}
     pixels = dataset.pixels_asked()
     for config, found in pairs.items():
         rows = (pair.row(categories(config, pair), provenance) for pair in found)

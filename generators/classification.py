@@ -26,7 +26,7 @@ from generators.microworld.scenes.held_out import ALL_NOUNS, LeftOut
 from generators.microworld.scenes.sampler import sample_scene
 from generators.storage import stage
 from generators.storage.crops import JPEG_QUALITY
-from generators.storage.dataset import classification_schema, code_of, file_id, write_config
+from generators.storage.dataset import classification_schema, file_id, write_config
 from generators.storage.params import block
 
 FOLDER = Path("classification")
@@ -131,8 +131,7 @@ OWN_COPIES: dict[str, Callable[[Path], Classes]] = {"imagenet": imagenet, "cifar
 
 def rows(source: str, classes: Classes, seed: int) -> Iterator[dict[str, Any]]:
     """Rows of ``classification_schema``."""
-    code = code_of(__file__)
-    provenance = {"source": source, "captioner": None, "seed": seed, "code": code}
+    provenance = {"source": source, "captioner": None, "seed": seed}
     for picture in classes.pictures:
         content = picture.data if picture.data is not None else str(picture.path).encode()
         yield {

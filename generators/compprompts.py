@@ -199,8 +199,7 @@ class Settings:
 def write(folder: Path, settings: Settings, words: Mapping[str, Any]) -> None:
     """Write every config below ``folder``, replacing what was there. The same bytes for the same seed and words."""
     options = fillers(words)
-    code = dataset.code_of(__file__)
-    provenance = {"source": "compprompts", "captioner": "grammar", "seed": settings.seed, "code": code}
+    provenance = {"source": "compprompts", "captioner": "grammar", "seed": settings.seed}
     with dataset.whole_folder(folder) as scratch:
         for name, cell in settings.grid.items():
             rows = (

@@ -177,9 +177,8 @@ def write(folder: Path, nouns: list[Noun], settings: Settings, words: Path, cach
     """Write the whole folder; gives how many compounds each captioner has served in the splits with examples."""
     found = list(pictures(nouns, settings))
     descriptors = yaml.safe_load((words / "compun_descriptors.yaml").read_text())
-    code = dataset.code_of(__file__)
     source = "compun" if settings.images else "microworld"
-    provenance = {"source": source, "seed": settings.seed, "code": code}
+    provenance = {"source": source, "seed": settings.seed}
     made = promptings(settings, descriptors, cache)
     with dataset.whole_folder(folder) as scratch:
         dataset.write_config(scratch, "nouns", {"test": (noun._asdict() for noun in nouns)}, dataset.NOUN_SCHEMA)

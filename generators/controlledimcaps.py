@@ -153,8 +153,7 @@ def rows(kind: str, settings: Settings, provenance: Mapping[str, Any]) -> Iterat
 
 def write(folder: Path, settings: Settings) -> None:
     """Write every config below ``folder``."""
-    code = dataset.code_of(__file__)
-    provenance = {"source": "microworld", "captioner": "template", "seed": settings.seed, "code": code}
+    provenance = {"source": "microworld", "captioner": "template", "seed": settings.seed}
     with dataset.whole_folder(folder) as scratch:
         for kind in TYPES:
             dataset.write_config(scratch, kind, {"test": rows(kind, settings, provenance)}, dataset.GROUP_SCHEMA)

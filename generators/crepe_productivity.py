@@ -312,7 +312,7 @@ def write(
     make_source = partial(Source.read, folder, settings.parser, settings.spelling)
     make_split = partial(generate, settings)
     splits = dict(zip(SPLITS, map_with(make_source, make_split, COMPLEXITIES, settings.workers), strict=True))
-    provenance = {"source": name, "seed": settings.seed, "code": dataset.code_of(__file__)}
+    provenance = {"source": name, "seed": settings.seed}
     for config in CONFIGS:
         found = {split: by_config[config] for split, (by_config, _) in splits.items()}
         if settings.refine and config != f"prod_{RAW}":

@@ -37,7 +37,6 @@ from generators.storage.dataset import (
     HARD_NEGATIVE_SCHEMA,
     RAW_SCHEMA,
     Pixels,
-    code_of,
     pixels_asked,
     pixels_of,
     raw_row,
@@ -183,7 +182,7 @@ def build_regions(
     workers, spelling = settings["workers"], settings["spelling"]
     vocabulary = Vocabulary.of((image.graph for image in images()), settings["at_least"])
     statistics = CorpusStatistics.of(phrases(images())) if settings["ranker"] == STATISTICS else None
-    provenance = {"source": source, "captioner": "region description", "seed": 0, "code": code_of(__file__)}
+    provenance = {"source": source, "captioner": "region description", "seed": 0}
     make_foiler = partial(our_foiler, vocabulary, statistics or settings["ranker"], provenance)
     funnel = Funnel()
     found = candidates(images(), partial(Reader.make, spelling, settings["parser"]), workers, funnel)

@@ -145,7 +145,7 @@ def main(name: str, source: Path | None = None, output: Path = Path()) -> None:
         captions, images = source / captions.name, source
     dropped = Counter[str]()
     found = entries(read(captions, images), Tagger(), dropped)
-    provenance = {"source": block("source"), "captioner": "karpathy", "seed": 0, "code": dataset.code_of(__file__)}
+    provenance = {"source": block("source"), "captioner": "karpathy", "seed": 0}
     kept = write(name, found, provenance, output)
     funnels = {f"{name}: captions and images": dict(dropped) | kept}
     for dataset_name in ("aro", "retrieval"):

@@ -29,7 +29,7 @@ def hard_negative_row(folder: Path, image_id: int) -> dict[str, Any]:
         Box(10, 20, 40, 30),
         "red ball",
         BALL,
-        {"source": "microworld", "captioner": "region", "seed": 0, "code": "test"},
+        {"source": "microworld", "captioner": "region", "seed": 0},
     )
     foils = [[{"type": "attribute", "from": "red", "to": "blue"}], [{"type": "object", "from": "ball", "to": "kite"}]]
     return row | {"hard_negatives": ["blue ball", "red kite"], "foils": foils}

@@ -5,14 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 DIGEST_BYTES = 16
-MODULES = ("categories", "engine", "fingerprint", "images", "plan", "results", "rows", "statistics", "tasks")
-PACKAGES = ("models", "protocols")
-"""What makes a result."""
 
 
 def digest(*parts: bytes) -> bytes:
@@ -45,12 +40,3 @@ def of_tokenizer(tokenizer: Any) -> str:
     """Hex digest of a tokeniser of transformers: its vocabulary, its rules, its longest text."""
     rules = tokenizer.backend_tokenizer.to_str() if tokenizer.is_fast else tokenizer.get_vocab()
     return of_json([type(tokenizer).__name__, rules, tokenizer.model_max_length])
-
-
-@lru_cache(maxsize=1)
-def of_code() -> str:
-    """Hex digest of the source files that a result depends on."""
-    root = Path(__file__).parent
-    files = [root / f"{module}.py" for module in MODULES]
-    files += [path for package in PACKAGES for path in sorted((root / package).glob("*.py"))]
-    return digest(*(path.read_bytes() for path in files)).hex()

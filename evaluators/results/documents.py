@@ -15,6 +15,7 @@ import platform
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -27,12 +28,19 @@ from evaluators.engine.encode import Scored
 from evaluators.engine.rows import Rows
 from evaluators.engine.tasks import warnings
 from evaluators.metrics import categories, statistics
-from evaluators.models import Model, fingerprint, slug
+from evaluators.models import Model, slug
 from evaluators.protocols import recall
+from generators.storage.code import code_digest
 
 SCHEMA = 1
 SIDE_SUFFIX = ".run.json"
 Result = dict[str, Any]
+
+
+@lru_cache(maxsize=1)
+def code_fingerprint() -> str:
+    """Digest of the code that a result depends on: this module and everything of ours that it imports."""
+    return code_digest(__file__)
 
 
 def compose(scored: Scored, table: pa.Table, model: Model) -> Result:
@@ -103,7 +111,7 @@ def describe(rows: Rows, model: Model) -> Result:
             "text_encoder": model.text_encoder,
         },
         "data": describe_data(rows),
-        "code": {"version": version("compeval"), "fingerprint": fingerprint.of_code()},
+        "code": {"version": version("compeval"), "fingerprint": code_fingerprint()},
     }
 
 

@@ -36,7 +36,7 @@ from generators.readers.corpora import Column, Shard, Skipped, captions, shards
 from generators.schemas.scene_graph import Parse
 from generators.seen_analysis.targets import CaptionWords, Targets, Unseen
 from generators.storage import stage
-from generators.storage.dataset import code_of
+from generators.storage.code import code_digest
 from generators.storage.params import block
 from generators.storage.stage import write_json
 from generators.storage.workers import map_with
@@ -245,7 +245,7 @@ def our_code(parser: str = RULES) -> str:
     for package in ("spacy", "lemminflect", "SceneGraphParser", *MODELS):
         with contextlib.suppress(PackageNotFoundError):
             versions.append(f"{package} {version(package)}")
-    return f"{code_of(__file__)} {', '.join(versions)}"
+    return f"{code_digest(__file__)} {', '.join(versions)}"
 
 
 def summary(corpus: str, search: Search, result: ShardResult) -> dict[str, Any]:

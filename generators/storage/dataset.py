@@ -6,7 +6,6 @@ A folder ``<dataset>/<config>/`` holds ``<split>-00000-of-00001.parquet`` and so
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import json
 import shutil
@@ -23,8 +22,6 @@ from generators.schemas.scene_graph import Box, SceneGraph
 from generators.storage.crops import Crop, crop, crop_id
 from generators.storage.params import block
 
-OUR_PACKAGES = frozenset({"generators", "loaders", "evaluators", "trainers", "compeval"})
-
 Pixels = Literal["embedded", "by_reference"]
 """What rows hold of a crop: its JPEG in the column ``image``, or where its source image lies, in ``image_path``."""
 
@@ -36,7 +33,7 @@ _box = pa.struct([(side, _pixels) for side in ("x", "y", "width", "height")])
 _image = pa.struct([("bytes", pa.binary()), ("path", _text)])
 _crop = [("crop_id", _text), ("image_id", _text), *((side, _pixels) for side in ("x", "y", "width", "height"))]
 _atoms = pa.list_(pa.struct([("kind", _text), ("text", _text)]))
-_provenance = pa.struct([("source", _text), ("captioner", _text), ("seed", pa.int64()), ("code", _text)])
+_provenance = pa.struct([("source", _text), ("captioner", _text), ("seed", pa.int64())])
 _categories = pa.list_(pa.struct([("by", _text), ("name", _text)]))
 
 RAW_SCHEMA = pa.schema(
@@ -182,48 +179,6 @@ def _stored(row: Mapping[str, Any], pixels: Pixels) -> Mapping[str, Any]:
         return {**row, "image": {"bytes": crop(*place), "path": None}}
     others = {name: value for name, value in row.items() if name != "image"}
     return {**others, "image_path": place.path.as_posix()}
-
-
-def code_digest(files: Iterable[Path]) -> str:
-    """12 hex digits over the contents of files, in their order: the ``code`` of a row's provenance."""
-    digest = hashlib.sha256()
-    for path in files:
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:12]
-
-
-def code_of(module: str) -> str:
-    """The digest of a module (its ``__file__``) with all that it imports of ours and the word lists beside those."""
-    return code_digest(code_files(Path(module)))
-
-
-def code_files(module: Path) -> list[Path]:
-    """A module's file, those of ours that it imports, at whatever depth, and the YAML files of their folders."""
-    root, found, todo = module.parent, set[Path](), {module}
-    while (root / "__init__.py").exists():
-        root = root.parent
-    while todo:
-        path = todo.pop()
-        found.add(path)
-        todo |= {file for name in _imports(path) if (file := _module_file(root, name))} - found
-    lists = {file for path in found for file in path.parent.glob("*.yaml")}
-    return sorted(found | lists)
-
-
-def _imports(path: Path) -> Iterator[str]:
-    """The names that a file imports, wherever in it the import stands."""
-    for node in ast.walk(ast.parse(path.read_bytes())):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
-
-
-def _module_file(root: Path, name: str) -> Path | None:
-    path = root / name.replace(".", "/")
-    files = (path.with_suffix(".py"), path / "__init__.py")
-    return next((file for file in files if name.split(".")[0] in OUR_PACKAGES and file.is_file()), None)
 
 
 def features_metadata(schema: pa.Schema) -> pa.Schema:

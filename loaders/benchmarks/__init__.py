@@ -138,7 +138,7 @@ def _write(
     pixels: dict[str, Pixels] = {}
     for (config, split), (path, rows) in splits.items():
         report = by_name[path.name]
-        provenance = {"source": family.source(path), "captioner": "published", "seed": 0, "code": report.sha256[:12]}
+        provenance = {"source": family.source(path), "captioner": "published", "seed": 0}
         configs.setdefault(config, {})[split] = _dataset_rows(family, rows, pictures, provenance)
         pixels[config] = "by_reference" if rows[0].box else "embedded"
         report.written[f"{config}/{split}"] = len(rows)

@@ -122,7 +122,7 @@ The paper's figures: Kamath, Hessel and Chang 2023, section 4.6.
 def main(copy: Path = Path("sources/winoground"), output: Path = FOLDER) -> None:
     """Make the dataset folder OUTPUT of the local COPY."""
     items = read(copy)
-    provenance = {"source": "winoground", "captioner": "published", "seed": 0, "code": dataset.code_of(__file__)}
+    provenance = {"source": "winoground", "captioner": "published", "seed": 0}
     rows = (row(item, images, provenance) for item, images in items)
     dataset.write_config(output, "main", {"test": rows}, dataset.GROUP_SCHEMA)
     stats: Stats = measure(output) | {"source": "winoground"}

@@ -144,7 +144,7 @@ def row(
         "compounds": [],
         "complexity": 2,
         "scene_graph": {"objects": [], "relations": []},
-        "provenance": {"source": "microworld", "captioner": "test", "seed": 0, "code": "test"},
+        "provenance": {"source": "microworld", "captioner": "test", "seed": 0},
     }
     if negatives is not None:
         made |= {"hard_negatives": [f"a {other} {noun}" for other in negatives], "foils": [[] for _ in negatives]}

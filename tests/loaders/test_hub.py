@@ -60,7 +60,7 @@ def test_pixels_stay_at_home_where_their_licence_says_so(hub_server: Repositorie
         **{"crop_id": "c", "image_id": "1", "caption": "a", "hard_negatives": ["b"]},
         **dict.fromkeys(("x", "y", "width", "height"), 9.0),
         "categories": [],
-        "provenance": {"source": "coco", "captioner": "", "seed": 0, "code": ""},
+        "provenance": {"source": "coco", "captioner": "", "seed": 0},
     }
     folder = tmp_path / "sugarcrepe"
     write_config(folder, "swap_obj", {"test": [row]}, CHOICE_SCHEMA)

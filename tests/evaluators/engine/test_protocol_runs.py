@@ -53,7 +53,7 @@ class Forgets:
     def recover(self, texts):
         return [text if len(text.split()[-1]) < 5 else text.rsplit(" ", 1)[0] for text in texts]
 '''  # noqa: E501
-PROVENANCE = {"source": "microworld", "captioner": "test", "seed": 0, "code": "test"}
+PROVENANCE = {"source": "microworld", "captioner": "test", "seed": 0}
 
 
 def image(color: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from generators.storage.dataset import CHOICE_SCHEMA, write_config
 
 
 def row(number: int) -> dict:
-    provenance = {"source": "microworld", "captioner": None, "seed": 0, "code": "0"}
+    provenance = {"source": "microworld", "captioner": None, "seed": 0}
     return {
         "image": {"bytes": None, "path": None},
         "crop_id": str(number),

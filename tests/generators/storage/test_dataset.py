@@ -6,7 +6,7 @@ import pytest
 
 from generators.storage import dataset
 from generators.storage.crops import crop
-from generators.storage.dataset import RAW_SCHEMA, code_files, code_of, features_metadata, whole_folder, write_config
+from generators.storage.dataset import RAW_SCHEMA, features_metadata, whole_folder, write_config
 from tests.rows import hard_negative_row
 
 
@@ -111,29 +111,3 @@ def test_whole_folder_leaves_the_old_one_when_interrupted(tmp_path: Path):
     with pytest.raises(KeyboardInterrupt):
         interrupted()
     assert (target / "value").read_text() == "old"
-
-
-def test_code_of_a_module_is_all_that_it_imports_with_the_word_lists_beside(tmp_path: Path):
-    sources = {
-        "generators/__init__.py": "",
-        "generators/storage/stage.py": "import os\n\n\ndef late():\n    from generators.part import deep\n",
-        "generators/part/__init__.py": "",
-        "generators/part/deep.py": "import numpy",
-        "generators/part/words.yaml": "[a]",
-        "generators/other.py": "",
-    }
-    for name, text in sources.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-    files = [str(path.relative_to(tmp_path)) for path in code_files(tmp_path / "generators/storage/stage.py")]
-    assert files == [
-        "generators/part/__init__.py",
-        "generators/part/deep.py",
-        "generators/part/words.yaml",
-        "generators/storage/stage.py",
-    ]
-    before = code_of(str(tmp_path / "generators/storage/stage.py"))
-    (tmp_path / "generators/other.py").write_text("changed")
-    assert code_of(str(tmp_path / "generators/storage/stage.py")) == before
-    (tmp_path / "generators/part/words.yaml").write_text("[b]")
-    assert code_of(str(tmp_path / "generators/storage/stage.py")) != before

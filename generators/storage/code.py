@@ -1,0 +1,68 @@
+"""The digest of the code that makes a file or a score: a module with everything of ours that it imports.
+
+Comments, docstrings and blank lines do not count, so that a typo mended in a docstring leaves every digest as it is.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import io
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+OUR_PACKAGES = frozenset({"generators", "loaders", "evaluators", "trainers", "compeval"})
+
+
+def code_digest(module: str) -> str:
+    """16 hex digits over a module (its ``__file__``), the modules of ours that it imports and their YAML files."""
+    digest = hashlib.sha256()
+    for path in code_files(Path(module)):
+        source = path.read_text(encoding="utf-8")
+        digest.update((significant(source) if path.suffix == ".py" else source).encode())
+    return digest.hexdigest()[:16]
+
+
+def significant(source: str) -> str:
+    """Python source without comments, docstrings, blank lines and trailing spaces."""
+    lines = source.splitlines()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            row, column = token.start
+            lines[row - 1] = lines[row - 1][:column]
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            lines[node.lineno - 1 : node.end_lineno] = [""] * ((node.end_lineno or node.lineno) - node.lineno + 1)
+    return "\n".join(line.rstrip() for line in lines if line.strip())
+
+
+def code_files(module: Path) -> list[Path]:
+    """The file of a module, those of ours that it imports at any depth, and the YAML files in their folders."""
+    root = module.parent
+    while (root / "__init__.py").exists():
+        root = root.parent
+    files, queue = set[Path](), {module}
+    while queue:
+        path = queue.pop()
+        files.add(path)
+        queue |= {file for name in _imports(path) if (file := _module_file(root, name))} - files
+        if b"iter_modules(" in path.read_bytes():  # a package that imports all of its modules by looking for them
+            queue |= set(path.parent.glob("*.py")) - files
+    return sorted(files | {lists for path in files for lists in path.parent.glob("*.yaml")})
+
+
+def _imports(path: Path) -> Iterator[str]:
+    """The names that a file imports, at module level or inside functions."""
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _module_file(root: Path, name: str) -> Path | None:
+    path = root / name.replace(".", "/")
+    files = (path.with_suffix(".py"), path / "__init__.py")
+    return next((file for file in files if name.split(".")[0] in OUR_PACKAGES and file.is_file()), None)

@@ -1,0 +1,81 @@
+from pathlib import Path
+
+import pytest
+
+from generators.storage.code import code_digest, code_files, significant
+
+SOURCES = {
+    "generators/__init__.py": "",
+    "generators/stage.py": "import os\n\n\ndef late():\n    from generators.part import deep\n",
+    "generators/part/__init__.py": "",
+    "generators/part/deep.py": "import numpy",
+    "generators/part/words.yaml": "[a]",
+    "generators/other.py": "",
+}
+
+
+@pytest.fixture
+def module(tmp_path: Path) -> Path:
+    for name, text in SOURCES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path / "generators/stage.py"
+
+
+def test_files_are_all_imports_and_the_word_lists_in_their_folders(module: Path):
+    files = [path.relative_to(module.parents[1]).as_posix() for path in code_files(module)]
+    assert files == [
+        "generators/part/__init__.py",
+        "generators/part/deep.py",
+        "generators/part/words.yaml",
+        "generators/stage.py",
+    ]
+
+
+def test_a_package_that_looks_for_its_modules_imports_them_all(module: Path):
+    package = module.parent / "part/__init__.py"
+    package.write_text("import pkgutil\nNAMES = list(pkgutil.iter_modules(__path__))")
+    (module.parent / "part/plugin.py").write_text("")
+    assert module.parent / "part/plugin.py" in code_files(module)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "same"),
+    [
+        ("other.py", "changed", True),
+        ("part/deep.py", "import numpy  # why\n", True),
+        ("part/deep.py", '"""What it is for."""\n\nimport numpy\n', True),
+        ("part/deep.py", "import numpy\nx = 1", False),
+        ("part/words.yaml", "[b]", False),
+    ],
+)
+def test_digest_changes_with_code_and_word_lists_only(module: Path, name: str, text: str, same: bool):
+    before = code_digest(str(module))
+    (module.parent / name).write_text(text)
+    assert (code_digest(str(module)) == before) is same
+
+
+def test_significant_source():
+    source = '''"""Module."""
+import os  # for paths
+
+X = "# no comment"
+"""Attribute."""
+
+
+def f(a):
+    """Return a.
+
+    Twice.
+    """
+    return """kept
+    as it is"""
+'''
+    assert (
+        significant(source)
+        == '''import os
+X = "# no comment"
+def f(a):
+    return """kept
+    as it is"""'''
+    )
