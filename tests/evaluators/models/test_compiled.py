@@ -22,7 +22,7 @@ SAID = "[[[16256], [0]]] [[[16215], [15045]]]\n"
 
 def check_in_a_process_that_may_keep(cache: Path, what: str) -> None:
     """A process with this cache compiles, takes 1 and GELU of 1 apart and says nothing else."""
-    environment = {"NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(Path(__file__).parent.parents[3])}
+    environment = {"NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(Path(__file__).parents[3])}
     command = [sys.executable, "-c", SCRIPT, what]
     ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert (ended.stdout, ended.stderr) == (SAID, "")

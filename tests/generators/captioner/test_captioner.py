@@ -16,7 +16,7 @@ from generators.llm.client import Cache, Endpoint
 from generators.parser.parser import Parser
 from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
 
-SHOTS = read_shots(Path(__file__).parent.parents[3] / "sample/words/shots.yaml")
+SHOTS = read_shots(Path(__file__).parents[3] / "sample/words/shots.yaml")
 CUP = SceneObject("1", "cup", ("red",), Box(0, 0, 10, 10))
 TABLE = SceneObject("2", "table", ("wooden",), Box(0, 10, 30, 30))
 BOWL = SceneObject("3", "bowl", ("blue",), Box(15, 0, 10, 10))

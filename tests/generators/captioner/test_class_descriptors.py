@@ -6,7 +6,7 @@ from generators.compun import described, read_nouns
 from generators.llm.asked_lists import answered
 from generators.llm.client import Cache, Endpoint, Message, request_hash
 
-WORDS = Path(__file__).parent.parents[3] / "sample/words"
+WORDS = Path(__file__).parents[3] / "sample/words"
 HOUSEBOAT = next(noun for noun in read_nouns(WORDS / "compun.csv") if noun.compound == "houseboat")
 FIVE = ["a hull", "a small house", "a flat deck", "windows", "water around it"]
 ENDPOINT = Endpoint("m")

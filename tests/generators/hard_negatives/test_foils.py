@@ -354,7 +354,7 @@ def test_nothing_depends_on_the_hash_seed():
     program = f"import runpy; print(runpy.run_path({__file__!r})['fingerprint']())"
     other = subprocess.run(
         [sys.executable, "-c", program],
-        cwd=Path(__file__).parent.parents[3],
+        cwd=Path(__file__).parents[3],
         env=os.environ | {"PYTHONHASHSEED": "1", "PYTHONPATH": "."},
         capture_output=True,
         text=True,

@@ -8,7 +8,7 @@ import loaders
 from generators import compprompts as generator
 from loaders.cards import compprompts
 
-WORDS = Path(__file__).parent.parents[3] / "sample/words/compprompts.yaml"
+WORDS = Path(__file__).parents[3] / "sample/words/compprompts.yaml"
 
 
 @pytest.fixture(scope="module")
