@@ -116,22 +116,21 @@ def run_(
     """Measure probes on CompPrompts, and their models on ControlledImCaps, in the tables of the paper."""
     with err.status("Loading"):
         from evaluators.models import pick_device, resolve
-        from evaluators.probes import run as probe_run
+        from evaluators.probes.evaluate import evaluate_probe
+        from evaluators.report import probe_report
 
         chosen = pick_device(device)
     found = []
     for spec in probes:
         model = resolve(spec, chosen)
         with progress() as report:
-            found.append(
-                probe_run.run_probe(model, data_dir=data, limit=limit, output=output, device=chosen, report=report)
-            )
+            found.append(evaluate_probe(model, data_dir=data, limit=limit, output=output, device=chosen, report=report))
     if summary:
-        probe_run.write(summary, found)
+        probe_report.write(summary, found)
     if as_json:
-        typer.echo(json.dumps(probe_run.figures(found), indent=1))
+        typer.echo(json.dumps(probe_report.figures(found), indent=1))
         return
-    for one in probe_run.tables(found):
+    for one in probe_report.tables(found):
         shown = table(*one.cells.columns)
         for row in one.cells.itertuples(index=False):
             shown.add_row(*row)

@@ -20,7 +20,7 @@ from evaluators.engine.feature_cache import FeatureStore
 from evaluators.engine.plan import Place, Plan, TaskPlan
 from evaluators.engine.rows import Rows
 from evaluators.models import DualEncoder, Model, PairScorer, TextEncoder, TextRecoverer
-from evaluators.models.batches import in_batches
+from evaluators.models.batches import in_batches, unit_length
 from evaluators.models.fingerprint import digest
 from evaluators.protocols.base import Directions, RowProtocol, Sample, SetProtocol, TextProtocol
 from evaluators.protocols.ranking import cosine
@@ -98,19 +98,6 @@ def backing_off(encode: Callable[[int], np.ndarray], size: int) -> np.ndarray:
             torch.cuda.empty_cache()
 
 
-def unit(feature_ND: np.ndarray, model: Model, what: str) -> np.ndarray:
-    """Features at unit length, float32. ValueError if one is not finite or is zero."""
-    feature_ND = np.asarray(feature_ND, dtype=np.float32)
-    length_N = np.linalg.norm(feature_ND, axis=1)
-    bad_N = ~np.isfinite(length_N) | (length_N == 0)
-    if bad_N.any():
-        raise ValueError(
-            f"{model.name}: {int(bad_N.sum())} of {len(bad_N)} {what} features are zero, infinite or not a number. "
-            "Check the weights, or try `--precision fp32`."
-        )
-    return feature_ND / length_N[:, None]
-
-
 def encode(
     model: Model,
     planned: Plan,
@@ -150,7 +137,7 @@ def _encode_images(
             raise images.UnreadableImageError(next(iter(unreadable.values())))
         if chunk.missing:
             made = backing_off(partial(encoder.encode_images, chunk.images), batch_size)
-            store.put([chunk.keys[index] for index in chunk.missing], unit(made, model, "image"))
+            store.put([chunk.keys[index] for index in chunk.missing], unit_length(made, model.name, "image"))
         for index, key in enumerate(chunk.keys):
             if key in unreadable:
                 done.errors[chunk.start + index] = unreadable[key]
@@ -178,7 +165,7 @@ def encode_texts(
         todo = {found[index]: chunk[index] for index in store.missing(found)}
         if todo:
             made = backing_off(partial(encoder.encode_texts, list(todo.values())), batch_size)
-            store.put(list(todo), unit(made, model, "text"))
+            store.put(list(todo), unit_length(made, model.name, "text"))
         keys += found
         encoded += len(todo)
         report("texts", start + len(chunk), len(texts))

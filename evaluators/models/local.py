@@ -19,10 +19,10 @@ CONFIG, WEIGHTS, TRAINING = "open_clip_config.json", "open_clip_model.safetensor
 
 def load(name: str, device: str, precision: str) -> Model:
     """The model in a folder. FileNotFoundError naming what is missing."""
-    from evaluators.models import recovery_probe as recovery
+    from evaluators.models import recovery_probe
 
-    if recovery.is_ours(Path(name)):
-        return recovery.load(Path(name), f"local:{name}", device, precision)
+    if recovery_probe.is_probe_folder(Path(name)):
+        return recovery_probe.load(Path(name), f"local:{name}", device, precision)
     folder = checked(name)
     try:
         model, preprocess = create(f"local-dir:{folder}", device, precision)

@@ -1,12 +1,12 @@
-"""Recovery probes and the proof-of-concept autoencoder: T5 models that give a text back from one vector.
+"""Recovery probes and the proof-of-concept autoencoder: T5 models that decode a text from a single vector.
 
 Source: Kamath, Hessel and Chang 2023 (arXiv:2305.14897), section 3. The decoder of a T5 attends to a single position:
 the vector T(x) after a linear map and layer normalisation. A probe's T(x) comes from a frozen text encoder; the
 autoencoder's is the mean over its own T5 encoder's tokens and is trained with it. Differs from it in: a text encoder's
-vectors are taken at unit length, as scores see them.
+vectors are scaled to unit length, as scores use them.
 
-Both are folders of transformers' layout (``local:checkpoints/probe-...``, trainers/probe/training.py writes them) with
-a ``probe.json`` or ``autoencoder.json`` beside. Shapes: N texts, D numbers of T(x), L tokens.
+Both are folders in transformers' layout (``local:checkpoints/probe-...``, written by trainers/probe/training.py) with
+a ``probe.json`` or ``autoencoder.json``. Shapes: N texts, D dimensions of T(x), L tokens.
 """
 
 from __future__ import annotations
@@ -23,10 +23,8 @@ from torch.nn import functional
 from transformers import AutoTokenizer, T5Config, T5ForConditionalGeneration
 from transformers.modeling_outputs import BaseModelOutput
 
-from evaluators.engine import encode as engine
-from evaluators.engine.feature_cache import FeatureStore, cache_folder
-from evaluators.models import Model, fingerprint, resolve
-from evaluators.models.batches import in_batches
+from evaluators.models import Model, TextEncoder, fingerprint, resolve
+from evaluators.models.batches import in_batches, unit_length
 
 PROBE, AUTOENCODER = "probe.json", "autoencoder.json"
 MAX_TOKENS = 64
@@ -43,9 +41,9 @@ class RecoveryT5(T5ForConditionalGeneration):
         self.post_init()
 
     def standardise(self, mean_D: Tensor, std_D: Tensor) -> None:
-        """Start the linear map so that it sees vectors of mean 0 and deviation 1 in each dimension.
+        """Initialise the linear map so that its inputs have mean 0 and standard deviation 1 in each dimension.
 
-        Unit vectors of a CLIP lie in a narrow cone: without this, training begins with finding out its centre.
+        CLIP's unit vectors lie in a narrow cone, whose centre training would have to learn first.
         """
         with torch.no_grad():
             nn.init.normal_(self.bridge.weight, std=len(mean_D) ** -0.5)
@@ -53,13 +51,13 @@ class RecoveryT5(T5ForConditionalGeneration):
             self.bridge.bias.copy_(-self.bridge.weight @ mean_D)
 
     def pooled(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """The mean (N, D) over the tokens of this model's own encoder."""
+        """Mean (N, D) over the token states of this model's own encoder."""
         state_NLD = self.encoder(input_ids=input_ids, attention_mask=attention_mask)[0]
         mask_NL1 = attention_mask[:, :, None].to(state_NLD.dtype)
         return (state_NLD * mask_NL1).sum(dim=1) / mask_NL1.sum(dim=1)
 
     def bridged(self, embedding_ND: Tensor) -> BaseModelOutput:
-        """What the decoder attends to (N, 1, D)."""
+        """The encoder output (N, 1, D) that the decoder attends to."""
         return BaseModelOutput(self.bridge_norm(self.bridge(embedding_ND))[:, None])  # pyright: ignore[reportArgumentType]
 
     def forward(  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -72,10 +70,10 @@ class RecoveryT5(T5ForConditionalGeneration):
         num_items_in_batch: Tensor | int | None = None,
         **decoding: Any,
     ) -> Any:
-        """Logits from ``embedding`` (N, D), from ``input_ids`` (the autoencoder) or from what ``bridged`` gave.
+        """Logits from ``embedding`` (N, D), ``input_ids`` (autoencoder) or the ``encoder_outputs`` of ``bridged``.
 
-        With ``labels`` (N, L), the mean loss of their tokens, too; the Trainer, which adds up the gradients of several
-        batches, says how many tokens these have in all (``num_items_in_batch``).
+        With ``labels`` (N, L) also the mean loss per token; under gradient accumulation the Trainer passes the number
+        of tokens of all accumulated batches (``num_items_in_batch``).
         """
         if encoder_outputs is None:
             if embedding is None:
@@ -85,38 +83,40 @@ class RecoveryT5(T5ForConditionalGeneration):
             encoder_outputs = self.bridged(embedding)
         if labels is None:
             return super().forward(encoder_outputs=encoder_outputs, **decoding)
-        found: Any = super().forward(
+        output: Any = super().forward(
             encoder_outputs=encoder_outputs, decoder_input_ids=self._shift_right(labels), **decoding
         )
-        logits, targets = found.logits.flatten(0, 1).float(), labels.flatten()
+        logits, targets = output.logits.flatten(0, 1).float(), labels.flatten()
         if num_items_in_batch is None:
-            found.loss = functional.cross_entropy(logits, targets)
+            output.loss = functional.cross_entropy(logits, targets)
         else:
-            found.loss = functional.cross_entropy(logits, targets, reduction="sum") / num_items_in_batch
-        return found
+            output.loss = functional.cross_entropy(logits, targets, reduction="sum") / num_items_in_batch
+        return output
 
 
 class Probe:
-    """A frozen text encoder and the decoder that was trained to give its texts back."""
+    """A frozen text encoder and the decoder that was trained to recover its texts."""
 
     def __init__(self, model: RecoveryT5, tokenizer: Any, encoder: Model) -> None:
         self.encoder = encoder
         self._model, self._tokenizer = model, tokenizer
-        self._store = FeatureStore(cache_folder(), encoder.fingerprint)
 
     @torch.inference_mode()
     def recover(self, texts: Sequence[str]) -> list[str]:
         """The best of five beams for each text."""
-        keys, _ = engine.encode_texts(self.encoder, texts, self._store, len(texts))
-        embedding_ND = torch.from_numpy(self._store.get(keys)).to(self._model.device, self._model.dtype)
-        found = self._model.generate(  # pyright: ignore[reportAttributeAccessIssue]
-            encoder_outputs=self._model.bridged(embedding_ND), num_beams=BEAMS, max_new_tokens=MAX_TOKENS
+        encoder = self.encoder.encoder
+        assert isinstance(encoder, TextEncoder)
+        feature_ND = unit_length(encoder.encode_texts(texts, len(texts)), self.encoder.name, "text")
+        token_NL = self._model.generate(  # pyright: ignore[reportAttributeAccessIssue]
+            encoder_outputs=self._model.bridged(torch.from_numpy(feature_ND).to(self._model.device, self._model.dtype)),
+            num_beams=BEAMS,
+            max_new_tokens=MAX_TOKENS,
         )
-        return self._tokenizer.batch_decode(found, skip_special_tokens=True)
+        return self._tokenizer.batch_decode(token_NL, skip_special_tokens=True)
 
 
 class AutoencoderText:
-    """The autoencoder's encoder, its dimensions shuffled (section 3, Proof-of-concept T5)."""
+    """The autoencoder's encoder with permuted dimensions (section 3, Proof-of-concept T5)."""
 
     def __init__(self, model: RecoveryT5, tokenizer: Any, shuffle: Sequence[int]) -> None:
         self._model, self._tokenizer, self._shuffle = model, tokenizer, list(shuffle)
@@ -126,37 +126,37 @@ class AutoencoderText:
         return in_batches(self._encode, texts, batch_size)[:, self._shuffle]
 
     def _encode(self, texts: Sequence[str]) -> np.ndarray:
-        read = self._tokenizer(list(texts), padding=True, truncation=True, max_length=MAX_TOKENS, return_tensors="pt")
-        read = read.to(self._model.device)
-        return self._model.pooled(read["input_ids"], read["attention_mask"]).float().cpu().numpy()
+        tokens = self._tokenizer(list(texts), padding=True, truncation=True, max_length=MAX_TOKENS, return_tensors="pt")
+        tokens = tokens.to(self._model.device)
+        return self._model.pooled(tokens["input_ids"], tokens["attention_mask"]).float().cpu().numpy()
 
 
-def is_ours(folder: Path) -> bool:
-    """Whether the folder is a probe or an autoencoder."""
+def is_probe_folder(folder: Path) -> bool:
+    """True for the folder of a probe or an autoencoder."""
     return (folder / PROBE).is_file() or (folder / AUTOENCODER).is_file()
 
 
 def load(folder: Path, spec: str, device: str, precision: str) -> Model:
-    """The probe or autoencoder in a folder that ``is_ours``. ValueError where a probe's text encoder has changed."""
+    """The probe or autoencoder in a folder. ValueError if a probe's text encoder has changed since its training."""
     from evaluators.models.huggingface import DTYPES
 
     probe = (folder / PROBE).is_file()
-    told = json.loads((folder / (PROBE if probe else AUTOENCODER)).read_text())
+    record = json.loads((folder / (PROBE if probe else AUTOENCODER)).read_text())
     try:
         model: Any = RecoveryT5.from_pretrained(folder, dtype=DTYPES[precision]).to(device).eval()  # pyright: ignore[reportArgumentType]
         tokenizer = AutoTokenizer.from_pretrained(folder)
     except (OSError, ValueError) as error:
         raise ValueError(f"{folder}: the model cannot be loaded ({str(error).splitlines()[0]}).") from None
-    parts = [fingerprint.of_weights(model.state_dict()), precision, told]
+    parts = [fingerprint.of_weights(model.state_dict()), precision, record]
     about: dict[str, Any] = {"spec": spec, "name": folder.resolve().name, "precision": precision}
     if not probe:
-        encoder = AutoencoderText(model, tokenizer, told["shuffle"])
+        encoder = AutoencoderText(model, tokenizer, record["shuffle"])
         return Model(encoder=encoder, fingerprint=fingerprint.of_json(parts), **about)
-    frozen = resolve(told["text_encoder"], device, told["precision"])
-    if frozen.fingerprint != told["fingerprint"]:
+    frozen = resolve(record["text_encoder"], device, record["precision"])
+    if frozen.fingerprint != record["fingerprint"]:
         raise ValueError(
             f"{folder}: its text encoder {frozen.spec} is not the one that it was trained on (fingerprint "
-            f"{frozen.fingerprint[:8]}, {told['fingerprint'][:8]} expected). Train the probe again."
+            f"{frozen.fingerprint[:8]}, {record['fingerprint'][:8]} expected). Train the probe again."
         )
     return Model(
         encoder=Probe(model, tokenizer, frozen),

@@ -7,12 +7,11 @@ order).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from evaluators.probes.analysis import Condition, Correlation, Recovered, cell_of
+from evaluators.probes.analysis import Condition, Correlation, Recovered, Scores, cell_of
 from evaluators.report.tables import Table
 from evaluators.results.compare import Comparison
 from loaders.cards.compprompts import PROMPT_TYPES
@@ -99,28 +98,6 @@ def _blocks(
 
 def _cells(header: Sequence[str], body: Sequence[Sequence[str]]) -> pd.DataFrame:
     return pd.DataFrame(body, columns=pd.Index(list(header)))
-
-
-class Scores(NamedTuple):
-    """A vision-language model on one type of ControlledImCaps: shares, each with its 95 % interval."""
-
-    image: float
-    image_interval: tuple[float, float]
-    text: float
-    text_interval: tuple[float, float]
-
-
-def scores_by_type(results: Iterable[Mapping[str, Any]]) -> dict[str, Scores]:
-    """Of a model's result documents on ControlledImCaps."""
-    return {
-        result["config"]: Scores(
-            result["metrics"]["image_score"],
-            result["intervals"]["image_score"],
-            result["metrics"]["text_score"],
-            result["intervals"]["text_score"],
-        )
-        for result in results
-    }
 
 
 def beside_images(probe: Recovered, scores: Mapping[str, Scores]) -> Table:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from evaluators.probes.analysis import Recovered
+from evaluators.probes.analysis import Recovered, scores_by_type
 from evaluators.report import recovery_tables
 from evaluators.report.read import Result
 from evaluators.report.sections import Section, by_task
@@ -53,7 +53,7 @@ def _recovered(results: Sequence[Result]) -> Recovered:
 def _beside_images(probe: Recovered, result: Result, pairs: Sequence[Result]) -> Table | None:
     """Table 4; None where the model whose vectors the probe reads was not run on pictures."""
     spec = result.data["model"]["text_encoder"]
-    scores = recovery_tables.scores_by_type(pair.data for pair in pairs if pair.data["model"]["spec"] == spec)
+    scores = scores_by_type(pair.data for pair in pairs if pair.data["model"]["spec"] == spec)
     return recovery_tables.beside_images(probe, scores) if scores else None
 
 
