@@ -86,4 +86,4 @@ def both_recovered(probe: Probe, pairs: pd.DataFrame) -> np.ndarray:
     for start in range(0, len(captions), BATCH_SIZE):
         recovered += probe.recover(captions[start : start + BATCH_SIZE])
     hit = pd.Series(recovery.exact_match(recovered, captions), index=captions)
-    return hit[pairs["caption_0"]].to_numpy() & hit[pairs["caption_1"]].to_numpy()
+    return hit[pairs["caption_0"]].to_numpy(bool) & hit[pairs["caption_1"]].to_numpy(bool)
