@@ -26,7 +26,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from evaluators.validity.oracle import Unreadable, is_true, undrawable_words
+from evaluators.validity.oracle import UnreadableError, is_true, read
 from generators.readers.corpora import Skipped, captions, shards
 from generators.storage import parquet, stage
 from generators.storage.params import block, reading
@@ -101,7 +101,7 @@ def judge(found: Iterable[Claim], scenes: Mapping[str, Mapping[str, Any]]) -> Ve
                 verdicts.right[key] += 1
             else:
                 verdicts.wrong.append((claim, "false" if expected else "true of the scene"))
-        except Unreadable as error:
+        except UnreadableError as error:
             verdicts.wrong.append((claim, str(error)))
     return verdicts
 
@@ -129,8 +129,8 @@ def foil_words(found: Iterable[Claim], vocabularies: Mapping[str, set[str]]) -> 
         if claim.kind not in ("hnatom", "hncomp", "prod_hnatom"):
             continue
         try:
-            undrawn = set(WORD.findall(" ".join(undrawable_words(claim.text)).lower()))
-        except Unreadable:
+            undrawn = set(WORD.findall(" ".join(read(claim.text).undrawable).lower()))
+        except UnreadableError:
             undrawn = new_words(claim)
         for word in new_words(claim):
             count += 1

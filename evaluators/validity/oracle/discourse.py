@@ -1,69 +1,74 @@
-"""Which words of a caption speak of the same thing: from syntax trees to claims (logic.Box).
+"""Reference resolution: from syntax trees to discourse representation structures.
 
-Rules, one for each way to name a thing:
-- "a ball", "two balls", "another ball": new things. Numbers mean "at least", a plural "at least two"
-  (under negation "any").
-- "the ball": the thing that an earlier mention of the noun introduced. Of several, those that were called all that
-  the new mention calls it, else those it may be (no other colour was named); every one of these is a reading. With
-  none, a new thing. "The animal" may be an earlier cat.
-- "ball" with no article: as "the ball" where an earlier sentence spoke of one; where an earlier clause of the same
-  sentence did, it may also be new; else it is new.
+- "a ball", "two balls", "another ball": new referents. Numbers mean "at least", a plural "at least two" (under negation
+  "any").
+- "the ball": the referents of an earlier mention of the noun. Of several mentions, those with all its attributes, else
+  those that do not contradict them; each is a reading. Without an earlier mention, a new referent. "The animal" may be
+  an earlier cat.
+- "ball" without an article: as "the ball" if an earlier sentence mentions one; if an earlier clause of the same
+  sentence does, also a new one; else a new one.
 - "the other ball": one of at least two earlier balls, else a new one.
-- "it", "they": what the clause before spoke of first, or what was mentioned last; inside "with a lamp on it", what the
-  phrase is attached to.
-- "no ball", "it is not the case", "does not show": a negated box around the whole statement.
-- "not on a table", "without a hat": a negated box around the predicate of each subject, "a table" inside it, "the
-  table" outside. When a later mention takes up a thing inside, it moves out: then the thing must exist.
+- "it", "they": the topic of the clause before or the last mention; inside "with a lamp on it", the noun that the phrase
+  belongs to.
+- "no ball", "it is not the case", "does not show": a negated DRS around the whole statement.
+- "not on a table", "without a hat": a negated DRS around the predicate of each subject, "a table" inside it, "the
+  table" outside. A later mention of a referent inside accommodates it: it moves to the main DRS, so it must exist.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from typing import TypeVar
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, TypeVar
 
-from evaluators.validity.oracle.drafts import Draft, Mention, Refs
-from evaluators.validity.oracle.lexicon import Look, Noun
-from evaluators.validity.oracle.logic import Apart, Box, Has, Kind, Lies, No, Related
-from evaluators.validity.oracle.syntax import (
-    Denied,
-    Determiner,
-    Exists,
-    Group,
-    IsA,
-    Looks,
-    Not,
-    NounPhrase,
-    Predicate,
-    Side,
-    Stands,
-    Statement,
-)
+from evaluators.validity.oracle import syntax
+from evaluators.validity.oracle.drs import DRS, Condition, Distinct, DRSBuilder, Negation, Relation
+from evaluators.validity.oracle.lexicon import Attribute, Noun
+from evaluators.validity.oracle.syntax import Denial, Determiner, Group, NounPhrase, RelatedTo, Statement
 
 Option = TypeVar("Option")
+Referents = tuple[int, ...]
 
-_Spoken = tuple[int, int, Refs]
-"""Sentence, clause, and the things that were named there."""
-
-ONE = "one"
-"""The noun of "a blue one": that of the mention before it."""
+ANAPHORIC = "one"
+"""The noun of "a blue one": that of the last mention."""
 
 
 class _NoAntecedentError(Exception):
-    """A pronoun has nothing before it that it could mean."""
+    """A pronoun has no possible antecedent."""
 
 
-def claims(sentences: Sequence[Sequence[Statement]]) -> Iterator[Box]:
-    """Every way to settle what the mentions of a text refer to.
+class _Reference(NamedTuple):
+    """Referents that a clause mentions, new or not."""
 
-    Each run takes the first option wherever there is a choice and notes the others as plans for later runs. None is
-    left if a pronoun has nothing before it that it could mean.
+    sentence: int
+    clause: int
+    referents: Referents
+
+
+@dataclass(eq=False)
+class _Mention:
+    """The referents that a noun phrase introduced, with the referents and conditions that it added (``own_...``)."""
+
+    noun: Noun
+    attributes: frozenset[Attribute]
+    referents: Referents
+    drs: DRSBuilder
+    sentence: int
+    clause: int
+    own_referents: list[int] = field(default_factory=list)
+    own_conditions: list[Condition | DRSBuilder] = field(default_factory=list)
+
+
+def representations(sentences: Sequence[Sequence[Statement]]) -> Iterator[DRS]:
+    """Every resolution of a text's references; none if a pronoun has no possible antecedent.
+
+    Each run takes the first option of every choice and notes the others as plans for later runs.
     """
     plans: list[tuple[int, ...]] = [()]
     while plans:
         with suppress(_NoAntecedentError):
-            yield Discourse(_Chooser(plans.pop(), plans)).read(sentences)
+            yield _Resolver(_Chooser(plans.pop(), plans)).resolve(sentences)
 
 
 class _Chooser:
@@ -81,93 +86,103 @@ class _Chooser:
         return options[self.plan[self.taken - 1]]
 
 
-class Discourse:
+class _Resolver:
     """One pass through a text."""
 
     def __init__(self, choose: _Chooser) -> None:
         self.choose = choose
-        self.root = Draft()
-        self.mentions: list[Mention] = []
-        self.spoken: list[_Spoken] = []
-        self.anchors: list[Refs] = []  # what "it" is inside "with a lamp on it"
-        self.anchored = False  # whether the innermost anchor was used
+        self.root = DRSBuilder()
+        self.mentions: list[_Mention] = []
+        self.references: list[_Reference] = []
+        self.anchors: list[Referents] = []  # the referents of "it" inside "with a lamp on it"
+        self.anchored = False  # True if "it" referred to the innermost anchor
         self.count = self.sentence = self.clause = 0
 
-    def read(self, sentences: Sequence[Sequence[Statement]]) -> Box:
+    def resolve(self, sentences: Sequence[Sequence[Statement]]) -> DRS:
         for self.sentence, statements in enumerate(sentences):
             for statement in statements:
                 self.clause += 1
-                self.statement(statement, self.root)
-        return self.root.finished()
+                self._statement(statement, self.root)
+        return self.root.build()
 
-    def statement(self, statement: Statement, draft: Draft) -> None:
-        if isinstance(statement, Denied):
-            inside = Draft(draft)
+    def _statement(self, statement: Statement, drs: DRSBuilder) -> None:
+        if isinstance(statement, Denial):
+            inner = DRSBuilder(drs)
             for denied in statement.statements:
-                self.statement(denied, inside)
-            draft.conditions.append(inside)
+                self._statement(denied, inner)
+            drs.conditions.append(inner)
             return
         for group, positive in _split(statement.group):
             if positive:
-                self.group(group, draft, None)
+                self._group(group, drs, None)
             else:
-                self.statement(Denied((Exists(group),)), draft)
+                self._statement(Denial((syntax.Assertion(group),)), drs)
 
-    def group(self, group: Group, draft: Draft, head: Refs | None) -> Refs:
-        """The things that a group speaks of; ``head`` is what it is put in relation to."""
-        refs = tuple(dict.fromkeys(ref for phrase in group.members for ref in self.phrase(phrase, draft, head)))
+    def _group(self, group: Group, drs: DRSBuilder, head: Referents | None) -> Referents:
+        """The referents of a group; ``head`` are those that it is related to."""
+        referents = tuple(dict.fromkeys(ref for phrase in group.members for ref in self._phrase(phrase, drs, head)))
         if len(group.members) > 1:
-            self.spoken.append((self.sentence, self.clause, refs))
+            self._refer(referents)
         for predicate in group.predicates:
-            self.predicate(predicate, refs, draft)
-        return refs
+            self._predicate(predicate, referents, drs)
+        return referents
 
-    def phrase(self, phrase: NounPhrase, draft: Draft, head: Refs | None) -> Refs:
+    def _refer(self, referents: Referents) -> None:
+        self.references.append(_Reference(self.sentence, self.clause, referents))
+
+    def _phrase(self, phrase: NounPhrase, drs: DRSBuilder, head: Referents | None) -> Referents:
         noun = self._noun(phrase)
-        looks = frozenset(item.look for item in phrase.predicates if isinstance(item, Looks))
-        known = self._antecedent(phrase, noun, looks, draft, head) if noun else self._pronoun(phrase, draft, head)
+        attributes = frozenset(item.attribute for item in phrase.predicates if isinstance(item, syntax.HasAttribute))
+        known = self._antecedent(phrase, noun, attributes, drs, head) if noun else self._pronoun(phrase, drs, head)
         if known is None:
             assert noun
-            return self._introduce(phrase, noun, looks, draft)
-        self.spoken.append((self.sentence, self.clause, known))
+            return self._introduce(phrase, noun, attributes, drs)
+        self._refer(known)
         for predicate in phrase.predicates:
-            self.predicate(predicate, known, draft.past_predicates())
+            self._predicate(predicate, known, drs.outside_predicates())
         return known
 
     def _noun(self, phrase: NounPhrase) -> Noun | None:
-        if phrase.noun and phrase.noun.lemma == ONE:
+        if phrase.noun and phrase.noun.lemma == ANAPHORIC:
             if not self.mentions:
                 raise _NoAntecedentError
             return self.mentions[-1].noun._replace(plural=phrase.noun.plural)
         return phrase.noun
 
-    def _introduce(self, phrase: NounPhrase, noun: Noun, looks: frozenset[Look], draft: Draft) -> Refs:
+    def _introduce(
+        self, phrase: NounPhrase, noun: Noun, attributes: frozenset[Attribute], drs: DRSBuilder
+    ) -> Referents:
         if phrase.determiner is Determiner.DEFINITE:
-            draft = draft.past_predicates()
-        count = phrase.count or (2 if noun.plural and draft is self.root else 1)
-        refs = tuple(range(self.count, self.count + count))
+            drs = drs.outside_predicates()
+        count = phrase.count or (2 if noun.plural and drs is self.root else 1)
+        referents = tuple(range(self.count, self.count + count))
         self.count += count
-        ref_start, condition_start = len(draft.refs), len(draft.conditions)
-        draft.refs.extend(refs)
-        draft.conditions.extend(Kind(ref, noun) for ref in refs)
+        referent_start, condition_start = len(drs.referents), len(drs.conditions)
+        drs.referents.extend(referents)
+        drs.describe(referents, noun.lemma, "noun", noun.kinds)
         if phrase.determiner is Determiner.OTHER:
-            visible = list(draft.chain())
-            others = [mention for mention in self.mentions if mention.draft in visible and _same(noun, mention.noun)]
-            apart_from = tuple(ref for mention in others for ref in mention.refs)
-            draft.conditions.extend(Apart(ref, apart_from) for ref in refs if apart_from)
-        mention = Mention(noun, looks, refs, draft, self.sentence, self.clause)
+            accessible = list(drs.accessible())
+            others = [mention for mention in self.mentions if mention.drs in accessible and _same(noun, mention.noun)]
+            if distinct_from := tuple(referent for mention in others for referent in mention.referents):
+                drs.conditions.extend(Distinct(referent, distinct_from) for referent in referents)
+        mention = _Mention(noun, attributes, referents, drs, self.sentence, self.clause)
         self.mentions.append(mention)
-        self.spoken.append((self.sentence, self.clause, refs))
+        self._refer(referents)
         for predicate in phrase.predicates:
-            self.predicate(predicate, refs, draft)
-        mention.own_refs = draft.refs[ref_start:]
-        mention.own_conditions = draft.conditions[condition_start:]
-        return refs
+            self._predicate(predicate, referents, drs)
+        mention.own_referents = drs.referents[referent_start:]
+        mention.own_conditions = drs.conditions[condition_start:]
+        return referents
 
     def _antecedent(
-        self, phrase: NounPhrase, noun: Noun, looks: frozenset[Look], draft: Draft, head: Refs | None
-    ) -> Refs | None:
-        """The things of the earlier mention that is taken up, None for a new one."""
+        self,
+        phrase: NounPhrase,
+        noun: Noun,
+        attributes: frozenset[Attribute],
+        drs: DRSBuilder,
+        head: Referents | None,
+    ) -> Referents | None:
+        """The referents of the earlier mention that the phrase refers to; None for a new one."""
         bare, other = phrase.determiner is Determiner.BARE, phrase.determiner is Determiner.THE_OTHER
         if not bare and not other and phrase.determiner is not Determiner.DEFINITE:
             return None
@@ -176,44 +191,43 @@ class Discourse:
             for mention in self.mentions
             if _same(noun, mention.noun)
             and not (bare and (mention.clause == self.clause or mention.noun.kinds != noun.kinds))
-            and not any(_clash(look, said) for look in looks for said in mention.looks)
+            and not any(_contradict(one, another) for one in attributes for another in mention.attributes)
         ]
         if phrase.ordinal is not None:
             earlier = earlier[phrase.ordinal : phrase.ordinal + 1]
         elif other and len(earlier) < 2:
             return None
-        earlier = [mention for mention in earlier if mention.refs != head]
-        if said := [mention for mention in earlier if looks <= mention.looks]:
-            earlier = said
+        earlier = [mention for mention in earlier if mention.referents != head]
+        earlier = [mention for mention in earlier if attributes <= mention.attributes] or earlier
         if not earlier:
             return None
-        if noun.plural and len(earlier) > 1 and all(len(mention.refs) == 1 for mention in earlier):
-            return tuple(ref for mention in earlier for ref in self._reach(mention, draft))
-        options: list[Mention | None] = [*reversed(earlier)]
+        if noun.plural and len(earlier) > 1 and all(len(mention.referents) == 1 for mention in earlier):
+            return tuple(referent for mention in earlier for referent in self._accommodate(mention, drs))
+        options: list[_Mention | None] = [*reversed(earlier)]
         if bare and all(mention.sentence == self.sentence for mention in earlier):
             options.append(None)
         chosen = self.choose(options)
-        return self._reach(chosen, draft) if chosen else None
+        return self._accommodate(chosen, drs) if chosen else None
 
-    def _reach(self, mention: Mention, draft: Draft) -> Refs:
-        """The mention's things, moved out of a negated box that ``draft`` cannot see into."""
-        inside = mention.draft
-        if inside not in draft.chain():
-            refs = [ref for ref in mention.own_refs if ref in inside.refs]
+    def _accommodate(self, mention: _Mention, drs: DRSBuilder) -> Referents:
+        """The mention's referents, moved to the main DRS if they are not accessible from ``drs``."""
+        inside = mention.drs
+        if inside not in drs.accessible():
+            referents = [referent for referent in mention.own_referents if referent in inside.referents]
             conditions = [condition for condition in mention.own_conditions if condition in inside.conditions]
-            inside.refs = [ref for ref in inside.refs if ref not in refs]
+            inside.referents = [referent for referent in inside.referents if referent not in referents]
             inside.conditions = [condition for condition in inside.conditions if condition not in conditions]
-            self.root.refs += refs
+            self.root.referents += referents
             self.root.conditions += conditions
             for condition in conditions:
-                if isinstance(condition, Draft):
+                if isinstance(condition, DRSBuilder):
                     condition.outer = self.root
             for other in self.mentions:
-                if other.draft is inside and set(other.refs) <= set(refs):
-                    other.draft = self.root
-        return mention.refs
+                if other.drs is inside and set(other.referents) <= set(referents):
+                    other.drs = self.root
+        return mention.referents
 
-    def _pronoun(self, phrase: NounPhrase, draft: Draft, head: Refs | None) -> Refs:
+    def _pronoun(self, phrase: NounPhrase, drs: DRSBuilder, head: Referents | None) -> Referents:
         if phrase.determiner is Determiner.EACH_OTHER:
             if head is None:
                 raise _NoAntecedentError
@@ -221,88 +235,91 @@ class Discourse:
         if self.anchors and self.anchors[-1] != head:
             self.anchored = True
             return self.anchors[-1]
-        visible = {ref for box in draft.chain() for ref in box.refs}
-        last = max((at for at, (*_, refs) in enumerate(self.spoken) if refs == head), default=len(self.spoken))
-        before = [item for item in self.spoken[:last] if item[-1] != head and visible.issuperset(item[-1])]
+        accessible = {referent for builder in drs.accessible() for referent in builder.referents}
+        last = max((at for at, item in enumerate(self.references) if item.referents == head), default=None)
+        before = [
+            item for item in self.references[:last] if item.referents != head and accessible.issuperset(item.referents)
+        ]
         if phrase.count == 2:
-            before = [*_subjects(before, self.sentence), *(item for item in before if len(item[-1]) > 1)]
+            before = [*_topics(before, self.sentence), *(item for item in before if len(item.referents) > 1)]
         else:
-            before = [item for item in before if len(item[-1]) == 1]
+            before = [item for item in before if len(item.referents) == 1]
         if not before:
             raise _NoAntecedentError
-        earlier = [clause for _, clause, _ in before if clause < self.clause] or [before[0][1]]
-        topic = next(refs for _, clause, refs in before if clause == earlier[-1])
-        return self.choose(list(dict.fromkeys((topic, before[-1][-1]))))
+        earlier = [item.clause for item in before if item.clause < self.clause] or [before[0].clause]
+        topic = next(item for item in before if item.clause == earlier[-1])
+        return self.choose(list(dict.fromkeys((topic.referents, before[-1].referents))))
 
-    def predicate(self, predicate: Predicate, refs: Refs, draft: Draft) -> None:
+    def _predicate(self, predicate: syntax.Predicate, referents: Referents, drs: DRSBuilder) -> None:
         match predicate:
-            case Looks(look):
-                draft.conditions.extend(Has(ref, look) for ref in refs)
-            case Side(side):
-                draft.conditions.extend(Lies(ref, side) for ref in refs)
-            case IsA(phrase):
+            case syntax.HasAttribute(attribute):
+                drs.describe(referents, *attribute)
+            case syntax.OnSide(side):
+                drs.describe(referents, side, "side", frozenset({side}))
+            case syntax.IsA(phrase):
                 noun = self._noun(phrase)
                 assert noun
-                draft.conditions.extend(Kind(ref, noun) for ref in refs)
+                drs.describe(referents, noun.lemma, "noun", noun.kinds)
                 for inner in phrase.predicates:
-                    self.predicate(inner, refs, draft)
-            case Not(predicates):
-                for ref in refs:
-                    inside = Draft(draft, predicate=True)
-                    draft.conditions.append(inside)
+                    self._predicate(inner, referents, drs)
+            case syntax.Not(predicates):
+                for referent in referents:
+                    negated = DRSBuilder(drs, negates_predicate=True)
+                    drs.conditions.append(negated)
                     for inner in predicates:
-                        self.predicate(inner, (ref,), inside)
-            case Stands():
+                        self._predicate(inner, (referent,), negated)
+            case RelatedTo():
                 for group, positive in _split(predicate.objects):
+                    related = replace(predicate, objects=group)
                     if positive:
-                        self._stand(replace(predicate, objects=group), refs, draft)
+                        self._relate(related, referents, drs)
                     else:
-                        self.predicate(Not((replace(predicate, objects=group),)), refs, draft)
+                        self._predicate(syntax.Not((related,)), referents, drs)
 
-    def _stand(self, stands: Stands, refs: Refs, draft: Draft) -> None:
+    def _relate(self, related: RelatedTo, referents: Referents, drs: DRSBuilder) -> None:
         outer, self.anchored = self.anchored, False
-        if stands.vague:
-            self.anchors.append(refs)
-        objects = self.group(stands.objects, draft, refs)
-        if stands.vague:
+        if related.implicit:
+            self.anchors.append(referents)
+        objects = self._group(related.objects, drs, referents)
+        if related.implicit:
             self.anchors.pop()
-            said, self.anchored = self.anchored, outer
-            if said:
+            explicit, self.anchored = self.anchored, outer
+            if explicit:
                 return
         self.anchored |= outer
-        for link in stands.links:
-            related = Related(refs, link.phrase, link.relations, objects)
-            draft.conditions.append(No(Box((), (related,))) if link.negated else related)
+        for link in related.links:
+            relation = Relation(referents, link.phrase, link.relations, objects)
+            drs.conditions.append(Negation(DRS((), (relation,))) if link.negated else relation)
 
 
-def _subjects(spoken: Sequence[_Spoken], sentence: int) -> Iterator[_Spoken]:
-    """What the clauses of the last sentence before this one spoke of first, taken together, if there are several."""
-    clauses = {clause: (said, clause, refs) for said, clause, refs in reversed(spoken) if said < sentence}
-    latest = [item for item in clauses.values() if item[0] == max(said for said, _, _ in clauses.values())]
-    refs = tuple(dict.fromkeys(ref for *_, refs in reversed(latest) for ref in refs))
-    if len(refs) > 1:
-        yield (*latest[0][:2], refs)
+def _topics(references: Sequence[_Reference], sentence: int) -> Iterator[_Reference]:
+    """The first referents of each clause of the last sentence before this one, together, if there are several."""
+    first = {item.clause: item for item in reversed(references) if item.sentence < sentence}
+    latest = [item for item in first.values() if item.sentence == max(other.sentence for other in first.values())]
+    referents = tuple(dict.fromkeys(referent for item in reversed(latest) for referent in item.referents))
+    if len(referents) > 1:
+        yield latest[0]._replace(referents=referents)
 
 
-_DENIED = {Determiner.NO: Determiner.INDEFINITE, Determiner.NO_OTHER: Determiner.OTHER}
+_POSITIVE = {Determiner.NO: Determiner.INDEFINITE, Determiner.NO_OTHER: Determiner.OTHER}
 
 
 def _split(group: Group) -> Iterator[tuple[Group, bool]]:
-    """The members that are claimed, together, then each that is denied ("no ball"), as one that is claimed."""
-    claimed = tuple(phrase for phrase in group.members if phrase.determiner not in _DENIED)
-    if claimed:
-        yield Group(claimed, group.predicates), True
+    """The positive members together (True), then each negative one ("no ball"), made positive (False)."""
+    positive = tuple(phrase for phrase in group.members if phrase.determiner not in _POSITIVE)
+    if positive:
+        yield Group(positive, group.predicates), True
     for phrase in group.members:
-        if phrase.determiner in _DENIED:
-            yield Group((replace(phrase, determiner=_DENIED[phrase.determiner]),), group.predicates), False
+        if phrase.determiner in _POSITIVE:
+            yield Group((replace(phrase, determiner=_POSITIVE[phrase.determiner]),), group.predicates), False
 
 
-def _same(noun: Noun, said: Noun) -> bool:
-    """Whether ``noun`` may take up what was called ``said``: the same kind, or a wider one."""
-    if noun.kinds and said.kinds:
-        return said.kinds <= noun.kinds
-    return noun.lemma.removesuffix("s") == said.lemma.removesuffix("s")
+def _same(noun: Noun, earlier: Noun) -> bool:
+    """True if ``noun`` may refer to an earlier ``earlier``: the same kind, or a wider one."""
+    if noun.kinds and earlier.kinds:
+        return earlier.kinds <= noun.kinds
+    return noun.lemma.removesuffix("s") == earlier.lemma.removesuffix("s")
 
 
-def _clash(look: Look, said: Look) -> bool:
-    return look.slot == said.slot and look != said and not look.values & said.values
+def _contradict(one: Attribute, other: Attribute) -> bool:
+    return one.slot == other.slot and one != other and not one.values & other.values

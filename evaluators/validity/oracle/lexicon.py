@@ -1,207 +1,147 @@
-"""The oracle's closed vocabulary: which words mean what in the microworld.
-
-Written by hand against the ids of the world (nouns, colours, patterns, sizes, relations) and shared with no other
-part of the project: a caption generator and its judge must not have a mistake in common. A word that stands nowhere
-in this file is undrawable; it can only be a noun, an adjective or a relation that no thing has.
-"""
+"""The oracle's vocabulary, from vocabulary.yaml: nouns, attributes, verbs, and phrases by their meaning."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple, TypeVar
 
-from evaluators.validity.oracle import relation_words
-from evaluators.validity.oracle.relation_words import Phrases, phrases, word_set
+import yaml
 
-Kinds = frozenset[str]
+Values = frozenset[str]
+"""Ids of the world (kinds of object, colours, relations ...), any of which makes a word true; none: undrawable."""
+Meaning = TypeVar("Meaning")
+Phrases = dict[str, list[tuple[tuple[str, ...], Meaning]]]
+"""Phrases with their meaning, by first word, the longest first."""
 
 
 class Noun(NamedTuple):
-    """What a noun can stand for. ``kinds`` is empty for an undrawable noun; ``lemma`` tells two of those apart."""
+    """A noun and the kinds of object that it can stand for; ``lemma`` distinguishes undrawable nouns."""
 
     lemma: str
-    kinds: Kinds
+    kinds: Values
     plural: bool
 
 
-class Look(NamedTuple):
-    """An adjective: the thing's ``slot`` (color, pattern or size) has one of ``values``; none fits if undrawable."""
+class Attribute(NamedTuple):
+    """An adjective: the object's ``slot`` (color, pattern or size) has one of ``values``."""
 
     word: str
     slot: str
-    values: frozenset[str]
+    values: Values
 
 
-_NOUNS = {
-    "cup": "cup mug teacup",
-    "bottle": "bottle",
-    "vase": "vase",
-    "bucket": "bucket pail",
-    "bowl": "bowl",
-    "box": "box",
-    "basket": "basket",
-    "apple": "apple",
-    "pear": "pear",
-    "banana": "banana",
-    "lemon": "lemon",
-    "car": "car automobile auto motorcar",
-    "bus": "bus autobus omnibus motorbus",
-    "truck": "truck lorry",
-    "boat": "boat",
-    "table": "table",
-    "chair": "chair",
-    "bench": "bench",
-    "house": "house",
-    "tent": "tent",
-    "tower": "tower",
-    "tree": "tree",
-    "flower": "flower blossom",
-    "mushroom": "mushroom toadstool",
-    "cactus": "cactus",
-    "hat": "hat",
-    "shirt": "shirt t-shirt tee-shirt",
-    "boot": "boot",
-    "cat": "cat pussycat kitty",
-    "bird": "bird",
-    "fish": "fish",
-    "clock": "clock",
-    "lamp": "lamp",
-    "bell": "bell",
-    "key": "key",
-    "umbrella": "umbrella brolly parasol sunshade",
-    "ball": "ball",
-    "kite": "kite",
-    "drum": "drum",
-    "balloon": "balloon",
-}
-"""Kind of thing -> the words that name it and nothing else."""
+class Verb(NamedTuple):
+    """The relations of a verb's active and passive voice."""
 
-_CLASSES = {
-    "animal creature beast": "cat bird fish",
-    "pet": "cat bird fish",
-    "feline": "cat",
-    "vehicle": "car bus truck boat",
-    "motor-vehicle": "car bus truck",
-    "watercraft": "boat",
-    "container receptacle": "cup bottle vase bucket bowl box basket",
-    "vessel": "cup bottle vase bucket bowl boat",
-    "fruit": "apple pear banana lemon",
-    "citrus": "lemon",
-    "furniture": "table chair bench lamp",
-    "seat": "chair bench",
-    "building": "house tower",
-    "dwelling": "house",
-    "shelter": "house tent",
-    "plant": "tree flower mushroom cactus",
-    "garment clothing": "hat shirt boot",
-    "headgear headdress": "hat",
-    "footwear": "boot",
-    "timepiece": "clock",
-    "toy plaything": "ball kite drum balloon",
-    "thing object item": " ".join(_NOUNS),
-}
-"""Words for several kinds -> the kinds."""
+    active: Values
+    passive: Values
 
-_PLURALS = {"cactus": ("cacti", "cactuses"), "fish": ("fish", "fishes"), "furniture": (), "clothing": ()}
+    @property
+    def implicit(self) -> bool:
+        """True if the object phrase may specify the relation ("carrying a lamp on top")."""
+        return len(self.active) > 1
 
 
-def _plural_forms(word: str) -> tuple[str, ...]:
-    if word in _PLURALS:
-        return _PLURALS[word]
-    if word.endswith(("s", "x", "ch", "sh")):
-        return (word + "es",)
-    if word.endswith("y") and word[-2] not in "aeo":
-        return (word[:-1] + "ies",)
-    return (word + "s",)
+_DATA = yaml.safe_load(Path(__file__).with_name("vocabulary.yaml").read_text(encoding="utf-8"))
 
 
-def _nouns() -> dict[str, Noun]:
-    named = [(words, frozenset({kind})) for kind, words in _NOUNS.items()]
-    named += [(words, frozenset(kinds.split())) for words, kinds in _CLASSES.items()]
-    table = {}
-    for words, kinds in named:
-        for word in words.split():
-            table |= {form: Noun(word, kinds, plural=True) for form in _plural_forms(word)}
-            table[word] = Noun(word, kinds, plural=False)
+def _values(text: str) -> Values:
+    return frozenset(part.strip() for part in text.split("|"))
+
+
+def _words(name: str) -> frozenset[str]:
+    return frozenset(_DATA["words"][name].split())
+
+
+def _phrases(groups: Iterable[tuple[str, Meaning]]) -> Phrases[Meaning]:
+    """Index the phrases of ("phrase | phrase", meaning) by their first word."""
+    split = [(tuple(phrase.split()), meaning) for group, meaning in groups for phrase in group.split("|")]
+    table: Phrases[Meaning] = {}
+    for phrase, meaning in sorted(split, key=lambda item: -len(item[0])):
+        table.setdefault(phrase[0], []).append((phrase, meaning))
     return table
 
 
-NOUNS: dict[str, Noun] = _nouns()
+def _relations(name: str) -> Phrases[Values]:
+    return _phrases((group, _values(relations)) for relations, group in _DATA[name].items())
+
+
+def _plurals(word: str) -> list[str]:
+    if word in _DATA["plurals"]:
+        return _DATA["plurals"][word].split()
+    if word.endswith(("s", "x", "ch", "sh")):
+        return [word + "es"]
+    return [word[:-1] + "ies" if word.endswith("y") and word[-2] not in "aeo" else word + "s"]
+
+
+def _nouns() -> dict[str, Noun]:
+    groups = [(words, kind) for kind, words in _DATA["nouns"].items()]
+    groups += [*_DATA["hypernyms"].items(), ("thing object item", " ".join(_DATA["nouns"]))]
+    nouns = {}
+    for words, kinds in groups:
+        for word in words.split():
+            nouns |= {form: Noun(word, frozenset(kinds.split()), plural=True) for form in _plurals(word)}
+            nouns[word] = Noun(word, frozenset(kinds.split()), plural=False)
+    return nouns
+
+
+NOUNS = _nouns()
 THING = NOUNS["thing"]
-"""What "something" and "nothing" are about."""
-
-_LOOKS = {
-    "color": {
-        "red": "red crimson scarlet",
-        "orange": "orange",
-        "yellow": "yellow",
-        "green": "green",
-        "blue": "blue",
-        "purple": "purple violet",
-        "white": "white",
-        "black": "black",
-    },
-    "pattern": {
-        "plain": "plain solid unpatterned patternless",
-        "striped": "striped stripy stripey",
-        "spotted": "spotted dotted spotty polka-dotted polka-dot",
-        "checkered": "checkered chequered checked",
-        "striped spotted checkered": "patterned",
-    },
-    "size": {
-        "small": "small little tiny miniature mini minuscule",
-        "medium": "medium medium-sized mid-sized",
-        "large": "large big huge giant enormous gigantic immense massive tremendous",
-    },
-}
-
-LOOKS: dict[str, Look] = {
-    word: Look(word, slot, frozenset(values.split()))
-    for slot, names in _LOOKS.items()
-    for values, words in names.items()
+"""The noun of "something" and "nothing"."""
+ATTRIBUTES = {
+    word: Attribute(word, slot, frozenset(values.split()))
+    for slot, groups in _DATA["attributes"].items()
+    for values, words in groups.items()
     for word in words.split()
 }
-PATTERN_NOUNS: dict[str, Look] = {
-    "stripes": LOOKS["striped"],
-    "spots": LOOKS["spotted"],
-    "dots": LOOKS["spotted"],
-    "polka-dots": LOOKS["spotted"],
-    "checks": LOOKS["checkered"],
-}
-"""'a ball with stripes' is a striped ball."""
-ALSO_NOUNS = word_set("bear block case cover group orange perch set side solid stand support violet well")
-"""Words of other classes that may also be the (undrawable) noun of a phrase: 'an orange on a stand'."""
+PATTERN_NOUNS = {noun: ATTRIBUTES[adjective] for noun, adjective in _DATA["pattern_nouns"].items()}
+ORDINALS = {word: index for index, word in enumerate(_DATA["ordinals"].split())}
+NUMBERS = {word: number for number, word in enumerate(_DATA["numbers"].split(), 1)}
+NUMBERS |= {str(number): number for number in NUMBERS.values()}
+PRONOUNS: dict[str, int] = _DATA["pronouns"]
+HYPHENATED = {tuple(word.split("-")): word for word in _DATA["hyphenated"].split()}
 
-NUMBERS = {
-    word: count for count, word in enumerate(("one", "two", "three", "four", "five", "six", "seven", "eight"), 1)
-}
-NUMBERS |= {str(count): count for count in range(1, 9)}
-AMOUNTS: Phrases[int] = phrases({"a pair of|a couple of|a group of|several|multiple|many|a few|both": 2})
-ORDINALS = {"first": 0, "second": 1, "third": 2, "fourth": 3}
-FRAMES = word_set("picture image photo photograph scene drawing illustration")
-"""Words for the picture itself."""
+_VERBS = [(forms.split(), Verb(*map(_values, relations))) for forms, relations in _DATA["verbs"].items()]
+BASE_VERBS, THIRD_VERBS, PRESENT_VERBS, PAST_VERBS = ({forms[at]: verb for forms, verb in _VERBS} for at in range(4))
 
-_FUNCTION_WORDS = word_set(
-    "a an the one ones another other some any no not none nothing something anything each every both either neither "
-    "this that these those its their it they them there here which who whose what and but or nor if while with without "
-    "lacking as well also too plus than only never along together is are be being been was were has have having had "
-    "does do did can could exists exist present case true false we you i see show shows showing depict depicts "
-    "contains left right top side front back hand piece pieces color colour of by to at on in"
+PREPOSITIONS = _relations("prepositions")
+ADVERBS = _relations("adverbs")
+PARTICIPLES = _relations("participles")
+WORN, HAS, WITH = (_values(_DATA["possession"][name]) for name in ("worn", "has", "with"))
+NEVER: Values = frozenset()
+"""A relation that the world cannot draw: no pair of objects has it."""
+SIDES = _phrases((group, side) for side, group in _DATA["sides"].items())
+AMOUNTS = _phrases([(_DATA["amounts"], 2)])
+JOINTS = {name: _phrases([(group, None)]) for name, group in _DATA["joints"].items()}
+DENIALS = _phrases([(_DATA["denials"], None)])
+
+ALSO_NOUNS = _words("also_nouns")
+FRAMES = _words("frames")
+UNDRAWABLE_PREPOSITIONS = _words("undrawable_prepositions")
+POSTURES_PARTICIPLE = _words("postures_participle")
+POSTURES_THIRD = _words("postures_third")
+POSTURES_FINITE = _words("postures") | POSTURES_THIRD
+POSTURES = _words("postures")
+DEGREES = _words("degrees")
+BE = _words("be")
+ARTICLES = _words("articles")
+INDEFINITE_ARTICLES = _words("indefinite_articles")
+DEFINITE = _words("definite")
+RELATIVES = _words("relatives")
+INDEFINITE_PRONOUNS = _words("indefinite_pronouns")
+ANAPHORIC_NOUNS = _words("anaphoric_nouns")
+
+_IN_PHRASES = {
+    word
+    for table in (PREPOSITIONS, ADVERBS, SIDES, PARTICIPLES, AMOUNTS)
+    for entries in table.values()
+    for phrase, _ in entries
+    for word in phrase
+}
+KNOWN = frozenset().union(
+    *map(_words, ("function_words", "frames", "undrawable_prepositions", "degrees", "postures_participle")),
+    *(POSTURES_FINITE, _IN_PHRASES, BASE_VERBS, THIRD_VERBS, PRESENT_VERBS, PAST_VERBS),
+    *(ORDINALS, NUMBERS, PATTERN_NOUNS, ATTRIBUTES, NOUNS),
 )
-
-
-def _closed_class() -> frozenset[str]:
-    tables = (
-        relation_words.PREPOSITIONS,
-        relation_words.ADVERBS,
-        relation_words.SIDES,
-        relation_words.PARTICIPLES,
-        AMOUNTS,
-    )
-    known = {word for table in tables for entries in table.values() for phrase, _ in entries for word in phrase}
-    return (
-        _FUNCTION_WORDS | FRAMES | relation_words.SINGLE | known | {*ORDINALS, *NUMBERS, *PATTERN_NOUNS, *LOOKS, *NOUNS}
-    )
-
-
-KNOWN: frozenset[str] = _closed_class()
 """Every word with a meaning of its own. Any other alphabetic word is undrawable."""

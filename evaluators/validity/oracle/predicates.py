@@ -1,322 +1,290 @@
-"""The grammar of what is said about things: "red", "on a table", "that wears a hat", "is not next to it".
+"""The grammar of predicates: "red", "on a table", "that wears a hat", "is not next to it".
 
-A rule takes a position and gives every (tree, end) that it can read from there, longest first, so what is ambiguous in
-English is ambiguous here: in "a ball on a table next to a cup", what is next to the cup is the table (the nearest noun
-comes first) or the ball. A relative clause belongs to the noun before it.
+Ambiguity in English is ambiguity here: in "a ball on a table next to a cup", the table (the nearest noun comes first)
+or the ball is next to the cup. A relative clause belongs to the noun before it.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import islice
 
-from evaluators.validity.oracle import lexicon, relation_words
-from evaluators.validity.oracle.lexicon import Look
-from evaluators.validity.oracle.reader import AllFound, Found, Reader, rule
-from evaluators.validity.oracle.relation_words import Relations, phrases
-from evaluators.validity.oracle.syntax import (
-    Determiner,
-    Group,
-    IsA,
-    Link,
-    Looks,
-    Not,
-    NounPhrase,
-    Predicate,
-    Side,
-    Stands,
-)
+from evaluators.validity.oracle import lexicon, syntax
+from evaluators.validity.oracle.lexicon import BE, JOINTS, NEVER, Attribute, Values
+from evaluators.validity.oracle.reader import Parses, Reader, rule
+from evaluators.validity.oracle.syntax import Determiner, Group, IsA, Link, Not, NounPhrase, Predicates, RelatedTo
 
-BE = frozenset({"is", "are", "was", "were"})
-JOINTS = phrases({"and|, and|but|, but|,": None})
-_LINK_JOINTS = phrases({"and|but": None})
-_LONGEST_UNDRAWABLE = 3
-"""Words: "armored personnel carrier". A longer run of them is no noun phrase."""
+MAX_UNDRAWABLE = 3
+"""Length of a run of undrawable words: "armored personnel carrier". A longer one is no noun phrase."""
 _IT = Group((NounPhrase(Determiner.PRONOUN, count=1),))
-_FRAME_ARTICLES = frozenset({"the", "this", "a", "an"})
-_INDEFINITE = frozenset({"a", "an"})
-_RELATIVES = frozenset({"that", "which", "who"})
-_ANYTHING = frozenset({"something", "anything", "nothing", "one", "ones"})
 _WHILE_BEING = frozenset({"also", "both", "all"})
-
-Predicates = tuple[Predicate, ...]
 
 
 class PredicateGrammar(Reader, ABC):
-    @abstractmethod
-    def group(self, start: int, /) -> AllFound[Group]:
-        """Noun phrases, coordinated."""
+    """Rules for predicates; each yields tuples of predicates that hold together."""
 
     @abstractmethod
-    def noun_phrase(self, start: int, /) -> AllFound[NounPhrase]: ...
+    def group(self, start: int, /) -> Iterable[tuple[Group, int]]:
+        """Coordinated noun phrases."""
 
-    def frame(self, start: int, preposition: str) -> Found[None]:
-        """ "in the picture" """
-        if self.at(start, preposition) and self.words[start + 1] in _FRAME_ARTICLES:
-            noun = start + 2
-            if self.words[noun] in lexicon.FRAMES:
-                yield None, noun + 1
+    @abstractmethod
+    def noun_phrase(self, start: int, /) -> Iterable[tuple[NounPhrase, int]]: ...
 
-    # Looks
+    def frame_end(self, start: int, preposition: str) -> int | None:
+        """The position after "in the picture"."""
+        words = self.words[start : start + 3]
+        if words[0] == preposition and words[1] in lexicon.ARTICLES and words[2] in lexicon.FRAMES:
+            return start + 3
+        return None
+
+    # Attributes
 
     @rule
-    def adjectives(self, start: int) -> Found[Predicates]:
+    def adjectives(self, start: int) -> Parses[Predicates]:
         """ "red", "large and not red", "small, red, striped" """
-        for look, end in self.adjective(start):
-            for after in (end, *self.after(end, JOINTS)):
-                for rest, last in self.adjectives(after):
-                    yield (look, *rest), last
-            yield (look,), end
+        for adjective, end in self.adjective(start):
+            for after in (end, *self.after(end, JOINTS["predicates"])):
+                yield from self.sequence([(adjective, after)], self.adjectives)
+            yield adjective, end
 
-    def adjective(self, start: int) -> Found[Predicate]:
+    def adjective(self, start: int) -> Parses[Predicates]:
         if self.at(start, "not"):
-            for look, end in self.adjective(start + 1):
-                yield Not((look,)), end
+            yield from _negated(self.adjective(start + 1))
         word = self.words[start]
-        if look := lexicon.LOOKS.get(word):
-            yield Looks(look), start + 1
-        elif self.undrawable(start) and not all(
-            map(self.undrawable, range(start + 1, start + 1 + _LONGEST_UNDRAWABLE))
-        ):
-            yield Looks(Look(word, "", frozenset())), start + 1
+        if attribute := lexicon.ATTRIBUTES.get(word):
+            yield (syntax.HasAttribute(attribute),), start + 1
+        elif self.undrawable(start) and not all(map(self.undrawable, range(start + 1, start + 1 + MAX_UNDRAWABLE))):
+            yield _undrawable_attribute(word), start + 1
 
     # After a noun
 
     @rule
-    def modifiers(self, start: int) -> Found[Predicates]:
-        """None or more predicates after a noun: "on a table, next to a cup and not in a box"."""
+    def modifiers(self, start: int) -> Parses[Predicates]:
+        """Zero or more predicates after a noun: "on a table, next to a cup and not in a box"."""
         for after in (start, start + 1) if self.at(start, ",") else (start,):
-            for predicates, end in self._modifier(after):
-                for rest, last in self._more_modifiers(end):
-                    yield predicates + rest, last
+            yield from self.sequence(self._modifier(after), self._more_modifiers)
         yield (), start
 
     @rule
-    def _more_modifiers(self, start: int) -> Found[Predicates]:
-        """As modifiers; but a relative clause right behind a noun is that noun's alone."""
-        relative = self.words[start] in _RELATIVES and self._ends_noun_phrase(start)
-        for after in (*([] if relative else [start]), *self.after(start, JOINTS)):
-            for predicates, end in self._modifier(after):
-                for rest, last in self._more_modifiers(end):
-                    yield predicates + rest, last
+    def _more_modifiers(self, start: int) -> Parses[Predicates]:
+        """As modifiers; but a relative clause directly after a noun belongs to that noun only."""
+        relative = self.words[start] in lexicon.RELATIVES and self._ends_noun_phrase(start)
+        for after in (*([] if relative else [start]), *self.after(start, JOINTS["predicates"])):
+            yield from self.sequence(self._modifier(after), self._more_modifiers)
         yield (), start
 
     def _ends_noun_phrase(self, end: int) -> bool:
-        word = self.words[end - 1]
-        return word in lexicon.NOUNS or word in _ANYTHING or self.undrawable(end - 1)
+        nouns = (lexicon.NOUNS, lexicon.INDEFINITE_PRONOUNS, lexicon.ANAPHORIC_NOUNS)
+        return any(self.words[end - 1] in words for words in nouns) or self.undrawable(end - 1)
 
-    def _modifier(self, start: int) -> Found[Predicates]:
-        for predicate, end in self.reduced(start):
-            yield (predicate,), end
+    def _modifier(self, start: int) -> Parses[Predicates]:
+        yield from self.reduced(start)
         if self.at(start, "not"):
-            for predicate, end in self.reduced(start + 1):
-                yield (Not((predicate,)),), end
-                if isinstance(predicate, Stands) and len(predicate.links) > 1:
-                    first, *others = predicate.links
-                    yield (replace(predicate, links=(replace(first, negated=True), *others)),), end
-        if self.words[start] in _RELATIVES:
+            for predicates, end in self.reduced(start + 1):
+                yield (Not(predicates),), end
+                match predicates:
+                    case (RelatedTo(links=(first, second, *others)) as related,):
+                        yield (replace(related, links=(replace(first, negated=True), second, *others)),), end
+        if self.words[start] in lexicon.RELATIVES:
             yield from self.verb_phrase(start + 1)
             yield from self._object_relative(start + 1)
-        for relations, after in self.lookup(start, relation_words.PREPOSITIONS):
+        for relations, after in self.lookup(start, lexicon.PREPOSITIONS):
             if self.at(after, "which"):
-                place = Stands((Link(self.text(start, after), relations),), _IT)
-                yield from self._which_clause(after + 1, place)
+                yield from self._which_clause(after + 1, Link(self.text(start, after), relations))
 
-    def _object_relative(self, start: int) -> Found[Predicates]:
-        """ "(a table that) a lamp stands on", "(a hat that) a cat is wearing": a claim about "it"."""
+    def _object_relative(self, start: int) -> Parses[Predicates]:
+        """ "(a table that) a lamp stands on", "(a hat that) a cat is wearing" """
         for group, verb in self.group(start):
             place = self.past(verb, BE)
-            forms = relation_words.THIRD_VERBS if verb == place else relation_words.PRESENT_VERBS
+            forms = lexicon.THIRD_VERBS if verb == place else lexicon.PRESENT_VERBS
             if known := forms.get(self.words[place]):
-                yield _said_of(group, Stands((Link(self.words[place], known.active),), _IT)), place + 1
-            if verb != place or self.words[verb] in relation_words.POSTURES_THIRD:
-                place = self.past(place, relation_words.POSTURES_THIRD | relation_words.POSTURES_PARTICIPLE)
-                for relations, end in self.lookup(place, relation_words.PREPOSITIONS):
-                    yield _said_of(group, Stands((Link(self.text(place, end), relations),), _IT)), end
+                yield _as_object(group, Link(self.words[place], known.active)), place + 1
+            if verb != place or self.words[verb] in lexicon.POSTURES_THIRD:
+                place = self.past(place, lexicon.POSTURES_THIRD | lexicon.POSTURES_PARTICIPLE)
+                for relations, end in self.lookup(place, lexicon.PREPOSITIONS):
+                    yield _as_object(group, Link(self.text(place, end), relations)), end
 
-    def _which_clause(self, start: int, place: Stands) -> Found[Predicates]:
+    def _which_clause(self, start: int, link: Link) -> Parses[Predicates]:
         """ "(a table on which) there is a lamp", "(a table on which) a lamp stands" """
         if self.at(start, "there") and self.words[start + 1] in BE:
             for group, end in self.group(start + 2):
-                yield _said_of(group, place), end
+                yield _as_object(group, link), end
         for group, verb in self.group(start):
             if self.words[verb] in BE:
-                yield _said_of(group, place), verb + 1 + (self.words[verb + 1] in relation_words.POSTURES_PARTICIPLE)
-            elif self.words[verb] in relation_words.POSTURES_THIRD | relation_words.POSTURES:
-                yield _said_of(group, place), verb + 1
+                yield _as_object(group, link), verb + 1 + (self.words[verb + 1] in lexicon.POSTURES_PARTICIPLE)
+            elif self.words[verb] in lexicon.POSTURES_FINITE:
+                yield _as_object(group, link), verb + 1
 
-    # With a verb
+    # With a finite verb
 
     @rule
-    def verb_phrase(self, start: int) -> Found[Predicates]:
+    def verb_phrase(self, start: int) -> Parses[Predicates]:
         """ "is red and stands on a table", "does not wear a hat" """
-        for predicates, end in self._finite(start):
-            for after in self.after(end, JOINTS):
-                for rest, last in self.verb_phrase(after + (self.words[after] in ("that", "which"))):
-                    yield predicates + rest, last
-            yield predicates, end
+        yield from self.joined(
+            self._finite(start),
+            JOINTS["predicates"],
+            lambda after: self.verb_phrase(after + (self.words[after] in ("that", "which"))),
+        )
 
-    def _finite(self, start: int) -> Found[Predicates]:
+    def _finite(self, start: int) -> Parses[Predicates]:
         start = self._past_degrees(start)
         word = self.words[start]
         if word in BE:
             yield from self._copula(self.past(start + 1, _WHILE_BEING))
         elif word in ("has", "have"):
-            for predicate, end in self._having(start, relation_words.HAS):
-                yield (predicate,), end
+            yield from self._having(start, lexicon.HAS)
         elif word in ("does", "do") and self.at(start + 1, "not"):
-            for predicate, end in self._base(start + 2):
-                yield (Not((predicate,)),), end
+            yield from _negated(self._infinitive(start + 2))
         elif self.at(start, "can", "be", "seen"):
             yield from self._somewhere(start + 3)
         elif word in ("exists", "exist"):
             yield (), start + 1
-        elif word in relation_words.POSTURES_THIRD | relation_words.POSTURES:
-            for predicate, end in self.reduced(start + 1):
-                for rest, last in self._more_modifiers(end):
-                    yield (predicate, *rest), last
-        elif verb := relation_words.THIRD_VERBS.get(word) or relation_words.BASE_VERBS.get(word):
-            for predicate, end in self._relation(start, start + 1, verb.active, vague=verb.vague):
-                yield (predicate,), end
+        elif word in lexicon.POSTURES_FINITE:
+            yield from self.sequence(self.reduced(start + 1), self._more_modifiers)
+        elif verb := lexicon.THIRD_VERBS.get(word) or lexicon.BASE_VERBS.get(word):
+            yield from self._relation(start, start + 1, verb.active, implicit=verb.implicit)
         elif self.undrawable(start) and word.endswith("s"):
-            for predicate, end in self._relation(start, self._after_preposition(start + 1), relation_words.NEVER):
-                yield (predicate,), end
+            yield from self._relation(start, self._after_preposition(start + 1), NEVER)
 
-    def _base(self, start: int) -> Found[Predicate]:
+    def _infinitive(self, start: int) -> Parses[Predicates]:
         """After "does not"."""
         word = self.words[start]
-        if word in relation_words.POSTURES:
+        if word in lexicon.POSTURES:
             yield from self.reduced(start + 1)
         elif word == "have":
-            yield from self._having(start, relation_words.HAS)
-        elif verb := relation_words.BASE_VERBS.get(word):
-            yield from self._relation(start, start + 1, verb.active, vague=verb.vague)
+            yield from self._having(start, lexicon.HAS)
+        elif verb := lexicon.BASE_VERBS.get(word):
+            yield from self._relation(start, start + 1, verb.active, implicit=verb.implicit)
         elif self.undrawable(start):
-            yield from self._relation(start, self._after_preposition(start + 1), relation_words.NEVER)
+            yield from self._relation(start, self._after_preposition(start + 1), NEVER)
 
-    def _copula(self, start: int) -> Found[Predicates]:
-        """After "is": what is negated may be the first complement or all of them."""
+    def _copula(self, start: int) -> Parses[Predicates]:
+        """After "is": "not" negates the first complement or all of them."""
         yield from self._complements(start)
         if self.at(start, "not"):
-            for predicates, end in self._complements(start + 1):
-                if len(predicates) > 1:
-                    yield (Not(predicates),), end
+            yield from _negated(parse for parse in self._complements(start + 1) if len(parse[0]) > 1)
         if self.words[start] in ("visible", "present", "there", "shown", "seen"):
             yield from self._somewhere(start + 1)
 
-    def _somewhere(self, start: int) -> Found[Predicates]:
-        for predicate, end in self.reduced(start):
-            yield (predicate,), end
+    def _somewhere(self, start: int) -> Parses[Predicates]:
+        yield from self.reduced(start)
         yield (), start
 
     @rule
-    def _complements(self, start: int) -> Found[Predicates]:
-        """ "red and on a table", "not in a box but on it"; not "red and a tent", where the tent is another claim."""
+    def _complements(self, start: int) -> Parses[Predicates]:
+        """ "red and on a table", "not in a box but on it"; not "red and a tent", where the tent is another clause."""
         negated = self.at(start, "not")
-        for predicate, end in self._complement(start + negated):
-            first = Not((predicate,)) if negated else predicate
-            for after in self.after(end, JOINTS):
-                if isinstance(predicate, IsA) or self.words[after + self.at(after, "not")] not in _INDEFINITE:
-                    for rest, last in self._complements(after):
-                        yield (first, *rest), last
-            yield (first,), end
+        for predicates, end in self._complement(start + negated):
+            first = (Not(predicates),) if negated else predicates
+            for after in self.after(end, JOINTS["predicates"]):
+                article = self.words[after + self.at(after, "not")] in lexicon.INDEFINITE_ARTICLES
+                if isinstance(predicates[0], IsA) or not article:
+                    yield from self.sequence([(first, after)], self._complements)
+            yield first, end
 
-    def _complement(self, start: int) -> Found[Predicate]:
-        for look, end in self.adjective(start):
-            yield look, end
+    def _complement(self, start: int) -> Parses[Predicates]:
+        yield from self.adjective(start)
         yield from self.reduced(start)
-        if self.words[start] in _INDEFINITE:
+        if self.words[start] in lexicon.INDEFINITE_ARTICLES:
             for phrase, end in self.noun_phrase(start):
-                yield IsA(phrase), end
+                yield (IsA(phrase),), end
 
-    # Without one
+    # Without a finite verb
 
     @rule
-    def reduced(self, start: int) -> Found[Predicate]:
-        """A predicate that needs no "is": "on a table", "wearing a hat", "worn by a cat", "with a lamp on it"."""
+    def reduced(self, start: int) -> Parses[Predicates]:
+        """A predicate without "is": "on a table", "wearing a hat", "worn by a cat", "with a lamp on it"."""
         yield from self._possession(start)
         verb = self._past_degrees(start)
         yield from self._participle(verb)
-        yield from self._place(self._past_degrees(verb + (self.words[verb] in relation_words.POSTURES_PARTICIPLE)))
+        yield from self._place(self._past_degrees(verb + (self.words[verb] in lexicon.POSTURES_PARTICIPLE)))
 
     def _past_degrees(self, start: int) -> int:
-        return start if self.at(start, "right", "of") else self.past(start, relation_words.DEGREES)
+        return start if self.at(start, "right", "of") else self.past(start, lexicon.DEGREES)
 
-    def _place(self, start: int) -> Found[Predicate]:
-        """ "on a table", "on top", "on the left"; not "on a table and no chair", where the chair is another claim."""
+    def _place(self, start: int) -> Parses[Predicates]:
+        """ "on a table", "on top", "on the left"; not "on a table and no chair", where the chair is another clause."""
         for links, after in self._links(start):
             for group, end in self.group(after):
                 if all(member.determiner is not Determiner.NO for member in group.members[1:]):
-                    yield Stands(links, group), end
-        for relations, end in self.lookup(start, relation_words.ADVERBS):
+                    yield (RelatedTo(links, group),), end
+        for relations, end in self.lookup(start, lexicon.ADVERBS):
             if not self.at(end, "of"):
-                yield Stands((Link(self.text(start, end), relations),), _IT), end
-        for side, end in self.lookup(start, relation_words.SIDES):
-            after = next((after for _, after in self.frame(end, "of")), end)
+                yield (RelatedTo((Link(self.text(start, end), relations),), _IT),), end
+        for side, end in self.lookup(start, lexicon.SIDES):
+            after = self.frame_end(end, "of") or end
             if not self.at(after, "of"):
-                yield Side(side), after
-        if self.words[start] in relation_words.UNDRAWN_PREPOSITIONS:
-            yield from self._relation(start, start + 1, relation_words.NEVER)
+                yield (syntax.OnSide(side),), after
+        if self.words[start] in lexicon.UNDRAWABLE_PREPOSITIONS:
+            yield from self._relation(start, start + 1, NEVER)
 
-    def _links(self, start: int) -> Found[tuple[Link, ...]]:
+    def _links(self, start: int) -> Parses[tuple[Link, ...]]:
         """ "above", "on top of" (not "on" a top), "above and to the left of", "above but not to the left of" """
-        for relations, end in islice(self.lookup(start, relation_words.PREPOSITIONS), 1):
+        for relations, end in islice(self.lookup(start, lexicon.PREPOSITIONS), 1):
             link = Link(self.text(start, end), relations)
-            for after in self.after(end, _LINK_JOINTS):
-                for rest, last in self._links(after):
-                    yield (link, *rest), last
+            for after in self.after(end, JOINTS["prepositions"]):
+                yield from self.sequence([((link,), after)], self._links)
                 if self.at(after, "not"):
-                    for rest, last in self._links(after + 1):
-                        yield (link, replace(rest[0], negated=True), *rest[1:]), last
+                    for (first, *others), last in self._links(after + 1):
+                        yield (link, replace(first, negated=True), *others), last
             yield (link,), end
 
-    def _participle(self, start: int) -> Found[Predicate]:
+    def _participle(self, start: int) -> Parses[Predicates]:
         start += self.at(start, "being")
         word = self.words[start]
-        for relations, after in self.lookup(start, relation_words.PARTICIPLES):
+        for relations, after in self.lookup(start, lexicon.PARTICIPLES):
             yield from self._relation(start, after, relations)
-        if verb := relation_words.PRESENT_VERBS.get(word):
-            yield from self._relation(start, start + 1, verb.active, vague=verb.vague)
-        if (verb := relation_words.PAST_VERBS.get(word)) and self.at(start + 1, "by"):
+        if verb := lexicon.PRESENT_VERBS.get(word):
+            yield from self._relation(start, start + 1, verb.active, implicit=verb.implicit)
+        if (verb := lexicon.PAST_VERBS.get(word)) and self.at(start + 1, "by"):
             yield from self._relation(start, start + 2, verb.passive)
         if self.undrawable(start) and word.endswith(("ing", "ed", "en")):
-            yield from self._relation(start, self._after_preposition(start + 1), relation_words.NEVER)
+            yield from self._relation(start, self._after_preposition(start + 1), NEVER)
             if word.endswith("ing"):
-                yield Looks(Look(word, "", frozenset())), start + 1
+                yield _undrawable_attribute(word), start + 1
 
-    def _possession(self, start: int) -> Found[Predicate]:
+    def _possession(self, start: int) -> Parses[Predicates]:
         word = self.words[start]
         if word == "with":
-            yield from self._having(start, relation_words.WITH)
+            yield from self._having(start, lexicon.WITH)
         elif word == "having":
-            yield from self._having(start, relation_words.HAS)
+            yield from self._having(start, lexicon.HAS)
         elif word in ("without", "lacking"):
-            for predicate, end in self._having(start, relation_words.WITH):
-                yield Not((predicate,)), end
+            yield from _negated(self._having(start, lexicon.WITH))
 
-    def _having(self, start: int, relations: Relations) -> Found[Predicate]:
-        """After "with" or "has": things, worn things ("a hat on") or a pattern ("white stripes")."""
+    def _having(self, start: int, relations: Values) -> Parses[Predicates]:
+        """After "with" or "has": objects, worn objects ("a hat on") or a pattern ("white stripes")."""
         for group, end in self.group(start + 1):
-            yield Stands((Link(self.words[start], relations),), group, vague=True), end
+            yield (RelatedTo((Link(self.words[start], relations),), group, implicit=True),), end
             if self.at(end, "on"):
-                yield Stands((Link("on", relation_words.WORN),), group), end + 1
+                yield (RelatedTo((Link("on", lexicon.WORN),), group),), end + 1
         for _, middle in (*self.adjectives(start + 1), ((), start + 1)):
-            if look := lexicon.PATTERN_NOUNS.get(self.words[middle]):
-                yield Looks(look), middle + 1
+            if pattern := lexicon.PATTERN_NOUNS.get(self.words[middle]):
+                yield (syntax.HasAttribute(pattern),), middle + 1
 
-    def _relation(self, start: int, after: int, relations: Relations, *, vague: bool = False) -> Found[Predicate]:
+    def _relation(self, start: int, after: int, relations: Values, *, implicit: bool = False) -> Parses[Predicates]:
         for group, end in self.group(after):
-            yield Stands((Link(self.text(start, after), relations),), group, vague), end
+            yield (RelatedTo((Link(self.text(start, after), relations),), group, implicit),), end
 
     def _after_preposition(self, start: int) -> int:
-        """The position after a preposition, if one stands here."""
-        for _, end in self.lookup(start, relation_words.PREPOSITIONS):
+        """The position after a preposition, if there is one here."""
+        for end in self.after(start, lexicon.PREPOSITIONS):
             return end
-        return start + (self.words[start] in relation_words.UNDRAWN_PREPOSITIONS or self.at(start, "with"))
+        return start + (self.words[start] in lexicon.UNDRAWABLE_PREPOSITIONS or self.at(start, "with"))
 
 
-def _said_of(group: Group, place: Stands) -> Predicates:
-    """The claim that ``group`` stands so to what is spoken of, as a predicate of the latter."""
-    there = Group(group.members, (*group.predicates, place))
-    return (Stands(place.links, there, vague=True),)
+def _negated(parses: Iterable[tuple[Predicates, int]]) -> Parses[Predicates]:
+    for predicates, end in parses:
+        yield (Not(predicates),), end
+
+
+def _undrawable_attribute(word: str) -> Predicates:
+    return (syntax.HasAttribute(Attribute(word, "", frozenset())),)
+
+
+def _as_object(group: Group, link: Link) -> Predicates:
+    """ "``group`` has this relation to it" as a predicate of what "it" refers to."""
+    related = Group(group.members, (*group.predicates, RelatedTo((link,), _IT)))
+    return (RelatedTo((link,), related, implicit=True),)

@@ -1,7 +1,7 @@
-"""What the grammar makes of a sentence, before it is settled which words speak of the same thing.
+"""Syntax trees: a sentence as the grammar reads it, before references are resolved.
 
-Every clause comes down to noun phrases and predicates: "a ball is on a table", "a ball that is on a table", "there is
-a ball on a table" and "on a table is a ball" are one tree.
+Every clause is reduced to noun phrases and predicates: "a ball is on a table", "a ball that is on a table", "there is a
+ball on a table" and "on a table is a ball" have the same tree.
 """
 
 from __future__ import annotations
@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from evaluators.validity.oracle.lexicon import Look, Noun
-from evaluators.validity.oracle.relation_words import Relations
+from evaluators.validity.oracle.lexicon import Attribute, Noun, Values
 
 
 class Determiner(Enum):
@@ -27,7 +26,7 @@ class Determiner(Enum):
 
 @dataclass(frozen=True, slots=True)
 class NounPhrase:
-    """``count`` things of one noun (None: as many as its number says); ``ordinal`` is 1 in "the second ball".
+    """``count`` objects of one noun (None: by its grammatical number); ``ordinal`` is 1 in "the second ball".
 
     Pronouns have no noun, and count 1 (it) or 2 (they).
     """
@@ -36,49 +35,49 @@ class NounPhrase:
     noun: Noun | None = None
     count: int | None = None
     ordinal: int | None = None
-    predicates: tuple[Predicate, ...] = ()
+    predicates: Predicates = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Coordinated noun phrases with what is said of all of them: "a ball and a cup on a table"."""
+    """Coordinated noun phrases and the predicates that hold of all of them: "a ball and a cup on a table"."""
 
     members: tuple[NounPhrase, ...]
-    predicates: tuple[Predicate, ...] = ()
+    predicates: Predicates = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Looks:
-    look: Look
+class HasAttribute:
+    attribute: Attribute
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
-    """In the left or right half of the picture."""
+class OnSide:
+    """In the left or right half of the image."""
 
     side: str
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One of these relations, as ``phrase`` says it."""
+    """A preposition or verb, and the relations of which one must hold."""
 
     phrase: str
-    relations: Relations
+    relations: Values
     negated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Stands:
-    """In all ``links`` to the objects: "above and to the left of a table".
+class RelatedTo:
+    """All ``links`` to the objects hold: "above and to the left of a table".
 
-    ``vague`` (with, have): where the objects say themselves how they stand to the subject, nothing more is claimed
+    ``implicit`` (with, have): the links are not asserted if the object phrase itself states the relation to the subject
     ("a table with a lamp on it").
     """
 
     links: tuple[Link, ...]
     objects: Group
-    vague: bool = False
+    implicit: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,24 +89,25 @@ class IsA:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    predicates: tuple[Predicate, ...]
+    predicates: Predicates
 
 
-Predicate = Looks | Side | Stands | IsA | Not
+Predicate = HasAttribute | OnSide | RelatedTo | IsA | Not
+Predicates = tuple[Predicate, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Exists:
-    """The caption says that these things are there."""
+class Assertion:
+    """The objects of the group exist."""
 
     group: Group
 
 
 @dataclass(frozen=True, slots=True)
-class Denied:
-    """None of the ways that make all statements true is there."""
+class Denial:
+    """The statements are not all true together."""
 
     statements: tuple[Statement, ...]
 
 
-Statement = Exists | Denied
+Statement = Assertion | Denial

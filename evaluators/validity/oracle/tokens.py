@@ -5,22 +5,14 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from evaluators.validity.oracle.lexicon import HYPHENATED
+
 _TOKEN = re.compile(r"[a-z0-9]+(?:['’-][a-z0-9]+)*|[.,;!?]|\S")
 _SENTENCE_ENDS = frozenset(".;!?")
 _CONTRACTED_NOT = re.compile(r"^(is|are|was|were|does|do|did|has|have)n['’]t$")
 _CONTRACTED_IS = re.compile(r"^(there|it|that|which|who)['’](s|re)$")
 _NEGATED = re.compile(r"^(?:not|non)-(.+)$")
 _COLORED = re.compile(r"^(.+)-colou?red$")
-_JOINED = {
-    ("polka", "dotted"): "polka-dotted",
-    ("polka", "dot"): "polka-dot",
-    ("polka", "dots"): "polka-dots",
-    ("t", "shirt"): "t-shirt",
-    ("t", "shirts"): "t-shirts",
-    ("tee", "shirt"): "tee-shirt",
-    ("medium", "sized"): "medium-sized",
-    ("motor", "vehicle"): "motor-vehicle",
-}
 
 
 class Word(NamedTuple):
@@ -30,9 +22,9 @@ class Word(NamedTuple):
     offset: int
 
 
-def _spelled_out(text: str) -> tuple[str, ...]:
-    if text.isalnum():
-        return ("can", "not") if text == "cannot" else (text,)
+def _expanded(text: str) -> tuple[str, ...]:
+    if text == "cannot":
+        return "can", "not"
     if match := _CONTRACTED_NOT.match(text):
         return match[1], "not"
     if match := _CONTRACTED_IS.match(text):
@@ -45,17 +37,16 @@ def _spelled_out(text: str) -> tuple[str, ...]:
 
 
 def sentences(caption: str) -> list[tuple[Word, ...]]:
-    """The caption's sentences, without their end marks; an empty one between two marks is kept, the last is not."""
-    found: list[list[Word]] = [[]]
+    """The caption's sentences without their end marks. Only the last may not be empty."""
+    words: list[list[Word]] = [[]]
     for match in _TOKEN.finditer(caption.lower()):
         if match[0] in _SENTENCE_ENDS:
-            found.append([])
+            words.append([])
             continue
-        for text in _spelled_out(match[0]):
-            last = found[-1]
-            joined = _JOINED.get((last[-1].text, text)) if last else None
-            if joined:
-                last[-1] = Word(joined, last[-1].offset)
+        for text in _expanded(match[0]):
+            sentence = words[-1]
+            if sentence and (hyphenated := HYPHENATED.get((sentence[-1].text, text))):
+                sentence[-1] = Word(hyphenated, sentence[-1].offset)
             else:
-                last.append(Word(text, match.start()))
-    return [tuple(words) for words in (found if found[-1] else found[:-1])]
+                sentence.append(Word(text, match.start()))
+    return [tuple(sentence) for sentence in (words if words[-1] else words[:-1])]

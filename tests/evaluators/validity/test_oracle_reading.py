@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluators.validity.oracle import Unreadable, is_true, read, readings, undrawable_words
-from evaluators.validity.oracle.lexicon import KNOWN, LOOKS, NOUNS
-from evaluators.validity.oracle.logic import Related
-from evaluators.validity.oracle.relation_words import PREPOSITIONS, PRESENT_VERBS
+from evaluators.validity.oracle import UnreadableError, is_true, read
+from evaluators.validity.oracle.drs import Relation
+from evaluators.validity.oracle.lexicon import ATTRIBUTES, KNOWN, NOUNS, PREPOSITIONS, PRESENT_VERBS
 from generators.microworld import world
 
 COLORS = ("red", "green", "blue")
@@ -74,8 +73,8 @@ def test_adding_a_thing_leaves_affirmative_captions_true(scene: dict, caption: s
 
 
 @given(scenes(), clauses.filter(lambda clause: "another" not in clause))
-def test_denial_is_the_opposite_of_a_clear_claim(scene: dict, clause: str) -> None:
-    assert len(readings(clause)) == 1
+def test_a_denial_is_the_opposite_of_an_unambiguous_clause(scene: dict, clause: str) -> None:
+    assert len(read(clause).representations) == 1
     assert is_true(f"It is not the case that {clause}", scene) is not is_true(clause, scene)
 
 
@@ -103,16 +102,16 @@ def test_order_of_things_does_not_matter(scene: dict) -> None:
         ("two ball", "'ball' at character 4"),
         ("There is no ball is on a table", "'is' at character 17"),
         ("ball not has stripes", "'has' at character 9"),
-        ("it is red", "a pronoun has nothing that it could mean"),
+        ("it is red", "a pronoun has no possible antecedent"),
         ("a ball. . a cup", "the end of a sentence"),
         ("  ", "it has no words"),
     ],
 )
 def test_what_cannot_be_read_says_where(caption: str, where: str) -> None:
-    with pytest.raises(Unreadable, match="Cannot read") as error:
+    with pytest.raises(UnreadableError, match="Cannot read") as error:
         read(caption)
     assert where in str(error.value)
-    with pytest.raises(Unreadable):
+    with pytest.raises(UnreadableError):
         is_true(caption, {"width": 1, "things": [], "relations": []})
 
 
@@ -134,7 +133,7 @@ def test_what_cannot_be_read_says_where(caption: str, where: str) -> None:
     ],
 )
 def test_undrawable_words(caption: str, words: tuple[str, ...]) -> None:
-    assert undrawable_words(caption) == words
+    assert read(caption).undrawable == words
 
 
 @pytest.mark.parametrize(
@@ -153,14 +152,14 @@ def test_undrawable_words(caption: str, words: tuple[str, ...]) -> None:
     ],
 )
 def test_ambiguity(caption: str, count: int) -> None:
-    assert len(readings(caption)) == count
+    assert len(read(caption).representations) == count
 
 
 def test_nearest_attachment_is_the_first_reading() -> None:
     # ball, table and cup are 0, 1 and 2: what is next to the cup is the table, or else the ball.
     pairs = [
-        {(item.subjects, item.objects) for item in claim.conditions if isinstance(item, Related)}
-        for claim in readings("a ball on a table next to a cup")
+        {(item.subjects, item.objects) for item in drs.conditions if isinstance(item, Relation)}
+        for drs in read("a ball on a table next to a cup").representations
     ]
     assert pairs == [{((0,), (1,)), ((1,), (2,))}, {((0,), (1,)), ((0,), (2,))}]
 
@@ -169,7 +168,7 @@ def test_lexicon_names_all_that_the_world_can_show() -> None:
     kinds = {kind for noun in NOUNS.values() for kind in noun.kinds}
     assert kinds == {noun for nouns in world.NOUNS.values() for noun in nouns}
     for slot, values in (("color", world.COLORS), ("pattern", world.PATTERNS), ("size", world.SIZES)):
-        assert {value for look in LOOKS.values() if look.slot == slot for value in look.values} == {*values}
+        assert {value for one in ATTRIBUTES.values() if one.slot == slot for value in one.values} == {*values}
     said = {relation for entries in PREPOSITIONS.values() for _, relations in entries for relation in relations}
     said |= {relation for verb in PRESENT_VERBS.values() for relation in verb.active | verb.passive}
     assert said - {"far from"} == {*world.RELATIONS}
@@ -196,8 +195,8 @@ def test_real_captions_are_read_or_refused_never_a_crash(real_data: Path) -> Non
             captions = [row["caption"] for row in csv.DictReader(lines)][:100]
         for caption in captions:
             try:
-                readable.append(bool(readings(caption)))
-            except Unreadable:
+                readable.append(bool(read(caption).representations))
+            except UnreadableError:
                 readable.append(False)
     # The grammar is English, not the micro-world's generators' dialect: most of what people annotated can be read.
     assert sum(readable) > 0.7 * len(readable)
