@@ -91,10 +91,8 @@ class Model:
     encoder: DualEncoder | PairScorer | TextEncoder | TextRecoverer | None
     """None where the scores come from a file."""
     fingerprint: str
-    """Over weights, preprocessing, tokeniser, precision and products."""
+    """Over weights, preprocessing, tokeniser and precision."""
     precision: str = "fp32"
-    products: str = "plain"
-    """How its linear layers are computed: by the library's own product, or by ``products.InParts``."""
     effective: str | None = None
     """The model that ran, where it is not the one asked for (QuickGELU)."""
     corpus: str | None = None

@@ -11,24 +11,22 @@ import difflib
 import json
 import logging
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from pickle import UnpicklingError
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import open_clip
 import torch
 from open_clip.tokenizer import HFTokenizer
-from PIL.Image import Image, fromarray
+from PIL.Image import Image
 from safetensors import SafetensorError
 from torch import Tensor
 
 from evaluators.models import Model, fingerprint
 from evaluators.models.batches import in_batches
-from evaluators.models.packed import PackedText, causal_tower
-from evaluators.models.pooled import PooledImages, class_token_tower
-from evaluators.models.products import Plain, ways
+from evaluators.models.prefix_forest import PrefixForestEncoder, causal_tower
 
 CORPUS_OF_TAG = {"cc12m": "cc12m", "yfcc15m": "yfcc", "laion400m_e31": "laion", "laion400m_e32": "laion"}
 """Weights tag -> corpus of CREPE's systematicity splits."""
@@ -43,21 +41,18 @@ PROBES = (
     "nothing in this photograph is blue",
     "A small bird, seen from above, flies over the sea.",
 )
-"""Texts on which the faster text tower is compared with the model's own."""
-PROBE_SIZES = ((224, 224), (320, 200), (60, 90), (500, 375))
-"""Height and width, in pixels, of the pictures on which the faster image tower is."""
+"""Texts on which the prefix forest is compared with the model's own ``encode_text``."""
 TOLERANCE = {"fp32": 1e-5, "fp16": 1e-2, "bf16": 5e-2}
-"""Largest difference of unit-length features between the faster and the model's own path."""
-POSITIONS_A_TEXT = 32
-
-Tower = TypeVar("Tower", PackedText, PooledImages)
+"""Largest difference of unit-length features between the prefix forest and ``encode_text``."""
+NODES_PER_TEXT = 32
+"""A batch of B texts is as large as a forest of 32 B nodes."""
 
 
 class OpenClipEncoder:
-    """A dual encoder around an open_clip model, its image transform and its tokeniser.
+    """A dual encoder of an open_clip model, its image transform and its tokeniser.
 
-    Towers are computed in faster ways than by the model itself where those give its features to ``TOLERANCE`` on a few
-    probes; where they do not, the model computes them and ``warnings`` says so.
+    Causal text towers are computed on prefix forests if that reproduces ``encode_text`` to ``TOLERANCE`` on a few
+    probes; else the model's own code runs and ``warnings`` says so.
     """
 
     def __init__(
@@ -71,40 +66,26 @@ class OpenClipEncoder:
         self._model, self._tokenizer, self._device = model, tokenizer, device
         self._image_dtype = open_clip.get_input_dtype(precision) or torch.float32
         self._preprocess = preprocess
-        self.packed: PackedText | None = None
-        self.pooled: PooledImages | None = None
+        self.prefix_forest: PrefixForestEncoder | None = None
         self.warnings: tuple[str, ...] = ()
-        linears = ways(model)
-        text_tower, image_tower = causal_tower(model), class_token_tower(model)
-        if text_tower is not None:
-            self._choose_packed([PackedText(text_tower, device, linear) for linear in linears], TOLERANCE[precision])
-        if image_tower is not None:
-            towers = [PooledImages(image_tower, device, self._image_dtype, linear) for linear in linears]
-            self._choose_pooled(towers, TOLERANCE[precision])
-
-    @property
-    def products(self) -> str:
-        """How linear layers are computed; where the towers differ, that of the text tower comes first."""
-        names = [tower.linear.name if tower else Plain.name for tower in (self.packed, self.pooled)]
-        return " and ".join(dict.fromkeys(names))
+        tower = causal_tower(model)
+        if tower is not None:
+            self._check_prefix_forest(PrefixForestEncoder(tower, device), TOLERANCE[precision])
 
     def preprocess(self, image: Image) -> Tensor:
         return self._preprocess(image)
 
     def encode_images(self, images: Sequence[Tensor], batch_size: int) -> np.ndarray:
-        if self.pooled is not None:
-            return self.pooled(images, batch_size)
-        return in_batches(self.encode_whole, images, batch_size)
+        return in_batches(self._encode_images, images, batch_size)
 
     def encode_texts(self, texts: Sequence[str], batch_size: int) -> np.ndarray:
         tokens_TL = self._tokenizer(list(texts))
-        if self.packed is not None:
-            return self.packed(tokens_TL, batch_size * POSITIONS_A_TEXT)
+        if self.prefix_forest is not None:
+            return self.prefix_forest(tokens_TL, batch_size * NODES_PER_TEXT)
         return self.encode_padded(tokens_TL, batch_size)
 
     @torch.inference_mode()
-    def encode_whole(self, images: Sequence[Tensor]) -> np.ndarray:
-        """Features (B, D) by the model's own ``encode_image``."""
+    def _encode_images(self, images: Sequence[Tensor]) -> np.ndarray:
         pixels_BCHW = torch.stack(list(images)).to(self._device, self._image_dtype)
         return self._model.encode_image(pixels_BCHW).float().cpu().numpy()
 
@@ -114,49 +95,23 @@ class OpenClipEncoder:
         parts = [self._model.encode_text(part.to(self._device)) for part in tokens_TL.split(batch_size)]
         return torch.cat(parts).float().cpu().numpy()
 
-    def _choose_packed(self, towers: Sequence[PackedText], tolerance: float) -> None:
-        """The first of some text towers that gives the model's features, if any."""
+    def _check_prefix_forest(self, encoder: PrefixForestEncoder, tolerance: float) -> None:
+        """Use the encoder if its features of the probes are the model's own."""
         tokens_TL = self._tokenizer(list(PROBES))
-        # So few positions make more than one forest, with texts that share their beginning.
-        found = ((tower, tower(tokens_TL, POSITIONS_A_TEXT)) for tower in towers)
-        self.packed, difference = _first_alike(found, self.encode_padded(tokens_TL, len(PROBES)), tolerance)
-        if self.packed is not None:
-            self.packed.positions = 0
-        else:
-            self._warn("Texts were encoded with padding: without it they differ", difference, tolerance)
-
-    def _choose_pooled(self, towers: Sequence[PooledImages], tolerance: float) -> None:
-        """The first of some image towers that gives the model's features, if any."""
-        images = [self._preprocess(picture) for picture in _pictures()]
-        found = ((tower, tower(images, len(images))) for tower in towers)
-        self.pooled, difference = _first_alike(found, self.encode_whole(images), tolerance)
-        if self.pooled is None:
-            self._warn("Images were encoded by the model itself: computed faster they differ", difference, tolerance)
-
-    def _warn(self, what: str, difference: float, tolerance: float) -> None:
-        self.warnings += (f"{what} by {difference:.1e} (at most {tolerance:.0e} is allowed).",)
-
-
-def _first_alike(
-    found: Iterable[tuple[Tower, np.ndarray]], own_ND: np.ndarray, tolerance: float
-) -> tuple[Tower | None, float]:
-    """The first tower whose features (N, D) are the model's own, if any, and how far the last one is from them."""
-    difference = np.inf
-    for tower, feature_ND in found:
-        difference = _difference(feature_ND, own_ND)
+        # Small batches, so that the probes make several forests, with and without shared prefixes.
+        difference = _difference(encoder(tokens_TL, NODES_PER_TEXT), self.encode_padded(tokens_TL, len(PROBES)))
+        encoder.nodes = 0
         if difference <= tolerance:
-            return tower, difference
-    return None, difference
-
-
-def _pictures() -> list[Image]:
-    """Coloured noise of several sizes."""
-    generator = np.random.default_rng(0)
-    return [fromarray(generator.integers(0, 256, (*size, 3), dtype=np.uint8)) for size in PROBE_SIZES]
+            self.prefix_forest = encoder
+        else:
+            self.warnings += (
+                f"Texts were encoded with padding: without it they differ by {difference:.1e} (at most {tolerance:.0e} "
+                "is allowed).",
+            )
 
 
 def _difference(feature_ND: np.ndarray, own_ND: np.ndarray) -> float:
-    """The largest of any element, at unit length; infinite where there is a number that is none."""
+    """The largest absolute difference at unit length; infinite where a feature is not finite."""
     difference = float(np.abs(_unit(feature_ND) - _unit(own_ND)).max())
     return difference if np.isfinite(difference) else np.inf
 
@@ -170,14 +125,12 @@ def in_process(model: Any, preprocess: Callable[[Image], Tensor], tokenizer: Cal
     parameter = next(model.parameters())
     precision = {torch.float16: "fp16", torch.bfloat16: "bf16"}.get(parameter.dtype, "fp32")
     encoder = OpenClipEncoder(model, preprocess, tokenizer, str(parameter.device), precision)
-    parts = [fingerprint.of_weights(model.state_dict()), encoder.products]
     return Model(
         spec="in-process",
         name="in-process",
         encoder=encoder,
-        fingerprint=fingerprint.of_json(parts),
+        fingerprint=fingerprint.of_weights(model.state_dict()),
         precision=precision,
-        products=encoder.products,
         warnings=encoder.warnings,
     )
 
@@ -289,14 +242,12 @@ def describe(
         tokenizer(list(PROBES)).tolist(),
         *([fingerprint.of_tokenizer(tokenizer.tokenizer)] if isinstance(tokenizer, HFTokenizer) else []),
         precision,
-        encoder.products,
         open_clip.__version__,
     ]
     return Model(
         encoder=encoder,
         fingerprint=fingerprint.of_json(parts),
         precision=precision,
-        products=encoder.products,
         warnings=encoder.warnings,
         **about,
     )

@@ -105,7 +105,6 @@ def describe(rows: Rows, model: Model) -> Result:
             "effective": model.effective or model.name,
             "fingerprint": model.fingerprint,
             "precision": model.precision,
-            "products": model.products,
             "corpus": model.corpus,
             "contaminated": model.contaminated,
             "text_encoder": model.text_encoder,

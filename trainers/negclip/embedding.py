@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from evaluators.models.packed import causal_tower
+from evaluators.models.prefix_forest import causal_tower
 from evaluators.protocols import recall
 from trainers.clip.training import encode_images, encode_text
 from trainers.negclip.image_text import ImageText, Pixels

@@ -116,7 +116,7 @@ def test_coca(tmp_path: Path):
 def test_siglip_of_open_clip_keeps_its_padding(tmp_path: Path):
     folder = tiny.write_clip(tmp_path / "siglip", causal=False)
     encoder: Any = models.resolve(f"local:{folder}").encoder
-    assert encoder.packed is None
+    assert encoder.prefix_forest is None
     np.testing.assert_allclose(cosines(encoder), open_clip_cosines(folder), atol=1e-5)
 
 

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import open_clip
 import pytest
-import torch
 from PIL import Image
 
 from evaluators import models
@@ -136,42 +135,15 @@ def test_the_transform_is_part_of_the_fingerprint(clip: Path, tmp_path: Path):
 
 
 def test_a_tower_that_differs_without_padding_falls_back_and_says_so(clip: Path, monkeypatch: pytest.MonkeyPatch):
-    from evaluators.models import packed
+    from evaluators.models.prefix_forest import PrefixForestEncoder
 
-    encode = packed.PackedText._encode
-    monkeypatch.setattr(packed.PackedText, "_encode", lambda self, blocks: encode(self, blocks)[::-1])
+    encode = PrefixForestEncoder._encode
+    monkeypatch.setattr(PrefixForestEncoder, "_encode", lambda self, forest: encode(self, forest)[::-1])
     model = models.resolve(f"local:{clip}")
     assert "Texts were encoded with padding: without it they differ by" in model.warnings[0]
     assert isinstance(model.encoder, openclip.OpenClipEncoder)
     tokens = open_clip.get_tokenizer(f"local-dir:{clip}")(["a dog"])
     np.testing.assert_array_equal(model.encoder.encode_texts(["a dog"], 1), model.encoder.encode_padded(tokens, 1))
-
-
-def test_an_image_tower_that_differs_falls_back_and_says_so(clip: Path, monkeypatch: pytest.MonkeyPatch):
-    from evaluators.models import pooled
-
-    encode = pooled.PooledImages._encode
-    monkeypatch.setattr(pooled.PooledImages, "_encode", lambda self, images: encode(self, images)[::-1])
-    model = models.resolve(f"local:{clip}")
-    assert "Images were encoded by the model itself: computed faster they differ by" in model.warnings[0]
-    assert isinstance(model.encoder, openclip.OpenClipEncoder)
-    images = [model.encoder.preprocess(Image.new("RGB", (9, 9), colour)) for colour in ("red", "blue")]
-    np.testing.assert_array_equal(model.encoder.encode_images(images, 2), model.encoder.encode_whole(images))
-
-
-def test_products_that_are_too_rough_are_not_used(clip: Path, monkeypatch: pytest.MonkeyPatch):
-    from evaluators.models import products
-
-    class Rough(products.Plain):
-        name = "rough"
-
-        def __call__(self, *args: Any, **options: Any) -> torch.Tensor:
-            return super().__call__(*args, **options).bfloat16().float()
-
-    monkeypatch.setattr(openclip, "ways", lambda model: [Rough(), products.Plain()])
-    model = models.resolve(f"local:{clip}")
-    assert isinstance(model.encoder, openclip.OpenClipEncoder)
-    assert (model.encoder.products, model.warnings) == ("plain", ())
 
 
 @pytest.mark.parametrize("precision", ["bf16", "fp16"])

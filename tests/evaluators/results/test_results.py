@@ -37,7 +37,6 @@ def test_the_document_says_what_was_measured_on_what(here: Path, data: Path):
         "effective": "Knows",
         "fingerprint": "",
         "precision": "custom",
-        "products": "plain",
         "corpus": None,
         "contaminated": None,
         "text_encoder": None,
