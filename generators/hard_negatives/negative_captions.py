@@ -21,7 +21,6 @@ from itertools import combinations
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
-from generators.language import lean_imports
 from generators.language.inflection import article
 from generators.language.lexicon.relations import is_asymmetric
 from generators.parser.parser import installed_model
@@ -64,7 +63,9 @@ def negatives(captions: Iterable[str]) -> Iterator[list[Negative]]:
 
 @cache
 def _language() -> Language:
-    return lean_imports.spacy().load(installed_model(), exclude=["ner", "senter", "lemmatizer"])
+    import spacy
+
+    return spacy.load(installed_model(), exclude=["ner", "senter", "lemmatizer"])
 
 
 def _negatives(doc: Doc) -> list[Negative]:

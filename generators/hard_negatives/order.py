@@ -19,7 +19,6 @@ from functools import cache
 from random import Random
 from typing import TYPE_CHECKING
 
-from generators.language import lean_imports
 from generators.parser.parser import installed_model
 
 if TYPE_CHECKING:
@@ -66,7 +65,9 @@ class Tagger:
 
 @cache
 def _language() -> Language:
-    return lean_imports.spacy().load(installed_model(), exclude=["parser", "ner", "senter", "lemmatizer"])
+    import spacy
+
+    return spacy.load(installed_model(), exclude=["parser", "ner", "senter", "lemmatizer"])
 
 
 def _words(doc: Doc) -> Words:

@@ -1,20 +1,18 @@
 """Words in the form that their place in a caption asks for: number, verb form, degree, article, capitals.
 
-lemminflect (verbs, degrees) and inflect (plurals, articles) do the work; both are imported on first use.
+lemminflect (verbs, degrees) and inflect (plurals, articles) do the work.
 """
 
 from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING
 
-from generators.language import lean_imports
+import inflect
+import lemminflect
+
 from generators.language.lexicon import nouns
 from generators.language.wordnet_database import wordnet
-
-if TYPE_CHECKING:
-    import inflect
 
 PLURAL_TAGS = frozenset({"NNS", "NNPS"})
 DEGREE_TAGS = frozenset({"JJR", "JJS"})
@@ -24,14 +22,12 @@ COUNTED = re.compile(r"\b(?:an?|another|one|each|every)\s+(?:[\w-]+\s+){0,2}$", 
 
 @cache
 def _engine() -> inflect.engine:
-    import inflect
-
     return inflect.engine()
 
 
 @cache
 def _inflected(lemma: str, tag: str) -> str | None:
-    forms = lean_imports.lemminflect().getInflection(lemma, tag=tag)
+    forms = lemminflect.getInflection(lemma, tag=tag)
     return forms[0] if forms else None
 
 
@@ -43,7 +39,7 @@ def noun_lemma(name: str) -> str:
         return " ".join([*before, head])
     singular = wordnet().morphy(head, "n") or head
     if singular == head and head.endswith("s"):  # WordNet has some plurals as words of their own: "lights" are lungs
-        singular = next(iter(lean_imports.lemminflect().getLemma(head, upos="NOUN")), head)
+        singular = next(iter(lemminflect.getLemma(head, upos="NOUN")), head)
     return " ".join([*before, singular])
 
 

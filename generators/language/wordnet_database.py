@@ -13,11 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from generators.language import lean_imports
-
-with lean_imports.without("scipy", "sklearn"):
-    import nltk
-    from nltk.corpus.reader.wordnet import WordNetCorpusReader
+import nltk
+from nltk.corpus.reader.wordnet import WordNetCorpusReader
 
 VERSION = "3.0"
 LEXICOGRAPHER_FILES = (

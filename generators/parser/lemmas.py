@@ -2,14 +2,14 @@
 
 Differs from lemminflect, which does the work, in three points that captions need: nouns that have no singular keep
 their form, ``leaves`` are leaves, and ``lie`` and ``lay`` are one verb (people write "laying on a bed", and the human
-graphs of FACTUAL say ``lay on`` for both). lemminflect loads slowly, so it is imported where it is used.
+graphs of FACTUAL say ``lay on`` for both).
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import Any
 
-from generators.language import lean_imports
 from generators.parser.lexicon import words
 
 NUMBERS = {
@@ -61,13 +61,21 @@ _VERBS = {"found": "find", "saw": "see"}
 _CACHED = 1 << 16
 
 
+@cache
+def _lemminflect() -> Any:
+    """The module, imported on first use: it loads spaCy and PyTorch, which takes seconds."""
+    import lemminflect
+
+    return lemminflect
+
+
 @lru_cache(_CACHED)
 def noun(word: str, plural: bool = True) -> str:
     """The singular of a lower-case noun; a word that no dictionary knows loses its ending only when ``plural``."""
     if word in _NO_SINGULAR:
         return word
     plural = plural and word.endswith("s") and not word.endswith(("ss", "us", "is"))
-    found = lean_imports.lemminflect().getLemma(word, "NOUN", lemmatize_oov=plural)
+    found = _lemminflect().getLemma(word, "NOUN", lemmatize_oov=plural)
     return _NOUNS.get(word) or (found[0] if found else word)
 
 
@@ -76,14 +84,14 @@ def verb(word: str) -> str:
     """The infinitive of a lower-case verb form."""
     if word in _LAY:
         return "lay"
-    found = lean_imports.lemminflect().getLemma(word, "VERB")
+    found = _lemminflect().getLemma(word, "VERB")
     return _VERBS.get(word) or (found[0] if found else word)
 
 
 @lru_cache(_CACHED)
 def participle(word: str) -> str:
     """The -ing form of a lower-case verb form: what a finite verb says about its subject ("sits" -> "sitting")."""
-    found = lean_imports.lemminflect().getInflection(verb(word), "VBG")
+    found = _lemminflect().getInflection(verb(word), "VBG")
     return found[0] if found else word
 
 
@@ -100,20 +108,20 @@ def spelling(name: str) -> str:
 @lru_cache(_CACHED)
 def is_verb(word: str) -> bool:
     """Whether a dictionary has the word as a form of a verb."""
-    return bool(lean_imports.lemminflect().getAllLemmas(word, "VERB"))
+    return bool(_lemminflect().getAllLemmas(word, "VERB"))
 
 
 @lru_cache(_CACHED)
 def is_noun(word: str) -> bool:
     """Whether a word is a noun or a verb in the dictionary, and no adverb, adjective or function word."""
-    found = set(lean_imports.lemminflect().getAllLemmas(word))
+    found = set(_lemminflect().getAllLemmas(word))
     return "NOUN" in found and found <= {"NOUN", "PROPN", "VERB"}
 
 
 @lru_cache(_CACHED)
 def is_adjective(word: str) -> bool:
     """Whether a word can only be an adjective, whatever a tagger says."""
-    return set(lean_imports.lemminflect().getAllLemmas(word)) == {"ADJ"} or word.endswith(("less", "ish"))
+    return set(_lemminflect().getAllLemmas(word)) == {"ADJ"} or word.endswith(("less", "ish"))
 
 
 def load_tables() -> None:

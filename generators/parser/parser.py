@@ -21,7 +21,6 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from generators.language import lean_imports
 from generators.parser import lemmas
 from generators.parser.clauses import Clauses
 from generators.parser.descriptions import describe
@@ -114,9 +113,10 @@ def _lower(caption: str) -> str:
 
 def installed_model() -> str:
     """The first of :data:`MODELS` that is installed; raises ValueError with the remedy where none is."""
-    is_package = lean_imports.spacy().util.is_package
+    import spacy.util
+
     for model in MODELS:
-        if is_package(model):
+        if spacy.util.is_package(model):
             return model
     raise ValueError(
         f"parser: no spaCy model is installed, one of {', '.join(MODELS)} expected. "
@@ -125,7 +125,8 @@ def installed_model() -> str:
 
 
 def _load(model: str) -> Language:
-    spacy = lean_imports.spacy()
+    import spacy.util
+
     nlp = spacy.load(model, exclude=list(UNUSED))
     infixes = [pattern for pattern in nlp.Defaults.infixes or [] if not re.search(pattern, "a-a")]
     tokenizer: Any = nlp.tokenizer  # typed as a function, though it has attributes

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from functools import cache
 
-from generators.language import lean_imports
 from generators.parser import lemmas as parser_lemmas
 from generators.parser.phrases import _FIXED, _PLACES, ONE_FORM
 
@@ -34,7 +33,6 @@ def words(token: str) -> frozenset[str]:
 @cache
 def pieces() -> dict[str, tuple[str, ...]]:
     """Words that spaCy's English tokeniser cuts without a mark between the parts: cannot, dont, gonna."""
-    lean_imports.spacy()
     from spacy.lang.en import English
     from spacy.symbols import ORTH
 

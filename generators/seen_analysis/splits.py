@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterable
 from functools import lru_cache
 from typing import ClassVar, Literal
 
-from generators.language import lean_imports
 from generators.schemas.scene_graph import Atom, Box, Compound, SceneGraph
 from generators.storage.crops import rounded
 
@@ -137,7 +136,9 @@ class Speller:
         return found[0].term if clear else word
 
     def _known(self, word: str) -> bool:
-        return word in self._symspell.words or bool(lean_imports.lemminflect().getAllLemmas(word))
+        import lemminflect
+
+        return word in self._symspell.words or bool(lemminflect.getAllLemmas(word))
 
     def _compound(self, word: str) -> bool:
         return any(self._known(word[:cut]) and self._known(word[cut:]) for cut in range(3, len(word) - 2))
