@@ -129,8 +129,8 @@ def main() -> None:
             cold_output = folder / f"cold {repeat}"
             seconds, reference = timed(lambda: row_loop(network, preprocess, tokenizer, every, options.device))
             loops.append(seconds)
-            if encoder.packed is not None:
-                encoder.packed.positions = 0
+            if encoder.prefix_forest is not None:
+                encoder.prefix_forest.nodes = 0
             colds.append(timed(partial(engine, f"cache {repeat}", cold_output))[0])
             warms.append(timed(partial(engine, f"cache {repeat}", folder / f"warm {repeat}"))[0])
         loop, cold, warm = map(statistics.median, (loops, colds, warms))
@@ -143,9 +143,9 @@ def main() -> None:
         print(f"engine cold / warm: {cold / warm:.1f}")
         print(f"crops encoded {counts['images_encoded']:,} of {crops:,} distinct")
         print(f"texts encoded {counts['texts_encoded']:,} of {len(texts):,} distinct")
-        if encoder.packed is not None:
+        if encoder.prefix_forest is not None:
             real = sum(int(end) + 1 for end in tokenizer(texts).argmax(dim=-1))
-            positions = encoder.packed.positions
+            positions = encoder.prefix_forest.nodes
             print(f"text positions {positions:,}: {positions / real:.3f} of the {real:,} real tokens of distinct texts")
         print(agreement(reference, ranks(cold_output)))
 

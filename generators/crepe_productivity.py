@@ -45,8 +45,7 @@ from generators.hard_negatives.plausibility import replaced
 from generators.hard_negatives.refinement import refined
 from generators.hard_negatives.rejections import NONE_REJECTED, Rejections
 from generators.hard_negatives.swap import swap_negatives
-from generators.llm.batch import make_client
-from generators.llm.client import Cache, Endpoint, ask_all
+from generators.llm.client import Cache, Endpoint, ask_all, make_client
 from generators.parser.choice import RULES, make_parser
 from generators.readers import visual_genome
 from generators.seen_analysis.regions import Reader

@@ -22,8 +22,7 @@ import typer
 from evaluators.validity import chat_reader as blind_chat
 from evaluators.validity.text_only import farthest, measure, read_files
 from generators.hard_negatives.blind_scorers import Sets
-from generators.llm.batch import make_client
-from generators.llm.client import Cache, Endpoint, ask_all
+from generators.llm.client import Cache, Endpoint, ask_all, make_client
 from generators.storage import stage
 from generators.storage.params import block
 from loaders.cards.aro import OPTIONS

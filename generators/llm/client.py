@@ -3,7 +3,7 @@
 Any endpoint that speaks the chat-completions protocol, through the ``openai`` client, which itself retries rate limits
 (honouring Retry-After), server errors, timeouts and lost connections. Each answer that arrives whole is appended to a
 JSON-lines file and synced before the next step, so that nothing that was paid for is lost or asked again. The key comes
-from the environment and goes nowhere else. generators/llm/batch.py asks through the endpoint's batch API instead.
+from the environment and goes nowhere else.
 
 A cache line: ``{"request": <hash>, "model", "messages", "temperature", "answer", "usage", "date"}``. A model that
 declines to answer has answered: ``answer`` is empty then, ``refusal`` has its words, and nobody asks again.
@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 if TYPE_CHECKING:
-    from openai import APIError, OpenAI
+    from openai import OpenAI
 
 KEY_VARIABLE = "OPENAI_API_KEY"
 REFUSED = ""
@@ -39,10 +39,7 @@ class Message(TypedDict):
 
 @dataclass(frozen=True)
 class Endpoint:
-    """``base_url`` None is OpenAI's own; prices are per million tokens, in the currency of ``max_cost``.
-
-    ``batch`` asks through the endpoint's batch API: cheaper, and done within a day; ``poll`` is in seconds.
-    """
+    """``base_url`` None is OpenAI's own; prices are per million tokens, in the currency of ``max_cost``."""
 
     model: str
     base_url: str | None = None
@@ -53,8 +50,6 @@ class Endpoint:
     timeout: float = 60.0
     price_in: float | None = None
     price_out: float | None = None
-    batch: bool = False
-    poll: float = 30.0
 
 
 class Estimate(NamedTuple):
@@ -173,7 +168,7 @@ class Client:
         missing = self.missing(prompts)
         if not missing:
             return
-        client = connect(self.endpoint)
+        client = _connect(self.endpoint)
         with ThreadPoolExecutor(self.endpoint.concurrency) as pool:
             waiting = [pool.submit(self._ask_one, client, key, messages) for key, messages in missing.items()]
             try:
@@ -185,15 +180,21 @@ class Client:
         from openai import APIError
 
         try:
-            response = client.chat.completions.with_raw_response.create(**body(self.endpoint, messages))
+            response = client.chat.completions.with_raw_response.create(
+                model=self.endpoint.model,
+                messages=list(messages),  # type: ignore[arg-type]
+                temperature=self.endpoint.temperature,
+                max_tokens=self.endpoint.max_tokens,
+            )
         except APIError as error:
-            return failure(error)
+            status = getattr(error, "status_code", None)
+            return Failure(f"HTTP status {status}" if status else type(error).__name__)
         try:
-            return self.file(key, messages, json.loads(response.text))
+            return self._file(key, messages, json.loads(response.text))
         except json.JSONDecodeError:
             return Failure("answer is not JSON")
 
-    def file(self, key: str, messages: Sequence[Message], completion: Any) -> Failure | None:
+    def _file(self, key: str, messages: Sequence[Message], completion: Any) -> Failure | None:
         """Put a whole answer into the cache. ``completion`` is the endpoint's JSON, which may be anything."""
         message = _message(completion)
         if message is None:
@@ -212,6 +213,12 @@ class Client:
         return None
 
 
+def make_client(endpoint: Endpoint, folder: Path) -> Client:
+    """The client of an endpoint; its answers go to ``folder``, one file per model."""
+    name = re.sub(r"[^\w.-]+", "-", endpoint.model)
+    return Client(endpoint, Cache([folder], folder / f"{name}.jsonl"))
+
+
 def ask_all(client: Client, prompts: Sequence[Sequence[Message]], tokens_out: int, max_cost: float) -> Counter[str]:
     """Print what asking would take, at ``tokens_out`` tokens an answer, and ask; gives what came of it, by reason.
 
@@ -226,7 +233,7 @@ def ask_all(client: Client, prompts: Sequence[Sequence[Message]], tokens_out: in
     return Counter("answered" if failure is None else failure.reason for failure in client.ask(prompts))
 
 
-def connect(endpoint: Endpoint) -> OpenAI:
+def _connect(endpoint: Endpoint) -> OpenAI:
     """The ``openai`` client of an endpoint. ValueError when the environment has no key."""
     from openai import OpenAI
 
@@ -234,22 +241,6 @@ def connect(endpoint: Endpoint) -> OpenAI:
     if not key:
         raise ValueError(f"{KEY_VARIABLE} is not set. Export it, or use the answers that the cache has.")
     return OpenAI(api_key=key, base_url=endpoint.base_url, max_retries=endpoint.retries, timeout=endpoint.timeout)
-
-
-def body(endpoint: Endpoint, messages: Sequence[Message]) -> dict[str, Any]:
-    """A chat-completions request."""
-    return {
-        "model": endpoint.model,
-        "messages": list(messages),
-        "temperature": endpoint.temperature,
-        "max_tokens": endpoint.max_tokens,
-    }
-
-
-def failure(error: APIError) -> Failure:
-    """What an error of the client is counted as."""
-    status = getattr(error, "status_code", None)
-    return Failure(f"HTTP status {status}" if status else type(error).__name__)
 
 
 def _message(completion: Any) -> dict[str, str] | None:

@@ -12,8 +12,6 @@ from __future__ import annotations
 import json
 import logging
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -123,34 +121,11 @@ def encode_images(model: Any, pixels_NCHW: Tensor) -> Tensor:
     return image_ND.float()
 
 
-@contextmanager
-def only_tokens_of(text_NT: Tensor, model: Any) -> Iterator[Tensor]:
-    """Within it the model has vectors for the tokens of these texts (N, T) alone; gives the texts in their numbers.
-
-    A small corpus has some hundreds of CLIP's 49,408 tokens, and a step that moves the others, too, takes longer by a
-    tenth. The numbers keep the order of the ids, so that the end mark's stays the largest. Afterwards the model has all
-    its vectors again, and those of tokens that the texts do not have are as they were.
-    """
-    whole, (used_V, number_NT) = model.token_embedding, torch.unique(text_NT, return_inverse=True)
-    model.token_embedding = nn.Embedding.from_pretrained(whole.weight.detach()[used_V], freeze=False)
-    try:
-        yield number_NT
-    finally:
-        with torch.no_grad():
-            whole.weight[used_V] = model.token_embedding.weight
-        model.token_embedding = whole
-
-
 def train(model: open_clip.CLIP, pairs: Pairs, recipe: dict[str, Any], seed: int) -> list[float]:
-    """Train in place for ``recipe['steps']`` steps; gives the loss of every step.
+    """Train in place for ``recipe['steps']`` steps; returns the loss of every step.
 
     Each epoch visits the pairs in a new seeded order and leaves out the last, ragged batch.
     """
-    with only_tokens_of(pairs.text_NT, model) as text_NT:
-        return _train(model, pairs._replace(text_NT=text_NT), recipe, seed)
-
-
-def _train(model: open_clip.CLIP, pairs: Pairs, recipe: dict[str, Any], seed: int) -> list[float]:
     steps, batch_size = recipe["steps"], recipe["batch_size"]
     optimizers = optimizers_for(model, recipe)
     schedules = [cosine_lr(optimizer, rate, recipe["warmup"], steps) for optimizer, rate in optimizers]

@@ -13,7 +13,7 @@ from PIL import Image
 from torch import nn
 
 from trainers.clip.pairs import read_pairs
-from trainers.clip.training import encode_text, only_tokens_of, optimizer_for, optimizers_for, run, write_config
+from trainers.clip.training import encode_text, optimizer_for, optimizers_for, run, write_config
 
 RECIPE = {
     "steps": 6,
@@ -71,28 +71,6 @@ def test_text_features_are_open_clips_own(tmp_path: Path):
     texts = open_clip.get_tokenizer(f"local-dir:{tmp_path}")(["a", "a red ball on a box", "two"])
     with torch.no_grad():
         torch.testing.assert_close(encode_text(model, texts), model.encode_text(texts, normalize=True))  # pyright: ignore
-
-
-def test_training_with_the_texts_tokens_alone_is_training_with_all(tmp_path: Path):
-    torch.manual_seed(0)
-    write_config(tmp_path, RECIPE["model"], RECIPE["preprocess"])
-    model = open_clip.create_model(f"local-dir:{tmp_path}", load_weights=False).eval()
-    texts = open_clip.get_tokenizer(f"local-dir:{tmp_path}")(["a red ball", "two balls"])
-    vectors = model.token_embedding
-    before, expected = vectors.weight.clone(), encode_text(model, texts)
-    with only_tokens_of(texts, model) as numbered:
-        assert len(model.token_embedding.weight) == len(texts.unique())
-        torch.testing.assert_close(encode_text(model, numbered), expected)
-        encode_text(model, numbered).sum().backward()
-        gradient = model.token_embedding.weight.grad
-        with torch.no_grad():
-            model.token_embedding.weight.add_(1)
-    expected.sum().backward()
-    torch.testing.assert_close(vectors.weight.grad[texts.unique()], gradient)
-    assert model.token_embedding is vectors
-    moved = torch.zeros(len(before), dtype=torch.bool).index_fill_(0, texts.unique(), True)
-    assert torch.equal(vectors.weight[moved], before[moved] + 1)
-    assert torch.equal(vectors.weight[~moved], before[~moved])
 
 
 def test_same_seed_gives_the_same_weights(corpora: Path, tmp_path: Path):
