@@ -33,7 +33,7 @@ docs: $(READY)
 
 clean:
 	rm -rf $(VENV) data sources regions seen stats crepe aro retrieval classification compprompts compun controlledimcaps
-	rm -rf checkpoints results validity.json blind.json blind_aro.json blind_aro.md report report_full
+	rm -rf checkpoints results validity.json text_only.json text_only_aro.json text_only_aro.md report report_full
 	rm -rf .dvc/cache .dvc/tmp build .pytest_cache .ruff_cache .hypothesis
 
 setup: $(READY)

@@ -1,29 +1,29 @@
-"""How valid are the sets? The oracle's verdict on every caption and hard negative (stage ``validity``).
+"""The share of genuine hard negatives and true captions, by the oracle (stage ``validity``).
 
     python -m evaluators.validity.genuine_share        # writes validity.json
 
-Only for the micro-world, whose scenes are completely known. Checked are the sets as they were built, and, for the curve
-over annotation recall, sets built anew from the same scenes with more or fewer of their facts annotated. A caption that
-the oracle cannot read counts as a failure: as not true if it should be, as not false if it should be.
+Micro-world only, whose scenes are completely known. Judged are the sets as built and, for the curve over annotation
+recall, sets rebuilt from the same scenes with a larger or smaller part of their facts annotated. A text that the oracle
+cannot read counts as a failure, whether it should be true or false.
 
-A hard negative is *genuine* if it is false of the whole scene, and so of every crop of it. People judged 8 to 30 % of
-CREPE's not to be (arXiv:2212.07796, Table 7).
+A hard negative is *genuine* if it is false of the whole scene, and so of every crop. Human annotators judged 8 to 30 %
+of CREPE's hard negatives not to be genuine (arXiv:2212.07796, Table 7).
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pandas as pd
 from tqdm import tqdm
 
 from evaluators.validity.oracle import UnreadableError, is_true, read
@@ -32,116 +32,82 @@ from generators.storage import parquet, stage
 from generators.storage.params import block, reading
 
 WORD = re.compile(r"[a-z]+")
-COLUMNS = ["image_id", "caption", "hard_negatives"]
-MOST_LISTED = 40
-DENYING = "prod_hnneg_balanced"
-"""The config whose true captions are not those of the others: they hold a denial, and are counted by split."""
+TRUTH = "truth"
+"""The kind of a true caption; other kinds are types of hard negatives."""
+COLUMNS = ["image_id", "text", "kind", "split", "caption"]
+MAX_LISTED = 40
+NEGATED_TRUTH = "prod_hnneg_balanced"
+"""The config whose true captions hold a negation; they are counted per split."""
 
 
-@dataclass(frozen=True, order=True)
-class Claim:
-    """One text that a set makes about an image, and what it is there: ``truth`` or the type of hard negative."""
-
-    image_id: str
-    text: str
-    kind: str
-    split: str
-    caption: str
-
-
-def _share(part: int, whole: int) -> float | None:
-    return part / whole if whole else None
-
-
-@dataclass
-class Verdicts:
-    """How many claims of each (kind, split) are as they should be, and those that are not, with the reason."""
-
-    right: Counter[tuple[str, str]] = field(default_factory=Counter)
-    total: Counter[tuple[str, str]] = field(default_factory=Counter)
-    wrong: list[tuple[Claim, str]] = field(default_factory=list)
-
-    def share(self, kind: str) -> float | None:
-        """The share of a kind, over all its splits; None where there is no claim of it."""
-        return _share(sum(count for (name, _), count in self.right.items() if name == kind), self.count(kind))
-
-    def count(self, kind: str) -> int:
-        return sum(count for (name, _), count in self.total.items() if name == kind)
-
-    @property
-    def kinds(self) -> list[str]:
-        """The types of hard negative, the truth left out."""
-        return sorted({kind for kind, _ in self.total} - {"truth"})
-
-
-def claims(dataset: Path) -> list[Claim]:
-    """Every distinct claim of the hard-negative configs, and every distinct true caption of the raw ones."""
-    found: set[Claim] = set()
+def statements(dataset: Path) -> pd.DataFrame:
+    """Every distinct text about an image (COLUMNS): hard negatives, and true captions, of the raw configs too."""
+    rows = []
     for path in sorted(dataset.glob("*/*.parquet")):
         config, split = path.parent.name, path.name.rsplit("-", 3)[0]
         kind = config if config.startswith("prod_") else config.rsplit("_", 1)[-1]
-        if kind.endswith("hnall"):  # the same negatives as in the sets of one type
+        if kind.endswith("hnall"):  # repeats the negatives of the other sets
             continue
-        of_truth = split if kind == DENYING else ""
-        for row in parquet.read_table(path, COLUMNS[:2] if kind.endswith("raw") else COLUMNS).to_pylist():
-            found.add(Claim(row["image_id"], row["caption"], "truth", of_truth, row["caption"]))
-            for negative in row.get("hard_negatives", ()):
-                found.add(Claim(row["image_id"], negative, kind, split, row["caption"]))
-    return sorted(found)
+        names = ["image_id", "caption"] + ([] if kind.endswith("raw") else ["hard_negatives"])
+        for row in parquet.read_table(path, names).to_pylist():
+            image_id, caption = row["image_id"], row["caption"]
+            rows.append((image_id, caption, TRUTH, split if kind == NEGATED_TRUTH else "", caption))
+            rows += [(image_id, negative, kind, split, caption) for negative in row.get("hard_negatives", ())]
+    return pd.DataFrame(sorted(set(rows)), columns=COLUMNS)
 
 
-def judge(found: Iterable[Claim], scenes: Mapping[str, Mapping[str, Any]]) -> Verdicts:
-    """The oracle's verdict on each claim; ``scenes`` are the complete scenes by image id."""
-    verdicts = Verdicts()
-    for claim in found:
-        key, expected = (claim.kind, claim.split), claim.kind == "truth"
-        verdicts.total[key] += 1
+def judge(texts: pd.DataFrame, scenes: Mapping[str, Mapping[str, Any]], progress: bool = False) -> pd.DataFrame:
+    """Add ``failure``: why a text is no true caption or no genuine negative, "" if it is; ``scenes`` by image id."""
+
+    def failure(text: str, kind: str, image_id: str) -> str:
         try:
-            if is_true(claim.text, scenes[claim.image_id]) == expected:
-                verdicts.right[key] += 1
-            else:
-                verdicts.wrong.append((claim, "false" if expected else "true of the scene"))
+            true = is_true(text, scenes[image_id])
         except UnreadableError as error:
-            verdicts.wrong.append((claim, str(error)))
-    return verdicts
+            return str(error)
+        return "" if true == (kind == TRUTH) else "true of the scene" if true else "false"
+
+    columns = zip(texts["text"], texts["kind"], texts["image_id"], strict=True)
+    tracked = tqdm(columns, "oracle", len(texts), unit="text", disable=not progress)
+    return texts.assign(failure=pd.Series([failure(*row) for row in tracked], texts.index, dtype=str))
+
+
+def share(judged: pd.DataFrame) -> float | None:
+    """Share of texts without failure; None if there are no texts."""
+    return float((judged["failure"] == "").mean()) if len(judged) else None
 
 
 def read_truth(path: Path) -> dict[str, dict[str, Any]]:
-    """Image id -> complete scene. FileNotFoundError where the source has no known truth."""
+    """Image id -> complete scene. FileNotFoundError if the source has no known truth."""
     if not path.exists():
-        raise FileNotFoundError(f"{path}: the complete scenes are not there; only the micro-world has them.")
+        raise FileNotFoundError(f"{path}: no complete scenes; only the micro-world has them.")
     scenes = map(json.loads, path.read_text().splitlines())
     return {str(scene["image_id"]): scene for scene in scenes}
 
 
-def new_words(claim: Claim) -> set[str]:
+def new_words(text: str, caption: str) -> set[str]:
     """The words of a hard negative that its true caption does not have."""
-    return set(WORD.findall(claim.text.lower())) - set(WORD.findall(claim.caption.lower()))
+    return set(WORD.findall(text.lower())) - set(WORD.findall(caption.lower()))
 
 
-def foil_words(found: Iterable[Claim], vocabularies: Mapping[str, set[str]]) -> dict[str, Any]:
-    """The share of HN-Atom and HN-Comp foil words that can be drawn and that occur in each corpus' captions.
-
-    Shares are None where there is no such word.
-    """
-    count, drawable, seen = 0, 0, Counter[str]()
-    for claim in found:
-        if claim.kind not in ("hnatom", "hncomp", "prod_hnatom"):
-            continue
+def foil_words(texts: pd.DataFrame, vocabularies: Mapping[str, set[str]]) -> dict[str, Any]:
+    """Share of HN-Atom and HN-Comp foil words that are drawable and occur in each corpus; None without such words."""
+    drawable, count, seen = 0, 0, Counter[str]()
+    foils = texts[texts["kind"].isin(["hnatom", "hncomp", "prod_hnatom"])]
+    for text, caption in zip(foils["text"], foils["caption"], strict=True):
+        new = new_words(text, caption)
         try:
-            undrawn = set(WORD.findall(" ".join(read(claim.text).undrawable).lower()))
+            undrawable = set(WORD.findall(" ".join(read(text).undrawable).lower()))
         except UnreadableError:
-            undrawn = new_words(claim)
-        for word in new_words(claim):
-            count += 1
-            drawable += word not in undrawn
-            for corpus, vocabulary in vocabularies.items():
-                seen[corpus] += word not in undrawn and word in vocabulary
+            undrawable = new
+        count += len(new)
+        drawable += len(new - undrawable)
+        seen.update({corpus: len((new - undrawable) & words) for corpus, words in vocabularies.items()})
+    by_corpus = {corpus: seen[corpus] / count if count else None for corpus in vocabularies}
     return {
         "words": count,
-        "drawable": _share(drawable, count),
-        "drawable_and_seen": _share(min(seen[corpus] for corpus in vocabularies), count),
-        "by_corpus": {corpus: _share(seen[corpus], count) for corpus in vocabularies},
+        "drawable": drawable / count if count else None,
+        "drawable_and_seen": min(seen[corpus] for corpus in vocabularies) / count if count else None,
+        "by_corpus": by_corpus,
     }
 
 
@@ -151,8 +117,8 @@ def vocabulary(files: str, column: str) -> set[str]:
     return {word for text in texts for word in WORD.findall(text.lower())}
 
 
-def rebuilt(recall: float, seed: int, images: int, source: Path) -> Verdicts:
-    """Verdicts on sets that are built from the first ``images`` scenes with another annotation recall."""
+def rebuild(recall: float, seed: int, images: int, source: Path) -> pd.DataFrame:
+    """Judged texts of the sets that the first ``images`` scenes yield with another annotation recall."""
     from generators import crepe_productivity, crepe_systematicity
     from generators.microworld.annotate import annotate, write
     from generators.microworld.build import evaluation_scene
@@ -173,54 +139,57 @@ def rebuilt(recall: float, seed: int, images: int, source: Path) -> Verdicts:
         rows = list(crepe_systematicity.read_rows(Path(scratch) / "regions"))
         write_config(root, "all_raw", {"test": crepe_systematicity.raw_rows(rows)}, RAW_SCHEMA)
         for kind in crepe_systematicity.NEGATIVES:
-            kept = crepe_systematicity.hard_negative_rows(rows, [kind])
-            write_config(root, f"all_{kind}", {"test": kept}, HARD_NEGATIVE_SCHEMA)
+            negatives = crepe_systematicity.hard_negative_rows(rows, [kind])
+            write_config(root, f"all_{kind}", {"test": negatives}, HARD_NEGATIVE_SCHEMA)
         productivity = crepe_productivity.Settings(**block("crepe_productivity") | {"workers": 1} | reading())
         crepe_productivity.write(folder, "microworld", productivity, root)
-        return judge(claims(root), {str(scene.image_id): scene.to_json() for scene in scenes})
+        return judge(statements(root), {str(scene.image_id): scene.to_json() for scene in scenes})
 
 
-def summary(built: Verdicts, curve: Mapping[float, Verdicts], words: Mapping[str, Any]) -> dict[str, Any]:
-    """What the report shows, and what slipped through, listed."""
-    reasons = defaultdict(list)
-    for claim, reason in built.wrong:
-        reasons[claim.kind].append({"image_id": claim.image_id, "text": claim.text, "of": claim.caption, "why": reason})
+def summary(built: pd.DataFrame, curve: Mapping[float, pd.DataFrame], words: Mapping[str, Any]) -> dict[str, Any]:
+    """The numbers of the report, and the failures, listed."""
+    groups = {key: (len(group), share(group)) for key, group in built.groupby(["kind", "split"])}
+    truth = built[built["kind"] == TRUTH]
+    failed = built[built["failure"] != ""].groupby("kind")[["image_id", "text", "caption", "failure"]]
     return {
         "positives": {
-            "captions": built.count("truth"),
-            "true_share": built.share("truth"),
+            "captions": len(truth),
+            "true_share": share(truth),
             "with_denial": [
-                {"split": split, "captions": total, "true_share": built.right[kind, split] / total}
-                for (kind, split), total in sorted(built.total.items())
-                if kind == "truth" and split
+                {"split": split, "captions": count, "true_share": true}
+                for (kind, split), (count, true) in groups.items()
+                if kind == TRUTH and split
             ],
         },
         "built": [
-            {"type": kind, "split": split, "captions": total, "genuine": built.right[kind, split] / total}
-            for (kind, split), total in sorted(built.total.items())
-            if kind != "truth"
+            {"type": kind, "split": split, "captions": count, "genuine": genuine}
+            for (kind, split), (count, genuine) in groups.items()
+            if kind != TRUTH
         ],
         "genuine": [
-            {"type": kind, "recall": recall, "genuine": verdicts.share(kind), "captions": verdicts.count(kind)}
-            for recall, verdicts in sorted(curve.items(), reverse=True)
-            for kind in verdicts.kinds
+            {"type": kind, "recall": recall, "genuine": share(group), "captions": len(group)}
+            for recall, judged in sorted(curve.items(), reverse=True)
+            for kind, group in judged.groupby("kind")
+            if kind != TRUTH
         ],
-        "true_by_recall": {str(recall): verdicts.share("truth") for recall, verdicts in curve.items()},
+        "true_by_recall": {str(recall): share(judged[judged["kind"] == TRUTH]) for recall, judged in curve.items()},
         "foil_words": dict(words),
-        "slipped": {kind: found[:MOST_LISTED] for kind, found in sorted(reasons.items())},
+        "slipped": {
+            kind: rows.rename(columns={"caption": "of", "failure": "why"})[:MAX_LISTED].to_dict("records")
+            for kind, rows in failed
+        },
     }
 
 
 def main() -> None:
     settings, world, source = block("validity"), block("microworld"), Path("sources") / block("source")
-    corpora = block("corpora")
-    found = claims(Path("crepe"))
-    built = judge(tqdm(found, "oracle", unit="caption"), read_truth(source / "truth.jsonl"))
-    words = foil_words(found, {name: vocabulary(corpus["files"], corpus["column"]) for name, corpus in corpora.items()})
-    build = partial(rebuilt, seed=world["seed"], images=settings["images"], source=source)
+    texts, corpora = statements(Path("crepe")), block("corpora")
+    built = judge(texts, read_truth(source / "truth.jsonl"), progress=True)
+    words = foil_words(texts, {name: vocabulary(corpus["files"], corpus["column"]) for name, corpus in corpora.items()})
+    build = partial(rebuild, seed=world["seed"], images=settings["images"], source=source)
     with ProcessPoolExecutor(2, get_context("spawn")) as pool:
-        verdicts = tqdm(pool.map(build, settings["recalls"]), "annotation recall", total=len(settings["recalls"]))
-        curve = dict(zip(settings["recalls"], verdicts, strict=True))
+        judged = tqdm(pool.map(build, settings["recalls"]), "annotation recall", total=len(settings["recalls"]))
+        curve = dict(zip(settings["recalls"], judged, strict=True))
     Path("validity.json").write_text(json.dumps(summary(built, curve, words), indent=1) + "\n")
 
 

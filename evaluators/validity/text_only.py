@@ -1,17 +1,16 @@
-"""The blind baseline: how often do text-only scorers pick the true caption without the picture?
+"""How often text-only scorers pick the true caption, without the image (stage ``text_only``).
 
-    python -m evaluators.validity.text_only        # the `blind` stage: writes blind.json and crepe/BLIND.md
+    python -m evaluators.validity.text_only        # writes text_only.json and crepe/TEXT_ONLY.md
 
 Source: SugarCrepe (arXiv:2306.14610, section 3) showed that such scorers beat vision-language models on published sets.
 The scorers are those of generators/hard_negatives/blind_scorers.py and, if params.yaml names one, a masked or causal
-language model;
-what learns is cross-fitted over images. Of productivity, each config is also measured after adversarial refinement
-(generators/hard_negatives/refinement.py), by scorers that did not refine and that learn anew from what is left.
+language model. Those that learn are cross-fitted over images. Productivity is measured after adversarial refinement
+(generators/hard_negatives/refinement.py) too, by scorers that do not refine and that learn from the remaining rows.
 
-Recall@1 with ties shared, beside chance 1/K, with 95 % intervals that resample images. A negative is one edit away from
-its truth, and edits that change a score up as often as down leave the truth first of all six less often than one time
-in six: ``guessing``, what random weights of words get, says how often, and ``duels``, the share of its negatives that a
-truth beats, whether there is a cue (chance 1/2).
+Recall@1 with ties shared and chance 1/K, with 95 % intervals that resample images. A negative is one edit away from its
+truth, and edits that raise a score as often as they lower it rank the truth first of all six less often than one time
+in six: ``random_scorers`` (random word weights) measures how often. ``pairwise_accuracy``, the share of its negatives
+that a truth beats, tells if there is a cue (chance 1/2).
 """
 
 from __future__ import annotations
@@ -24,6 +23,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+import jinja2
 import numpy as np
 
 from evaluators.metrics.statistics import bootstrap_intervals
@@ -37,12 +37,12 @@ from loaders.cards.card import table
 WORKERS = 2
 PRODUCTIVITY = "prod_"
 BY_DESIGN = {
-    "prod_hnneg": "Each negative holds a denial, and no true caption does (appendix A.4 of the paper).",
-    "prod_hnall": "Five of the fifteen negatives hold a denial, and no true caption does; the other ten compete.",
+    "prod_hnneg": "Each negative holds a negation, and no true caption does (appendix A.4 of the paper).",
+    "prod_hnall": "Five of the fifteen negatives hold a negation, and no true caption does; the other ten compete.",
     "hncomp": 'Each negative is two captions joined by "and", the true one is one (section 4.1 of the paper).',
     "hnall": 'Six of the ten negatives are two captions joined by "and", the true one is one.',
 }
-"""Why blind scorers cannot be at chance, by config or kind of systematicity."""
+"""Why text-only scorers cannot be at chance, by config or kind of systematicity."""
 
 
 def read(folder: Path, configs: Iterable[str]) -> Sets:
@@ -54,26 +54,26 @@ def read_files(paths: Iterable[Path]) -> Sets:
     """The distinct rows of parquet files."""
     rows: dict[tuple[str, ...], str] = {}
     for path in paths:
-        found = parquet.read_table(path, ["image_id", "caption", "hard_negatives"]).to_pylist()
-        rows |= {(row["caption"], *row["hard_negatives"], row["image_id"]): row["image_id"] for row in found}
+        for row in parquet.read_table(path, ["image_id", "caption", "hard_negatives"]).to_pylist():
+            rows[row["caption"], *row["hard_negatives"], row["image_id"]] = row["image_id"]
     return Sets([key[:-1] for key in rows], list(rows.values()))
 
 
 def groups(folder: Path) -> dict[str, list[str]]:
-    """What is measured together: each productivity config, and a kind of systematicity over all corpora.
+    """Configs that are measured together: each of productivity alone, each kind of systematicity over all corpora.
 
     The sets of different corpora hold the same captions, each with the same negatives.
     """
-    found: dict[str, list[str]] = {}
+    configs: dict[str, list[str]] = {}
     for path in sorted(folder.iterdir()):
         kind = path.name.rsplit("_", 1)[-1]
         if path.is_dir() and kind != "raw":
-            found.setdefault(path.name if path.name.startswith(PRODUCTIVITY) else kind, []).append(path.name)
-    return found
+            configs.setdefault(path.name if path.name.startswith(PRODUCTIVITY) else kind, []).append(path.name)
+    return configs
 
 
 def scores(sets: Sets, scorers: Mapping[str, Scorer]) -> dict[str, dict[str, Any]]:
-    """Recall@1 with its interval, and duels, of each scorer."""
+    """Recall@1 with its interval, and pairwise accuracy, of each scorer."""
     score_by = {name: scorer(sets) for name, scorer in scorers.items()}
     hit_by = {name: hits(score_NK) for name, score_NK in score_by.items()}
     intervals = bootstrap_intervals(hit_by, sets.images)
@@ -81,81 +81,90 @@ def scores(sets: Sets, scorers: Mapping[str, Scorer]) -> dict[str, dict[str, Any
         name: {
             "recall@1": float(hit_by[name].mean()),
             "interval": intervals[name],
-            "duels": float(duels(score_NK).mean()),
+            "pairwise_accuracy": float(duels(score_NK).mean()),
         }
         for name, score_NK in score_by.items()
     }
 
 
 def measure(name: str, sets: Sets, seed: int, model: str | None) -> dict[str, Any]:
-    """Everything about one group; of productivity also what refinement leaves."""
-    held_out = {**HELD_OUT, **({"language_model": partial(_under, model)} if model else {})}
-    found: dict[str, Any] = {
+    """All results of one group; for productivity also after refinement."""
+    held_out = {**HELD_OUT, **({"language_model": partial(_language_model_scores, model)} if model else {})}
+    result: dict[str, Any] = {
         "rows": len(sets),
         "images": len(set(sets.images)),
         "chance": sets.chance,
         "by_design": BY_DESIGN.get(name),
         "refining": scores(sets, REFINING),
         "held_out": scores(sets, held_out),
-        "guessing": float(guessed(sets).mean()),
+        "random_scorers": float(guessed(sets).mean()),
         "comparing": scores(sets, {"most_alike": most_alike}),
     }
     if name.startswith(PRODUCTIVITY):
         keep_N = refined(sets, seed)
-        found["kept"] = float(keep_N.mean())
-        found["held_out_after"] = scores(sets.where(keep_N), held_out)
-    return found
+        result["share_kept"] = float(keep_N.mean())
+        result["held_out_after"] = scores(sets.where(keep_N), held_out)
+    return result
 
 
-def _under(model: str, sets: Sets) -> np.ndarray:
+def _language_model_scores(model: str, sets: Sets) -> np.ndarray:
     return np.array(language_model(model).score(sets.texts)).reshape(len(sets), sets.size)
 
 
-def farthest(chance: float, found: Mapping[str, Mapping[str, Any]]) -> tuple[str, float]:
-    """The scorer whose Recall@1 is farthest from chance, on either side, and that Recall@1."""
-    name = max(found, key=lambda name: abs(found[name]["recall@1"] - chance))
-    return name, found[name]["recall@1"]
+def farthest(chance: float, results: Mapping[str, Mapping[str, Any]]) -> str:
+    """The scorer whose Recall@1 is farthest from chance, on either side."""
+    return max(results, key=lambda name: abs(results[name]["recall@1"] - chance))
 
 
-def page(results: Mapping[str, Mapping[str, Any]]) -> str:
-    """The part of CREPE's card that needs the finished sets."""
-    rows = []
-    for name, found in results.items():
-        scorer, value = farthest(found["chance"], found["held_out"])
-        after = ("-", "-")
-        if "kept" in found:
-            last, left = farthest(found["chance"], found["held_out_after"])
-            after = (f"{found['kept']:.0%}", f"{left:.1%} ({last})")
-        guess = f"{found['guessing']:.1%}"
-        rows.append((name, found["rows"], f"{found['chance']:.1%}", f"{value:.1%} ({scorer})", *after, guess))
-    header = ("sets", "rows", "chance", "farthest from chance", "rows kept", "after refinement", "guessers")
-    reasons = "".join(f"- `{name}`: {found['by_design']}\n" for name, found in results.items() if found["by_design"])
-    return f"""# CREPE without the pictures
-
-Recall@1 of text-only scorers that refinement does not use; of {len(HELD_OUT)} or more, the one farthest from chance on
-either side. `blind.json` has all of them, with intervals. Guessers know nothing; where negatives are edits in several
-places of the truth, random weights of words seldom put the truth before all of them.
-
-{table(header, rows)}
-Where no scorer can be at chance:
-
-{reasons}
-A reader who compares the captions of a set with each other finds the truth in nearly all of the paper's types, whatever
-their words: it is the one that differs least from all others. Encoders, which read one caption at a time, cannot.
-"""
+def page(title: str, file: Path, results: Mapping[str, Mapping[str, Any]]) -> str:
+    """The results as Markdown: a row per group, and a second table if a chat model was asked."""
+    refined_too = any("share_kept" in result for result in results.values())
+    rows, chats = [], []
+    for name, result in results.items():
+        chance, scorers = result["chance"], result["held_out"]
+        best = farthest(chance, scorers)
+        low, high = scorers[best]["interval"]
+        row = [name, result["rows"], f"{chance:.1%}", f"{scorers[best]['recall@1']:.1%} ({best})"]
+        row += [f"{low:.1%} to {high:.1%}", f"{result['random_scorers']:.1%}"]
+        if after := result.get("held_out_after"):
+            best = farthest(chance, after)
+            row += [f"{result['share_kept']:.0%}", f"{after[best]['recall@1']:.1%} ({best})"]
+        elif refined_too:
+            row += ["-", "-"]
+        rows.append(row)
+        if chat := result.get("chat"):
+            low, high = chat["interval"]
+            recall = f"{chat['recall@1']:.1%} ({low:.1%} to {high:.1%})"
+            chats.append([name, chat["asked"], f"{chance:.1%}", chat["model"], recall, chat["unreadable"]])
+    header = ["sets", "rows", "chance", "farthest from chance", "95 % interval", "random weights"]
+    template = jinja2.Template(
+        Path(__file__).with_name("text_only.md.j2").read_text(), trim_blocks=True, lstrip_blocks=True
+    )
+    return template.render(
+        title=title,
+        file=file.name,
+        scorers=max(len(result["held_out"]) for result in results.values()),
+        header=[*header, "rows kept", "after refinement"] if refined_too else header,
+        rows=rows,
+        reasons=[f"`{name}`: {result['by_design']}" for name, result in results.items() if result["by_design"]],
+        refined=refined_too,
+        chats=chats,
+        table=table,
+    )
 
 
 def main() -> None:
-    folder, settings = Path("crepe"), block("blind")
-    named = {name: read(folder, configs) for name, configs in groups(folder).items()}
-    work = {name: sets for name, sets in named.items() if len(sets) > 0}
+    folder, settings, output = Path("crepe"), block("text_only"), Path("text_only.json")
+    all_sets = {name: read(folder, configs) for name, configs in groups(folder).items()}
     with ProcessPoolExecutor(WORKERS, get_context("spawn")) as pool:
         jobs = {
-            name: pool.submit(measure, name, sets, settings["seed"], settings["model"]) for name, sets in work.items()
+            name: pool.submit(measure, name, sets, settings["seed"], settings["model"])
+            for name, sets in all_sets.items()
+            if len(sets)
         }
         results = {name: job.result() for name, job in jobs.items()}
-    Path("blind.json").write_text(json.dumps(results, indent=1) + "\n")
-    (folder / "BLIND.md").write_text(page(results))
+    output.write_text(json.dumps(results, indent=1) + "\n")
+    (folder / "TEXT_ONLY.md").write_text(page("CREPE", output, results))
 
 
 if __name__ == "__main__":

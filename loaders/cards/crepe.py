@@ -153,9 +153,9 @@ Unique atoms and compounds of the hard-negative sets (Table 8).
 {funnels(stats)}
 ## Known flaws
 
-What text-only scorers get without the pictures is in [BLIND.md](BLIND.md), before and after adversarial refinement
-(stage `blind`). By construction they know the negatives of `prod_hnneg` and five of those of `prod_hnall` (a denial),
-and those of `hncomp` (two captions joined by "and").
+The scores of text-only scorers, which see no image, are in [TEXT_ONLY.md](TEXT_ONLY.md), before and after adversarial
+refinement (stage `text_only`). By construction they recognise the negatives of `prod_hnneg` and five of those of
+`prod_hnall` (a negation), and those of `hncomp` (two captions joined by "and").
 
 Hard negatives are checked against the image's scene graph, and a graph says less than its image shows. A negative that
 happens to be true is possible wherever an annotation is missing; the report gives the measured share for the

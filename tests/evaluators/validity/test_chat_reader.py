@@ -1,4 +1,4 @@
-"""The chat model as a blind baseline, against a server that answers well, badly, or not readably."""
+"""The chat model as a text-only scorer, against a server with right, wrong and unreadable answers."""
 
 import json
 from pathlib import Path
@@ -7,9 +7,8 @@ import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
-from evaluators.validity import chat_reader as blind_chat
-from evaluators.validity import text_only_aro as blind_aro
-from evaluators.validity.chat_reader import SHOTS, listed, messages, question, read_choice
+from evaluators.validity import chat_reader, text_only_aro
+from evaluators.validity.chat_reader import EXAMPLES, messages, question, read_choice, shuffled
 from generators.hard_negatives.blind_scorers import Sets
 from generators.llm.client import KEY_VARIABLE, Cache
 from generators.storage.dataset import CHOICE_SCHEMA, write_config
@@ -44,23 +43,23 @@ def test_the_choice_is_read_from_the_answer(answer: str, choice: int | None):
     assert read_choice(answer, FIVE) == choice
 
 
-def test_the_truth_stands_anywhere_and_always_at_the_same_place():
-    places = [listed([f"true {number}", "false"]).index(f"true {number}") for number in range(400)]
-    assert places == [listed([f"true {number}", "false"]).index(f"true {number}") for number in range(400)]
+def test_the_true_caption_is_at_any_position_and_always_the_same():
+    places = [shuffled([f"true {number}", "false"]).index(f"true {number}") for number in range(400)]
+    assert places == [shuffled([f"true {number}", "false"]).index(f"true {number}") for number in range(400)]
     assert 160 <= sum(places) <= 240  # 400 fair coins: within 4 standard deviations of 200
 
 
 @pytest.mark.parametrize("config", OPTIONS)
-def test_worked_examples_are_of_the_set_s_kind(config: str):
-    first, second = SHOTS[config]
-    assert first.true != second.true, "no letter is the right one in both"
-    for shot in (first, second):
-        assert len(set(shot.captions)) == OPTIONS[config]
-        assert len({tuple(sorted(caption.split())) for caption in shot.captions}) == 1, "the same words"
+def test_worked_examples_match_the_config(config: str):
+    first, second = EXAMPLES[config]
+    assert first["answer"] != second["answer"], "no letter is right in both"
+    for example in (first, second):
+        assert len(set(example["captions"])) == OPTIONS[config]
+        assert len({tuple(sorted(caption.split())) for caption in example["captions"]}) == 1, "the same words"
     asked = messages(config, ["x", "y"])
     assert [message["role"] for message in asked] == ["user", "assistant", "user", "assistant", "user"]
     assert asked[-1]["content"] == question(["x", "y"])
-    assert asked[1]["content"] == "ABCDE"[first.true]
+    assert asked[1]["content"] == first["answer"]
 
 
 @pytest.fixture
@@ -74,8 +73,8 @@ def sets_of_four(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def write_params(folder: Path, server: HTTPServer) -> None:
     chat = {"model": "m", "base_url": server.url_for("/v1"), "price_in": 1, "price_out": 1}
-    told = {"blind": {"seed": 0, "model": None}, "blind_aro": {"chat": chat}}
-    (folder / "params.yaml").write_text(json.dumps(told))
+    params = {"text_only": {"seed": 0, "model": None}, "text_only_aro": {"chat": chat}}
+    (folder / "params.yaml").write_text(json.dumps(params))
 
 
 def test_answers_right_wrong_and_unreadable(sets_of_four: Path, httpserver: HTTPServer):
@@ -91,29 +90,32 @@ def test_answers_right_wrong_and_unreadable(sets_of_four: Path, httpserver: HTTP
     httpserver.expect_request("/v1/chat/completions").respond_with_handler(answer)
     write_params(sets_of_four, httpserver)
     with pytest.raises(ValueError, match=r"above --max-cost 0\.00\. Nothing was asked"):
-        blind_aro.main(ask_model=True)
-    blind_aro.main(ask_model=True, max_cost=1.0)
-    blind_aro.main(ask_model=True, max_cost=1.0)
+        text_only_aro.main(ask_model=True)
+    text_only_aro.main(ask_model=True, max_cost=1.0)
+    text_only_aro.main(ask_model=True, max_cost=1.0)
     assert len(httpserver.log) == 4, "what was answered is not asked again"
     (sets_of_four / "data").mkdir()
     (sets_of_four / "data" / "llm").symlink_to(sets_of_four / "sample" / "llm")
-    blind_aro.main()
-    found = json.loads((sets_of_four / "blind_aro.json").read_text())["vg_relation"]["chat"]
+    text_only_aro.main()
+    found = json.loads((sets_of_four / "text_only_aro.json").read_text())["vg_relation"]["chat"]
     # Rows 0 and 1 are right, 2 is wrong, 3 cannot be read. Rows 0, 1 are of one image, 2, 3 of another: the interval
     # reaches from 0 to 1.
     assert found == {"model": "m", "asked": 4, "unreadable": 1, "recall@1": 0.5, "interval": [0.0, 1.0]}
-    assert "| vg_relation | 4 | 50% | m | 50.0% (0.0% to 100.0%) | 1 |" in (sets_of_four / "blind_aro.md").read_text()
+    assert (
+        "| vg_relation | 4 | 50.0% | m | 50.0% (0.0% to 100.0%) | 1 |"
+        in (sets_of_four / "text_only_aro.md").read_text()
+    )
 
 
-def test_without_an_endpoint_nobody_is_asked(sets_of_four: Path):
-    (sets_of_four / "params.yaml").write_text("{blind: {seed: 0, model: null}, blind_aro: {chat: {}}}")
-    with pytest.raises(ValueError, match=r"blind_aro\.chat: no endpoint is named"):
-        blind_aro.main(ask_model=True)
-    blind_aro.main()
-    assert json.loads((sets_of_four / "blind_aro.json").read_text())["vg_relation"]["chat"] is None
-    assert "chat" not in (sets_of_four / "blind_aro.md").read_text()
+def test_without_an_endpoint_no_request_is_sent(sets_of_four: Path):
+    (sets_of_four / "params.yaml").write_text("{text_only: {seed: 0, model: null}, text_only_aro: {chat: {}}}")
+    with pytest.raises(ValueError, match=r"text_only_aro\.chat: no endpoint"):
+        text_only_aro.main(ask_model=True)
+    text_only_aro.main()
+    assert json.loads((sets_of_four / "text_only_aro.json").read_text())["vg_relation"]["chat"] is None
+    assert "chat model" not in (sets_of_four / "text_only_aro.md").read_text()
 
 
-def test_what_was_not_asked_is_not_counted():
+def test_sets_without_a_cached_answer_are_not_counted():
     sets = Sets([("a b", "b a")], ["1"])
-    assert blind_chat.measure("vg_relation", sets, blind_chat.endpoint({"model": "m"}), Cache([])) is None
+    assert chat_reader.measure("vg_relation", sets, chat_reader.endpoint({"model": "m"}), Cache([])) is None

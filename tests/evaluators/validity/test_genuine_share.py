@@ -4,14 +4,24 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
-from evaluators.validity.genuine_share import Claim, claims, foil_words, judge, new_words, read_truth, summary
+from evaluators.validity.genuine_share import (
+    COLUMNS,
+    foil_words,
+    judge,
+    new_words,
+    read_truth,
+    share,
+    statements,
+    summary,
+)
 from tests.rows import toy_dataset
 
 
 def scene(image_id: int, *things: tuple[str, str]) -> dict[str, Any]:
-    """A scene of plain, medium things side by side, as truth.jsonl has it."""
+    """A scene of plain, medium-sized objects in a row, as in truth.jsonl."""
     return {
         "image_id": image_id,
         "width": 640,
@@ -36,66 +46,76 @@ def scene(image_id: int, *things: tuple[str, str]) -> dict[str, Any]:
 SCENES = {"1": scene(1, ("red", "ball")), "2": scene(2, ("red", "ball"), ("blue", "ball"))}
 
 
-def claim(image_id: str, text: str, kind: str = "hnatom") -> Claim:
-    return Claim(image_id, text, kind, "test", "a red ball")
+def table(*texts: tuple[str, str, str]) -> pd.DataFrame:
+    """Texts from (image id, text, kind)."""
+    return pd.DataFrame([(*text, "test", "a red ball") for text in texts], columns=COLUMNS)
 
 
 def test_shares_by_hand():
-    found = [
-        claim("1", "a red ball", "truth"),
-        claim("2", "a red ball", "truth"),
-        claim("1", "a green ball", "truth"),  # not true
-        claim("1", "a blue ball"),  # genuine
-        claim("2", "a blue ball"),  # true of scene 2: no hard negative
-        claim("1", "ball the on"),  # unreadable: a failure
-        claim("1", "a red kite"),  # genuine
-    ]
-    verdicts = judge(found, SCENES)
-    assert verdicts.share("truth") == 2 / 3
-    assert verdicts.share("hnatom") == 2 / 4
-    assert verdicts.kinds == ["hnatom"]
-    reasons = {item.text: reason for item, reason in verdicts.wrong}
-    assert reasons["a blue ball"] == "true of the scene"
-    assert reasons["a green ball"] == "false"
-    assert reasons["ball the on"].startswith("Cannot read")
-    shown = summary(verdicts, {1.0: verdicts}, {"words": 1})
-    assert shown["genuine"] == [{"type": "hnatom", "recall": 1.0, "genuine": 0.5, "captions": 4}]
-    assert len(shown["slipped"]["hnatom"]) == 2
+    judged = judge(
+        table(
+            ("1", "a red ball", "truth"),
+            ("2", "a red ball", "truth"),
+            ("1", "a green ball", "truth"),  # not true
+            ("1", "a blue ball", "hnatom"),  # genuine
+            ("2", "a blue ball", "hnatom"),  # true of scene 2: no hard negative
+            ("1", "ball the on", "hnatom"),  # unreadable: a failure
+            ("1", "a red kite", "hnatom"),  # genuine
+        ),
+        SCENES,
+    )
+    assert share(judged[judged["kind"] == "truth"]) == 2 / 3
+    failures = list(judged["failure"])
+    assert failures[:2] + failures[3:4] + failures[6:] == [""] * 4
+    assert (failures[2], failures[4]) == ("false", "true of the scene")
+    assert failures[5].startswith("Cannot read")
+    numbers = summary(judged, {1.0: judged}, {"words": 1})
+    assert numbers["genuine"] == [{"type": "hnatom", "recall": 1.0, "genuine": 0.5, "captions": 4}]
+    assert numbers["built"] == [{"type": "hnatom", "split": "test", "captions": 4, "genuine": 0.5}]
+    assert numbers["true_by_recall"] == {"1.0": 2 / 3}
+    assert numbers["slipped"]["hnatom"][0] == {
+        "image_id": "2",
+        "text": "a blue ball",
+        "of": "a red ball",
+        "why": "true of the scene",
+    }
+    assert len(numbers["slipped"]["hnatom"]) == 2
+    assert json.loads(json.dumps(numbers)) == numbers
 
 
-def test_claims_are_the_distinct_texts_of_every_set(tmp_path: Path):
+def test_statements_are_the_distinct_texts_of_every_set(tmp_path: Path):
     toy_dataset(tmp_path, rows=2)
-    found = claims(tmp_path / "crepe")
-    assert [(item.image_id, item.text, item.kind) for item in found] == [
-        ("0", "blue ball", "hnatom"),
-        ("0", "red ball", "truth"),
-        ("0", "red kite", "hnatom"),
-        ("1", "blue ball", "hnatom"),
-        ("1", "red ball", "truth"),
-        ("1", "red kite", "hnatom"),
+    texts = statements(tmp_path / "crepe")
+    assert texts[["image_id", "text", "kind"]].to_numpy().tolist() == [
+        ["0", "blue ball", "hnatom"],
+        ["0", "red ball", "truth"],
+        ["0", "red kite", "hnatom"],
+        ["1", "blue ball", "hnatom"],
+        ["1", "red ball", "truth"],
+        ["1", "red kite", "hnatom"],
     ]
 
 
-def test_foil_words_that_are_drawn_and_seen():
-    found = [claim("1", "a blue ball"), claim("1", "a red zeppelin"), claim("1", "a red kite")]
-    assert new_words(found[1]) == {"zeppelin"}
-    words = foil_words(found, {"a": {"blue", "kite", "zeppelin"}, "b": {"blue"}})
+def test_foil_words_that_are_drawable_and_seen():
+    texts = table(*(("1", text, "hnatom") for text in ("a blue ball", "a red zeppelin", "a red kite")))
+    assert new_words("a red zeppelin", "a red ball") == {"zeppelin"}
+    words = foil_words(texts, {"a": {"blue", "kite", "zeppelin"}, "b": {"blue"}})
     assert words["words"] == 3
-    assert words["drawable"] == 2 / 3  # no zeppelin can be drawn
+    assert words["drawable"] == 2 / 3  # a zeppelin cannot be drawn
     assert words["by_corpus"] == {"a": 2 / 3, "b": 1 / 3}
     assert words["drawable_and_seen"] == 1 / 3
 
 
-def test_truth_is_read_by_image_id_and_its_absence_named(tmp_path: Path):
+def test_truth_is_read_by_image_id_and_its_absence_reported(tmp_path: Path):
     (tmp_path / "truth.jsonl").write_text("".join(json.dumps(item) + "\n" for item in SCENES.values()))
     assert read_truth(tmp_path / "truth.jsonl") == SCENES
     with pytest.raises(FileNotFoundError, match="only the micro-world has them"):
         read_truth(tmp_path / "nowhere.jsonl")
 
 
-def test_of_no_claim_there_is_no_share():
-    verdicts = judge([], SCENES)
-    assert verdicts.share("truth") is None
-    words = foil_words([claim("1", "a red ball", "prod_hnswap")], {"a": {"red"}})
+def test_without_texts_there_is_no_share():
+    judged = judge(table(), SCENES)
+    assert share(judged) is None
+    words = foil_words(table(("1", "a red ball", "prod_hnswap")), {"a": {"red"}})
     assert words == {"words": 0, "drawable": None, "drawable_and_seen": None, "by_corpus": {"a": None}}
-    assert summary(verdicts, {0.5: verdicts}, words)["true_by_recall"] == {"0.5": None}
+    assert summary(judged, {0.5: judged}, words)["true_by_recall"] == {"0.5": None}

@@ -10,8 +10,8 @@ from tests.rows import toy_dataset
 NOUNS = ("cup", "table", "cat", "bus", "lamp", "chair")
 
 
-def denying() -> Sets:
-    """Thirty sets of three: whatever holds "not" is a negative."""
+def negations() -> Sets:
+    """Thirty sets of three, in which every caption with a negation is a negative."""
     pairs = [(one, other) for one in NOUNS for other in NOUNS if one != other]
     captions = [
         [f"a {one} on a {other}", f"a {one} not on a {other}", f"no {one} on a {other}"] for one, other in pairs
@@ -19,7 +19,7 @@ def denying() -> Sets:
     return Sets(captions, [str(place // 3) for place in range(len(pairs))])
 
 
-def test_read_takes_each_row_once_however_many_configs_hold_it(tmp_path: Path):
+def test_a_row_of_several_configs_is_read_once(tmp_path: Path):
     folder = toy_dataset(tmp_path, rows=2)
     sets = read(folder, ["toy_hnatom", "toy_hnatom"])
     assert sets.captions == [("red ball", "blue ball", "red kite")] * 2
@@ -37,33 +37,33 @@ def test_groups_join_the_corpora_and_leave_raw_sets_out(tmp_path: Path):
 
 
 def test_scores_by_hand():
-    """The truth has one word less than one negative, as many as the other: half a hit for the tersest, 3 of 4 duels."""
-    found = scores(denying(), {"longest": longest, "tersest": tersest})
+    """The truth has one word less than one negative, as many as the other: half a hit for the tersest, 3 of 4 pairs."""
+    found = scores(negations(), {"longest": longest, "tersest": tersest})
     assert found["longest"]["recall@1"] == 0
     assert found["tersest"]["recall@1"] == pytest.approx(1 / 2)
-    assert found["tersest"]["duels"] == pytest.approx(3 / 4)
+    assert found["tersest"]["pairwise_accuracy"] == pytest.approx(3 / 4)
     assert found["tersest"]["interval"] == pytest.approx((1 / 2, 1 / 2))
 
 
-def test_a_giveaway_is_found_and_no_refinement_helps():
-    found = measure("prod_hnneg", denying(), 0, None)
+def test_refinement_does_not_remove_a_cue_of_all_rows():
+    found = measure("prod_hnneg", negations(), 0, None)
     assert found["chance"] == 1 / 3
     assert found["held_out"]["form"]["recall@1"] == 1
     assert found["held_out_after"]["form"]["recall@1"] == 1
-    assert found["kept"] >= 0.5
+    assert found["share_kept"] >= 0.5
     assert set(found["held_out"]) == set(HELD_OUT)
-    # Guessers who like words: never, for "not" adds one. Others: where "no" weighs more than the "a" that it replaces.
-    assert found["guessing"] == pytest.approx((0 + 1 / 2) / 2, abs=0.1)
+    # Random weights that favour long captions: never, since "not" adds a word. Others: where "no" weighs more than "a".
+    assert found["random_scorers"] == pytest.approx((0 + 1 / 2) / 2, abs=0.1)
     assert json.loads(json.dumps(found))["by_design"]
-    text = page({"prod_hnneg": found})
+    text = page("CREPE", Path("text_only.json"), {"prod_hnneg": found})
     assert "| prod_hnneg | 30 | 33.3% | 100.0%" in text
-    assert "holds a denial" in text
+    assert "holds a negation" in text
 
 
 def test_farthest_looks_on_both_sides():
     found = {name: {"recall@1": value} for name, value in (("over", 0.3), ("under", 0.05), ("near", 0.2))}
-    assert farthest(0.2, found) == ("under", 0.05)
+    assert farthest(0.2, found) == "under"
 
 
-def test_the_odd_one_in_is_no_cue_of_a_text():
+def test_the_caption_that_is_most_like_the_others_is_the_truth():
     assert scores(Sets([["a b c", "a b d", "a e c"]], ["1"]), {"most_alike": most_alike})["most_alike"]["recall@1"] == 1
