@@ -75,7 +75,7 @@ def _add(method: Method, purpose: str) -> None:
     ) -> None:
         with err.status("Loading"):
             from evaluators.models import pick_device
-            from trainers.negclip.training import PRESETS, Sources, train
+            from trainers.negclip.training import PRESETS, TrainingData, train
 
             rates = learning_rate and tuple(learning_rate)
             changes = {"epochs": epochs, "batch_size": batch_size, "learning_rates": rates}
@@ -85,7 +85,7 @@ def _add(method: Method, purpose: str) -> None:
             metrics = train(
                 method,
                 model,
-                Sources(data, images, validation),
+                TrainingData(data, images, validation),
                 output,
                 recipe=recipe,
                 seed=seed,
@@ -123,12 +123,12 @@ def export(
     """Write captioned images with NegCLIP's hard negatives, for other trainers."""
     with err.status("Loading"):
         from evaluators.models import pick_device
-        from trainers.negclip.training import Sources, export_mined
+        from trainers.negclip.training import TrainingData, export_mined
 
         chosen_device = pick_device(device)
     with progress() as report:
         count = export_mined(
-            model, Sources(data, images), output, to.value, device=chosen_device, workers=workers, report=report
+            model, TrainingData(data, images), output, to.value, device=chosen_device, workers=workers, report=report
         )
     typer.echo(f"{output}: {count:,} images whose captions have negatives.")
 

@@ -1,12 +1,12 @@
-"""Two caption corpora that differ in compound nouns alone: one shows and names the drawn compounds, one never does.
+"""Two caption corpora that differ only in compound nouns: one shows and names the drawn compounds, one never does.
 
     python -m experiments.compun.corpora        # writes sources/compun/{compounds,constituents}/
 
-Compun (Kumar et al. 2024) asks whether a model tells a compound from its constituents; these corpora vary what the
-model has seen of it. Both show one to three things side by side and both name every constituent. In half of the scenes
-the first thing is a compound in the corpus ``compounds``, and one of its constituents in the corpus ``constituents``;
-the company is the same. Pictures and captions are the micro-world's: views of a scene and what is true in them
-(microworld/build.py). Test pictures (compun_images.py) are other drawings of the same things.
+Compun (Kumar et al. 2024) tests whether a model distinguishes a compound from its constituents; these corpora vary
+whether the model has seen it. Both show one to three objects side by side, and both name every constituent. In half of
+the scenes the first object is a compound in the corpus ``compounds`` and one of its constituents in the corpus
+``constituents``; the other objects are the same. Images and captions are the micro-world's (microworld/build.py). Test
+images (compun_images.py) are other renderings of the same nouns.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ from generators.storage.dataset import whole_folder
 FOLDER = Path("sources/compun")
 COMPOUNDS, CONSTITUENTS = "compounds", "constituents"
 FIRST_ID = 30_000_000
-"""Image ids lie above those of all other scenes."""
+"""First image id, above those of all other scenes."""
 WIDTH, HEIGHT = 640, 480
 GROUND, SKY = (0.75, 0.95), (0.15, 0.55)
-"""Where things touch the ground, and where the upper edges of hanging ones are, as shares of the height."""
+"""Ground level of standing objects and upper edge of hanging ones, as shares of the height."""
 THINGS = {1: 5, 2: 4, 3: 1}
-"""Weights of the number of things in a scene."""
+"""Weights of the number of objects in a scene."""
 SIDE = 180
-"""Pixels of a medium thing where the world gives none."""
+"""Default side of a medium object in pixels."""
 
 
 def cast_of(rng: Random, variant: str, nouns: list[Noun]) -> list[str]:
-    """The nouns of a scene. What is drawn from the generator does not depend on the variant."""
+    """Return the nouns of a scene. The random draws do not depend on the variant."""
     compound, constituent = rng.choice(nouns), rng.randrange(2)
     is_compound = rng.random() < 0.5 and variant == COMPOUNDS
     first = compound.name if is_compound else (compound.n1, compound.n2)[constituent]
@@ -59,7 +59,7 @@ def cast_of(rng: Random, variant: str, nouns: list[Noun]) -> list[str]:
 
 
 def scene_of(seed: int, variant: str, nouns: list[Noun], image_id: int) -> Scene:
-    """Things side by side, none of them half beside or hardly near another."""
+    """Return a scene of objects side by side, without borderline relations."""
     rng = Random(f"{seed}:compun_corpora:{image_id}")
     cast, background = cast_of(rng, variant, nouns), rng.choice(BACKGROUNDS)
     things = [_looking(f"{seed}:{image_id}:{number}", noun) for number, noun in enumerate(cast)]
@@ -70,7 +70,7 @@ def scene_of(seed: int, variant: str, nouns: list[Noun], image_id: int) -> Scene
 
 
 def _looking(key: str, noun: str) -> Thing:
-    """A thing of some colour and pattern, not yet at its place."""
+    """Return an object with a colour and a pattern, not yet placed."""
     rng = Random(key)
     color = possible_color(noun, rng.choice(list(COLORS)), rng)
     patterns = ("plain",) if noun in PLAIN else PATTERNS
@@ -85,7 +85,7 @@ def _sized(thing: Thing, rng: Random) -> Thing:
 
 
 def in_a_row(things: list[Thing], rng: Random) -> Layout | None:
-    """The things from left to right in a random order, those without a base in the air; None where they do not fit."""
+    """Place the objects from left to right in random order, hanging ones in the air; None if they do not fit."""
     things = rng.sample(things, len(things))
     room = WIDTH - 2 * MARGIN - sum(thing.box.width for thing in things)
     if room < 0 or max(thing.box.height for thing in things) > GROUND[0] * HEIGHT:
@@ -110,12 +110,12 @@ def examples(seed: int, variant: str, nouns: list[Noun], size: int, image_id: in
 
 
 def build(folder: Path, nouns: list[Noun], params: Params, workers: int = WORKERS) -> None:
-    """Write both corpora or nothing."""
+    """Write both corpora atomically."""
     ids = range(FIRST_ID, FIRST_ID + -(-params.train_images // PICTURES_PER_SCENE))
     with whole_folder(folder) as scratch, ProcessPoolExecutor(workers) as pool:
         for variant in (COMPOUNDS, CONSTITUENTS):
-            made = pool.map(partial(examples, params.seed, variant, nouns, params.train_size), ids, chunksize=50)
-            write_corpus(scratch / variant, chain.from_iterable(made))
+            pairs = pool.map(partial(examples, params.seed, variant, nouns, params.train_size), ids, chunksize=50)
+            write_corpus(scratch / variant, chain.from_iterable(pairs))
 
 
 def main() -> None:

@@ -1,16 +1,14 @@
-"""Two training corpora of the small world, which differ in whether a bag of words suffices to tell captions apart.
+"""Two training corpora of the small world: bags of words identify captions in one of them, but not in the other.
 
     python -m experiments.negclip.regimes        # with the stage `negclip_corpora`: sources/negclip/
 
-Yuksekgonul et al. 2023 (arXiv:2210.01936), section 3.2, hold that contrastive training on web data ignores order since
-hardly a batch holds two captions with the same words in another order. In a world of few nouns whose looks are often
-left unsaid, batches do hold such captions. The regime ``bag_of_words`` is as the web in this: every thing is described,
-so that one is told from another by hundreds of noun phrases and not by two dozen nouns, and no two captions of the
-corpus have the same nouns and attributes. Both arrangements of two nouns occur all the same, so that a negative caption
-cannot be told by its words alone.
+Yuksekgonul et al. 2023 (arXiv:2210.01936), section 3.2, argue that contrastive training on web data ignores word order
+because batches rarely hold two captions with the same words in different orders. In a world with few nouns and few
+attributes per caption, batches do. The regime ``bag_of_words`` resembles the web in this respect: every object has
+attributes, and no two captions of the corpus have the same nouns and attributes. Both orders of two nouns still occur,
+so the words of a negative caption do not reveal it.
 
-Beside the two lie annotated scenes that no caption was written of, ``test``, from which the test sets are made by the
-stages' own commands.
+The folder ``test`` has annotated scenes without training captions, from which the usual stages make the test sets.
 """
 
 from __future__ import annotations
@@ -38,8 +36,8 @@ from generators.storage.params import block
 PARAMS = Path("experiments/params.yaml")
 FOLDER = Path("sources/negclip")
 FIRST_SCENE = 500_000
-"""Image ids start so far above those of the last corpus' own scenes."""
-MOST_SCENES = 200_000
+"""Offset of image ids to those of the last corpus."""
+MAX_SCENES = 200_000
 CANONICAL = {name: name for name in (*ALL_NOUNS, *COLORS, *PATTERNS, *SIZES)} | {
     synonym: name for name, synonyms in SYNONYMS.items() for synonym in synonyms
 }
@@ -47,8 +45,8 @@ CANONICAL = {name: name for name in (*ALL_NOUNS, *COLORS, *PATTERNS, *SIZES)} | 
 
 @dataclass(frozen=True)
 class Regime:
-    """``richness``: the chance that a thing is described that need not be. ``distinct``: no two captions that name two
-    things have the same nouns and attributes."""
+    """``richness``: the probability of an optional attribute. ``distinct``: no two captions with two objects have the same
+    nouns and attributes."""
 
     richness: float
     distinct: bool
@@ -57,19 +55,19 @@ class Regime:
 REGIMES = {"default": Regime(0.5, False), "bag_of_words": Regime(1.0, True)}
 
 Described = tuple[Scene, str, Box]
-"""A scene with a caption and the part of it that its picture shows."""
+"""A scene, a caption and the part of the scene that the image shows."""
 
 
 def bag(caption: str) -> tuple[str, ...] | None:
-    """The nouns and attributes of a caption that names two nouns or more, sorted; None for any other."""
-    found = sorted(CANONICAL[word] for word in re.findall("[a-z]+", caption.lower()) if word in CANONICAL)
-    return tuple(found) if sum(word in ALL_NOUNS for word in found) > 1 else None
+    """Return the sorted nouns and attributes of a caption with at least two nouns, else None."""
+    words = sorted(CANONICAL[word] for word in re.findall("[a-z]+", caption.lower()) if word in CANONICAL)
+    return tuple(words) if sum(word in ALL_NOUNS for word in words) > 1 else None
 
 
-def distinct(found: Iterable[Described]) -> Iterator[Described]:
-    """Those whose caption has a bag that no caption before it has."""
+def distinct(captioned: Iterable[Described]) -> Iterator[Described]:
+    """Drop captions with the bag of words of an earlier caption."""
     seen: set[tuple[str, ...]] = set()
-    for scene, caption, view in found:
+    for scene, caption, view in captioned:
         words = bag(caption)
         if words is None or words not in seen:
             yield scene, caption, view
@@ -77,8 +75,8 @@ def distinct(found: Iterable[Described]) -> Iterator[Described]:
             seen.add(words)
 
 
-def rivals(captions: Iterable[str], batch_size: int) -> float:
-    """The chance that a caption of two nouns meets another with the same bag in a random batch of its corpus."""
+def rival_share(captions: Iterable[str], batch_size: int) -> float:
+    """Return the probability that a random batch with a two-noun caption holds another one with the same bag."""
     bags = [bag(caption) for caption in captions]
     count_by = Counter(words for words in bags if words is not None)
     meets = (number * (1 - (1 - (number - 1) / (len(bags) - 1)) ** (batch_size - 1)) for number in count_by.values())
@@ -86,25 +84,25 @@ def rivals(captions: Iterable[str], batch_size: int) -> float:
 
 
 def examples(params: Params, regime: Regime, count: int) -> Iterator[Example]:
-    """The pictures of a regime's corpus, from the same scenes in all regimes."""
-    ids = training_ids(len(CORPORA) - 1, FIRST_SCENE + MOST_SCENES)[FIRST_SCENE:]
+    """Yield the examples of a regime's corpus; all regimes start from the same scenes."""
+    ids = training_ids(len(CORPORA) - 1, FIRST_SCENE + MAX_SCENES)[FIRST_SCENE:]
     scenes = (scene_of(params.seed, image_id) for image_id in ids)
-    found = ((scene, *described(params.seed, scene, regime.richness)) for scene in scenes)
-    for scene, caption, view in islice(distinct(found) if regime.distinct else found, count):
+    captioned = ((scene, *described(params.seed, scene, regime.richness)) for scene in scenes)
+    for scene, caption, view in islice(distinct(captioned) if regime.distinct else captioned, count):
         yield drawn(scene, params.train_size, caption, view)
 
 
 def main() -> None:
-    """Write a corpus a regime, and the annotated scenes that the test sets are made from."""
+    """Write one corpus per regime, and the annotated scenes for the test sets."""
     params, settings = Params.read(), block("negclip", PARAMS)
     with whole_folder(FOLDER) as scratch:
         counts = {}
         for name, regime in REGIMES.items():
-            made = list(examples(params, regime, settings["train_images"]))
-            write_corpus(scratch / name, made)
-            captions = [example.caption for example in made]
-            sizes = {f"meet a rival in a batch of {size}": round(rivals(captions, size), 4) for size in (32, 64)}
-            counts[name] = {"pairs": len(made), **sizes}
+            pairs = list(examples(params, regime, settings["train_images"]))
+            write_corpus(scratch / name, pairs)
+            captions = [example.caption for example in pairs]
+            sizes = {f"meet a rival in a batch of {size}": round(rival_share(captions, size), 4) for size in (32, 64)}
+            counts[name] = {"pairs": len(pairs), **sizes}
         write_test_scenes(scratch / "test", params, settings["test_images"])
         stage.write_json(scratch / "stats.json", counts)
 

@@ -1,12 +1,11 @@
-"""A smaller world, in which a model of minutes learns word order: two large things, whose relation is said.
+"""A smaller micro-world in which a tiny CLIP learns word order within minutes: two large objects and their relation.
 
-In the whole world a small CLIP learns which things are in a picture long before it learns how they stand, from whatever
-captions. Here there are the nouns of four themes, no small things and one pattern; a scene has two things, and nine
-captions of ten say a relation between them, each as often as the others. The object seldom comes first in English ("a
-table with a cup on it"); here it never does, or else word order would have to be learned twice.
+In the whole micro-world a small CLIP learns which objects are in an image long before it learns their relations. The
+small world has the nouns of four themes, no small objects and one pattern. A scene has two objects, and nine of ten
+captions state their relation. The object of a relation never comes first ("a table with a cup on it"), so that word
+order has one meaning.
 
-Scenes are those of the whole world with things left out of it, so that all that reads annotations and draws
-pictures stays as it is. Test scenes have image ids of their own.
+Scenes are those of the whole micro-world with objects held out, so rendering and annotation are unchanged.
 """
 
 from __future__ import annotations
@@ -32,20 +31,20 @@ NOUNS = nouns_of(THEMES)
 OTHERS = LeftOut(
     frozenset(ALL_NOUNS) - frozenset(NOUNS), frozenset({"small", "spotted", "checkered"}), frozenset(), frozenset()
 )
-"""What the small world leaves out of the whole one."""
+"""Held out from the whole micro-world."""
 THINGS = 2
 THING_SHARE = 0.1
-"""Captions that name one thing; the others say a relation."""
+"""Share of captions with one object; the others state a relation."""
 
 
 def scene_of(seed: int, image_id: int) -> Scene:
-    """The scene of an image id: the same at every call."""
+    """Return the scene of an image id, a function of its arguments."""
     width, height = frame(Random(f"{seed}:{image_id}:frame"))
     return sample_scene(seed, image_id, width=width, height=height, n_things=THINGS, forbidden=OTHERS)
 
 
 def described(seed: int, scene: Scene, richness: float) -> tuple[str, Box]:
-    """A training caption, and what its picture shows: the whole scene, or the region around what the caption names."""
+    """Return a training caption and the view of its image: the whole scene, or the region around the named objects."""
     rng, names = Random(f"{seed}:{scene.image_id}:caption"), [thing.id for thing in scene.things]
     if rng.random() < THING_SHARE:
         content = Content((rng.choice(names),))
@@ -59,18 +58,18 @@ def described(seed: int, scene: Scene, richness: float) -> tuple[str, Box]:
 
 
 def drawn(scene: Scene, size: int, caption: str, view: Box) -> Example:
-    """A captioned picture of the view, ``size`` x ``size`` pixels."""
+    """Render the view at ``size`` x ``size`` pixels."""
     return Example(scene.image_id, 0, jpeg(render(scene, (size, size), view)), caption, view)
 
 
 def write_test_scenes(folder: Path, params: Params, images: int) -> None:
-    """The files of a source (annotations in Visual Genome's, GQA's and Karpathy's formats, images) for test scenes."""
+    """Write images and annotations of test scenes in Visual Genome's, GQA's and Karpathy's formats."""
 
-    def made() -> Iterator[tuple[Scene, bytes]]:
+    def rendered() -> Iterator[tuple[Scene, bytes]]:
         for image_id in TEST_IDS[:images]:
             scene = scene_of(params.seed, image_id)
             yield scene, jpeg(render(scene, (scene.width, scene.height)))
 
     folder.mkdir(parents=True)
-    scenes = list(write_images(folder, made()))
+    scenes = list(write_images(folder, rendered()))
     write(annotate(scenes, params.seed, params.annotation_recall), folder)

@@ -1,12 +1,12 @@
-"""Table 6 of the ARO paper over models of several seeds: means with deviations, and paired differences.
+"""Table 6 of the ARO paper over models of several seeds: means, standard deviations and paired differences.
 
-    python -m experiments.negclip.table6  # the experiment `negclip`: writes experiments/negclip/{table6.json,README.md}
+    python -m experiments.negclip.table6  # writes experiments/negclip/{table6.json,README.md}
 
 Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), Table 6: macro accuracy for VG-Relation and VG-Attribution, the
 share of right captions for the order sets (mean over their seeds), top-1 for classification, recall@1 for retrieval.
-Differs in the downstream rows: the small world's nouns stand for CIFAR and ImageNet.
+Differs in the downstream rows: zero-shot classification of the small world's nouns replaces CIFAR and ImageNet.
 
-A difference is paired by seed and row; its 95 % interval resamples images, all rows of an image and all seeds with it.
+Differences are paired by seed and row; their 95 % intervals resample images with all their rows and seeds.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ ROWS: dict[str, tuple[str, str, str | None]] = {
     "COCO Image R@1": ("retrieval/coco", "t2i_recall@1", None),
     "COCO Text R@1": ("retrieval/coco", "i2t_recall@1", None),
 }
-"""Row -> its task (with all its variants), metric, and what macro accuracy is a mean over."""
+"""Row -> task (with all variants), metric, and the category of macro accuracy."""
 PAIRS = (("clip", "negclip"), ("clip-ft", "negclip"), ("clip", "clip-ft"))
-"""Which models are compared: the second minus the first."""
+"""Compared models: the second minus the first."""
 
 
 class Hits:
-    """What Q queries of a row of the table got, by seed and model: bool (Q,), with the image and category of each."""
+    """Hits, bool (Q,), of the Q queries of a table row by seed and model, with the image and category of each query."""
 
     def __init__(self, regime: str, seeds: Sequence[int], row: str) -> None:
         self.task, metric, self.by = ROWS[row]
         way = metric.split("_")[0] if "_" in metric else ""
-        self.found = {(seed, model): self._read(regime, seed, model, way) for seed in seeds for model in MODELS}
+        self.hit_Q = {(seed, model): self._read(regime, seed, model, way) for seed in seeds for model in MODELS}
 
     def _read(self, regime: str, seed: int, model: str, way: str) -> np.ndarray:
         folder = _results_of(regime, seed, model)
@@ -73,12 +73,12 @@ class Hits:
         return np.concatenate(hits)
 
     def score(self, seed: int, model: str) -> float:
-        """Accuracy; macro where the row says over what."""
-        return self._mean(self.found[seed, model].astype(float))
+        """Return accuracy, macro over the row's categories if it has any."""
+        return self._mean(self.hit_Q[seed, model].astype(float))
 
     def difference(self, first: str, second: str, seeds: Sequence[int]) -> tuple[float, tuple[float, float]]:
-        """Second minus first, mean over seeds, and its interval."""
-        paired = [self.found[seed, second].astype(float) - self.found[seed, first] for seed in seeds]
+        """Return second minus first, averaged over seeds, and its interval."""
+        paired = [self.hit_Q[seed, second].astype(float) - self.hit_Q[seed, first] for seed in seeds]
         difference_Q = np.mean(paired, axis=0)
         if not self.by:
             return float(difference_Q.mean()), bootstrap_interval(difference_Q, self.image_Q)
@@ -92,17 +92,17 @@ class Hits:
 
 
 def _results_of(regime: str, seed: int, model: str) -> Path:
-    """The folder of one model's results, whatever the source is called."""
-    found = list((RUNS / f"{regime}-s{seed}" / "results").glob(f"*/*-{regime}-s{seed}-{model}"))
-    if len(found) != 1:
+    """Return the folder of one model's results."""
+    folders = list((RUNS / f"{regime}-s{seed}" / "results").glob(f"*/*-{regime}-s{seed}-{model}"))
+    if len(folders) != 1:
         raise FileNotFoundError(
             f"{RUNS / f'{regime}-s{seed}' / 'results'}: no results of {model}. Run `dvc repro experiments/dvc.yaml`."
         )
-    return found[0]
+    return folders[0]
 
 
 def measure(regime: str, seeds: Sequence[int]) -> dict[str, Any]:
-    """Row -> scores of each model by seed, and the differences of PAIRS with their intervals."""
+    """Return for each row the scores of each model by seed, and the differences of PAIRS with intervals."""
     measured: dict[str, Any] = {}
     for row in ROWS:
         hits = Hits(regime, seeds, row)
@@ -116,34 +116,34 @@ def measure(regime: str, seeds: Sequence[int]) -> dict[str, Any]:
 
 
 def lines(measured: dict[str, Any]) -> Iterator[list[str]]:
-    """The rows of the Markdown table, percent."""
-    for row, found in measured.items():
+    """Yield the rows of the Markdown table, in percent."""
+    for row, entry in measured.items():
         scores = (
-            f"{100 * np.mean(found['scores'][model]):.1f} ± {100 * np.std(found['scores'][model], ddof=1):.1f}"
+            f"{100 * np.mean(entry['scores'][model]):.1f} ± {100 * np.std(entry['scores'][model], ddof=1):.1f}"
             for model in MODELS
         )
         differences = (
             "{:+.1f} ({:+.1f} to {:+.1f})".format(*(100 * value for value in difference))
-            for difference in list(found["differences"].values())[:2]
+            for difference in list(entry["differences"].values())[:2]
         )
         yield [row, *scores, *differences]
 
 
 def page(measured: dict[str, dict[str, Any]], corpora: dict[str, Any], seeds: Sequence[int]) -> str:
-    """The experiment's README.md: a table a regime."""
+    """Return the experiment's README.md with one table per regime."""
     header = ("percent", *MODELS.values(), "NegCLIP - CLIP", "NegCLIP - CLIP-FT")
     parts = [
         f"# CLIP, CLIP-FT and NegCLIP on a small micro-world, {len(seeds)} seeds",
         "In the shape of Table 6 of Yuksekgonul et al. 2023: mean and standard deviation over seeds; differences with "
         "95 % intervals, paired by seed and row, resampling images. VG-Relation and VG-Attribution are macro means. "
-        "The world has two large things a picture (experiments/negclip/small_world.py); its sets are mined as the "
+        "The world has two large objects per image (experiments/negclip/small_world.py); its sets are mined as the "
         "whole world's are. Synthetic stand-in: not to be compared with published numbers. Made by `dvc repro "
         "experiments/dvc.yaml:negclip`.",
     ]
     for regime, rows in measured.items():
         rivals = ", ".join(f"{share:.1%} {what}" for what, share in corpora[regime].items() if what != "pairs")
         parts.append(f"## Regime `{regime}`")
-        parts.append(f"Of the captions that name two things: {rivals} (same nouns and attributes).")
+        parts.append(f"Of the captions with two objects: {rivals} (same nouns and attributes).")
         parts.append(table(header, list(lines(rows))).rstrip())
     return "\n\n".join(parts) + "\n"
 

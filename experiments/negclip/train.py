@@ -1,11 +1,11 @@
-"""CLIP, CLIP-FT and NegCLIP side by side on the micro-world: the training half of the experiment ``negclip``.
+"""CLIP, CLIP-FT and NegCLIP on the micro-world: training and evaluation of the experiment ``negclip``.
 
     python -m experiments.negclip.train bag_of_words --seed 0        # writes checkpoints/negclip/bag_of_words-s0/
 
-Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), section 4 and Table 6. Per regime of the corpus
-(experiments/negclip/regimes.py) and seed one CLIP from scratch, and from it the two fine-tuned ones, on the same
-captions for as many steps; then all three on what Table 6 lists, on test sets of the same small world. No training
-caption uses VG-Relation's template.
+Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), section 4 and Table 6. For each corpus regime (regimes.py) and seed,
+train one CLIP from scratch and fine-tune it in two ways on the same captions for the same number of steps; then
+evaluate all three on the rows of Table 6, on test sets of the small world. No training caption uses VG-Relation's
+template.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def train(regime: str, seed: int, folder: Path) -> None:
                 bar.set_postfix_str(f"{title} {done}/{total}", refresh=False)
                 bar.update()
 
-            sources = negclip.Sources(CORPORA / regime)
+            sources = negclip.TrainingData(CORPORA / regime)
             negclip.train(
                 method, f"local:{folder / 'clip'}", sources, folder / method, recipe=recipe, seed=seed, report=report
             )

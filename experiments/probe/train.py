@@ -1,9 +1,9 @@
-"""The trainings of the experiment with probes, on one generated text.
+"""Training runs of the experiment ``probe``, on one generated text.
 
     python -m experiments.probe.train                            # the autoencoder: checkpoints/probe/autoencoder/
     python -m experiments.probe.train --encoder clip-laion-s0    # a probe: checkpoints/probe/of-clip-laion-s0/
 
-``experiments/params.yaml``, block ``probe``, has the recipes and says where each text encoder is.
+The block ``probe`` of ``experiments/params.yaml`` has the recipes and the specs of the text encoders.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ PARAMS = Path("experiments/params.yaml")
 
 
 def main(encoder: str | None = None) -> None:
-    """Train a probe of the text encoder that the block calls ENCODER; the autoencoder where none is named."""
-    told = yaml.safe_load(PARAMS.read_text())["probe"]
+    """Train a probe of the text encoder ENCODER, or the autoencoder without ENCODER."""
+    settings = yaml.safe_load(PARAMS.read_text())["probe"]
     prompts = probe_overlap.read(Path("compprompts"))
-    texts = generated(told["captions"], told["seed"], prompts)
+    texts = generated(settings["captions"], settings["seed"], prompts)
     print(f"Training text: {prompts.overlap(texts)}.")
     device = pick_device()
-    how = told["probes" if encoder else "autoencoder"]
-    recipe = Recipe(**how, seed=told["seed"], precision=mixed_precision(device))
+    hyperparameters = settings["probes" if encoder else "autoencoder"]
+    recipe = Recipe(**hyperparameters, seed=settings["seed"], precision=mixed_precision(device))
     if encoder:
-        model = resolve(told["text_encoders"][encoder], device)
+        model = resolve(settings["text_encoders"][encoder], device)
         loss = train_probe(model, texts, recipe, FOLDER / f"of-{encoder}", device=device)
     else:
         loss = train_autoencoder(texts, recipe, FOLDER / "autoencoder", device=device)

@@ -1,4 +1,4 @@
-"""Number formats of trainings."""
+"""Floating-point formats for training."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import torch
 
 
 def fast_bfloat16(device: str) -> bool:
-    """Whether a device multiplies matrices of bfloat16 faster than those of fp32: CUDA's; processors with AMX."""
+    """True if bfloat16 matrix products are faster than fp32 on a device: CUDA, and processors with AMX."""
     if device.startswith("cuda"):
         return torch.cuda.is_bf16_supported()
     return device == "cpu" and torch.cpu.get_capabilities().get("amx_bf16", False)

@@ -2,9 +2,9 @@
 
     python -m trainers.clip.training laion --seed 0        # writes checkpoints/clip-laion-s0/
 
-Model, tokenizer, loss and schedule are open_clip's own; the checkpoint is the folder that open_clip's ``local-dir:``
-loads. What differs from CLIP's recipe (Radford et al. 2021, section 2.5) is size alone: see the ``train`` block of
-params.yaml.
+Model, tokenizer, loss and schedule are open_clip's; open_clip's ``local-dir:`` loads the checkpoint folder. The recipe
+differs from CLIP's (Radford et al. 2021, section 2.5) in size, in the initial weights and in the image tower's
+optimiser (Muon); see the ``train`` block of params.yaml.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ LOGIT_SCALE_LIMIT = math.log(100)
 
 
 def write_config(folder: Path, model: dict[str, Any], preprocess: dict[str, Any]) -> None:
-    """The ``open_clip_config.json`` by which open_clip builds the model of a ``local-dir:`` folder."""
+    """Write the ``open_clip_config.json`` from which open_clip builds the model of a ``local-dir:`` folder."""
     config = {"model_cfg": model, "preprocess_cfg": preprocess}
     (folder / "open_clip_config.json").write_text(json.dumps(config, indent=1) + "\n")
 
 
 def optimizer_for(model: nn.Module, learning_rate: float, weight_decay: float) -> torch.optim.AdamW:
-    """AdamW as in open_clip: weight decay on matrices, none on gains, biases and the logit scale."""
+    """Return AdamW as in open_clip: no weight decay on gains, biases and the logit scale."""
     return _adamw([weight for weight in model.parameters() if weight.requires_grad], learning_rate, weight_decay)
 
 
@@ -55,10 +55,10 @@ def _adamw(weights: list[nn.Parameter], learning_rate: float, weight_decay: floa
 
 
 def optimizers_for(model: open_clip.CLIP, recipe: dict[str, Any]) -> list[tuple[torch.optim.Optimizer, float]]:
-    """Optimisers from scratch, each with its highest learning rate: Muon for the image tower's kernels, else AdamW.
+    """Return the optimisers with their peak learning rates: Muon for the image tower's kernels, else AdamW.
 
-    Muon (timm's) makes every direction of a kernel's step equally long, by which a small image tower learns in 400
-    steps what takes AdamW more than 800; the text tower learns word order worse with it.
+    With Muon (timm's) a small image tower learns in 400 steps what takes AdamW more than 800; the text tower learns
+    word order worse with it.
     """
     kernels = [weight for weight in model.visual.parameters() if weight.ndim >= 2]
     chosen = {id(weight) for weight in kernels}
@@ -69,13 +69,12 @@ def optimizers_for(model: open_clip.CLIP, recipe: dict[str, Any]) -> list[tuple[
 
 @torch.no_grad()
 def start_as_bag_of_words(model: Any) -> None:
-    """First weights of the text tower for a training of minutes.
+    """Initialise the text tower for a short training, close to a bag of words.
 
-    CLIP's own first weights hardly tell words apart, which hundreds of thousands of steps mend and hundreds do not: in
-    500 steps a sum of random word vectors learned more than CLIP's tower. So words start distinct (token embeddings
-    ten times as large, but for the two marks that every text has), all are attended to alike (queries and keys near
-    zero) and what attention gathers outweighs the end mark's own state (first output projection six times as large).
-    Order still starts as a whisper (positions three times as large, against ten).
+    CLIP's initial token embeddings are nearly equal, which hundreds of thousands of steps correct and hundreds do not:
+    in 500 steps, a sum of random word vectors learned more than CLIP's tower. Here token embeddings are ten times as
+    large (except start and end of text), attention is uniform (queries and keys near zero) and outweighs the residual
+    state of the end token (output projection six times as large), and positions are three times as large.
     """
     first = model.transformer.resblocks[0].attn
     model.token_embedding.weight.mul_(10)
@@ -87,10 +86,10 @@ def start_as_bag_of_words(model: Any) -> None:
 
 @torch.no_grad()
 def start_with_places(model: Any) -> None:
-    """First weights of an image tower with attention pooling: positions twelve times as large.
+    """Initialise an image tower with attention pooling: position embeddings twelve times as large.
 
-    So pooling tells left from right from the first steps on. Of pictures with two things, whose captions were given as
-    exact features, such a tower told 95 % from those with the things exchanged after 300 steps, and else 85 %.
+    Pooling then separates left from right from the start. With exact text features, such a tower distinguished 95 % of
+    two-object images from those with the objects exchanged after 300 steps, against 85 % without.
     """
     pool = getattr(model.visual, "attnpool", None)
     if pool is not None:
@@ -111,9 +110,9 @@ def encode_text(model: Any, text_NT: Tensor) -> Tensor:
 
 
 def encode_images(model: Any, pixels_NCHW: Tensor) -> Tensor:
-    """Unit features (N, D) in single precision; computed in bfloat16 where the hardware does it faster.
+    """Return unit features (N, D) in single precision, computed in bfloat16 where that is faster.
 
-    A processor's text tower stays in fp32: its attention is slower in bfloat16.
+    Text towers on CPUs stay in fp32: their attention is slower in bfloat16.
     """
     device = pixels_NCHW.device.type
     with torch.autocast(device, torch.bfloat16, enabled=fast_bfloat16(device)):
@@ -122,9 +121,9 @@ def encode_images(model: Any, pixels_NCHW: Tensor) -> Tensor:
 
 
 def train(model: open_clip.CLIP, pairs: Pairs, recipe: dict[str, Any], seed: int) -> list[float]:
-    """Train in place for ``recipe['steps']`` steps; returns the loss of every step.
+    """Train in place for ``recipe['steps']`` steps and return the loss of every step.
 
-    Each epoch visits the pairs in a new seeded order and leaves out the last, ragged batch.
+    Each epoch has a new seeded order and drops the last, ragged batch.
     """
     steps, batch_size = recipe["steps"], recipe["batch_size"]
     optimizers = optimizers_for(model, recipe)
@@ -151,7 +150,7 @@ def train(model: open_clip.CLIP, pairs: Pairs, recipe: dict[str, Any], seed: int
 
 
 def run(corpus: str, seed: int, recipe: dict[str, Any], source: Path, folder: Path) -> None:
-    """Train on ``source/<corpus>/*.tar`` and write the checkpoint ``folder``, whole or not at all."""
+    """Train on ``source/<corpus>/*.tar`` and write the checkpoint ``folder`` atomically."""
     torch.manual_seed(seed)
     with whole_folder(folder) as scratch:
         write_config(scratch, recipe["model"], recipe["preprocess"])
@@ -163,7 +162,7 @@ def run(corpus: str, seed: int, recipe: dict[str, Any], source: Path, folder: Pa
         start_with_places(model)
         pairs = read_pairs(source / corpus, preprocess, open_clip.get_tokenizer(name))
         losses = train(model, pairs, recipe, seed)
-        model.to(memory_format=torch.contiguous_format)  # safetensors takes no other
+        model.to(memory_format=torch.contiguous_format)  # safetensors accepts no other
         save_file(model.state_dict(), scratch / "open_clip_model.safetensors")
         last = losses[-50:]
         record = {
@@ -179,8 +178,8 @@ def run(corpus: str, seed: int, recipe: dict[str, Any], source: Path, folder: Pa
 
 
 def main(corpus: str, seed: int = 0, corpora: Path | None = None) -> None:
-    """Train on CORPUS: cc12m, yfcc or laion, or a folder of shards in CORPORA. SEED decides weights and order."""
-    logging.getLogger().setLevel(logging.ERROR)  # open_clip warns that there are no weights to load, as it should be
+    """Train on CORPUS: cc12m, yfcc or laion, or a folder of shards in CORPORA. SEED sets weights and order."""
+    logging.getLogger().setLevel(logging.ERROR)  # open_clip warns that there are no weights to load
     source = corpora or Path("sources") / block("source") / "corpora"
     run(corpus, seed, block("train"), source, Path("checkpoints") / f"clip-{corpus}-s{seed}")
 

@@ -1,4 +1,4 @@
-"""Unit features of images and texts by an open_clip model in training, and how well it retrieves with them."""
+"""Unit features of images and texts by an open_clip model in training, and its retrieval scores."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from evaluators.protocols import recall
 from trainers.clip.training import encode_images, encode_text
 from trainers.negclip.image_text import ImageText, Pixels
 
-IMAGES_AT_ONCE = 256
+IMAGES_PER_BATCH = 256
 CUTOFFS = (1, 5)
 
 
 def encode_texts(model: Any, text_TL: Tensor) -> Tensor:
-    """Unit features (T, D) in single precision; without padding where the tower allows it."""
+    """Return unit features (T, D) in single precision, computed without padding if the tower allows it."""
     device = text_TL.device.type
     with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
         is_plain = causal_tower(model) is model and model.text_pool_type == "argmax"
@@ -29,11 +29,11 @@ def encode_texts(model: Any, text_TL: Tensor) -> Tensor:
 
 @torch.no_grad()
 def embed_all(model: Any, pixels: Pixels, workers: int = 0, report: Callable | None = None) -> Tensor:
-    """Unit features (I, D) of all images, on the CPU; the model stays in the mode that it was in."""
+    """Return the unit features (I, D) of all images on the CPU; the training mode of the model is restored."""
     was_training, device = model.training, model.logit_scale.device
     model.eval()
     parts: list[Tensor] = []
-    for pixels_NCHW in pixels.in_order(IMAGES_AT_ONCE, workers):
+    for pixels_NCHW in pixels.in_order(IMAGES_PER_BATCH, workers):
         parts.append(encode_images(model, pixels_NCHW.to(device)).cpu())
         if report:
             report("images", sum(map(len, parts)), len(pixels))
@@ -45,27 +45,32 @@ def embed_all(model: Any, pixels: Pixels, workers: int = 0, report: Callable | N
 def retrieval(
     model: Any, data: ImageText, pixels: Pixels, tokenizer: Callable[[list[str]], Tensor], workers: int = 0
 ) -> dict[str, float]:
-    """Recall@1 and @5 among all images and captions, both ways, as ``i2t_recall@1`` and so on."""
+    """Return recall@1 and recall@5 among all images and captions in both directions, as ``i2t_recall@1`` ..."""
     image_ID = embed_all(model, pixels, workers).numpy()
     was_training, device = model.training, model.logit_scale.device
     model.eval()
     parts = [
-        encode_texts(model, part.to(device)).cpu() for part in tokenizer(list(data.captions)).split(2 * IMAGES_AT_ONCE)
+        encode_texts(model, part.to(device)).cpu()
+        for part in tokenizer(list(data.captions)).split(2 * IMAGES_PER_BATCH)
     ]
     model.train(was_training)
     text_CD = torch.cat(parts).numpy()
     text_IT = texts_of_images(data)
-    found = recall.both_ways(
+    ranks_by_direction = recall.both_ways(
         np.arange(len(image_ID)),
         text_IT,
         lambda position: image_ID[position],
         lambda position: text_CD[position],
     )
-    return {f"{way}_recall@{k}": float((ranks.rank_N <= k).mean()) for way, ranks in found.items() for k in CUTOFFS}
+    return {
+        f"{direction}_recall@{k}": float((ranks.rank_N <= k).mean())
+        for direction, ranks in ranks_by_direction.items()
+        for k in CUTOFFS
+    }
 
 
 def texts_of_images(data: ImageText) -> np.ndarray:
-    """Each image's captions (I, T) by number, equal where the words are; -1 where there are no more."""
+    """Return the caption numbers (I, T) of each image, padded with -1; equal captions have equal numbers."""
     count_I = np.bincount(data.image_C)
     text_IT = np.full((len(count_I), count_I.max()), -1)
     text_IT[np.arange(count_I.max()) < count_I[:, None]] = np.unique(data.captions, return_inverse=True)[1]

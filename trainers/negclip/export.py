@@ -1,10 +1,10 @@
-"""Hard-negative training sets for other trainers: captioned images with negative captions and look-alikes.
+"""Hard-negative training sets for other trainers: captioned images with negative captions and neighbours.
 
     compeval train export --model ViT-B-32/openai --data coco_karpathy_train.json --images coco --output sets/negclip
 
-Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), appendix C; what NegCLIP is trained on here, in two formats:
+Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), appendix C. NegCLIP's training data in two formats:
 
-- ``parquet``: a row an image, which plain ``datasets`` reads, pixels in it; ``neighbours`` are row numbers;
+- ``parquet``: one row per image, readable with plain ``datasets``; ``neighbours`` are row numbers;
 - ``webdataset``: shards with ``<key>.jpg`` (png, webp), ``<key>.txt`` (the first caption, for trainers of pairs) and
   ``<key>.json`` (all captions with their negatives); ``neighbours`` are keys.
 """
@@ -26,7 +26,7 @@ from trainers.negclip.mining import Mined
 
 Format = Literal["parquet", "webdataset"]
 
-IMAGES_A_SHARD = 5000
+IMAGES_PER_SHARD = 5000
 _text = pa.string()
 SCHEMA = pa.schema(
     [
@@ -45,7 +45,7 @@ SCHEMA = pa.schema(
 
 
 def export(mined: Mined, folder: Path, format_: Format) -> int:
-    """Write the set to ``folder``, whole or not at all; gives the number of images."""
+    """Write the set to ``folder`` atomically; return the number of images."""
     with whole_folder(folder) as scratch:
         if format_ == "parquet":
             return write_split(scratch, "train", rows(mined), SCHEMA)
@@ -53,25 +53,25 @@ def export(mined: Mined, folder: Path, format_: Format) -> int:
 
 
 def rows(mined: Mined) -> Iterator[dict[str, Any]]:
-    """Rows of SCHEMA, in the order of the images."""
+    """Yield rows of SCHEMA in the order of the images."""
     captions: list[list[dict[str, Any]]] = [[] for _ in mined.data.places]
     for image, text, negatives in zip(mined.data.image_C, mined.data.captions, mined.negatives, strict=True):
         captions[image].append({"text": text, "negatives": [one._asdict() for one in negatives]})
-    for place, said, neighbours in zip(mined.data.places, captions, mined.neighbour_IK.tolist(), strict=True):
+    for place, texts, neighbours in zip(mined.data.places, captions, mined.neighbour_IK.tolist(), strict=True):
         yield {
             "image": {"bytes": place.read(), "path": None},
             "image_id": place.name,
-            "captions": said,
+            "captions": texts,
             "neighbours": neighbours,
         }
 
 
 def _write_shards(folder: Path, mined: Mined) -> int:
-    """The number of images."""
+    """Write webdataset shards; return the number of images."""
     count = 0
-    with ShardWriter(str(folder / "%05d.tar"), maxcount=IMAGES_A_SHARD, mtime=0, verbose=0) as shards:
+    with ShardWriter(str(folder / "%05d.tar"), maxcount=IMAGES_PER_SHARD, mtime=0, verbose=0) as shards:
         for count, row in enumerate(rows(mined), 1):
-            told = {
+            record = {
                 "image_id": row["image_id"],
                 "captions": row["captions"],
                 "neighbours": [_key(position) for position in row["neighbours"]],
@@ -82,7 +82,7 @@ def _write_shards(folder: Path, mined: Mined) -> int:
                     "__key__": _key(count - 1),
                     _suffix(pixels): pixels,
                     "txt": row["captions"][0]["text"],
-                    "json": json.dumps(told, ensure_ascii=False).encode(),
+                    "json": json.dumps(record, ensure_ascii=False).encode(),
                 }
             )
     return count

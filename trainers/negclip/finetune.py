@@ -3,13 +3,13 @@
 Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), section 4 and appendix C.3: AdamW, cosine schedule after 50 steps of
 warm-up, batches of 1,024. Both methods see the same captions in the same order for the same number of steps.
 
-Large batches fit small devices: features are computed chunk by chunk without keeping activations, which are computed
-again when the gradient comes to a chunk (torch's checkpointing; Gao et al. 2021, arXiv:2101.06983). Every image still
-meets every caption of the whole batch. Batch normalisation, which the micro-world's models have and CLIP's do not,
-sees a chunk at a time.
+Large batches fit small devices through gradient caching (Gao et al. 2021, arXiv:2101.06983): features are computed
+chunk by chunk, and torch's checkpointing recomputes activations in the backward pass. Every image is still compared
+with every caption of the batch. Batch normalisation, which the micro-world's models have and CLIP's do not, sees one
+chunk at a time.
 
-A step is a function of the data, the seed, the weights before it and the state of torch's generator; all of it is in
-the state file, so that a training that was killed goes on to the same weights.
+The state file holds the weights, the optimiser and the random state, so an interrupted training resumes and ends with
+the same weights.
 """
 
 from __future__ import annotations
@@ -31,29 +31,29 @@ from trainers.negclip.image_text import Pixels
 from trainers.negclip.loss import negclip_loss
 from trainers.negclip.mining import Batch, Mined, batches, texts
 
-STEPS_A_STATE = 200
-"""A state file is written every so many steps, and after each epoch."""
+STEPS_PER_STATE = 200
+"""Steps between two state files; one is also written after each epoch."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a model is fine-tuned; ``batch_size`` counts captions, neighbours not among them."""
+    """Hyperparameters of a fine-tuning; ``batch_size`` counts captions without those of neighbours."""
 
     epochs: int
     batch_size: int
     learning_rates: tuple[float, ...]
-    """The one with the best validation is kept."""
+    """Candidates; the model with the best validation score is kept."""
     weight_decay: float = 0.2
-    """open_clip's own, which the paper does not mention."""
+    """open_clip's default; the paper does not state it."""
     warmup: int = 50
 
 
 @dataclass(frozen=True)
 class Run:
-    """One training: what is trained on, how, and where it may stop and go on."""
+    """One training run: its data, hyperparameters and state file."""
 
     start: str
-    """The fingerprint of the weights that it starts from."""
+    """Fingerprint of the initial weights."""
     mined: Mined
     pixels: Pixels
     tokenizer: Callable[[list[str]], Tensor]
@@ -62,13 +62,13 @@ class Run:
     hard: bool
     seed: int
     chunk: int
-    """Images that are encoded at once with their activations; twice as many texts."""
+    """Images per forward pass with activations; texts: twice as many."""
     workers: int
     state: Path
 
     @property
     def key(self) -> str:
-        """What a state file must have been written for."""
+        """The key that a state file must have to be resumed from."""
         of_data, of_recipe = self.mined.data.digest, asdict(self.recipe)
         return f"{self.start} {of_data} {of_recipe} {self.learning_rate} {self.hard} {self.seed} {self.chunk}"
 
@@ -79,38 +79,39 @@ class Run:
 def finetune(
     run: Run, model: Any, validate: Callable[[Any], dict[str, float]], report: Callable
 ) -> list[dict[str, float]]:
-    """Train ``model`` in place; gives what was measured after each epoch. ValueError for too few captions for a batch.
+    """Train ``model`` in place and return the metrics after each epoch.
 
-    ``report(title, done, total)`` is called after every step.
+    ``report(title, done, total)`` is called after every step. Raises ValueError if there are fewer captions than a
+    batch needs.
     """
-    a_epoch = len(run.epoch(0))
-    if not a_epoch:
+    steps_per_epoch = len(run.epoch(0))
+    if not steps_per_epoch:
         raise ValueError(
-            f"{len(run.mined.data.captions):,} captions have a negative; a batch takes {run.recipe.batch_size:,}."
+            f"{len(run.mined.data.captions):,} captions have a negative; a batch needs {run.recipe.batch_size:,}."
         )
-    steps = a_epoch * run.recipe.epochs
+    steps = steps_per_epoch * run.recipe.epochs
     optimizer = optimizer_for(model, run.learning_rate, run.recipe.weight_decay)
     schedule = cosine_lr(optimizer, run.learning_rate, min(run.recipe.warmup, steps), steps)
     torch.manual_seed(run.seed)
     done, losses, log = _resumed(run, model, optimizer)
     while done < steps:
         model.train()
-        for batch, pixels_NCHW in _rest_of_epoch(run, done, a_epoch):
+        for batch, pixels_NCHW in _rest_of_epoch(run, done, steps_per_epoch):
             schedule(done)
             losses.append(_step(run, model, optimizer, batch, pixels_NCHW))
             done += 1
             report("training", done, steps)
-            if done % STEPS_A_STATE == 0 and done % a_epoch:
+            if done % STEPS_PER_STATE == 0 and done % steps_per_epoch:
                 _write_state(run, model, optimizer, done, losses, log)
-        log.append({"epoch": done // a_epoch, "loss": sum(losses) / len(losses), **validate(model)})
+        log.append({"epoch": done // steps_per_epoch, "loss": sum(losses) / len(losses), **validate(model)})
         losses.clear()
         _write_state(run, model, optimizer, done, losses, log)
     return log
 
 
-def _rest_of_epoch(run: Run, done: int, a_epoch: int) -> Iterator[tuple[Batch, Tensor]]:
-    """The batches of the epoch that step ``done`` is in, from that step on, with their images."""
-    rest = run.epoch(done // a_epoch)[done % a_epoch :]
+def _rest_of_epoch(run: Run, done: int, steps_per_epoch: int) -> Iterator[tuple[Batch, Tensor]]:
+    """Yield the remaining batches of the epoch of step ``done``, with their images."""
+    rest = run.epoch(done // steps_per_epoch)[done % steps_per_epoch :]
     yield from zip(rest, run.pixels.batches([batch.image_N.tolist() for batch in rest], run.workers), strict=True)
 
 
@@ -126,9 +127,9 @@ def _step(run: Run, model: Any, optimizer: torch.optim.Optimizer, batch: Batch, 
 
 
 def batch_loss(model: Any, pixels_NCHW: Tensor, text_TL: Tensor, chunk: int) -> Tensor:
-    """The loss of N images, their captions and, behind these, their negative captions or none (T = 2N or N).
+    """Return the loss of N images, their captions and then their negative captions, if any (T = N or 2N).
 
-    Its gradient is that of the whole batch, whatever the chunk.
+    The gradient is that of the whole batch for any chunk size.
     """
     count = len(pixels_NCHW)
     device = model.logit_scale.device
@@ -138,7 +139,7 @@ def batch_loss(model: Any, pixels_NCHW: Tensor, text_TL: Tensor, chunk: int) -> 
 
 
 def in_chunks(encode: Callable[[Tensor], Tensor], batch: Tensor, chunk: int) -> Tensor:
-    """The features of a batch; where it is larger than a chunk, activations are computed again for the gradient."""
+    """Return the features of a batch, with checkpointing if it is larger than a chunk."""
     if len(batch) <= chunk:
         return encode(batch)
     parts: list[Any] = [checkpoint(encode, part, use_reentrant=False) for part in batch.split(chunk)]
@@ -171,7 +172,7 @@ def _write_state(
 def _resumed(
     run: Run, model: nn.Module, optimizer: torch.optim.Optimizer
 ) -> tuple[int, list[float], list[dict[str, float]]]:
-    """Steps done, losses of the epoch so far and the log; of a state file for another training, nothing."""
+    """Return steps done, losses of the current epoch and the log from a state file of the same run, if there is one."""
     if not run.state.is_file():
         return 0, [], []
     state = torch.load(run.state, map_location="cpu", weights_only=True)
@@ -186,5 +187,5 @@ def _resumed(
 
 
 def mean_recall(measured: dict[str, float]) -> float:
-    """What models are chosen by: the mean of recall@1 both ways."""
+    """Return the mean of recall@1 over both directions, the validation score."""
     return (measured["i2t_recall@1"] + measured["t2i_recall@1"]) / 2

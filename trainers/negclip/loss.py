@@ -1,8 +1,8 @@
-"""NegCLIP's loss: CLIP's, with a wrong caption for each image among the captions of its row.
+"""NegCLIP's loss: CLIP's, with negative captions as additional candidates of each image.
 
 Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), section 4. Shapes: N images and their captions, N negative captions,
 D dimensions. Row-wise (image to text) cross-entropy runs over all 2N captions; column-wise (text to image) over the N
-true ones alone, since no image belongs to a negative caption.
+true captions only, since no image belongs to a negative caption.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from torch.nn import functional
 
 
 def negclip_loss(image_ND: Tensor, text_ND: Tensor, negative_ND: Tensor, logit_scale: Tensor) -> Tensor:
-    """The mean of both directions; features at unit length, ``logit_scale`` already exponentiated.
+    """Return the mean over both directions. Features have unit length; ``logit_scale`` is exponentiated.
 
-    Without negative captions (0 rows) it is CLIP's loss.
+    Without negative captions (0 rows) this is CLIP's loss.
     """
     positive_NN = logit_scale * image_ND @ text_ND.T
     negative_NN = logit_scale * image_ND @ negative_ND.T

@@ -1,10 +1,9 @@
-"""Hard negatives of captioned images: wrong captions of each caption, and look-alikes of each image.
+"""Hard negatives of captioned images: negative captions of each caption, and nearest neighbours of each image.
 
 Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), section 4 and appendix C: up to five negative captions by exchanging
-two parts (generators/hard_negatives/negative_captions.py), the three nearest images by a CLIP
-(trainers/negclip/neighbours.py). Captions
-without a negative leave the set, and so do images that are left without a caption; neighbours are looked for among the
-images that stay, since a neighbour brings a caption and its negative.
+two parts (generators/hard_negatives/negative_captions.py), and the three nearest images by CLIP features
+(neighbours.py). Captions without a negative are dropped, and so are images without a remaining caption; neighbours are
+searched among the remaining images, since a neighbour contributes a caption and its negative.
 
 Shapes: I images, C captions, K neighbours.
 """
@@ -37,28 +36,31 @@ class Mined:
 
 
 def mine(data: ImageText, embed: Callable[[ImageText], Tensor], model: str, cache: Path) -> Mined:
-    """Mine the negatives; ``embed`` gives the unit features (I, D) of all images by the CLIP called ``model``.
+    """Mine hard negatives, or read them from the file ``cache`` if it holds those of the same data and model.
 
-    What was mined of the same data by the same model is read from the file ``cache``. ValueError where so few captions
-    have a negative that no image has K neighbours.
+    ``embed`` returns the unit features (I, D) of all images; ``model`` is the fingerprint of the CLIP that it uses.
+    Raises ValueError if no caption has a negative or too few images remain for K neighbours each.
     """
     key = f"{data.digest} {model}"
-    if cache.is_file() and (known := json.loads(cache.read_text()))["key"] == key:
-        found = [tuple(Negative(*one) for one in some) for some in known["negatives"]]
-        kept = data.with_captions(np.array([bool(some) for some in found]))
-        return Mined(kept, tuple(filter(None, found)), np.array(known["neighbours"]))
-    found = [tuple(some) for some in negatives(data.captions)]
-    if not any(found):
-        raise ValueError(f"None of {len(found):,} captions has two parts that could change places: no negatives.")
-    kept = data.with_captions(np.array([bool(some) for some in found]))
-    neighbour_IK = nearest(embed(kept).float().cpu(), NEIGHBOURS).numpy()
-    write_json(cache, {"key": key, "negatives": found, "neighbours": neighbour_IK.tolist()})
-    return Mined(kept, tuple(filter(None, found)), neighbour_IK)
+    cached = json.loads(cache.read_text()) if cache.is_file() else {}
+    if cached.get("key") == key:
+        negatives_C = [tuple(Negative(*one) for one in some) for some in cached["negatives"]]
+    else:
+        negatives_C = [tuple(some) for some in negatives(data.captions)]
+    if not any(negatives_C):
+        raise ValueError(f"None of {len(negatives_C):,} captions has two parts that can be exchanged: no negatives.")
+    selected = data.with_captions(np.array([bool(some) for some in negatives_C]))
+    if cached.get("key") == key:
+        neighbour_IK = np.array(cached["neighbours"])
+    else:
+        neighbour_IK = nearest(embed(selected).float().cpu(), NEIGHBOURS).numpy()
+        write_json(cache, {"key": key, "negatives": negatives_C, "neighbours": neighbour_IK.tolist()})
+    return Mined(selected, tuple(filter(None, negatives_C)), neighbour_IK)
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Captions and their images by position, row by row a pair; a negative's place in its caption's list, or none."""
+    """Positions of N captions, of their images and of one negative in each caption's list; None without negatives."""
 
     image_N: np.ndarray
     caption_N: np.ndarray
@@ -66,11 +68,10 @@ class Batch:
 
 
 def batches(mined: Mined, size: int, seed: int, epoch: int, *, hard: bool) -> list[Batch]:
-    """The batches of an epoch: each caption once, in an order of the epoch's own, the last ragged batch left out.
+    """Return the batches of an epoch: each caption once, in an order that depends on the epoch; no ragged batch.
 
-    With ``hard`` a batch of N captions has 2N rows, those of N sampled neighbour images behind the others, each with
-    one of its captions, and every row has one of its caption's negatives (section 4; appendix C). The order of the
-    captions is the same without.
+    With ``hard``, a batch of N captions has 2N rows: N sampled neighbour images follow, each with one of its captions,
+    and every row has one negative of its caption (section 4; appendix C). The order of the captions is the same.
     """
     order_C = np.random.default_rng([seed, epoch]).permutation(len(mined.data.captions))
     draw = np.random.default_rng([seed, epoch, 1])
@@ -90,13 +91,13 @@ def _batch(mined: Mined, caption_N: np.ndarray, draw: np.random.Generator | None
 
 
 def _captions_of_images(data: ImageText) -> tuple[np.ndarray, np.ndarray]:
-    """Position of each image's first caption, and their number; captions lie in the order of their images."""
+    """Return the position of each image's first caption and the number of its captions, which are in image order."""
     _, start_I, count_I = np.unique(data.image_C, return_index=True, return_counts=True)
     return start_I, count_I
 
 
 def texts(mined: Mined, batch: Batch) -> tuple[list[str], list[str]]:
-    """The captions and the negative captions of a batch."""
+    """Return the captions and the negative captions of a batch."""
     true = [mined.data.captions[caption] for caption in batch.caption_N]
     if batch.negative_N is None:
         return true, []

@@ -1,7 +1,6 @@
-"""The open_clip model that a fine-tuning starts from, with all that its checkpoint needs.
+"""The open_clip model that a fine-tuning starts from, and the checkpoint folder that ``local:`` loads.
 
-Specs as everywhere: ``ViT-B-32/openai``, ``ViT-B-32-quickgelu/FILE``, ``local:FOLDER``. The checkpoint is a folder
-that ``local:`` loads.
+Specs: ``ViT-B-32/openai``, ``ViT-B-32-quickgelu/FILE``, ``local:FOLDER``.
 """
 
 from __future__ import annotations
@@ -30,18 +29,24 @@ class Start(NamedTuple):
     config: dict[str, Any]
     preprocess_config: dict[str, Any]
     training: dict[str, str | None]
-    """What is known of the data it was trained on, as fields of a model."""
+    """The known facts on its training data, as fields of a model."""
 
 
 def load(spec: str, device: str) -> Start:
-    """The model in single precision. ValueError for a spec that is no open_clip model's."""
+    """Load the model in single precision. Raises ValueError for a spec of another backend."""
     backend, name = parse(spec)
     if backend == "local":
         model, preprocess = openclip.create(f"local-dir:{local.checked(name)}", device, "fp32")
-        told = json.loads((Path(name) / local.CONFIG).read_text())
+        config = json.loads((Path(name) / local.CONFIG).read_text())
         tokenizer = open_clip.get_tokenizer(f"local-dir:{name}")
         return Start(
-            spec, model, preprocess, tokenizer, told["model_cfg"], told["preprocess_cfg"], local.training(Path(name))
+            spec,
+            model,
+            preprocess,
+            tokenizer,
+            config["model_cfg"],
+            config["preprocess_cfg"],
+            local.training(Path(name)),
         )
     if backend != "open_clip":
         raise ValueError(f"Model {spec!r}: only open_clip models (ARCHITECTURE/WEIGHTS) and local:FOLDER are trained.")

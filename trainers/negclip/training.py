@@ -1,10 +1,10 @@
-"""NegCLIP and CLIP-FT: a CLIP fine-tuned with composition-aware hard negatives, and the same without them.
+"""NegCLIP and CLIP-FT: a CLIP fine-tuned with and without composition-aware hard negatives.
 
     compeval train negclip --model ViT-B-32/openai --data coco_karpathy_train.json --images coco --output checkpoints/x
 
-Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), section 4 and appendix C. One training a learning rate; the one that
-retrieves the validation images best is kept. What is mined and where each training stands lie in a hidden folder beside
-the output until the checkpoint is whole, so that the same command goes on where it was killed.
+Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), section 4 and appendix C. One training per learning rate; the model
+with the best retrieval scores on the validation images is kept. Mined negatives and training states are in a hidden
+folder next to the output until the checkpoint is complete, so the same command resumes an interrupted training.
 """
 
 from __future__ import annotations
@@ -34,32 +34,32 @@ PRESETS = {
     "paper": Recipe(epochs=5, batch_size=1024, learning_rates=(1e-5, 5e-6, 1e-6)),
     "microworld": Recipe(epochs=4, batch_size=32, learning_rates=(3e-4,), weight_decay=0.1),
 }
-"""``paper``: appendix C.3. ``microworld``: for models of a minute, in batches so small that they seldom hold a caption
-with the same words in another order."""
-VALIDATION_SHARE = 20
-"""Without validation data, one image in so many is held out, the last ones."""
+"""``paper``: appendix C.3. ``microworld``: for tiny models; its small batches rarely hold a caption with the same words
+in another order."""
+IMAGES_PER_VALIDATION_IMAGE = 20
+"""Without validation data, the last image in 20 is held out."""
 CHUNK = 256
 
 
 @dataclass(frozen=True)
-class Sources:
-    """What is trained on and what the learning rate is chosen by; ``validation`` None holds out some of the data."""
+class TrainingData:
+    """Training and validation data; without ``validation``, part of the training data is held out."""
 
     data: Path
     images: Path | None = None
     validation: Path | None = None
 
     def read(self) -> tuple[ImageText, ImageText]:
-        found = read(self.data, self.images)
+        data = read(self.data, self.images)
         if self.validation is None:
-            return found.split(max(1, len(found.places) // VALIDATION_SHARE))
-        return found, read(self.validation, self.images)
+            return data.split(max(1, len(data.places) // IMAGES_PER_VALIDATION_IMAGE))
+        return data, read(self.validation, self.images)
 
 
 def train(
     method: Method,
     spec: str,
-    sources: Sources,
+    sources: TrainingData,
     output: Path,
     *,
     recipe: Recipe,
@@ -69,7 +69,7 @@ def train(
     workers: int = 0,
     report: Callable[[str, int, int], None],
 ) -> dict[str, Any]:
-    """Fine-tune the model ``spec`` and write the checkpoint ``output``, whole or not at all; gives its metrics.json."""
+    """Fine-tune the model ``spec``, write the checkpoint ``output`` atomically and return its metrics.json."""
     data, validation = sources.read()
     start = starting_model.load(spec, device)
     work = work_folder(output)
@@ -108,7 +108,7 @@ def train(
 
 def export_mined(
     spec: str,
-    sources: Sources,
+    sources: TrainingData,
     output: Path,
     format_: Format,
     *,
@@ -116,7 +116,7 @@ def export_mined(
     workers: int = 0,
     report: Callable[[str, int, int], None],
 ) -> int:
-    """Mine captioned images with the model ``spec`` and write them as a training set; gives the number of images."""
+    """Mine captioned images with the model ``spec``, write them as a training set and return the number of images."""
     data = read(sources.data, sources.images)
     start, work = starting_model.load(spec, device), work_folder(output)
     weights = fingerprint.of_weights(start.model.state_dict())
@@ -130,19 +130,19 @@ def work_folder(output: Path) -> Path:
 
 
 def mine_with(start: Start, weights: str, data: ImageText, work: Path, workers: int, report: Callable) -> Mined:
-    """The hard negatives of captioned images, neighbours by the model itself, whose fingerprint is ``weights``."""
+    """Mine hard negatives; neighbours are those by the model itself, whose fingerprint is ``weights``."""
 
-    def embed(kept: ImageText) -> Any:
-        return embed_all(start.model, Pixels(kept.places, start.preprocess), workers, report)
+    def embed(selected: ImageText) -> Any:
+        return embed_all(start.model, Pixels(selected.places, start.preprocess), workers, report)
 
     return mine(data, embed, weights, work / "mined.json")
 
 
 def describe(start: Start, data: Path, mined: Mined, recipe: Recipe, method: Method, seed: int) -> dict[str, Any]:
-    """The checkpoint's training.json: what ``local:`` reads of it, and how it was made.
+    """Return the checkpoint's training.json: the fields that ``local:`` reads, and the training's settings.
 
-    A model of a corpus that is trained further on shards of that corpus stays its model; on others it is nobody's.
-    Captioned images of a Karpathy file are the tests' own kind: its numbers get a mark.
+    A model keeps its ``corpus`` only if it is fine-tuned on shards of that corpus. Training on a Karpathy file marks
+    the model as contaminated, since the test sets are of the same kind.
     """
     corpus = start.training.get("corpus")
     return {

@@ -1,4 +1,4 @@
-"""The texts that a recovery probe or its autoencoder is trained on: read, split, cut into tokens, put into batches.
+"""Training texts of recovery probes and the autoencoder: reading, split, tokenizer and batches.
 
 Source: Kamath, Hessel and Chang 2023, section 3: a 90/10 split of the text.
 """
@@ -24,42 +24,42 @@ from trainers.probe.overlap import Prompts
 
 VALIDATION = 0.1
 VOCABULARY = 8192
-"""Tokens at most; text of few words needs fewer."""
+"""Upper bound on the number of tokens."""
 IGNORED = -100
-"""Label of positions that have no part in the loss."""
-BATCHES_SORTED = 20
-"""Batches whose texts are sorted by length together, so that a batch has texts of like length and little padding."""
+"""Label of positions that the loss ignores."""
+BATCHES_PER_SORT = 20
+"""Batches whose texts are sorted by length together, for batches of similar lengths with little padding."""
 
 
 def generated(count: int, seed: int, avoid: Prompts) -> list[str]:
-    """The embedded default: ``count`` captions of trainers/probe/text.py. FileNotFoundError without the words."""
+    """Return ``count`` captions of text.py, the embedded default. Raises FileNotFoundError without the word list."""
     if not compprompts.WORDS.is_file():
-        raise FileNotFoundError(f"{compprompts.WORDS}: not found. Run `dvc repro compprompts`, or name a --text.")
+        raise FileNotFoundError(f"{compprompts.WORDS}: not found. Run `dvc repro compprompts`, or pass --text.")
     words = probe_text.read_words(yaml.safe_load(compprompts.WORDS.read_text()))
     return list(probe_text.captions(words, count, seed, avoid))
 
 
 def read(pattern: str, column: str) -> list[str]:
-    """The captions of the files that a glob finds (generators/readers/corpora.py), without blanks at their ends."""
+    """Return the captions of the files that match a glob (generators/readers/corpora.py), stripped."""
     place: corpora.Column = int(column) if column.isdigit() else column
     return [caption.strip() for shard in corpora.shards(pattern) for caption in corpora.captions(shard, place)]
 
 
 def split(texts: Sequence[str], seed: int) -> tuple[list[str], list[str]]:
-    """Training and validation texts, 90 to 10 in a seeded order; equal texts fall on one side.
+    """Split distinct texts 90 to 10 into training and validation texts, in a seeded order.
 
-    ValueError where there are too few.
+    Raises ValueError if there are too few.
     """
     distinct = list(dict.fromkeys(texts))
     order = torch.randperm(len(distinct), generator=torch.Generator().manual_seed(seed)).tolist()
-    held = round(VALIDATION * len(distinct))
-    if not held:
+    validation = round(VALIDATION * len(distinct))
+    if not validation:
         raise ValueError(f"{len(distinct)} distinct training texts; at least {round(1 / VALIDATION)} are needed.")
-    return [distinct[place] for place in order[held:]], [distinct[place] for place in order[:held]]
+    return [distinct[place] for place in order[validation:]], [distinct[place] for place in order[:validation]]
 
 
 def train_tokenizer(texts: Sequence[str]) -> PreTrainedTokenizerFast:
-    """A byte-pair tokeniser of the texts, with T5's special tokens in T5's places."""
+    """Train a byte-pair tokenizer on the texts, with T5's special tokens and their ids."""
     special = ["<pad>", "</s>", "<unk>"]
     tokenizer = Tokenizer(models.BPE(unk_token=special[2]))
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()  # pyright: ignore[reportAttributeAccessIssue]
@@ -76,7 +76,7 @@ def train_tokenizer(texts: Sequence[str]) -> PreTrainedTokenizerFast:
 
 @dataclass(frozen=True)
 class Collator:
-    """Texts -> the batch of a step. ``embed`` gives a probe's vectors (N, D); None: the autoencoder reads the texts."""
+    """Texts to the batch of a step. ``embed`` returns a probe's vectors (N, D); None for the autoencoder."""
 
     tokenizer: Any
     embed: Callable[[list[str]], Tensor] | None
@@ -90,11 +90,10 @@ class Collator:
         return labels | {"embedding": self.embed(texts)}
 
 
-class LikeLengths(Sampler[int]):
-    """A new seeded order an epoch, in which the texts of a batch are of like length.
+class SimilarLengths(Sampler[int]):
+    """A random order of texts per epoch, in which the texts of a batch have similar lengths.
 
-    The order depends on seed and epoch alone, so that a training goes on in the middle of an epoch exactly as it would
-    have.
+    The order depends on seed and epoch only, so a training that resumes within an epoch sees the same batches.
     """
 
     def __init__(self, texts: Sequence[str], batch_size: int, seed: int) -> None:
@@ -112,7 +111,7 @@ class LikeLengths(Sampler[int]):
         generator = torch.Generator().manual_seed(1_000_003 * self._seed + self._epoch)
         order = torch.randperm(len(self), generator=generator).tolist()
         batches: list[list[int]] = []
-        step = self._batch_size * BATCHES_SORTED
+        step = self._batch_size * BATCHES_PER_SORT
         for start in range(0, len(order), step):
             part = sorted(order[start : start + step], key=self._lengths.__getitem__)
             batches += [part[first : first + self._batch_size] for first in range(0, len(part), self._batch_size)]

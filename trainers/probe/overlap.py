@@ -1,7 +1,7 @@
-"""What a training text has in common with CompPrompts: whole prompts, and pairs of nouns.
+"""Overlap of a training text with CompPrompts: whole prompts and pairs of nouns.
 
-A probe that has met a prompt, or two nouns together, may know them rather than read them off a vector. The paper says
-of its training text that no prompt is in it (Kamath, Hessel and Chang 2023, footnote 3); pairs are counted here too.
+A probe that has seen a prompt, or two nouns together, may have memorised them. The paper states that its training text
+contains no prompt (Kamath, Hessel and Chang 2023, footnote 3); noun pairs are counted here as well.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from generators.storage import parquet
 
 
 class Overlap(NamedTuple):
-    """Captions of a training text, and how many of them are a prompt or have two nouns of one prompt."""
+    """The number of captions, of those that are a prompt, and of those with two nouns of one prompt."""
 
     captions: int
     prompts: int
@@ -37,27 +37,27 @@ class Prompts:
     """The prompts and the noun pairs of CompPrompts."""
 
     texts: frozenset[str]
-    """Without differences of case and white space."""
+    """Case-folded, without white space."""
     pairs: frozenset[frozenset[str]]
-    """Of lemmas."""
+    """Pairs of lemmas."""
 
     @cached_property
     def _lemmas(self) -> dict[str, str]:
-        """Singular or plural -> lemma of every noun that is in a pair."""
+        """Singular or plural form -> lemma of every noun in a pair."""
         nouns = sorted({noun for pair in self.pairs for noun in pair})
         return {form: noun for noun in nouns for form in (noun, inflection.pluralise(noun))}
 
     def has(self, caption: str) -> bool:
-        """Whether the caption is a prompt."""
+        """True if the caption is a prompt."""
         return blank(caption) in self.texts
 
     def has_pair(self, caption: str) -> bool:
-        """Whether the caption has, in whatever number, both nouns of a prompt."""
-        found = sorted({self._lemmas[phrase] for phrase in _phrases(caption) if phrase in self._lemmas})
-        return any(frozenset(pair) in self.pairs for pair in combinations(found, 2))
+        """True if the caption has both nouns of a prompt, singular or plural."""
+        nouns = sorted({self._lemmas[phrase] for phrase in _phrases(caption) if phrase in self._lemmas})
+        return any(frozenset(pair) in self.pairs for pair in combinations(nouns, 2))
 
     def overlap(self, captions: Iterable[str]) -> Overlap:
-        """Counts over a text."""
+        """Count over all captions of a text."""
         total = same = paired = 0
         for caption in captions:
             total += 1
@@ -67,14 +67,14 @@ class Prompts:
 
 
 def _phrases(caption: str) -> Iterator[str]:
-    """Its words, and every two of them in a row: "guinea pig"."""
+    """Yield words and word bigrams, such as "guinea pig"."""
     single = words(caption)
     yield from single
     yield from map(" ".join, pairwise(single))
 
 
 def of_rows(rows: Iterable[Mapping[str, Any]]) -> Prompts:
-    """From rows with ``prompt`` and ``atoms``."""
+    """Return the prompts of rows with ``prompt`` and ``atoms``."""
     texts, pairs = set[str](), set[frozenset[str]]()
     for row in rows:
         texts.add(blank(row["prompt"]))
@@ -84,9 +84,9 @@ def of_rows(rows: Iterable[Mapping[str, Any]]) -> Prompts:
 
 
 def read(folder: Path) -> Prompts:
-    """From all configs of the dataset folder ``compprompts/``. FileNotFoundError if it has none."""
+    """Return the prompts of all configs in the dataset folder. Raises FileNotFoundError if it has none."""
     files = sorted(folder.glob("*/*.parquet"))
     if not files:
-        raise FileNotFoundError(f"{folder}: no prompts there. Run `dvc repro compprompts`.")
+        raise FileNotFoundError(f"{folder}: no prompts found. Run `dvc repro compprompts`.")
     columns = ["prompt", "atoms"]
     return of_rows(row for path in files for batch in parquet.batches(path, 1000, columns) for row in batch.to_pylist())

@@ -33,30 +33,30 @@ from evaluators.models import Model, TextEncoder, fingerprint
 from evaluators.models.recovery_probe import AUTOENCODER, PROBE, RecoveryT5
 from generators.storage.dataset import whole_folder
 from trainers.clip.precision import fast_bfloat16
-from trainers.probe.data import Collator, LikeLengths, split, train_tokenizer
+from trainers.probe.data import Collator, SimilarLengths, split, train_tokenizer
 
 SMALL = {"d_model": 256, "d_kv": 64, "num_heads": 4, "d_ff": 512, "num_decoder_layers": 2, "dropout_rate": 0.0}
 """The T5 that is trained from scratch; t5-large has four times the width and twelve times the layers."""
 SMALL_ENCODER_LAYERS = 2
-CHECKS = 8
-"""Checkpoints, each with its validation loss, over a training."""
-VALIDATED = 5_000
-"""Validation texts that the loss is of: enough to choose between checkpoints."""
-MEASURED = 10_000
-"""Vectors that the first weights are made from."""
+CHECKPOINTS = 8
+"""Checkpoints per training, each with its validation loss."""
+MAX_VALIDATION = 5_000
+"""Validation texts per checkpoint: enough to choose between checkpoints."""
+INIT_SAMPLE = 10_000
+"""Vectors from which the initial weights are computed."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to train. The defaults but decoder and learning rate are the paper's."""
+    """Hyperparameters. All defaults except decoder and learning rate are the paper's."""
 
     decoder: str | None = None
-    """A T5 by its name on the Hub or its folder; None: a small one from scratch."""
+    """A T5 by its name on the Hub or its folder; None for a small one from scratch."""
     epochs: int = 4
     batch_size: int = 512
-    """Texts a step."""
+    """Texts per step."""
     accumulate: int = 1
-    """Parts that a step's batch is worked through in, for want of memory."""
+    """Gradient accumulation steps per batch."""
     learning_rate: float = 3e-3
     precision: str = "fp32"
     """fp32, or bf16 or fp16 for mixed precision; the weights are fp32."""
@@ -68,17 +68,17 @@ class Recipe:
 
 
 def mixed_precision(device: str) -> str:
-    """bf16 where the device is fast at it (CUDA; processors with AMX), else fp32."""
+    """Return bf16 for devices with fast bfloat16 (CUDA, processors with AMX), else fp32."""
     return "bf16" if fast_bfloat16(device) else "fp32"
 
 
 class _Trainer(Seq2SeqTrainer):
-    """transformers' trainer on batches of texts of like length."""
+    """transformers' trainer with batches of texts of similar length."""
 
     def _get_train_sampler(self, train_dataset: Any = None) -> Sampler[int]:
         arguments = self.args
         step = arguments.train_batch_size * arguments.gradient_accumulation_steps
-        return LikeLengths(train_dataset or self.train_dataset, step, arguments.seed)  # pyright: ignore[reportArgumentType]
+        return SimilarLengths(train_dataset or self.train_dataset, step, arguments.seed)  # pyright: ignore[reportArgumentType]
 
 
 def train_probe(
@@ -91,13 +91,13 @@ def train_probe(
     about: dict[str, Any] | None = None,
     report: Report = quiet,
 ) -> float:
-    """Train a probe of a text encoder on ``texts`` and write ``folder``; gives the validation loss.
+    """Train a probe of a text encoder on ``texts``, write ``folder`` and return the validation loss.
 
-    ``about`` is kept in the folder's JSON. What was trained before on the same is not trained again. ValueError for a
-    model that gives no vectors of texts.
+    ``about`` is recorded in the folder's JSON. A finished training with the same inputs is not repeated. Raises
+    ValueError for a model without text features.
     """
     if not isinstance(encoder.encoder, TextEncoder):
-        raise ValueError(f"{encoder.spec} gives no vectors of texts, so there is nothing to probe.")
+        raise ValueError(f"{encoder.spec} has no text features to probe.")
     inputs = fingerprint.of_json([asdict(recipe), encoder.fingerprint, fingerprint.of_json(list(texts))])
     if (done := _done(folder / PROBE, inputs)) is not None:
         return done
@@ -108,43 +108,44 @@ def train_probe(
         return torch.from_numpy(store.get([engine.text_key(text) for text in some]))
 
     torch.manual_seed(recipe.seed)
-    train, held = split(texts, recipe.seed)
-    sample_ND = embed(train[:MEASURED])
+    train, validation = split(texts, recipe.seed)
+    sample_ND = embed(train[:INIT_SAMPLE])
     size = sample_ND.shape[1]
     tokenizer = _tokenizer(recipe, train)
     model = new_model(recipe, len(tokenizer), size, own_encoder=False)
     model.standardise(sample_ND.mean(dim=0), sample_ND.std(dim=0))
     try:
-        loss = _fit(model, train, held, Collator(tokenizer, embed), recipe, folder, inputs, device)
+        loss = _fit(model, train, validation, Collator(tokenizer, embed), recipe, folder, inputs, device)
     finally:
         store.close()
-    told = {"text_encoder": encoder.spec, "fingerprint": encoder.fingerprint, "precision": encoder.precision}
-    _write(folder, PROBE, model, tokenizer, told | {"embedding_size": size}, recipe, inputs, loss, about)
+    record = {"text_encoder": encoder.spec, "fingerprint": encoder.fingerprint, "precision": encoder.precision}
+    _write(folder, PROBE, model, tokenizer, record | {"embedding_size": size}, recipe, inputs, loss, about)
     return loss
 
 
 def train_autoencoder(
     texts: Sequence[str], recipe: Recipe, folder: Path, *, device: str = "cpu", about: dict[str, Any] | None = None
 ) -> float:
-    """Train the proof-of-concept encoder (section 3) and write ``folder``; gives the validation loss.
+    """Train the proof-of-concept encoder (section 3), write ``folder`` and return the validation loss.
 
-    A T5 whose encoder's mean over tokens is all that its decoder sees; probes get it with its dimensions shuffled.
+    It is a T5 whose decoder sees only the mean over the encoder's tokens; probes get this vector with its dimensions
+    shuffled.
     """
     inputs = fingerprint.of_json([asdict(recipe), fingerprint.of_json(list(texts))])
     if (done := _done(folder / AUTOENCODER, inputs)) is not None:
         return done
     torch.manual_seed(recipe.seed)
-    train, held = split(texts, recipe.seed)
+    train, validation = split(texts, recipe.seed)
     tokenizer = _tokenizer(recipe, train)
     model = new_model(recipe, len(tokenizer), None, own_encoder=True)
     shuffle = torch.randperm(model.config.d_model).tolist()
-    loss = _fit(model, train, held, Collator(tokenizer, None), recipe, folder, inputs, device)
+    loss = _fit(model, train, validation, Collator(tokenizer, None), recipe, folder, inputs, device)
     _write(folder, AUTOENCODER, model, tokenizer, {"shuffle": shuffle}, recipe, inputs, loss, about)
     return loss
 
 
 def new_model(recipe: Recipe, vocabulary: int, embedding_size: int | None, *, own_encoder: bool) -> RecoveryT5:
-    """The recipe's T5 before training; without its encoder's layers where a probe does not need them."""
+    """Return the T5 of a recipe before training; a probe's has no encoder layers."""
     if recipe.decoder:
         config = T5Config.from_pretrained(recipe.decoder)
         config.num_layers = config.num_layers if own_encoder else 0
@@ -165,15 +166,17 @@ def _tokenizer(recipe: Recipe, texts: Sequence[str]) -> Any:
 def _fit(
     model: RecoveryT5,
     train: list[str],
-    held: list[str],
+    validation: list[str],
     collator: Collator,
     recipe: Recipe,
     folder: Path,
     inputs: str,
     device: str,
 ) -> float:
-    """Train in place, from the last checkpoint where there is one; gives the lowest validation loss, whose weights the
-    model ends with."""
+    """Train in place, resuming from the last checkpoint, and return the lowest validation loss.
+
+    The model ends with the weights of that loss.
+    """
     work = work_folder(folder, inputs)
     arguments = Seq2SeqTrainingArguments(
         output_dir=str(work),
@@ -189,8 +192,8 @@ def _fit(
         use_cpu=device == "cpu",
         seed=recipe.seed,
         eval_strategy="steps",
-        eval_steps=1 / CHECKS,
-        save_steps=1 / CHECKS,
+        eval_steps=1 / CHECKPOINTS,
+        save_steps=1 / CHECKPOINTS,
         save_total_limit=1,
         load_best_model_at_end=True,
         metric_for_best_model="eval_loss",
@@ -206,7 +209,7 @@ def _fit(
         args=arguments,
         data_collator=collator,  # pyright: ignore[reportArgumentType]
         train_dataset=train,  # pyright: ignore[reportArgumentType]
-        eval_dataset=held[:VALIDATED],  # pyright: ignore[reportArgumentType]
+        eval_dataset=validation[:MAX_VALIDATION],  # pyright: ignore[reportArgumentType]
     )
     last = last_checkpoint(work)
     trainer.train(resume_from_checkpoint=str(last) if last else None)
@@ -216,20 +219,20 @@ def _fit(
 
 
 def work_folder(folder: Path, inputs: str) -> Path:
-    """Where the checkpoints of a training are; another training to the same ``folder`` has another."""
+    """Return the folder of a training's checkpoints, which depends on the inputs of the training."""
     return folder.with_name(f".{folder.name}.{inputs[:8]}")
 
 
 def last_checkpoint(work: Path) -> Path | None:
-    """The newest checkpoint that was written to its end: the trainer's state comes last."""
-    whole = [path.parent for path in work.glob("checkpoint-*/trainer_state.json") if path.stat().st_size]
-    return max(whole, key=lambda path: int(path.name.rpartition("-")[2]), default=None)
+    """Return the newest complete checkpoint; the trainer's state is its last file."""
+    complete = [path.parent for path in work.glob("checkpoint-*/trainer_state.json") if path.stat().st_size]
+    return max(complete, key=lambda path: int(path.name.rpartition("-")[2]), default=None)
 
 
 def _done(path: Path, inputs: str) -> float | None:
-    """The validation loss of what was trained before on the same."""
-    told = json.loads(path.read_text()) if path.is_file() else {}
-    return told["validation_loss"] if told.get("inputs") == inputs else None
+    """Return the validation loss of a finished training with the same inputs."""
+    record = json.loads(path.read_text()) if path.is_file() else {}
+    return record["validation_loss"] if record.get("inputs") == inputs else None
 
 
 def _write(
@@ -237,14 +240,14 @@ def _write(
     name: str,
     model: RecoveryT5,
     tokenizer: Any,
-    told: dict[str, Any],
+    record: dict[str, Any],
     recipe: Recipe,
     inputs: str,
     loss: float,
     about: dict[str, Any] | None,
 ) -> None:
-    """The finished folder; its checkpoints are not needed any more."""
-    record = told | {"inputs": inputs, "recipe": asdict(recipe), "validation_loss": loss} | (about or {})
+    """Write the finished folder and remove the checkpoints."""
+    record = record | {"inputs": inputs, "recipe": asdict(recipe), "validation_loss": loss} | (about or {})
     with whole_folder(folder) as scratch:
         model.save_pretrained(scratch)
         tokenizer.save_pretrained(scratch)

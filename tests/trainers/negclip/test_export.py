@@ -7,7 +7,7 @@ import datasets
 import webdataset
 
 from tests.trainers import toy
-from trainers.negclip.training import Sources, export_mined
+from trainers.negclip.training import TrainingData, export_mined
 
 
 def quiet(title: str, done: int, total: int) -> None:
@@ -28,7 +28,7 @@ def check(rows: list[dict], neighbours: list[list[int]]) -> None:
 
 def test_parquet_is_read_by_datasets(tmp_path: Path) -> None:
     spec, shards = toy.write_model(tmp_path / "clip"), toy.write_shards(tmp_path / "toy")
-    assert export_mined(spec, Sources(shards), tmp_path / "out", "parquet", report=quiet) == 20
+    assert export_mined(spec, TrainingData(shards), tmp_path / "out", "parquet", report=quiet) == 20
     rows = datasets.load_dataset(str(tmp_path / "out"), split="train", cache_dir=str(tmp_path / "cache"))
     check(list(rows), [row["neighbours"] for row in rows])  # pyright: ignore
     assert rows[0]["image"].getpixel((0, 0)) == toy.COLORS["red"]  # pyright: ignore
@@ -37,7 +37,7 @@ def test_parquet_is_read_by_datasets(tmp_path: Path) -> None:
 
 def test_shards_are_read_by_webdataset(tmp_path: Path) -> None:
     spec, shards = toy.write_model(tmp_path / "clip"), toy.write_shards(tmp_path / "toy")
-    export_mined(spec, Sources(shards), tmp_path / "out", "webdataset", report=quiet)
+    export_mined(spec, TrainingData(shards), tmp_path / "out", "webdataset", report=quiet)
     samples = list(webdataset.WebDataset(str(tmp_path / "out/00000.tar"), shardshuffle=False).decode("pil"))
     told = [sample["json"] for sample in samples]
     check(told, [[int(key) for key in one["neighbours"]] for one in told])

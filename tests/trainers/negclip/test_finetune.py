@@ -16,7 +16,7 @@ from trainers.negclip import finetune, starting_model
 from trainers.negclip.embedding import encode_texts, retrieval
 from trainers.negclip.finetune import Recipe, batch_loss, mean_recall
 from trainers.negclip.image_text import Pixels, read
-from trainers.negclip.training import Sources, train
+from trainers.negclip.training import TrainingData, train
 
 RECIPE = Recipe(epochs=3, batch_size=4, learning_rates=(1e-3,), warmup=2)
 
@@ -92,14 +92,14 @@ def undisturbed(tmp_path_factory) -> tuple[Path, Path, bytes]:
     """Shards, a starting model's folder, and the weights of a training that nobody killed."""
     folder = tmp_path_factory.mktemp("undisturbed")
     shards, spec = toy.write_shards(folder / "toy"), toy.write_model(folder / "clip")
-    train("negclip", spec, Sources(shards), folder / "out", recipe=RECIPE, report=quiet)
+    train("negclip", spec, TrainingData(shards), folder / "out", recipe=RECIPE, report=quiet)
     return shards, folder / "clip", (folder / "out/open_clip_model.safetensors").read_bytes()
 
 
 @pytest.mark.parametrize("at", [1, 4, 7])
 def test_a_stopped_training_goes_on_to_the_same_weights(at: int, undisturbed, tmp_path: Path, monkeypatch) -> None:
     shards, clip, expected = undisturbed
-    monkeypatch.setattr(finetune, "STEPS_A_STATE", 1)
+    monkeypatch.setattr(finetune, "STEPS_PER_STATE", 1)
 
     def stop(title: str, done: int, total: int) -> None:
         if (title, done) == ("training", at):
@@ -107,13 +107,13 @@ def test_a_stopped_training_goes_on_to_the_same_weights(at: int, undisturbed, tm
 
     again = {"recipe": RECIPE}
     with pytest.raises(KeyboardInterrupt):
-        train("negclip", f"local:{clip}", Sources(shards), tmp_path / "out", **again, report=stop)
+        train("negclip", f"local:{clip}", TrainingData(shards), tmp_path / "out", **again, report=stop)
     assert not (tmp_path / "out").exists()
     steps: list[int] = []
     train(
         "negclip",
         f"local:{clip}",
-        Sources(shards),
+        TrainingData(shards),
         tmp_path / "out",
         **again,
         report=lambda *said: steps.append(said[1]),
@@ -124,7 +124,7 @@ def test_a_stopped_training_goes_on_to_the_same_weights(at: int, undisturbed, tm
 
 def test_the_state_of_another_recipe_is_not_gone_on_from(undisturbed, tmp_path: Path, monkeypatch) -> None:
     shards, clip, expected = undisturbed
-    monkeypatch.setattr(finetune, "STEPS_A_STATE", 1)
+    monkeypatch.setattr(finetune, "STEPS_PER_STATE", 1)
 
     def stop(title: str, done: int, total: int) -> None:
         if (title, done) == ("training", 3):
@@ -132,8 +132,8 @@ def test_the_state_of_another_recipe_is_not_gone_on_from(undisturbed, tmp_path: 
 
     other = Recipe(epochs=2, batch_size=4, learning_rates=(1e-3,), warmup=2)
     with pytest.raises(KeyboardInterrupt):
-        train("negclip", f"local:{clip}", Sources(shards), tmp_path / "out", recipe=other, report=stop)
-    train("negclip", f"local:{clip}", Sources(shards), tmp_path / "out", recipe=RECIPE, report=quiet)
+        train("negclip", f"local:{clip}", TrainingData(shards), tmp_path / "out", recipe=other, report=stop)
+    train("negclip", f"local:{clip}", TrainingData(shards), tmp_path / "out", recipe=RECIPE, report=quiet)
     assert (tmp_path / "out/open_clip_model.safetensors").read_bytes() == expected
 
 
@@ -142,12 +142,12 @@ import os, signal, sys
 from pathlib import Path
 from tests.trainers.negclip.test_finetune import RECIPE
 from trainers.negclip import finetune
-from trainers.negclip.training import Sources, train
-finetune.STEPS_A_STATE = 1
+from trainers.negclip.training import TrainingData, train
+finetune.STEPS_PER_STATE = 1
 def kill(title, done, total):
     if (title, done) == ("training", int(sys.argv[4])):
         os.kill(os.getpid(), signal.SIGKILL)
-train("negclip", sys.argv[1], Sources(Path(sys.argv[2])), Path(sys.argv[3]), recipe=RECIPE, report=kill)
+train("negclip", sys.argv[1], TrainingData(Path(sys.argv[2])), Path(sys.argv[3]), recipe=RECIPE, report=kill)
 """
 
 

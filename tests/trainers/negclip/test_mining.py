@@ -51,7 +51,7 @@ def test_captions_without_a_negative_leave_and_their_images_are_nobodys_neighbou
 
 
 def test_no_caption_with_a_negative(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="None of 1 captions has two parts that could change places"):
+    with pytest.raises(ValueError, match="None of 1 captions has two parts that can be exchanged"):
         mine(data(("nothing",), [0]), lambda kept: EYE, "a model", tmp_path / "mined.json")
 
 

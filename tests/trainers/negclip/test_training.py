@@ -9,7 +9,7 @@ import pytest
 from evaluators.models import local, resolve
 from tests.trainers import toy
 from trainers.negclip.finetune import Recipe
-from trainers.negclip.training import PRESETS, Sources, train
+from trainers.negclip.training import PRESETS, TrainingData, train
 
 RECIPE = Recipe(epochs=1, batch_size=4, learning_rates=(1e-3, 1e-12), warmup=1)
 
@@ -28,7 +28,7 @@ def test_the_papers_recipe() -> None:
 @pytest.mark.parametrize("method", ["negclip", "clip-ft"])
 def test_a_checkpoint_that_local_loads(method, tmp_path: Path) -> None:
     spec, shards = toy.write_model(tmp_path / "clip"), toy.write_shards(tmp_path / "toy")
-    metrics = train(method, spec, Sources(shards), tmp_path / "out", recipe=RECIPE, report=quiet)
+    metrics = train(method, spec, TrainingData(shards), tmp_path / "out", recipe=RECIPE, report=quiet)
     rates = {rate: log[-1] for rate, log in metrics["learning_rates"].items()}
     assert rates.keys() == {"0.001", "1e-12"}
     best = max(rates, key=lambda rate: rates[rate]["i2t_recall@1"] + rates[rate]["t2i_recall@1"])
@@ -44,7 +44,7 @@ def test_a_checkpoint_that_local_loads(method, tmp_path: Path) -> None:
 def test_captions_of_a_karpathy_file_leave_a_mark(tmp_path: Path) -> None:
     spec, file = toy.write_model(tmp_path / "clip"), toy.write_karpathy(tmp_path / "coco")
     recipe = replace(RECIPE, learning_rates=(1e-3,))
-    train("negclip", spec, Sources(file, validation=file), tmp_path / "out", recipe=recipe, report=quiet)
+    train("negclip", spec, TrainingData(file, validation=file), tmp_path / "out", recipe=recipe, report=quiet)
     told = local.training(tmp_path / "out")
     assert told["corpus"] is None
     assert told["contaminated"] == "fine-tuned on train.json"
@@ -53,18 +53,18 @@ def test_captions_of_a_karpathy_file_leave_a_mark(tmp_path: Path) -> None:
 def test_a_learning_rate_of_nothing_leaves_the_model_as_it_was(tmp_path: Path) -> None:
     spec, shards = toy.write_model(tmp_path / "clip"), toy.write_shards(tmp_path / "toy")
     still = replace(RECIPE, learning_rates=(0.0,))
-    train("negclip", spec, Sources(shards), tmp_path / "out", recipe=still, report=quiet)
+    train("negclip", spec, TrainingData(shards), tmp_path / "out", recipe=still, report=quiet)
     before, after = (tmp_path / folder / local.WEIGHTS for folder in ("clip", "out"))
     assert before.read_bytes() == after.read_bytes()
 
 
 def test_too_few_captions_for_a_batch(tmp_path: Path) -> None:
     spec, shards = toy.write_model(tmp_path / "clip"), toy.write_shards(tmp_path / "toy")
-    with pytest.raises(ValueError, match="19 captions have a negative; a batch takes 1,024"):
-        train("negclip", spec, Sources(shards), tmp_path / "out", recipe=PRESETS["paper"], report=quiet)
+    with pytest.raises(ValueError, match="19 captions have a negative; a batch needs 1,024"):
+        train("negclip", spec, TrainingData(shards), tmp_path / "out", recipe=PRESETS["paper"], report=quiet)
 
 
 def test_a_model_that_is_not_open_clips(tmp_path: Path) -> None:
     shards = toy.write_shards(tmp_path / "toy")
     with pytest.raises(ValueError, match="only open_clip models"):
-        train("negclip", "transformers:org/name", Sources(shards), tmp_path / "out", recipe=RECIPE, report=quiet)
+        train("negclip", "transformers:org/name", TrainingData(shards), tmp_path / "out", recipe=RECIPE, report=quiet)

@@ -73,7 +73,7 @@ def test_a_grammar_without_allowed_captions_says_so():
         def has(self, caption: str) -> bool:
             return True
 
-    with pytest.raises(ValueError, match="5 captions asked for; the grammar has hardly more than 0"):
+    with pytest.raises(ValueError, match="5 captions requested; the grammar has little more than 0"):
         list(probe_text.captions(probe_text.read_words(LISTED), 5, 0, Nothing(frozenset(), frozenset())))
 
 

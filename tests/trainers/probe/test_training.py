@@ -15,7 +15,7 @@ from evaluators.models import Model, fingerprint, resolve
 from evaluators.models.recovery_probe import AUTOENCODER, PROBE, RecoveryT5
 from trainers.probe import data as recovery_data
 from trainers.probe import training as probe
-from trainers.probe.data import Collator, LikeLengths
+from trainers.probe.data import Collator, SimilarLengths
 from trainers.probe.training import Recipe
 
 NOUNS, SIDES = ("cat", "dog", "cup", "box", "ox"), ("left", "right", "middle", "back")
@@ -78,10 +78,10 @@ def test_padding_has_no_part_in_the_loss():
 
 def test_an_order_depends_on_seed_and_epoch_alone():
     texts = ["a " * (1 + place % 7) for place in range(45)]
-    order = LikeLengths(texts, 4, seed=0)
+    order = SimilarLengths(texts, 4, seed=0)
     first = list(order)
     assert sorted(first) == list(range(45))
-    assert first == list(LikeLengths(texts, 4, seed=0))
+    assert first == list(SimilarLengths(texts, 4, seed=0))
     order.set_epoch(1)
     assert list(order) != first
     spans = [{len(texts[place]) for place in first[start : start + 4]} for start in range(0, 44, 4)]
