@@ -45,8 +45,8 @@ CANONICAL = {name: name for name in (*ALL_NOUNS, *COLORS, *PATTERNS, *SIZES)} | 
 
 @dataclass(frozen=True)
 class Regime:
-    """``richness``: the probability of an optional attribute. ``distinct``: no two captions with two objects have the same
-    nouns and attributes."""
+    """``richness``: the probability of an optional attribute. ``distinct``: no two captions with two
+    objects have the same nouns and attributes."""
 
     richness: float
     distinct: bool

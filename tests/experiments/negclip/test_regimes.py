@@ -2,7 +2,7 @@
 
 import pytest
 
-from experiments.negclip.regimes import REGIMES, Regime, bag, distinct, examples, rivals
+from experiments.negclip.regimes import REGIMES, Regime, bag, distinct, examples, rival_share
 from generators.microworld.build import Params
 from generators.microworld.scene import Scene
 from generators.schemas.scene_graph import Box
@@ -32,8 +32,8 @@ def test_the_chance_to_meet_a_rival() -> None:
     # Four captions, two of them rivals, one of another bag, one of none. In a batch of two a rival meets the other with
     # chance 1/3, the third never: (1/3 + 1/3 + 0) / 3. In a batch of all four: 1 - (2/3)^3 = 19/27, with replacement.
     captions = ["a cup on a box", "a box on a cup", "a cat on a bench", "a red cup"]
-    assert rivals(captions, 2) == pytest.approx(2 / 9)
-    assert rivals(captions, 4) == pytest.approx(2 * 19 / 27 / 3)
+    assert rival_share(captions, 2) == pytest.approx(2 / 9)
+    assert rival_share(captions, 4) == pytest.approx(2 * 19 / 27 / 3)
 
 
 def test_regimes_show_the_same_scenes_and_one_describes_every_thing() -> None:

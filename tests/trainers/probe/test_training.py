@@ -209,5 +209,5 @@ def test_a_batch_must_divide():
 
 def test_a_model_without_text_vectors_is_refused(tmp_path):
     scorer = Model(spec="python:m:Scorer", name="m", encoder=None, fingerprint="")
-    with pytest.raises(ValueError, match="python:m:Scorer gives no vectors of texts"):
+    with pytest.raises(ValueError, match="python:m:Scorer has no text features to probe"):
         probe.train_probe(scorer, TEXTS, RECIPE, tmp_path / "p")
