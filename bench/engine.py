@@ -4,8 +4,8 @@
 
 The first rows of each hard-negative type of CREPE's published productivity files at n = 8, JPEG stand-ins of 500 x 375
 for Visual Genome's images, random weights. Both sides decode; the loop encodes one row at a time, as the authors'
-script does. Reports the median time of the loop over that of the engine, cold and over a warm cache, what was encoded,
-and on how many rows the ranks agree; the same of one run of the engine in bfloat16.
+script does. Prints the ratio of median times with a cold and with a warm cache, the number of encoded crops and texts,
+and the agreement of ranks; then the same for one run of the engine in bfloat16.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import numpy as np
 import torch
 from PIL import Image
 
-from bench.reference import agreement, found_ranks, random_model, read_rows, row_loop, wrapped
+from bench.reference import agreement, random_model, read_ranks, read_rows, row_loop, wrapped
 from evaluators.engine.tasks import discover
 from evaluators.models import Model
 from evaluators.models.openclip import OpenClipEncoder
@@ -43,7 +43,7 @@ TYPES = {"atom": "prod_hnatom", "swap": "prod_hnswap", "negate": "prod_hnneg"}
 
 
 def published_rows(real_data: Path, kind: str, count: int) -> list[dict[str, Any]]:
-    """The first rows of a published file, their boxes moved into a 500 x 375 image."""
+    """Return the first rows of a published file, with boxes clipped to a 500 x 375 image."""
     path = real_data / f"crepe/prod_hard_negatives/{kind}/prod_vg_hard_negs_{kind}_complexity_8.csv"
     with path.open() as file:
         rows = list(islice(csv.DictReader(file), count))
@@ -55,13 +55,13 @@ def published_rows(real_data: Path, kind: str, count: int) -> list[dict[str, Any
 
 
 def stand_in(image_id: str) -> Image.Image:
-    """A smooth random picture that depends on the image's id alone."""
+    """Return a smooth random image, a function of the image id."""
     noise = np.random.default_rng(int(image_id)).integers(0, 256, (12, 16, 3), dtype=np.uint8)
     return Image.fromarray(noise).resize(SIZE, Image.Resampling.BICUBIC)
 
 
 def dataset_rows(rows: Sequence[dict[str, Any]], images: Path) -> Iterator[dict[str, Any]]:
-    """The rows, with JPEG stand-ins of their images in a folder."""
+    """Yield dataset rows and write JPEG stand-ins of their images to a folder."""
     images.mkdir(exist_ok=True)
     for row in rows:
         path = images / f"{row['image_id']}.jpg"
@@ -84,7 +84,7 @@ def dataset_rows(rows: Sequence[dict[str, Any]], images: Path) -> Iterator[dict[
 
 
 def timed(call: Callable[[], Any]) -> tuple[float, Any]:
-    """Seconds of a call, and what it gave."""
+    """Return the seconds of a call and its result."""
     start = time.perf_counter()
     value = call()
     return time.perf_counter() - start, value
@@ -108,8 +108,8 @@ def main() -> None:
         rows = {}
         for kind, config in TYPES.items():
             published = published_rows(Path(os.environ["COMPEVAL_REAL_DATA"]), kind, options.rows)
-            found = dataset_rows(published, folder / "images")
-            write_config(folder / "crepe", config, {"n8": found}, HARD_NEGATIVE_SCHEMA, "by_reference")
+            crops = dataset_rows(published, folder / "images")
+            write_config(folder / "crepe", config, {"n8": crops}, HARD_NEGATIVE_SCHEMA, "by_reference")
             rows[config] = read_rows(next((folder / "crepe" / config).iterdir()))
         write_card(folder / "crepe", {}, "", measure(folder / "crepe"))
         tasks = discover(folder)
@@ -121,9 +121,9 @@ def main() -> None:
             run(model, tasks, data_dir=folder, output=output, device=options.device)
 
         def ranks(output: Path) -> np.ndarray:
-            return np.concatenate([found_ranks(output, task) for task in tasks])
+            return np.concatenate([read_ranks(output, task) for task in tasks])
 
-        # One after the other, so that a change in the machine's load meets both sides.
+        # Alternate both sides, so that a change in the machine's load affects both.
         loops, colds, warms, reference, cold_output = [], [], [], np.empty(0), folder
         for repeat in range(options.repeats):
             cold_output = folder / f"cold {repeat}"
@@ -151,9 +151,9 @@ def main() -> None:
 
         low = wrapped(network.to(torch.bfloat16), preprocess, tokenizer)
         half, _ = timed(partial(engine, "bfloat16 cache", folder / "bfloat16", low))
-        print(f"in bfloat16: {half:.2f} s, loop / engine cold {loop / half:.1f}")
+        print(f"bfloat16: {half:.2f} s, loop / engine cold {loop / half:.1f}")
         other = len(agreement(reference, ranks(folder / "bfloat16")).different)
-        print(f"rank in bfloat16 another on {other:,} of {len(every):,} rows")
+        print(f"ranks in bfloat16: different on {other:,} of {len(every):,} rows")
 
 
 if __name__ == "__main__":

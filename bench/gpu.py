@@ -1,12 +1,11 @@
 """The engine on a GPU: ``python -m bench.gpu [--rows 2000] [--models ViT-B-32 ViT-L-14] [--device cuda]``.
 
 Rows with five hard negatives, crops of 500 x 375 JPEG stand-ins, captions of 12 to 24 words from a small vocabulary,
-random weights, bf16. For each model: rows per second of the engine from files to results, of the papers' per-row loop,
-and the share of the encoder-only limit that the engine reaches: the same network on tensors that lie on the GPU
-already, each distinct crop and each distinct text once, padded as the model's own ``encode_text`` takes them. Since the
-engine's text tower computes fewer positions, the share may exceed 100 %.
+random weights, bf16. Prints for each model the rows per second of the engine from files to results and of the papers'
+per-row loop, and the engine's share of the encoder-only limit: the same network on tensors in GPU memory, each distinct
+crop and text once, texts padded. The share can exceed 100 %, since the engine's text tower computes fewer positions.
 
-Without a GPU it is a dry run on a few rows in fp32, whose figures say nothing.
+Without a GPU this is a dry run on a few rows in fp32 whose figures are meaningless.
 """
 
 from __future__ import annotations
@@ -40,13 +39,13 @@ WORDS = (
     "holding wearing behind tall blue empty man woman bench bicycle"
 )
 LOOP_ROWS = 100
-"""Rows that the per-row loop is timed on."""
-CROPS_A_IMAGE = 2
+"""Rows for timing the per-row loop."""
+CROPS_PER_IMAGE = 2
 NEGATIVES = 5
 
 
 def rows(count: int) -> Iterator[dict[str, Any]]:
-    """Rows of captions and negatives that differ from them in one word."""
+    """Yield rows whose negatives differ from the caption in one word."""
     generator, vocabulary = np.random.default_rng(0), WORDS.split()
     for number in range(count):
         words = generator.choice(vocabulary, size=generator.integers(12, 25)).tolist()
@@ -54,13 +53,13 @@ def rows(count: int) -> Iterator[dict[str, Any]]:
         for place, word in zip(generator.permutation(len(words)), generator.permutation(vocabulary), strict=False):
             if word != words[place] and len(negatives) < NEGATIVES:
                 negatives.append(" ".join([*words[:place], str(word), *words[place + 1 :]]))
-        side = number % CROPS_A_IMAGE
+        side = number % CROPS_PER_IMAGE
         buffer = io.BytesIO()
-        stand_in(str(number // CROPS_A_IMAGE)).crop((200 * side, 0, 200 * side + 300, 375)).save(buffer, "JPEG")
+        stand_in(str(number // CROPS_PER_IMAGE)).crop((200 * side, 0, 200 * side + 300, 375)).save(buffer, "JPEG")
         yield {
             "image": {"bytes": buffer.getvalue(), "path": None},
             "crop_id": f"crop {number}",
-            "image_id": f"image {number // CROPS_A_IMAGE}",
+            "image_id": f"image {number // CROPS_PER_IMAGE}",
             **dict.fromkeys(("x", "y", "width", "height"), 0.0),
             "caption": " ".join(words),
             "atoms": [],
@@ -74,7 +73,7 @@ def rows(count: int) -> Iterator[dict[str, Any]]:
 
 
 def seconds(call: Callable[[], Any], device: str) -> float:
-    """Wall-clock time of a call, with what it left running on the device."""
+    """Return the wall-clock time of a call, including its work on the device."""
     start = time.perf_counter()
     call()
     if device.startswith("cuda"):
@@ -84,7 +83,7 @@ def seconds(call: Callable[[], Any], device: str) -> float:
 
 @torch.inference_mode()
 def limit(network: Any, pixels_BCHW: Tensor, tokens_BL: Tensor, crops: int, texts: int) -> None:
-    """Encode so many images and texts from one batch of each that lies on the device."""
+    """Encode ``crops`` images and ``texts`` texts by repeating one batch in device memory."""
     for done in range(0, crops, len(pixels_BCHW)):
         network.encode_image(pixels_BCHW[: crops - done])
     for done in range(0, texts, len(tokens_BL)):
@@ -92,7 +91,7 @@ def limit(network: Any, pixels_BCHW: Tensor, tokens_BL: Tensor, crops: int, text
 
 
 def measured(name: str, every: Sequence[dict[str, Any]], data: Path, device: str, precision: str) -> str:
-    """The figures of one model."""
+    """Return the figures of one model as a line."""
     torch.manual_seed(0)
     network, _, preprocess = open_clip.create_model_and_transforms(name, device=device, precision=precision)
     tokenizer = open_clip.get_tokenizer(name)
@@ -104,7 +103,7 @@ def measured(name: str, every: Sequence[dict[str, Any]], data: Path, device: str
     pixels_BCHW = preprocess(first)[None].expand(batch, -1, -1, -1).contiguous().to(device, dtype)  # pyright: ignore
     tokens_BL = tokenizer((texts * batch)[:batch]).to(device)
     limit(network, pixels_BCHW, tokens_BL, 1, 1)
-    alone = seconds(lambda: limit(network, pixels_BCHW, tokens_BL, len(every), len(texts)), device)
+    encoder_only = seconds(lambda: limit(network, pixels_BCHW, tokens_BL, len(every), len(texts)), device)
 
     def cast(image: Image.Image) -> Tensor:
         return preprocess(image).to(dtype)  # pyright: ignore
@@ -118,8 +117,8 @@ def measured(name: str, every: Sequence[dict[str, Any]], data: Path, device: str
         whole = seconds(lambda: run(model, tasks, data_dir=data, output=Path(folder), device=device), device)
     rate = len(every) / whole
     return (
-        f"{name}, {precision}: engine {rate:,.0f} rows/s, {alone / whole:.0%} of the encoder-only limit of "
-        f"{len(every) / alone:,.0f} rows/s; per-row loop {1 / loop:,.1f} rows/s, the engine is {rate * loop:.1f} times "
+        f"{name}, {precision}: engine {rate:,.0f} rows/s, {encoder_only / whole:.0%} of the encoder-only limit of "
+        f"{len(every) / encoder_only:,.0f} rows/s; per-row loop {1 / loop:,.1f} rows/s, the engine is {rate * loop:.1f} times "
         "as fast"
     )
 

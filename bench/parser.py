@@ -1,14 +1,13 @@
 """Accuracy and speed of the caption parsers: ``python -m bench.parser [DEV_CSV]``.
 
-Prints precision and recall of objects, (object, attribute) pairs and (subject, predicate, object) triples for our
-rules and, where it is installed, for PyPI's SceneGraphParser, against human graphs in FACTUAL's format (Li et al.
-2023): a CSV with columns ``caption`` and ``scene_graph``, the latter ``( subject , predicate , object ) , ...`` where
-``( object , is , attribute )`` is an attribute and ``( object )`` a lone object. Then captions per second of
-both, one core, one process, and their ratio.
+Prints precision and recall of objects, (object, attribute) pairs and (subject, predicate, object) triples of our rules
+and, if installed, of PyPI's SceneGraphParser, against human graphs in FACTUAL's format (Li et al. 2023): a CSV with the
+columns ``caption`` and ``scene_graph``, where ``( object , is , attribute )`` is an attribute and ``( object )`` an
+object without relations. Then captions per second of both on one core, and their ratio.
 
-How things match: each side of a caption is three *sets* of texts, counts are summed over captions (micro average),
-and a match is exact after one normalisation of both sides: lower case; the last word of an object's name in the
-singular; the first word of a predicate in the infinitive; number words as digits. No synonyms, no partial credit.
+Matching: each side of a caption is three *sets* of texts, and counts are summed over captions (micro average). Matches
+are exact after normalisation: lower case, the last word of an object's name in the singular, the first word of a
+predicate in the infinitive, number words as digits. No synonyms, no partial credit.
 """
 
 from __future__ import annotations
@@ -31,13 +30,13 @@ from generators.schemas.scene_graph import Parse, SceneGraph
 KINDS = ("objects", "attributes", "relations")
 
 DEV_CSV = Path(os.environ.get("COMPEVAL_REAL_DATA", ".")) / "factual" / "dev.csv"
-"""FACTUAL's development file among the small real files that COMPEVAL_REAL_DATA names."""
+"""FACTUAL's development file."""
 PUBLISHED_SNG = {"objects": (0.75, 0.75), "attributes": (0.51, 0.42), "relations": (0.38, 0.33)}
 """Precision and recall of SceneGraphParser's GitHub main branch on FACTUAL's 1,508 test captions."""
 
 
-class Facts(NamedTuple):
-    """What one scene graph says, normalised: names, (name, attribute) and (subject, predicate, object)."""
+class GraphFacts(NamedTuple):
+    """The normalised facts of a scene graph: names, (name, attribute) and (subject, predicate, object)."""
 
     objects: frozenset[str]
     attributes: frozenset[tuple[str, str]]
@@ -45,7 +44,7 @@ class Facts(NamedTuple):
 
 
 class Score(NamedTuple):
-    """Matches, and how many facts the parser and the annotators gave."""
+    """The numbers of matches, of parsed facts and of annotated facts."""
 
     matched: int
     parsed: int
@@ -60,8 +59,8 @@ class Score(NamedTuple):
         return self.matched / self.annotated if self.annotated else 0.0
 
 
-def read_annotation(text: str) -> Facts:
-    """The facts of a graph in FACTUAL's notation; raises ValueError for a fact of two or more than three parts."""
+def read_annotation(text: str) -> GraphFacts:
+    """Parse FACTUAL's notation. Raises ValueError for a fact with two or more than three parts."""
     objects, attributes, relations = set(), set(), set()
     for fact in re.findall(r"\(([^()]*)\)", text):
         match [part.strip().lower() for part in fact.split(" , ")]:
@@ -75,21 +74,21 @@ def read_annotation(text: str) -> Facts:
                 relations.add((_name(subject), _predicate(predicate), _name(target)))
             case parts:
                 raise ValueError(f"scene graph {text!r}: 1 or 3 parts expected in a fact, got {parts}.")
-    return Facts(frozenset(objects), frozenset(attributes), frozenset(relations))
+    return GraphFacts(frozenset(objects), frozenset(attributes), frozenset(relations))
 
 
-def read_graph(graph: SceneGraph) -> Facts:
-    """The facts of one of our scene graphs."""
+def read_graph(graph: SceneGraph) -> GraphFacts:
+    """Return the facts of a scene graph."""
     names = {item.id: _name(item.name) for item in graph.objects}
-    return Facts(
+    return GraphFacts(
         frozenset(names.values()),
         frozenset((names[item.id], _value(value)) for item in graph.objects for value in item.attributes),
         frozenset((names[edge.subject], _predicate(edge.predicate), names[edge.object]) for edge in graph.relations),
     )
 
 
-def score(parsed: Sequence[Facts], annotated: Sequence[Facts]) -> dict[str, Score]:
-    """Micro-averaged exact matches of N captions, by kind of fact."""
+def score(parsed: Sequence[GraphFacts], annotated: Sequence[GraphFacts]) -> dict[str, Score]:
+    """Return the micro-averaged exact matches of N captions by kind of fact."""
     scores = {}
     for kind in KINDS:
         pairs = [(getattr(ours, kind), getattr(theirs, kind)) for ours, theirs in zip(parsed, annotated, strict=True)]
@@ -116,7 +115,7 @@ def _value(text: str) -> str:
 
 
 def _measure(parser: CaptionParser, captions: Sequence[str]) -> tuple[list[Parse], float]:
-    """The parses, and captions per second of processor time after a warm-up."""
+    """Return the parses and the captions per second of processor time, after a warm-up."""
     list(parser.parse(captions[:50]))
     start = time.process_time()
     parses = list(parser.parse(captions))

@@ -1,11 +1,11 @@
-"""The paper's own check of its caption parser, on ours: ``python -m bench.parser_check``.
+"""CREPE's check of the caption parser, applied to ours: ``python -m bench.parser_check``.
 
 Source: CREPE (arXiv:2212.07796), appendix A.2 and Table 3: precision and recall of object, attribute and relationship
 atoms and of (subject, predicate, object) triplets on 20 hand-annotated captions of each of three corpora. Ours are
-sample/annotations/parser.yaml, which says how they were drawn and annotated. Differs from it in: Conceptual Captions
-and raw alt text are in the place of YFCC and LAION, and a last column has the (object, attribute) pairs, which the
-paper leaves out. The paper says neither when two texts match nor how captions are averaged. Ours match
-exactly and are micro-averaged, by bench/parser.py, which counts an atom or a compound once a caption.
+sample/annotations/parser.yaml, which documents sampling and annotation. Differences: Conceptual Captions and raw alt
+text replace YFCC and LAION, and an additional column has (object, attribute) pairs. The paper defines neither matches
+nor the average over captions; ours are exact matches and micro averages (bench/parser.py), with each atom or compound
+counted once per caption.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from bench.parser import Facts, Score, read_graph, score
+from bench.parser import GraphFacts, Score, read_graph, score
 from generators.parser.parser import Parser
 from generators.schemas.scene_graph import Relation, SceneGraph, SceneObject
 
@@ -39,16 +39,16 @@ class Annotation(NamedTuple):
 
 
 def read_annotations(path: Path) -> list[Annotation]:
-    """The annotated captions of a file like :data:`ANNOTATIONS`; an object's id is its name.
+    """Read annotated captions; an object's id is its name.
 
-    ValueError for an attribute or a relation of a name that is none of its caption's objects.
+    Raises ValueError for an attribute or a relation of a name that is not an object of the caption.
     """
     rows = yaml.safe_load(path.read_text(encoding="utf-8"))
     return [Annotation(row["source"], row["caption"], _graph(row, path)) for row in rows]
 
 
-def check(parsed: Sequence[Facts], annotated: Sequence[Facts]) -> dict[str, Score]:
-    """The scores of N captions by :data:`KINDS`."""
+def check(parsed: Sequence[GraphFacts], annotated: Sequence[GraphFacts]) -> dict[str, Score]:
+    """Return the scores of N captions by :data:`KINDS`."""
     atoms = score([_atoms(facts) for facts in parsed], [_atoms(facts) for facts in annotated])
     compounds = score(parsed, annotated)
     scores = (*atoms.values(), compounds["relations"], compounds["attributes"])
@@ -61,15 +61,15 @@ def _graph(row: Mapping[str, Any], path: Path) -> SceneGraph:
     if unknown := sorted(used.difference(names)):
         raise ValueError(
             f"{path}: caption {row['caption']!r}: {', '.join(unknown)} has an attribute or a relation "
-            f"and is none of its objects, {', '.join(names)}. Add it to them."
+            f"but is not among its objects, {', '.join(names)}. Add it to them."
         )
     objects = (SceneObject(name, name, tuple(value for owner, value in pairs if owner == name)) for name in names)
     return SceneGraph(tuple(objects), tuple(Relation(*triple) for triple in triples))
 
 
-def _atoms(facts: Facts) -> Facts:
-    """The same with attributes and predicates that no longer name their objects."""
-    return Facts(
+def _atoms(facts: GraphFacts) -> GraphFacts:
+    """Return the facts with attributes and predicates detached from their objects."""
+    return GraphFacts(
         facts.objects,
         frozenset(("", value) for _, value in facts.attributes),
         frozenset(("", predicate, "") for _, predicate, _ in facts.relations),

@@ -1,8 +1,8 @@
-"""The engine's ranks against the papers' loop: ``python -m bench.reference [--rows 5] [--task GLOB] [--data DIR]``.
+"""Ranks of the engine against the papers' per-row loop: ``python -m bench.reference [--rows 5] [--task GLOB]``.
 
-Every task with hard negatives of the built datasets, by a random-weight model: one row at a time its image and its
-captions are encoded by plain open_clip and compared. Rows whose margin is at most 1e-5 are listed, not compared. Beside
-it what must hold of any evaluation: scores that are all equal give 0, and those of shuffled truths chance.
+Covers every built task with hard negatives, with a random-weight model. The loop encodes the image and the captions of
+one row at a time with plain open_clip. Rows with a margin of at most 1e-5 are listed instead of compared. Also checks
+two properties of any evaluation: constant scores yield R@1 of 0, and shuffled truths yield chance.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ CLEAR = 1e-5
 
 
 class Agreement(NamedTuple):
-    """The engine's ranks beside the reference's, on the rows of one task."""
+    """Agreement of the engine's ranks with the reference's on the rows of one task."""
 
     rows: int
     different: list[int]
     """Clear rows whose rank differs."""
     close: list[int]
-    """Rows with a negative as near to the truth as 1e-5, ties included."""
+    """Rows in which a negative scores within 1e-5 of the truth."""
 
     def __str__(self) -> str:
         clear = self.rows - len(self.close)
-        told = f"ranks equal on {clear - len(self.different):,} of {clear:,} clear rows"
-        return told + "".join(
+        summary = f"ranks equal on {clear - len(self.different):,} of {clear:,} clear rows"
+        return summary + "".join(
             f"; {what}: rows {', '.join(map(str, rows))}"
             for what, rows in (("different", self.different), ("closer than 1e-5", self.close))
             if rows
@@ -56,17 +56,17 @@ class Agreement(NamedTuple):
 def row_loop(
     model: Any, preprocess: Any, tokenizer: Any, rows: Iterable[Mapping[str, Any]], device: str = "cpu"
 ) -> np.ndarray:
-    """Scores (N, K) by the papers' loop, the truth first: decode a row's image, encode it and its captions, compare."""
+    """Return scores (N, K), the truth first, by decoding and encoding one row at a time."""
     scores = []
     for row in rows:
-        seen = model.encode_image(preprocess(picture(row))[None].to(device), normalize=True)
-        read = model.encode_text(tokenizer([row["caption"], *row["hard_negatives"]]).to(device), normalize=True)
-        scores.append((seen @ read.T)[0].float().cpu().numpy())
+        image_1D = model.encode_image(preprocess(picture(row))[None].to(device), normalize=True)
+        text_KD = model.encode_text(tokenizer([row["caption"], *row["hard_negatives"]]).to(device), normalize=True)
+        scores.append((image_1D @ text_KD.T)[0].float().cpu().numpy())
     return np.stack(scores)
 
 
 def picture(row: Mapping[str, Any]) -> Image.Image:
-    """What a row shows: the crop that it holds, or its box in the image file that it names."""
+    """Return the embedded crop of a row, or its box in the image file."""
     if "image" in row:
         return Image.open(io.BytesIO(row["image"]["bytes"])).convert("RGB")
     corners = row["x"], row["y"], row["x"] + row["width"], row["y"] + row["height"]
@@ -74,28 +74,28 @@ def picture(row: Mapping[str, Any]) -> Image.Image:
 
 
 def read_rows(path: Path, count: int | None = None) -> list[dict[str, Any]]:
-    """What the loop needs of the first rows of a file, and which crop is theirs."""
-    needed = ("image", "image_path", "crop_id", "x", "y", "width", "height", "caption", "hard_negatives")
-    table = pq.read_table(path, columns=[name for name in needed if name in pq.read_schema(path).names])
+    """Return the columns that the loop needs of the first rows of a file."""
+    columns = ("image", "image_path", "crop_id", "x", "y", "width", "height", "caption", "hard_negatives")
+    table = pq.read_table(path, columns=[name for name in columns if name in pq.read_schema(path).names])
     return table.slice(0, count).to_pylist()
 
 
 def agreement(reference_NK: np.ndarray, rank_N: np.ndarray) -> Agreement:
-    """Of the engine's ranks with those that the reference's scores give."""
+    """Compare the engine's ranks with those of the reference's scores."""
     expected_N = 1 + (reference_NK[:, 1:] >= reference_NK[:, :1]).sum(axis=1)
     close_N = np.abs(reference_NK[:, 1:] - reference_NK[:, :1]).min(axis=1) <= CLEAR
     different_N = ~close_N & (expected_N != rank_N)
     return Agreement(len(rank_N), np.flatnonzero(different_N).tolist(), np.flatnonzero(close_N).tolist())
 
 
-def found_ranks(output: Path, task: Task) -> np.ndarray:
-    """The ranks that a run wrote for one task."""
+def read_ranks(output: Path, task: Task) -> np.ndarray:
+    """Return the ranks that a run wrote for one task."""
     (path,) = output.rglob(f"{task.name}.parquet")
     return pq.read_table(path)["rank"].to_numpy()
 
 
 def random_model(name: str, device: str = "cpu") -> tuple[Any, Any, Any]:
-    """Network, image transform and tokeniser of an architecture with random weights, the same ones every time."""
+    """Return network, image transform and tokenizer of an architecture with fixed random weights."""
     torch.manual_seed(0)
     network, _, preprocess = open_clip.create_model_and_transforms(name, device=device)
     return network.eval(), preprocess, open_clip.get_tokenizer(name)
@@ -108,16 +108,16 @@ def wrapped(network: Any, preprocess: Any, tokenizer: Any) -> Model:
 def check(
     model: tuple[Any, Any, Any], tasks: Sequence[Task], data: Path | None, limit: int
 ) -> Iterator[tuple[Task, np.ndarray, Agreement]]:
-    """Each task with the reference's scores of its first rows and the engine's agreement with them."""
+    """Yield each task with the reference's scores of its first rows and the engine's agreement."""
     with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, COMPEVAL_CACHE=f"{folder}/cache"):
         run(wrapped(*model), tasks, data_dir=data, limit=limit, output=Path(folder))
         for task, rows in zip(tasks, load(tasks, data, limit), strict=True):
             reference_NK = row_loop(*model, read_rows(rows.files[0], len(rows)))
-            yield task, reference_NK, agreement(reference_NK, found_ranks(Path(folder), task))
+            yield task, reference_NK, agreement(reference_NK, read_ranks(Path(folder), task))
 
 
 def shuffled(scores: Iterable[np.ndarray], seed: int = 0) -> tuple[float, float]:
-    """R@1 where any one of a row's captions is called the truth, and its chance."""
+    """Return R@1 and its chance if a random caption of each row is taken as the truth."""
     generator = np.random.default_rng(seed)
     hits, chances = [], []
     for score_NK in scores:
@@ -137,8 +137,8 @@ def main() -> None:
     options = parser.parse_args()
     tasks = select(discover(options.data), [options.task])
     scores = []
-    for task, reference_NK, found in check(random_model(options.model), tasks, options.data, options.rows):
-        print(f"{task.name}: {found}", flush=True)
+    for task, reference_NK, agreed in check(random_model(options.model), tasks, options.data, options.rows):
+        print(f"{task.name}: {agreed}", flush=True)
         scores.append(reference_NK)
     constant = [(choice(np.ones_like(score_NK)).rank_N == 1).mean() for score_NK in scores]
     print(f"constant encoder: R@1 {np.mean(constant):.1%}")

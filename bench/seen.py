@@ -1,13 +1,12 @@
-"""Speed of the seen analysis beside parsing every caption, and their answers: ``python -m bench.seen``.
+"""Speed and answers of the seen analysis compared with parsing every caption: ``python -m bench.seen``.
 
-Two corpora, one process throughout. The first is made of captions of microworld training scenes (many of each scene, so
-that 200,000 are there in minutes), the targets are the parses of its region captions. The second is read where
-COMPEVAL_REAL_DATA names the folder of real files: the targets are the parses of every second web caption, of FACTUAL's
-and of Visual Genome's region captions, the corpus is the other web captions and CC12M's.
+Two corpora, one process. The first has captions of micro-world training scenes, many per scene; its targets are the
+parses of region captions. The second is read from COMPEVAL_REAL_DATA: the targets are the parses of every second web
+caption and of FACTUAL's and Visual Genome's region captions, the corpus is the other web captions and CC12M's.
 
-Every caption is parsed as well, so that answers and times are compared as measured, at each size. The projections for
-LAION-400M take the rate between the last two sizes, which grows on, as what the analysis costs at most; beside it stand
-parsing everything and, for the real captions, the word filter alone, which no corpus can go below.
+Every caption is also parsed, so answers and times are compared as measured at each size. Projections for LAION-400M use
+the rate between the last two sizes as an upper bound of the cost, next to parsing everything and, for the real
+captions, the word filter without parsing as the lower bound.
 """
 
 from __future__ import annotations
@@ -38,10 +37,10 @@ LAION = 407_000_000
 
 
 class Run(NamedTuple):
-    """What an analysis of some captions found, and the seconds that it and parsing all of them took."""
+    """Result and time of an analysis, and targets and time of parsing every caption."""
 
     result: ShardResult
-    found: frozenset[int]
+    targets: frozenset[int]
     seconds: float
     seconds_everything: float
 
@@ -52,7 +51,7 @@ class Run(NamedTuple):
 
 
 def microworld_captions() -> Iterator[str]:
-    """Training captions of the corpus cc12m."""
+    """Yield training captions of the corpus cc12m."""
     for image_id in training_ids(0, SIZES[-1] // PER_SCENE + 1):
         scene = training_scene(0, "cc12m", image_id)
         facts = Facts.of(scene, [thing.id for thing in scene.things], sizes=True)
@@ -73,7 +72,7 @@ def microworld_test_captions() -> Iterator[str]:
 
 
 def real_captions(data: Path) -> tuple[list[str], list[str]]:
-    """Test captions and corpus captions."""
+    """Return test captions and corpus captions."""
     web = [*read(data / "captions/cc3m_validation_8k.tsv", 0), *read(data / "captions/web_alt_text_1k.tsv", "TEXT")]
     regions = [
         region.phrase
@@ -92,13 +91,13 @@ def read(pattern: Path, column: Column) -> Iterator[str]:
 
 
 def measure(targets: Targets, texts: Sequence[str], language: Language, sizes: Sequence[int]) -> list[Run]:
-    """The first ``sizes`` captions, analysed and parsed; AssertionError where the two answers differ."""
+    """Analyse and parse the first ``sizes`` captions. Raises AssertionError if the answers differ."""
     runs = []
-    for size, (found, seconds) in zip(sizes, everything(targets, texts, language, sizes), strict=True):
+    for size, (parsed_targets, seconds) in zip(sizes, everything(targets, texts, language, sizes), strict=True):
         start = time.process_time()
         result = analysed(targets, texts[:size], language)
-        run = Run(result, found, time.process_time() - start, seconds)
-        assert result.counts.keys() == found, "the word filter lost a target"
+        run = Run(result, parsed_targets, time.process_time() - start, seconds)
+        assert result.counts.keys() == parsed_targets, "the word filter lost a target"
         runs.append(run)
     return runs
 
@@ -106,20 +105,20 @@ def measure(targets: Targets, texts: Sequence[str], language: Language, sizes: S
 def everything(
     targets: Targets, texts: Sequence[str], language: Language, sizes: Sequence[int]
 ) -> Iterator[tuple[frozenset[int], float]]:
-    """The targets that parsing the first ``sizes`` captions finds, and the seconds (of processor time) it takes."""
-    found: set[int] = set()
+    """Yield the targets in the parses of the first ``sizes`` captions, and the seconds of processor time."""
+    seen: set[int] = set()
     seconds, first = 0.0, 0
     for size in sizes:
         start = time.process_time()
         for parse in language.parse(texts[first:size]):
             items = (*parse.graph.atoms, *parse.graph.compounds)
-            found.update(targets.index[item] for item in items if item in targets.index)
+            seen.update(targets.index[item] for item in items if item in targets.index)
         seconds, first = seconds + time.process_time() - start, size
-        yield frozenset(found), seconds
+        yield frozenset(seen), seconds
 
 
 def analysed(targets: Targets, texts: Sequence[str], language: Language) -> ShardResult:
-    """A whole analysis of the captions, from a file on disk."""
+    """Analyse the captions from a file on disk."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "captions.txt"
         path.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
@@ -128,10 +127,10 @@ def analysed(targets: Targets, texts: Sequence[str], language: Language) -> Shar
 
 
 def filter_rate(targets: Targets, texts: Sequence[str], language: Language) -> float:
-    """Captions per second that the word filter alone looks at, with all targets still to be found."""
+    """Return the captions per second of the word filter while no target has been seen."""
     words, unseen = CaptionWords(frozenset().union(*targets.words), language.forms), Unseen(targets.words, ())
     for text in texts:
-        words(text)  # from now on it knows their words
+        words(text)  # fills the cache of word forms
     start = time.process_time()
     for text in texts:
         unseen.possible(words(text))
@@ -146,12 +145,12 @@ def report(targets: Targets, run: Run) -> None:
     share, ratio = run.result.parsed / run.result.captions, run.seconds_everything / run.seconds
     print(
         f"{run.result.captions:>9,} captions {run.rate:>8,.0f}/s   parsed {share:>6.1%}   {ratio:>5.1f} x parsing all"
-        f"   the same {len(run.found):,} of {len(targets.items):,} targets seen"
+        f"   same {len(run.targets):,} of {len(targets.items):,} targets seen"
     )
 
 
 def project(what: str, rate: float) -> None:
-    """The cost of LAION-400M at so many captions per second and core."""
+    """Print the cost of LAION-400M at ``rate`` captions per second and core."""
     here = os.cpu_count() or 1
     hours = LAION / rate / 3600
     print(
@@ -177,7 +176,7 @@ def bench_real(language: Language, data: Path) -> None:
     print(f"real captions: {len(test):,} give {len(targets.atoms):,} atoms, {len(targets.compounds):,} compounds")
     (run,) = measure(targets, corpus, language, [len(corpus)])
     report(targets, run)
-    project("the word filter alone", filter_rate(targets, corpus, language))
+    project("the word filter without parsing", filter_rate(targets, corpus, language))
     project("as in this small corpus", run.rate)
     project("parsing all", len(corpus) / run.seconds_everything)
 

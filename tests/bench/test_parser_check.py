@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.parser import Facts, Score
+from bench.parser import GraphFacts, Score
 from bench.parser_check import ANNOTATIONS, KINDS, TABLE_3, check, read_annotations
 from generators.readers.corpora import Column, captions, shards
 from generators.schemas.scene_graph import Relation, SceneGraph, SceneObject
@@ -19,8 +19,8 @@ SOURCES: dict[str, tuple[str, Column]] = {
 }
 
 
-def facts(objects: str, attributes: set[tuple[str, str]], relations: set[tuple[str, str, str]]) -> Facts:
-    return Facts(frozenset(objects.split()), frozenset(attributes), frozenset(relations))
+def facts(objects: str, attributes: set[tuple[str, str]], relations: set[tuple[str, str, str]]) -> GraphFacts:
+    return GraphFacts(frozenset(objects.split()), frozenset(attributes), frozenset(relations))
 
 
 def test_check_counts_atoms_and_compounds() -> None:
