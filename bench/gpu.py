@@ -118,8 +118,7 @@ def measured(name: str, every: Sequence[dict[str, Any]], data: Path, device: str
     rate = len(every) / whole
     return (
         f"{name}, {precision}: engine {rate:,.0f} rows/s, {encoder_only / whole:.0%} of the encoder-only limit of "
-        f"{len(every) / encoder_only:,.0f} rows/s; per-row loop {1 / loop:,.1f} rows/s, the engine is {rate * loop:.1f} times "
-        "as fast"
+        f"{len(every) / encoder_only:,.0f} rows/s; per-row loop {1 / loop:,.1f} rows/s, ratio {rate * loop:.1f}"
     )
 
 
