@@ -72,7 +72,7 @@ def test_a_relation_of_no_object_is_refused(tmp_path: Path) -> None:
     path.write_text(
         '- {source: web, caption: cup on table, objects: [cup], attributes: [], relations: [[cup, "on", table]]}'
     )
-    with pytest.raises(ValueError, match=r"'cup on table': table has .* none of its objects, cup\. Add it to them"):
+    with pytest.raises(ValueError, match=r"'cup on table': table has .* not among its objects, cup\. Add it to them"):
         read_annotations(path)
 
 
