@@ -20,10 +20,9 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from generators.microworld.build import evaluation_scene, training_scene
-from generators.microworld.captions.content import REGION_KINDS, TRAINING_KINDS, Facts, choose
+from generators.microworld.captions.content import REGION_KINDS, TRAINING_KINDS, SceneFacts, choose_content
 from generators.microworld.captions.wording import region_phrase, training_caption
-from generators.microworld.scenes.sampler import TEST_IDS, training_ids
+from generators.microworld.scenes.splits import TEST_IDS, evaluation_scene, training_ids, training_scene
 from generators.readers import visual_genome
 from generators.readers.corpora import Column, captions, shards
 from generators.seen_analysis.seen import Language, LocalEngine, Search, ShardResult, analyse, our_language
@@ -54,20 +53,20 @@ def microworld_captions() -> Iterator[str]:
     """Yield training captions of the corpus cc12m."""
     for image_id in training_ids(0, SIZES[-1] // PER_SCENE + 1):
         scene = training_scene(0, "cc12m", image_id)
-        facts = Facts.of(scene, [thing.id for thing in scene.things], sizes=True)
+        facts = SceneFacts.of(scene, [item.id for item in scene.objects], sizes=True)
         for number in range(PER_SCENE):
             rng = Random(f"{image_id}:{number}")
-            if content := choose(facts, TRAINING_KINDS, rng):
+            if content := choose_content(facts, TRAINING_KINDS, rng):
                 yield training_caption(facts, content, rng)
 
 
 def microworld_test_captions() -> Iterator[str]:
     for image_id in TEST_IDS[:TEST_SCENES]:
         scene = evaluation_scene(0, image_id)
-        facts = Facts.of(scene, [thing.id for thing in scene.things], sizes=True)
+        facts = SceneFacts.of(scene, [item.id for item in scene.objects], sizes=True)
         for number in range(PER_TEST_SCENE):
             rng = Random(f"{image_id}:{number}")
-            if content := choose(facts, REGION_KINDS, rng):
+            if content := choose_content(facts, REGION_KINDS, rng):
                 yield region_phrase(facts, content, rng)
 
 

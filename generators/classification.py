@@ -22,8 +22,9 @@ from PIL import Image
 from generators.microworld.captions.views import region_box
 from generators.microworld.rendering.renderer import render
 from generators.microworld.scenes.affordances import THEMES
-from generators.microworld.scenes.held_out import ALL_NOUNS, LeftOut
+from generators.microworld.scenes.held_out import HeldOut
 from generators.microworld.scenes.sampler import sample_scene
+from generators.microworld.world import ALL_NOUNS
 from generators.storage import stage
 from generators.storage.crops import JPEG_QUALITY
 from generators.storage.dataset import classification_schema, file_id, write_config
@@ -66,9 +67,9 @@ def microworld(seed: int, images: int, nouns: Sequence[str] = ALL_NOUNS) -> Clas
 
 def draw(seed: int, image_id: int, noun: str, label: int) -> Picture:
     """A scene with nothing but one thing of the noun, and what surrounds it."""
-    others = LeftOut(frozenset(ALL_NOUNS) - {noun}, frozenset(), frozenset(), frozenset())
-    scene = sample_scene(seed, image_id, width=SCENE[0], height=SCENE[1], n_things=1, forbidden=others)
-    view = region_box(scene, [thing.id for thing in scene.things], Random(f"{seed}:{image_id}:view"))
+    others = HeldOut(nouns=frozenset(ALL_NOUNS) - {noun})
+    scene = sample_scene(seed, image_id, width=SCENE[0], height=SCENE[1], n_objects=1, forbidden=others)
+    view = region_box(scene, [item.id for item in scene.objects], Random(f"{seed}:{image_id}:view"))
     size = int(view.width), int(view.height)
     return Picture(str(image_id), *size, label, _jpeg(render(scene, size, view)))
 

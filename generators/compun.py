@@ -25,7 +25,7 @@ from generators.captioner.class_descriptors import DESCRIPTORS
 from generators.captioner.example_captions import CAPTIONS
 from generators.llm.asked_lists import answered, ask
 from generators.llm.client import Cache, Client, Endpoint
-from generators.microworld.compun_images import Collection, Pictures, drawable, drawn
+from generators.microworld.compun_images import Collection, Pictures, can_draw, render_compound
 from generators.storage import dataset, stage
 from generators.storage.params import dataclass_of
 from generators.storage.stage import write_json
@@ -64,7 +64,7 @@ def read_nouns(path: Path) -> list[Noun]:
 
 def drawable_nouns(nouns: Iterable[Noun]) -> list[Noun]:
     """Those that the micro-world can draw with both constituents."""
-    return [noun for noun in nouns if all(map(drawable, (noun.name, noun.n1, noun.n2)))]
+    return [noun for noun in nouns if all(map(can_draw, (noun.name, noun.n1, noun.n2)))]
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def pictures(nouns: list[Noun], settings: Settings) -> Iterator[tuple[Noun, Pict
             yield noun, collection.of(noun.compound)
         return
     for noun in drawable_nouns(nouns):
-        for shown in drawn(noun.name, noun.n1, noun.n2, settings.renderings, settings.seed):
+        for shown in render_compound(noun.name, noun.n1, noun.n2, settings.renderings, settings.seed):
             yield noun, shown
 
 

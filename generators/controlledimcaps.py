@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 
 from generators.language import inflection
 from generators.microworld.rendering.drawing import DRAWINGS
-from generators.microworld.rendering.pictures import jpeg, placed
+from generators.microworld.rendering.pictures import place_object, render_jpeg
 from generators.microworld.rendering.renderer import BACKGROUNDS
-from generators.microworld.scene import Scene, Thing
-from generators.microworld.world import COLORS, NOUNS, PATTERNS
+from generators.microworld.scene import DrawnObject, Scene
+from generators.microworld.world import ALL_NOUNS, COLORS, PATTERNS
 from generators.storage import dataset, stage
 from generators.storage.params import dataclass_of
 
@@ -29,14 +29,14 @@ FOLDER = Path("controlledimcaps")
 WIDTH, HEIGHT = 144, 96
 """Of a scene; a picture has twice as many pixels."""
 MOST_MISSES = 10_000
-STANDING = [noun for cluster in NOUNS.values() for noun in cluster if not DRAWINGS[noun].hangs]
+STANDING = [noun for noun in ALL_NOUNS if not DRAWINGS[noun].hangs]
 
 
 class Half(NamedTuple):
     """A caption and the things of its picture."""
 
     caption: str
-    things: tuple[Thing, ...]
+    things: tuple[DrawnObject, ...]
 
 
 Pair = tuple[Half, Half]
@@ -46,9 +46,9 @@ def _a(phrase: str) -> str:
     return f"{inflection.article(phrase.split()[0])} {phrase}"
 
 
-def _thing(noun: str, color: str, pattern: str, share: float, ground: float, side: float = 58) -> Thing:
+def _thing(noun: str, color: str, pattern: str, share: float, ground: float, side: float = 58) -> DrawnObject:
     """A thing around ``share`` (0 left, 1 right) of the picture's width."""
-    return placed(noun, color, pattern, side, share * WIDTH, ground)
+    return place_object(noun, color, pattern, side, share * WIDTH, ground)
 
 
 def spatial_1(rng: Random) -> Pair:
@@ -136,7 +136,7 @@ def pairs(make: Callable[[Random], Pair], count: int, rng: Random) -> Iterator[P
 def row(pair: Pair, kind: str, number: int, background: str, provenance: Mapping[str, Any]) -> dict[str, Any]:
     """A row of GROUP_SCHEMA."""
     scenes = (Scene(0, WIDTH, HEIGHT, background, half.things, ()) for half in pair)
-    images = (jpeg(scene, (2 * WIDTH, 2 * HEIGHT)) for scene in scenes)
+    images = (render_jpeg(scene, (2 * WIDTH, 2 * HEIGHT)) for scene in scenes)
     return dataset.group_cells(images, (half.caption for half in pair)) | {
         "image_id": f"{kind}-{number}",
         "categories": [{"by": "type", "name": kind}],

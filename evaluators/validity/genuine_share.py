@@ -120,9 +120,8 @@ def vocabulary(files: str, column: str) -> set[str]:
 def rebuild(recall: float, seed: int, images: int, source: Path) -> pd.DataFrame:
     """Judged texts of the sets that the first ``images`` scenes yield with another annotation recall."""
     from generators import crepe_productivity, crepe_systematicity
-    from generators.microworld.annotate import annotate, write
-    from generators.microworld.build import evaluation_scene
-    from generators.microworld.scenes.sampler import TEST_IDS
+    from generators.microworld.annotate import annotate, write_annotations
+    from generators.microworld.scenes.splits import TEST_IDS, evaluation_scene
     from generators.readers import visual_genome
     from generators.storage.dataset import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, write_config
 
@@ -130,7 +129,7 @@ def rebuild(recall: float, seed: int, images: int, source: Path) -> pd.DataFrame
     with TemporaryDirectory() as scratch:
         folder, root = Path(scratch) / "source", Path(scratch) / "crepe"
         folder.mkdir()
-        write(annotate(scenes, seed, recall), folder)
+        write_annotations(annotate(scenes, seed, recall), folder)
         (folder / "VG_100K").symlink_to((source / "VG_100K").resolve())
         settings = block("crepe_systematicity") | {"workers": 1} | reading()
         crepe_systematicity.build_regions(

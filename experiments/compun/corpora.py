@@ -5,8 +5,8 @@
 Compun (Kumar et al. 2024) tests whether a model distinguishes a compound from its constituents; these corpora vary
 whether the model has seen it. Both show one to three objects side by side, and both name every constituent. In half of
 the scenes the first object is a compound in the corpus ``compounds`` and one of its constituents in the corpus
-``constituents``; the other objects are the same. Images and captions are the micro-world's (microworld/build.py). Test
-images (compun_images.py) are other renderings of the same nouns.
+``constituents``; the other objects are the same. Images and captions are the micro-world's (microworld/corpora.py).
+Test images (compun_images.py) are other renderings of the same nouns.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from pathlib import Path
 from random import Random
 
 from generators.compun import Noun, drawable_nouns, read_nouns
-from generators.microworld.build import PICTURES_PER_SCENE, WORKERS, Example, Params, captioned, write_corpus
-from generators.microworld.compun_images import PLAIN, possible_color
+from generators.microworld.build import WORKERS, Params
+from generators.microworld.compun_images import WITHOUT_PATTERN, allowed_color
+from generators.microworld.corpora import PICTURES_PER_SCENE, Example, examples_of, write_corpus
 from generators.microworld.rendering.drawing import DRAWINGS
-from generators.microworld.rendering.pictures import placed
+from generators.microworld.rendering.pictures import place_object
 from generators.microworld.rendering.renderer import BACKGROUNDS
-from generators.microworld.scene import Scene, Thing
+from generators.microworld.scene import DrawnObject, Scene
 from generators.microworld.scenes.affordances import SIZE_FACTOR, TYPICAL_SIDE
-from generators.microworld.scenes.held_out import ALL_NOUNS
 from generators.microworld.scenes.object_sampler import PATTERN_WEIGHTS, SIZE_WEIGHTS
-from generators.microworld.scenes.spatial_relations import MARGIN, Layout, Link, borderline, relations_of
-from generators.microworld.world import COLORS, PATTERNS
+from generators.microworld.scenes.spatial_relations import MARGIN, Layout, Link, ambiguities, relations_of
+from generators.microworld.world import ALL_NOUNS, COLORS, PATTERNS
 from generators.schemas.scene_graph import Box
 from generators.storage import stage
 from generators.storage.dataset import whole_folder
@@ -65,26 +65,26 @@ def scene_of(seed: int, variant: str, nouns: list[Noun], image_id: int) -> Scene
     things = [_looking(f"{seed}:{image_id}:{number}", noun) for number, noun in enumerate(cast)]
     while True:
         layout = in_a_row([_sized(thing, rng) for thing in things], rng)
-        if layout and not borderline(layout):
-            return Scene(image_id, WIDTH, HEIGHT, background, layout.things, relations_of(layout))
+        if layout and not ambiguities(layout):
+            return Scene(image_id, WIDTH, HEIGHT, background, layout.objects, relations_of(layout))
 
 
-def _looking(key: str, noun: str) -> Thing:
+def _looking(key: str, noun: str) -> DrawnObject:
     """Return an object with a colour and a pattern, not yet placed."""
     rng = Random(key)
-    color = possible_color(noun, rng.choice(list(COLORS)), rng)
-    patterns = ("plain",) if noun in PLAIN else PATTERNS
+    color = allowed_color(noun, rng.choice(list(COLORS)), rng)
+    patterns = ("plain",) if noun in WITHOUT_PATTERN else PATTERNS
     pattern = rng.choices(patterns, [PATTERN_WEIGHTS[name] for name in patterns])[0]
-    return placed(noun, color, pattern, TYPICAL_SIDE.get(noun, SIDE), 0, 0)
+    return place_object(noun, color, pattern, TYPICAL_SIDE.get(noun, SIDE), 0, 0)
 
 
-def _sized(thing: Thing, rng: Random) -> Thing:
+def _sized(thing: DrawnObject, rng: Random) -> DrawnObject:
     size = rng.choices(list(SIZE_WEIGHTS), list(SIZE_WEIGHTS.values()))[0]
     factor = SIZE_FACTOR[size]
     return replace(thing, size=size, box=Box(0, 0, factor * thing.box.width, factor * thing.box.height))
 
 
-def in_a_row(things: list[Thing], rng: Random) -> Layout | None:
+def in_a_row(things: list[DrawnObject], rng: Random) -> Layout | None:
     """Place the objects from left to right in random order, hanging ones in the air; None if they do not fit."""
     things = rng.sample(things, len(things))
     room = WIDTH - 2 * MARGIN - sum(thing.box.width for thing in things)
@@ -106,7 +106,7 @@ def in_a_row(things: list[Thing], rng: Random) -> Layout | None:
 
 
 def examples(seed: int, variant: str, nouns: list[Noun], size: int, image_id: int) -> list[Example]:
-    return captioned(seed, scene_of(seed, variant, nouns, image_id), size)
+    return examples_of(seed, scene_of(seed, variant, nouns, image_id), size)
 
 
 def build(folder: Path, nouns: list[Noun], params: Params, workers: int = WORKERS) -> None:

@@ -20,13 +20,13 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from experiments.negclip.small_world import described, drawn, scene_of, write_test_scenes
-from generators.microworld.build import Example, Params, write_corpus
+from experiments.negclip.small_world import described, scene_of, write_test_scenes
+from generators.microworld.build import Params
 from generators.microworld.captions.wording import SYNONYMS
+from generators.microworld.corpora import Example, example, write_corpus
 from generators.microworld.scene import Scene
-from generators.microworld.scenes.held_out import ALL_NOUNS
-from generators.microworld.scenes.sampler import training_ids
-from generators.microworld.world import COLORS, PATTERNS, SIZES
+from generators.microworld.scenes.splits import training_ids
+from generators.microworld.world import ALL_NOUNS, COLORS, PATTERNS, SIZES
 from generators.schemas.corpus_names import CORPORA
 from generators.schemas.scene_graph import Box
 from generators.storage import stage
@@ -89,7 +89,7 @@ def examples(params: Params, regime: Regime, count: int) -> Iterator[Example]:
     scenes = (scene_of(params.seed, image_id) for image_id in ids)
     captioned = ((scene, *described(params.seed, scene, regime.richness)) for scene in scenes)
     for scene, caption, view in islice(distinct(captioned) if regime.distinct else captioned, count):
-        yield drawn(scene, params.train_size, caption, view)
+        yield example(scene, 0, params.train_size, caption, view)
 
 
 def main() -> None:

@@ -15,22 +15,22 @@ from pathlib import Path
 from random import Random
 
 from generators.classification import nouns_of
-from generators.microworld.annotate import annotate, write
-from generators.microworld.build import WHOLE_SHARE, Example, Params, frame, jpeg, write_images
-from generators.microworld.captions.content import Content, Facts
-from generators.microworld.captions.views import is_whole, region_box
+from generators.microworld.annotate import annotate, write_annotations
+from generators.microworld.build import Params, full_size_jpeg, write_images
+from generators.microworld.captions.content import Content, SceneFacts
+from generators.microworld.captions.views import is_whole
 from generators.microworld.captions.wording import training_caption
-from generators.microworld.rendering.renderer import render
+from generators.microworld.corpora import sample_view
 from generators.microworld.scene import Scene
-from generators.microworld.scenes.held_out import ALL_NOUNS, LeftOut
-from generators.microworld.scenes.sampler import TEST_IDS, sample_scene
+from generators.microworld.scenes.held_out import HeldOut
+from generators.microworld.scenes.sampler import sample_scene
+from generators.microworld.scenes.splits import TEST_IDS, sample_frame
+from generators.microworld.world import ALL_NOUNS
 from generators.schemas.scene_graph import Box
 
 THEMES = "kitchen,playroom,shore,garden"
 NOUNS = nouns_of(THEMES)
-OTHERS = LeftOut(
-    frozenset(ALL_NOUNS) - frozenset(NOUNS), frozenset({"small", "spotted", "checkered"}), frozenset(), frozenset()
-)
+OTHERS = HeldOut(nouns=frozenset(ALL_NOUNS) - frozenset(NOUNS), attributes=frozenset({"small", "spotted", "checkered"}))
 """Held out from the whole micro-world."""
 THINGS = 2
 THING_SHARE = 0.1
@@ -39,27 +39,21 @@ THING_SHARE = 0.1
 
 def scene_of(seed: int, image_id: int) -> Scene:
     """Return the scene of an image id, a function of its arguments."""
-    width, height = frame(Random(f"{seed}:{image_id}:frame"))
-    return sample_scene(seed, image_id, width=width, height=height, n_things=THINGS, forbidden=OTHERS)
+    width, height = sample_frame(Random(f"{seed}:{image_id}:frame"))
+    return sample_scene(seed, image_id, width=width, height=height, n_objects=THINGS, forbidden=OTHERS)
 
 
 def described(seed: int, scene: Scene, richness: float) -> tuple[str, Box]:
     """Return a training caption and the view of its image: the whole scene, or the region around the named objects."""
-    rng, names = Random(f"{seed}:{scene.image_id}:caption"), [thing.id for thing in scene.things]
+    rng, names = Random(f"{seed}:{scene.image_id}:caption"), [item.id for item in scene.objects]
     if rng.random() < THING_SHARE:
         content = Content((rng.choice(names),))
     else:
         triple = rng.choice(scene.relations)
         content = Content((triple[0], triple[2]), (triple,))
-    whole = Box(0, 0, scene.width, scene.height)
-    view = whole if rng.random() < WHOLE_SHARE else region_box(scene, content.things, rng)
-    facts = Facts.of(scene, names, sizes=is_whole(scene, view))
+    view = sample_view(scene, content.objects, rng)
+    facts = SceneFacts.of(scene, names, sizes=is_whole(scene, view))
     return training_caption(facts, content, rng, richness, object_first=False), view
-
-
-def drawn(scene: Scene, size: int, caption: str, view: Box) -> Example:
-    """Render the view at ``size`` x ``size`` pixels."""
-    return Example(scene.image_id, 0, jpeg(render(scene, (size, size), view)), caption, view)
 
 
 def write_test_scenes(folder: Path, params: Params, images: int) -> None:
@@ -68,8 +62,8 @@ def write_test_scenes(folder: Path, params: Params, images: int) -> None:
     def rendered() -> Iterator[tuple[Scene, bytes]]:
         for image_id in TEST_IDS[:images]:
             scene = scene_of(params.seed, image_id)
-            yield scene, jpeg(render(scene, (scene.width, scene.height)))
+            yield scene, full_size_jpeg(scene)
 
     folder.mkdir(parents=True)
     scenes = list(write_images(folder, rendered()))
-    write(annotate(scenes, params.seed, params.annotation_recall), folder)
+    write_annotations(annotate(scenes, params.seed, params.annotation_recall), folder)

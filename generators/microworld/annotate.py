@@ -1,9 +1,9 @@
-"""Annotations of microworld scenes in the file formats of Visual Genome v1.4, GQA and Karpathy's COCO captions.
+"""Annotations of micro-world scenes in the file formats of Visual Genome v1.4, GQA and Karpathy's COCO captions.
 
-Real annotations are incomplete, and that is where false negatives come from. So of the clear truth each object, each
-attribute and each relation is written with probability ``recall``, decided by a hash of the fact itself: what a lower
-recall keeps, a higher one keeps too. A relation and its converse are one fact. Attributes go with their object,
-relations with both of theirs, and a region with all the facts that its phrase states.
+Real annotations are incomplete, which is where false negatives come from. So each object, attribute and relation is
+annotated with probability ``recall``, decided by a hash of the fact: what is annotated at one recall is annotated at
+every higher one. A relation and its converse are one fact. An attribute needs its object, a relation both of its
+objects, and a region all facts that its phrase states.
 """
 
 from __future__ import annotations
@@ -17,22 +17,21 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from generators.microworld.captions.content import REGION_KINDS, Content, Facts, choose, sayable_attributes
+from generators.microworld.captions.content import REGION_KINDS, Content, SceneFacts, choose_content, named_attributes
 from generators.microworld.captions.views import is_whole, region_box
 from generators.microworld.captions.wording import PHRASINGS, image_captions, region_phrase
-from generators.microworld.scene import Scene, Thing
-from generators.microworld.scenes.spatial_relations import CONVERSE, Triple
-from generators.microworld.world import SIZES
+from generators.microworld.scene import DrawnObject, Scene, Triple
+from generators.microworld.world import CONVERSE, SIZES
 from generators.schemas.scene_graph import Box
 
 FACTS_PER_IMAGE = 1000
-"""Ids of objects, relationships and regions are the image id times this, plus a number."""
+"""Ids of objects, relationships and regions: the image id times this, plus a number."""
 REGIONS = 14
-"""Regions drawn per image; those with a fact that is not annotated are dropped."""
-SHOUTED = 0.3
-"""Share of predicates in capitals, as Visual Genome has them."""
+"""Regions sampled per image; those with a fact that is not annotated are dropped."""
+UPPER_CASE = 0.3
+"""Fraction of predicates in capitals, as in Visual Genome."""
 SENSES = {"table": "table.n.02", "kite": "kite.n.03", "banana": "banana.n.02", "balloon": "balloon.n.02"}
-"""WordNet senses of the nouns whose first is another."""
+"""WordNet senses of nouns for which it is not the first."""
 PREDICATE_SENSES = {
     "on": "along.r.01",
     "above": "above.r.02",
@@ -47,96 +46,96 @@ PREDICATE_SENSES = {
     "worn by": "wear.v.01",
 }
 GQA_NAMES = {"left of": "to the left of", "right of": "to the right of"}
-"""GQA's names where they differ from ours."""
+"""GQA's names of relations, where different."""
 
 
 @dataclass(frozen=True)
 class Annotation:
-    """What the annotators saw of a scene."""
+    """The annotated part of a scene."""
 
     scene: Scene
     seed: int
     recall: float
 
     def keeps(self, *fact: str) -> bool:
-        """Whether a fact is annotated: ("cup1",), ("cup1", "red"), ("cup1", "on", "table1")."""
+        """Return whether a fact is annotated: ("cup1",), ("cup1", "red"), ("cup1", "on", "table1")."""
         key = f"{self.seed}:{self.scene.image_id}:{fact}".encode()
         return int.from_bytes(hashlib.blake2b(key, digest_size=8).digest()) < self.recall * 2**64
 
     @cached_property
-    def things(self) -> tuple[Thing, ...]:
-        return tuple(thing for thing in self.scene.things if self.keeps(thing.id))
+    def objects(self) -> tuple[DrawnObject, ...]:
+        return tuple(item for item in self.scene.objects if self.keeps(item.id))
 
     @cached_property
-    def facts(self) -> Facts:
-        names = {thing.id for thing in self.things}
-        return Facts(
-            {thing.id: thing.noun for thing in self.things},
+    def facts(self) -> SceneFacts:
+        ids = {item.id for item in self.objects}
+        return SceneFacts(
+            {item.id: item.noun for item in self.objects},
             {
-                thing.id: tuple(text for text in sayable_attributes(thing) if self.keeps(thing.id, text))
-                for thing in self.things
+                item.id: tuple(name for name in named_attributes(item) if self.keeps(item.id, name))
+                for item in self.objects
             },
             tuple(
                 triple
                 for triple in self.scene.relations
-                if triple[0] in names and triple[2] in names and self.keeps(*_fact_of(triple))
+                if triple[0] in ids and triple[2] in ids and self.keeps(*_fact_of(triple))
             ),
         )
 
     @cached_property
     def regions(self) -> tuple[Region, ...]:
-        """What annotators wrote about parts of the image; no phrase twice."""
-        everything = Facts.of(self.scene, [thing.id for thing in self.scene.things], sizes=False)
+        """Descriptions of parts of the image, with distinct phrases."""
+        everything = SceneFacts.of(self.scene, [item.id for item in self.scene.objects], sizes=False)
         regions: dict[str, Region] = {}
         for number in range(REGIONS):
             rng = Random(f"{self.seed}:{self.scene.image_id}:region:{number}")
-            content = choose(everything, REGION_KINDS, rng)
-            assert content, "every thing has a colour"
-            box = region_box(self.scene, content.things, rng)
+            content = choose_content(everything, REGION_KINDS, rng)
+            assert content, "every object has a colour"
+            box = region_box(self.scene, content.objects, rng)
             if facts := self._facts_about(content, sizes=is_whole(self.scene, box)):
                 phrase = region_phrase(facts, content, rng)
                 regions.setdefault(phrase, Region(self._id(number), phrase, box))
         return tuple(regions.values())
 
-    def _facts_about(self, content: Content, *, sizes: bool) -> Facts | None:
-        """The annotated facts about a content's things, None where they do not cover it."""
+    def _facts_about(self, content: Content, *, sizes: bool) -> SceneFacts | None:
+        """Return the annotated facts about the objects of a content, or None if they do not cover it."""
         facts = self.facts
-        if not (set(content.things) <= facts.nouns.keys() and set(content.relations) <= set(facts.relations)):
+        if not (set(content.objects) <= facts.nouns.keys() and set(content.relations) <= set(facts.relations)):
             return None
         attributes = {
             name: tuple(text for text in facts.attributes[name] if sizes or text not in SIZES)
-            for name in content.things
+            for name in content.objects
         }
-        if len(content.things) == 1 and not attributes[content.things[0]]:
+        if len(content.objects) == 1 and not attributes[content.objects[0]]:
             return None
-        return Facts({name: facts.nouns[name] for name in content.things}, attributes, content.relations)
+        return SceneFacts({name: facts.nouns[name] for name in content.objects}, attributes, content.relations)
 
-    def objects(self) -> Iterator[dict[str, Any]]:
-        for thing in self.things:
+    def object_entries(self) -> Iterator[dict[str, Any]]:
+        for item in self.objects:
             yield {
-                "synsets": [_sense_of(thing.noun)],
-                "h": round(thing.box.height),
-                "object_id": self.object_ids[thing.id],
-                "names": [thing.noun],
-                "w": round(thing.box.width),
-                "y": round(thing.box.y),
-                "x": round(thing.box.x),
+                "synsets": [_sense_of(item.noun)],
+                "h": round(item.box.height),
+                "object_id": self.object_ids[item.id],
+                "names": [item.noun],
+                "w": round(item.box.width),
+                "y": round(item.box.y),
+                "x": round(item.box.x),
             }
 
-    def objects_with_attributes(self) -> Iterator[dict[str, Any]]:
-        """As Visual Genome does, without the key where there is none."""
-        for thing, entry in zip(self.things, self.objects(), strict=True):
-            attributes = self.facts.attributes[thing.id]
+    def attribute_entries(self) -> Iterator[dict[str, Any]]:
+        """Yield objects with their attributes; as in Visual Genome, without the key if there are none."""
+        for item, entry in zip(self.objects, self.object_entries(), strict=True):
+            attributes = self.facts.attributes[item.id]
             yield entry | ({"attributes": list(attributes)} if attributes else {})
 
-    def relationships(self) -> Iterator[dict[str, Any]]:
-        entries = {entry["object_id"]: entry for entry in self.objects()}
+    def relationship_entries(self) -> Iterator[dict[str, Any]]:
+        entries = {entry["object_id"]: entry for entry in self.object_entries()}
         for number, (subject, relation, target) in enumerate(self.facts.relations):
             rng = Random(f"{self.seed}:{self.scene.image_id}:{subject}:{relation}:{target}")
             predicate = rng.choice(PHRASINGS[relation]) if rng.random() < 0.25 else relation
             senses = PREDICATE_SENSES.get(relation)
             yield {
-                "predicate": predicate.upper() if rng.random() < SHOUTED else predicate,
+                "predicate": predicate.upper() if rng.random() < UPPER_CASE else predicate,
                 "object": _with_name(entries[self.object_ids[target]]),
                 "relationship_id": self._id(number),
                 "synsets": [senses] if senses else [],
@@ -150,26 +149,26 @@ class Annotation:
             "height": self.scene.height,
             "objects": {
                 str(entry["object_id"]): {
-                    "name": thing.noun,
+                    "name": item.noun,
                     "h": entry["h"],
                     "relations": [
                         {"object": str(self.object_ids[target]), "name": GQA_NAMES.get(relation, relation)}
                         for subject, relation, target in self.facts.relations
-                        if subject == thing.id
+                        if subject == item.id
                     ],
                     "w": entry["w"],
-                    "attributes": list(self.facts.attributes[thing.id]),
+                    "attributes": list(self.facts.attributes[item.id]),
                     "y": entry["y"],
                     "x": entry["x"],
                 }
-                for thing, entry in zip(self.things, self.objects(), strict=True)
+                for item, entry in zip(self.objects, self.object_entries(), strict=True)
             },
         }
 
     @cached_property
     def object_ids(self) -> dict[str, int]:
-        """The same for every recall."""
-        return {thing.id: self._id(number) for number, thing in enumerate(self.scene.things)}
+        """Independent of the recall."""
+        return {item.id: self._id(number) for number, item in enumerate(self.scene.objects)}
 
     def _id(self, number: int) -> int:
         return self.scene.image_id * FACTS_PER_IMAGE + number
@@ -183,8 +182,10 @@ class Region:
 
 
 def annotate(scenes: Iterable[Scene], seed: int, recall: float) -> dict[str, Any]:
-    """File name -> JSON content: six Visual Genome files, GQA's scene graphs and Karpathy's captions (these are of the
-    complete scenes at any recall). Raises ValueError for a recall outside 0 to 1."""
+    """Return file name -> JSON content: six Visual Genome files, GQA's scene graphs and Karpathy's captions.
+
+    The captions describe the complete scenes at every recall. Raises ValueError for a recall outside 0 to 1.
+    """
     if not 0 <= recall <= 1:
         raise ValueError(f"annotation_recall is {recall}: expected 0 to 1 (params.yaml, microworld)")
     files: dict[str, Any] = {name: [] for name in (*VISUAL_GENOME_FILES, *CAPTION_FILES)} | {"sceneGraphs.json": {}}
@@ -207,13 +208,13 @@ VISUAL_GENOME_FILES = (
 )
 CAPTION_FILES = ("coco_karpathy_test.json", "flickr30k_test.json")
 FLICKR_EVERY = 4
-"""Every so many images are Flickr30k's, the others COCO's."""
+"""Every fourth image is Flickr30k's, the others are COCO's."""
 
 
 def _visual_genome(annotation: Annotation) -> dict[str, dict[str, Any]]:
-    """One image's entry in each of the six files."""
+    """Return the entry of one image in each of the six files."""
     scene, image_id = annotation.scene, annotation.scene.image_id
-    described, relationships = list(annotation.objects_with_attributes()), list(annotation.relationships())
+    described, relationships = list(annotation.attribute_entries()), list(annotation.relationship_entries())
     entries = (
         {
             "width": scene.width,
@@ -223,7 +224,7 @@ def _visual_genome(annotation: Annotation) -> dict[str, dict[str, Any]]:
             "coco_id": None,
             "flickr_id": None,
         },
-        {"image_id": image_id, "objects": list(annotation.objects())},
+        {"image_id": image_id, "objects": list(annotation.object_entries())},
         {"image_id": image_id, "attributes": described},
         {"relationships": relationships, "image_id": image_id},
         {"regions": [_region_entry(region, image_id) for region in annotation.regions], "id": image_id},
@@ -246,14 +247,14 @@ def _visual_genome(annotation: Annotation) -> dict[str, dict[str, Any]]:
 
 
 def karpathy(scene: Scene, seed: int) -> dict[str, Any]:
-    """One row of the caption file: five captions where the scene gives so many."""
-    facts = Facts.of(scene, [thing.id for thing in scene.things], sizes=True)
+    """Return a row of the caption file, with up to five captions."""
+    facts = SceneFacts.of(scene, [item.id for item in scene.objects], sizes=True)
     captions = image_captions(facts, Random(f"{seed}:{scene.image_id}:captions"))
     return {"image": image_path(scene.image_id), "caption": captions}
 
 
 def caption_file(image_id: int) -> str:
-    """The one of CAPTION_FILES that has an image's captions."""
+    """Return which of CAPTION_FILES has the captions of an image."""
     return CAPTION_FILES[image_id % FLICKR_EVERY == 0]
 
 
@@ -261,13 +262,13 @@ def image_path(image_id: int) -> str:
     return f"VG_100K/{image_id}.jpg"
 
 
-def write(files: dict[str, Any], folder: Path) -> None:
+def write_annotations(files: dict[str, Any], folder: Path) -> None:
     for name, content in files.items():
         (folder / name).write_text(json.dumps(content, separators=(",", ":")) + "\n")
 
 
 def _fact_of(triple: Triple) -> Triple:
-    """The one of a relation and its converse that stands for both."""
+    """Return the same fact for a relation and its converse."""
     first, relation, second = triple
     return min(triple, (second, CONVERSE[relation], first))
 
@@ -285,7 +286,7 @@ def _region_entry(region: Region, image_id: int) -> dict[str, Any]:
 
 
 def _with_name(entry: dict[str, Any]) -> dict[str, Any]:
-    """An object as relationships.json names it: one name instead of a list."""
+    """Return an object as in relationships.json: with one name instead of a list."""
     return {
         ("name" if key == "names" else key): (value[0] if key == "names" else value) for key, value in entry.items()
     }

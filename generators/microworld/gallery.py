@@ -1,4 +1,4 @@
-"""Contact sheets of the microworld.
+"""Contact sheets of the micro-world.
 
 python -m generators.microworld.gallery nouns docs/nouns.jpg      # every noun in several sizes, colours and patterns
 python -m generators.microworld.gallery scenes docs/scenes.jpg    # the first 24 test scenes
@@ -17,17 +17,17 @@ from PIL import Image
 
 from generators.microworld.rendering.drawing import DRAWINGS
 from generators.microworld.rendering.renderer import BACKGROUNDS, render
-from generators.microworld.scene import Scene, Thing
-from generators.microworld.world import COLORS, NOUNS, PATTERNS
+from generators.microworld.scene import DrawnObject, Scene
+from generators.microworld.scenes.splits import TEST_IDS, evaluation_scene
+from generators.microworld.world import ALL_NOUNS, COLORS, PATTERNS
 from generators.schemas.scene_graph import Box
 
 _MARGIN, _LABEL = 6, 18
-QUALITY = 85
-"""Of a JPEG file."""
+JPEG_QUALITY = 85
 
 
 def contact_sheet(tiles: Sequence[tuple[str, np.ndarray]], columns: int) -> np.ndarray:
-    """Labelled pictures in rows of ``columns``: uint8 (height, width, 3). The tiles may differ in size."""
+    """Return labelled images in rows of ``columns``: uint8 (height, width, 3). Tiles may differ in size."""
     cell_height = max(tile.shape[0] for _, tile in tiles) + _LABEL + _MARGIN
     cell_width = max(tile.shape[1] for _, tile in tiles) + _MARGIN
     rows = -(-len(tiles) // columns)
@@ -42,31 +42,28 @@ def contact_sheet(tiles: Sequence[tuple[str, np.ndarray]], columns: int) -> np.n
 
 
 def portrait(noun: str, color: str, pattern: str, background: str, pixels: int, share: float = 0.84) -> np.ndarray:
-    """One thing alone in a square picture; its longer side takes ``share`` of the picture."""
+    """Return the image of a single object, its longer side ``share`` of the square image's."""
     aspect = DRAWINGS[noun].aspect
     height = share * 100 / max(aspect, 1)
     box = Box(50 - height * aspect / 2, 94 - height if height > 40 else 72 - height / 2, height * aspect, height)
-    thing = Thing(noun, noun, color, pattern, "medium", box, 0)
-    return render(Scene(0, 100, 100, background, (thing,), ()), (pixels, pixels))
+    item = DrawnObject(noun, noun, color, pattern, "medium", box, 0)
+    return render(Scene(0, 100, 100, background, (item,), ()), (pixels, pixels))
 
 
 def nouns_sheet() -> np.ndarray:
-    """Every noun at a few sizes, going through all colours and patterns."""
-    looks = cycle((color, pattern) for pattern in PATTERNS for color in COLORS)
+    """Return every noun at three sizes, cycling through all colours and patterns."""
+    appearances = cycle((color, pattern) for pattern in PATTERNS for color in COLORS)
     backgrounds = cycle(BACKGROUNDS)
     tiles = []
-    for noun in (noun for cluster in NOUNS.values() for noun in cluster):
+    for noun in ALL_NOUNS:
         for pixels in (160, 96, 64):
-            color, pattern = next(looks)
+            color, pattern = next(appearances)
             tiles.append((f"{color} {noun}", portrait(noun, color, pattern, next(backgrounds), pixels)))
     return contact_sheet(tiles, columns=9)
 
 
 def scenes_sheet(count: int = 24, seed: int = 0, columns: int = 6) -> np.ndarray:
-    """The first test scenes at half their size, under their image ids."""
-    from generators.microworld.build import evaluation_scene
-    from generators.microworld.scenes.sampler import TEST_IDS
-
+    """Return the first test scenes at half their size, labelled with their image ids."""
     scenes = [evaluation_scene(seed, image_id) for image_id in TEST_IDS[:count]]
     tiles = [(str(scene.image_id), render(scene, (scene.width // 2, scene.height // 2))) for scene in scenes]
     return contact_sheet(tiles, columns)
@@ -78,4 +75,4 @@ SHEETS = {"nouns": nouns_sheet, "scenes": scenes_sheet}
 if __name__ == "__main__":
     if len(sys.argv) != 3 or sys.argv[1] not in SHEETS:
         raise SystemExit("usage: python -m generators.microworld.gallery nouns|scenes OUT.jpg")
-    Image.fromarray(SHEETS[sys.argv[1]]()).save(Path(sys.argv[2]), quality=QUALITY, optimize=True)
+    Image.fromarray(SHEETS[sys.argv[1]]()).save(Path(sys.argv[2]), quality=JPEG_QUALITY, optimize=True)

@@ -1,7 +1,4 @@
-"""A microworld scene: things with their looks and places, and every relation that holds between them.
-
-The renderer, the sampler and the writers share these classes; the oracle reads their JSON form (``truth.jsonl``).
-"""
+"""Scenes: objects with their appearance and position, and every relation that holds between them."""
 
 from __future__ import annotations
 
@@ -10,10 +7,13 @@ from typing import Any
 
 from generators.schemas.scene_graph import Box
 
+Triple = tuple[str, str, str]
+"""(subject, relation, object): by object id in a scene, by noun in the rules of a corpus."""
+
 
 @dataclass(frozen=True, slots=True)
-class Thing:
-    """One drawn object. ``box`` is the whole drawing in scene pixels; ``depth`` 0 is nearest to the viewer."""
+class DrawnObject:
+    """One drawn object. ``box`` bounds its drawing, in scene pixels; ``depth`` 0 is nearest to the viewer."""
 
     id: str
     noun: str
@@ -26,14 +26,22 @@ class Thing:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """``relations`` is complete: every (subject id, relation, object id) that is true of the picture, converses too."""
+    """``relations`` is complete: every (subject id, relation, object id) that is true, converses included."""
 
     image_id: int
     width: int
     height: int
     background: str
-    things: tuple[Thing, ...]
-    relations: tuple[tuple[str, str, str], ...]
+    objects: tuple[DrawnObject, ...]
+    relations: tuple[Triple, ...]
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self) | {"things": [asdict(thing) | {"box": list(thing.box)} for thing in self.things]}
+        """Return a line of ``truth.jsonl``, which the oracle reads."""
+        return {
+            "image_id": self.image_id,
+            "width": self.width,
+            "height": self.height,
+            "background": self.background,
+            "things": [asdict(item) | {"box": list(item.box)} for item in self.objects],
+            "relations": self.relations,
+        }

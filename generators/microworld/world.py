@@ -1,7 +1,7 @@
-"""What the microworld can show: its nouns, colours, patterns, sizes and relations, under their canonical names.
+"""The vocabulary of the micro-world: nouns, colours, patterns, sizes and relations, under their canonical names.
 
-Every noun is in WordNet. Its drawing is in drawings/, its synonyms are in captions/wording.py. The clusters
-matter: a hard negative replaces a word by another that shares its grand-hypernym, so each word needs company.
+Every noun is in WordNet. A hard negative replaces a word by another with the same grand-hypernym, so every noun belongs
+to a cluster of similar ones. Drawings are in drawings/, synonyms in captions/wording.py.
 """
 
 NOUNS: dict[str, tuple[str, ...]] = {
@@ -32,10 +32,10 @@ COLORS: dict[str, str] = {
 }
 
 PATTERNS = ("plain", "striped", "spotted", "checkered")
-"""``plain`` is the default look; captions seldom say it."""
+"""``plain`` is the default; captions do not name it."""
 
 SIZES = ("small", "medium", "large")
-"""``medium`` is never said."""
+"""Captions do not name ``medium``."""
 
 RELATIONS: dict[str, str] = {
     "on": "rests on the upper side of, touching; every `on` is also `above`",
@@ -48,7 +48,20 @@ RELATIONS: dict[str, str] = {
     "in": "inside a container, whose front covers a part of it",
     "containing": "converse of in",
     "supporting": "converse of on",
-    "next to": "beside, at about the same height, with a gap smaller than the smaller width; symmetric",
-    "wearing": "an animal that wears a hat (or a boot) on its head (or foot)",
+    "next to": "at about the same height, with a gap smaller than the smaller width; symmetric",
+    "wearing": "an animal with a hat on its head",
     "worn by": "converse of wearing",
 }
+"""The short definition of every relation; scenes/spatial_relations.py has the full ones."""
+
+CONVERSE = {
+    "on": "supporting",
+    "above": "below",
+    "left of": "right of",
+    "in front of": "behind",
+    "in": "containing",
+    "wearing": "worn by",
+    "next to": "next to",
+}
+CONVERSE |= {converse: relation for relation, converse in CONVERSE.items()}
+"""The converse of every relation; ``next to`` is its own."""

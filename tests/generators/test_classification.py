@@ -9,8 +9,8 @@ import pytest
 from PIL import Image
 
 from generators import classification
-from generators.microworld.scenes.held_out import ALL_NOUNS
-from generators.microworld.scenes.sampler import TEST_IDS, training_ids
+from generators.microworld.scenes.splits import TEST_IDS, training_ids
+from generators.microworld.world import ALL_NOUNS
 from generators.storage.dataset import classification_schema, write_config
 from loaders.cards.card import measure
 from loaders.cards.classification import body, classes

@@ -13,12 +13,12 @@ from generators.language import compound_nouns as compounds
 from generators.language import wordnet
 from generators.language.compound_nouns import splits, surface_form
 from generators.llm.client import Cache
-from generators.microworld.compun_images import Collection, drawable, drawn
+from generators.microworld.compun_images import Collection, can_draw, render_compound
 
 WORDS = Path(__file__).parents[2] / "sample/words"
 NOUNS = read_nouns(WORDS / "compun.csv")
 BY_NAME = {noun.compound: noun for noun in NOUNS}
-DRAWN = [noun for noun in NOUNS if all(map(drawable, (noun.name, noun.n1, noun.n2)))]
+DRAWN = [noun for noun in NOUNS if all(map(can_draw, (noun.name, noun.n1, noun.n2)))]
 
 
 def test_all_400_nouns_of_the_published_list_stand_in_its_order(real_data: Path):
@@ -95,9 +95,9 @@ def test_twelve_compounds_are_drawn_and_described():
 
 
 def test_renderings_differ_and_repeat():
-    first, second = list(drawn("fishbowl", "fish", "bowl", 2, 0))
+    first, second = list(render_compound("fishbowl", "fish", "bowl", 2, 0))
     assert len({*first, *second}) == 6
-    assert list(drawn("fishbowl", "fish", "bowl", 2, 0)) == [first, second]
+    assert list(render_compound("fishbowl", "fish", "bowl", 2, 0)) == [first, second]
     assert Image.open(io.BytesIO(first.compound)).size == (224, 224)
 
 

@@ -1,4 +1,4 @@
-"""Parts of scenes: the boxes that region phrases and training captions describe."""
+"""Views of a scene: the boxes that region phrases and training captions describe."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ from generators.microworld.scene import Scene
 from generators.schemas.scene_graph import Box
 
 WHOLE = 0.85
-"""A region that covers this share of the image lets sizes be seen."""
+"""A view of at least this fraction of the image shows how large objects are."""
 
 
-def region_box(scene: Scene, names: Sequence[str], rng: Random) -> Box:
-    """A box in whole pixels around things with some of what is around them, mostly wide enough for the papers' filters
-    (40,000 pixels, sides at most 1 : 2); now and then the whole image."""
+def region_box(scene: Scene, ids: Sequence[str], rng: Random) -> Box:
+    """Return a box in whole pixels around the given objects and some of their surroundings.
+
+    Most are large enough for the papers' filters (40,000 pixels, sides at most 1 : 2); one in ten is the whole image.
+    """
     if rng.random() < 0.1:
         return Box(0, 0, scene.width, scene.height)
-    boxes = [thing.box for thing in scene.things if thing.id in names]
+    boxes = [item.box for item in scene.objects if item.id in ids]
     union = boxes[0]
     for box in boxes[1:]:
         union = union.union(box)
@@ -30,12 +32,12 @@ def region_box(scene: Scene, names: Sequence[str], rng: Random) -> Box:
 
 
 def is_whole(scene: Scene, box: Box) -> bool:
-    """Whether a box shows so much of the image that sizes can be seen."""
+    """Return whether a box shows enough of the image to see how large objects are."""
     return box.area >= WHOLE * scene.width * scene.height
 
 
 def _span(centre: float, length: float, limit: int) -> tuple[int, int]:
-    """Start and end, moved into 0 to ``limit``."""
+    """Return start and end, moved into 0 to ``limit``."""
     length = min(round(length), limit)
     start = min(max(round(centre - length / 2), 0), limit - length)
     return start, start + length

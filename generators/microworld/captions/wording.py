@@ -1,11 +1,12 @@
-"""English about scenes: training captions, region phrases and image captions in varied syntax.
+"""English wording of scene content: training captions, region phrases and image captions.
 
-A content (content.py) is put into English: attributive ("a red ball"), predicative ("the ball is striped"),
-participial, passive, relative clauses, "with" phrases, plurals and synonyms. Every caption is true of its facts, read
-existentially ("the" like "a").
+A content (content.py) is expressed by attributes ("a red ball"), predicates ("the ball is striped"), participles,
+passives, relative clauses, "with" phrases, plurals and synonyms. Every caption is true of its facts, with "the" read as
+"a".
 
-Never worded: "the X is R the Y" (ARO's template), two fragments joined by a full stop or two attributes joined by "and"
-before a noun (CREPE's), and chains of prepositional phrases that could attach to either of two nouns.
+The templates of the benchmarks do not occur: "the X is R the Y" (ARO), two fragments joined by a full stop or two
+attributes joined by "and" before a noun (CREPE). Neither do prepositional phrases that could attach to either of two
+nouns.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from random import Random
 
 import inflect
 
-from generators.microworld.captions.content import IMAGE_KINDS, Content, Facts, choose
-from generators.microworld.scenes.spatial_relations import Triple
+from generators.microworld.captions.content import IMAGE_KINDS, Content, SceneFacts, choose_content
+from generators.microworld.scene import Triple
 
 SYNONYMS: dict[str, tuple[str, ...]] = {
     "car": ("automobile", "auto"),
@@ -32,8 +33,8 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "spotted": ("dotted",),
     "checkered": ("checked",),
 }
-"""Other words for nouns and attributes. A noun's share a synset with it or lie straight above or below it in WordNet,
-so that none can be a foil of another (a cap, WordNet says, is no hat)."""
+"""Synonyms of nouns and attributes. Those of nouns share a synset with it or are its direct hypernym or hyponym in
+WordNet, so that none can be a foil of another (in WordNet a cap is not a hat)."""
 
 PHRASINGS: dict[str, tuple[str, ...]] = {
     "on": ("on", "on top of", "sitting on", "resting on", "placed on", "sitting on top of", "supported by"),
@@ -50,7 +51,7 @@ PHRASINGS: dict[str, tuple[str, ...]] = {
     "wearing": ("wearing",),
     "worn by": ("worn by",),
 }
-"""What stands between two noun phrases, and after "is"; the first is the usual one."""
+"""What is between two noun phrases, or after "is"; the first is the most frequent one."""
 
 VERBS: dict[str, tuple[str, ...]] = {
     "on": ("sits on", "rests on"),
@@ -60,7 +61,7 @@ VERBS: dict[str, tuple[str, ...]] = {
     "containing": ("contains", "holds"),
     "wearing": ("wears",),
 }
-"""Finite forms; the other relations take "is"."""
+"""Finite verb forms; other relations take "is"."""
 
 TAILS: dict[str, tuple[str, ...]] = {
     "on": ("on it", "on top of it"),
@@ -74,58 +75,62 @@ TAILS: dict[str, tuple[str, ...]] = {
     "next to": ("next to it", "beside it"),
     "worn by": ("on",),
 }
-"""The relation's end in "OBJECT with SUBJECT tail": a table with a cup on it."""
+"""The end of "OBJECT with SUBJECT tail": a table with a cup on it."""
 
-USUAL_SHARE = 0.6
-"""How often a relation is said in its usual form."""
-SYNONYM_SHARE = 0.12
+FIRST_PHRASING = 0.6
+"""Probability of the first phrasing of a relation."""
+SYNONYM = 0.12
+"""Probability of a synonym."""
 TRAINING_RICHNESS = 0.6
-"""How often a training caption describes a thing that it need not describe."""
+"""Probability that a training caption adds attributes where none are needed."""
 
 
-def word(facts: Facts, content: Content, rng: Random, *, richness: float, object_first: bool = True) -> str:
-    """A content in English, lower-case and without a full stop; ``richness`` is the chance that a thing that need not
-    be described is. ``object_first`` lets some captions name a relation's object before its subject."""
-    speaker = _Speaker(facts, rng, richness, TAILS if object_first else {})
+def express(facts: SceneFacts, content: Content, rng: Random, *, richness: float, object_first: bool = True) -> str:
+    """Return a content in English, lower-case and without a full stop.
+
+    ``richness`` is the probability of attributes where none are needed. With ``object_first`` some captions name the
+    object of a relation before its subject.
+    """
+    writer = _Writer(facts, rng, richness, TAILS if object_first else {})
     if len(content.relations) == 2:
-        return speaker.double(*content.relations)
+        return writer.two_relations(*content.relations)
     if content.relations:
-        return speaker.pair(content.relations[0])
-    if len(content.things) == 1:
-        return speaker.thing(content.things[0])
-    if len({facts.nouns[name] for name in content.things}) == 1:
-        return speaker.twins(content.things)
-    return speaker.list(content.things)
+        return writer.pair(content.relations[0])
+    if len(content.objects) == 1:
+        return writer.object(content.objects[0])
+    if len({facts.nouns[name] for name in content.objects}) == 1:
+        return writer.twins(content.objects)
+    return writer.list(content.objects)
 
 
-def region_phrase(facts: Facts, content: Content, rng: Random) -> str:
-    """Lower-case and short, as Visual Genome's annotators write."""
-    return word(facts, content, rng, richness=0.4)
+def region_phrase(facts: SceneFacts, content: Content, rng: Random) -> str:
+    """Return a short lower-case phrase in the style of Visual Genome."""
+    return express(facts, content, rng, richness=0.4)
 
 
 def training_caption(
-    facts: Facts,
+    facts: SceneFacts,
     content: Content,
     rng: Random,
     richness: float = TRAINING_RICHNESS,
     *,
     object_first: bool = True,
 ) -> str:
-    """Like alt text: bare, or a sentence, or introduced as a picture."""
-    text = word(facts, content, rng, richness=richness, object_first=object_first)
+    """Return a caption in the style of alt text: a phrase, a sentence, or "picture of" a phrase."""
+    text = express(facts, content, rng, richness=richness, object_first=object_first)
     if text.startswith(("a ", "an ")) and not content.relations and rng.random() < 0.2:
         return f"{rng.choice(('picture', 'drawing', 'illustration', 'photo'))} of {text}"
     return as_sentence(text) if _is_full(text) and rng.random() < 0.5 else text
 
 
-def image_captions(facts: Facts, rng: Random, count: int = 5) -> list[str]:
-    """Different captions of a whole image, as COCO's annotators write; fewer where the facts do not give so many."""
+def image_captions(facts: SceneFacts, rng: Random, count: int = 5) -> list[str]:
+    """Return up to ``count`` different captions of a whole image, in the style of COCO."""
     captions: dict[str, None] = {}
     for _ in range(20 * count):
-        content = choose(facts, IMAGE_KINDS, rng)
+        content = choose_content(facts, IMAGE_KINDS, rng)
         if content is None or len(captions) == count:
             break
-        text = word(facts, content, rng, richness=0.8)
+        text = express(facts, content, rng, richness=0.8)
         if _is_full(text):
             captions[as_sentence(text)] = None
     return list(captions)
@@ -139,31 +144,31 @@ def as_sentence(text: str) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
-class _Speaker:
-    """Words contents; every method takes the next numbers of the generator."""
+class _Writer:
+    """Samples wordings; every method advances the generator."""
 
-    def __init__(self, facts: Facts, rng: Random, richness: float, tails: Mapping[str, tuple[str, ...]]) -> None:
+    def __init__(self, facts: SceneFacts, rng: Random, richness: float, tails: Mapping[str, tuple[str, ...]]) -> None:
         self.facts, self.rng, self.richness, self.tails = facts, rng, richness, tails
 
-    def thing(self, name: str) -> str:
-        noun, said = self._noun(name), self._some(self.facts.attributes[name])
-        *rest, last = said
+    def object(self, name: str) -> str:
+        noun, attributes = self._noun(name), self._some(self.facts.attributes[name])
+        *rest, last = attributes
         return self._one_of(
-            (5, " ".join((*said, noun))),
-            (5, with_article(" ".join((*said, noun)))),
-            (2, f"the {' '.join((*said, noun))}"),
-            (3, f"the {noun} is {' and '.join(said)}"),
+            (5, " ".join((*attributes, noun))),
+            (5, with_article(" ".join((*attributes, noun)))),
+            (2, f"the {' '.join((*attributes, noun))}"),
+            (3, f"the {noun} is {' and '.join(attributes)}"),
             (2, f"{with_article(' '.join((*rest, noun)))} {self._that()} is {last}"),
-            (1, f"there is {with_article(' '.join((*said, noun)))}"),
+            (1, f"there is {with_article(' '.join((*attributes, noun)))}"),
         )
 
     def pair(self, triple: Triple) -> str:
         return self._one_of((5, self._fragment(triple)), (3, self._clause(triple)))
 
-    def double(self, first: Triple, second: Triple) -> str:
-        """Two relations; where they share a thing, the second may be told of it without naming it again."""
+    def two_relations(self, first: Triple, second: Triple) -> str:
+        """Express two relations; if they share an object, the second clause may leave it out."""
         joint = self.rng.choice((" and ", ", and ", " while "))
-        options = [(3.0, f"{self._clause(first)}{joint}{self._clause(second, told=first[::2])}")]
+        options = [(3.0, f"{self._clause(first)}{joint}{self._clause(second, mentioned=first[::2])}")]
         target = f"{self._phrasing(second[1])} {self._np(second[2], 'a')}"
         if first[0] == second[0]:
             clause = f"{self._np(first[0], self._article())} is {self._phrasing(first[1])} {self._np(first[2], 'a')}"
@@ -178,7 +183,7 @@ class _Speaker:
         return f"{', '.join(rest)} and {last}"
 
     def twins(self, names: Sequence[str]) -> str:
-        """ "two red balls": attributes that both have."""
+        """Express the attributes that two objects of one noun share: "two red balls"."""
         shared = [text for text in self.facts.attributes[names[0]] if text in self.facts.attributes[names[1]]]
         noun = plural(self.facts.nouns[names[0]])
         phrase = " ".join((*self._some(shared), noun))
@@ -199,33 +204,33 @@ class _Speaker:
             options += [(2, f"{self._np(target, 'a')} with {tail}"), (0.5, f"{self._np(target, 'a')} that has {tail}")]
         return self._one_of(*options)
 
-    def _clause(self, triple: Triple, told: Collection[str] = ()) -> str:
-        """With a finite verb; never "the" on both sides. A thing that was told of already is "the"."""
+    def _clause(self, triple: Triple, mentioned: Collection[str] = ()) -> str:
+        """Return a clause with a finite verb. Mentioned objects take "the"; otherwise never both sides do."""
         subject, relation, target = triple
-        articles = ("a", "a") if told else self.rng.choice((("a", "a"), ("the", "a"), ("a", "the")))
-        start, end = self._np(subject, articles[0], told), self._np(target, articles[1], told)
+        articles = ("a", "a") if mentioned else self.rng.choice((("a", "a"), ("the", "a"), ("a", "the")))
+        start, end = self._np(subject, articles[0], mentioned), self._np(target, articles[1], mentioned)
         phrasing = self._phrasing(relation)
         options = [(3.0, f"{start} is {phrasing} {end}")]
-        if subject not in told:
+        if subject not in mentioned:
             options.append((1, f"there is {self._np(subject, 'a')} {phrasing} {end}"))
         if relation in VERBS:
             options.append((3, f"{start} {self.rng.choice(VERBS[relation])} {end}"))
-        if relation in self.tails and subject not in told:
-            owner = self._np(target, "a" if told else self._article(), told)
+        if relation in self.tails and subject not in mentioned:
+            owner = self._np(target, "a" if mentioned else self._article(), mentioned)
             options.append((1, f"{owner} has {self._np(subject, 'a')} {self.rng.choice(self.tails[relation])}"))
         return self._one_of(*options)
 
-    def _np(self, name: str, article: str, told: Collection[str] = ()) -> str:
-        """A noun phrase: article "", "a" or "the", perhaps attributes, noun."""
-        if name in told:
+    def _np(self, name: str, article: str, mentioned: Collection[str] = ()) -> str:
+        """Return a noun phrase: article ("", "a" or "the"), possibly attributes, noun."""
+        if name in mentioned:
             return f"the {self.facts.nouns[name]}"
         attributes = self.facts.attributes[name]
-        said = self._some(attributes) if self.rng.random() < self.richness else ()
-        phrase = " ".join((*said, self._noun(name)))
+        chosen = self._some(attributes) if self.rng.random() < self.richness else ()
+        phrase = " ".join((*chosen, self._noun(name)))
         return with_article(phrase) if article == "a" else f"{article} {phrase}".lstrip()
 
     def _some(self, attributes: Sequence[str]) -> tuple[str, ...]:
-        """One attribute or two, in their order, as synonyms now and then."""
+        """Return one or two attributes, in order, sometimes as synonyms."""
         count = min(len(attributes), self.rng.choice((1, 1, 2)))
         chosen = sorted(self.rng.sample(range(len(attributes)), count))
         return tuple(self._synonym(attributes[index]) for index in chosen)
@@ -234,11 +239,11 @@ class _Speaker:
         return self._synonym(self.facts.nouns[name])
 
     def _synonym(self, text: str) -> str:
-        return self.rng.choice(SYNONYMS[text]) if text in SYNONYMS and self.rng.random() < SYNONYM_SHARE else text
+        return self.rng.choice(SYNONYMS[text]) if text in SYNONYMS and self.rng.random() < SYNONYM else text
 
     def _phrasing(self, relation: str) -> str:
-        usual, *others = PHRASINGS[relation]
-        return self.rng.choice(others) if others and self.rng.random() > USUAL_SHARE else usual
+        first, *others = PHRASINGS[relation]
+        return self.rng.choice(others) if others and self.rng.random() > FIRST_PHRASING else first
 
     def _article(self) -> str:
         return self.rng.choice(("a", "a", "the"))

@@ -1,28 +1,37 @@
-"""Pictures of single scenes as JPEG bytes, for benchmarks that compose scenes of their own."""
+"""JPEG files of scenes, and objects for scenes that a benchmark composes by hand."""
 
 from __future__ import annotations
 
 import io
+from typing import Literal
 
 from PIL import Image
 
 from generators.microworld.rendering.drawing import DRAWINGS
 from generators.microworld.rendering.renderer import render
-from generators.microworld.scene import Scene, Thing
+from generators.microworld.scene import DrawnObject, Scene
 from generators.schemas.scene_graph import Box
 
 QUALITY = 92
 
 
-def jpeg(scene: Scene, size: tuple[int, int]) -> bytes:
-    """The picture of a scene, (width, height) pixels; the same bytes at every call."""
-    buffer = io.BytesIO()
-    Image.fromarray(render(scene, size)).save(buffer, "JPEG", quality=QUALITY)
-    return buffer.getvalue()
+def render_jpeg(
+    scene: Scene,
+    size: tuple[int, int],
+    view: Box | None = None,
+    subsampling: Literal["4:2:0", "4:4:4"] = "4:2:0",
+) -> bytes:
+    """Return the image of a scene or of a view, (width, height) pixels, as a JPEG file.
+
+    With 4:4:4 patterns stay visible at 64 pixels.
+    """
+    stream = io.BytesIO()
+    Image.fromarray(render(scene, size, view)).save(stream, "JPEG", quality=QUALITY, subsampling=subsampling)
+    return stream.getvalue()
 
 
-def placed(noun: str, color: str, pattern: str, side: float, center: float, ground: float) -> Thing:
-    """A thing whose longer side is ``side``, around ``center`` (x), its lower edge at ``ground`` (y)."""
+def place_object(noun: str, color: str, pattern: str, side: float, center: float, ground: float) -> DrawnObject:
+    """Return an object whose longer side is ``side``, centred at x = ``center``, its lower edge at y = ``ground``."""
     aspect = DRAWINGS[noun].aspect
     width, height = (side, side / aspect) if aspect > 1 else (side * aspect, side)
-    return Thing(noun, noun, color, pattern, "medium", Box(center - width / 2, ground - height, width, height), 0)
+    return DrawnObject(noun, noun, color, pattern, "medium", Box(center - width / 2, ground - height, width, height), 0)

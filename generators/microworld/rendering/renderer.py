@@ -1,8 +1,8 @@
-"""Pictures of microworld scenes, drawn with Skia.
+"""Renders scenes with Skia.
 
-A scene is painted from far to near. What a container holds lies between the container's back and its front, and a
-worn thing lies on its wearer, whatever their depths say. A view is a transform, not a resampled crop: any part of a
-scene can be drawn at any size with sharp edges. Same scene, same bytes.
+Objects are painted from far to near. The contents of a container are painted between its back and its front, and a
+worn object over its wearer, whatever their depths. A view is a transform, not a resampled crop: any part of a scene can
+be rendered at any size with sharp edges. The same scene always gives the same bytes.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import skia
 from generators.microworld.rendering.brush import Brush
 from generators.microworld.rendering.drawing import DRAWINGS, Drawing, Painter
 from generators.microworld.rendering.tones import opaque, translucent
-from generators.microworld.scene import Scene, Thing
+from generators.microworld.scene import DrawnObject, Scene
 from generators.schemas.scene_graph import Box
 
 HORIZON = 0.5
-"""Where the ground begins, as a share of the scene's height: things with a base stand below it, or on other things."""
+"""Where the ground begins, as a fraction of the scene's height. Standing objects end below it or on other objects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,21 +42,21 @@ _BACKDROPS = {
     "dusk": _Backdrop("#c6bfcb", "#d9d1d0", "#b9b1b3", "#a39b9f"),
 }
 BACKGROUNDS = tuple(_BACKDROPS)
-"""Names that ``Scene.background`` may take."""
+"""Values of ``Scene.background``."""
 
 
 @dataclass(frozen=True, slots=True)
-class Company:
-    """What containers hold and animals wear: host id to things, far first."""
+class Attachments:
+    """Contents of containers and hats of animals: host id to objects, far first."""
 
-    held: dict[str, list[Thing]] = field(default_factory=dict)
-    worn: dict[str, list[Thing]] = field(default_factory=dict)
+    contents: dict[str, list[DrawnObject]] = field(default_factory=dict)
+    worn: dict[str, list[DrawnObject]] = field(default_factory=dict)
 
 
 def render(scene: Scene, size: tuple[int, int], view: Box | None = None) -> np.ndarray:
-    """The picture of a scene, uint8, shape (height, width, 3).
+    """Return the image of a scene: uint8, shape (height, width, 3).
 
-    ``size`` is (width, height) in pixels; ``view`` is the part of the scene that fills it, by default all of it.
+    ``size`` is (width, height) in pixels; ``view`` is the part of the scene to show, by default all of it.
     """
     width, height = size
     view = view or Box(0, 0, scene.width, scene.height)
@@ -65,60 +65,61 @@ def render(scene: Scene, size: tuple[int, int], view: Box | None = None) -> np.n
     canvas.scale(width / view.width, height / view.height)
     canvas.translate(-view.x, -view.y)
     _draw_background(canvas, scene)
-    _draw_things(canvas, scene)
+    _draw_objects(canvas, scene)
     return np.ascontiguousarray(pixels[..., :3])
 
 
-def draw_thing(canvas: skia.Canvas, thing: Thing, company: Company | None = None) -> None:
-    """A thing, without shadow, with what it holds and wears, on a canvas in scene pixels."""
-    company = company or Company()
-    drawing = DRAWINGS[thing.noun]
+def draw_object(canvas: skia.Canvas, item: DrawnObject, attachments: Attachments | None = None) -> None:
+    """Draw an object with its attachments, without shadow, on a canvas in scene pixels."""
+    attachments = attachments or Attachments()
+    drawing = DRAWINGS[item.noun]
     if drawing.back:
-        _paint(canvas, thing, drawing, drawing.back)
-    for item in company.held.get(thing.id, ()):
-        draw_thing(canvas, item, company)
-    _paint(canvas, thing, drawing, drawing.front)
-    for item in company.worn.get(thing.id, ()):
-        draw_thing(canvas, item, company)
+        _paint(canvas, item, drawing, drawing.back)
+    for content in attachments.contents.get(item.id, ()):
+        draw_object(canvas, content, attachments)
+    _paint(canvas, item, drawing, drawing.front)
+    for hat in attachments.worn.get(item.id, ()):
+        draw_object(canvas, hat, attachments)
 
 
-def _paint(canvas: skia.Canvas, thing: Thing, drawing: Drawing, painter: Painter) -> None:
-    """One layer of a thing: its design units stretched over its box."""
+def _paint(canvas: skia.Canvas, item: DrawnObject, drawing: Drawing, layer: Painter) -> None:
+    """Paint one layer of a drawing, stretched over the object's box."""
     canvas.save()
-    canvas.translate(thing.box.x, thing.box.y)
-    canvas.scale(thing.box.width / (100 * drawing.aspect), thing.box.height / 100)
-    painter(Brush(canvas, thing.color, thing.pattern, drawing.pattern_period))
+    canvas.translate(item.box.x, item.box.y)
+    canvas.scale(item.box.width / (100 * drawing.aspect), item.box.height / 100)
+    layer(Brush(canvas, item.color, item.pattern, drawing.pattern_period))
     canvas.restore()
 
 
-def _draw_things(canvas: skia.Canvas, scene: Scene) -> None:
-    things = sorted(scene.things, key=lambda thing: -thing.depth)
-    company = _company(scene, {thing.id: thing for thing in things})
-    guests = {item.id for group in (company.held, company.worn) for items in group.values() for item in items}
+def _draw_objects(canvas: skia.Canvas, scene: Scene) -> None:
+    objects = sorted(scene.objects, key=lambda item: -item.depth)
+    attachments = _attachments(scene, {item.id: item for item in objects})
+    hosts = (*attachments.contents.values(), *attachments.worn.values())
+    attached = {item.id for items in hosts for item in items}
     resting = {subject for subject, relation, _ in scene.relations if relation == "on"}
-    for thing in things:
-        if thing.id in guests:
+    for item in objects:
+        if item.id in attached:
             continue
-        bottom = thing.box.y + thing.box.height
-        if not DRAWINGS[thing.noun].hangs and (thing.id in resting or bottom > HORIZON * scene.height):
-            _draw_shadow(canvas, thing.box)
-        draw_thing(canvas, thing, company)
+        bottom = item.box.y + item.box.height
+        if not DRAWINGS[item.noun].hangs and (item.id in resting or bottom > HORIZON * scene.height):
+            _draw_shadow(canvas, item.box)
+        draw_object(canvas, item, attachments)
 
 
-def _company(scene: Scene, by_id: dict[str, Thing]) -> Company:
-    company = Company()
+def _attachments(scene: Scene, by_id: dict[str, DrawnObject]) -> Attachments:
+    attachments = Attachments()
     for subject, relation, target in scene.relations:
         if relation == "in":
-            company.held.setdefault(target, []).append(by_id[subject])
+            attachments.contents.setdefault(target, []).append(by_id[subject])
         elif relation == "wearing":
-            company.worn.setdefault(subject, []).append(by_id[target])
-    for items in (*company.held.values(), *company.worn.values()):
-        items.sort(key=lambda thing: -thing.depth)
-    return company
+            attachments.worn.setdefault(subject, []).append(by_id[target])
+    for items in (*attachments.contents.values(), *attachments.worn.values()):
+        items.sort(key=lambda item: -item.depth)
+    return attachments
 
 
 def _draw_shadow(canvas: skia.Canvas, box: Box) -> None:
-    """A soft contact shadow around the lower edge of a box."""
+    """Draw a soft contact shadow around the lower edge of a box."""
     canvas.save()
     canvas.translate(box.x + 0.53 * box.width, box.y + box.height - 0.015 * box.width)
     canvas.scale(0.60 * box.width, 0.10 * box.width)

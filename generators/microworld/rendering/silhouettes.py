@@ -1,6 +1,6 @@
-"""What a thing really covers of another: outlines of the drawings instead of boxes.
+"""Silhouettes of drawings, to decide what one object covers of another.
 
-A box says too much: what stands between the legs of a table overlaps its box and covers nothing of it.
+Boxes overestimate it: an object between the legs of a table overlaps the table's box and covers nothing of the table.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from functools import cache
 import numpy as np
 import skia
 
-from generators.microworld.rendering.renderer import draw_thing
-from generators.microworld.scene import Thing
+from generators.microworld.rendering.renderer import draw_object
+from generators.microworld.scene import DrawnObject
 from generators.schemas.scene_graph import Box
 
 GRID = 32
-"""Rows and columns of points in a box."""
+"""Rows and columns of cells in a box."""
 
 
-def covered_points(far: Thing, near: Thing) -> np.ndarray:
-    """Whether the near thing lies over each point of the far thing's silhouette: bool, shape (P,)."""
+def covered_points(far: DrawnObject, near: DrawnObject) -> np.ndarray:
+    """Return whether ``near`` covers each point of the silhouette of ``far``: bool, shape (P,)."""
     x, y = _points(far.noun)
     column = np.floor((far.box.x + x * far.box.width - near.box.x) * (GRID / near.box.width)).astype(int)
     row = np.floor((far.box.y + y * far.box.height - near.box.y) * (GRID / near.box.height)).astype(int)
@@ -30,16 +30,16 @@ def covered_points(far: Thing, near: Thing) -> np.ndarray:
 
 @cache
 def silhouette(noun: str) -> np.ndarray:
-    """Which cells of its box a noun's drawing fills: bool, shape (GRID, GRID), row 0 at the top."""
+    """Return which cells of its box a noun's drawing fills: bool, shape (GRID, GRID), row 0 at the top."""
     pixels = np.zeros((GRID, GRID, 4), np.uint8)
     canvas = skia.Surface(pixels).getCanvas()
     canvas.scale(GRID / 100, GRID / 100)
-    draw_thing(canvas, Thing(noun, noun, "red", "plain", "medium", Box(0, 0, 100, 100), 0.0))
+    draw_object(canvas, DrawnObject(noun, noun, "red", "plain", "medium", Box(0, 0, 100, 100), 0.0))
     return pixels[..., 3] > 127
 
 
 @cache
 def _points(noun: str) -> tuple[np.ndarray, np.ndarray]:
-    """Unit coordinates (x, y) of the middles of the cells that a noun's drawing fills."""
+    """Return the centres (x, y) of the filled cells, as fractions of the box."""
     rows, columns = np.nonzero(silhouette(noun))
     return (columns + 0.5) / GRID, (rows + 0.5) / GRID

@@ -1,7 +1,7 @@
-"""Which nouns meet in a scene, how big each is, and what each may stand on, lie in or wear.
+"""Which nouns occur together, how large each is, and what each can stand on, be in or wear.
 
-Nouns meet by theme, as things do in photographs. The themes are small, so that a corpus of a few thousand captions says
-most of the (noun, relation, noun) triples that it does not leave out.
+Nouns occur together by theme, as in photographs. Themes are small, so that a corpus of a few thousand captions states
+most of the (noun, relation, noun) triples that it does not hold out.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ THEMES: dict[str, tuple[str, ...]] = {
     "hall": ("bench", "box", "boot", "shirt", "umbrella", "key", "bell"),
     "market": ("truck", "basket", "bucket", "vase", "banana", "pear", "cactus"),
 }
-"""Every noun in one theme to three, so that it meets 6 to 18 others."""
+"""Every noun is in one to three themes and occurs together with 6 to 18 others."""
 
 TYPICAL_SIDE = {
     noun: side
@@ -38,15 +38,15 @@ TYPICAL_SIDE = {
     }.items()
     for noun in NOUNS[cluster]
 } | {"tower": 180, "tree": 205, "umbrella": 160, "hat": 105}
-"""Pixels of a 640 x 480 scene: the geometric mean of width and height of a medium one."""
+"""The geometric mean of width and height of a medium-sized object, in pixels of a 640 x 480 scene."""
 
 SIZE_FACTOR = {"small": 0.62, "medium": 1.0, "large": 1.5}
-"""Times the typical side."""
+"""Multiples of the typical side."""
 SIZE_JITTER = 0.05
-"""A side is off its class by at most this share, so that the classes lie 1.35 times apart or more."""
+"""The largest relative deviation from a size class; neighbouring classes stay at least 1.35 times apart."""
 
-FLOATING = tuple(noun for noun in ALL_NOUNS if DRAWINGS[noun].hangs)
-"""Always hang in the air; a bird may."""
+HANGING = tuple(noun for noun in ALL_NOUNS if DRAWINGS[noun].hangs)
+"""Always hang in the air. A bird sometimes does."""
 CARRIERS = tuple(noun for noun in ALL_NOUNS if DRAWINGS[noun].top)
 CONTAINERS = tuple(noun for noun in ALL_NOUNS if DRAWINGS[noun].inside)
 WEARERS = tuple(noun for noun in ALL_NOUNS if DRAWINGS[noun].head)
@@ -54,15 +54,14 @@ PORTABLE = tuple(
     noun
     for cluster in ("vessel", "container", "fruit", "clothing", "animal", "device", "plaything")
     for noun in NOUNS[cluster]
-    if noun not in FLOATING
+    if noun not in HANGING
 )
-"""May stand on a carrier or lie in a container that is big enough."""
+"""Can stand on a carrier or be in a container that is large enough."""
 
 
 def themes_of(noun: str) -> tuple[str, ...]:
     return tuple(theme for theme, nouns in THEMES.items() if noun in nouns)
 
 
-def meet(first: str, second: str) -> bool:
-    """Whether two nouns share a theme."""
+def share_theme(first: str, second: str) -> bool:
     return any(first in nouns and second in nouns for nouns in THEMES.values())

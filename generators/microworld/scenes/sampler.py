@@ -1,8 +1,8 @@
-"""Random scenes: what is there, how it looks, and a layout in which every relation is clear.
+"""Samples random scenes in which every relation is unambiguous.
 
-A scene depends on the seed and its image id alone. Groups (a table with what stands on it) stand beside, before or
-behind one another on the ground; kites and balloons hang in the air above them. A layout with a borderline relation
-or with something left out is thrown away, and the next one is drawn from the same generator.
+A scene depends only on its seed and image id. Groups (a table with what stands on it) stand next to, in front of or
+behind one another on the ground; kites and balloons hang in the air above them. Layouts that are ambiguous or show
+something held out are rejected, and the next one is sampled from the same generator.
 """
 
 from __future__ import annotations
@@ -14,50 +14,35 @@ from random import Random
 
 from generators.microworld.rendering.drawing import DRAWINGS
 from generators.microworld.rendering.renderer import BACKGROUNDS
-from generators.microworld.scene import Scene, Thing
-from generators.microworld.scenes.affordances import (
-    FLOATING,
-    PORTABLE,
-    SIZE_FACTOR,
-    SIZE_JITTER,
-    TYPICAL_SIDE,
-)
-from generators.microworld.scenes.held_out import ALL_NOUNS, LeftOut
-from generators.microworld.scenes.object_sampler import Weights, cast_of, resized
+from generators.microworld.scene import DrawnObject, Scene
+from generators.microworld.scenes.affordances import HANGING, PORTABLE, SIZE_FACTOR, SIZE_JITTER, TYPICAL_SIDE
+from generators.microworld.scenes.held_out import HeldOut
+from generators.microworld.scenes.object_sampler import Weights, resample_sizes, sample_objects
 from generators.microworld.scenes.spatial_relations import (
     MARGIN,
     VISIBLE,
-    How,
     Layout,
     Link,
-    borderline,
-    doubt_between,
+    LinkKind,
+    ambiguities,
+    ambiguity_between,
     relations_between,
     relations_of,
-    visible_share,
+    visible_fraction,
 )
+from generators.microworld.world import ALL_NOUNS
 from generators.schemas.scene_graph import Box
 
-TEST_IDS = range(1, 1_000_000)
-"""Image ids of test scenes; training scenes of corpus k start at ``1_000_000 * (k + 1)``."""
 GROUND = (0.70, 0.97)
-"""Where things may touch the ground, as shares of the scene's height."""
-TRIES = 12
-"""Places to try for each group."""
+"""Where objects can touch the ground, as fractions of the scene's height."""
+POSITIONS = 12
+"""Positions to try for each group."""
 OVERLAP = 0.4
-"""The chance that a group is first tried before or behind another."""
-ATTACHED = {"worn by": 0.9, "on": 0.8, "in": 0.8}
-"""The chance that a thing goes where it could."""
-CAST_ATTEMPTS, MOST_CASTS = 10, 400
-"""Layouts to try with one cast, and casts to try."""
-
-
-def training_ids(corpus_index: int, images: int) -> range:
-    """Image ids of a corpus; disjoint from the test scenes' and from the other corpora's."""
-    start = 1_000_000 * (corpus_index + 1)
-    assert start not in TEST_IDS
-    assert images < 1_000_000
-    return range(start, start + images)
+"""Probability that a group is first tried in front of or behind another."""
+ATTACH = {"worn by": 0.9, "on": 0.8, "in": 0.8}
+"""Probability that an object is attached where it can be."""
+LAYOUTS, MAX_SAMPLES = 10, 400
+"""Layouts to try with one sample of objects, and samples of objects to try."""
 
 
 def sample_scene(
@@ -66,136 +51,135 @@ def sample_scene(
     *,
     width: int,
     height: int,
-    n_things: int,
-    forbidden: LeftOut | None = None,
+    n_objects: int,
+    forbidden: HeldOut | None = None,
     weights: Weights | None = None,
 ) -> Scene:
-    """A scene of ``n_things`` things, none of them and no relation between them ``forbidden``."""
-    rng = Random(f"{seed}:{image_id}")
-    for _ in range(MOST_CASTS):
-        cast = cast_of(rng, n_things, forbidden, weights or {})
-        for _ in range(CAST_ATTEMPTS):
-            layout = _Attempt(rng, width, height, forbidden).run(resized(rng, cast, forbidden))
-            if layout and not borderline(layout):  # again, for what rounding changed
-                return Scene(image_id, width, height, rng.choice(BACKGROUNDS), layout.things, relations_of(layout))
-    raise AssertionError(f"no clear layout of {n_things} things (seed {seed}, image {image_id})")
+    """Return a scene of ``n_objects`` objects in which nothing is ``forbidden``."""
+    rng, forbidden = Random(f"{seed}:{image_id}"), forbidden or HeldOut()
+    for _ in range(MAX_SAMPLES):
+        objects = sample_objects(rng, n_objects, forbidden, weights or {})
+        for _ in range(LAYOUTS):
+            layout = _LayoutSampler(rng, width, height, forbidden).sample(resample_sizes(rng, objects, forbidden))
+            if layout and not ambiguities(layout):  # again, since coordinates have been rounded
+                return Scene(image_id, width, height, rng.choice(BACKGROUNDS), layout.objects, relations_of(layout))
+    raise AssertionError(f"no unambiguous layout of {n_objects} objects (seed {seed}, image {image_id})")
 
 
 @dataclass
 class _Group:
-    """Things on one patch of ground, the root first; their boxes count from its left end and from the ground."""
+    """Objects on one patch of ground, the root first; y is relative to the ground."""
 
-    things: list[Thing]
+    objects: list[DrawnObject]
 
     @property
     def left(self) -> float:
-        return _extent(self.things)[0]
+        return _extent(self.objects)[0]
 
     @property
     def right(self) -> float:
-        return _extent(self.things)[1]
+        return _extent(self.objects)[1]
 
     @property
     def top(self) -> float:
-        """Above the ground, so negative."""
-        return min(thing.box.y for thing in self.things)
+        """Negative: above the ground."""
+        return min(item.box.y for item in self.objects)
 
-    def moved(self, x: float, y: float) -> list[Thing]:
-        """The things with the group's left end at ``x`` and its ground at ``y``: the lower the nearer, and what is
-        carried lies nearer than its carrier."""
+    def moved_to(self, x: float, y: float) -> list[DrawnObject]:
+        """Return the objects with the left end of the group at ``x`` and its ground at ``y``.
+
+        The lower in the picture the nearer, and what is carried is nearer than its carrier.
+        """
         shift = x - self.left
         return [
             replace(
-                thing,
-                box=Box(thing.box.x + shift, thing.box.y + y, thing.box.width, thing.box.height),
+                item,
+                box=Box(item.box.x + shift, item.box.y + y, item.box.width, item.box.height),
                 depth=1 - y / 1000 - 0.001 * index,
             )
-            for index, thing in enumerate(self.things)
+            for index, item in enumerate(self.objects)
         ]
 
 
 @dataclass
-class _Attempt:
-    """One try at a layout; every step may fail by returning None or False."""
+class _LayoutSampler:
+    """Samples one layout; every step can fail and then returns None or False."""
 
     rng: Random
     width: int
     height: int
-    forbidden: LeftOut | None
+    forbidden: HeldOut
     groups: list[_Group] = field(default_factory=list)
-    floating: list[Thing] = field(default_factory=list)
+    hanging: list[DrawnObject] = field(default_factory=list)
     links: dict[str, Link] = field(default_factory=dict)
 
-    def run(self, cast: Sequence[Thing]) -> Layout | None:
-        for thing in cast:
-            sized = self._sized(thing)
-            if thing.noun in FLOATING or (thing.noun == "bird" and self.rng.random() < 0.3):
-                self.floating.append(sized)
+    def sample(self, objects: Sequence[DrawnObject]) -> Layout | None:
+        for item in objects:
+            sized = self._with_box(item)
+            if item.noun in HANGING or (item.noun == "bird" and self.rng.random() < 0.3):
+                self.hanging.append(sized)
             elif not self._attach(sized):
                 box = sized.box
                 self.groups.append(_Group([replace(sized, box=Box(0, -box.height, box.width, box.height))]))
-                self.links[thing.id] = Link("on", None)
+                self.links[item.id] = Link("on", None)
         placed = self._place_groups()
-        return None if placed is None else self._hang(placed)
+        return None if placed is None else self._place_hanging(placed)
 
-    def _sized(self, thing: Thing) -> Thing:
-        factor = SIZE_FACTOR[thing.size] * self.rng.uniform(1 - SIZE_JITTER, 1 + SIZE_JITTER)
-        side, aspect = TYPICAL_SIDE[thing.noun] * factor, DRAWINGS[thing.noun].aspect
-        return replace(thing, box=Box(0, 0, side * aspect**0.5, side / aspect**0.5))
+    def _with_box(self, item: DrawnObject) -> DrawnObject:
+        factor = SIZE_FACTOR[item.size] * self.rng.uniform(1 - SIZE_JITTER, 1 + SIZE_JITTER)
+        side, aspect = TYPICAL_SIDE[item.noun] * factor, DRAWINGS[item.noun].aspect
+        return replace(item, box=Box(0, 0, side * aspect**0.5, side / aspect**0.5))
 
-    def _attach(self, thing: Thing) -> bool:
-        """Puts a thing on, in or onto the head of one that is there already, if one fits and luck has it."""
-        if thing.noun not in PORTABLE:
+    def _attach(self, item: DrawnObject) -> bool:
+        """Put an object on, in or onto the head of another, if one fits and chance allows it."""
+        if item.noun not in PORTABLE:
             return False
-        options: list[tuple[_Group, Thing, How]] = [
-            (group, parent, how)
+        options: list[tuple[_Group, DrawnObject, LinkKind]] = [
+            (group, parent, kind)
             for group in self.groups
-            for parent in group.things
-            for how in self._ways(thing, parent)
+            for parent in group.objects
+            for kind in self._possible_links(item, parent)
         ]
         options = [option for option in options if option[2] == "worn by"] or options
         if not options:
             return False
-        group, parent, how = self.rng.choice(options)
-        if self.rng.random() > ATTACHED[how]:
+        group, parent, kind = self.rng.choice(options)
+        if self.rng.random() > ATTACH[kind]:
             return False
-        if how == "worn by":
-            thing = self._sized(replace(thing, size=parent.size))
-        box = self._box_at(thing.box, parent, how)
-        taken = [other for other in group.things if self.links[other.id].parent == parent.id]
-        if box is None or any(_near(box, other.box) for other in taken):
+        if kind == "worn by":
+            item = self._with_box(replace(item, size=parent.size))
+        box = self._attached_box(item.box, parent, kind)
+        siblings = [other for other in group.objects if self.links[other.id].parent == parent.id]
+        if box is None or any(_is_close(box, other.box) for other in siblings):
             return False
-        group.things.append(replace(thing, box=box))
-        self.links[thing.id] = Link(how, parent.id)
+        group.objects.append(replace(item, box=box))
+        self.links[item.id] = Link(kind, parent.id)
         return True
 
-    def _ways(self, thing: Thing, parent: Thing) -> list[How]:
-        """How a parent may carry a thing, by kind and by size."""
-        drawing, holds = DRAWINGS[parent.noun], [link.how for link in self.links.values() if link.parent == parent.id]
-        ways: list[How] = []
-        if drawing.top and thing.box.width <= (drawing.top[1] - drawing.top[0]) * parent.box.width:
-            ways.append("on")
-        if drawing.inside and not holds and self.links[parent.id].how != "in":
-            opening = (drawing.inside[2] - drawing.inside[0]) * parent.box.width
-            if 0.35 * opening <= thing.box.width <= opening:
-                ways.append("in")
-        if drawing.head and thing.noun == "hat" and not holds:
-            ways.append("worn by")
-        if not self.forbidden:
-            return ways
-        if self.forbidden.forbids("hat", parent.size):
-            ways = [how for how in ways if how != "worn by"]
-        return [how for how in ways if (thing.noun, how, parent.noun) not in self.forbidden.triples]
+    def _possible_links(self, item: DrawnObject, parent: DrawnObject) -> list[LinkKind]:
+        """Return how a parent can carry an object, by noun and by size."""
+        drawing = DRAWINGS[parent.noun]
+        taken = [link for link in self.links.values() if link.parent == parent.id]
+        kinds: list[LinkKind] = []
+        if drawing.top and item.box.width <= (drawing.top.right - drawing.top.left) * parent.box.width:
+            kinds.append("on")
+        if drawing.inside and not taken and self.links[parent.id].kind != "in":
+            opening = (drawing.inside.right - drawing.inside.left) * parent.box.width
+            if 0.35 * opening <= item.box.width <= opening:
+                kinds.append("in")
+        if drawing.head and item.noun == "hat" and not taken and not self.forbidden.forbids("hat", parent.size):
+            kinds.append("worn by")
+        return [kind for kind in kinds if (item.noun, kind, parent.noun) not in self.forbidden.triples]
 
-    def _box_at(self, box: Box, parent: Thing, how: How) -> Box | None:
-        """Where a thing of this size goes on its parent, in the parent's coordinates."""
+    def _attached_box(self, box: Box, parent: DrawnObject, kind: LinkKind) -> Box | None:
+        """Return the box of an attached object, in the coordinates of its parent."""
         drawing, base = DRAWINGS[parent.noun], parent.box
-        if how == "on":
+        if kind == "on":
             assert drawing.top
             left, right, y = drawing.top
             x = self.rng.uniform(left * base.width, right * base.width - box.width)
             bottom = y * base.height
-        elif how == "in":
+        elif kind == "in":
             assert drawing.inside
             left, top, right, floor = drawing.inside
             x = self.rng.uniform(left * base.width, right * base.width - box.width)
@@ -210,19 +194,19 @@ class _Attempt:
             bottom = y * base.height
         return Box(base.x + x, base.y + bottom - box.height, box.width, box.height)
 
-    def _place_groups(self) -> list[Thing] | None:
-        """Each group beside, before or behind those that stand already, at the first place tried that is clear."""
-        placed: list[Thing] = []
+    def _place_groups(self) -> list[DrawnObject] | None:
+        """Place each group at the first position that is free of conflicts."""
+        placed: list[DrawnObject] = []
         for group in self.rng.sample(self.groups, len(self.groups)):
-            candidates = (group.moved(*place) for place in self._places(group, placed))
-            things = next((things for things in candidates if self._is_clear(placed, things)), None)
-            if things is None:
+            candidates = (group.moved_to(*position) for position in self._positions(group, placed))
+            objects = next((objects for objects in candidates if self._fits(placed, objects)), None)
+            if objects is None:
                 return None
-            placed += things
-        return self._centred(placed)
+            placed += objects
+        return self._shifted_into_view(placed)
 
-    def _places(self, group: _Group, placed: Sequence[Thing]) -> Iterator[tuple[float, float]]:
-        """Places to try where all fit into the picture: left end and ground, in pixels; x counts from anywhere."""
+    def _positions(self, group: _Group, placed: Sequence[DrawnObject]) -> Iterator[tuple[float, float]]:
+        """Yield positions (left end and ground, in pixels) with which everything is narrow enough for the picture."""
         size, room = group.right - group.left, self.width - 2 * MARGIN
         low, high = max(GROUND[0] * self.height, MARGIN - group.top), GROUND[1] * self.height
         leftmost, rightmost = _extent(placed) if placed else (0.0, size)
@@ -230,73 +214,70 @@ class _Attempt:
         if first > last or low > high:
             return
         overlap = self.rng.random() < OVERLAP
-        for number in range(2 * TRIES if overlap else TRIES):
+        for number in range(2 * POSITIONS if overlap else POSITIONS):
             y = self.rng.uniform(low, high)
             gap = self.rng.uniform(MARGIN, 1.5 * size)
             x = self.rng.choice((leftmost - gap - size, rightmost + gap))
-            if (overlap and number < TRIES) or not first <= x <= last:
+            if (overlap and number < POSITIONS) or not first <= x <= last:
                 x = self.rng.uniform(max(first, leftmost - size), min(last, rightmost))
             yield x, y
 
-    def _is_clear(self, placed: Sequence[Thing], new: Sequence[Thing]) -> bool:
-        """Whether things fit in with those placed: no relation borderline or left out, nothing hidden."""
-        things = (*placed, *new)
-        layout = Layout(things, self.links)
+    def _fits(self, placed: Sequence[DrawnObject], new: Sequence[DrawnObject]) -> bool:
+        """Return whether new objects cause no ambiguity, hide nothing and show nothing held out."""
+        objects = (*placed, *new)
+        layout = Layout(objects, self.links)
         pairs = [*product(placed, new), *combinations(new, 2)]
-        if any(doubt_between(layout, *pair) for pair in pairs):
+        if any(ambiguity_between(layout, *pair) for pair in pairs):
             return False
-        if any(visible_share(layout, thing) < VISIBLE for thing in things):
+        if any(visible_fraction(layout, item) < VISIBLE for item in objects):
             return False
         relations = (triple for pair in pairs for triple in relations_between(layout, *pair))
-        return not (self.forbidden and self.forbidden.found_in(things, relations))
+        return not self.forbidden.violations(objects, relations)
 
-    def _centred(self, things: list[Thing]) -> list[Thing]:
-        """All moved together to a random place in the picture."""
-        if not things:
-            return things
-        left, right = _extent(things)
+    def _shifted_into_view(self, objects: list[DrawnObject]) -> list[DrawnObject]:
+        """Move all objects together to a random position within the picture."""
+        if not objects:
+            return objects
+        left, right = _extent(objects)
         shift = MARGIN - left + self.rng.random() * (self.width - 2 * MARGIN - (right - left))
-        return [replace(thing, box=thing.box._replace(x=thing.box.x + shift)) for thing in things]
+        return [replace(item, box=item.box._replace(x=item.box.x + shift)) for item in objects]
 
-    def _hang(self, things: list[Thing]) -> Layout | None:
-        """Floating things go above or beside the others, where there is sky enough."""
-        for thing in self.floating:
-            candidates = ([replace(thing, box=box, depth=0.5)] for box in self._sky(thing.box))
-            hung = next((item for item in candidates if self._is_clear(things, item)), None)
-            if hung is None:
+    def _place_hanging(self, objects: list[DrawnObject]) -> Layout | None:
+        """Place each hanging object above or next to the others."""
+        for item in self.hanging:
+            candidates = ([replace(item, box=box, depth=0.5)] for box in self._hanging_boxes(item.box))
+            placed = next((candidate for candidate in candidates if self._fits(objects, candidate)), None)
+            if placed is None:
                 return None
-            things = things + hung
-        return self._named(things)
+            objects = objects + placed
+        return self._numbered(objects)
 
-    def _sky(self, box: Box) -> Iterator[Box]:
+    def _hanging_boxes(self, box: Box) -> Iterator[Box]:
         if 0.75 * self.height - box.height < MARGIN:
             return
-        for _ in range(TRIES):
+        for _ in range(POSITIONS):
             x = self.rng.uniform(MARGIN, self.width - MARGIN - box.width)
             yield box._replace(x=x, y=self.rng.uniform(MARGIN, 0.75 * self.height - box.height))
 
-    def _named(self, things: list[Thing]) -> Layout:
-        """The layout, with things called by noun and number from left to right, boxes in tenths of a pixel."""
+    def _numbered(self, objects: list[DrawnObject]) -> Layout:
+        """Return the layout with ids from noun and number, left to right, and boxes in tenths of a pixel."""
         numbers = {noun: count(1) for noun in ALL_NOUNS}
-        ordered = sorted(things, key=lambda thing: (thing.box.x, thing.id))
-        names = {thing.id: f"{thing.noun}{next(numbers[thing.noun])}" for thing in ordered}
+        ordered = sorted(objects, key=lambda item: (item.box.x, item.id))
+        ids = {item.id: f"{item.noun}{next(numbers[item.noun])}" for item in ordered}
         links = {
-            names[child]: replace(link, parent=link.parent and names[link.parent]) for child, link in self.links.items()
+            ids[child]: replace(link, parent=link.parent and ids[link.parent]) for child, link in self.links.items()
         }
         return Layout(
-            tuple(
-                replace(thing, id=names[thing.id], box=Box(*(round(edge, 1) for edge in thing.box)))
-                for thing in ordered
-            ),
+            tuple(replace(item, id=ids[item.id], box=Box(*(round(edge, 1) for edge in item.box))) for item in ordered),
             links,
         )
 
 
-def _extent(things: Sequence[Thing]) -> tuple[float, float]:
-    """Left and right end."""
-    return min(thing.box.x for thing in things), max(thing.box.x + thing.box.width for thing in things)
+def _extent(objects: Sequence[DrawnObject]) -> tuple[float, float]:
+    """Return the left and the right end."""
+    return min(item.box.x for item in objects), max(item.box.x + item.box.width for item in objects)
 
 
-def _near(box: Box, other: Box) -> bool:
-    """Whether two boxes are less than the margin apart horizontally."""
+def _is_close(box: Box, other: Box) -> bool:
+    """Return whether two boxes are less than the margin apart horizontally."""
     return box.x < other.x + other.width + MARGIN and other.x < box.x + box.width + MARGIN

@@ -1,21 +1,19 @@
-"""From where things are to every relation that is true of them: geometry of boxes, depths, links and silhouettes.
+"""Relations between objects, computed from boxes, depths, links and silhouettes.
 
-The semantics, which an independent oracle may rely on (``world.RELATIONS`` gives the short form):
+Definitions, which an independent oracle may rely on:
 
-- on, supporting: the child of an "on" link stands on the parent's upper side; a worn hat is ``on`` its wearer, too.
+- on, supporting: the child of an "on" link stands on the upper side of its parent; a worn hat too.
   Not transitive: a cup on a drum on a table is above the table, not on it.
-- in, containing: linked; the container's front hides the child's lower part. Not transitive.
+- in, containing: linked; the front of the container hides the lower part of the child. Not transitive.
 - wearing, worn by: linked; an animal and the hat on its head.
-- above, below: what is on something, with all that it carries or holds, is above it. Otherwise wholly higher than, with
-  horizontal overlap; height is height in the picture.
-- left of, right of: the horizontal ranges do not overlap, at whatever height and distance.
-- in front of, behind: nearer, and the nearer one covers a part of the other. Never between a thing
-  and what it carries, holds or wears, whatever covers what there.
-- next to: left of or right of, with a gap smaller than the smaller width, and at least half of the shorter one's height
-  lies beside the other. Never between a thing and what it carries, holds or wears.
+- above, below: an object is above what it stands on, and above what that stands on. Unlinked objects: wholly higher in
+  the picture, with horizontal overlap.
+- left of, right of: the horizontal ranges do not overlap, at any height and distance.
+- in front of, behind: nearer to the viewer, and covering a part of the other. Never between linked objects.
+- next to: left of or right of, with a gap smaller than the smaller width, and sharing at least half of the height of
+  the shorter one. Never between linked objects.
 
-A layout where one of these is a matter of opinion is ``borderline``: the sampler throws it away, so that of every pair
-each relation is clearly true or clearly false.
+A layout in which a relation is neither clearly true nor clearly false is ambiguous, and the sampler rejects it.
 """
 
 from __future__ import annotations
@@ -28,149 +26,139 @@ from typing import Literal
 import numpy as np
 
 from generators.microworld.rendering.silhouettes import covered_points
-from generators.microworld.scene import Thing
+from generators.microworld.scene import DrawnObject, Triple
 from generators.microworld.scenes.affordances import CARRIERS, CONTAINERS
+from generators.microworld.world import CONVERSE
 from generators.schemas.scene_graph import Box
-
-CONVERSE = {
-    "on": "supporting",
-    "above": "below",
-    "left of": "right of",
-    "in front of": "behind",
-    "in": "containing",
-    "wearing": "worn by",
-    "next to": "next to",
-}
-CONVERSE |= {converse: relation for relation, converse in CONVERSE.items()}
-"""Every relation's converse; ``next to`` is its own."""
 
 MARGIN = 8.0
 """Pixels: two edges closer than this are neither apart nor overlapping."""
 CLEAR_OVERLAP = 0.6
-"""Ranges that share this much of the narrower one clearly overlap horizontally."""
+"""Ranges that share this fraction of the narrower one clearly overlap horizontally."""
 CLEAR_COVER = 0.06
-"""A thing that hides less than this of another's silhouette, though their boxes overlap, is hardly in front of it."""
+"""An object that covers less than this fraction of another's silhouette is not clearly in front of it."""
 CLEAR_DEPTH = 0.02
 CLEAR_WIDTH = 1.3
-"""What is narrower than this times a carrier or container, and behind it, looks as if it were carried or held."""
+"""An object behind a carrier or container seems to be on or in it unless it is this many times as wide."""
 NEAR_GAP, FAR_GAP = 0.7, 1.4
-"""Gap over the smaller width: up to the first is clearly near, from the second clearly not."""
-BESIDE, NOT_BESIDE = 0.5, 0.15
-"""Shared height over the smaller height: from the first is clearly beside, up to the second clearly not."""
+"""Gap over the smaller width: clearly near up to the first, clearly not near from the second."""
+SIDE_BY_SIDE, NOT_SIDE_BY_SIDE = 0.5, 0.15
+"""Shared height over the smaller height: clearly side by side from the first, clearly not up to the second."""
 VISIBLE = 0.5
-"""The share of a thing's silhouette that nearer things must leave free."""
+"""The fraction of an object's silhouette that nearer objects must leave uncovered."""
 
-Triple = tuple[str, str, str]
 Verdict = Literal["yes", "no", "unclear"]
-How = Literal["on", "in", "worn by"]
+LinkKind = Literal["on", "in", "worn by"]
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """What carries a thing: ``parent`` is a thing's id, or None for the ground."""
+    """What carries an object: ``parent`` is an object's id, or None for the ground."""
 
-    how: How
+    kind: LinkKind
     parent: str | None
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Placed things and what carries each; a thing without a link hangs in the air."""
+    """Placed objects and their links by id; an object without a link hangs in the air."""
 
-    things: tuple[Thing, ...]
+    objects: tuple[DrawnObject, ...]
     links: Mapping[str, Link] = field(default_factory=dict)
 
-    def chain(self, thing: Thing) -> Iterator[tuple[How, str]]:
-        """How each of a thing's carriers carries, nearest first: ("on", "bowl's id"), ("on", "table's id")."""
-        link = self.links.get(thing.id)
+    def ancestors(self, item: DrawnObject) -> Iterator[tuple[LinkKind, str]]:
+        """Yield the links up from an object, nearest first: ("on", "bowl's id"), ("on", "table's id")."""
+        link = self.links.get(item.id)
         while link and link.parent is not None:
-            yield link.how, link.parent
+            yield link.kind, link.parent
             link = self.links.get(link.parent)
 
-    def how_carried(self, thing: Thing, by: Thing) -> How | None:
-        """The last link of the chain that leads from a thing up to ``by``, None where none does."""
-        return next((how for how, parent in self.chain(thing) if parent == by.id), None)
+    def link_kind(self, item: DrawnObject, ancestor: DrawnObject) -> LinkKind | None:
+        """Return the kind of the last link from an object up to ``ancestor``, or None if they are not linked."""
+        return next((kind for kind, parent in self.ancestors(item) if parent == ancestor.id), None)
 
-    def stands_on_ground(self, thing: Thing) -> bool:
-        return self.links.get(thing.id) == Link("on", None)
+    def stands_on_ground(self, item: DrawnObject) -> bool:
+        return self.links.get(item.id) == Link("on", None)
 
 
 def relations_of(layout: Layout) -> tuple[Triple, ...]:
-    """Every true (subject id, relation, object id), converses included, sorted."""
+    """Return every true (subject id, relation, object id), converses included, sorted."""
     return tuple(
-        sorted(triple for pair in combinations(layout.things, 2) for triple in relations_between(layout, *pair))
+        sorted(triple for pair in combinations(layout.objects, 2) for triple in relations_between(layout, *pair))
     )
 
 
-def relations_between(layout: Layout, first: Thing, second: Thing) -> Iterator[Triple]:
-    """Every true (subject id, relation, object id) of two things, both ways."""
+def relations_between(layout: Layout, first: DrawnObject, second: DrawnObject) -> Iterator[Triple]:
+    """Yield every true (subject id, relation, object id) of two objects, in both directions."""
     for subject, target in ((first, second), (second, first)):
         for relation in _forward_relations(layout, subject, target):
             yield subject.id, relation, target.id
             yield target.id, CONVERSE[relation], subject.id
 
 
-def borderline(layout: Layout) -> list[str]:
-    """What is a matter of opinion in a layout, in words; empty when every relation is clear."""
+def ambiguities(layout: Layout) -> list[str]:
+    """Describe every ambiguity of a layout; the list is empty if every relation is clear."""
     between = [
-        f"{first.id}, {second.id}: {doubt}"
-        for first, second in combinations(layout.things, 2)
-        if (doubt := doubt_between(layout, first, second))
+        f"{first.id}, {second.id}: {reason}"
+        for first, second in combinations(layout.objects, 2)
+        if (reason := ambiguity_between(layout, first, second))
     ]
-    return between + [f"{thing.id}: hidden" for thing in layout.things if visible_share(layout, thing) < VISIBLE]
+    return between + [f"{item.id}: hidden" for item in layout.objects if visible_fraction(layout, item) < VISIBLE]
 
 
-def doubt_between(layout: Layout, first: Thing, second: Thing) -> str | None:
-    """Why a relation of two things is a matter of opinion, None when all are clear."""
+def ambiguity_between(layout: Layout, first: DrawnObject, second: DrawnObject) -> str | None:
+    """Return why a relation of two objects is ambiguous, or None if all are clear."""
     across, along = _overlap_x(first.box, second.box), _overlap_y(first.box, second.box)
-    if how := layout.how_carried(first, second) or layout.how_carried(second, first):
-        return "touching heights" if how == "in" and abs(along) < MARGIN else None
+    if kind := layout.link_kind(first, second) or layout.link_kind(second, first):
+        return "heights touch" if kind == "in" and abs(along) < MARGIN else None
     if across <= -MARGIN:
         return "neither near nor far" if _is_next_to(first.box, second.box) == "unclear" else None
     if across < CLEAR_OVERLAP * min(first.box.width, second.box.width):
-        return "half beside each other"
+        return "partial horizontal overlap"
     if along <= -MARGIN:
         both_stand = layout.stands_on_ground(first) and layout.stands_on_ground(second)
-        return "what is farther away looks higher" if both_stand else None
+        return "one may be higher or only farther away" if both_stand else None
     hanging = first.id not in layout.links or second.id not in layout.links
     if hanging:
-        return "nobody sees how far away a thing in the air is"
+        return "the distance of a hanging object cannot be seen"
     if first.noun == second.noun:
-        return "nobody sees which part is whose"
+        return "overlapping objects of one noun"
     if abs(first.depth - second.depth) < CLEAR_DEPTH:
-        return "equally far away"
-    near, far = sorted((first, second), key=lambda thing: thing.depth)
+        return "equal distance"
+    near, far = sorted((first, second), key=lambda item: item.depth)
     if near.noun in (*CARRIERS, *CONTAINERS) and far.box.width < CLEAR_WIDTH * near.box.width:
-        return "what is behind looks as if it stood on top or inside"
-    return "hardly covering" if np.mean(covered_points(far, near)) < CLEAR_COVER else None
+        return "the object behind seems to be on or in the other"
+    return "too little covered" if np.mean(covered_points(far, near)) < CLEAR_COVER else None
 
 
-def visible_share(layout: Layout, thing: Thing) -> float:
-    """The share of a thing's silhouette that no nearer one covers; a container and what it holds cover nothing of each
-    other."""
+def visible_fraction(layout: Layout, item: DrawnObject) -> float:
+    """Return the fraction of an object's silhouette that no nearer object covers.
+
+    A container and its contents do not count as covering each other.
+    """
     covers = [
-        covered_points(thing, other)
-        for other in layout.things
-        if other.depth < thing.depth
-        and _overlap_x(thing.box, other.box) > 0
-        and _overlap_y(thing.box, other.box) > 0
-        and "in" not in (layout.how_carried(thing, other), layout.how_carried(other, thing))
+        covered_points(item, other)
+        for other in layout.objects
+        if other.depth < item.depth
+        and _overlap_x(item.box, other.box) > 0
+        and _overlap_y(item.box, other.box) > 0
+        and "in" not in (layout.link_kind(item, other), layout.link_kind(other, item))
     ]
     return 1 - float(np.mean(np.any(covers, axis=0))) if covers else 1.0
 
 
-def _forward_relations(layout: Layout, first: Thing, second: Thing) -> Iterator[str]:
-    """The relations of first to second, each named in one direction of the converse pair only."""
+def _forward_relations(layout: Layout, first: DrawnObject, second: DrawnObject) -> Iterator[str]:
+    """Yield the relations of first to second, each in one direction of the converse pair only."""
     link = layout.links.get(first.id)
     if link and link.parent == second.id:
-        yield link.how
-        if link.how == "worn by":
+        yield link.kind
+        if link.kind == "worn by":
             yield "on"
-    if how := layout.how_carried(first, second):
-        if how != "in" or _is_higher(first.box, second.box):
+    if kind := layout.link_kind(first, second):
+        if kind != "in" or _is_higher(first.box, second.box):
             yield "above"
         return
-    if layout.how_carried(second, first):
+    if layout.link_kind(second, first):
         return
     if _overlap_x(first.box, second.box) <= 0:
         if first.box.x < second.box.x:
@@ -185,12 +173,12 @@ def _forward_relations(layout: Layout, first: Thing, second: Thing) -> Iterator[
 
 
 def _is_next_to(first: Box, second: Box) -> Verdict:
-    """For boxes that are apart horizontally."""
+    """Decide for boxes that are apart horizontally."""
     gap = -_overlap_x(first, second) / min(first.width, second.width)
     shared = _overlap_y(first, second) / min(first.height, second.height)
-    if gap >= FAR_GAP or shared <= NOT_BESIDE:
+    if gap >= FAR_GAP or shared <= NOT_SIDE_BY_SIDE:
         return "no"
-    return "yes" if gap <= NEAR_GAP and shared >= BESIDE else "unclear"
+    return "yes" if gap <= NEAR_GAP and shared >= SIDE_BY_SIDE else "unclear"
 
 
 def _is_higher(first: Box, second: Box) -> bool:
@@ -198,10 +186,10 @@ def _is_higher(first: Box, second: Box) -> bool:
 
 
 def _overlap_x(first: Box, second: Box) -> float:
-    """Shared width; negative: the gap between them."""
+    """Return the shared width; negative for a gap."""
     return min(first.x + first.width, second.x + second.width) - max(first.x, second.x)
 
 
 def _overlap_y(first: Box, second: Box) -> float:
-    """Shared height; negative: the gap between them."""
+    """Return the shared height; negative for a gap."""
     return min(first.y + first.height, second.y + second.height) - max(first.y, second.y)

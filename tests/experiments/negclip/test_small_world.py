@@ -6,7 +6,7 @@ from pathlib import Path
 
 from experiments.negclip.small_world import NOUNS, described, scene_of, write_test_scenes
 from generators.microworld.build import Params
-from generators.microworld.scenes.sampler import TEST_IDS, training_ids
+from generators.microworld.scenes.splits import TEST_IDS, training_ids
 from generators.readers.gqa import read
 
 SCENES = [scene_of(7, image_id) for image_id in range(1, 81)]
@@ -15,7 +15,7 @@ SCENES = [scene_of(7, image_id) for image_id in range(1, 81)]
 def test_scenes_have_two_things_of_two_dozen_nouns_none_small() -> None:
     assert len(NOUNS) == 24
     for scene in SCENES:
-        first, second = scene.things
+        first, second = scene.objects
         assert first.noun != second.noun
         assert {first.noun, second.noun} <= set(NOUNS)
         assert {first.pattern, second.pattern} <= {"plain", "striped"}
@@ -27,7 +27,7 @@ def test_captions_never_name_the_object_first() -> None:
     assert not [caption for caption in captions if " with " in caption or " has " in caption]
     # Nine of ten say a relation, and so name both things.
     both = [
-        all(any(word in caption for word in (thing.noun, "pail", "blossom", "kitty")) for thing in scene.things)
+        all(any(word in caption for word in (item.noun, "pail", "blossom", "kitty")) for item in scene.objects)
         for scene, caption in zip(SCENES, captions, strict=True)
     ]
     assert 60 <= sum(both) < len(SCENES)
@@ -45,7 +45,7 @@ def test_test_scenes_are_a_source_with_scene_graphs_and_captions(tmp_path: Path)
     images = list(read(tmp_path / "test/sceneGraphs.json", tmp_path / "test/VG_100K", flaws.append))
     assert not flaws
     names = [[item.name for item in image.graph.objects] for image in images]
-    assert names == [[thing.noun for thing in scene.things] for scene in SCENES[:4]]
+    assert names == [[item.noun for item in scene.objects] for scene in SCENES[:4]]
     split = json.loads((tmp_path / "test/coco_karpathy_test.json").read_text())
     assert all(item["caption"] for item in split)
     assert not set(TEST_IDS) & set(training_ids(2, 700_000))

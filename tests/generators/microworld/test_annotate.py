@@ -4,11 +4,10 @@ from random import Random
 
 import pytest
 
-from generators.microworld.annotate import CAPTION_FILES, VISUAL_GENOME_FILES, Annotation, annotate, write
-from generators.microworld.build import evaluation_scene
+from generators.microworld.annotate import CAPTION_FILES, VISUAL_GENOME_FILES, Annotation, annotate, write_annotations
 from generators.microworld.captions.views import is_whole, region_box
-from generators.microworld.scenes.spatial_relations import CONVERSE
-from generators.microworld.world import SIZES
+from generators.microworld.scenes.splits import evaluation_scene
+from generators.microworld.world import CONVERSE, SIZES
 from generators.readers import gqa, visual_genome
 
 SCENES = [evaluation_scene(5, image_id) for image_id in range(1, 21)]
@@ -82,11 +81,11 @@ def test_scene_graphs_agree_with_the_other_files():
 def test_recall_1_is_the_whole_truth():
     for scene in SCENES:
         facts = Annotation(scene, 5, 1.0).facts
-        assert facts.nouns == {thing.id: thing.noun for thing in scene.things}
+        assert facts.nouns == {item.id: item.noun for item in scene.objects}
         assert facts.relations == scene.relations
-        for thing in scene.things:
+        for item in scene.objects:
             unsaid = {"medium", "plain"}
-            assert set(facts.attributes[thing.id]) == {thing.size, thing.color, thing.pattern} - unsaid
+            assert set(facts.attributes[item.id]) == {item.size, item.color, item.pattern} - unsaid
 
 
 def test_recall_0_is_nothing():
@@ -136,12 +135,12 @@ def test_regions():
 
 def test_a_region_is_around_its_things():
     for scene in SCENES:
-        for thing in scene.things:
-            box = region_box(scene, [thing.id], Random(thing.id))
-            assert box.x <= thing.box.x + 1
-            assert box.x + box.width >= thing.box.x + thing.box.width - 1
-            assert box.y <= thing.box.y + 1
-            assert box.y + box.height >= thing.box.y + thing.box.height - 1
+        for item in scene.objects:
+            box = region_box(scene, [item.id], Random(item.id))
+            assert box.x <= item.box.x + 1
+            assert box.x + box.width >= item.box.x + item.box.width - 1
+            assert box.y <= item.box.y + 1
+            assert box.y + box.height >= item.box.y + item.box.height - 1
 
 
 def test_predicates_vary_in_form_and_case():
@@ -150,12 +149,12 @@ def test_predicates_vary_in_form_and_case():
 
 
 def test_the_readers_of_real_data_read_it(tmp_path):
-    write(COMPLETE, tmp_path)
+    write_annotations(COMPLETE, tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {*VISUAL_GENOME_FILES, *CAPTION_FILES, "sceneGraphs.json"}
     images = list(visual_genome.read(tmp_path))
     assert [image.image_id for image in images] == [str(scene.image_id) for scene in SCENES]
     for image, scene in zip(images, SCENES, strict=True):
-        assert sorted(item.name for item in image.graph.objects) == sorted(thing.noun for thing in scene.things)
+        assert sorted(item.name for item in image.graph.objects) == sorted(item.noun for item in scene.objects)
         assert len(image.graph.relations) == len(scene.relations)
     for image, scene in zip(gqa.read(tmp_path / "sceneGraphs.json", tmp_path), SCENES, strict=True):
         assert len(image.graph.relations) == len(scene.relations)

@@ -1,26 +1,33 @@
-"""What captions may and may not look like; the sets of wordings are written out by hand."""
+"""Captions, compared with sets of wordings that are written out by hand."""
 
 import re
 from random import Random
 
 import pytest
 
-from generators.microworld.captions.content import IMAGE_KINDS, REGION_KINDS, TRAINING_KINDS, Content, Facts, choose
+from generators.microworld.captions.content import (
+    IMAGE_KINDS,
+    REGION_KINDS,
+    TRAINING_KINDS,
+    Content,
+    SceneFacts,
+    choose_content,
+)
 from generators.microworld.captions.wording import (
     PHRASINGS,
     SYNONYMS,
+    express,
     image_captions,
     plural,
     region_phrase,
     training_caption,
     with_article,
-    word,
 )
 from generators.microworld.scenes.sampler import sample_scene
 from generators.microworld.world import COLORS, NOUNS, PATTERNS, RELATIONS, SIZES
 
 HAT, BIRD = "hat1", "bird1"
-FACTS = Facts(
+FACTS = SceneFacts(
     {HAT: "hat", BIRD: "bird", "bird2": "bird"},
     {HAT: ("red",), BIRD: ("small", "orange"), "bird2": ("orange", "striped")},
     ((BIRD, "wearing", HAT), (HAT, "worn by", BIRD)),
@@ -28,10 +35,10 @@ FACTS = Facts(
 
 
 def wordings(content, richness=0.0, tries=600):
-    return {word(FACTS, content, Random(seed), richness=richness) for seed in range(tries)}
+    return {express(FACTS, content, Random(seed), richness=richness) for seed in range(tries)}
 
 
-def test_one_thing():
+def test_one_object():
     assert wordings(Content((HAT,))) == {
         "red hat",
         "a red hat",
@@ -44,15 +51,15 @@ def test_one_thing():
 
 
 def test_two_attributes_and_vowels():
-    said = wordings(Content((BIRD,)))
+    texts = wordings(Content((BIRD,)))
     assert {
         "an orange bird",
         "a small orange bird",
         "the bird is small and orange",
         "a small bird that is orange",
-    } <= said
-    assert {"a tiny bird", "a little orange bird"} <= said  # synonyms
-    assert not any("a orange" in text or "an small" in text for text in said)
+    } <= texts
+    assert {"a tiny bird", "a little orange bird"} <= texts  # synonyms
+    assert not any("a orange" in text or "an small" in text for text in texts)
 
 
 def test_a_relation():
@@ -74,16 +81,16 @@ def test_a_relation():
 
 
 def test_with_phrases():
-    said = wordings(Content((HAT, BIRD), ((HAT, "worn by", BIRD),)))
+    texts = wordings(Content((HAT, BIRD), ((HAT, "worn by", BIRD),)))
     assert {
         "a hat worn by a bird",
         "a hat that is worn by a bird",
         "a bird with a hat on",
         "the bird has a hat on",
-    } <= said
+    } <= texts
 
 
-def test_twins_share_what_is_said():
+def test_twins_are_described_by_shared_attributes():
     assert wordings(Content((BIRD, "bird2"))) == {"two orange birds", "there are two orange birds"}
 
 
@@ -109,17 +116,17 @@ def test_every_relation_has_a_phrasing():
 
 def samples(wordings_of, kinds, count=150):
     for image_id in range(1, count):
-        scene = sample_scene(3, image_id, width=640, height=480, n_things=2 + image_id % 3)
+        scene = sample_scene(3, image_id, width=640, height=480, n_objects=2 + image_id % 3)
         rng = Random(image_id)
-        facts = Facts.of(scene, [thing.id for thing in scene.things], sizes=bool(image_id % 2))
-        content = choose(facts, kinds, rng)
+        facts = SceneFacts.of(scene, [item.id for item in scene.objects], sizes=bool(image_id % 2))
+        content = choose_content(facts, kinds, rng)
         yield facts, content, wordings_of(facts, content, rng)
 
 
 CAPTIONS = [
     *samples(region_phrase, REGION_KINDS),
     *samples(training_caption, TRAINING_KINDS),
-    *samples(lambda facts, content, rng: word(facts, content, rng, richness=0.8), IMAGE_KINDS),
+    *samples(lambda facts, content, rng: express(facts, content, rng, richness=0.8), IMAGE_KINDS),
 ]
 
 
@@ -140,12 +147,12 @@ def test_english_is_well_formed():
         assert not re.search(r"\b(a|an|the) (a|an|the)\b", text.lower()), text
 
 
-def test_sizes_are_said_only_where_they_may_be():
+def test_sizes_are_named_only_in_whole_views():
     sizes = {"small", "large", *SYNONYMS["small"], *SYNONYMS["large"]}
-    said = {
+    texts = {
         facts.attributes[name][:1] for facts, _, text in CAPTIONS for name in facts.nouns if set(text.split()) & sizes
     }
-    assert said
+    assert texts
     for facts, _, text in CAPTIONS:
         if not any(set(SIZES) & set(attributes) for attributes in facts.attributes.values()):
             assert not set(text.lower().strip(".").split()) & sizes
@@ -154,17 +161,17 @@ def test_sizes_are_said_only_where_they_may_be():
 def test_content_is_among_the_facts():
     for facts, content, _ in CAPTIONS:
         assert content is not None
-        assert set(content.things) <= facts.nouns.keys()
+        assert set(content.objects) <= facts.nouns.keys()
         assert set(content.relations) <= set(facts.relations)
 
 
-def test_nothing_to_say():
-    assert choose(Facts({}, {}, ()), IMAGE_KINDS, Random(0)) is None
+def test_no_facts_no_content():
+    assert choose_content(SceneFacts({}, {}, ()), IMAGE_KINDS, Random(0)) is None
 
 
 def test_image_captions_are_different_sentences():
-    scene = sample_scene(3, 4, width=640, height=480, n_things=4)
-    facts = Facts.of(scene, [thing.id for thing in scene.things], sizes=True)
+    scene = sample_scene(3, 4, width=640, height=480, n_objects=4)
+    facts = SceneFacts.of(scene, [item.id for item in scene.objects], sizes=True)
     captions = image_captions(facts, Random(0))
     assert len(set(captions)) == 5
     assert all(text[0].isupper() and text.endswith(".") for text in captions)

@@ -1,4 +1,4 @@
-"""The drawings keep what their metadata promises, and a stranger (or a nearest-hue rule) can tell their colours."""
+"""The drawings agree with their metadata, and a nearest-hue rule recognises their colours."""
 
 import colorsys
 import hashlib
@@ -14,8 +14,8 @@ import skia
 from generators.microworld.gallery import contact_sheet, portrait
 from generators.microworld.rendering.brush import Brush
 from generators.microworld.rendering.drawing import DRAWINGS, FOLDER
-from generators.microworld.rendering.renderer import BACKGROUNDS, HORIZON, draw_thing, render
-from generators.microworld.scene import Scene, Thing
+from generators.microworld.rendering.renderer import BACKGROUNDS, HORIZON, draw_object, render
+from generators.microworld.scene import DrawnObject, Scene
 from generators.microworld.world import ALL_NOUNS, COLORS, NOUNS, PATTERNS
 from generators.schemas.scene_graph import Box
 
@@ -24,21 +24,21 @@ CARRIERS = [noun for noun in ALL_NOUNS if DRAWINGS[noun].top]
 MARGIN = 30
 
 
-def thing(noun, box, color="red", pattern="plain", depth=1.0, id=None):
-    return Thing(id or noun, noun, color, pattern, "medium", box, depth)
+def drawn(noun, box, color="red", pattern="plain", depth=1.0, id=None):
+    return DrawnObject(id or noun, noun, color, pattern, "medium", box, depth)
 
 
-def alone(noun, height, color="red", pattern="plain"):
-    """RGBA of one thing on nothing, MARGIN pixels around its box; and the box's width in pixels."""
+def single(noun, height, color="red", pattern="plain"):
+    """RGBA of one object with MARGIN transparent pixels around its box, and the width of the box in pixels."""
     width = height * DRAWINGS[noun].aspect
     pixels = np.zeros((height + 2 * MARGIN, round(width) + 2 * MARGIN, 4), np.uint8)
     canvas = skia.Surface(pixels, skia.kRGBA_8888_ColorType).getCanvas()
-    draw_thing(canvas, thing(noun, Box(MARGIN, MARGIN, width, height), color, pattern))
+    draw_object(canvas, drawn(noun, Box(MARGIN, MARGIN, width, height), color, pattern))
     return pixels, width
 
 
 def front(noun, height):
-    """Opacity of a container's front layer, cut to its box."""
+    """Opacity of a container's front layer within its box."""
     shape = DRAWINGS[noun]
     pixels = np.zeros((height, round(height * shape.aspect), 4), np.uint8)
     canvas = skia.Surface(pixels, skia.kRGBA_8888_ColorType).getCanvas()
@@ -48,7 +48,7 @@ def front(noun, height):
 
 
 def named(rgb):
-    """The colour of world.COLORS that a mean colour would be called: by hue, or white and black where it has none."""
+    """The nearest colour of world.COLORS: by hue, or white or black without one."""
     hue, saturation, value = colorsys.rgb_to_hsv(*(np.asarray(rgb) / 255))
     if saturation < 0.2:
         return "white" if value > 0.5 else "black"
@@ -65,7 +65,7 @@ def test_every_noun_has_a_drawing():
 
 
 @pytest.mark.parametrize("noun", ALL_NOUNS)
-def test_metadata_lies_in_the_box(noun):
+def test_metadata_is_in_the_box(noun):
     shape = DRAWINGS[noun]
     assert shape.aspect > 0
     for name in ("top", "inside", "head"):
@@ -79,7 +79,7 @@ def test_metadata_lies_in_the_box(noun):
 
 @pytest.mark.parametrize("noun", ALL_NOUNS)
 def test_box_is_the_drawn_extent(noun):
-    pixels, width = alone(noun, 300)
+    pixels, width = single(noun, 300)
     rows, columns = np.nonzero(pixels[..., 3] > 64)
     extent = [columns.min(), rows.min(), columns.max() + 1, rows.max() + 1]
     expected = [MARGIN, MARGIN, MARGIN + width, MARGIN + 300]
@@ -90,19 +90,19 @@ def test_box_is_the_drawn_extent(noun):
 def test_mean_colour_is_the_named_one(noun):
     for color in COLORS:
         for pattern in PATTERNS:
-            pixels, _ = alone(noun, 40, color, pattern)
+            pixels, _ = single(noun, 40, color, pattern)
             mean = pixels[pixels[..., 3] == 255][:, :3].mean(0)
             assert named(mean) == color, (color, pattern, mean)
 
 
 @pytest.mark.parametrize("noun", ALL_NOUNS)
 def test_patterns_show_at_twenty_pixels(noun):
-    """Any two patterns of a thing differ by at least 5 of 255 levels per pixel of it."""
+    """Any two patterns of an object differ by at least 5 of 255 levels per pixel."""
     for color in COLORS:
-        drawn = {pattern: alone(noun, 20, color, pattern)[0].astype(int) for pattern in PATTERNS}
-        solid = drawn["plain"][..., 3] == 255
+        images = {pattern: single(noun, 20, color, pattern)[0].astype(int) for pattern in PATTERNS}
+        solid = images["plain"][..., 3] == 255
         for one, other in combinations(PATTERNS, 2):
-            assert np.abs(drawn[one] - drawn[other])[solid][:, :3].mean() > 5, (color, one, other)
+            assert np.abs(images[one] - images[other])[solid][:, :3].mean() > 5, (color, one, other)
 
 
 def test_nouns_differ_from_each_other():
@@ -122,39 +122,39 @@ def test_front_hides_what_is_inside(noun):
 
 @pytest.mark.parametrize("noun", CARRIERS)
 def test_top_carries(noun):
-    """Just under the surface there is something: everywhere, but for the tower, which has gaps between its merlons."""
+    """There is something just below the surface, everywhere but between the merlons of the tower."""
     left, right, y = DRAWINGS[noun].top
-    pixels, width = alone(noun, 200)
+    pixels, width = single(noun, 200)
     row = pixels[MARGIN + round(y * 200) + 4, MARGIN + round(left * width) : MARGIN + round(right * width), 3]
     assert (row > 200).mean() > (0.65 if noun == "tower" else 0.99)
 
 
 @pytest.mark.parametrize("ball_depth", [0.0, 2.0])
-def test_contained_thing_lies_between_back_and_front(ball_depth):
-    box = thing("box", Box(100, 200, 240, 200), "blue")
-    ball = thing("ball", Box(170, 220, 100, 100), "red", depth=ball_depth)
+def test_contents_are_painted_between_back_and_front(ball_depth):
+    box = drawn("box", Box(100, 200, 240, 200), "blue")
+    ball = drawn("ball", Box(170, 220, 100, 100), "red", depth=ball_depth)
     picture = render(Scene(0, 640, 480, "studio", (box, ball), (("ball", "in", "box"),)), (640, 480))
     assert named(picture[270, 200]) == "red"  # above the front's edge at 200 + 0.43 * 200 = 286
     assert named(picture[310, 200]) == "blue"  # below it
 
 
 @pytest.mark.parametrize("hat_depth", [0.0, 2.0])
-def test_hat_lies_on_the_wearer(hat_depth):
-    cat = thing("cat", Box(100, 100, 188, 200), "blue")
-    hat = thing("hat", Box(130, 80, 96, 60), "red", depth=hat_depth)
+def test_hat_is_painted_over_the_wearer(hat_depth):
+    cat = drawn("cat", Box(100, 100, 188, 200), "blue")
+    hat = drawn("hat", Box(130, 80, 96, 60), "red", depth=hat_depth)
     picture = render(Scene(0, 640, 480, "studio", (hat, cat), (("cat", "wearing", "hat"),)), (640, 480))
     assert named(picture[134, 178]) == "red"  # the brim, over the cat's forehead
 
 
-def test_near_things_cover_far_ones():
-    near, far = thing("ball", Box(100, 100, 100, 100), "red", depth=0), thing("apple", Box(150, 100, 96, 100), "blue")
-    for things in ((near, far), (far, near)):
-        picture = render(Scene(0, 320, 240, "studio", things, ()), (320, 240))
+def test_near_objects_cover_far_ones():
+    near, far = drawn("ball", Box(100, 100, 100, 100), "red", depth=0), drawn("apple", Box(150, 100, 96, 100), "blue")
+    for objects in ((near, far), (far, near)):
+        picture = render(Scene(0, 320, 240, "studio", objects, ()), (320, 240))
         assert named(picture[150, 185]) == "red"
 
 
 def a_scene():
-    table = thing("table", Box(60, 150, 256, 160), "orange", depth=2)
+    table = drawn("table", Box(60, 150, 256, 160), "orange", depth=2)
     return Scene(
         7,
         640,
@@ -162,9 +162,9 @@ def a_scene():
         "meadow",
         (
             table,
-            thing("vase", Box(120, 90, 62, 100), "purple", "checkered"),
-            thing("cat", Box(380, 240, 188, 200), "yellow", "striped"),
-            thing("kite", Box(400, 20, 108, 150), "red", "spotted"),
+            drawn("vase", Box(120, 90, 62, 100), "purple", "checkered"),
+            drawn("cat", Box(380, 240, 188, 200), "yellow", "striped"),
+            drawn("kite", Box(400, 20, 108, 150), "red", "spotted"),
         ),
         (("vase", "on", "table"),),
     )
@@ -177,14 +177,14 @@ def test_view_is_a_transform_of_the_whole():
     assert np.abs(whole - part).max() <= 2
 
 
-def test_shadow_only_under_things_that_rest():
-    """A car above the horizon hangs in the air; standing lower, or on something, it darkens what is under it."""
+def test_only_standing_objects_have_a_shadow():
+    """A car above the horizon is in the air; lower, or on another object, it darkens what is below it."""
     size, empty = (640, 480), render(Scene(0, 640, 480, "room", (), ()), (640, 480)).astype(int)
 
     assert HORIZON * size[1] == 240
 
     def darkening(y, relations=()):
-        car = thing("car", Box(200, y, 200, 100))
+        car = drawn("car", Box(200, y, 200, 100))
         picture = render(Scene(0, *size, "room", (car,), relations), size).astype(int)
         return (empty - picture)[y + 104, 300].sum()  # between the wheels, just under the box
 

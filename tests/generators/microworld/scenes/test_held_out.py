@@ -3,42 +3,42 @@ from itertools import combinations
 
 import pytest
 
-from generators.microworld.build import describe, training_scene
 from generators.microworld.captions.wording import SYNONYMS, plural
-from generators.microworld.scenes.held_out import ALL_NOUNS, LOOKS, SAID_SIZES, left_out, look_of
-from generators.microworld.scenes.sampler import training_ids
-from generators.microworld.scenes.spatial_relations import CONVERSE
+from generators.microworld.corpora import describe
+from generators.microworld.scenes.held_out import ATTRIBUTES, NAMED_SIZES, attributes_of, held_out
+from generators.microworld.scenes.splits import training_ids, training_scene
+from generators.microworld.world import ALL_NOUNS, CONVERSE
 from generators.schemas.corpus_names import CORPORA
 
 EXAMPLES = 100
-"""Of each corpus."""
+"""Per corpus."""
 
 
 def words_of(name):
-    """All the ways to say a noun or an attribute."""
+    """Every word for a noun or an attribute."""
     words = (name, *SYNONYMS.get(name, ()))
     return {*words, *map(plural, words)}
 
 
 @pytest.mark.parametrize("corpus", CORPORA)
-def test_nothing_left_out_is_in_pictures_or_captions(corpus):
-    rules = left_out(0, corpus)
-    unsayable = set().union(*map(words_of, rules.nouns | rules.attributes))
+def test_nothing_held_out_is_in_pictures_or_captions(corpus):
+    rules = held_out(0, corpus)
+    forbidden = set().union(*map(words_of, rules.nouns | rules.attributes))
     for image_id in training_ids(list(CORPORA).index(corpus), EXAMPLES):
         scene = training_scene(0, corpus, image_id)
-        nouns = {thing.id: thing.noun for thing in scene.things}
+        nouns = {item.id: item.noun for item in scene.objects}
         assert not {(nouns[a], relation, nouns[b]) for a, relation, b in scene.relations} & rules.triples
-        for thing in scene.things:
-            assert thing.noun not in rules.nouns
-            assert not set(look_of(thing)) & rules.attributes
-            assert not {(attribute, thing.noun) for attribute in look_of(thing)} & rules.pairs
+        for item in scene.objects:
+            assert item.noun not in rules.nouns
+            assert not set(attributes_of(item)) & rules.attributes
+            assert not {(attribute, item.noun) for attribute in attributes_of(item)} & rules.pairs
         caption, _ = describe(0, scene, 0)
-        assert not set(caption.lower().rstrip(".").replace(",", "").split()) & unsayable
+        assert not set(caption.lower().rstrip(".").replace(",", "").split()) & forbidden
 
 
 @pytest.mark.parametrize("corpus", CORPORA)
 def test_shares(corpus):
-    rules = left_out(0, corpus)
+    rules = held_out(0, corpus)
     assert len(rules.nouns) == 2
     assert len(rules.attributes) == 1
     # 38 nouns x 12 attributes and sizes remain.
@@ -47,29 +47,29 @@ def test_shares(corpus):
     directed = Counter(relation for _, relation, _ in rules.triples)
     assert directed["left of"] == directed["right of"]
     for first, second in combinations(ALL_NOUNS, 2):
-        assert not {(first, "left of", second), (first, "right of", second)} <= rules.triples  # one way is left
+        assert not {(first, "left of", second), (first, "right of", second)} <= rules.triples  # one direction remains
 
 
 @pytest.mark.parametrize("corpus", CORPORA)
-def test_every_noun_and_attribute_keeps_company(corpus):
-    rules = left_out(0, corpus)
+def test_every_noun_and_attribute_keeps_partners(corpus):
+    rules = held_out(0, corpus)
     for noun in set(ALL_NOUNS) - rules.nouns:
-        assert sum(rules.forbids(noun, attribute) for attribute in LOOKS) <= 4
-        assert not all(rules.forbids(noun, size) for size in SAID_SIZES)
-    for attribute in set(LOOKS) - rules.attributes:
+        assert sum(rules.forbids(noun, attribute) for attribute in ATTRIBUTES) <= 4
+        assert not all(rules.forbids(noun, size) for size in NAMED_SIZES)
+    for attribute in set(ATTRIBUTES) - rules.attributes:
         assert sum(rules.forbids(noun, attribute) for noun in ALL_NOUNS) <= 10
 
 
-def test_on_is_left_out_with_above():
+def test_on_is_held_out_with_above():
     for corpus in CORPORA:
-        triples = left_out(0, corpus).triples
-        carried = {(a, b) for c in CORPORA for a, relation, b in left_out(0, c).triples if relation == "on"}
+        triples = held_out(0, corpus).triples
+        carried = {(a, b) for c in CORPORA for a, relation, b in held_out(0, c).triples if relation == "on"}
         assert all((a, "on", b) in triples for a, relation, b in triples if relation == "above" and (a, b) in carried)
 
 
-def test_corpora_leave_out_different_things():
+def test_corpora_hold_out_different_things():
     for one, other in combinations(CORPORA, 2):
-        first, second = left_out(0, one), left_out(0, other)
+        first, second = held_out(0, one), held_out(0, other)
         assert not first.nouns & second.nouns
         assert not first.attributes & second.attributes
         assert not first.pairs & second.pairs
@@ -77,9 +77,9 @@ def test_corpora_leave_out_different_things():
 
 
 def test_depends_on_the_seed():
-    assert left_out(0, "laion").to_json() != left_out(1, "laion").to_json()
+    assert held_out(0, "laion").to_json() != held_out(1, "laion").to_json()
 
 
 def test_unknown_corpus():
     with pytest.raises(ValueError, match="unknown corpus 'coco': expected one of cc12m, yfcc, laion"):
-        left_out(0, "coco")
+        held_out(0, "coco")

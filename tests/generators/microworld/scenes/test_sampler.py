@@ -2,56 +2,64 @@ from random import Random
 
 import pytest
 
-from generators.microworld.scenes.affordances import FLOATING, SIZE_FACTOR, SIZE_JITTER, THEMES, TYPICAL_SIDE, meet
-from generators.microworld.scenes.held_out import ALL_NOUNS
-from generators.microworld.scenes.object_sampler import skewed_weights
-from generators.microworld.scenes.sampler import GROUND, TEST_IDS, sample_scene, training_ids
-from generators.microworld.scenes.spatial_relations import CONVERSE, Layout, Link, borderline, relations_of
+from generators.microworld.scenes.affordances import (
+    HANGING,
+    SIZE_FACTOR,
+    SIZE_JITTER,
+    THEMES,
+    TYPICAL_SIDE,
+    share_theme,
+)
+from generators.microworld.scenes.object_sampler import zipf_weights
+from generators.microworld.scenes.sampler import GROUND, sample_scene
+from generators.microworld.scenes.spatial_relations import Layout, Link, ambiguities, relations_of
+from generators.microworld.scenes.splits import TEST_IDS, training_ids
+from generators.microworld.world import ALL_NOUNS, CONVERSE
 
 
-def scene(image_id, n_things=3, width=640, height=480):
-    return sample_scene(7, image_id, width=width, height=height, n_things=n_things)
+def scene(image_id, n_objects=3, width=640, height=480):
+    return sample_scene(7, image_id, width=width, height=height, n_objects=n_objects)
 
 
 SCENES = [scene(image_id, 1 + image_id % 6) for image_id in range(1, 61)]
 
 
 def layout_of(scene):
-    """The links again, from the relations: what nothing carries and does not float stands on the ground."""
+    """Reconstruct the links from the relations: an object that is neither carried nor hanging stands on the ground."""
     links = {}
-    for thing in scene.things:
-        held = [(how, parent) for child, how, parent in scene.relations if child == thing.id]
+    for item in scene.objects:
+        held = [(how, parent) for child, how, parent in scene.relations if child == item.id]
         carried = {how: parent for how, parent in held if how in ("worn by", "in", "on")}
         for how in ("worn by", "in", "on"):  # a worn hat is on its wearer, too
             if how in carried:
-                links[thing.id] = Link(how, carried[how])
+                links[item.id] = Link(how, carried[how])
                 break
         else:
-            in_the_air = thing.box.y + thing.box.height < GROUND[0] * scene.height - 1
-            if thing.noun not in FLOATING and not (thing.noun == "bird" and in_the_air):
-                links[thing.id] = Link("on", None)
-    return Layout(scene.things, links)
+            in_the_air = item.box.y + item.box.height < GROUND[0] * scene.height - 1
+            if item.noun not in HANGING and not (item.noun == "bird" and in_the_air):
+                links[item.id] = Link("on", None)
+    return Layout(scene.objects, links)
 
 
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: str(scene.image_id))
 def test_truth_is_clear_and_complete(scene):
     layout = layout_of(scene)
     assert relations_of(layout) == scene.relations
-    # Places are rounded to tenths of a pixel after the check, so a doubt may hang on the last digit.
-    assert [doubt for doubt in borderline(layout) if "hidden" not in doubt and "hardly" not in doubt] == []
+    # Places are rounded to tenths of a pixel after the check, so an ambiguity can depend on the last digit.
+    assert [reason for reason in ambiguities(layout) if "hidden" not in reason and "covered" not in reason] == []
     assert all((b, CONVERSE[relation], a) in scene.relations for a, relation, b in scene.relations)
 
 
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: str(scene.image_id))
-def test_things_are_in_the_picture_and_of_their_size(scene):
-    for thing in scene.things:
-        box = thing.box
+def test_objects_are_in_the_picture_and_of_their_size(scene):
+    for item in scene.objects:
+        box = item.box
         assert box.x >= 0
         assert box.y >= 0
         assert box.x + box.width <= scene.width
         assert box.y + box.height <= scene.height
-        factor = (box.width * box.height) ** 0.5 / TYPICAL_SIDE[thing.noun]
-        assert factor == pytest.approx(SIZE_FACTOR[thing.size], rel=SIZE_JITTER + 0.01)
+        factor = (box.width * box.height) ** 0.5 / TYPICAL_SIDE[item.noun]
+        assert factor == pytest.approx(SIZE_FACTOR[item.size], rel=SIZE_JITTER + 0.01)
 
 
 def test_size_classes_do_not_touch():
@@ -61,16 +69,16 @@ def test_size_classes_do_not_touch():
 
 
 def test_twins_differ_in_what_a_crop_shows():
-    for item in SCENES:
-        looks = [(thing.noun, thing.color, thing.pattern) for thing in item.things]
-        assert len(set(looks)) == len(looks)
+    for scene in SCENES:
+        appearances = [(item.noun, item.color, item.pattern) for item in scene.objects]
+        assert len(set(appearances)) == len(appearances)
 
 
 def test_a_scene_depends_on_seed_and_id_alone():
     Random(0).random()
     assert scene(5) == scene(5)
     assert scene(5) != scene(6)
-    assert sample_scene(8, 5, width=640, height=480, n_things=3) != scene(5)
+    assert sample_scene(8, 5, width=640, height=480, n_objects=3) != scene(5)
 
 
 def test_every_arrangement_occurs():
@@ -87,13 +95,13 @@ def test_training_and_test_ids_are_disjoint():
 
 def test_every_noun_is_in_a_theme_and_meets_itself():
     assert {noun for nouns in THEMES.values() for noun in nouns} == set(ALL_NOUNS)
-    assert meet("car", "house")
-    assert not meet("car", "bowl")
+    assert share_theme("car", "house")
+    assert not share_theme("car", "bowl")
 
 
-def test_skewed_weights_fall_to_about_a_half():
-    weights = skewed_weights(0, "laion")
+def test_zipf_weights_fall_to_about_a_half():
+    weights = zipf_weights(0, "laion")
     nouns = sorted((weights[noun] for noun in ALL_NOUNS), reverse=True)
     assert nouns[0] == 1
     assert 0.48 < nouns[-1] < 0.50  # (1 + 39 / 4) ** -0.3 = 0.490
-    assert weights != skewed_weights(0, "yfcc")
+    assert weights != zipf_weights(0, "yfcc")

@@ -4,28 +4,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generators.microworld.scene import Thing
-from generators.microworld.scenes.spatial_relations import (
-    CONVERSE,
-    Layout,
-    Link,
-    borderline,
-    relations_of,
-    visible_share,
-)
-from generators.microworld.world import RELATIONS
+from generators.microworld.scene import DrawnObject
+from generators.microworld.scenes.spatial_relations import Layout, Link, ambiguities, relations_of, visible_fraction
+from generators.microworld.world import CONVERSE, RELATIONS
 from generators.schemas.scene_graph import Box
 
 GROUND = Link("on", None)
 
 
-def thing(name, x, y, width, height, depth=0.5):
-    """A thing whose noun is its id without the number."""
-    return Thing(name, name.rstrip("0123456789"), "red", "plain", "medium", Box(x, y, width, height), depth)
+def drawn(name, x, y, width, height, depth=0.5):
+    """An object whose noun is its id without the number."""
+    return DrawnObject(name, name.rstrip("0123456789"), "red", "plain", "medium", Box(x, y, width, height), depth)
 
 
-def layout(*things, **links):
-    return Layout(things, {thing.id: links.get(thing.id, GROUND) for thing in things})
+def layout(*objects, **links):
+    return Layout(objects, {item.id: links.get(item.id, GROUND) for item in objects})
 
 
 def forward(scene):
@@ -42,9 +35,9 @@ def test_every_relation_of_the_world_has_its_converse():
 def test_on_implies_above_and_is_not_transitive():
     # A cup (bottom at 180) on a drum (180 to 280) on a table (280 to 460).
     scene = layout(
-        thing("table", 100, 280, 300, 180, 0.5),
-        thing("drum", 150, 180, 110, 100, 0.49),
-        thing("cup", 180, 120, 60, 60, 0.48),
+        drawn("table", 100, 280, 300, 180, 0.5),
+        drawn("drum", 150, 180, 110, 100, 0.49),
+        drawn("cup", 180, 120, 60, 60, 0.48),
         drum=Link("on", "table"),
         cup=Link("on", "drum"),
     )
@@ -57,14 +50,14 @@ def test_on_implies_above_and_is_not_transitive():
     }
     assert ("table", "supporting", "drum") in relations_of(scene)
     assert ("table", "below", "cup") in relations_of(scene)
-    assert borderline(scene) == []
+    assert ambiguities(scene) == []
 
 
-def test_what_a_bowl_holds_is_in_it_and_above_what_the_bowl_stands_on():
+def test_contents_of_a_bowl_are_in_it_and_above_what_the_bowl_stands_on():
     scene = layout(
-        thing("table", 100, 280, 300, 180, 0.5),
-        thing("bowl", 150, 200, 160, 94, 0.49),
-        thing("apple", 190, 160, 60, 70, 0.48),
+        drawn("table", 100, 280, 300, 180, 0.5),
+        drawn("bowl", 150, 200, 160, 94, 0.49),
+        drawn("apple", 190, 160, 60, 70, 0.48),
         bowl=Link("on", "table"),
         apple=Link("in", "bowl"),
     )
@@ -79,7 +72,7 @@ def test_what_a_bowl_holds_is_in_it_and_above_what_the_bowl_stands_on():
 
 def test_a_worn_hat_is_on_and_above_its_wearer():
     scene = layout(
-        thing("cat", 100, 200, 170, 180, 0.5), thing("hat", 120, 175, 100, 62, 0.49), hat=Link("worn by", "cat")
+        drawn("cat", 100, 200, 170, 180, 0.5), drawn("hat", 120, 175, 100, 62, 0.49), hat=Link("worn by", "cat")
     )
     assert set(relations_of(scene)) == {
         ("cat", "wearing", "hat"),
@@ -99,75 +92,73 @@ def test_a_worn_hat_is_on_and_above_its_wearer():
     ],
 )
 def test_next_to_needs_a_small_gap(gap, expected):
-    scene = layout(thing("ball1", 100, 300, 100, 100), thing("ball2", 200 + gap, 260, 140, 140))
+    scene = layout(drawn("ball1", 100, 300, 100, 100), drawn("ball2", 200 + gap, 260, 140, 140))
     assert forward(scene) == expected
-    assert borderline(scene) == []
+    assert ambiguities(scene) == []
 
 
 def test_next_to_needs_about_the_same_height():
     # The kite (30 to 130) ends above the house's roof at 200.
-    scene = Layout((thing("kite", 100, 30, 70, 100), thing("house", 190, 200, 200, 180)), {"house": GROUND})
+    scene = Layout((drawn("kite", 100, 30, 70, 100), drawn("house", 190, 200, 200, 180)), {"house": GROUND})
     assert forward(scene) == {("kite", "left of", "house")}
 
 
 def test_above_needs_horizontal_overlap_only():
-    scene = Layout((thing("kite", 150, 30, 70, 100), thing("house", 100, 200, 200, 180)), {"house": GROUND})
+    scene = Layout((drawn("kite", 150, 30, 70, 100), drawn("house", 100, 200, 200, 180)), {"house": GROUND})
     assert forward(scene) == {("kite", "above", "house")}
-    assert borderline(scene) == []
+    assert ambiguities(scene) == []
 
 
 def test_in_front_of_is_nearer_and_covering():
-    scene = layout(thing("ball", 150, 300, 100, 100, 0.4), thing("house", 100, 180, 200, 180, 0.6))
+    scene = layout(drawn("ball", 150, 300, 100, 100, 0.4), drawn("house", 100, 180, 200, 180, 0.6))
     assert forward(scene) == {("ball", "in front of", "house")}
-    assert borderline(scene) == []
+    assert ambiguities(scene) == []
 
 
 @pytest.mark.parametrize(
-    ("scene", "doubt"),
+    ("scene", "reason"),
     [
+        # 40 of 100 units overlap; a gap of 4; a gap of 1.0; 0.3 of the height shared.
+        (layout(drawn("ball", 0, 300, 100, 100), drawn("cup", 60, 300, 100, 100)), "partial horizontal overlap"),
+        (layout(drawn("ball", 0, 300, 100, 100), drawn("cup", 104, 300, 100, 100)), "partial horizontal overlap"),
+        (layout(drawn("ball", 0, 300, 100, 100), drawn("cup", 200, 300, 100, 100)), "neither near nor far"),
+        (layout(drawn("ball", 0, 300, 100, 100), drawn("cup", 120, 370, 100, 100)), "neither near nor far"),
         (
-            layout(thing("ball", 0, 300, 100, 100), thing("cup", 60, 300, 100, 100)),
-            "half beside each other",
-        ),  # 40 of 100
-        (layout(thing("ball", 0, 300, 100, 100), thing("cup", 104, 300, 100, 100)), "half beside each other"),  # gap 4
-        (layout(thing("ball", 0, 300, 100, 100), thing("cup", 200, 300, 100, 100)), "neither near nor far"),  # gap 1.0
+            layout(drawn("ball", 0, 100, 100, 100), drawn("cup", 10, 300, 100, 100)),
+            "one may be higher or only farther away",
+        ),
+        (layout(drawn("ball", 0, 300, 90, 90), drawn("house", 0, 200, 200, 180)), "equal distance"),
         (
-            layout(thing("ball", 0, 300, 100, 100), thing("cup", 120, 370, 100, 100)),
-            "neither near nor far",
-        ),  # share 0.3
-        (layout(thing("ball", 0, 100, 100, 100), thing("cup", 10, 300, 100, 100)), "what is farther away looks higher"),
-        (layout(thing("ball", 0, 300, 90, 90), thing("house", 0, 200, 200, 180)), "equally far away"),
-        (
-            Layout((thing("kite", 20, 300, 90, 90, 0.3), thing("house", 0, 200, 200, 180)), {"house": GROUND}),
-            "nobody sees how far away a thing in the air is",
+            Layout((drawn("kite", 20, 300, 90, 90, 0.3), drawn("house", 0, 200, 200, 180)), {"house": GROUND}),
+            "the distance of a hanging object cannot be seen",
         ),
         (
-            layout(thing("ball1", 0, 300, 90, 90, 0.3), thing("ball2", 10, 250, 90, 90)),
-            "nobody sees which part is whose",
+            layout(drawn("ball1", 0, 300, 90, 90, 0.3), drawn("ball2", 10, 250, 90, 90)),
+            "overlapping objects of one noun",
         ),
         (
-            layout(thing("table", 0, 300, 250, 140, 0.3), thing("cup", 50, 250, 90, 90)),
-            "what is behind looks as if it stood on top or inside",
+            layout(drawn("table", 0, 300, 250, 140, 0.3), drawn("cup", 50, 250, 90, 90)),
+            "the object behind seems to be on or in the other",
         ),
         # The apple stands between the trunk and the left end of the crown: boxes overlap, silhouettes do not.
-        (layout(thing("apple", 2, 330, 50, 50, 0.3), thing("tree", 0, 200, 150, 160)), "hardly covering"),
+        (layout(drawn("apple", 2, 330, 50, 50, 0.3), drawn("tree", 0, 200, 150, 160)), "too little covered"),
     ],
 )
-def test_a_matter_of_opinion(scene, doubt):
-    first, second = (item.id for item in scene.things)
-    assert borderline(scene) == [f"{first}, {second}: {doubt}"]
+def test_ambiguities(scene, reason):
+    first, second = (item.id for item in scene.objects)
+    assert ambiguities(scene) == [f"{first}, {second}: {reason}"]
 
 
-def test_a_thing_that_is_mostly_covered_is_hidden():
-    scene = layout(thing("box", 100, 210, 130, 110, 0.4), thing("apple", 110, 200, 90, 94, 0.6))
-    assert "apple: hidden" in borderline(scene)
+def test_a_mostly_covered_object_is_hidden():
+    scene = layout(drawn("box", 100, 210, 130, 110, 0.4), drawn("apple", 110, 200, 90, 94, 0.6))
+    assert "apple: hidden" in ambiguities(scene)
 
 
-def test_visible_share_counts_silhouettes():
+def test_visible_fraction_counts_silhouettes():
     # The nearer box hides the lower half of the ball, a disc, with all of its own width.
-    scene = layout(thing("ball", 100, 100, 100, 100, 0.6), thing("truck", 0, 150, 300, 158, 0.4))
-    assert visible_share(scene, scene.things[0]) == pytest.approx(0.5, abs=0.06)
-    assert visible_share(scene, scene.things[1]) == 1.0
+    scene = layout(drawn("ball", 100, 100, 100, 100, 0.6), drawn("truck", 0, 150, 300, 158, 0.4))
+    assert visible_fraction(scene, scene.objects[0]) == pytest.approx(0.5, abs=0.06)
+    assert visible_fraction(scene, scene.objects[1]) == 1.0
 
 
 boxes = st.builds(
@@ -178,17 +169,17 @@ boxes = st.builds(
 
 @st.composite
 def layouts(draw):
-    """Things anywhere; each stands on the ground, hangs, or is carried by an earlier one."""
+    """Objects anywhere; each stands on the ground, hangs, or is carried by an earlier one."""
     nouns = draw(st.lists(st.sampled_from(["cup", "box", "table", "hat", "cat"]), min_size=2, max_size=5))
-    things, links = [], {}
+    objects, links = [], {}
     for index, noun in enumerate(nouns):
         name = f"{noun}{index}"
-        parent = draw(st.sampled_from([None, *things]))
-        how = draw(st.sampled_from(["on", "in", "worn by"])) if parent else "on"
+        parent = draw(st.sampled_from([None, *objects]))
+        kind = draw(st.sampled_from(["on", "in", "worn by"])) if parent else "on"
         if parent or draw(st.booleans()):
-            links[name] = Link(how, parent and parent.id)
-        things.append(Thing(name, noun, "red", "plain", "small", draw(boxes), draw(st.floats(0, 1))))
-    return Layout(tuple(things), links)
+            links[name] = Link(kind, parent and parent.id)
+        objects.append(DrawnObject(name, noun, "red", "plain", "small", draw(boxes), draw(st.floats(0, 1))))
+    return Layout(tuple(objects), links)
 
 
 @given(layouts())

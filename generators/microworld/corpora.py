@@ -1,0 +1,85 @@
+"""Training corpora of captioned pictures, as webdataset shards.
+
+A picture shows a whole scene or a region of one, as test crops do, and its caption states what is in view.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from random import Random
+
+from generators.microworld.captions.content import TRAINING_KINDS, SceneFacts, choose_content
+from generators.microworld.captions.views import is_whole, region_box
+from generators.microworld.captions.wording import TRAINING_RICHNESS, training_caption
+from generators.microworld.rendering.pictures import render_jpeg
+from generators.microworld.scene import Scene
+from generators.schemas.scene_graph import Box
+
+EXAMPLES_PER_SHARD = 2000
+PICTURES_PER_SCENE = 3
+"""Several, since sampling a scene takes longer than rendering it."""
+WHOLE_SCENE = 0.15
+"""Probability that a picture shows the whole scene."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A training picture: JPEG file, caption and view; ``number`` counts the pictures of a scene."""
+
+    image_id: int
+    number: int
+    jpeg: bytes
+    caption: str
+    view: Box
+
+
+def examples_of(seed: int, scene: Scene, size: int, richness: float = TRAINING_RICHNESS) -> list[Example]:
+    """Return ``PICTURES_PER_SCENE`` captioned pictures of one scene, each ``size`` x ``size`` pixels."""
+    described = [describe(seed, scene, number, richness) for number in range(PICTURES_PER_SCENE)]
+    return [example(scene, number, size, caption, view) for number, (caption, view) in enumerate(described)]
+
+
+def example(scene: Scene, number: int, size: int, caption: str, view: Box) -> Example:
+    return Example(scene.image_id, number, render_jpeg(scene, (size, size), view, "4:4:4"), caption, view)
+
+
+def describe(seed: int, scene: Scene, number: int, richness: float = TRAINING_RICHNESS) -> tuple[str, Box]:
+    """Return a training caption and the view of its picture: the whole scene, or a region around the named objects."""
+    rng, ids = Random(f"{seed}:{scene.image_id}:example:{number}"), [item.id for item in scene.objects]
+    content = choose_content(SceneFacts.of(scene, ids, sizes=False), TRAINING_KINDS, rng)
+    assert content, "every object has a colour"
+    view = sample_view(scene, content.objects, rng)
+    facts = SceneFacts.of(scene, ids, sizes=is_whole(scene, view))
+    return training_caption(facts, content, rng, richness), view
+
+
+def sample_view(scene: Scene, ids: tuple[str, ...], rng: Random) -> Box:
+    """Return the whole scene or a region around the given objects."""
+    if rng.random() < WHOLE_SCENE:
+        return Box(0, 0, scene.width, scene.height)
+    return region_box(scene, ids, rng)
+
+
+def write_corpus(folder: Path, examples: Iterable[Example]) -> None:
+    """Write webdataset shards. The folder must not exist."""
+    folder.mkdir(parents=True)
+    stream = iter(examples)
+    shards = iter(lambda: list(islice(stream, EXAMPLES_PER_SHARD)), [])
+    for number, shard in enumerate(shards):
+        with tarfile.open(folder / f"{number:05d}.tar", "w", format=tarfile.USTAR_FORMAT) as tar:
+            for item in shard:
+                _add_example(tar, item)
+
+
+def _add_example(tar: tarfile.TarFile, item: Example) -> None:
+    facts = {"caption": item.caption, "image_id": item.image_id, "view": list(item.view)}
+    for suffix, content in (("jpg", item.jpeg), ("txt", item.caption.encode()), ("json", json.dumps(facts).encode())):
+        member = tarfile.TarInfo(f"{item.image_id:09d}_{item.number}.{suffix}")  # owner and time stay 0
+        member.size = len(content)
+        tar.addfile(member, io.BytesIO(content))

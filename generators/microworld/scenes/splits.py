@@ -1,0 +1,61 @@
+"""The scenes of the test set and of the training corpora. Their image ids, and so their scenes, are disjoint."""
+
+from __future__ import annotations
+
+from functools import cache
+from random import Random
+
+from generators.microworld.scene import Scene
+from generators.microworld.scenes.held_out import held_out
+from generators.microworld.scenes.object_sampler import zipf_weights
+from generators.microworld.scenes.sampler import sample_scene
+
+TEST_IDS = range(1, 1_000_000)
+"""Image ids of test scenes; those of training corpus k start at ``1_000_000 * (k + 1)``."""
+LANDSCAPE, PORTRAIT, PORTRAIT_PROBABILITY = (640, 480), (480, 640), 0.2
+TEST_OBJECTS = {2: 15, 3: 25, 4: 30, 5: 20, 6: 10}
+TRAINING_OBJECTS = {1: 10, 2: 40, 3: 35, 4: 15}
+"""Number of objects in a scene -> weight."""
+
+
+def training_ids(corpus_index: int, images: int) -> range:
+    """Return the image ids of a corpus, disjoint from those of the test scenes and of the other corpora."""
+    start = 1_000_000 * (corpus_index + 1)
+    assert start not in TEST_IDS
+    assert images < 1_000_000
+    return range(start, start + images)
+
+
+def evaluation_scene(seed: int, image_id: int) -> Scene:
+    rng = Random(f"{seed}:{image_id}:frame")
+    width, height = sample_frame(rng)
+    return sample_scene(seed, image_id, width=width, height=height, n_objects=_sample_count(rng, TEST_OBJECTS))
+
+
+def training_scene(seed: int, corpus: str, image_id: int) -> Scene:
+    """Return a scene that shows nothing that the corpus holds out."""
+    rng = Random(f"{seed}:{image_id}:frame")
+    width, height = sample_frame(rng)
+    return sample_scene(
+        seed,
+        image_id,
+        width=width,
+        height=height,
+        n_objects=_sample_count(rng, TRAINING_OBJECTS),
+        forbidden=held_out(seed, corpus),
+        weights=_weights(seed, corpus),
+    )
+
+
+def sample_frame(rng: Random) -> tuple[int, int]:
+    """Return a width and a height in pixels."""
+    return PORTRAIT if rng.random() < PORTRAIT_PROBABILITY else LANDSCAPE
+
+
+@cache
+def _weights(seed: int, corpus: str) -> dict[str, float]:
+    return zipf_weights(seed, corpus)
+
+
+def _sample_count(rng: Random, weights: dict[int, int]) -> int:
+    return rng.choices(list(weights), list(weights.values()))[0]
