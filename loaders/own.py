@@ -14,23 +14,23 @@ import csv
 import hashlib
 import json
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
-from generators.readers import shards as tar
+from generators.readers import shards
 from generators.schemas.scene_graph import Box
-from generators.sources.unpack import unpack
 from generators.storage.crops import crop_id, size_of
 from generators.storage.dataset import CHOICE_SCHEMA, RETRIEVAL_SCHEMA, write_config
 from loaders.benchmarks.rows import json_items, literal
 from loaders.cards.card import Stats, measure, table, write_card
 
-PICTURES = (".jpg", ".jpeg", ".png", ".webp")
 KINDS = (".csv", ".tsv", ".jsonl", ".json", ".tar")
 
 
 class Entry(NamedTuple):
+    image_id: str
     image: Path
     captions: tuple[str, ...]
     hard_negatives: tuple[str, ...] = ()
@@ -82,7 +82,7 @@ def read_entries(file: Path, images: Path, scratch: Path) -> Iterator[Entry]:
             ) from None
         if not image.is_file():
             raise FileNotFoundError(f"{file}, row {number}: no picture {image}. --images names their folder.")
-        yield Entry(image, captions, negatives)
+        yield Entry(image.stem, image, captions, negatives)
 
 
 def _rows(file: Path) -> Iterable[Any]:
@@ -105,24 +105,25 @@ def _texts(value: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def _of_tar(file: Path, folder: Path) -> Iterator[Entry]:
-    tar.check_whole(file)
+    """The readable pairs of a shard, with their images in ``folder``; no name of the shard becomes a path."""
     folder.mkdir(parents=True)
-    for name in unpack(file, folder):
-        image = folder / name
-        if image.suffix.lower() in PICTURES:
-            text = image.with_suffix(".txt")
-            if not text.is_file():
-                raise ValueError(f"{file}: {name} has no caption beside it ({text.name}).")
-            yield Entry(image, (text.read_text(encoding="utf-8").strip(),))
+    skipped = Counter[str]()
+    for number, (pair, _) in enumerate(shards.decoded_pairs(file, skipped)):
+        image = folder / str(number)
+        image.write_bytes(pair.image.content or b"")
+        yield Entry(PurePosixPath(pair.key).name, image, (pair.caption,))
+    shards.show(file, skipped)
 
 
 def caption_rows(entries: Iterable[Entry], provenance: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """One row of RETRIEVAL_SCHEMA a picture, with its distinct captions."""
     captions: dict[Path, dict[str, None]] = {}
+    first: dict[Path, Entry] = {}
     for entry in entries:
+        first.setdefault(entry.image, entry)
         captions.setdefault(entry.image, {}).update(dict.fromkeys(entry.captions))
     for image, texts in captions.items():
-        yield _picture(image, provenance) | {"captions": list(texts)}
+        yield _picture(first[image], provenance) | {"captions": list(texts)}
 
 
 def foil_rows(entries: Iterable[Entry], count: int, provenance: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -130,15 +131,15 @@ def foil_rows(entries: Iterable[Entry], count: int, provenance: Mapping[str, Any
     for entry in entries:
         if len(entry.hard_negatives) == count:
             texts = {"caption": entry.captions[0], "hard_negatives": list(entry.hard_negatives)}
-            yield _picture(entry.image, provenance) | texts
+            yield _picture(entry, provenance) | texts
 
 
-def _picture(path: Path, provenance: Mapping[str, Any]) -> dict[str, Any]:
-    box = Box(0.0, 0.0, *map(float, size_of(path)))
+def _picture(entry: Entry, provenance: Mapping[str, Any]) -> dict[str, Any]:
+    box = Box(0.0, 0.0, *map(float, size_of(entry.image)))
     return {
-        "image": {"bytes": path.read_bytes(), "path": None},
-        "crop_id": crop_id(path, box),
-        "image_id": path.stem,
+        "image": {"bytes": entry.image.read_bytes(), "path": None},
+        "crop_id": crop_id(entry.image, box),
+        "image_id": entry.image_id,
         **box._asdict(),
         "categories": [],
         "provenance": dict(provenance),

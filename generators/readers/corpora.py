@@ -14,14 +14,14 @@ import glob
 import gzip
 import io
 import json
-import tarfile
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from generators.readers import shards as tar
+from generators.readers import shards as webdataset
 from generators.storage import parquet
 
 PARQUET_ROWS = 50_000
@@ -73,7 +73,7 @@ def captions(shard: Shard, column: Column, skipped: Skipped | None = None) -> It
     """
     try:
         yield from _READERS[_kind(shard.path)](shard, column, skipped if skipped is not None else Skipped())
-    except (EOFError, zlib.error, gzip.BadGzipFile, tarfile.TarError) as error:
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ValueError(f"{shard.path}: the file is broken ({error}).") from None
 
 
@@ -204,40 +204,18 @@ def _parquet_rows(shard: Shard, column: Column, skipped: Skipped) -> Iterator[st
 
 def _tar(shard: Shard, column: Column, skipped: Skipped) -> Iterator[str]:
     """A sample's caption is its .txt member, else ``column`` of its .json member; members of a sample are adjacent."""
-    for sample in _samples(shard.path):
-        if "txt" in sample:
-            text = _decoded(sample["txt"], skipped)
+    for _, members in webdataset.samples(shard.path, ("txt", "json"), Counter()):
+        if "txt" in members:
+            text = _decoded(members["txt"].content or b"", skipped)
             yield from () if text is None else _usable(text, skipped)
-        elif "json" in sample:
+        elif "json" in members:
             try:
-                row = json.loads(sample["json"])
+                row = json.loads(members["json"].content or b"")
             except ValueError:
                 row = None
             yield from _usable(row.get(column) if isinstance(row, Mapping) else None, skipped)
         else:
             skipped.rows += 1
-
-
-def _samples(path: Path) -> Iterator[dict[str, bytes]]:
-    """The .txt and .json members of each sample of a webdataset; other members are passed over unread."""
-    if path.suffix != ".gz":
-        tar.check_whole(path)
-    sample: dict[str, bytes] = {}
-    key = None
-    with tarfile.open(path, "r|*") as archive:
-        for member in archive:
-            if not member.isfile():
-                continue
-            folder, _, name = member.name.rpartition("/")
-            stem, _, extension = name.partition(".")
-            if key is not None and key != (folder, stem):
-                yield sample
-                sample = {}
-            key = folder, stem
-            if extension in ("txt", "json") and (file := archive.extractfile(member)) is not None:
-                sample[extension] = file.read()
-    if key is not None:
-        yield sample
 
 
 _READERS: dict[str, _Reader] = {

@@ -7,20 +7,15 @@ once an epoch.
 from __future__ import annotations
 
 import hashlib
-import tarfile
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from webdataset.autodecode import DecodingError
-from webdataset.filters import decode, to_tuple
-from webdataset.pipeline import DataPipeline
-from webdataset.shardlists import SimpleShardList
-from webdataset.tariterators import tarfile_to_samples
 
-from generators.readers import shards as tar
+from generators.readers import shards
 
 
 class Pairs(NamedTuple):
@@ -32,28 +27,22 @@ class Pairs(NamedTuple):
 
 
 def read_pairs(folder: Path, preprocess: Callable, tokenize: Callable) -> Pairs:
-    """All pairs of the shards ``folder/*.tar``, in file order.
+    """All readable pairs of the shards ``folder/*.tar``, in file order.
 
-    FileNotFoundError where there is no shard; ValueError for one that is cut off or damaged, and for an image that
-    cannot be decoded.
+    FileNotFoundError where there is no shard; ValueError for one that is cut off or damaged, and where there is no
+    readable pair.
     """
-    shards = sorted(folder.glob("*.tar"))
-    if not shards:
+    paths = sorted(folder.glob("*.tar"))
+    if not paths:
         raise FileNotFoundError(f"{folder}: no webdataset shard (*.tar). Run `dvc repro sources`.")
-    images, texts, digest = [], [], hashlib.sha256()
-    for path in shards:
-        tar.check_whole(path)
+    images, texts, digest, skipped = [], [], hashlib.sha256(), Counter[str]()
+    for path in paths:
         digest.update(path.read_bytes())
-        samples = DataPipeline(
-            SimpleShardList([str(path)]), tarfile_to_samples(), decode("pil"), to_tuple("jpg", "txt")
-        )
-        try:
-            for image, text in samples:
-                images.append(image)
-                texts.append(text)
-        except tarfile.TarError as error:
-            raise tar.broken(path, error.args[0]) from None
-        except DecodingError as error:
-            raise ValueError(f"{path}: {error.key} cannot be decoded. Make or download the shard again.") from None
-    image_NCHW = torch.stack([preprocess(image) for image in images]).contiguous(memory_format=torch.channels_last)
+        for pair, image in shards.decoded_pairs(path, skipped):
+            images.append(preprocess(image))
+            texts.append(pair.caption)
+    shards.show(folder, skipped)
+    if not images:
+        raise ValueError(f"{folder}: no readable image with a caption in it.")
+    image_NCHW = torch.stack(images).contiguous(memory_format=torch.channels_last)
     return Pairs(image_NCHW, tokenize(texts), digest.hexdigest()[:16])

@@ -11,11 +11,11 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import tarfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -23,10 +23,8 @@ from PIL import Image
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
-from generators.readers import karpathy
-from generators.readers import shards as tar
+from generators.readers import karpathy, shards
 
-IMAGE_SUFFIXES = frozenset({"jpg", "jpeg", "png", "webp"})
 HELD_BYTES = 1_000_000_000
 """Preprocessed images that together are no larger are read once and held in memory."""
 
@@ -105,36 +103,11 @@ def _shards(folder: Path) -> ImageText:
     paths = sorted(folder.glob("*.tar"))
     if not paths:
         raise FileNotFoundError(f"{folder}: no webdataset shard (*.tar) in it.")
-    pairs = [pair for path in paths for pair in _pairs(path)]
-    return ImageText(tuple(place for place, _ in pairs), tuple(text for _, text in pairs), np.arange(len(pairs)))
-
-
-def _pairs(path: Path) -> Iterator[tuple[Place, str]]:
-    """The samples of a shard that have both an image and a caption (.txt), in the order of the shard."""
-    tar.check_whole(path)
-    samples: dict[str, dict[str, Any]] = {}
-    try:
-        with tarfile.open(path, "r:") as shard:
-            for member in shard:
-                key, _, suffix = member.name.partition(".")
-                if suffix in IMAGE_SUFFIXES:
-                    samples.setdefault(key, {})["image"] = Place(key, path, member.offset_data, member.size)
-                elif suffix == "txt" and (content := shard.extractfile(member)):
-                    samples.setdefault(key, {})["caption"] = _text(content.read(), f"{path}, {member.name}")
-    except tarfile.TarError as error:
-        raise tar.broken(path, error) from None
-    yield from (
-        (sample["image"], sample["caption"])
-        for sample in samples.values()
-        if sample.keys() >= {"image", "caption"} and sample["caption"]
-    )
-
-
-def _text(data: bytes, where: str) -> str:
-    try:
-        return data.decode().strip()
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{where}: the caption is not in UTF-8 ({error}).") from None
+    skipped = Counter[str]()
+    pairs = [(path, pair) for path in paths for pair in shards.pairs(path, skipped, read_images=False)]
+    shards.show(folder, skipped)
+    places = tuple(Place(pair.key, path, pair.image.start, pair.image.size) for path, pair in pairs)
+    return ImageText(places, tuple(pair.caption for _, pair in pairs), np.arange(len(pairs)))
 
 
 class Pixels(Dataset[Tensor]):

@@ -109,9 +109,16 @@ def test_a_shard_with_damaged_bytes_is_one_clear_message(corpora: Path):
     shard.write_bytes(b"x" * 512 + whole[512:])  # the first header
     with pytest.raises(ValueError, match=r"00000\.tar: the tar file is cut off or damaged \(invalid header\)"):
         read_pairs(shard.parent, np.asarray, list)
+
+
+def test_a_pair_whose_image_cannot_be_decoded_is_skipped_and_shown(corpora: Path, capsys: pytest.CaptureFixture):
+    shard = corpora / "toy" / "00000.tar"
+    whole = shard.read_bytes()
     shard.write_bytes(whole[:512] + b"x" * 100 + whole[612:])  # the first picture
-    with pytest.raises(ValueError, match=r"00000\.tar: 0 cannot be decoded"):
-        read_pairs(shard.parent, np.asarray, list)
+    pairs = read_pairs(shard.parent, lambda image: torch.zeros(3, 2, 2), lambda texts: texts)
+    assert pairs.text_NT == [f"shade {number}" for number in range(1, 9)]
+    assert len(pairs.image_NCHW) == 8
+    assert capsys.readouterr().err.endswith("toy: samples skipped: 1 with an image that cannot be decoded.\n")
 
 
 def test_vectors_are_not_decayed():

@@ -87,11 +87,12 @@ def test_a_damaged_shard_is_the_same_message(tmp_path: Path) -> None:
         read(tmp_path / "shards")
 
 
-def test_a_caption_that_is_no_text_is_named(tmp_path: Path) -> None:
+def test_a_caption_that_is_no_text_is_skipped_and_shown(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     with tarfile.open(tmp_path / "00000.tar", "w") as shard:
-        for name, content in (("a.jpg", b"picture"), ("a.txt", b"caf\xe9")):
+        for name, content in (("a.jpg", b"1"), ("a.txt", b"caf\xe9"), ("b.jpg", b"23"), ("b.txt", b"a cup\n")):
             member = tarfile.TarInfo(name)
             member.size = len(content)
             shard.addfile(member, io.BytesIO(content))
-    with pytest.raises(ValueError, match=r"00000\.tar, a\.txt: the caption is not in UTF-8"):
-        read(tmp_path)
+    found = read(tmp_path)
+    assert (found.captions, [place.read() for place in found.places]) == (("a cup",), [b"23"])
+    assert "samples skipped: 1 with a caption that is not in UTF-8." in capsys.readouterr().err
