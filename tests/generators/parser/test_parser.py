@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.parser import Facts, Score, read_annotation, read_graph, score
+from bench.parser import GraphFacts, Score, read_annotation, read_graph, score
 from generators.parser import lemmas
 from generators.parser import parser as parser_module
 from generators.parser.parser import Parser, installed_model
@@ -273,12 +273,12 @@ def test_accuracy_on_human_graphs(parser: Parser, real_data) -> None:
 def test_scorer_by_hand() -> None:
     annotation = "( two cups , is , red ) , ( cups , sitting on , table ) , ( lamp )"
     theirs = read_annotation(annotation)
-    assert theirs == Facts(
+    assert theirs == GraphFacts(
         frozenset({"two cup", "cup", "table", "lamp"}),
         frozenset({("two cup", "red")}),
         frozenset({("cup", "sit on", "table")}),
     )
-    ours = Facts(frozenset({"cup", "chair"}), frozenset(), theirs.relations)
+    ours = GraphFacts(frozenset({"cup", "chair"}), frozenset(), theirs.relations)
     scores = score([ours], [theirs])
     assert scores["objects"] == Score(matched=1, parsed=2, annotated=4)  # cup of {cup, chair}; 4 annotated
     assert (scores["objects"].precision, scores["objects"].recall) == (0.5, 0.25)
