@@ -39,7 +39,7 @@ _IGNORED = ("defs", "desc", "metadata", "style", "title")
 
 
 class Surface(NamedTuple):
-    """An object whose bottom is at ``y``, between ``left`` and ``right``, looks as if it stands here."""
+    """A horizontal edge: an object whose bottom is at ``y``, between ``left`` and ``right``, seems to stand on it."""
 
     left: float
     right: float
@@ -47,8 +47,11 @@ class Surface(NamedTuple):
 
 
 class Opening(NamedTuple):
-    """The part of a container that its front hides. An object inside stays between ``left`` and ``right``, has its
-    bottom between ``top`` and ``bottom``, and shows what is above ``top``."""
+    """The part of a container that its front hides.
+
+    An object inside stays between ``left`` and ``right``, has its bottom between ``top`` and ``bottom``, and is visible
+    above ``top``.
+    """
 
     left: float
     top: float
@@ -81,6 +84,8 @@ def read_drawing(path: Path) -> Drawing:
         raise ValueError(f"{path.name}: document types and entities are not supported.")
     try:
         return _drawing(ElementTree.fromstring(text), path.parent)
+    except KeyError as error:
+        raise ValueError(f"{path.name}: attribute {error} is missing.") from error
     except ValueError as error:
         raise ValueError(f"{path.name}: {error}") from error
 
@@ -194,7 +199,7 @@ def _part(shape: str, attributes: Mapping[str, str]) -> Painter:
 def _color(text: str) -> str | None:
     if text == "none":
         return None
-    if not re.fullmatch("#[0-9a-f]{6}", text):
+    if not re.fullmatch("#[0-9a-fA-F]{6}", text):
         raise ValueError(f"colour {text!r}: expected #rrggbb or none.")
     return text
 

@@ -88,14 +88,14 @@ def test_recall_1_is_the_whole_truth():
             assert set(facts.attributes[item.id]) == {item.size, item.color, item.pattern} - unsaid
 
 
-def test_recall_0_is_nothing():
+def test_recall_0_annotates_nothing():
     files = annotate(SCENES, 5, 0.0)
     assert within(files["objects.json"], "objects") == []
     assert within(files["region_descriptions.json"], "regions") == []
     assert all(files[name] == COMPLETE[name] for name in CAPTION_FILES)
 
 
-def test_a_lower_recall_keeps_a_part_of_a_higher():
+def test_facts_at_a_lower_recall_are_a_subset():
     facts = {recall: [Annotation(scene, 5, recall).facts for scene in SCENES] for recall in (0.5, 0.9)}
     for low, high in zip(facts[0.5], facts[0.9], strict=True):
         assert low.nouns.items() <= high.nouns.items()
@@ -133,7 +133,7 @@ def test_regions():
             assert is_whole(scene, box) or not set(phrase.split()) & {*SIZES, "tiny", "little", "big"}
 
 
-def test_a_region_is_around_its_things():
+def test_a_region_contains_its_objects():
     for scene in SCENES:
         for item in scene.objects:
             box = region_box(scene, [item.id], Random(item.id))

@@ -32,7 +32,7 @@ def hashes(folder):
     }
 
 
-def test_what_is_there(folder):
+def test_files(folder):
     files = {
         *("image_data.json", "objects.json", "attributes.json", "relationships.json", "region_descriptions.json"),
         *("scene_graphs.json", "sceneGraphs.json", *CAPTION_FILES, "truth.jsonl"),
@@ -48,7 +48,7 @@ def test_images_have_the_size_that_the_files_say(folder):
             assert image.size == (record["width"], record["height"])
 
 
-def test_truth_is_one_complete_scene_a_line(folder):
+def test_truth_is_one_complete_scene_per_line(folder):
     scenes = [json.loads(line) for line in (folder / "truth.jsonl").read_text().splitlines()]
     assert [scene["image_id"] for scene in scenes] == [1, 2, 3]
     assert all(len(thing["box"]) == 4 for scene in scenes for thing in scene["things"])
@@ -80,7 +80,7 @@ def test_same_bytes_for_any_hash_seed_and_worker_count(folder, tmp_path):
     assert hashes(tmp_path / FOLDER) == hashes(folder)
 
 
-def test_a_failed_build_leaves_what_was_there(folder, tmp_path):
+def test_a_failed_build_keeps_the_old_folder(folder, tmp_path):
     target = tmp_path / "microworld"
     target.mkdir()
     (target / "old").write_text("old")

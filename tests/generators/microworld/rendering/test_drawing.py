@@ -157,6 +157,7 @@ def test_an_image_is_another_drawing_in_the_same_colour(tmp_path):
     [
         (svg('<text x="1" y="1">cup</text>'), "cup.svg: <text>: expected path, circle"),
         (svg('<path class="cote" d="M0 0 Z"/>'), "cup.svg: class 'cote': expected coat, trim"),
+        (svg('<path fill="#ff0000"/>'), "cup.svg: attribute 'd' is missing"),
         (svg('<path fill="red" d="M0 0 Z"/>'), "cup.svg: colour 'red': expected #rrggbb or none"),
         (svg('<path transform="skewX(9)" d="M0 0 Z"/>'), r"cup.svg: transform 'skewX\(9\)': expected"),
         (svg("").replace("0 0 100 100", "0 0 64 64"), "cup.svg: viewBox is '0 0 64 64': expected '0 0 WIDTH 100'"),
