@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from evaluators.report.read import Result, read_results
+from evaluators.report.results import Result, read_results
 from evaluators.report.sections import compun
 from evaluators.report.tables import to_markdown
 from generators.storage import stage
