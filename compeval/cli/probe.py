@@ -117,7 +117,7 @@ def run_(
     with err.status("Loading"):
         from evaluators.models import pick_device, resolve
         from evaluators.probes.evaluate import evaluate_probe
-        from evaluators.report import probe_tables
+        from evaluators.report import probe_report
 
         chosen = pick_device(device)
     found = []
@@ -126,11 +126,11 @@ def run_(
         with progress() as report:
             found.append(evaluate_probe(model, data_dir=data, limit=limit, output=output, device=chosen, report=report))
     if summary:
-        probe_tables.write(summary, found)
+        probe_report.write(summary, found)
     if as_json:
-        typer.echo(json.dumps(probe_tables.figures(found), indent=1))
+        typer.echo(json.dumps(probe_report.figures(found), indent=1))
         return
-    for one in probe_tables.tables(found):
+    for one in probe_report.tables(found):
         shown = table(*one.cells.columns)
         for row in one.cells.itertuples(index=False):
             shown.add_row(*row)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from evaluators.models import pick_device, resolve
 from evaluators.probes.evaluate import evaluate_probe
-from evaluators.report import probe_tables
+from evaluators.report import probe_report
 from generators.storage import stage
 
 
@@ -17,7 +17,7 @@ def main(probes: list[Path], output: Path = Path("experiments/probe"), results: 
     """Evaluate the PROBES, folders, and write their tables to OUTPUT, each task's result to RESULTS."""
     device = pick_device()
     found = [evaluate_probe(resolve(f"local:{probe}", device), output=results, device=device) for probe in probes]
-    probe_tables.write(output, found)
+    probe_report.write(output, found)
 
 
 if __name__ == "__main__":

@@ -10,30 +10,12 @@ from collections.abc import Iterator, Mapping
 
 from evaluators.report.results import SEED, Result, Results, by_series
 from evaluators.report.section import Section
-from evaluators.report.tables import Table, mean_and_deviation, table
+from evaluators.report.tables import TEXTS, Table, mean_and_deviation, table
 
 UNPERTURBED = "No shuffling"
-STRATEGIES = {
-    "captions": {
-        "shuffle_nouns_and_adjectives": "Shuffle only nouns and adjectives",
-        "shuffle_all_words": "Shuffle all words",
-        "shuffle_all_but_nouns_and_adjectives": "Shuffle all but nouns and adjectives",
-        "shuffle_trigrams": "Shuffle trigrams",
-        "shuffle_within_trigrams": "Shuffle within trigrams",
-    },
-    "images": {
-        "shuffle_rows": "Shuffle rows (4)",
-        "shuffle_columns": "Shuffle columns (4)",
-        "shuffle_patches": "Shuffle patches (9)",
-    },
-}
+STRATEGIES = {what: TEXTS["labels"][f"retrieval_{what}"] for what in ("captions", "images")}
 SETS = {"coco": "COCO", "flickr30k": "Flickr30k"}
-METRICS = {
-    "i2t_recall@1": "Text R@1",
-    "i2t_recall@5": "Text R@5",
-    "t2i_recall@1": "Image R@1",
-    "t2i_recall@5": "Image R@5",
-}
+METRICS = TEXTS["labels"]["retrieval_metrics"]
 
 
 def section(results: Results) -> Section | None:
