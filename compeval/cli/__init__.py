@@ -121,7 +121,7 @@ def list_(
 ) -> None:
     """List the datasets, models, tasks or dataset configs that there are."""
     if what is Listing.models:
-        from evaluators.models.known import known_models
+        from evaluators.models import known_models
 
         names = [[name] for name in known_models()]
         header = ["model"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -22,7 +21,7 @@ def validate(
 
     paths = documents.documents(results)
     named = [one for one in map(documents.read, paths) if model in (one["model"]["spec"], one["model"]["effective"])]
-    found = published.pairs(named)
+    found = published.matches(named)
     names = {model, *(one["model"]["effective"] for one in named)}
     known = [score for score in published.read_scores() if score.model in names]
     if not known:
@@ -34,7 +33,7 @@ def validate(
             f"import` the files, then `compeval run --model {model} --task 'crepe_published/*'` and the like."
         )
     if as_json:
-        told = [asdict(p.score) | {"ours": p.ours, "rows": p.rows, "agrees": p.agrees} for p in found]
+        told = [p.score._asdict() | {"ours": p.ours, "rows": p.rows, "agrees": p.agrees} for p in found]
         typer.echo(json.dumps(told, indent=1))
     else:
         shown = table("task", "metric", "rows", "ours", "published", "difference", "tolerance", "agrees", "source")

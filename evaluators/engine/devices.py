@@ -1,31 +1,30 @@
-"""Several devices: one process each encodes its share of the plan's chunks into the common feature cache.
+"""Several devices: each process encodes its share of the plan's chunks into the common feature cache.
 
-Nothing but the cache passes between them. The caller encodes a share of its own meanwhile, and then goes over the whole
-plan: what a process left undone (it died, it met an unreadable image) is done, or reported, there.
+The processes share nothing but the cache. The caller encodes its own share meanwhile, and then goes over the whole
+plan: whatever a process did not finish (it died, or met an unreadable image) is done, or reported, there.
 """
 
 from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from evaluators.engine import encode as engine
 from evaluators.engine import plan
-from evaluators.engine.encode import Report, Share, quiet
+from evaluators.engine.encode import Engine, encode
 from evaluators.engine.feature_cache import FeatureStore, cache_folder
-from evaluators.engine.plan import Plan
 from evaluators.engine.rows import load
+from evaluators.engine.score import pair_scores
 from evaluators.engine.tasks import Task
-from evaluators.models import DualEncoder, Model, Precision, resolve
+from evaluators.models import DualEncoder, Precision, resolve
 
 
 @dataclass(frozen=True)
 class Job:
-    """What every process is to encode, and how."""
+    """What the processes encode."""
 
     spec: str
     precision: str
@@ -35,43 +34,39 @@ class Job:
     batch_size: int
 
 
-def encode_share(job: Job, device: str, share: Share) -> None:
-    """Encode one share on one device. Every process plans the same chunks: they depend on the tasks alone."""
+def encode_on_device(job: Job, device: str, share: slice) -> None:
+    """Encode a share of the chunks on a device. Every process plans the same chunks: they depend on the tasks only."""
     model = resolve(job.spec, device, cast(Precision, job.precision))
-    store = FeatureStore(cache_folder(), model.fingerprint)
-    try:
-        planned = plan.make(load(job.tasks, job.data_dir, job.limit))
-        work_through(model, planned, store, job.batch_size, share)
-    finally:
-        store.close()
+    with closing(FeatureStore(cache_folder(), model.fingerprint)) as store:
+        rows = load(job.tasks, job.data_dir, job.limit)
+        encode_share(Engine(model, plan.make(rows), store, job.batch_size, "skip"), share)
 
 
-def work_through(
-    model: Model, planned: Plan, store: FeatureStore, batch_size: int, share: Share, report: Report = quiet
-) -> None:
-    """Bring one share of what the plan needs into the store; what cannot be read is left out."""
-    if isinstance(model.encoder, DualEncoder):
-        engine.encode(model, planned, store, batch_size, "skip", report, share)
-    else:
-        for task in planned.tasks:
-            engine.store_pairs(model, task, planned, store, batch_size, share, report)
+def encode_share(engine: Engine, share: slice) -> None:
+    """Store the features, or the scores of pairs, of a share of the chunks; unreadable images are skipped."""
+    if isinstance(engine.model.encoder, DualEncoder):
+        encode(engine, share)
+        return
+    for task in engine.plan.tasks:
+        for _ in pair_scores(engine, task, share):
+            pass
 
 
 @contextmanager
-def helping(job: Job, devices: Sequence[str]) -> Iterator[None]:
-    """Processes that encode the shares 1, 2, ... on ``devices`` while the block encodes share 0; waits for them."""
+def processes(job: Job, devices: Sequence[str]) -> Iterator[slice]:
+    """Start one process per device, yield the caller's share of the chunks, and wait for the processes."""
+    count = len(devices) + 1
     context = multiprocessing.get_context("spawn")
-    shares = [Share(index, len(devices) + 1) for index in range(1, len(devices) + 1)]
-    processes = [
-        context.Process(target=encode_share, args=(job, device, share), daemon=True)
-        for device, share in zip(devices, shares, strict=True)
+    started = [
+        context.Process(target=encode_on_device, args=(job, device, slice(index, None, count)), daemon=True)
+        for index, device in enumerate(devices, start=1)
     ]
-    for process in processes:
+    for process in started:
         process.start()
     try:
-        yield
-        for process in processes:
+        yield slice(0, None, count)
+        for process in started:
             process.join()
     finally:
-        for process in processes:
+        for process in started:
             process.terminate()

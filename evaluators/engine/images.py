@@ -1,7 +1,6 @@
 """Pixels of crops: read undecoded, decoded once, preprocessed in threads.
 
-A crop that cannot be read or decoded is an error that names its row; with ``skip`` its rows are left out and recorded.
-Pixels that several crops share are decoded for the first of them alone; an image that several are cut from, once.
+Equal pixels of several crops are preprocessed once, and an image that several crops are cut from is decoded once.
 """
 
 from __future__ import annotations
@@ -19,115 +18,111 @@ from typing import Any
 
 from PIL import Image
 
-from evaluators.engine.plan import Place
+from evaluators.engine.plan import CropSource
 from evaluators.engine.rows import read_file
 from evaluators.models.fingerprint import digest
 from generators.storage.crops import id_of, rounded
 
-WORKERS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-"""Threads that decode: as many as there are processors for this process."""
+THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class UnreadableImageError(ValueError):
-    """An image file that is not there, that no decoder reads, or that is not the one that was there."""
+    """An image file that is missing, cannot be decoded, or has changed since the dataset was built."""
 
 
-def read(places: Sequence[Place]) -> list[bytes | OSError]:
-    """The encoded image of each place, in order, or why its file cannot be read: the one that the row holds, or the one
-    that the crop is to be cut from, the same object for neighbours."""
+def read(crops: Sequence[CropSource]) -> list[bytes | OSError]:
+    """The encoded image of each crop, or the error of its file; crops of one source image share one object."""
     found: list[bytes | OSError] = []
-    for source, run in groupby(places, key=lambda place: place.source_image or place.rows):
-        cells = [(place.row, place.column) for place in run]
+    for source, run in groupby(crops, key=lambda crop: crop.image_file or crop.rows):
+        cells = [(crop.row, crop.column) for crop in run]
         found += [read_file(source)] * len(cells) if isinstance(source, Path) else source.images(cells)
     return found
 
 
-def key(data: bytes | OSError, place: Place) -> bytes:
-    """Where the store has the features of a crop; of a file that cannot be read it never has any."""
+def key(data: bytes | OSError, crop: CropSource) -> bytes:
+    """The feature cache's key of a crop; no feature is ever stored for an unreadable file."""
     if isinstance(data, OSError):
         return digest(str(data).encode())
-    return digest(data, *([] if place.reference is None else [str(rounded(place.reference.crop.box)).encode()]))
+    return digest(data, *([] if crop.reference is None else [str(rounded(crop.reference.crop.box)).encode()]))
 
 
-def decode(data: bytes | OSError, place: Place) -> Image.Image:
-    """The RGB image, whole. UnreadableImageError, naming the row, if it cannot be read or decoded, or is another one
-    than when the dataset was built."""
+def decode(data: bytes | OSError, crop: CropSource) -> Image.Image:
+    """The whole RGB image. UnreadableImageError, naming the row, if it is unreadable or not the original image."""
     if isinstance(data, OSError):
         raise UnreadableImageError(
-            f"{place}: the image cannot be read ({data}). Put it there, or leave such rows out with `--on-error skip`."
+            f"{crop}: the image cannot be read ({data}). Put it there, or skip such rows with `--on-error skip`."
         )
-    if place.reference and id_of(hashlib.sha256(data).hexdigest(), place.reference.crop.box) != place.reference.crop_id:
+    if crop.reference and id_of(hashlib.sha256(data).hexdigest(), crop.reference.crop.box) != crop.reference.crop_id:
         raise UnreadableImageError(
-            f"{place}: {place.source_image} is not the image that the dataset was built from. Put that one there, "
-            "build the dataset again, or leave such rows out with `--on-error skip`."
+            f"{crop}: {crop.image_file} is not the image that the dataset was built from. Put that one there, "
+            "build the dataset again, or skip such rows with `--on-error skip`."
         )
     try:
         return Image.open(io.BytesIO(data)).convert("RGB")
     except (OSError, SyntaxError, ValueError, RuntimeError, Image.DecompressionBombError) as error:
         raise UnreadableImageError(
-            f"{place}: the image cannot be decoded ({error}). Build the dataset again, or leave such rows out with "
+            f"{crop}: the image cannot be decoded ({error}). Build the dataset again, or skip such rows with "
             "`--on-error skip`."
         ) from None
 
 
-def cut(image: Image.Image, place: Place) -> Image.Image:
-    """The crop of a decoded image, which is all of it where a row holds its crop. Corners are rounded."""
-    return image if place.reference is None else image.crop(rounded(place.reference.crop.box))
+def cut(image: Image.Image, crop: CropSource) -> Image.Image:
+    """The crop of a decoded image, its corners rounded; the image itself if the dataset embeds its crops."""
+    return image if crop.reference is None else image.crop(rounded(crop.reference.crop.box))
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some crops of the plan, and those of them that have to be encoded, preprocessed."""
+    """A chunk of the plan's crops, with those that have to be encoded preprocessed."""
 
     start: int
-    """Position of the first of them in the plan."""
+    """Position of its first crop in the plan."""
     keys: list[bytes]
-    """Digest of each crop's encoded pixels."""
     missing: list[int]
-    """Positions in the chunk of the crops that were decoded."""
+    """Positions in the chunk of the crops to encode."""
     images: list[Any]
     """Preprocessed, one per position in ``missing``."""
     errors: dict[int, str]
-    """Positions in the chunk that could not be decoded, and why."""
+    """Position in the chunk -> message, for unreadable images."""
 
 
 def stream(
-    places: Sequence[Place],
+    crops: Sequence[CropSource],
     chunks: Iterable[slice],
     missing: Callable[[Sequence[bytes]], list[int]],
     preprocess: Callable[[Image.Image], Any],
 ) -> Iterator[Chunk]:
-    """The crops of some chunks; threads decode one chunk ahead of the one being encoded.
+    """The crops of some chunks; threads decode one chunk ahead of the one that is encoded.
 
-    ``missing`` says which of some keys have no feature yet; only those are decoded.
+    ``missing``: positions of the keys without a cached feature; only those crops are decoded.
     """
 
-    def prepared(data: bytes | OSError, some: Sequence[Place]) -> list[Any | UnreadableImageError]:
-        """Of one image, the crops at some places."""
+    def preprocess_all(data: bytes | OSError, of_image: Sequence[CropSource]) -> list[Any | UnreadableImageError]:
+        """The preprocessed crops of one image, or the error for each."""
         try:
-            image = decode(data, some[0])
+            image = decode(data, of_image[0])
         except UnreadableImageError as error:
-            return [error] * len(some)
-        return [preprocess(cut(image, place)) for place in some]
+            return [error] * len(of_image)
+        return [preprocess(cut(image, crop)) for crop in of_image]
 
-    pool = ThreadPoolExecutor(WORKERS)
-    begun: set[bytes] = set()
-    ahead: deque[tuple[int, list[bytes], list[int], list[Future[list[Any]]]]] = deque()
+    pool = ThreadPoolExecutor(THREADS)
+    submitted: set[bytes] = set()
+    pending: deque[tuple[int, list[bytes], list[int], list[Future[list[Any]]]]] = deque()
     try:
         for chunk in chunks:
-            part = places[chunk]
-            pixels = read(part)
-            keys = [key(data, place) for data, place in zip(pixels, part, strict=True)]
-            first = {keys[index]: index for index in reversed(missing(keys)) if keys[index] not in begun}
-            begun.update(first)
+            part = crops[chunk]
+            encoded = read(part)
+            keys = [key(data, crop) for data, crop in zip(encoded, part, strict=True)]
+            first = {keys[index]: index for index in reversed(missing(keys)) if keys[index] not in submitted}
+            submitted.update(first)
             todo = sorted(first.values())
-            of_images = (list(run) for _, run in groupby(todo, key=lambda index: id(pixels[index])))
-            futures = [pool.submit(prepared, pixels[run[0]], [part[index] for index in run]) for run in of_images]
-            ahead.append((chunk.start, keys, todo, futures))
-            if len(ahead) > 1:
-                yield _collect(*ahead.popleft())
-        while ahead:
-            yield _collect(*ahead.popleft())
+            runs = (list(run) for _, run in groupby(todo, key=lambda index: id(encoded[index])))
+            futures = [pool.submit(preprocess_all, encoded[run[0]], [part[index] for index in run]) for run in runs]
+            pending.append((chunk.start, keys, todo, futures))
+            if len(pending) > 1:
+                yield _collect(*pending.popleft())
+        while pending:
+            yield _collect(*pending.popleft())
     finally:
         pool.shutdown(cancel_futures=True)
 
@@ -135,5 +130,5 @@ def stream(
 def _collect(start: int, keys: list[bytes], todo: list[int], futures: list[Future[list[Any]]]) -> Chunk:
     results = dict(zip(todo, (result for future in futures for result in future.result()), strict=True))
     errors = {index: str(result) for index, result in results.items() if isinstance(result, UnreadableImageError)}
-    good = [index for index in todo if index not in errors]
-    return Chunk(start, keys, good, [results[index] for index in good], errors)
+    readable = [index for index in todo if index not in errors]
+    return Chunk(start, keys, readable, [results[index] for index in readable], errors)

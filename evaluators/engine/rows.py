@@ -1,14 +1,13 @@
-"""The rows of a task, read from its parquet files a row group at a time.
+"""The rows of a task, read from its parquet files one row group at a time.
 
-Their columns say which protocol they are for. Nothing is kept in memory but some row groups' pixels, so that a raw set
-of 370,000 rows is read in constant memory.
+Only the pixels of a few row groups are in memory, so a raw set of 370,000 rows is read in constant memory.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from operator import itemgetter
@@ -27,32 +26,32 @@ from generators.storage.crops import Crop
 from generators.storage.dataset import pixels_of
 from loaders import pixels
 
-ABOUT_COLUMNS = ("image_id", "compound", "categories", "cell")
-"""What a table of examples shows beside the protocol's own columns."""
-_ROWS_A_BLOCK = 2048
-_GROUPS_AT_HAND = 4
+EXAMPLE_COLUMNS = ("image_id", "compound", "categories", "cell")
+"""Columns of the examples table besides those of the protocol."""
+ROWS_PER_BLOCK = 2048
+ROW_GROUPS_IN_MEMORY = 4
 
 
 class Reference(NamedTuple):
-    """A crop that its row does not hold."""
+    """A crop that is cut from an image file when it is needed."""
 
     crop: Crop
     crop_id: str
-    """The hash that the crop had when the dataset was built."""
+    """Its hash when the dataset was built."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The rows of one task: texts in blocks, pixels by row number."""
+    """The rows of one task: texts in blocks, images by row number."""
 
     task: Task
     files: tuple[Path, ...]
     fingerprint: str
-    """Over the files, the limit and the size of a fold."""
+    """Over the files, the limit and the fold size."""
     count: int
     limit: int | None
     fold_size: int | None
-    """Rows of a retrieval fold (appendix B.2); None where rows are not retrieved among each other."""
+    """Rows per retrieval fold (appendix B.2); None for protocols without folds."""
 
     def __len__(self) -> int:
         return self.count
@@ -67,12 +66,12 @@ class Rows:
 
     @cached_property
     def classes(self) -> list[list[str]]:
-        """The prompts of each class, where all rows share classes."""
+        """The prompts of each class; empty for protocols without classes."""
         return self.protocol.classes(self.schema)
 
     @cached_property
     def source(self) -> str:
-        """Where the images come from: ``microworld``, ``visual_genome``."""
+        """Source of the images: ``microworld``, ``visual_genome``."""
         if "provenance" not in self.schema.names:
             return self.task.dataset
         first = next(parquet.batches(self.files[0], 1, ["provenance"]))
@@ -80,7 +79,7 @@ class Rows:
 
     @cached_property
     def set_size(self) -> int:
-        """Candidates of a query, the truth included. ValueError if the rows of a choice differ in it."""
+        """Number of candidates per query, the truth included. ValueError if it varies between the rows."""
         if self.fold_size is not None or self.classes:
             return self.fold_size or len(self.classes)
         if len(self.protocol.images) != 1:
@@ -91,44 +90,38 @@ class Rows:
         return 1 + sizes.pop()
 
     def texts(self) -> Iterator[pa.RecordBatch]:
-        """All columns but pixels and what no evaluation needs, of all rows, in blocks."""
-        about = [name for name in ABOUT_COLUMNS if name in self.schema.names]
-        referred = [] if pixels_of(self.schema) == "embedded" else pixels.COLUMNS
-        columns = [*self.protocol.columns, *about, *referred]
-        left = self.count
+        """The columns that an evaluation needs, images excluded, of all rows in blocks."""
+        extra = [name for name in EXAMPLE_COLUMNS if name in self.schema.names]
+        by_reference = [] if pixels_of(self.schema) == "embedded" else pixels.COLUMNS
+        remaining = self.count
         for path in self.files:
-            for block in parquet.batches(path, min(_ROWS_A_BLOCK, left), columns):
-                yield block.slice(0, left)
-                left -= block.num_rows
-                if left <= 0:
+            columns = [*self.protocol.columns, *extra, *by_reference]
+            for block in parquet.batches(path, min(ROWS_PER_BLOCK, remaining), columns):
+                yield block.slice(0, remaining)
+                remaining -= block.num_rows
+                if remaining <= 0:
                     return
 
     def reference(self, row: Mapping[str, Any]) -> Reference | None:
-        """Where the crop of a row of :meth:`texts` is to be cut from; None if the dataset holds it."""
+        """The crop of a row of :meth:`texts` in its source image; None if the dataset embeds its crops."""
         if "image_path" not in row:
             return None
-        crop = pixels.place(row, self.files[0].parent.parent)
-        return Reference(crop._replace(path=self._paths.setdefault(crop.path, crop.path)), row["crop_id"])
-
-    @cached_property
-    def _paths(self) -> dict[Path, Path]:
-        """One object for each path, since an image's crops may be many."""
-        return {}
+        return Reference(pixels.place(row, self.files[0].parent.parent), row["crop_id"])
 
     def images(self, cells: Sequence[tuple[int, str]]) -> list[bytes | OSError]:
-        """The encoded images that some rows and columns hold, or why a file of theirs cannot be read.
+        """The encoded images in some (row, column) cells, or the error of the file that a cell names.
 
-        Reads each row group once if the rows come in order.
+        Each row group is read once if the rows are in order.
         """
         found: list[bytes | OSError] = []
         for row, column in cells:
-            path, group, start = self._groups[bisect_right(self._groups, row, key=itemgetter(2)) - 1]
-            cell = self._image_group(path, group, column)[row - start].as_py()
+            group = bisect_right(self._row_groups, row, key=itemgetter(2)) - 1
+            cell = _image_column(self, group, column)[row - self._row_groups[group][2]].as_py()
             found.append(read_file(Path(cell["path"])) if cell["bytes"] is None else cell["bytes"])
         return found
 
     @cached_property
-    def _groups(self) -> list[tuple[Path, int, int]]:
+    def _row_groups(self) -> list[tuple[Path, int, int]]:
         """File, row group and its first row."""
         groups, start = [], 0
         for path in self.files:
@@ -138,19 +131,16 @@ class Rows:
                     start += file.metadata.row_group(group).num_rows
         return groups
 
-    @cached_property
-    def _image_group(self) -> Callable[[Path, int, str], pa.ChunkedArray]:
-        """Reads one column's images of a row group; the last ones stay at hand."""
 
-        def read(path: Path, group: int, column: str) -> pa.ChunkedArray:
-            with parquet.opened(path) as file:
-                return file.read_row_group(group, [column])[column]
-
-        return lru_cache(maxsize=_GROUPS_AT_HAND)(read)
+@lru_cache(maxsize=ROW_GROUPS_IN_MEMORY)
+def _image_column(rows: Rows, group: int, column: str) -> pa.ChunkedArray:
+    path, number, _ = rows._row_groups[group]
+    with parquet.opened(path) as file:
+        return file.read_row_group(number, [column])[column]
 
 
 def read_file(path: Path) -> bytes | OSError:
-    """The bytes of a file, or why it cannot be read."""
+    """The bytes of a file, or the error."""
     try:
         return path.read_bytes()
     except OSError as error:
@@ -158,7 +148,7 @@ def read_file(path: Path) -> bytes | OSError:
 
 
 def load(tasks: Sequence[Task], data_dir: Path | None = None, limit: int | None = None) -> list[Rows]:
-    """The rows of tasks, the first ``limit`` of each if one is given. ValueError if there are none."""
+    """The rows of each task, or the first ``limit`` of them. ValueError for a task without rows."""
     folders = {name: loaders.dataset_folder(name, data_dir) for name in {task.dataset: None for task in tasks}}
     stats = {name: loaders.read_stats(folder) for name, folder in folders.items()}
     return [_load(task, folders[task.dataset], stats[task.dataset], limit) for task in tasks]
@@ -171,16 +161,16 @@ def _load(task: Task, folder: Path, stats: dict[str, Any], limit: int | None) ->
     if not count:
         raise ValueError(f"{task.name}: the split has no rows.")
     count = count if limit is None else min(limit, count)
+    paths = tuple(folder / name for name in files)
     fold_size = None
-    if protocols.find(parquet.read_schema(folder / next(iter(files))).names).name == "recall":
+    if protocols.find(parquet.read_schema(paths[0]).names).name == "recall":
         fold_size = min(count, smallest_raw_split(task, stats["rows"])) if task.is_raw else count
     hashes = [entry["sha256"] for entry in files.values()]
-    identity = fingerprint.of_json([hashes, limit, fold_size])
-    return Rows(task, tuple(folder / name for name in files), identity, count, limit, fold_size)
+    return Rows(task, paths, fingerprint.of_json([hashes, limit, fold_size]), count, limit, fold_size)
 
 
 def smallest_raw_split(task: Task, rows: dict[str, dict[str, int]]) -> int:
-    """N of appendix B.2: the smallest raw split over all corpora, or all complexities; empty ones do not count."""
+    """N of appendix B.2: the size of the smallest non-empty raw split over all corpora, or over all complexities."""
     family = r"prod_raw" if task.config.startswith("prod_") else r"(?!prod_).*_raw"
     return min(
         count for config, splits in rows.items() if re.fullmatch(family, config) for count in splits.values() if count

@@ -1,8 +1,7 @@
-"""Tasks: what can be measured, by name.
+"""Tasks: splits of datasets that a model is evaluated on, by name.
 
-A task is ``dataset/config[/split][@variant]``; the split is left out where it is ``test``. A variant is data: the split
-``test.shuffle_trigrams.s0`` of a config is the task ``dataset/config@shuffle_trigrams-s0``. By default a model gets
-everything but raw retrieval, and of systematicity only the corpus that it was trained on.
+A task is ``dataset/config[/split][@variant]``; the split ``test`` is omitted. A variant is a split of its own: the
+split ``test.shuffle_trigrams.s0`` of a config is the task ``dataset/config@shuffle_trigrams-s0``.
 """
 
 from __future__ import annotations
@@ -19,33 +18,29 @@ from generators.schemas.corpus_names import CORPORA
 from generators.storage import parquet
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, order=True)
 class Task:
+    """Ordered by name, a task before its variants."""
+
     dataset: str
     config: str
     split: str = "test"
-    variant: str | None = None
-
-    def __lt__(self, other: Task) -> bool:
-        """In name order, a task before its variants."""
-        mine, others = ((task.dataset, task.config, task.split, task.variant or "") for task in (self, other))
-        return mine < others
+    variant: str = ""
 
     @property
     def name(self) -> str:
         split = "" if self.split == "test" else f"/{self.split}"
-        variant = f"@{self.variant}" if self.variant else ""
-        return f"{self.dataset}/{self.config}{split}{variant}"
+        return f"{self.dataset}/{self.config}{split}" + (f"@{self.variant}" if self.variant else "")
 
     @classmethod
-    def of(cls, dataset: str, config: str, split: str) -> Task:
-        """The task of a dataset's split."""
-        name, _, variant = split.partition(".")
-        return cls(dataset, config, name, variant.replace(".", "-") or None)
+    def of(cls, dataset: str, config: str, stored_split: str) -> Task:
+        """The task of a split in a dataset folder."""
+        split, _, variant = stored_split.partition(".")
+        return cls(dataset, config, split, variant.replace(".", "-"))
 
     @property
     def stored_split(self) -> str:
-        """The split's name in the dataset's folder."""
+        """Name of the split in the dataset folder."""
         return f"{self.split}.{self.variant.replace('-', '.')}" if self.variant else self.split
 
     @property
@@ -54,25 +49,25 @@ class Task:
 
     @property
     def corpus(self) -> str | None:
-        """The training corpus that a systematicity config is about; None for any other config."""
-        first = self.config.split("_")[0]
-        return first if self.dataset == "crepe" and first in CORPORA else None
+        """The training corpus of a systematicity config; None for other configs."""
+        corpus = self.config.split("_")[0]
+        return corpus if self.dataset == "crepe" and corpus in CORPORA else None
 
 
 def discover(data_dir: Path | None = None) -> list[Task]:
-    """Every task of the datasets that are built, in name order; splits without rows or without a protocol are none.
+    """The tasks of all built datasets, in name order, without splits that are empty or have no protocol.
 
     ValueError if no dataset is built.
     """
-    names = loaders.list_datasets(data_dir)
-    if not names:
-        places = ", ".join(map(str, loaders.search_path(data_dir)))
+    folders = loaders.list_datasets(data_dir)
+    if not folders:
+        searched = ", ".join(map(str, loaders.search_path(data_dir)))
         raise ValueError(
-            f"No dataset was found in {places}. Build one with `dvc repro`, or name its folder with --data."
+            f"No dataset was found in {searched}. Build one with `dvc repro`, or name its folder with --data."
         )
     return sorted(
         Task.of(name, config, split)
-        for name, folder in names.items()
+        for name, folder in folders.items()
         for config, splits in loaders.list_configs(name, data_dir).items()
         for split in splits
         if _is_task(sorted(folder.glob(f"{config}/{split}-*.parquet")))
@@ -80,26 +75,26 @@ def discover(data_dir: Path | None = None) -> list[Task]:
 
 
 def _is_task(files: Sequence[Path]) -> bool:
-    """Whether a split's files hold a row, and columns that there is a protocol for."""
-    return any(map(parquet.count_rows, files)) and protocols.is_for(parquet.read_schema(files[0]).names)
+    """True if the files of a split hold a row, and a protocol fits their columns."""
+    return any(map(parquet.count_rows, files)) and protocols.match(parquet.read_schema(files[0]).names) is not None
 
 
 def select(known: Sequence[Task], patterns: Sequence[str]) -> list[Task]:
-    """The known tasks that a glob matches, or below a matched name (``crepe/prod_hnatom``: its splits and variants).
+    """The known tasks that match a glob, with their splits and variants (``crepe/prod_hnatom``).
 
     ValueError for a pattern that matches nothing.
     """
-    chosen: set[Task] = set()
+    selected: set[Task] = set()
     for pattern in patterns:
-        found = {task for task in known if fnmatchcase(task.name, pattern) or fnmatchcase(task.name, f"{pattern}[/@]*")}
-        if not found:
+        matches = {task for task in known if any(fnmatchcase(task.name, glob) for glob in (pattern, f"{pattern}[/@]*"))}
+        if not matches:
             raise loaders.unknown("task", pattern, [task.name for task in known], "compeval list tasks")
-        chosen |= found
-    return sorted(chosen)
+        selected |= matches
+    return sorted(selected)
 
 
-def worth_running(known: Sequence[Task], model: Model) -> list[Task]:
-    """All but raw retrieval; of systematicity only the model's own corpus where that is known."""
+def defaults(known: Sequence[Task], model: Model) -> list[Task]:
+    """All tasks but raw retrieval and the systematicity of corpora other than the model's own, if that is known."""
     return [
         task
         for task in known
@@ -108,18 +103,19 @@ def worth_running(known: Sequence[Task], model: Model) -> list[Task]:
 
 
 def warnings(task: Task, source: str, model: Model) -> list[str]:
-    """What a reader of this result must know; the texts land in the result."""
+    """Warnings for the result document, if a systematicity task is not of the model's training corpus."""
     if task.corpus is None:
         return []
     if model.corpus is None:
-        told = f"what {model.name} was trained on is not known"
+        reason = f"the training data of {model.name} is not known"
     elif model.corpus != task.corpus:
-        told = f"{model.name} was trained on {model.corpus}"
+        reason = f"{model.name} was trained on {model.corpus}"
     elif (model.corpus_source == "microworld") != (source == "microworld"):
-        told = f"{model.name} was trained on the {model.corpus} of {model.corpus_source}, these splits are of {source}"
+        corpus = f"{model.corpus} of {model.corpus_source}"
+        reason = f"{model.name} was trained on the {corpus}, these splits are of {source}"
     else:
         return []
     return [
-        f"{task.name}: seen and unseen are those of the training corpus {task.corpus}, but {told}. Its seen-unseen gap "
-        "says nothing about systematicity."
+        f"{task.name}: seen and unseen are those of the training corpus {task.corpus}, but {reason}. Its seen-unseen "
+        "gap does not measure systematicity."
     ]

@@ -1,4 +1,4 @@
-"""Seen against unseen compounds on the same captions.
+"""The gap between seen and unseen compounds on the same captions.
 
 CREPE compares SC rows with UC rows (arXiv:2212.07796, section 5.1), which are different captions. Here a caption that
 is SC for the corpus of one model and UC for that of another is compared with itself: same image, same caption, same
@@ -6,10 +6,10 @@ hard negatives, only the models differ. For two corpora a and b the gap is taken
 
     gap(a, b) = 1/2 [ mean over SC_a and UC_b of (hit_a - hit_b) + mean over UC_a and SC_b of (hit_b - hit_a) ],
 
-so that one model being better than the other on everything cancels out. A corpus' gap is the mean over its pairs. Hits
-are averaged over training seeds first; intervals weight images at random (the Bayesian bootstrap, so that a pair with
-captions in few images is in every resample); p values are two-sided, from the same resamples, and Holm-corrected over
-the corpora.
+so that a general difference between the two models cancels out. The gap of a corpus is the mean over its pairs. Hits
+are averaged over training seeds first. Intervals come from the Bayesian bootstrap over images, which keeps pairs with
+captions in few images in every resample; p values are two-sided, from the same resamples, and Holm-corrected over the
+corpora.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ RESAMPLES = 2000
 
 @dataclass(frozen=True)
 class Direction:
-    """Captions that are SC for ``seen`` and UC for ``unseen``: how many, and Recall@1 of either corpus' models."""
+    """Captions that are SC for ``seen`` and UC for ``unseen``, and Recall@1 of the models of both corpora on them."""
 
     seen: str
     unseen: str
@@ -41,7 +41,7 @@ class Direction:
 
 @dataclass(frozen=True)
 class Gap:
-    """A corpus' balanced gap (a share, positive where seen compounds are easier), its 95 % interval, and Holm's p."""
+    """A corpus' balanced gap (fraction, positive if seen compounds are easier), 95 % interval and Holm-corrected p."""
 
     corpus: str
     gap: float
@@ -53,73 +53,50 @@ class Gap:
 def shared(hits: Mapping[str, pd.DataFrame], seen: str, unseen: str) -> pd.DataFrame:
     """Rows ``image_id, seen_hit, unseen_hit`` of the captions that are SC for one corpus and UC for the other.
 
-    ``hits[corpus]`` has the columns crop_id, caption, image_id, split ('sc' or 'uc') and hit (share of seeds).
+    ``hits[corpus]`` has the columns crop_id, caption, image_id, split ('sc' or 'uc') and hit (mean over seeds).
     """
+    sc, uc = hits[seen].query("split == 'sc'"), hits[unseen].query("split == 'uc'")
     keys = ["crop_id", "caption", "image_id"]
-    first, second = hits[seen], hits[unseen]
-    joined = first[first["split"] == "sc"].merge(
-        second[second["split"] == "uc"], on=keys, suffixes=("_seen", "_unseen")
-    )
-    return joined[["image_id", "hit_seen", "hit_unseen"]].rename(
-        columns={"hit_seen": "seen_hit", "hit_unseen": "unseen_hit"}
-    )
+    joined = sc.rename(columns={"hit": "seen_hit"}).merge(uc.rename(columns={"hit": "unseen_hit"}), on=keys)
+    return joined[["image_id", "seen_hit", "unseen_hit"]]
+
+
+def _all_shared(hits: Mapping[str, pd.DataFrame]) -> dict[tuple[str, str], pd.DataFrame]:
+    """Shared captions of every ordered pair of corpora that has any."""
+    rows = {pair: shared(hits, *pair) for pair in permutations(hits, 2)}
+    return {pair: table for pair, table in rows.items() if len(table)}
 
 
 def directions(hits: Mapping[str, pd.DataFrame]) -> list[Direction]:
     """Every ordered pair of corpora that shares captions."""
-    found = []
-    for seen, unseen in permutations(hits, 2):
-        rows = shared(hits, seen, unseen)
-        if len(rows):
-            recall = rows[["seen_hit", "unseen_hit"]].mean()
-            images = rows["image_id"].nunique()
-            found.append(Direction(seen, unseen, len(rows), images, recall["seen_hit"], recall["unseen_hit"]))
-    return found
-
-
-def _differences(hits: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Rows ``pair, image_id, difference`` (seen minus unseen hit) of the pairs that share captions both ways."""
-    rows = {(seen, unseen): shared(hits, seen, unseen) for seen, unseen in permutations(hits, 2)}
-    pairs = [pair for pair in rows if len(rows[pair]) and len(rows[pair[1], pair[0]])]
-    parts = [
-        pd.DataFrame(
-            {
-                "pair": " ".join(pair),
-                "image_id": rows[pair]["image_id"],
-                "difference": rows[pair]["seen_hit"] - rows[pair]["unseen_hit"],
-            }
-        )
-        for pair in pairs
+    return [
+        Direction(*pair, len(rows), rows["image_id"].nunique(), rows["seen_hit"].mean(), rows["unseen_hit"].mean())
+        for pair, rows in _all_shared(hits).items()
     ]
-    return pd.concat(parts) if parts else pd.DataFrame(columns=pd.Index(["pair", "image_id", "difference"]))
 
 
 def gaps(hits: Mapping[str, pd.DataFrame], seed: int = 0) -> list[Gap]:
     """Each corpus' gap, and last the gap over all corpora (``all``), which is not part of Holm's family.
 
-    Corpora without a shared caption in both directions are left out; ValueError if no pair of corpora shares any.
+    Corpora without a shared caption in both directions are omitted; ValueError if no pair of corpora shares any.
     """
-    rows = _differences(hits)
-    if rows.empty:
+    tables = _all_shared(hits)
+    pairs = sorted((pair for pair in tables if pair[::-1] in tables), key=" ".join)
+    if not pairs:
         raise ValueError("No caption is seen in one corpus and unseen in another: there is nothing to compare.")
-    estimate_P = rows.groupby("pair")["difference"].mean()
-    pairs = [str(pair).split() for pair in estimate_P.index]
+    rows = pd.concat([tables[pair].assign(pair=" ".join(pair)) for pair in tables if pair in pairs])
+    difference_N = (rows["seen_hit"] - rows["unseen_hit"]).to_numpy(float)
+    estimate_P = np.array([difference_N[rows["pair"] == " ".join(pair)].mean() for pair in pairs])
     corpora = sorted({corpus for pair in pairs for corpus in pair})
     weight_CP = np.array(
         [[corpus in pair for pair in pairs] for corpus in corpora] + [[True] * len(pairs)], dtype=float
     )
     weight_CP /= weight_CP.sum(axis=1, keepdims=True)
-    estimate_C = weight_CP @ estimate_P.to_numpy()
-    difference_N, pair_N, image_N = (rows[name].to_numpy() for name in ("difference", "pair", "image_id"))
-    mean_RP = group_means(difference_N, pair_N.astype(str), image_N.astype(str), RESAMPLES, seed)
-    sample_RC = mean_RP @ weight_CP.T
+    pair_N, image_N = (rows[column].to_numpy().astype(str) for column in ("pair", "image_id"))
+    sample_RC = group_means(difference_N, pair_N, image_N, RESAMPLES, seed) @ weight_CP.T
     low_C, high_C = np.quantile(sample_RC, [0.025, 0.975], axis=0)
     beyond_C = np.minimum((sample_RC <= 0).mean(axis=0), (sample_RC >= 0).mean(axis=0))
     p_C = np.minimum(1.0, 2 * np.maximum(beyond_C, 1 / len(sample_RC)))
-    corrected = multipletests(p_C[:-1], method="holm")[1]
-    assert corrected is not None
-    holm_C = [*corrected, p_C[-1]]
-    names = [*corpora, "all"]
-    return [
-        Gap(name, *map(float, values)) for name, *values in zip(names, estimate_C, low_C, high_C, holm_C, strict=True)
-    ]
+    p_C[:-1] = multipletests(p_C[:-1], method="holm")[1]
+    columns = ((weight_CP @ estimate_P).tolist(), low_C.tolist(), high_C.tolist(), p_C.tolist())
+    return [Gap(*values) for values in zip([*corpora, "all"], *columns, strict=True)]

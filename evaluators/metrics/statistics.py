@@ -1,19 +1,19 @@
 """Intervals and paired tests for scores of rows that share images.
 
-Several captions of one image are not independent, so the bootstrap draws images (clusters), not rows. Paired tests
+Several captions of one image are not independent, so the bootstrap resamples images (clusters), not rows. Paired tests
 compare two models on the same rows: McNemar's exact test on hits, Wilcoxon's signed-rank test on ranks; both treat rows
 as independent, the interval of the difference does not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 RESAMPLES = 1000
 CONFIDENCE = 0.95
-_CLUSTERS_A_DRAW = 1_000_000
+CLUSTERS_PER_BLOCK = 1_000_000
 
 
 def bootstrap_interval(
@@ -26,16 +26,14 @@ def bootstrap_interval(
 def bootstrap_intervals(
     values: Mapping[str, np.ndarray], cluster_N: Sequence[str] | np.ndarray, seed: int = 0
 ) -> dict[str, tuple[float, float]]:
-    """The same for several values of the same N rows, all on the same draws."""
-    member_N = _members(cluster_N)
+    """The same for several values of the same N rows, on the same resamples."""
+    member_N = _cluster_numbers(cluster_N)
     totals = {name: np.bincount(member_N, weights=value_N) for name, value_N in values.items()}
     size_C = np.bincount(member_N)
-    clusters = len(size_C)
     generator = np.random.default_rng(seed)
-    step = max(1, _CLUSTERS_A_DRAW // clusters)
     means: dict[str, list[np.ndarray]] = {name: [] for name in values}
-    for start in range(0, RESAMPLES, step):
-        draw_RC = generator.integers(clusters, size=(min(step, RESAMPLES - start), clusters))
+    for resamples in _blocks(RESAMPLES, len(size_C)):
+        draw_RC = generator.integers(len(size_C), size=(resamples, len(size_C)))
         rows_R = size_C[draw_RC].sum(axis=1)
         for name, total_C in totals.items():
             means[name].append(total_C[draw_RC].sum(axis=1) / rows_R)
@@ -51,21 +49,26 @@ def group_means(
 ) -> np.ndarray:
     """Resampled means (R, G) of groups of rows, in order of the groups' names.
 
-    For statistics over several groups, of which some have rows in few clusters: clusters get random weights (the
-    Bayesian bootstrap, Rubin 1981), so that no resample loses a group, as one that draws clusters may.
+    Clusters are weighted at random (the Bayesian bootstrap, Rubin 1981), so that groups with rows in few clusters are
+    in every resample.
     """
     order_N = np.argsort(np.asarray(group_N), kind="stable")
     starts_G = np.unique(np.asarray(group_N)[order_N], return_index=True)[1]
-    member_N, value_N = _members(cluster_N)[order_N], np.asarray(value_N, dtype=np.float64)[order_N]
+    member_N, value_N = _cluster_numbers(cluster_N)[order_N], np.asarray(value_N, dtype=np.float64)[order_N]
     generator = np.random.default_rng(seed)
-    step = max(1, _CLUSTERS_A_DRAW // len(value_N))
     means = []
-    for start in range(0, resamples, step):
-        weight_RC = generator.standard_exponential((min(step, resamples - start), member_N.max() + 1))
-        weight_RN = weight_RC[:, member_N]
+    for count in _blocks(resamples, len(value_N)):
+        weight_RN = generator.standard_exponential((count, member_N.max() + 1))[:, member_N]
         total_RG = np.add.reduceat(weight_RN * value_N, starts_G, axis=1)
         means.append(total_RG / np.add.reduceat(weight_RN, starts_G, axis=1))
     return np.concatenate(means)
+
+
+def _blocks(resamples: int, width: int) -> Iterator[int]:
+    """Numbers of resamples to draw at once, so that a block has at most CLUSTERS_PER_BLOCK elements."""
+    step = max(1, CLUSTERS_PER_BLOCK // width)
+    for start in range(0, resamples, step):
+        yield min(step, resamples - start)
 
 
 def interval(value_R: np.ndarray) -> tuple[float, float]:
@@ -74,22 +77,20 @@ def interval(value_R: np.ndarray) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _members(label_N: Sequence[str] | np.ndarray) -> np.ndarray:
-    """Number of each row's label."""
-    return np.unique(np.asarray(label_N), return_inverse=True)[1]
+def _cluster_numbers(cluster_N: Sequence[str] | np.ndarray) -> np.ndarray:
+    return np.unique(np.asarray(cluster_N), return_inverse=True)[1]
 
 
 def mcnemar(hit_a_N: np.ndarray, hit_b_N: np.ndarray) -> float:
-    """Two-sided p of the exact McNemar test on rows that only one of two models gets right; 1 if there are none."""
+    """Two-sided p of the exact McNemar test on the rows that only one of two models gets right; 1 without such rows."""
     from scipy.stats import binomtest
 
-    only_a = int((hit_a_N & ~hit_b_N).sum())
-    only_b = int((hit_b_N & ~hit_a_N).sum())
+    only_a, only_b = int((hit_a_N & ~hit_b_N).sum()), int((hit_b_N & ~hit_a_N).sum())
     return 1.0 if only_a + only_b == 0 else float(binomtest(only_a, only_a + only_b).pvalue)
 
 
 def wilcoxon(rank_a_N: np.ndarray, rank_b_N: np.ndarray) -> float:
-    """Two-sided p of Wilcoxon's signed-rank test on paired ranks; 1 where no rank differs."""
+    """Two-sided p of Wilcoxon's signed-rank test on paired ranks; 1 if all ranks are equal."""
     from scipy.stats import wilcoxon as signed_rank
 
     difference_N = np.asarray(rank_a_N, dtype=np.int64) - np.asarray(rank_b_N, dtype=np.int64)

@@ -1,12 +1,12 @@
-"""Models: what a spec names, and the two shapes of model that the engine knows.
+"""Models: what a spec names, and the interfaces that the engine knows.
 
 Specs (a closed set of backends; ``open_clip:`` is the default):
 
     ViT-B-32/laion400m_e32            open_clip, architecture/tag, or architecture/path of a weights file
     local:checkpoints/clip-laion      a folder of our own training (open_clip's layout)
     hf-hub:org/name                   open_clip weights on the Hub
-    transformers:org/name             CLIP, SigLIP, ALIGN, FLAVA, BLIP-ITM; a folder too
-    sentence-transformers:name        text encoders alone, for what needs no image; a folder too
+    transformers:org/name             CLIP, SigLIP, ALIGN, FLAVA, BLIP-ITM; or a folder
+    sentence-transformers:name        text encoders, for tasks without images; or a folder
     python:module:Class               your own class, see ``evaluators.models.custom``
 """
 
@@ -16,6 +16,7 @@ import importlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
@@ -36,25 +37,30 @@ BACKENDS = {
 
 
 @runtime_checkable
-class DualEncoder(Protocol):
-    """Images and texts are encoded apart; the score of a pair is the cosine of their features."""
+class TextEncoder(Protocol):
+    """Encodes texts: for probes and text-only baselines."""
+
+    def encode_texts(self, texts: Sequence[str], batch_size: int) -> np.ndarray:
+        """Features (T, D) of texts, in batches of about ``batch_size``."""
+        ...
+
+
+@runtime_checkable
+class DualEncoder(TextEncoder, Protocol):
+    """Encodes images and texts separately; the score of a pair is the cosine of their features."""
 
     def preprocess(self, image: Image, /) -> Any:
-        """What ``encode_images`` takes for one RGB image; called from several threads."""
+        """The input of ``encode_images`` for one RGB image; called from several threads."""
         ...
 
     def encode_images(self, images: Sequence[Any], batch_size: int) -> np.ndarray:
-        """Features (N, D) of preprocessed images, about ``batch_size`` of them at a time."""
-        ...
-
-    def encode_texts(self, texts: Sequence[str], batch_size: int) -> np.ndarray:
-        """Features (T, D) of texts, about ``batch_size`` of them at a time."""
+        """Features (N, D) of preprocessed images, in batches of about ``batch_size``."""
         ...
 
 
 @runtime_checkable
 class PairScorer(Protocol):
-    """Image and text are read together (ITM heads, generative models): one forward pass a pair."""
+    """Reads image and text together (ITM heads, generative models): one forward pass per pair."""
 
     def preprocess(self, image: Image, /) -> Any: ...
 
@@ -64,55 +70,42 @@ class PairScorer(Protocol):
 
 
 @runtime_checkable
-class TextEncoder(Protocol):
-    """Texts alone: for probes and text-only baselines. Every dual encoder is one, too."""
-
-    def encode_texts(self, texts: Sequence[str], batch_size: int) -> np.ndarray:
-        """Features (T, D) of texts."""
-        ...
-
-
-@runtime_checkable
 class TextRecoverer(Protocol):
-    """A text encoder with a decoder that was trained to give its texts back."""
+    """A text encoder with a decoder that was trained to recover its texts."""
 
     def recover(self, texts: Sequence[str]) -> list[str]:
-        """What the decoder makes of each text's encoding."""
+        """The decoded text of each text's encoding."""
         ...
 
 
 @dataclass(frozen=True)
 class Model:
-    """A loaded model and what a result says about it."""
+    """A loaded model and its part of a result document."""
 
     spec: str
     name: str
     """For tables."""
     encoder: DualEncoder | PairScorer | TextEncoder | TextRecoverer | None
-    """None where the scores come from a file."""
+    """None if the scores come from a file."""
     fingerprint: str
     """Over weights, preprocessing, tokeniser and precision."""
     precision: str = "fp32"
     effective: str | None = None
-    """The model that ran, where it is not the one asked for (QuickGELU)."""
+    """The model that ran, if it differs from the one requested (QuickGELU)."""
     corpus: str | None = None
-    """What it was trained on, if known: a corpus of CREPE's systematicity splits, or another name."""
+    """Its training data, if known: a corpus of CREPE's systematicity splits, or another name."""
     corpus_source: str = "web"
     """``web`` for the real corpus, ``microworld`` for its synthetic stand-in."""
     contaminated: str | None = None
-    """Why its numbers need a mark: trained on images of the tests."""
+    """Reason why its scores are marked: trained on test images."""
     text_encoder: str | None = None
-    """Of a recovery probe the spec of the model whose vectors it reads."""
+    """Of a recovery probe: the spec of the model whose vectors it reads."""
     warnings: tuple[str, ...] = ()
-    """What a reader of its results must know."""
-
-    @property
-    def slug(self) -> str:
-        """The spec as a folder name."""
-        return slug(self.spec)
+    """Warnings for readers of its results."""
 
 
 def slug(spec: str) -> str:
+    """The spec as a folder name."""
     return re.sub(r"[/\\:]+", "-", spec).strip("-")
 
 
@@ -131,7 +124,7 @@ def parse(spec: str) -> tuple[str, str]:
 
 
 def pick_device(device: str | None = None) -> str:
-    """The device asked for, else the best one here. ValueError if it is not here."""
+    """The device, by default the fastest one available. ValueError if it cannot be used."""
     import torch
 
     if device is None:
@@ -146,8 +139,16 @@ def pick_device(device: str | None = None) -> str:
 
 
 def resolve(spec: str, device: str = "cpu", precision: Precision = "auto") -> Model:
-    """Load the model that a spec names. ValueError or FileNotFoundError with one clear message where it cannot be."""
+    """Load the model of a spec. ValueError or FileNotFoundError, with one clear message, if that fails."""
     backend, name = parse(spec)
     if precision == "auto":
         precision = "bf16" if device.startswith("cuda") else "fp32"
     return importlib.import_module(BACKENDS[backend]).load(name, device, precision)
+
+
+def known_models() -> list[str]:
+    """Specs of our own checkpoints in the current folder, then of all open_clip weights."""
+    import open_clip
+
+    local = [f"local:{path.parent}" for path in sorted(Path("checkpoints").glob("*/open_clip_config.json"))]
+    return [*local, *(f"{architecture}/{tag}" for architecture, tag in open_clip.list_pretrained())]

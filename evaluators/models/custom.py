@@ -1,7 +1,7 @@
-"""Your own model: ``python:my_module:MyModel``, a class in a module that Python finds (the current folder counts).
+"""Your own model: ``python:my_module:MyModel``, a class in a module on Python's path or in the current folder.
 
 It is called with the device and has a ``fingerprint``, a text that changes whenever its scores may (weights,
-transform): features are cached under it. A dual encoder:
+transform): the key of its cached features. A dual encoder:
 
     class MyModel:
         fingerprint = "my-model, epoch 12"
@@ -15,11 +15,11 @@ A pair scorer, for models that read image and text together (ITM heads; generati
 
         def score(self, images: list[PIL.Image.Image], texts: list[str]): ...   # (B,), higher is better
 
-A recoverer, for tasks of texts alone, gives its texts back from nothing but its encoding of them:
+A recoverer, for tasks without images, recovers texts from nothing but its encoding of them:
 
         def recover(self, texts: list[str]) -> list[str]: ...
 
-Optional: ``corpus`` (what it was trained on), ``contaminated`` (why its numbers need a mark).
+Optional: ``corpus`` (its training data), ``contaminated`` (reason why its scores are marked).
 """
 
 from __future__ import annotations
@@ -39,54 +39,60 @@ from evaluators.models.batches import in_batches
 
 
 def load(name: str, device: str, precision: str) -> Model:
-    """The class that ``module:Class`` names, called with the device. It chooses its precision itself."""
+    """An instance of ``module:Class``, which chooses its own precision."""
+    spec = f"python:{name}"
     module_name, _, class_name = name.partition(":")
     if not class_name:
-        raise ValueError(f"python:{name}: expected python:module:Class.")
+        raise ValueError(f"{spec}: expected python:module:Class.")
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     try:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
-        raise ValueError(f"python:{name}: {error}. The current folder and PYTHONPATH are searched.") from None
+        raise ValueError(f"{spec}: {error}. The current folder and PYTHONPATH are searched.") from None
     if not hasattr(module, class_name):
-        raise ValueError(f"python:{name}: {module_name} has no {class_name}.")
-    theirs = getattr(module, class_name)(device)
-    if not isinstance(getattr(theirs, "fingerprint", None), str):
-        raise ValueError(f"python:{name}: needs an attribute `fingerprint`, a text that changes with the weights.")
+        raise ValueError(f"{spec}: {module_name} has no {class_name}.")
+    model = getattr(module, class_name)(device)
+    if not isinstance(getattr(model, "fingerprint", None), str):
+        raise ValueError(f"{spec}: needs an attribute `fingerprint`, a text that changes with the weights.")
     return Model(
-        spec=f"python:{name}",
+        spec=spec,
         name=class_name,
-        encoder=adapt(theirs, f"python:{name}"),
-        fingerprint=fingerprint.of_json([name, theirs.fingerprint]),
+        encoder=adapt(model, spec),
+        fingerprint=fingerprint.of_json([name, model.fingerprint]),
         precision="custom",
-        corpus=getattr(theirs, "corpus", None),
-        contaminated=getattr(theirs, "contaminated", None),
+        corpus=getattr(model, "corpus", None),
+        contaminated=getattr(model, "contaminated", None),
     )
 
 
-def adapt(theirs: Any, spec: str) -> CustomDualEncoder | CustomPairScorer | TextRecoverer:
-    """The engine's view of it. ValueError naming what is missing."""
-    if isinstance(theirs, TextRecoverer):
-        return theirs
-    if hasattr(theirs, "score"):
-        return CustomPairScorer(theirs)
+def adapt(model: Any, spec: str) -> CustomDualEncoder | CustomPairScorer | TextRecoverer:
+    """The model behind an interface of the engine. ValueError naming a missing method."""
+    if isinstance(model, TextRecoverer):
+        return model
+    if hasattr(model, "score"):
+        return CustomPairScorer(model)
     for method in ("encode_image", "encode_text"):
-        if not hasattr(theirs, method):
+        if not hasattr(model, method):
             raise ValueError(
                 f"{spec}: has no {method}; a model has encode_image and encode_text, or score, or recover."
             )
-    return CustomDualEncoder(theirs)
+    return CustomDualEncoder(model)
 
 
-class CustomDualEncoder:
-    def __init__(self, theirs: Any) -> None:
-        self._theirs = theirs
-        self._sizes: dict[str, int] = {}
-        """Method -> size of its features."""
+class _Custom:
+    def __init__(self, model: Any) -> None:
+        self.model = model
 
     def preprocess(self, image: Image) -> Image:
         return image
+
+
+class CustomDualEncoder(_Custom):
+    def __init__(self, model: Any) -> None:
+        super().__init__(model)
+        self._sizes: dict[str, int] = {}
+        """Method -> size of its features."""
 
     def encode_images(self, images: Sequence[Image], batch_size: int) -> np.ndarray:
         return in_batches(partial(self._features, "encode_image"), images, batch_size)
@@ -95,38 +101,32 @@ class CustomDualEncoder:
         return in_batches(partial(self._features, "encode_text"), texts, batch_size)
 
     def _features(self, method: str, batch: Sequence[Any]) -> np.ndarray:
-        """Features (B, D). ValueError if they are none, or if images and texts have other sizes."""
-        feature_BD = as_array(getattr(self._theirs, method)(list(batch)), len(batch), method)
+        """Features (B, D). ValueError for another shape, or another D than that of the other method."""
+        feature_BD = as_array(getattr(self.model, method)(list(batch)), len(batch), method)
         if feature_BD.ndim != 2:
             raise ValueError(
-                f"{method} gave shape {feature_BD.shape} for {len(batch)} inputs, ({len(batch)}, D) expected."
+                f"{method} returned shape {feature_BD.shape} for {len(batch)} inputs, ({len(batch)}, D) expected."
             )
         self._sizes[method] = feature_BD.shape[1]
         if len(set(self._sizes.values())) > 1:
-            told = ", ".join(f"{name} {size}" for name, size in self._sizes.items())
-            raise ValueError(f"Features of images and of texts have different sizes: {told}.")
+            sizes = ", ".join(f"{name} {size}" for name, size in self._sizes.items())
+            raise ValueError(f"Features of images and of texts have different sizes: {sizes}.")
         return feature_BD
 
 
-class CustomPairScorer:
-    def __init__(self, theirs: Any) -> None:
-        self._theirs = theirs
-
-    def preprocess(self, image: Image) -> Image:
-        return image
-
+class CustomPairScorer(_Custom):
     def score(self, images: Sequence[Image], texts: Sequence[str]) -> np.ndarray:
-        score_B = as_array(self._theirs.score(list(images), list(texts)), len(texts), "score")
+        score_B = as_array(self.model.score(list(images), list(texts)), len(texts), "score")
         if score_B.size != len(texts):
-            raise ValueError(f"score gave shape {score_B.shape} for {len(texts)} pairs, one number a pair expected.")
+            raise ValueError(f"score returned shape {score_B.shape} for {len(texts)} pairs, one number each expected.")
         return score_B
 
 
 def as_array(value: Any, rows: int, method: str) -> np.ndarray:
-    """float32 array of an array or tensor with one row per input. ValueError if it has another number of rows."""
+    """An array or tensor as float32 array. ValueError if it has not one row per input."""
     if hasattr(value, "detach"):
         value = value.detach().float().cpu().numpy()
     array = np.asarray(value, dtype=np.float32)
     if array.shape[:1] != (rows,):
-        raise ValueError(f"{method} gave shape {array.shape} for {rows} inputs.")
+        raise ValueError(f"{method} returned shape {array.shape} for {rows} inputs.")
     return array

@@ -11,7 +11,7 @@ DIGEST_BYTES = 16
 
 
 def digest(*parts: bytes) -> bytes:
-    """16 bytes of BLAKE2b over the parts; their borders count."""
+    """16 bytes of BLAKE2b over the parts and their lengths."""
     state = hashlib.blake2b(digest_size=DIGEST_BYTES)
     for part in parts:
         state.update(len(part).to_bytes(8, "big"))
@@ -20,12 +20,12 @@ def digest(*parts: bytes) -> bytes:
 
 
 def of_json(value: Any) -> str:
-    """Hex digest of a JSON value, whatever the order of its keys."""
+    """Hex digest of a JSON value, independent of the order of its keys."""
     return digest(json.dumps(value, sort_keys=True, ensure_ascii=False).encode()).hex()
 
 
 def of_weights(state: Mapping[str, Any]) -> str:
-    """Hex digest of a PyTorch state dict: names, types, shapes and values, on whatever device it lies."""
+    """Hex digest of a PyTorch state dict: names, types, shapes and values, independent of the device."""
     import torch
 
     total = hashlib.blake2b(digest_size=DIGEST_BYTES)
@@ -37,6 +37,6 @@ def of_weights(state: Mapping[str, Any]) -> str:
 
 
 def of_tokenizer(tokenizer: Any) -> str:
-    """Hex digest of a tokeniser of transformers: its vocabulary, its rules, its longest text."""
+    """Hex digest of a tokeniser of transformers: vocabulary, rules and maximum length."""
     rules = tokenizer.backend_tokenizer.to_str() if tokenizer.is_fast else tokenizer.get_vocab()
     return of_json([type(tokenizer).__name__, rules, tokenizer.model_max_length])

@@ -11,27 +11,21 @@ from evaluators.models.openclip import UNREADABLE, contaminated, create, describ
 
 
 def load(name: str, device: str, precision: str) -> Model:
-    """The model in a repository of open_clip's layout. FileNotFoundError where it is neither cached nor reachable."""
+    """The model in a repository of open_clip's layout. FileNotFoundError if it is neither cached nor reachable."""
     spec = f"hf-hub:{name}"
     try:
         model, preprocess = create(spec, device, precision)
         tokenizer = open_clip.get_tokenizer(spec)
     except UNREADABLE as error:
         raise unavailable(spec, name, error) from None
+    mark = contaminated(name.partition("/")[2])
     return describe(
-        model,
-        preprocess,
-        tokenizer,
-        device=device,
-        precision=precision,
-        spec=spec,
-        name=name,
-        contaminated=contaminated(name.partition("/")[2]),
+        model, preprocess, tokenizer, device=device, precision=precision, spec=spec, name=name, contaminated=mark
     )
 
 
 def unavailable(spec: str, repository: str, error: Exception) -> FileNotFoundError:
-    """The error for a repository whose files cannot be had, or for a folder that lacks some."""
+    """The error for a repository that cannot be downloaded, or a folder that lacks files."""
     reason = str(error).splitlines()[0]
     if Path(repository).is_dir():
         return FileNotFoundError(f"{spec}: the folder lacks files, or they are damaged ({reason}).")

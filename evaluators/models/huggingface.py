@@ -1,9 +1,9 @@
 """transformers models: ``transformers:openai/clip-vit-base-patch32``, or a folder that ``save_pretrained`` wrote.
 
 CLIP, SigLIP, SigLIP 2, ALIGN and FLAVA are dual encoders; BLIP-ITM is a pair scorer (its matching head's probability).
-ALBEF and X-VLM have a class in no kept library: wrap their own code in ``python:module:Class``. CyCLIP is a CLIP of
-OpenAI's architecture (ResNet-50) with its own weights file: convert its state dict to safetensors, drop the ``module.``
-before the names, and run it as ``RN50-quickgelu/FILE``.
+No maintained library has ALBEF and X-VLM: wrap their own code in ``python:module:Class``. CyCLIP is a CLIP of OpenAI's
+architecture (ResNet-50) with its own weights file: convert its state dict to safetensors without the prefix
+``module.`` and run it as ``RN50-quickgelu/FILE``.
 """
 
 from __future__ import annotations
@@ -24,10 +24,7 @@ from evaluators.models.hub import unavailable
 
 DUAL_ENCODERS = ("clip", "siglip", "siglip2", "align", "flava")
 PAIR_SCORERS = ("blip",)
-CONTAMINATED = {
-    "flava": "trained on Visual Genome and COCO",
-    "blip": "trained on Visual Genome and COCO",
-}
+CONTAMINATED: dict[str, str] = dict.fromkeys(("flava", "blip"), "trained on Visual Genome and COCO")
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
@@ -45,7 +42,7 @@ def load(name: str, device: str, precision: str) -> Model:
         image_processor: Any = transformers.AutoImageProcessor.from_pretrained(name)
     except (OSError, SafetensorError) as error:
         raise unavailable(spec, name, error) from None
-    if len(tokenizer) <= len(set(tokenizer.all_special_ids)):  # what transformers makes up where there are no files
+    if len(tokenizer) <= len(set(tokenizer.all_special_ids)):  # transformers invents one if there are no files
         raise unavailable(spec, name, OSError("there is no tokeniser, or its vocabulary is empty"))
     adapter = BlipMatcher if family == "blip" else TransformersEncoder
     parts = [
@@ -56,33 +53,27 @@ def load(name: str, device: str, precision: str) -> Model:
         precision,
         transformers.__version__,
     ]
-    return Model(
-        spec=spec,
-        name=name,
-        encoder=adapter(model, tokenizer, image_processor, device),
-        fingerprint=fingerprint.of_json(parts),
-        precision=precision,
-        contaminated=CONTAMINATED.get(family),
-    )
+    encoder = adapter(model, tokenizer, image_processor, device)
+    mark = CONTAMINATED.get(family)
+    return Model(spec, name, encoder, fingerprint.of_json(parts), precision, contaminated=mark)
 
 
 class _Adapter:
-    """What both kinds share: the image processor and the tokeniser."""
+    """A model with its image processor and tokeniser."""
 
     def __init__(self, model: Any, tokenizer: Any, image_processor: Any, device: str) -> None:
         self._model, self._tokenizer, self._image_processor, self._device = model, tokenizer, image_processor, device
         self._max_length = min(model.config.text_config.max_position_embeddings, tokenizer.model_max_length)
 
     def preprocess(self, image: Image) -> dict[str, Tensor]:
-        made = self._image_processor(images=image, return_tensors="pt")
-        return {name: value[0] for name, value in made.items()}
+        return {name: value[0] for name, value in self._image_processor(images=image, return_tensors="pt").items()}
 
     def _images(self, batch: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
         stacked = {name: torch.stack([image[name] for image in batch]).to(self._device) for name in batch[0]}
         return stacked | {"pixel_values": stacked["pixel_values"].to(self._model.dtype)}
 
     def _texts(self, texts: Sequence[str]) -> Any:
-        """SigLIP's towers were trained on padded texts and see the padding; the others mask it."""
+        """Token ids and masks; SigLIP's towers were trained on padded texts and attend to the padding."""
         padding = "max_length" if "siglip" in self._model.config.model_type else "longest"
         return self._tokenizer(
             list(texts), padding=padding, truncation=True, max_length=self._max_length, return_tensors="pt"
@@ -109,21 +100,21 @@ class TransformersEncoder(_Adapter):
 class BlipMatcher(_Adapter):
     @torch.inference_mode()
     def score(self, images: Sequence[dict[str, Tensor]], texts: Sequence[str]) -> np.ndarray:
-        """Matching probabilities; an image that recurs in the batch is encoded once."""
+        """Matching probabilities; each distinct image of the batch is encoded once."""
         distinct = {id(image): image for image in images}
         place = {key: index for index, key in enumerate(distinct)}
-        seen = self._model.vision_model(**self._images(list(distinct.values()))).last_hidden_state
-        seen = seen[[place[id(image)] for image in images]]
-        read = self._texts(texts)
+        image_state = self._model.vision_model(**self._images(list(distinct.values()))).last_hidden_state
+        image_state = image_state[[place[id(image)] for image in images]]
+        tokens = self._texts(texts)
         joint = self._model.text_encoder(
-            input_ids=read["input_ids"], attention_mask=read["attention_mask"], encoder_hidden_states=seen
+            input_ids=tokens["input_ids"], attention_mask=tokens["attention_mask"], encoder_hidden_states=image_state
         )
         logits = self._model.itm_head(joint.last_hidden_state[:, 0])
         return logits.float().softmax(dim=-1)[:, 1].cpu().numpy()
 
 
 def _pooled(output: Any) -> np.ndarray:
-    """Features (B, D) of a model's output; FLAVA projects every token, its first stands for the whole."""
+    """Features (B, D) of a model's output; of FLAVA, which projects every token, those of the first token."""
     pooled = output.pooler_output
     if pooled.ndim == 3:
         pooled = pooled[:, 0]

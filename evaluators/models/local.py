@@ -1,9 +1,8 @@
 """Models of our own training: ``local:checkpoints/clip-laion``.
 
-A recovery probe or its autoencoder is known by its JSON file (``evaluators.models.recovery_probe``). Else the folder
-has
-open_clip's layout (``open_clip_config.json``, ``open_clip_model.safetensors``) and, if it can say where the model comes
-from, ``training.json``: {"corpus": "laion", "source": "microworld", "contaminated": null, ...}.
+A folder in open_clip's layout (``open_clip_config.json``, ``open_clip_model.safetensors``), with an optional
+``training.json``: {"corpus": "laion", "source": "microworld", "contaminated": null, ...}. A recovery probe or its
+autoencoder is recognised by its JSON file (``evaluators.models.recovery_probe``).
 """
 
 from __future__ import annotations
@@ -18,30 +17,24 @@ CONFIG, WEIGHTS, TRAINING = "open_clip_config.json", "open_clip_model.safetensor
 
 
 def load(name: str, device: str, precision: str) -> Model:
-    """The model in a folder. FileNotFoundError naming what is missing."""
+    """The model in a folder. FileNotFoundError naming a missing file."""
     from evaluators.models import recovery_probe
 
+    spec = f"local:{name}"
     if recovery_probe.is_probe_folder(Path(name)):
-        return recovery_probe.load(Path(name), f"local:{name}", device, precision)
+        return recovery_probe.load(Path(name), spec, device, precision)
     folder = checked(name)
     try:
         model, preprocess = create(f"local-dir:{folder}", device, precision)
     except (*UNREADABLE, ValueError) as error:
         raise ValueError(f"{folder}: the model cannot be loaded ({first_line(error)}).") from None
-    return describe(
-        model,
-        preprocess,
-        tokenizer_of(f"local-dir:{folder}", f"local:{name}"),
-        device=device,
-        precision=precision,
-        spec=f"local:{name}",
-        name=folder.resolve().name,
-        **training(folder),
-    )
+    tokenizer = tokenizer_of(f"local-dir:{folder}", spec)
+    about = {"spec": spec, "name": folder.resolve().name, **training(folder)}
+    return describe(model, preprocess, tokenizer, device=device, precision=precision, **about)
 
 
 def checked(name: str) -> Path:
-    """The folder of a model. FileNotFoundError naming what is missing."""
+    """The folder of a model. FileNotFoundError naming a missing file."""
     folder = Path(name)
     for needed in (CONFIG, WEIGHTS):
         if not (folder / needed).is_file():
@@ -53,16 +46,16 @@ def checked(name: str) -> Path:
 
 
 def training(folder: Path) -> dict[str, str | None]:
-    """What ``training.json`` says of the training data, as fields of a model; nothing if there is none."""
+    """The training data recorded in ``training.json``, as fields of Model; empty without that file."""
     path = folder / TRAINING
     if not path.is_file():
         return {}
     try:
-        told = json.loads(path.read_text())
+        record = json.loads(path.read_text())
     except json.JSONDecodeError as error:
         raise ValueError(f"{path}: not JSON ({error}).") from None
     return {
-        "corpus": told.get("corpus"),
-        "corpus_source": told.get("source", "microworld"),
-        "contaminated": told.get("contaminated"),
+        "corpus": record.get("corpus"),
+        "corpus_source": record.get("source", "microworld"),
+        "contaminated": record.get("contaminated"),
     }

@@ -1,6 +1,6 @@
 """Text encoders of sentence-transformers: ``sentence-transformers:all-MiniLM-L6-v2``, or a folder.
 
-They read no images, so they can do no task with images; recovery probes and text-only baselines use them.
+For recovery probes and text-only baselines; they cannot do tasks with images.
 """
 
 from __future__ import annotations
@@ -15,19 +15,18 @@ from evaluators.models.hub import unavailable
 
 
 class SentenceEncoder:
-    """Texts alone."""
-
     def __init__(self, model: Any) -> None:
         self._model = model
 
     def encode_texts(self, texts: Sequence[str], batch_size: int) -> np.ndarray:
         """Features (T, D) float32 of texts."""
-        made = self._model.encode(list(texts), batch_size=batch_size, show_progress_bar=False, convert_to_numpy=True)
-        return np.asarray(made, dtype=np.float32)
+        return np.asarray(
+            self._model.encode(list(texts), batch_size=batch_size, show_progress_bar=False), dtype=np.float32
+        )
 
 
 def load(name: str, device: str, precision: str) -> Model:
-    """The model in a repository or folder. ModuleNotFoundError, with the line to install it, without the library."""
+    """The model in a repository or folder. ModuleNotFoundError, with the install command, without the library."""
     try:
         import sentence_transformers
     except ModuleNotFoundError:
@@ -36,11 +35,9 @@ def load(name: str, device: str, precision: str) -> Model:
         ) from None
     from evaluators.models.huggingface import DTYPES
 
-    spec = f"sentence-transformers:{name}"
+    spec, options = f"sentence-transformers:{name}", {"dtype": DTYPES[precision]}
     try:
-        model = sentence_transformers.SentenceTransformer(
-            name, device=device, model_kwargs={"dtype": DTYPES[precision]}
-        ).eval()
+        model = sentence_transformers.SentenceTransformer(name, device=device, model_kwargs=options).eval()
     except (OSError, ValueError) as error:
         raise unavailable(spec, name, error) from None
     parts = [
@@ -50,10 +47,4 @@ def load(name: str, device: str, precision: str) -> Model:
         precision,
         sentence_transformers.__version__,
     ]
-    return Model(
-        spec=spec,
-        name=name,
-        encoder=SentenceEncoder(model),
-        fingerprint=fingerprint.of_json(parts),
-        precision=precision,
-    )
+    return Model(spec, name, SentenceEncoder(model), fingerprint.of_json(parts), precision)

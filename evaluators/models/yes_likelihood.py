@@ -1,14 +1,14 @@
 """A generative vision-language model as a pair scorer: the likelihood of "yes" to "does this image show ...?".
 
-Any image-text-to-text model of transformers (LLaVA, Qwen-VL, SmolVLM ...), from a repository or a folder. Name it in a
-module of your own, ``my_vlm.py``, and run it as ``python:my_vlm:MyVLM``:
+Any image-text-to-text model of transformers (LLaVA, Qwen-VL, SmolVLM ...), from a repository or a folder. Subclass it
+in a module of your own, ``my_vlm.py``, and run it as ``python:my_vlm:MyVLM``:
 
     from evaluators.models.yes_likelihood import YesLikelihood
 
     class MyVLM(YesLikelihood):
         name = "llava-hf/llava-1.5-7b-hf"
 
-The score is log p(yes) - log p(no) of the first word of the answer; one forward pass a pair.
+The score is log p(yes) - log p(no) of the first word of the answer; one forward pass per pair.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ YES, NO = ("yes", "Yes", " yes", " Yes"), ("no", "No", " no", " No")
 
 
 class YesLikelihood:
-    """The pair scorer; a subclass says which model."""
+    """The pair scorer; a subclass sets the model's name."""
 
     name: ClassVar[str]
     question: ClassVar[str] = QUESTION
@@ -35,11 +35,11 @@ class YesLikelihood:
     def __init__(self, device: str) -> None:
         self._device = device
         self._processor: Any = transformers.AutoProcessor.from_pretrained(self.name)
-        self._processor.tokenizer.padding_side = "left"  # the last position is then where each answer begins
+        self._processor.tokenizer.padding_side = "left"  # so that the last position predicts the answer
         kind: Any = transformers.AutoModelForImageTextToText
         self._model: Any = kind.from_pretrained(self.name, dtype="auto").to(device).eval()
         yes, no = self._first_tokens(YES), self._first_tokens(NO)
-        self._yes, self._no = sorted(yes - no), sorted(no - yes)  # a blank of its own is how both may begin
+        self._yes, self._no = sorted(yes - no), sorted(no - yes)  # both may begin with the same token, a blank
         parts = [
             fingerprint.of_weights(self._model.state_dict()),
             fingerprint.of_tokenizer(self._processor.tokenizer),
@@ -53,12 +53,12 @@ class YesLikelihood:
     def score(self, images: Sequence[Image], texts: Sequence[str]) -> torch.Tensor:
         """log p(yes) - log p(no) (B,) of each pair."""
         prompts = [self._prompt(text) for text in texts]
-        begun = prompts[0].startswith(self._processor.tokenizer.bos_token or "\0")  # by the model's chat template
+        has_bos = prompts[0].startswith(self._processor.tokenizer.bos_token or "\0")  # added by the chat template
         inputs = self._processor(
-            images=[[image] for image in images],  # some processors take a plain list for the images of one text
+            images=[[image] for image in images],  # some processors read a flat list as the images of one text
             text=prompts,
             padding=True,
-            add_special_tokens=not begun,
+            add_special_tokens=not has_bos,
             return_tensors="pt",
         )
         inputs = inputs.to(self._device, self._model.dtype)
@@ -70,9 +70,9 @@ class YesLikelihood:
         return self._processor.apply_chat_template([{"role": "user", "content": content}], add_generation_prompt=True)
 
     def _first_tokens(self, words: Sequence[str]) -> set[int]:
-        """The first token of each way to write the word. ValueError if the tokeniser knows none of them."""
+        """The first token of each spelling. ValueError if the tokeniser knows none of them."""
         tokenizer = self._processor.tokenizer
-        found = {tokenizer.encode(word, add_special_tokens=False)[0] for word in words} - {tokenizer.unk_token_id}
-        if not found:
+        tokens = {tokenizer.encode(word, add_special_tokens=False)[0] for word in words} - {tokenizer.unk_token_id}
+        if not tokens:
             raise ValueError(f"{self.name}: the tokeniser has no word {words[0]!r}.")
-        return found
+        return tokens

@@ -85,5 +85,5 @@ def both_recovered(probe: Probe, pairs: pd.DataFrame) -> np.ndarray:
     recovered: list[str] = []
     for start in range(0, len(captions), BATCH_SIZE):
         recovered += probe.recover(captions[start : start + BATCH_SIZE])
-    hit = pd.Series(recovery.exact_match(recovered, captions), index=captions)
-    return hit[pairs["caption_0"]].to_numpy(bool) & hit[pairs["caption_1"]].to_numpy(bool)
+    hit = dict(zip(captions, recovery.exact_match(recovered, captions), strict=True))
+    return np.array([hit[a] and hit[b] for a, b in zip(pairs["caption_0"], pairs["caption_1"], strict=True)])

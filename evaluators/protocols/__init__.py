@@ -1,7 +1,7 @@
-"""Protocols: pure functions on score arrays, and which rows they are for.
+"""Protocols: pure functions from score arrays to metrics.
 
-One file a protocol; nothing else names them. A tie with a wrong candidate is a loss, a score that is not a finite
-number is an error, chance is computed.
+One file per protocol, discovered by its ``PROTOCOLS`` tuple; the columns of a parquet file select the protocol. A tie
+with a wrong candidate is a loss, a score that is not finite is an error, chance is computed.
 """
 
 from __future__ import annotations
@@ -18,24 +18,21 @@ from evaluators.protocols.base import Protocol
 def all_protocols() -> tuple[Protocol, ...]:
     """Every protocol of this package, those with most columns first."""
     modules = (import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__))
-    found = [protocol for module in modules for protocol in getattr(module, "PROTOCOLS", ())]
-    return tuple(sorted(found, key=lambda protocol: -len(protocol.columns)))
+    protocols = [protocol for module in modules for protocol in getattr(module, "PROTOCOLS", ())]
+    return tuple(sorted(protocols, key=lambda protocol: -len(protocol.columns)))
 
 
-def is_for(columns: Collection[str]) -> bool:
-    """Whether there is a protocol for rows with these columns."""
-    return any(_fits(protocol, columns) for protocol in all_protocols())
+def match(columns: Collection[str]) -> Protocol | None:
+    """The protocol that needs most of these columns; None if there is no protocol for them."""
+    images = {column.removesuffix("_path") for column in columns}
+    fitting = (one for one in all_protocols() if {*one.columns} <= {*columns} and {*one.images} <= images)
+    return next(fitting, None)
 
 
 def find(columns: Collection[str]) -> Protocol:
-    """The protocol whose columns are there, of several the one with most. ValueError if there is none."""
-    for protocol in all_protocols():
-        if _fits(protocol, columns):
-            return protocol
-    needed = "; ".join(f"{protocol.name}: {', '.join(protocol.columns)}" for protocol in all_protocols())
-    raise ValueError(f"No protocol is for rows with the columns {', '.join(columns)}. Needed are, for {needed}.")
-
-
-def _fits(protocol: Protocol, columns: Collection[str]) -> bool:
-    held = {column.removesuffix("_path") for column in columns}
-    return set(protocol.columns) <= set(columns) and set(protocol.images) <= held
+    """The protocol that needs most of these columns. ValueError if there is no protocol for them."""
+    protocol = match(columns)
+    if protocol is None:
+        known = "; ".join(f"{one.name}: {', '.join(one.columns)}" for one in all_protocols())
+        raise ValueError(f"No protocol for rows with the columns {', '.join(columns)}. Columns needed for {known}.")
+    return protocol

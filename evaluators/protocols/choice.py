@@ -1,4 +1,4 @@
-"""The right caption of an image among wrong ones: hard-negative retrieval, ARO's choices, pick the right caption.
+"""The right caption of an image among wrong ones: hard-negative retrieval and ARO's choices.
 
 Source: CREPE (arXiv:2212.07796), section 3.4; Yuksekgonul et al. 2023 (arXiv:2210.01936), section 2. Differs in the tie
 rule.
@@ -10,16 +10,16 @@ from __future__ import annotations
 import numpy as np
 
 from evaluators.protocols.base import Directions, RowProtocol
-from evaluators.protocols.ranking import Ranks, answers, ranks
+from evaluators.protocols.ranking import Ranks, ranks, to_metrics
 
 
 def choice(score_NK: np.ndarray) -> Ranks:
-    """Ranks for one query with K candidates a row, the truth in column 0."""
+    """Ranks of the truth, column 0, among the K candidates of each row."""
     return ranks(score_NK[:, 0], score_NK[:, 1:])
 
 
-def judge(score_NIT: np.ndarray) -> Directions:
-    return {"": answers(choice(score_NIT[:, 0]))}
+def evaluate(score_NIT: np.ndarray) -> Directions:
+    return {"": to_metrics(choice(score_NIT[:, 0]))}
 
 
-PROTOCOLS = (RowProtocol("choice", ("caption", "hard_negatives"), answers=judge),)
+PROTOCOLS = (RowProtocol("choice", ("caption", "hard_negatives"), evaluate=evaluate),)

@@ -1,4 +1,4 @@
-"""Two images and two captions that belong crosswise: text, image and group score.
+"""Two images and their two captions: text, image and group score.
 
 Source: Thrush et al. 2022 (Winoground, arXiv:2204.03162), section 3.2. Differs from it in: nothing.
 Shapes: N items, 2 images, 2 captions; image i belongs to caption i. A tie is a loss. Chance: text 1/4, image 1/4,
@@ -11,11 +11,11 @@ from itertools import permutations
 
 import numpy as np
 
-from evaluators.protocols.base import Answers, Directions, RowProtocol
+from evaluators.protocols.base import Directions, QueryMetrics, RowProtocol
 
 
 def group(score_N22: np.ndarray) -> dict[str, np.ndarray]:
-    """Whether each item (bool, N) is right: both captions chosen by their image, both images by their caption, or both.
+    """True (bool, N) where each image prefers its caption (text), each caption its image (image), or both (group).
 
     ``score_N22[n, i, t]`` is the score of image i with caption t.
     """
@@ -27,22 +27,22 @@ def group(score_N22: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def ties(score_N22: np.ndarray) -> dict[str, np.ndarray]:
-    """Whether two scores that are compared are equal (bool, N)."""
+    """True (bool, N) where two compared scores are equal."""
     text_N = (score_N22[:, :, 0] == score_N22[:, :, 1]).any(axis=1)
     image_N = (score_N22[:, 0] == score_N22[:, 1]).any(axis=1)
     return {"text": text_N, "image": image_N, "group": text_N | image_N}
 
 
 def chance() -> dict[str, float]:
-    """The scores of every order of four different numbers."""
+    """Mean scores over all orders of four distinct numbers."""
     orders = np.array(list(permutations(range(4))), dtype=float).reshape(-1, 2, 2)
     return {name: float(hit_N.mean()) for name, hit_N in group(orders).items()}
 
 
-def judge(score_NIT: np.ndarray) -> Directions:
+def evaluate(score_NIT: np.ndarray) -> Directions:
     by_chance, tie = chance(), ties(score_NIT)
     return {
-        name: Answers(
+        name: QueryMetrics(
             main="score",
             columns={"hit": hit_N, "tie": tie[name]},
             values={"score": hit_N.astype(np.float64), "tie_rate": tie[name].astype(np.float64)},
@@ -52,4 +52,4 @@ def judge(score_NIT: np.ndarray) -> Directions:
     }
 
 
-PROTOCOLS = (RowProtocol("group", ("caption_0", "caption_1"), ("image_0", "image_1"), answers=judge),)
+PROTOCOLS = (RowProtocol("group", ("caption_0", "caption_1"), ("image_0", "image_1"), evaluate=evaluate),)

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from evaluators.metrics.statistics import bootstrap_interval, group_means, interval
-from evaluators.results import documents as results
-from evaluators.results.compare import answers_of
+from evaluators.results.compare import query_values
+from evaluators.results.compose import clusters
 from generators.storage import parquet, stage
 from generators.storage.params import block
 from loaders.cards.card import table
@@ -59,9 +59,9 @@ class Hits:
             if not path.is_file():
                 continue
             examples = parquet.read_table(path)
-            rank_Q, row_Q = answers_of(examples, f"{way}_rank" if way else "rank")
+            rank_Q, row_Q = query_values(examples, f"{way}_rank" if way else "rank")
             hits.append(rank_Q == 1)
-            images.append(results.clusters(examples)[row_Q])
+            images.append(clusters(examples)[row_Q])
             if self.by:
                 names += [
                     next(item["name"] for item in row if item["by"] == self.by)

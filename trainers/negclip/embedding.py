@@ -56,7 +56,7 @@ def retrieval(
     model.train(was_training)
     text_CD = torch.cat(parts).numpy()
     text_IT = texts_of_images(data)
-    ranks_by_direction = recall.both_ways(
+    ranks_by_direction = recall.both_directions(
         np.arange(len(image_ID)),
         text_IT,
         lambda position: image_ID[position],

@@ -75,14 +75,14 @@ def test_a_model_for_which_there_is_no_task(here: Path, data: Path):
     )
     result = CliRunner().invoke(app, ["run", "--model", "python:toy_recoverer:Echo", "--data", str(data)])
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "None of the 6 tasks here is for Echo. crepe/cc12m_uc_hnatom: Echo reads no images." in result.stderr
+    assert "None of the 6 tasks here is for Echo. crepe/cc12m_uc_hnatom: Echo encodes no images." in result.stderr
 
 
 def test_ctrl_c_keeps_what_is_done(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("evaluators.engine.encode.score", interrupted)
+    monkeypatch.setattr("evaluators.run.score", interrupted)
     result = run_toy(data)
     assert result.exit_code == 130
     assert "the same command goes on from here" in result.stderr

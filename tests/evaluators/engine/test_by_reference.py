@@ -11,7 +11,7 @@ from PIL import Image
 
 from evaluators import models
 from evaluators.engine import images, plan
-from evaluators.engine.plan import Place
+from evaluators.engine.plan import CropSource
 from evaluators.engine.rows import load
 from evaluators.engine.tasks import Task
 from evaluators.run import run
@@ -64,9 +64,9 @@ def decoded(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """How often each source image was decoded."""
     counts, decode = Counter[str](), images.decode
 
-    def counting(data: bytes | OSError, place: Place) -> Image.Image:
-        assert place.source_image
-        counts[place.source_image.name] += 1
+    def counting(data: bytes | OSError, place: CropSource) -> Image.Image:
+        assert place.image_file
+        counts[place.image_file.name] += 1
         return decode(data, place)
 
     monkeypatch.setattr(images, "decode", counting)
@@ -77,11 +77,11 @@ def toy(name: str = "Knows") -> models.Model:
     return models.resolve(f"python:toy_models:{name}")
 
 
-@pytest.mark.parametrize("crops_a_chunk", [2, 256])
+@pytest.mark.parametrize("crops_per_chunk", [2, 256])
 def test_crops_are_cut_from_images_that_are_decoded_once_over_all_tasks(
-    here: Path, striped: Path, decoded: Counter[str], monkeypatch: pytest.MonkeyPatch, crops_a_chunk: int
+    here: Path, striped: Path, decoded: Counter[str], monkeypatch: pytest.MonkeyPatch, crops_per_chunk: int
 ):
-    monkeypatch.setattr(plan, "CROPS_A_CHUNK", crops_a_chunk)
+    monkeypatch.setattr(plan, "CROPS_PER_CHUNK", crops_per_chunk)
     results = run(toy(), TASKS, data_dir=striped)
     assert [result["metrics"]["recall@1"] for result in results] == [1.0, 1.0]
     assert [result["data"]["crops"] for result in results] == [4, 3]
@@ -94,15 +94,15 @@ def test_crops_are_cut_from_images_that_are_decoded_once_over_all_tasks(
 
 def test_an_image_s_crops_come_together_and_into_one_chunk(striped: Path, monkeypatch: pytest.MonkeyPatch):
     planned = plan.make(load(TASKS, striped))
-    assert [crop.source_image and crop.source_image.name for crop in planned.crops] == ["one.png"] * 3 + ["two.png"] * 3
-    monkeypatch.setattr(plan, "CROPS_A_CHUNK", 2)
+    assert [crop.image_file and crop.image_file.name for crop in planned.crops] == ["one.png"] * 3 + ["two.png"] * 3
+    monkeypatch.setattr(plan, "CROPS_PER_CHUNK", 2)
     assert plan.crop_chunks(planned.crops) == [slice(0, 3), slice(3, 6)]
-    monkeypatch.setattr(plan, "CROPS_A_CHUNK", 4)
+    monkeypatch.setattr(plan, "CROPS_PER_CHUNK", 4)
     assert plan.crop_chunks(planned.crops) == [slice(0, 6)]
 
 
 def test_crops_that_rows_hold_are_cut_into_chunks_of_a_size(data: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(plan, "CROPS_A_CHUNK", 10)
+    monkeypatch.setattr(plan, "CROPS_PER_CHUNK", 10)
     planned = plan.make(load([TASKS[0]], data))
     assert plan.crop_chunks(planned.crops) == [slice(0, 10), slice(10, 20), slice(20, 23)]
 

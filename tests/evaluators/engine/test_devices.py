@@ -3,10 +3,10 @@ from pathlib import Path
 import pytest
 
 from evaluators import models
-from evaluators.engine import encode as engine
-from evaluators.engine import plan
-from evaluators.engine.devices import work_through
-from evaluators.engine.encode import ALL, Share
+from evaluators.engine import plan, score
+from evaluators.engine.devices import encode_share
+from evaluators.engine.encode import ALL, Engine
+from evaluators.engine.encode import encode as encode_plan
 from evaluators.engine.feature_cache import FeatureStore
 from evaluators.engine.rows import load
 from evaluators.engine.tasks import discover
@@ -16,26 +16,31 @@ from tests.evaluators.engine.test_encode import all_files
 
 @pytest.fixture(autouse=True)
 def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan, "TEXTS_A_CHUNK", 16)
-    monkeypatch.setattr(plan, "CROPS_A_CHUNK", 4)
+    monkeypatch.setattr(plan, "TEXTS_PER_CHUNK", 16)
+    monkeypatch.setattr(plan, "CROPS_PER_CHUNK", 4)
+
+
+EVEN, ODD = slice(0, None, 2), slice(1, None, 2)
 
 
 def test_shares_by_hand():
-    # Ten items in chunks of three begin at 0, 3, 6 and 9.
-    assert [list(Share(index, 2).starts(10, 3)) for index in (0, 1)] == [[0, 6], [3, 9]]
-    assert list(ALL.starts(10, 3)) == [0, 3, 6, 9]
+    # Ten items in chunks of three: 0 to 2, 3 to 5, 6 to 8, and 9.
+    chunks = plan.chunks(10, 3)
+    assert chunks[EVEN] == [slice(0, 3), slice(6, 9)]
+    assert chunks[ODD] == [slice(3, 6), slice(9, 10)]
+    assert chunks[ALL] == chunks
 
 
 def test_shares_make_up_the_plan_without_overlap(here: Path, data: Path):
     model, store = models.resolve("python:toy_models:Company"), FeatureStore(None, "model")
-    planned = plan.make(load(discover(data), data))
+    engine = Engine(model, plan.make(load(discover(data), data)), store, batch_size=5)
 
-    def encode(share: Share) -> tuple[int, int]:
-        done = engine.encode(model, planned, store, 5, "stop", lambda *_: None, share)
-        return done.images_encoded, done.texts_encoded
+    def encode(share: slice) -> tuple[int, int]:
+        encoded = encode_plan(engine, share)
+        return encoded.images_encoded, encoded.texts_encoded
 
     # 23 crops in chunks of 4 and 150 texts in chunks of 16: the even chunks, the odd ones, nothing that is left.
-    assert [encode(share) for share in (Share(0, 2), Share(1, 2), ALL)] == [(12, 80), (11, 70), (0, 0)]
+    assert [encode(share) for share in (EVEN, ODD, ALL)] == [(12, 80), (11, 70), (0, 0)]
 
 
 @pytest.mark.parametrize("name", ["Knows", "Pairs"])
@@ -49,18 +54,18 @@ def test_several_devices_give_the_bytes_of_one(here: Path, data: Path, monkeypat
 
 
 def test_pairs_are_shared_too(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(engine, "_PAIRS_A_CHUNK", 20)
+    monkeypatch.setattr(score, "PAIRS_PER_CHUNK", 20)
     tasks = [task for task in discover(data) if not task.is_raw]
     planned, store = plan.make(load(tasks, data)), FeatureStore(None, "model")
 
-    def pairs(share: Share) -> int:
+    def pairs(share: slice) -> int:
         model = models.resolve("python:toy_models:Pairs")
-        work_through(model, planned, store, 5, share)
-        return model.encoder._theirs.pairs  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue]
+        encode_share(Engine(model, planned, store, batch_size=5), share)
+        return model.encoder.model.pairs  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue]
 
     # Four rows of 5 pairs a chunk: of 7 rows 4 and 3, of 23 rows 12 and 11. n4 has five rows of 4 pairs, one chunk: the
     # pairs are those of the first five of the 23, of which the fifth is in the other share. n5 has nothing new.
-    assert [pairs(Share(0, 2)), pairs(Share(1, 2)), pairs(ALL)] == [5 * (4 + 12) + 4, 5 * (3 + 11) - 4, 0]
+    assert [pairs(EVEN), pairs(ODD), pairs(ALL)] == [5 * (4 + 12) + 4, 5 * (3 + 11) - 4, 0]
 
 
 def test_what_a_process_could_not_do_is_done_by_the_caller(here: Path, data: Path):

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from evaluators import models
-from evaluators.engine import encode as engine
 from evaluators.engine import plan
+from evaluators.engine.encode import backing_off
 from evaluators.engine.rows import load
 from evaluators.engine.tasks import Task, discover, select
 from evaluators.models import Model
@@ -71,7 +71,7 @@ def test_a_constant_encoder_scores_nothing(here: Path, data: Path):
 def test_each_crop_and_text_is_encoded_once_and_batches_may_be_ragged(here: Path, data: Path):
     tasks = select(discover(data), ["crepe/*"])
     model = toy("Knows")
-    theirs = model.encoder._theirs  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue]
+    theirs = model.encoder.model  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue]
     run(model, tasks, data_dir=data, batch_size=4)
     # Crops: the ids are "crop 0" to "crop 22" in every config. Texts: 23 x 5 "ball" captions (those of the productivity
     # and raw rows are among them), 7 x 5 "box" captions.
@@ -117,7 +117,7 @@ def test_limit_takes_the_first_rows_and_is_part_of_the_fingerprint(here: Path, d
 
 def test_what_is_up_to_date_is_not_scored_again(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
     (first,) = run(toy("Knows"), [LAION], data_dir=data)
-    monkeypatch.setattr(engine, "score", lambda *_: pytest.fail("scored again"))
+    monkeypatch.setattr("evaluators.run.score", lambda *_: pytest.fail("scored again"))
     assert run(toy("Knows"), [LAION], data_dir=data) == [first]
 
 
@@ -165,7 +165,7 @@ def test_an_image_file_that_is_not_there_is_named_and_can_be_left_out(here: Path
 
 def test_pair_scorers_score_each_pair_once(here: Path, data: Path):
     model = toy("Pairs")
-    theirs = model.encoder._theirs  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue]
+    theirs = model.encoder.model  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue]
     (result,) = run(model, [LAION], data_dir=data)
     assert (result["metrics"]["recall@1"], theirs.pairs) == (1.0, 23 * 5)
     assert run(model, [LAION], data_dir=data, output=Path("elsewhere")) == [result]
@@ -191,7 +191,7 @@ def run_in_child(data: Path, output: Path, cache: Path) -> int:
 
 
 def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(plan, "TEXTS_A_CHUNK", 16)
+    monkeypatch.setattr(plan, "TEXTS_PER_CHUNK", 16)
     assert run_in_child(data, here / "killed", here / "cache a") == 9
     assert all_files(here / "killed") == {}
     (here / "revived").touch()
@@ -261,7 +261,7 @@ def test_batches_are_halved_when_memory_runs_out():
             raise torch.OutOfMemoryError
         return np.array(part)[:, None]
 
-    made = engine.backing_off(partial(in_batches, encode, list(range(8))), 8)
+    made = backing_off(partial(in_batches, encode, list(range(8))), 8)
     assert made[:, 0].tolist() == list(range(8))
     assert sizes == [8, 4, 2, 2, 2, 2]
 
@@ -269,7 +269,7 @@ def test_batches_are_halved_when_memory_runs_out():
         raise torch.OutOfMemoryError
 
     with pytest.raises(ValueError, match="too little memory to encode a single item"):
-        engine.backing_off(partial(in_batches, never, [1, 2]), 2)
+        backing_off(partial(in_batches, never, [1, 2]), 2)
 
 
 def test_a_raw_task_plans_only_the_rows_of_its_folds(data: Path):
@@ -290,7 +290,7 @@ def test_a_pair_score_that_is_no_number_is_never_kept(here: Path, data: Path, mo
     model = toy("Pairs")
     with monkeypatch.context() as broken:
         broken.setattr(model.encoder, "score", lambda images, texts: [float("nan")] * len(texts))
-        with pytest.raises(ValueError, match=r"crepe/laion_uc_hnatom, row 0: Pairs gives a score that is not a finite"):
+        with pytest.raises(ValueError, match=r"row 0: Pairs returned a score that is not a finite"):
             run(model, [Task("crepe", "laion_uc_hnatom")], data_dir=data)
     (result,) = run(model, [Task("crepe", "laion_uc_hnatom")], data_dir=data)
     assert result["metrics"]["recall@1"] == 1.0

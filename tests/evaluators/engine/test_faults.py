@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from compeval.cli import app
 from evaluators.engine import feature_cache as features
 from evaluators.engine import images
-from evaluators.engine.plan import Place
+from evaluators.engine.plan import CropSource
 from evaluators.engine.rows import Rows
 from evaluators.engine.tasks import Task
 from tests.evaluators import tiny
@@ -87,7 +87,7 @@ def test_a_full_disk_leaves_no_half_result(here: Path, data: Path, monkeypatch: 
     folder = Path("results/microworld/python-toy_models-Knows")
     assert failure("python:toy_models:Knows", "--data", data, "--task", TASK) == (
         f"{folder / TASK}.parquet: the result cannot be written (No space left on device). Free some space or name "
-        "another --output; what was encoded is kept."
+        "another --output; encoded features are kept."
     )
     assert all_files(folder) == {}
 
@@ -95,7 +95,7 @@ def test_a_full_disk_leaves_no_half_result(here: Path, data: Path, monkeypatch: 
 def test_an_output_that_cannot_be_written_is_told_before_anything_is_encoded(
     here: Path, data: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("evaluators.engine.encode.encode", lambda *_: pytest.fail("encoded in vain"))
+    monkeypatch.setattr("evaluators.run.encode", lambda *_: pytest.fail("encoded in vain"))
     Path("taken").write_text("")
     told = failure("python:toy_models:Knows", "--data", data, "--task", TASK, "--output", "taken")
     assert "the result cannot be written (Not a directory)" in told
@@ -117,7 +117,7 @@ def test_a_corrupt_image_is_named_and_can_be_skipped(here: Path, tmp_path: Path)
     data = spoilt(tmp_path / "spoilt")
     told = failure("python:toy_models:Knows", "--data", data)
     assert told.startswith(f"{TASK}, row 2: the image cannot be decoded (")
-    assert told.endswith("Build the dataset again, or leave such rows out with `--on-error skip`.")
+    assert told.endswith("Build the dataset again, or skip such rows with `--on-error skip`.")
     result = CliRunner().invoke(
         app, ["run", "--model", "python:toy_models:Knows", "--data", str(data), "--on-error", "skip"]
     )
@@ -132,7 +132,7 @@ def test_a_format_whose_decoder_has_errors_of_its_own():
     header, name, pixels = buffer.getvalue().partition(b"mdat")
     data = header + name + bytes(len(pixels))
     with pytest.raises(images.UnreadableImageError, match="crepe/prod_hnatom, row 3: the image cannot be decoded"):
-        images.decode(data, Place(cast(Rows, SimpleNamespace(task=Task("crepe", "prod_hnatom"))), 3))
+        images.decode(data, CropSource(cast(Rows, SimpleNamespace(task=Task("crepe", "prod_hnatom"))), 3))
 
 
 def test_equal_pixels_of_several_crops_are_encoded_once(here: Path, tmp_path: Path):
@@ -144,14 +144,14 @@ def test_equal_pixels_of_several_crops_are_encoded_once(here: Path, tmp_path: Pa
     data = tiny.write_dataset(tmp_path / "alike", {"laion_uc_hnatom": {"test": rows}})
     model = models.resolve("python:toy_models:Knows")
     run(model, discover(data), data_dir=data)
-    theirs = model.encoder._theirs  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue]
+    theirs = model.encoder.model  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue]
     assert theirs.calls == [1, 25]
 
 
 def test_ctrl_c_in_the_middle_keeps_what_is_encoded(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
     from evaluators.engine import plan
 
-    monkeypatch.setattr(plan, "TEXTS_A_CHUNK", 16)
+    monkeypatch.setattr(plan, "TEXTS_PER_CHUNK", 16)
     options = ["run", "--model", "python:toy_models:Interrupted", "--data", str(data), "--task", "crepe/*", "--json"]
     result = CliRunner().invoke(app, options)
     assert result.exit_code == 130

@@ -75,7 +75,7 @@ def test_a_cache_folder_that_is_a_file(tmp_path: Path):
 def test_a_full_disk_is_one_clear_message(tmp_path: Path):
     store = FeatureStore(tmp_path, "model")
     store._database.execute("PRAGMA max_page_count = 4")
-    with pytest.raises(ValueError, match=r"database or disk is full.*what was encoded so far is kept"):
+    with pytest.raises(ValueError, match=r"database or disk is full.*encoded features are kept"):
         store.put([number.to_bytes(16, "big") for number in range(500)], np.ones((500, 64)))
 
 
@@ -89,7 +89,7 @@ class Failing:
 
 @pytest.mark.parametrize(
     ("message", "remedy"),
-    [("database is locked", "Another process writes to it: wait"), ("disk I/O error", "Free some space")],
+    [("database is locked", "Another process is writing: wait"), ("disk I/O error", "Free some space")],
 )
 def test_a_sound_cache_is_not_called_damaged(message: str, remedy: str):
     """A second process, a quota, a disk too full for SQLite's index of the log: nobody should delete the file."""

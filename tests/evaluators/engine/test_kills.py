@@ -54,8 +54,8 @@ def killed(child: int, after: float) -> bool:
 
 @pytest.fixture(autouse=True)
 def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan, "TEXTS_A_CHUNK", 16)
-    monkeypatch.setattr(plan, "CROPS_A_CHUNK", 4)
+    monkeypatch.setattr(plan, "TEXTS_PER_CHUNK", 16)
+    monkeypatch.setattr(plan, "CROPS_PER_CHUNK", 4)
     monkeypatch.setattr("evaluators.run.FeatureStore", Watched)
 
 

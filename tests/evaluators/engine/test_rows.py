@@ -25,7 +25,7 @@ def test_a_fold_has_the_size_of_the_smallest_raw_split_of_all_corpora_or_all_com
 
 def test_images_come_from_their_own_row_groups(data: Path):
     (rows,) = load([Task("crepe", "laion_uc_hnatom")], data)
-    rows.__dict__["_groups"] = [(rows.files[0], 0, 0), (rows.files[0], 0, 3), (rows.files[0], 0, 10)]
+    rows.__dict__["_row_groups"] = [(rows.files[0], 0, 0), (rows.files[0], 0, 3), (rows.files[0], 0, 10)]
     every = load([Task("crepe", "laion_uc_hnatom")], data)[0].images([(row, "image") for row in range(23)])
     # Row 5 is the third of a group that begins with row 3, row 12 the third of one that begins with row 10.
     found = rows.images([(0, "image"), (2, "image"), (5, "image"), (12, "image")])

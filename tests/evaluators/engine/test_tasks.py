@@ -49,7 +49,7 @@ def test_a_task_that_matches_nothing_is_an_error():
     ],
 )
 def test_default_tasks(corpus: str | None, expected: list[Task]):
-    assert tasks.worth_running(KNOWN, model(corpus)) == expected
+    assert tasks.defaults(KNOWN, model(corpus)) == expected
 
 
 def test_warnings():
@@ -57,7 +57,7 @@ def test_warnings():
     assert tasks.warnings(laion, "microworld", model("laion", "microworld")) == []
     assert tasks.warnings(productivity, "microworld", model("cc12m")) == []
     assert "name was trained on cc12m" in tasks.warnings(laion, "web", model("cc12m"))[0]
-    assert "is not known" in tasks.warnings(laion, "web", model())[0]
+    assert "the training data of name is not known" in tasks.warnings(laion, "web", model())[0]
     (text,) = tasks.warnings(laion, "microworld", model("laion", "web"))
     assert "trained on the laion of web, these splits are of microworld" in text
 

@@ -5,8 +5,8 @@ import pyarrow as pa
 import pytest
 
 from evaluators.metrics import categories
-from evaluators.metrics.macro_views import frequent_pairs, of_table_2
-from evaluators.protocols.base import Answers
+from evaluators.metrics.macro_views import frequent_pairs, relations_of_table_2
+from evaluators.protocols.base import QueryMetrics
 from loaders.cards.aro import RELATIONS
 
 TABLE_2 = tuple(RELATIONS)
@@ -15,16 +15,16 @@ TABLE_2 = tuple(RELATIONS)
 def of_rows(names: list[str], hits: list[int], by: str) -> dict[str, float]:
     """The macro means of rows with a category each, all of different images."""
     column = pa.array([[{"by": by, "name": name}] for name in names])
-    answers = Answers("recall@1", {}, {"recall@1": np.array(hits, dtype=float)}, {})
-    _, macro = categories.of_table({"": answers}, pa.table({"categories": column}), np.arange(len(names)).astype(str))
+    metrics = QueryMetrics("recall@1", {}, {"recall@1": np.array(hits, dtype=float)}, {})
+    _, macro = categories.of_table({"": metrics}, pa.table({"categories": column}), np.arange(len(names)).astype(str))
     return {key: mean for key, (mean, _) in macro.items()}
 
 
 def test_the_papers_relations() -> None:
     assert len(TABLE_2) == 45
-    assert of_table_2(dict.fromkeys(TABLE_2, 1)) == TABLE_2
-    assert of_table_2(dict.fromkeys(TABLE_2[1:], 1)) == ()
-    assert frequent_pairs({"red, blue": 25, "blue, red": 24}) == ("red, blue",)
+    assert relations_of_table_2(dict.fromkeys(TABLE_2, 1)) == list(TABLE_2)
+    assert relations_of_table_2(dict.fromkeys(TABLE_2[1:], 1)) == []
+    assert frequent_pairs({"red, blue": 25, "blue, red": 24}) == ["red, blue"]
 
 
 def test_the_mean_is_over_the_papers_relations_alone_and_unweighted() -> None:

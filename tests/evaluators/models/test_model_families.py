@@ -219,7 +219,7 @@ def test_sentence_transformers(tmp_path: Path, data: Path):
     np.testing.assert_allclose(model.encoder.encode_texts(TEXTS, 2), built.encode(TEXTS), atol=1e-5)
     told = CliRunner().invoke(app, ["run", "--model", spec, "--data", str(data), "--task", "crepe/prod_hnatom/n4"])
     assert told.exit_code == 2
-    assert "reads no images" in told.stderr
+    assert "encodes no images" in told.stderr
 
 
 WORDS = ("<pad>", "<s>", "</s>", "<unk>", "<image>", "yes", "no", "red", "blue", "pink", "ball", "show", "image")
@@ -282,7 +282,7 @@ def test_a_generative_model_scores_by_the_likelihood_of_yes(here: Path, data: Pa
         logits = library(**processor(images=[IMAGES[0]], text=[prompt], return_tensors="pt")).logits[0, -1]
     assert found[0] == pytest.approx(float(logits[WORDS.index("yes")] - logits[WORDS.index("no")]), abs=1e-4)
     # Each text has a list of its own images: a plain list is, to some processors, that of the first text alone.
-    scorer = encoder._theirs
+    scorer = encoder.model
     asked, process = [], scorer._processor.__call__
     monkeypatch.setattr(
         type(scorer._processor), "__call__", lambda _, **options: asked.append(options) or process(**options)

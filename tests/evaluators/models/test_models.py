@@ -194,7 +194,7 @@ def test_devices():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("Flat", r"encode_text gave shape \(3,\) for 3 inputs, \(3, D\) expected"),
+        ("Flat", r"encode_text returned shape \(3,\) for 3 inputs, \(3, D\) expected"),
         ("Uneven", r"Features of images and of texts have different sizes: encode_image 3, encode_text 5\."),
     ],
 )
@@ -216,5 +216,5 @@ def test_scores_of_a_wrong_shape(here: Path):
         "class Logits(Pairs):\n    def score(self, images, texts): return np.ones((len(texts), 2))\n"
     )
     encoder: Any = models.resolve("python:misscored:Logits").encoder
-    with pytest.raises(ValueError, match=r"score gave shape \(1, 2\) for 1 pairs, one number a pair expected"):
+    with pytest.raises(ValueError, match=r"score returned shape \(1, 2\) for 1 pairs, one number each expected"):
         encoder.score([Image.new("RGB", (2, 2))], ["a"])

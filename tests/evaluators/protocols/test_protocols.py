@@ -30,7 +30,7 @@ def test_choice_ranks_by_hand():
 
 def test_summary_by_hand():
     # R@1 = 1/4, R@3 = 3/4, so Avg R@K = 1/2; ranks 1 3 3 4: mean 11/4, median 3; no R@5 of a set of 4.
-    assert ranking.answers(choice.choice(SCORES)).summary() == {
+    assert ranking.to_metrics(choice.choice(SCORES)).summary() == {
         "recall@1": 0.25,
         "recall@3": 0.75,
         "avg_recall": 0.5,
@@ -56,7 +56,7 @@ def test_chance_is_that_of_the_papers_tables():
 
 
 def test_a_constant_encoder_never_wins():
-    assert ranking.answers(choice.choice(np.ones((6, 5)))).summary()["recall@1"] == 0.0
+    assert ranking.to_metrics(choice.choice(np.ones((6, 5)))).summary()["recall@1"] == 0.0
 
 
 def test_scores_that_are_no_numbers_are_an_error():
@@ -68,7 +68,7 @@ def test_scores_that_are_no_numbers_are_an_error():
 
 def test_no_rows_is_an_error():
     with pytest.raises(ValueError, match="No rows to evaluate"):
-        ranking.answers(choice.choice(np.ones((0, 5)))).summary()
+        ranking.to_metrics(choice.choice(np.ones((0, 5)))).summary()
 
 
 def plain(angles: Any) -> np.ndarray:
@@ -120,19 +120,19 @@ def test_several_true_captions_by_hand():
     #   i2t, image 1: truth 30 off; wrong: 40 and 80 off                     rank 1
     #   t2i, caption at 50: truth 50 off, image 1 is 40 off                  rank 2
     #   t2i, captions at 10 and 60: their own image is nearer                rank 1
-    ways = recall.both_ways(np.array([0, 1]), np.array([[0, 1], [2, -1]]), *sides([0, 90], [50, 10, 60]))
-    assert ways["i2t"].rank_N.tolist() == [1, 1]
-    assert ways["i2t"].wrong_N.tolist() == [1, 2]
-    assert ways["t2i"].rank_N.tolist() == [2, 1, 1]
+    directions = recall.both_directions(np.array([0, 1]), np.array([[0, 1], [2, -1]]), *sides([0, 90], [50, 10, 60]))
+    assert directions["i2t"].rank_N.tolist() == [1, 1]
+    assert directions["i2t"].wrong_N.tolist() == [1, 2]
+    assert directions["t2i"].rank_N.tolist() == [2, 1, 1]
 
 
 def test_a_tie_of_true_captions_is_none_and_a_shared_caption_is_true_for_both():
     # Both captions of image 0 are alike; the second is word for word the one of image 1.
-    ways = recall.both_ways(np.array([0, 1]), np.array([[0, 1], [1, -1]]), *sides([0, 90], [20, 20, 20]))
-    assert ways["i2t"].rank_N.tolist() == [1, 2]  # image 1: caption 0 is wrong for it and ties with its own
-    assert ways["i2t"].tie_N.tolist() == [False, True]
-    assert ways["t2i"].rank_N.tolist() == [1, 1, 1]
-    assert ways["t2i"].wrong_N.tolist() == [1, 0, 0]
+    directions = recall.both_directions(np.array([0, 1]), np.array([[0, 1], [1, -1]]), *sides([0, 90], [20, 20, 20]))
+    assert directions["i2t"].rank_N.tolist() == [1, 2]  # image 1: caption 0 is wrong for it and ties with its own
+    assert directions["i2t"].tie_N.tolist() == [False, True]
+    assert directions["t2i"].rank_N.tolist() == [1, 1, 1]
+    assert directions["t2i"].wrong_N.tolist() == [1, 0, 0]
 
 
 def test_chance_with_several_truths_by_hand():
@@ -144,7 +144,7 @@ def test_chance_with_several_truths_by_hand():
 
 def test_a_shuffled_truth_scores_chance():
     generator = np.random.default_rng(0)
-    found = ranking.answers(choice.choice(generator.random((20_000, 7)))).summary()
+    found = ranking.to_metrics(choice.choice(generator.random((20_000, 7)))).summary()
     # The standard error of a share of 20,000 rows is at most 0.0036, of the mean rank (deviation 2) 0.014.
     for name, expected in ranking.chance(6).items():
         assert found[name] == pytest.approx(expected, abs=0.015 if "recall" in name else 0.06)
@@ -183,7 +183,7 @@ def test_group_by_hand():
     assert found["text"].tolist() == [True, True, False, False]
     assert found["image"].tolist() == [True, False, True, False]
     assert found["group"].tolist() == [True, False, False, False]
-    directions = group.judge(GROUPS)
+    directions = group.evaluate(GROUPS)
     assert [directions[name].summary()["score"] for name in ("text", "image", "group")] == [0.5, 0.5, 0.25]
     assert directions["group"].summary()["tie_rate"] == 0.25
 
@@ -212,7 +212,7 @@ def test_equations_1_and_2_of_compun_by_hand():
     # With the first prompt alone (equation 1): .9 beats .2 and .3; .1 loses; .4 ties.
     assert compound.compound(COMPOUNDS[:, :, :1]).rank_N.tolist() == [1, 3, 2]
     assert compound.compound(COMPOUNDS).rank_N.tolist() == [1, 2, 2]
-    found = compound.judge(COMPOUNDS)[""]
+    found = compound.evaluate(COMPOUNDS)[""]
     assert found.summary()["recall@1"] == pytest.approx(1 / 3)
     assert found.values["margin"] == pytest.approx([0.1, -0.1, 0.0])
     assert found.values["similarity"] == pytest.approx([0.5, 0.2, 0.4])
@@ -265,7 +265,7 @@ def test_other_renderings_of_a_compound_are_neither_right_nor_wrong():
 def test_classification_by_hand():
     # Classes at 0 and 90 (two prompts each, 10 to either side), images at 10 (class 0), 80 (class 1),
     # 50 (class 0: wrong), 45 (class 1: both equally far, a loss).
-    found = classification.judge(
+    found = classification.evaluate(
         sample(
             plain([10, 80, 50, 45]),
             plain([-10, 10, 80, 100]),
@@ -292,8 +292,7 @@ def test_the_classifier_is_that_of_open_clip():
     theirs = open_clip.build_zero_shot_classifier(model, tokenizer, classes, open_clip.OPENAI_IMAGENET_TEMPLATES)
     with torch.no_grad():
         features = [
-            model.encode_text(tokenizer(prompts), normalize=True).numpy()
-            for prompts in classification._prompts(tuple(classes))
+            model.encode_text(tokenizer(prompts), normalize=True).numpy() for prompts in classification.prompts(classes)
         ]
     np.testing.assert_allclose(classification.classifier(np.stack(features)), theirs.T.numpy(), atol=1e-6)
 
@@ -321,6 +320,6 @@ def test_columns_say_the_protocol(columns: str, name: str):
 
 def test_columns_of_no_protocol_are_an_error():
     with pytest.raises(
-        ValueError, match=r"No protocol is for rows with the columns sound, text\. Needed are, for compound:"
+        ValueError, match=r"No protocol for rows with the columns sound, text\. Columns needed for compound:"
     ):
         protocols.find(["sound", "text"])

@@ -8,7 +8,7 @@ import pytest
 
 from evaluators import models
 from evaluators.engine.tasks import Task
-from evaluators.results import documents as results
+from evaluators.results import documents
 from evaluators.results.compare import Comparison, compare, holm
 from evaluators.results.external import score_file
 from evaluators.run import run
@@ -26,7 +26,7 @@ def toy(name: str, data: Path, **options: object) -> Path:
 
 def test_the_document_says_what_was_measured_on_what(here: Path, data: Path):
     path = toy("Knows", data) / "crepe/laion_uc_hnatom.json"
-    result = results.read(path)
+    result = documents.read(path)
     assert " ".join(result) == (
         "schema task dataset config split variant protocol source synthetic model data code "
         "main metrics intervals chance std categories warnings skipped"
@@ -42,7 +42,7 @@ def test_the_document_says_what_was_measured_on_what(here: Path, data: Path):
         "text_encoder": None,
     }
     assert result["synthetic"]
-    assert "what Knows was trained on is not known" in result["warnings"][0]
+    assert "the training data of Knows is not known" in result["warnings"][0]
     assert str(here) not in path.read_text()
 
 
@@ -51,7 +51,7 @@ def test_a_damaged_result_is_made_again(here: Path, data: Path):
     whole = path.read_bytes()
     path.write_bytes(whole[:100])
     with pytest.raises(ValueError, match=f"{path}: not a result document"):
-        results.read(path)
+        documents.read(path)
     toy("Knows", data)
     assert path.read_bytes() == whole
 
@@ -60,18 +60,18 @@ def test_examples_never_lie_beside_the_document_of_others(here: Path, data: Path
     """Stopped between the two files of a newer result, the older document is no result any more."""
     folder = toy("Knows", data)
     path = folder / "crepe/laion_uc_hnatom.json"
-    older, table = results.read(path), pq.read_table(path.with_suffix(".parquet"))
+    older, table = documents.read(path), pq.read_table(path.with_suffix(".parquet"))
     monkeypatch.setattr(Path, "write_text", raising(errno.ENOSPC))
     with pytest.raises(ValueError, match="the result cannot be written"):
-        results.write(path, older | {"warnings": ["newer"]}, table.slice(1))
+        documents.write(path, older | {"warnings": ["newer"]}, table.slice(1))
     assert pq.read_table(path.with_suffix(".parquet")).num_rows == 22
-    assert results.finished(path, older) is None
+    assert documents.finished(path, older) is None
 
 
 def test_a_result_of_another_schema(tmp_path: Path):
     (tmp_path / "old.json").write_text(json.dumps({"schema": 0}))
     with pytest.raises(ValueError, match="not a result document of schema 1"):
-        results.read(tmp_path / "old.json")
+        documents.read(tmp_path / "old.json")
 
 
 def test_an_output_that_cannot_be_written(here: Path, data: Path):
@@ -123,7 +123,7 @@ def test_scores_from_elsewhere(here: Path, data: Path):
     pq.write_table(score_table(23), "scores.parquet")
     result = score_file(Path("scores.parquet"), LAION.name, "gpt", data_dir=data)
     assert result["metrics"]["recall@1"] == 1.0
-    assert results.read(Path("results/microworld/external-gpt/crepe/laion_uc_hnatom.json")) == result
+    assert documents.read(Path("results/microworld/external-gpt/crepe/laion_uc_hnatom.json")) == result
 
 
 def test_a_task_is_named_although_it_has_variants(here: Path, tmp_path: Path):
@@ -137,11 +137,11 @@ def test_a_task_is_named_although_it_has_variants(here: Path, tmp_path: Path):
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        (score_table(22), r"row 22 is there 0 times; crepe/laion_uc_hnatom has rows 0 to 22, each is expected once\."),
+        (score_table(22), r"row 22 occurs 0 times; crepe/laion_uc_hnatom has rows 0 to 22, each is expected once\."),
         (score_table(23, scores=4), "row 0: 4 scores, 5 expected"),
         (pa.table({"row": [0]}), "no column 'scores'; it has row"),
-        (score_table(24), "row 23 is there 1 times"),
-        (pa.concat_tables([score_table(23), score_table(1)]), "row 0 is there 2 times"),
+        (score_table(24), "row 23 occurs 1 times"),
+        (pa.concat_tables([score_table(23), score_table(1)]), "row 0 occurs 2 times"),
         (pa.table({"row": range(23), "scores": [None, *[[1.0] * 5] * 22]}), "row 0: 0 scores, 5 expected"),
         (pa.table({"row": range(23), "scores": [["a"] * 5] * 23}), "the column 'scores' is not lists of numbers"),
     ],

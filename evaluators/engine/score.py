@@ -1,0 +1,182 @@
+"""Score the tasks of a plan: from cached features, pair by pair, or by recovering texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from evaluators.engine import images, plan
+from evaluators.engine.encode import ALL, Encoded, Engine, backing_off
+from evaluators.engine.plan import TaskPlan
+from evaluators.engine.rows import Rows
+from evaluators.models import DualEncoder, Model, PairScorer, TextRecoverer
+from evaluators.models.batches import in_batches
+from evaluators.models.fingerprint import digest
+from evaluators.protocols.base import Directions, RowProtocol, Sample, SetProtocol, TextProtocol
+from evaluators.protocols.ranking import cosine
+
+ROWS_PER_BLOCK = 1024
+PAIRS_PER_CHUNK = 256
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Scores and metrics of a task's rows, without those whose image is unreadable."""
+
+    task: TaskPlan
+    index_N: np.ndarray
+    """Positions of the N rows in the task plan's arrays."""
+    score_NIT: np.ndarray
+    """float32, NaN where a row has fewer texts; empty if the protocol is no RowProtocol."""
+    metrics: Directions
+    skipped: list[dict[str, Any]]
+    """Row number and error of each unreadable row."""
+
+
+def unsupported(model: Model, rows: Rows) -> str | None:
+    """The reason why the model cannot do this task; None if it can."""
+    protocol, encoder, task = rows.protocol, model.encoder, rows.task.name
+    if isinstance(protocol, TextProtocol):
+        if isinstance(encoder, TextRecoverer):
+            return None
+        return (
+            f"{task}: the texts have to be recovered from their encoding, and {model.name} returns no texts. Use "
+            "local:FOLDER of a probe (`compeval train probe`), or python:module:Class with a method `recover`."
+        )
+    if not isinstance(encoder, DualEncoder | PairScorer):
+        return f"{task}: {model.name} encodes no images. Choose tasks without images."
+    if isinstance(protocol, SetProtocol) and not isinstance(encoder, DualEncoder):
+        pairs = rows.set_size**2 if rows.fold_size else len(rows) * sum(map(len, rows.classes))
+        return (
+            f"{task}: {protocol.name} needs a score for each of {pairs:,} pairs, and {model.name} scores pair by pair. "
+            "Choose tasks with a few candidates per row."
+        )
+    return None
+
+
+def score(engine: Engine, task: TaskPlan, encoded: Encoded) -> Scored:
+    """Scores and metrics of one task; ``encoded`` holds the cache keys of a dual encoder's features."""
+    if isinstance(engine.model.encoder, DualEncoder):
+        return _score_features(engine, task, encoded)
+    if isinstance(engine.model.encoder, TextRecoverer):
+        return _recover(engine, task)
+    return _score_pairs(engine, task)
+
+
+def _score_features(engine: Engine, task: TaskPlan, encoded: Encoded) -> Scored:
+    errors, store = encoded.errors, engine.store
+    unreadable_N = np.isin(task.crop_NI, list(errors)).any(axis=1)
+    skipped = [
+        {"row": int(row), "error": next(errors[crop] for crop in crops if crop in errors)}
+        for row, crops in zip(task.row_N[unreadable_N], task.crop_NI[unreadable_N].tolist(), strict=True)
+    ]
+    index_N = np.flatnonzero(~unreadable_N)
+    if not len(index_N):
+        raise ValueError(f"{task.rows.task.name}: no image could be read.")
+    sample = Sample(
+        crop_NI=task.crop_NI[index_N],
+        text_NT=task.text_NT[index_N],
+        fold_N=task.fold_N[index_N],
+        class_CP=task.class_CP,
+        label_N=task.label_N[index_N],
+        image=lambda position: store.get([encoded.crop_keys[crop] for crop in position]),
+        text=lambda position: store.get([encoded.text_keys[text] for text in position]),
+    )
+    protocol = task.rows.protocol
+    if isinstance(protocol, SetProtocol):
+        return Scored(task, index_N, np.empty((len(index_N), 1, 0), np.float32), protocol.evaluate(sample), skipped)
+    assert isinstance(protocol, RowProtocol)
+    score_NIT = _row_scores(sample)
+    metrics = protocol.evaluate(score_NIT) | (protocol.among_all(sample) if protocol.among_all else {})
+    return Scored(task, index_N, score_NIT, metrics, skipped)
+
+
+def _row_scores(sample: Sample) -> np.ndarray:
+    """Cosines (N, I, T) of each row's images and texts, in blocks."""
+    blocks = []
+    for block in plan.chunks(len(sample.text_NT), ROWS_PER_BLOCK):
+        crop_NI, text_NT = sample.crop_NI[block], sample.text_NT[block]
+        text_NTD = sample.text(np.where(text_NT < 0, text_NT.max(), text_NT).ravel()).reshape(*text_NT.shape, -1)
+        score_NIT = np.stack([cosine(sample.image(crop_N), text_NTD) for crop_N in crop_NI.T], axis=1)
+        blocks.append(np.where(text_NT[:, None] < 0, np.float32(np.nan), score_NIT))
+    return np.concatenate(blocks)
+
+
+def _recover(engine: Engine, task: TaskPlan) -> Scored:
+    recoverer, protocol = engine.model.encoder, task.rows.protocol
+    assert isinstance(recoverer, TextRecoverer)
+    assert isinstance(protocol, TextProtocol)
+    prompts = [engine.plan.texts[text] for text in task.text_NT[:, 0]]
+    recovered: list[str] = []
+    for chunk in plan.chunks(len(prompts), engine.batch_size):
+        recovered += recoverer.recover(prompts[chunk])
+        engine.report(task.rows.task.name, len(recovered), len(prompts))
+    no_scores = np.empty((len(prompts), 0, 1), np.float32)
+    return Scored(task, np.arange(len(prompts)), no_scores, protocol.evaluate(recovered, prompts), [])
+
+
+def _score_pairs(engine: Engine, task: TaskPlan) -> Scored:
+    protocol = task.rows.protocol
+    assert isinstance(protocol, RowProtocol)
+    index_N, scores, skipped = [], [], []
+    for index, row_scores in pair_scores(engine, task):
+        if not isinstance(row_scores, images.UnreadableImageError):
+            index_N.append(index)
+            scores.append(row_scores)
+        elif engine.on_error == "stop":
+            raise row_scores
+        else:
+            skipped.append({"row": int(task.row_N[index]), "error": str(row_scores)})
+    if not scores:
+        raise ValueError(f"{task.rows.task.name}: no image could be read.")
+    score_NIT = np.stack(scores)
+    return Scored(task, np.array(index_N), score_NIT, protocol.evaluate(score_NIT), skipped)
+
+
+def pair_scores(
+    engine: Engine, task: TaskPlan, share: slice = ALL
+) -> Iterator[tuple[int, np.ndarray | images.UnreadableImageError]]:
+    """Position and scores (I, T) of each row in a share of the chunks; new scores are stored."""
+    rows = len(task.row_N)
+    rows_per_chunk = max(1, PAIRS_PER_CHUNK // (task.crop_NI.shape[1] * task.text_NT.shape[1]))
+    for chunk in plan.chunks(rows, rows_per_chunk)[share]:
+        for index in range(chunk.start, chunk.stop):
+            try:
+                scores = _row_pair_scores(engine, task, index)
+            except images.UnreadableImageError as error:
+                scores = error
+            yield index, scores
+        engine.report(task.rows.task.name, chunk.stop, rows)
+
+
+def _row_pair_scores(engine: Engine, task: TaskPlan, index: int) -> np.ndarray:
+    """Scores (I, T) of one row's images and texts, NaN where the row has fewer texts."""
+    scorer, store = engine.model.encoder, engine.store
+    assert isinstance(scorer, PairScorer)
+    is_text_T = task.text_NT[index] >= 0
+    texts = [engine.plan.texts[text] for text in task.text_NT[index][is_text_T]]
+    score_IT = np.full((task.crop_NI.shape[1], len(is_text_T)), np.nan, dtype=np.float32)
+    crops = [engine.plan.crops[crop] for crop in task.crop_NI[index]]
+    for row, (crop, data) in enumerate(zip(crops, images.read(crops), strict=True)):
+        keys = [digest(b"pair", images.key(data, crop), text.encode()) for text in texts]
+        if missing := store.missing(keys):
+            image = scorer.preprocess(images.cut(images.decode(data, crop), crop))
+            todo = [texts[position] for position in missing]
+            new_M = np.asarray(backing_off(partial(_score_texts, scorer, image, todo), engine.batch_size), np.float32)
+            if not np.isfinite(new_M).all():
+                raise ValueError(
+                    f"{crop}: {engine.model.name} returned a score that is not a finite number. Check the weights, or "
+                    "try `--precision fp32`."
+                )
+            store.put([keys[position] for position in missing], new_M.reshape(-1, 1))
+        score_IT[row, is_text_T] = store.get(keys)[:, 0]
+    return score_IT
+
+
+def _score_texts(scorer: PairScorer, image: Any, texts: Sequence[str], batch_size: int) -> np.ndarray:
+    """Scores (T,) of one image with each text."""
+    return in_batches(lambda batch: scorer.score([image] * len(batch), batch), texts, batch_size)

@@ -1,0 +1,134 @@
+"""Compose the result document and the examples table of a scored task.
+
+Shares are fractions of 1. Intervals are 95 %, bootstrapped over images.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from evaluators.engine.rows import Rows
+from evaluators.engine.score import Scored
+from evaluators.engine.tasks import warnings
+from evaluators.metrics import categories, statistics
+from evaluators.models import Model
+from evaluators.protocols import recall
+from evaluators.results.documents import SCHEMA, Result
+from generators.storage.code import code_digest
+
+
+@lru_cache(maxsize=1)
+def code_fingerprint() -> str:
+    """Digest of the code that a result depends on: this module and its imports from this project."""
+    return code_digest(__file__)
+
+
+def compose(scored: Scored, examples: pa.Table, model: Model) -> Result:
+    """The result document of one task."""
+    rows, directions = scored.task.rows, scored.metrics
+    cluster_N = clusters(examples)
+    fold_N = scored.task.fold_N[scored.index_N]
+    parts: dict[str, dict[str, Any]] = {"metrics": {}, "intervals": {}, "chance": {}, "std": {}}
+    for direction, metrics in directions.items():
+        bounds = statistics.bootstrap_intervals(metrics.values, cluster_N[metrics.rows(len(cluster_N))])
+        parts["metrics"] |= _prefixed(direction, metrics.summary())
+        parts["intervals"] |= _prefixed(direction, {name: list(bound) for name, bound in bounds.items()})
+        parts["chance"] |= _prefixed(direction, metrics.chance)
+        if rows.fold_size is not None:
+            parts["std"] |= _prefixed(direction, recall.fold_std(metrics, fold_N))
+    by_category, macro = categories.of_table(directions, examples, cluster_N)
+    for name, (mean, bound) in macro.items():
+        parts["metrics"][name], parts["intervals"][name] = mean, list(bound)
+        parts["chance"][name] = parts["chance"][name.partition("_macro_")[0]]
+    folds = None if rows.fold_size is None else int(scored.task.fold_N.max()) + 1
+    document = describe(rows, model)
+    document["data"] |= {
+        "crops": len(np.unique(scored.task.crop_NI)),
+        "images": len(np.unique(cluster_N)),
+        "folds": folds,
+    }
+    return document | {
+        "main": [_name(direction, metrics.main) for direction, metrics in directions.items()],
+        **parts,
+        "categories": by_category,
+        "warnings": [*model.warnings, *warnings(rows.task, rows.source, model)],
+        "skipped": scored.skipped,
+    }
+
+
+def _name(direction: str, metric: str) -> str:
+    return f"{direction}_{metric}" if direction else metric
+
+
+def _prefixed(direction: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    return {_name(direction, metric): value for metric, value in values.items()}
+
+
+def clusters(examples: pa.Table) -> np.ndarray:
+    """The unit that intervals resample, per row: its image, or the row itself if it has none."""
+    return examples["image_id" if "image_id" in examples.schema.names else "row"].to_numpy(zero_copy_only=False)
+
+
+def describe(rows: Rows, model: Model) -> Result:
+    """The part of a result document that is known before scoring."""
+    task = rows.task
+    return {
+        "schema": SCHEMA,
+        "task": task.name,
+        "dataset": task.dataset,
+        "config": task.config,
+        "split": task.split,
+        "variant": task.variant or None,
+        "protocol": rows.protocol.name,
+        "source": rows.source,
+        "synthetic": rows.source == "microworld",
+        "model": {
+            "spec": model.spec,
+            "name": model.name,
+            "effective": model.effective or model.name,
+            "fingerprint": model.fingerprint,
+            "precision": model.precision,
+            "corpus": model.corpus,
+            "contaminated": model.contaminated,
+            "text_encoder": model.text_encoder,
+        },
+        "data": {
+            "fingerprint": rows.fingerprint,
+            "rows": len(rows),
+            "limit": rows.limit,
+            "set_size": rows.set_size,
+        },
+        "code": {"version": version("compeval"), "fingerprint": code_fingerprint()},
+    }
+
+
+def examples(scored: Scored) -> pa.Table:
+    """Per-example scores, in the order of the split; ``scores`` are those of the first image, then of the next.
+
+    A column of a direction with several queries per row holds lists.
+    """
+    plan = scored.task
+    row_N = plan.row_N[scored.index_N]
+    texts = pa.Table.from_batches(plan.rows.texts()).take(row_N)
+    columns: dict[str, Any] = {
+        "row": pa.array(row_N, pa.int64()),
+        **dict(zip(texts.column_names, texts.columns, strict=True)),
+    }
+    if scored.score_NIT.size:
+        columns["scores"] = pa.array(list(scored.score_NIT.reshape(len(row_N), -1)), pa.list_(pa.float32()))
+    if plan.rows.fold_size is not None:
+        columns["fold"] = pa.array(plan.fold_N[scored.index_N], pa.int32())
+    for direction, metrics in scored.metrics.items():
+        for name, value_Q in metrics.columns.items():
+            column = pa.array(value_Q)
+            if metrics.row_Q is not None:
+                starts_N = np.searchsorted(metrics.row_Q, np.arange(len(row_N) + 1))
+                column = pa.ListArray.from_arrays(pa.array(starts_N, pa.int32()), column)
+            columns[_name(direction, name)] = column
+    return pa.table(columns)
