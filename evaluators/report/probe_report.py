@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from evaluators.probes.analysis import Correlation, correlation
 from evaluators.probes.evaluate import ProbeResult
-from evaluators.report import recovery_tables
-from evaluators.report.tables import Table, to_markdown
+from evaluators.report import probe_tables
+from evaluators.report.tables import Table, table, to_markdown
 from evaluators.results.compare import Comparison, compare
 from generators.storage import stage
 
 
-def compare_models(probes: Sequence[ProbeResult]) -> dict[str, list[Comparison]]:
-    """Comparisons of every two models that encode images, B minus A, by type of ControlledImCaps."""
-    folders = {probe.recovered.name: probe.results for probe in probes if probe.results}
-    return {f"{a}, {b}": compare(folders[a], folders[b]) for a, b in combinations(folders, 2)}
+def necessity(probes: Sequence[ProbeResult]) -> Table:
+    """Sections 4.4 and 4.5, by model."""
+    rows = [
+        [
+            probe.recovered.name,
+            "both recovered" if both else "one or both not recovered",
+            *(condition.pairs, condition.image_zero, condition.text_zero),
+        ]
+        for probe in probes
+        for both, condition in (probe.conditions or {}).items()
+    ]
+    header = ["T(x)", "Captions of a pair", "Pairs", "image score is zero", "text score is zero"]
+    return table("controlledimcaps_necessity", header, rows, decimals=1)
 
 
 def correlate(probes: Sequence[ProbeResult]) -> dict[str, Correlation]:
@@ -31,22 +39,56 @@ def correlate(probes: Sequence[ProbeResult]) -> dict[str, Correlation]:
             key = f"{probe.recovered.name} {kind}"
             matches[key] = probe.recovered.of_type(kind)
             scores["image"][key], scores["text"][key] = score.image, score.text
-    found = {name: correlation(matches, values) for name, values in scores.items()}
-    return {name: line for name, line in found.items() if line}
+    lines = {name: correlation(matches, values) for name, values in scores.items()}
+    return {name: line for name, line in lines.items() if line}
+
+
+def correlations(lines: Mapping[str, Correlation]) -> Table:
+    """Table 4's columns against each other, over types and models."""
+    rows = [
+        [
+            *(f"exact match and {score} score", line.points),
+            *(f"{line.pearson:+.2f}", f"{line.pearson_p:.2g}", f"{line.spearman:+.2f}", f"{line.spearman_p:.2g}"),
+        ]
+        for score, line in lines.items()
+    ]
+    header = ["Of", "Types x models", "Pearson r", "p", "Spearman rho", "p of rho"]
+    return table("controlledimcaps_correlation", header, rows)
+
+
+def compare_models(probes: Sequence[ProbeResult]) -> dict[str, list[Comparison]]:
+    """Comparisons of every two models that encode images, B minus A, by type of ControlledImCaps."""
+    folders = {probe.recovered.name: probe.results for probe in probes if probe.results}
+    return {f"{a}, {b}": compare(folders[a], folders[b]) for a, b in combinations(folders, 2)}
+
+
+def comparisons(by_pair: Mapping[str, Sequence[Comparison]]) -> Table:
+    """Section 4.3: pairs of models, by type and score; Wilcoxon's test, Holm-corrected over the lines of a pair."""
+    rows = []
+    for models, lines in by_pair.items():
+        for line in lines:
+            if line.metric != "group_score":
+                low, high = line.interval
+                difference = f"{100 * line.difference:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]"
+                tests = (f"{line.wilcoxon:.2g}", f"{line.wilcoxon_holm:.2g}")
+                score = line.metric.removesuffix("_score")
+                rows.append([models, line.task.partition("/")[2], score, line.a, line.b, difference, *tests])
+    header = ["A and B", "Type", "Score", "A", "B", "B - A", "Wilcoxon p", "Holm-corrected"]
+    return table("controlledimcaps_models", header, rows, decimals=1)
 
 
 def tables(probes: Sequence[ProbeResult]) -> list[Table]:
     """All tables that the results suffice for."""
     recovered = [probe.recovered for probe in probes]
-    found = [recovery_tables.overall(recovered), *recovery_tables.by_prompt_type(recovered)]
-    found += [recovery_tables.beside_images(probe.recovered, probe.scores) for probe in probes if probe.scores]
-    if by_model := {probe.recovered.name: probe.conditions for probe in probes if probe.conditions}:
-        found.append(recovery_tables.necessity(by_model))
-    if correlations := correlate(probes):
-        found.append(recovery_tables.correlations(correlations))
-    if comparisons := compare_models(probes):
-        found.append(recovery_tables.comparisons(comparisons))
-    return found
+    made = [probe_tables.overall(recovered), *probe_tables.by_prompt_type(recovered)]
+    made += [probe_tables.next_to_images(probe.recovered, probe.scores) for probe in probes if probe.scores]
+    if any(probe.conditions for probe in probes):
+        made.append(necessity(probes))
+    if lines := correlate(probes):
+        made.append(correlations(lines))
+    if by_pair := compare_models(probes):
+        made.append(comparisons(by_pair))
+    return made
 
 
 def figures(probes: Sequence[ProbeResult]) -> dict[str, Any]:
@@ -57,7 +99,7 @@ def figures(probes: Sequence[ProbeResult]) -> dict[str, Any]:
             "exact_match_prompt_mean": probe.recovered.prompt_mean(),
             "bleu4_cell_mean": probe.recovered.cell_mean("bleu4"),
             "bleu4_prompt_mean": probe.recovered.prompt_mean("bleu4"),
-            "shuffled": None if np.isnan(share := probe.recovered.shuffled()) else share,
+            "shuffled": None if math.isnan(share := probe.recovered.shuffled()) else share,
             "exact_match": probe.recovered.by_cell().to_dict(),
             "controlledimcaps": {kind: score._asdict() for kind, score in probe.scores.items()},
             "by_recovery": {

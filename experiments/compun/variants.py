@@ -8,11 +8,10 @@ in their corpus (corpora.py) and seed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from evaluators.report.read import Result, read_results
+from evaluators.report.results import Results, read_results
 from evaluators.report.sections import compun
 from evaluators.report.tables import to_markdown
 from generators.storage import stage
@@ -21,7 +20,7 @@ FOLDER = Path("experiments/compun")
 METRICS = ("recall@1", "all_recall@1", "margin_of_correct", "similarity_of_correct")
 
 
-def numbers(results: Sequence[Result]) -> dict[str, dict[str, Any]]:
+def numbers(results: Results) -> dict[str, dict[str, Any]]:
     """Return model -> kind of prompt -> metrics, with chance and data version."""
     by_model: dict[str, dict[str, Any]] = {}
     for result in results:
@@ -33,7 +32,7 @@ def numbers(results: Sequence[Result]) -> dict[str, dict[str, Any]]:
     return by_model
 
 
-def page(results: Sequence[Result]) -> str:
+def page(results: Results) -> str:
     """Return the Markdown page. Raises ValueError without a result on Compun."""
     section = compun.section(results)
     if section is None:

@@ -1,125 +1,108 @@
-"""Compun: the tables and figures of the paper, for our models.
+"""Compun's tables and figures (Kumar et al. 2024, arXiv:2404.00419).
 
-Source: Kumar et al. 2024 (arXiv:2404.00419): Table 1 (kinds of prompt), Table 2 (number of example captions), Figure 3
-(categories; ours has accuracies where it counts errors), Figure 4 (similarity of correct answers), section 6 (against
-all images of the benchmark).
+Source: Table 1 (kinds of prompt), Table 2 (number of example captions), Figure 3 (categories; accuracies here, error
+counts there), Figure 4 (similarity of correct answers), section 6 (against all images of the benchmark).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 
-from evaluators.report.figures import DASHES, STYLE, panels, svg
-from evaluators.report.read import Result
-from evaluators.report.sections import Section, by_series, over_seeds
-from evaluators.report.tables import Table, percent
+from evaluators.report.figures import DASHES, chance_line, draw, legend
+from evaluators.report.results import Result, Results, by_series
+from evaluators.report.section import Section, over_seeds
+from evaluators.report.tables import MISSING, Table, table
 
 ACCURACY, AMONG_ALL = "recall@1", "all_recall@1"
-TEMPLATE, PAPERS_CHOICE = "template", "examples-5"
+CHANCE = 1 / 3
+TEMPLATE, FIVE_EXAMPLES = "template", "examples-5"
 PROMPTS = {
     TEMPLATE: "Template",
     "reversed": "Reversed",
     "descriptors": "Descriptors",
-    PAPERS_CHOICE: "Examples (5)",
+    FIVE_EXAMPLES: "Examples (5)",
 }
 """Variant -> its name in Table 1."""
 Variants = Mapping[str, list[Result]]
 """Variant -> results of a model's seeds."""
 
 
-def section(results: Sequence[Result]) -> Section | None:
-    """None where no result is of Compun."""
-    models = {name: _variants(found) for name, found in by_series(_of_compun(results)).items()}
+def section(results: Results) -> Section | None:
+    """None without results on Compun."""
+    models = {name: _variants(found) for name, found in by_series(results.of("compun")).items()}
     if not models:
         return None
-    tables = [prompts_table(models), *examples_tables(models), categories_table(models), similarity_table(models)]
     return Section(
         "compun",
-        "Compound nouns",
-        "Given a prompt with a compound noun, which picture shows it: its own, or one of those of its constituents? "
-        "Several prompts of a compound count by their mean score; chance is a third. In brackets are 95 % intervals "
-        "over compounds, or where a model has several training seeds the lowest and the highest of them.",
-        tables,
+        [prompts_table(models), *examples_tables(models), categories_table(models), similarity_table(models)],
         figures(models),
         [_headline(name, variants) for name, variants in models.items() if TEMPLATE in variants],
     )
 
 
-def _of_compun(results: Sequence[Result]) -> list[Result]:
-    return [result for result in results if result.data["dataset"] == "compun"]
-
-
 def _variants(results: Sequence[Result]) -> Variants:
-    found: dict[str, list[Result]] = {}
+    variants: dict[str, list[Result]] = {}
     for result in results:
-        found.setdefault(result.data["variant"] or TEMPLATE, []).append(result)
-    return found
+        variants.setdefault(result.data["variant"] or TEMPLATE, []).append(result)
+    return variants
 
 
 def _mean(results: Sequence[Result], metric: str) -> float:
-    return float(np.mean([result.data["metrics"][metric] for result in results]))
+    return float(np.mean([result.metrics[metric] for result in results]))
 
 
 def prompts_table(models: Mapping[str, Variants]) -> Table:
     """Table 1, and the template against all images."""
     template = next((variants[TEMPLATE][0] for variants in models.values() if TEMPLATE in variants), None)
-    by_chance = template.data["chance"].get(AMONG_ALL) if template else None
-    rows = [["Random", *[percent(1 / 3)] * len(PROMPTS), percent(by_chance)]]
+    all_chance = template.data["chance"].get(AMONG_ALL) if template else None
+    rows = [["Random", *[CHANCE] * len(PROMPTS), all_chance]]
     for name, variants in models.items():
-        accuracy = (over_seeds(variants.get(variant, []), ACCURACY) for variant in PROMPTS)
-        rows.append([name, *accuracy, over_seeds(variants.get(TEMPLATE, []), AMONG_ALL)])
-    caption = (
-        "Compun: accuracy (percent) by kind of prompt, and of the template against all images of the benchmark, where "
-        "other renderings of the compound count for neither side."
-    )
-    header = ["Model", *PROMPTS.values(), "Template, all images"]
-    return Table("compun", caption, pd.DataFrame(rows, columns=pd.Index(header)))
+        accuracies = (over_seeds(variants.get(variant, []), ACCURACY) for variant in PROMPTS)
+        rows.append([name, *accuracies, over_seeds(variants.get(TEMPLATE, []), AMONG_ALL)])
+    return table("compun", ["Model", *PROMPTS.values(), "Template, all images"], rows)
 
 
-def _counts(models: Mapping[str, Variants]) -> list[int]:
-    """The numbers of example captions that there are results for."""
+def _example_counts(models: Mapping[str, Variants]) -> list[int]:
+    """The numbers of example captions that have results."""
     names = {variant for variants in models.values() for variant in variants if variant.startswith("examples-")}
     return sorted(int(name.removeprefix("examples-")) for name in names)
 
 
 def examples_tables(models: Mapping[str, Variants]) -> Iterator[Table]:
     """Table 2."""
-    if not (counts := _counts(models)):
-        return
-    rows = [
-        [name, *(over_seeds(variants.get(f"examples-{count}", []), ACCURACY) for count in counts)]
-        for name, variants in models.items()
-    ]
-    header = ["Model", *(f"k = {count}" for count in counts)]
-    caption = "Compun: accuracy (percent) by the number k of example captions; chance 33.33."
-    yield Table("compun_examples", caption, pd.DataFrame(rows, columns=pd.Index(header)))
+    if counts := _example_counts(models):
+        rows = [
+            [name, *(over_seeds(variants.get(f"examples-{count}", []), ACCURACY) for count in counts)]
+            for name, variants in models.items()
+        ]
+        yield table("compun_examples", ["Model", *(f"k = {count}" for count in counts)], rows)
+
+
+def _by_prompt(models: Mapping[str, Variants]) -> Iterator[tuple[str, str, list[Result]]]:
+    """Model, title of the kind of prompt, and results of all seeds."""
+    for name, variants in models.items():
+        yield from ((name, title, variants[variant]) for variant, title in PROMPTS.items() if variant in variants)
 
 
 def categories_table(models: Mapping[str, Variants]) -> Table:
-    """Accuracy by what the compound's picture shows of its constituents, and by surface form."""
+    """Accuracy by the constituents that the compound's image shows, and by surface form."""
     rows = []
-    for name, variants in models.items():
-        for variant, title in PROMPTS.items():
-            found = variants.get(variant, [])
-            for by, of_names in (found[0].data["categories"] if found else {}).items():
-                for category, told in of_names.items():
-                    accuracy = [result.data["categories"][by][category] for result in found]
-                    means = (np.mean([one.get(key, np.nan) for one in accuracy]) for key in (ACCURACY, AMONG_ALL))
-                    rows.append([name, title, by, category, f"{told['rows']:,}", *map(percent, map(float, means))])
+    for name, title, results in _by_prompt(models):
+        for by, categories in results[0].data["categories"].items():
+            for category, entry in categories.items():
+                metrics = [result.data["categories"][by][category] for result in results]
+                means = (float(np.mean([one.get(key, np.nan) for one in metrics])) for key in (ACCURACY, AMONG_ALL))
+                rows.append([name, title, by, category, entry["rows"], *means])
     header = ["Model", "Prompts", "By", "Category", "Rows", "Accuracy", "All images"]
-    caption = (
-        "Compun: accuracy (percent) by whether the compound's picture shows either constituent, both or none, and by "
-        "surface form; chance 33.33."
-    )
-    return Table("compun_categories", caption, pd.DataFrame(rows, columns=pd.Index(header)))
+    return table("compun_categories", header, rows)
 
 
 def correct_scores(results: Sequence[Result]) -> pd.DataFrame:
-    """Similarity and margin of the rows that are right, of all seeds."""
+    """Similarity and margin of the correct rows, of all seeds."""
     rows = pd.concat([result.examples[["rank", "similarity", "margin"]] for result in results])
     return rows[rows["rank"] == 1]
 
@@ -127,56 +110,52 @@ def correct_scores(results: Sequence[Result]) -> pd.DataFrame:
 def similarity_table(models: Mapping[str, Variants]) -> Table:
     """Figure 4 in numbers."""
     rows = []
-    for name, variants in models.items():
-        for variant, title in PROMPTS.items():
-            if found := variants.get(variant):
-                scores = correct_scores(found)
-                told = [f"{scores[key].mean():.3f} ± {scores[key].std(ddof=0):.3f}" for key in ("similarity", "margin")]
-                rows.append([name, title, str(len(scores)), *(told if len(scores) else ["-", "-"])])
-    header = ["Model", "Prompts", "Correct", "Similarity", "Margin"]
-    caption = (
-        "Compun, correct answers alone: similarity (cosine) of the compound's picture and its margin over the nearer "
-        "constituent's, mean and standard deviation."
-    )
-    return Table("compun_similarity", caption, pd.DataFrame(rows, columns=pd.Index(header)))
+    for name, title, results in _by_prompt(models):
+        scores = correct_scores(results)
+        cells = [f"{scores[key].mean():.3f} ± {scores[key].std(ddof=0):.3f}" for key in ("similarity", "margin")]
+        rows.append([name, title, len(scores), *(cells if len(scores) else [MISSING, MISSING])])
+    return table("compun_similarity", ["Model", "Prompts", "Correct", "Similarity", "Margin"], rows)
 
 
 def figures(models: Mapping[str, Variants]) -> dict[str, str]:
     """Accuracy against the number of example captions, and the similarities of correct answers."""
-    made, counts = {}, _counts(models)
-    with mpl.rc_context(STYLE):
-        if counts:
-            figure, (axes,) = panels(1)
-            for index, (name, variants) in enumerate(models.items()):
-                there = [count for count in counts if f"examples-{count}" in variants]
-                accuracy = [100 * _mean(variants[f"examples-{count}"], ACCURACY) for count in there]
-                axes.plot(there, accuracy, marker="o", markersize=4, linestyle=DASHES[index % len(DASHES)], label=name)
-            axes.axhline(100 / 3, color="#999999", linestyle="--", linewidth=1)
-            axes.set(xlabel="example captions k", ylabel="accuracy (%)", xticks=counts)
-            axes.set_ylim(bottom=0)
-            axes.legend(frameon=False, fontsize=8)
-            made["Compun: accuracy against the number of example captions (the paper's Table 2); dashed: chance."] = (
-                svg(figure)
-            )
-        if any(TEMPLATE in variants for variants in models.values()):
-            figure, (axes,) = panels(1)
-            for name, variants in models.items():
-                if TEMPLATE in variants:
-                    scores = correct_scores(variants[TEMPLATE])["similarity"]
-                    axes.hist(scores, bins=20, range=(-1, 1), histtype="step", label=name)
-            axes.set(xlabel="similarity (cosine)", ylabel="correct answers")
-            axes.legend(frameon=False, fontsize=8)
-            made["Compun: similarity of the correct answers, template (the paper's Figure 4)."] = svg(figure)
-    return made
+    counts, drawings = _example_counts(models), {}
+
+    def accuracy(panels: list[Axes]) -> None:
+        for index, (name, variants) in enumerate(models.items()):
+            points = {
+                count: 100 * _mean(results, ACCURACY)
+                for count in counts
+                if (results := variants.get(f"examples-{count}"))
+            }
+            style = {"marker": "o", "markersize": 4, "linestyle": DASHES[index % len(DASHES)]}
+            panels[0].plot(list(points), list(points.values()), label=name, **style)
+        chance_line(panels[0], CHANCE)
+        panels[0].set(xlabel="example captions k", xticks=counts)
+        legend(panels[0], "accuracy (%)")
+
+    def similarity(panels: list[Axes]) -> None:
+        for name, variants in models.items():
+            if TEMPLATE in variants:
+                scores = correct_scores(variants[TEMPLATE])["similarity"]
+                panels[0].hist(scores, bins=20, range=(-1, 1), histtype="step", label=name)
+        panels[0].set(xlabel="similarity (cosine)")
+        legend(panels[0], "correct answers")
+
+    if counts:
+        drawings["Compun: accuracy against the number of example captions (Table 2 of the paper)."] = draw(1, accuracy)
+    if any(TEMPLATE in variants for variants in models.values()):
+        drawings["Compun: similarity of the correct answers, template (Figure 4 of the paper)."] = draw(1, similarity)
+    return drawings
 
 
 def _headline(name: str, variants: Variants) -> str:
     template = variants[TEMPLATE]
-    line = f"Compound nouns, {name}: {_mean(template, ACCURACY):.1%} are right with the template"
-    if PAPERS_CHOICE in variants:
-        line += f", {_mean(variants[PAPERS_CHOICE], ACCURACY):.1%} with five example captions"
-    line += " (chance 33.3%)"
-    if AMONG_ALL in template[0].data["metrics"]:
-        by_chance = template[0].data["chance"][AMONG_ALL]
-        line += f", {_mean(template, AMONG_ALL):.1%} against all images (chance {by_chance:.1%})"
+    line = f"Compound nouns, {name}: accuracy {_mean(template, ACCURACY):.1%} with the template"
+    if FIVE_EXAMPLES in variants:
+        line += f", {_mean(variants[FIVE_EXAMPLES], ACCURACY):.1%} with five example captions"
+    line += f" (chance {CHANCE:.1%})"
+    if AMONG_ALL in template[0].metrics:
+        chance = template[0].data["chance"][AMONG_ALL]
+        line += f", {_mean(template, AMONG_ALL):.1%} against all images (chance {chance:.1%})"
     return f"{line}."

@@ -6,7 +6,7 @@ import pytest
 
 from evaluators.probes.analysis import Recovered, conditions, correlation
 from evaluators.protocols import recovery
-from evaluators.report import recovery_tables
+from evaluators.report import probe_tables
 
 
 def rows(*found: tuple[str, str, str]) -> pd.DataFrame:
@@ -79,9 +79,9 @@ def test_table_4_takes_left_and_right_alone():
 
 
 def test_tables_have_the_papers_shape():
-    overall = recovery_tables.overall([FOUND]).cells
+    overall = probe_tables.overall([FOUND]).cells
     assert overall.loc[0, ["EM, cell mean", "EM, prompt mean", "Shuffled %"]].tolist() == ["46.7", "44.4", "50.0"]
-    types, others = (table.cells for table in recovery_tables.by_prompt_type([FOUND]))
+    types, others = (table.cells for table in probe_tables.by_prompt_type([FOUND]))
     assert types.shape == (4, 16)
     assert types.iloc[:, 0].tolist() == ["1 unique object", "m", "2 unique objects", "m"]
     assert types.loc[0, ["0 attributes", "1 2-obj verb"]].tolist() == ["a cat", "-"]

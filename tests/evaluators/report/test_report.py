@@ -1,17 +1,19 @@
 """The report, from hand-made results on a toy dataset."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 
 import pandas as pd
 import pytest
 
 from evaluators.report import build
-from evaluators.report.correlation import correlation_table
 from evaluators.report.examples import pick
-from evaluators.report.figures import _lines, _seeds
-from evaluators.report.read import frame, read_results
-from evaluators.report.tables import paper_tables, to_latex
+from evaluators.report.figures import lines, over_seeds
+from evaluators.report.results import frame, read_results
+from evaluators.report.sections import classification, productivity, systematicity
+from evaluators.report.tables import Table, to_latex
 from generators.storage.dataset import HARD_NEGATIVE_SCHEMA, write_config
 from loaders.cards.card import measure, write_card
 from tests.rows import hard_negative_row, toy_dataset
@@ -72,26 +74,30 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     return [tmp_path / "results" / "clip-laion", tmp_path / "results" / "clip-yfcc"]
 
 
+def tables(module: ModuleType, folders: list[Path]) -> Sequence[Table]:
+    return module.section(read_results(folders)).tables
+
+
 def test_tables_have_the_papers_shape(results: list[Path]):
-    systematicity, productivity = paper_tables(frame(read_results(results)))
-    assert systematicity.cells.to_numpy().tolist() == [
+    (recalls,), (by_complexity,) = tables(systematicity, results), tables(productivity, results)
+    assert recalls.cells.to_numpy().tolist() == [
         ["Random", "", "33.33", "33.33"],
         ["YFCC-15M", "clip-yfcc", "50.00 [40.0, 60.0]", "40.00 [30.0, 50.0]"],
         ["LAION-400M", "clip-laion", "60.00 [50.0, 70.0]", "45.00 [35.0, 55.0]"],
     ]
-    assert list(productivity.cells.columns) == ["Training data", "Model", "n = 4", "n = 12"]
-    assert productivity.cells.iloc[2].tolist() == [
+    assert list(by_complexity.cells.columns) == ["Training data", "Model", "n = 4", "n = 12"]
+    assert by_complexity.cells.iloc[2].tolist() == [
         "LAION-400M",
         "clip-laion",
         "50.00 [40.0, 60.0]",
         "25.00 [15.0, 35.0]",
     ]
-    assert r"\begin{tabular}" in to_latex(systematicity)
+    assert r"\begin{tabular}" in to_latex(recalls)
 
 
-def test_page_is_self_contained_and_says_stand_in(results: list[Path], tmp_path: Path):
-    said = build(results, tmp_path / "report", tmp_path / "data")
-    assert said.splitlines() == [
+def test_page_is_self_contained_and_names_the_stand_in(results: list[Path], tmp_path: Path):
+    headline = build(results, tmp_path / "report", tmp_path / "data")
+    assert headline.splitlines() == [
         "HN-Atom Recall@1 is 55.0% on seen compounds and 42.5% on unseen ones (chance 33.3%).",
         "From 4 to 12 atoms, HN-Atom Recall@1 goes from 50.0% to 25.0% (chance 33.3%).",
     ]
@@ -113,9 +119,9 @@ def test_models_of_one_corpus_are_not_pooled_but_their_seeds_are(results: list[P
     for model, recall in (("clip-laion-s0", 0.5), ("clip-laion-s1", 0.3), ("negclip-laion-s0", 0.9)):
         write_result(root, model, "laion", "prod_hnall", recall, "n4")
     rows = frame(read_results([root / name for name in ("clip-laion-s0", "clip-laion-s1", "negclip-laion-s0")]))
-    lines = {line.look["label"]: _seeds(line.models, "complexity").iloc[0] for line in _lines(rows)}
+    by_label = {line.style["label"]: over_seeds(line.models, "complexity").iloc[0] for line in lines(rows)}
     # Seeds of one model: mean and spread. A single model: its interval.
-    assert {label: line.round(6).tolist() for label, line in lines.items()} == {
+    assert {label: recall.round(6).tolist() for label, recall in by_label.items()} == {
         "LAION-400M, clip-laion": [40.0, 30.0, 50.0],
         "LAION-400M, negclip-laion": [90.0, 80.0, 100.0],
     }
@@ -129,12 +135,12 @@ def test_correlation_with_classification(results: list[Path], tmp_path: Path):
         top1 = {"metrics": {"top1": 0.2 * number}, "chance": {"top1": 0.1}, "dataset": "classification"}
         top1 |= {"intervals": {"top1": [0.2 * number, 0.2 * number]}}
         write_result(root, f"tower-{number}", "laion", "microworld", 0.0, task="classification/microworld", **top1)
-    table = correlation_table(frame(read_results([root / f"tower-{number}" for number in range(3)])))
-    assert table is not None
+    _, table = tables(classification, [root / f"tower-{number}" for number in range(3)])
     assert table.cells.iloc[:, :4].to_numpy().tolist() == [["HN-Swap n = 8", "3", "1.00", "+0.50"]]
     build([root / f"tower-{number}" for number in range(3)], tmp_path / "report", tmp_path / "data")
-    assert "Against zero-shot classification" in (tmp_path / "report" / "index.html").read_text()
-    assert correlation_table(frame(read_results(results))) is None
+    assert "correlation with retrieval" in (tmp_path / "report" / "index.html").read_text()
+    (accuracy,) = tables(classification, [root / "tower-0"])
+    assert accuracy.name == "classification"
 
 
 def test_examples_of_productivity_have_a_page_of_their_own(
@@ -187,7 +193,7 @@ def test_numbers_that_must_not_stand_together_are_refused(results: list[Path], c
 
 def test_no_results_is_one_clear_message(tmp_path: Path):
     (tmp_path / "empty").mkdir()
-    with pytest.raises(FileNotFoundError, match=r"empty: no results\. Make some with `compeval run"):
+    with pytest.raises(FileNotFoundError, match=r"empty: no results\. `compeval run"):
         read_results([tmp_path / "empty"])
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from evaluators.report.read import read_results
+from evaluators.report.results import read_results
 from evaluators.report.sections import aro, retrieval
 from tests.evaluators.report.test_report_sections import write
 
@@ -41,7 +41,7 @@ def test_relations_by_kind_and_captions_over_seeds(tmp_path: Path) -> None:
     # Mean 0.3; deviation of 0.2 and 0.4: sqrt(2 * 0.1^2 / 1) = 0.1414.
     assert tables["aro_order"] == [["clip", "-", "30.00 ± 14.14"]]
     assert section.headline == [
-        "clip tells 50.00 % of VG-Relation's true captions from the swapped ones (chance 50 %)."
+        "clip prefers the true caption to the swapped one in 50.00 % of VG-Relation (chance 50 %)."
     ]
 
 

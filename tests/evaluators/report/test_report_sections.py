@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 from evaluators.report import build
-from evaluators.report.read import Result, read_results
-from evaluators.report.sections import Section, compprompts, compun, controlledimcaps, sections
+from evaluators.report.results import Results, read_results
+from evaluators.report.section import Section
+from evaluators.report.sections import compprompts, compun, controlledimcaps, sections
 
 RANKS = {"template": [1, 2, 2, 1], "reversed": [3, 3, 2, 1], "examples-5": [1, 1, 1, 2]}
 
@@ -61,7 +62,7 @@ def write_compun(root: Path, model: str, ranks: dict[str, list[int]] = RANKS, am
         pd.DataFrame(rows).to_parquet(path.with_suffix(".parquet"))
 
 
-def of(root: Path) -> list[Result]:
+def of(root: Path) -> Results:
     return read_results([root])
 
 
@@ -95,7 +96,7 @@ def test_compun_has_the_papers_tables(tmp_path: Path):
         "clip-a", "Template", "2", "0.300 ± 0.100", "0.200 ± 0.100",
     ]  # fmt: skip
     assert found.headline == [
-        "Compound nouns, clip-a: 50.0% are right with the template, 75.0% with five example captions (chance 33.3%), "
+        "Compound nouns, clip-a: accuracy 50.0% with the template, 75.0% with five example captions (chance 33.3%), "
         "25.0% against all images (chance 1.0%)."
     ]
     assert len(found.figures) == 2
@@ -132,8 +133,9 @@ def test_scores_of_pairs_and_of_prompts(tmp_path: Path):
     assert pairs.tables[0].cells.to_numpy().tolist() == [
         ["clip-a", "controlledimcaps/adjective", "4", cell, cell, cell, "25.00 / - / -"]
     ]
-    nothing_yet = shown(compprompts, tmp_path)
-    assert (nothing_yet.tables, "compeval probe run local:FOLDER" in nothing_yet.text) == ([], True)
+    missing = shown(compprompts, tmp_path)
+    assert not missing.tables
+    assert "compeval probe run local:FOLDER" in missing.text
 
 
 def write_probe(root: Path, name: str, text_encoder: str, cells: dict[str, list[tuple[str, str]]]) -> None:
@@ -181,13 +183,13 @@ def test_probes_have_the_papers_tables(tmp_path: Path):
     assert by_type[["0 attributes", "1 spatial", "1 adj."]].iloc[1].tolist() == ["50.0", "50.0", "-"]
     assert tables["compprompts_multiples_negations"].iloc[1].tolist() == ["of-a", "100.0", "-", "-", "-", "-"]
     # Of the spatial prompts one is about left and right, and it is right; clip-b was run on no picture.
-    assert tables["controlledimcaps_of-a"].to_numpy().tolist() == [
+    assert tables["controlledimcaps_probe_of-a"].to_numpy().tolist() == [
         ["Spatial 1-obj L/R", "100.0", "25.0 [0.0, 75.0]", "50.0 [0.0, 75.0]"]
     ]
-    assert "controlledimcaps_of-b" not in tables
+    assert "controlledimcaps_probe_of-b" not in tables
     assert tables["compprompts_own"].iloc[:, :2].to_numpy().tolist() == [["of-b", "mine"]]
     assert found.headline == [
-        "Prompts given back from the text vector alone, mean over types (chance 0.0%): of-a 50.0%, of-b 100.0%."
+        "Prompts recovered exactly from the text vector, mean over types (chance 0.0%): of-a 50.0%, of-b 100.0%."
     ]
 
 

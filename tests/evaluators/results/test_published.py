@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from compeval.cli import app
-from evaluators.report.read import Result
+from evaluators.report.results import Result, Results
 from evaluators.report.sections.published import section
 from evaluators.results.published import PublishedScore, matches, read_scores
 
@@ -65,13 +65,13 @@ def test_a_score_over_nine_complexities_is_their_mean_over_rows():
 
 
 def test_the_report_prints_them_beside_ours():
-    found = section([Result(Path(), result("sugarcrepe/swap_obj", 0.6))])
+    found = section(Results([Result(Path(), result("sugarcrepe/swap_obj", 0.6))]))
     assert found is not None
     assert found.tables[0].cells.iloc[0].tolist()[:7] == [
         MODEL, "sugarcrepe/swap_obj", "recall@1", "1,000", "60.00", "61.22", "-1.22 !",
     ]  # fmt: skip
-    assert found.headline == ["0 of 1 published scores are met within tolerance."]
-    assert section([Result(Path(), result("mine/test", 0.6))]) is None
+    assert found.headline == ["0 of 1 published scores are reproduced within tolerance."]
+    assert section(Results([Result(Path(), result("mine/test", 0.6))])) is None
 
 
 def test_validate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -1,0 +1,88 @@
+"""CREPE's systematicity: Tables 9 to 11 and 15, Figure 4 (arXiv:2212.07796, appendix B).
+
+Numbers are percent, as printed there. In brackets: 95 % intervals over images.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+from matplotlib.axes import Axes
+
+from evaluators.report.figures import chance_line, draw, legend, lines, over_seeds
+from evaluators.report.results import SYSTEMATICITY_KINDS as KINDS
+from evaluators.report.results import Results, by_model, own_corpus
+from evaluators.report.section import Section
+from evaluators.report.tables import Table, percent, table, with_interval
+
+METRICS = {"recall@1": "R@1", "recall@3": "R@3", "recall@5": "R@5", "avg_recall": "Avg R@K"}
+SPLITS = ("sc", "uc")
+
+
+def section(results: Results) -> Section | None:
+    """None without a model that was run on the sets of its own corpus."""
+    rows = own_corpus(results.frame)
+    kinds = [kind for kind in KINDS if (rows["kind"] == kind).any()]
+    tables = [recall_table(rows[rows["kind"] == kind], kind) for kind in kinds]
+    raw = rows[rows["kind"] == "raw"]
+    if not raw.empty:
+        tables.append(raw_table(raw))
+    if not tables:
+        return None
+    figures = {"Seen against unseen compounds (Figure 4 of the paper).": figure(rows, kinds)} if kinds else {}
+    return Section("systematicity", tables, figures, headline(rows[rows["kind"] == "hnatom"]))
+
+
+def headline(rows: pd.DataFrame) -> list[str]:
+    if not set(rows["split"]) >= set(SPLITS):
+        return []
+    seen, unseen = (rows[rows["split"] == split]["recall@1"].mean() for split in SPLITS)
+    chance = rows["chance"].iloc[0]
+    return [f"HN-Atom Recall@1 is {seen:.1%} on seen compounds and {unseen:.1%} on unseen ones (chance {chance:.1%})."]
+
+
+def recall_table(rows: pd.DataFrame, kind: str) -> Table:
+    """Tables 9 to 11: recalls of each model on the SC and UC sets of its own corpus."""
+    metrics = [key for key in METRICS if key in rows and rows[key].notna().any()]
+    set_size = int(rows["set_size"].iloc[0])
+    chance = {f"recall@{k}": k / set_size for k in (1, 3, 5)} | {"avg_recall": 2 / set_size}  # (1 + 3) / 2
+    body = [["Random", "", *(chance[key] for key in metrics for _ in SPLITS)]]
+    for names, by_split in by_model(rows, "split"):
+        cells = []
+        for key in metrics:
+            for row in (by_split.get(split, {}) for split in SPLITS):
+                interval = (row["low"], row["high"]) if row else None
+                cells.append(with_interval(row.get(key), interval) if key == "recall@1" else row.get(key))
+        body.append([*names, *cells])
+    header = ["Training data", "Model", *(f"{METRICS[key]} {split.upper()}" for key in metrics for split in SPLITS)]
+    return table("systematicity", header, body, suffix=f"_{kind}", kind=KINDS[kind], set_size=set_size)
+
+
+def raw_table(rows: pd.DataFrame) -> Table:
+    """Table 15: image-to-text Recall@1 on the raw pairs, mean and standard deviation over folds."""
+    splits = [split for split in ("sc", "uc", "ua") if split in set(rows["split"])]
+    body = []
+    for names, by_split in by_model(rows, "split"):
+        chosen = [by_split.get(split, {}) for split in splits]
+        shares = [f"{percent(row.get('i2t_recall@1'))} ± {percent(row.get('i2t_recall@1_std'))}" for row in chosen]
+        body.append([*names, int(next(iter(by_split.values()))["set_size"]), *shares])
+    chance = percent(1 / rows["set_size"].max())
+    header = ["Training data", "Model", "N", *(split.upper() for split in splits)]
+    return table("systematicity_raw", header, body, chance=chance)
+
+
+def figure(rows: pd.DataFrame, kinds: list[str]) -> str:
+    """Figure 4: Recall@1 on SC and UC, one line per model, one panel per type of hard negative."""
+
+    def paint(panels: list[Axes]) -> None:
+        for axes, kind in zip(panels, kinds, strict=True):
+            chosen = rows[rows["kind"] == kind]
+            for index, line in enumerate(lines(chosen)):
+                recall = over_seeds(line.models, "split").reindex(SPLITS)
+                shift = 0.04 * (index - 1)
+                error = [recall["mean"] - recall["low"], recall["high"] - recall["mean"]]
+                axes.errorbar([shift, 1 + shift], recall["mean"], error, marker="o", capsize=3, **line.style)
+            chance_line(axes, 1 / chosen["set_size"].iloc[0])
+            axes.set(title=KINDS[kind], xticks=[0, 1], xticklabels=["seen (SC)", "unseen (UC)"], xlim=(-0.3, 1.3))
+        legend(panels[0], "Recall@1 (%)")
+
+    return draw(len(kinds), paint)
