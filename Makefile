@@ -32,7 +32,7 @@ docs: $(READY)
 	typer compeval.cli utils docs --name compeval --title "The command line" --output docs/cli.md
 
 clean:
-	rm -rf $(VENV) data sources regions seen stats crepe aro retrieval classification compprompts compun controlledimcaps
+	rm -rf $(VENV) data sources annotations regions seen stats crepe aro retrieval classification compprompts compun controlledimcaps
 	rm -rf checkpoints results validity.json text_only.json text_only_aro.json text_only_aro.md report report_full
 	rm -rf .dvc/cache .dvc/tmp build .pytest_cache .ruff_cache .hypothesis
 

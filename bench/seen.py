@@ -25,6 +25,7 @@ from generators.microworld.captions.wording import region_phrase, training_capti
 from generators.microworld.scenes.splits import TEST_IDS, evaluation_scene, training_ids, training_scene
 from generators.readers import visual_genome
 from generators.readers.corpora import Column, captions, shards
+from generators.readers.records import Flaws
 from generators.seen_analysis.seen import Language, LocalEngine, Search, ShardResult, analyse, our_language
 from generators.seen_analysis.targets import CaptionWords, Targets, Unseen
 
@@ -76,7 +77,7 @@ def real_captions(data: Path) -> tuple[list[str], list[str]]:
     regions = [
         region.phrase
         for version in ("v1.0.0", "v1.2.0")
-        for image in visual_genome.read(data / "visual_genome" / version)
+        for image in visual_genome.read(data / "visual_genome" / version, Flaws())
         for region in image.regions
     ]
     return [*web[::2], *read(data / "factual/dev.csv", "caption"), *regions], [

@@ -18,6 +18,7 @@ possible, and so is an attribute, unless the source never gives such a noun that
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -27,8 +28,8 @@ from typing import Any, NamedTuple
 
 from generators.graphs.facts import Facts, Thing, closure
 from generators.language.lexicon import attributes, nouns, relations
-from generators.readers import gqa
-from generators.readers.visual_genome import FlawError, Image
+from generators.readers.annotations import Annotations
+from generators.schemas.annotated_image import AnnotatedImage
 from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
 from generators.storage import dataset, stage
 from generators.storage.crops import Crop, crop_id
@@ -45,7 +46,7 @@ peeling one."""
 class Pair(NamedTuple):
     """Two captions of one box; ``category`` is the relation, or the attributes in the order of the true caption."""
 
-    image: Image
+    image: AnnotatedImage
     box: Box
     true: str
     false: str
@@ -85,7 +86,7 @@ class Said:
         return cls(frozenset(described), frozenset(subjects), frozenset(objects))
 
 
-def large_objects(image: Image) -> list[SceneObject]:
+def large_objects(image: AnnotatedImage) -> list[SceneObject]:
     """The objects that can be recognised: a quarter of the image's width and of its height, or more."""
     return [
         item
@@ -109,7 +110,7 @@ def attribute_caption(attribute: str, noun: str, other_attribute: str, other_nou
     return f"the {attribute} {noun} and the {other_attribute} {other_noun}"
 
 
-def relation_pairs(image: Image, said: Said, dropped: Counter[str]) -> Iterator[Pair]:
+def relation_pairs(image: AnnotatedImage, said: Said, dropped: Counter[str]) -> Iterator[Pair]:
     """VG-Relation's rows of one image, in the order of its relations."""
     large = {item.id: item for item in large_objects(image)}
     facts = closure(image.graph)
@@ -147,7 +148,7 @@ def _may_be_turned(edge: Relation, subject: SceneObject, object: SceneObject, fa
     )
 
 
-def attribute_pairs(image: Image, said: Said, dropped: Counter[str]) -> Iterator[Pair]:
+def attribute_pairs(image: AnnotatedImage, said: Said, dropped: Counter[str]) -> Iterator[Pair]:
     """VG-Attribution's rows of one image: each two objects with each two of their attributes."""
     facts = closure(image.graph)
     seen: set[str] = set()
@@ -215,42 +216,29 @@ def categories(config: str, pair: Pair) -> list[dict[str, str]]:
     ]
 
 
-Miner = Callable[[Image, Said, Counter[str]], Iterator[Pair]]
+Miner = Callable[[AnnotatedImage, Said, Counter[str]], Iterator[Pair]]
 MINERS: dict[str, Miner] = {"vg_relation": relation_pairs, "vg_attribution": attribute_pairs}
 
 
-def mine(images: Sequence[Image]) -> tuple[dict[str, list[Pair]], dict[str, dict[str, int]]]:
-    """The rows of both sets, in the order of the images, and what was dropped from each."""
+def mine(config: str, images: Iterable[AnnotatedImage], dropped: Counter[str]) -> Iterator[Pair]:
+    """The pairs of a config in the order of the images, which are read twice; ``dropped`` counts the others."""
     said = Said.by(image.graph for image in images)
-    pairs: dict[str, list[Pair]] = {}
-    dropped: dict[str, dict[str, int]] = {}
-    for config, miner in MINERS.items():
-        lost = Counter[str]()
-        pairs[config] = [pair for image in images for pair in miner(image, said, lost)]
-        dropped[config] = dict(sorted(lost.items())) | {"kept": len(pairs[config])}
-    return pairs, dropped
+    return (pair for image in images for pair in MINERS[config](image, said, dropped))
 
 
-def main(source: Path | None = None, output: Path = Path()) -> None:
-    """Build VG-Relation and VG-Attribution in the folder OUTPUT, from the scene graphs that params.yaml names, or from
-    the micro-world's annotated scenes in SOURCE."""
-    settings = block("aro")
-    graphs = source / "sceneGraphs.json" if source else Path(settings["scene_graphs"])
-    flaws = Counter[str]()
-
-    def on_flaw(flaw: FlawError) -> None:
-        flaws[flaw.kind] += 1
-
-    images = list(gqa.read(graphs, source / "VG_100K" if source else Path(settings["images"]), on_flaw))
-    pairs, dropped = mine(images)
+def main(annotations: Path = Path("annotations/gqa.parquet"), output: Path = Path()) -> None:
+    """Build VG-Relation and VG-Attribution in the folder OUTPUT from the file ANNOTATIONS."""
+    images = Annotations(annotations)
     provenance = {"source": block("source"), "captioner": "template", "seed": 0}
     pixels = dataset.pixels_asked()
-    for config, found in pairs.items():
-        rows = (pair.row(categories(config, pair), provenance) for pair in found)
-        dataset.write_config(output / "aro", config, {"test": rows}, dataset.CHOICE_SCHEMA, pixels)
-    funnels = {f"{config}: pairs of objects": counts for config, counts in dropped.items()}
-    flawed = {"Flawed records of the source": dict(flaws)}
-    stage.write_json(output / "stats/aro/mined.json", {"funnels": funnels | flawed})
+    funnels: dict[str, dict[str, int]] = {}
+    for config in MINERS:
+        dropped = Counter[str]()
+        rows = (pair.row(categories(config, pair), provenance) for pair in mine(config, images, dropped))
+        counts = dataset.write_config(output / "aro", config, {"test": rows}, dataset.CHOICE_SCHEMA, pixels)
+        funnels[f"{config}: pairs of objects"] = dict(sorted(dropped.items())) | {"kept": counts["test"]}
+    funnels["Flawed records of the source"] = json.loads(annotations.with_suffix(".json").read_text())["flaws"]
+    stage.write_json(output / "stats/aro/mined.json", {"funnels": funnels})
 
 
 if __name__ == "__main__":

@@ -47,7 +47,8 @@ from generators.hard_negatives.rejections import NONE_REJECTED, Rejections
 from generators.hard_negatives.swap import swap_negatives
 from generators.llm.client import Cache, Endpoint, ask_all, make_client
 from generators.parser.choice import RULES, make_parser
-from generators.readers import visual_genome
+from generators.readers.annotations import Annotations
+from generators.schemas.annotated_image import AnnotatedImage, id_order
 from generators.seen_analysis.regions import Reader
 from generators.seen_analysis.splits import crop_fault
 from generators.storage import dataset, stage
@@ -58,6 +59,7 @@ from generators.storage.workers import map_with
 PER_TYPE = 5
 ASKED_PER_ROW = 5
 """Walks that a language model is asked about for each row wanted: some captions fail, some have too few negatives."""
+IMAGES_CACHED = 32
 REMEMBERED = 2000
 """Images whose facts a process keeps, some 20 KB each; asked for by every complexity."""
 TYPES, BALANCED, ALL, RAW = ("hnatom", "hnswap", "hnneg"), "hnneg_balanced", "hnall", "raw"
@@ -98,13 +100,17 @@ class Example:
     """One caption and what it was made from; ``key`` is its own hash, from which its random streams come."""
 
     key: str
-    image: visual_genome.Image
+    image_id: str
     walk: Walk
     wording: Wording
     source: Source
     likelihood: Measure
     entailment: EntailmentModel | None = None
     refine: bool = False
+
+    @property
+    def image(self) -> AnnotatedImage:
+        return self.source.image(self.image_id)
 
     @cached_property
     def hnatom(self) -> tuple[HardNegative, ...]:
@@ -154,12 +160,12 @@ class Example:
 
     @cached_property
     def _facts(self) -> Facts:
-        return self.source.facts(self.image.image_id)
+        return self.source.facts(self.image_id)
 
     def with_negatives(self, kind: str) -> Finished:
         negatives = () if kind == RAW else getattr(self, kind)
         caption = self.balanced.caption if kind == BALANCED and self.balanced else self.wording.caption
-        return Finished(self.image.path, self.image.image_id, self.walk, caption, self.wording.captioner, negatives)
+        return Finished(self.image.path, self.image_id, self.walk, caption, self.wording.captioner, negatives)
 
 
 @dataclass(frozen=True)
@@ -196,33 +202,33 @@ def examples(
     """Captioned walks of one complexity, in an order that their hashes decide."""
     found = _captionable(source, complexity, settings, dropped)
     answers = captioner.word(Request(walk.graph, key) for key, _, walk in found)
-    worded: list[tuple[str, visual_genome.Image, Walk, Wording]] = []
+    worded: list[tuple[str, str, Walk, Wording]] = []
     for place, answer in zip(found, answers, strict=True):
         if isinstance(answer, Refusal):
             dropped[f"caption: {answer.reason}"] += 1
         else:
             worded.append((*place, answer))
-    images = [image.image_id for _, image, _, _ in worded]
+    images = [image_id for _, image_id, _, _ in worded]
     measures = likelihoods([wording.caption for *_, wording in worded], images)
     entailment = EntailmentModel(settings.entailment) if settings.entailment else None
-    for key, image, walk, wording in worded:
-        likelihood = measures[image.image_id]
-        yield Example(key, image, walk, wording, source, likelihood, entailment, settings.refine)
+    for key, image_id, walk, wording in worded:
+        likelihood = measures[image_id]
+        yield Example(key, image_id, walk, wording, source, likelihood, entailment, settings.refine)
 
 
 def _captionable(
     source: Source, complexity: int, settings: Settings, dropped: Counter[str]
-) -> list[tuple[str, visual_genome.Image, Walk]]:
-    """Every walk of one complexity with its image and its hash, in the order of the hashes."""
+) -> list[tuple[str, str, Walk]]:
+    """Hash, image id and walk of every walk of one complexity, in the order of the hashes."""
     found = (
-        (_key(settings.seed, image, walk), image, walk)
+        (_key(settings.seed, image, walk), image.image_id, walk)
         for image in source.images
         for walk in _walks(image, complexity, settings, dropped)
     )
     return sorted(found, key=lambda item: item[0])
 
 
-def _walks(image: visual_genome.Image, complexity: int, settings: Settings, dropped: Counter[str]) -> Iterator[Walk]:
+def _walks(image: AnnotatedImage, complexity: int, settings: Settings, dropped: Counter[str]) -> Iterator[Walk]:
     return walks(
         describable(image.graph, realiser.sayable),
         complexity,
@@ -235,7 +241,7 @@ def _walks(image: visual_genome.Image, complexity: int, settings: Settings, drop
     )
 
 
-def _key(seed: int, image: visual_genome.Image, walk: Walk) -> str:
+def _key(seed: int, image: AnnotatedImage, walk: Walk) -> str:
     content = f"{seed}:{image.image_id}:{json.dumps(walk.graph.to_row(), sort_keys=True)}"
     return hashlib.sha256(content.encode()).hexdigest()
 
@@ -263,22 +269,26 @@ def chosen(found: Iterable[Example], rows: int, dropped: Counter[str]) -> dict[s
 class Source:
     """What every split is made from: the images, their words, and how their regions' phrases are read."""
 
-    images: Sequence[visual_genome.Image]
+    images: Annotations
     vocabulary: Vocabulary
     rejections: Rejections = NONE_REJECTED
     parser: str = RULES
     spelling: bool = False
 
     @classmethod
-    def read(cls, folder: Path, parser: str = RULES, spelling: bool = False) -> Source:
-        images = list(visual_genome.read(folder, lambda flaw: None))  # the systematicity stage counts the flaws
+    def read(cls, annotations: Path, parser: str = RULES, spelling: bool = False) -> Source:
+        images = Annotations(annotations)
         return cls(images, Vocabulary.of(image.graph for image in images), Rejections.read(), parser, spelling)
 
     @cached_property
     def facts(self) -> Callable[[str], Facts]:
         """What is known of an image, by its id. Its phrases are parsed when it is first asked about."""
-        reader, images = Reader.make(self.spelling, self.parser), {image.image_id: image for image in self.images}
-        return lru_cache(REMEMBERED)(lambda image_id: reader.facts(images[image_id]))
+        reader = Reader.make(self.spelling, self.parser)
+        return lru_cache(REMEMBERED)(lambda image_id: reader.facts(self.image(image_id)))
+
+    @cached_property
+    def image(self) -> Callable[[str], AnnotatedImage]:
+        return lru_cache(IMAGES_CACHED)(self.images.__getitem__)
 
 
 def make_captioner(endpoint: Mapping[str, Any], parser: str = RULES) -> Captioner:
@@ -301,14 +311,14 @@ def generate(settings: Settings, source: Source, complexity: int) -> tuple[dict[
 
 
 def _order(example: Example) -> tuple[int, str, str]:
-    return (*visual_genome.id_order(example.image.image_id), example.key)
+    return (*id_order(example.image_id), example.key)
 
 
 def write(
-    folder: Path, name: str, settings: Settings, root: Path, pixels: dataset.Pixels = "embedded"
+    annotations: Path, name: str, settings: Settings, root: Path, pixels: dataset.Pixels = "embedded"
 ) -> dict[str, dict[str, int]]:
     """Write every config below ``root``; gives what was dropped, by split. The same bytes for any number of workers."""
-    make_source = partial(Source.read, folder, settings.parser, settings.spelling)
+    make_source = partial(Source.read, annotations, settings.parser, settings.spelling)
     make_split = partial(generate, settings)
     splits = dict(zip(SPLITS, map_with(make_source, make_split, COMPLEXITIES, settings.workers), strict=True))
     provenance = {"source": name, "seed": settings.seed}
@@ -334,13 +344,13 @@ def _refined(found: Mapping[str, Sequence[Finished]], seed: int) -> dict[str, li
     return {split: [item for item in kept if next(keep)] for split, kept in found.items()}
 
 
-def ask(folder: Path, settings: Settings, max_cost: float) -> Counter[str]:
+def ask(annotations: Path, settings: Settings, max_cost: float) -> Counter[str]:
     """Ask the language model for the captions that are likely to be used; gives what came of it, by reason.
 
     ValueError before the first request where the estimated cost is above ``max_cost``.
     """
     client = make_client(Endpoint(**settings.captioner), Path("sample/llm"))
-    shots, source = read_shots(Path("sample/words/shots.yaml")), Source.read(folder)
+    shots, source = read_shots(Path("sample/words/shots.yaml")), Source.read(annotations)
     prompts = [
         messages(walk.graph, shots)
         for complexity in shots
@@ -351,12 +361,13 @@ def ask(folder: Path, settings: Settings, max_cost: float) -> Counter[str]:
 
 def main(ask_model: Annotated[bool, typer.Option("--ask")] = False, max_cost: float = 0.0) -> None:
     """Build the productivity datasets; with --ask, fill the language model's cache in sample/llm/ instead."""
+    annotations = Path("annotations/visual_genome.parquet")
     name, settings = block("source"), dataclass_of(Settings, "crepe_productivity", **reading())
     if ask_model:
-        for reason, count in sorted(ask(Path("sources") / name, settings, max_cost).items()):
+        for reason, count in sorted(ask(annotations, settings, max_cost).items()):
             print(f"{count:,} {reason}")
         return
-    dropped = write(Path("sources") / name, name, settings, Path("crepe"), dataset.pixels_asked())
+    dropped = write(annotations, name, settings, Path("crepe"), dataset.pixels_asked())
     funnels = {f"Productivity, {split}: dropped": counts for split, counts in dropped.items()}
     write_json(Path("stats/crepe/productivity.json"), {"funnels": funnels})
 

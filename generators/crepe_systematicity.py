@@ -13,7 +13,6 @@ Only captions of one compound get negatives. One with too few for a set is left 
 from __future__ import annotations
 
 import json
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -26,8 +25,8 @@ from generators.graphs.vocabulary import Vocabulary
 from generators.hard_negatives.foils import HardNegative, atom_foils, comp_foils
 from generators.hard_negatives.plausibility import CorpusStatistics, MaskedLM, Ranker, best
 from generators.hard_negatives.rejections import NONE_REJECTED, Rejections
-from generators.readers import visual_genome
-from generators.readers.visual_genome import FlawError, Image
+from generators.readers.annotations import Annotations
+from generators.schemas.annotated_image import AnnotatedImage
 from generators.schemas.scene_graph import Atom, Compound, SceneGraph
 from generators.seen_analysis.regions import Candidate, Reader, candidates
 from generators.seen_analysis.splits import Funnel, Split, crop_passes, normalised, split
@@ -173,19 +172,19 @@ def read_rows(
 
 def build_regions(
     source: str,
-    images: Callable[[], Iterable[Image]],
+    images: Iterable[AnnotatedImage],
     settings: Mapping[str, Any],
     folder: Path,
     pixels: Pixels = "embedded",
 ) -> Funnel:
-    """Write the regions with their negatives, and the targets of the seen analysis; ``images`` is called repeatedly."""
+    """Write the regions with their negatives, and the targets of the seen analysis; ``images`` are read three times."""
     workers, spelling = settings["workers"], settings["spelling"]
-    vocabulary = Vocabulary.of((image.graph for image in images()), settings["at_least"])
-    statistics = CorpusStatistics.of(phrases(images())) if settings["ranker"] == STATISTICS else None
+    vocabulary = Vocabulary.of((image.graph for image in images), settings["at_least"])
+    statistics = CorpusStatistics.of(phrases(images)) if settings["ranker"] == STATISTICS else None
     provenance = {"source": source, "captioner": "region description", "seed": 0}
     make_foiler = partial(our_foiler, vocabulary, statistics or settings["ranker"], provenance)
     funnel = Funnel()
-    found = candidates(images(), partial(Reader.make, spelling, settings["parser"]), workers, funnel)
+    found = candidates(images, partial(Reader.make, spelling, settings["parser"]), workers, funnel)
     rows = (row for part in map_with(make_foiler, region_rows, found, workers) for row in part)
     with whole_folder(folder) as scratch:
         write_split(scratch, "regions", rows, REGION_SCHEMA, pixels)
@@ -194,7 +193,7 @@ def build_regions(
     return funnel
 
 
-def phrases(images: Iterable[Image]) -> Iterator[str]:
+def phrases(images: Iterable[AnnotatedImage]) -> Iterator[str]:
     """The captions that the negatives shall sound like: those of crops of the right size."""
     for image in images:
         for region in image.regions:
@@ -244,25 +243,12 @@ def main(corpus: str) -> None:
         counted = build_corpus(corpus, regions, Seen.load(Path("seen") / f"{corpus}.json"), Path("crepe"))
         write_json(stats / f"systematicity_{corpus}.json", counted)
         return
-    source = block("source")
-    flaws = count_flaws(Path("sources") / source)
-
-    def images() -> Iterator[Image]:
-        return visual_genome.read(Path("sources") / source, lambda flaw: None)
-
-    funnel = build_regions(source, images, block("crepe_systematicity") | reading(), regions, pixels_asked())
+    source, annotations = block("source"), Path("annotations/visual_genome.parquet")
+    settings = block("crepe_systematicity") | reading()
+    funnel = build_regions(source, Annotations(annotations), settings, regions, pixels_asked())
+    flaws = json.loads(annotations.with_suffix(".json").read_text())["flaws"]
     funnels = {"Systematicity regions": funnel.to_json(), "Flawed records of the source": flaws}
     write_json(stats / "systematicity_regions.json", {"funnels": funnels})
-
-
-def count_flaws(folder: Path) -> dict[str, int]:
-    """How many records of the source are flawed, by kind; the first of each kind is printed."""
-    flaws: dict[str, list[FlawError]] = {}
-    for _ in visual_genome.read(folder, lambda flaw: flaws.setdefault(flaw.kind, []).append(flaw)):
-        pass
-    for kind, found in sorted(flaws.items()):
-        print(f"{len(found)} records: {kind}; the first: {found[0]}", file=sys.stderr)
-    return {kind: len(found) for kind, found in sorted(flaws.items())}
 
 
 if __name__ == "__main__":

@@ -122,7 +122,8 @@ def rebuild(recall: float, seed: int, images: int, source: Path) -> pd.DataFrame
     from generators import crepe_productivity, crepe_systematicity
     from generators.microworld.annotate import annotate, write_annotations
     from generators.microworld.scenes.splits import TEST_IDS, evaluation_scene
-    from generators.readers import visual_genome
+    from generators.readers import annotations, visual_genome
+    from generators.readers.records import Flaws
     from generators.storage.dataset import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, write_config
 
     scenes = [evaluation_scene(seed, image_id) for image_id in TEST_IDS[:images]]
@@ -132,16 +133,16 @@ def rebuild(recall: float, seed: int, images: int, source: Path) -> pd.DataFrame
         write_annotations(annotate(scenes, seed, recall), folder)
         (folder / "VG_100K").symlink_to((source / "VG_100K").resolve())
         settings = block("crepe_systematicity") | {"workers": 1} | reading()
-        crepe_systematicity.build_regions(
-            "microworld", lambda: visual_genome.read(folder, lambda flaw: None), settings, Path(scratch) / "regions"
-        )
+        annotated, flaws = annotations.Annotations(Path(scratch) / "annotations.parquet"), Flaws()
+        annotations.write(annotated.path, visual_genome.read(folder, flaws), flaws)
+        crepe_systematicity.build_regions("microworld", annotated, settings, Path(scratch) / "regions")
         rows = list(crepe_systematicity.read_rows(Path(scratch) / "regions"))
         write_config(root, "all_raw", {"test": crepe_systematicity.raw_rows(rows)}, RAW_SCHEMA)
         for kind in crepe_systematicity.NEGATIVES:
             negatives = crepe_systematicity.hard_negative_rows(rows, [kind])
             write_config(root, f"all_{kind}", {"test": negatives}, HARD_NEGATIVE_SCHEMA)
         productivity = crepe_productivity.Settings(**block("crepe_productivity") | {"workers": 1} | reading())
-        crepe_productivity.write(folder, "microworld", productivity, root)
+        crepe_productivity.write(annotated.path, "microworld", productivity, root)
         return judge(statements(root), {str(scene.image_id): scene.to_json() for scene in scenes})
 
 

@@ -1,6 +1,6 @@
 """Candidate pairs for ControlledImCaps from annotated photographs, for a person to accept.
 
-    python -m generators.hard_negatives.pair_candidates sources/visual_genome
+    python -m generators.hard_negatives.pair_candidates annotations/visual_genome.parquet
     sample/annotations/controlledimcaps/candidates.csv
 
 Source: Kamath, Hessel and Chang 2023, section 2.2: the authors chose pairs of COCO photographs by hand and wrote
@@ -21,7 +21,8 @@ from random import Random
 from typing import NamedTuple
 
 from generators.language import inflection
-from generators.readers.visual_genome import Image, read
+from generators.readers.annotations import Annotations
+from generators.schemas.annotated_image import AnnotatedImage
 from generators.schemas.scene_graph import Box, SceneObject
 from generators.storage import csv_tables, stage
 
@@ -53,7 +54,7 @@ class Candidate(NamedTuple):
     caption_1: str
 
 
-def captions(image: Image) -> Iterator[Caption]:
+def captions(image: AnnotatedImage) -> Iterator[Caption]:
     """Everything that the pair types could say of an image."""
     names = Counter(item.name for item in image.graph.objects)
     single = {item.id: item for item in image.graph.objects if names[item.name] == 1}
@@ -99,7 +100,7 @@ def _side_of(box: Box | None, other: Box | None) -> str | None:
     return "right" if other.x + other.width <= box.x else None
 
 
-def candidates(images: Iterable[Image], most: int, seed: int) -> list[Candidate]:
+def candidates(images: Iterable[AnnotatedImage], most: int, seed: int) -> list[Candidate]:
     """At most ``most`` pairs of each type, in a seeded choice; an image and a frame are in one pair of a type each.
 
     The two images must not both allow both captions: neither has the other's word in the same frame.
@@ -140,9 +141,9 @@ def write(path: Path, found: Iterable[Candidate]) -> None:
     csv_tables.write(path, COLUMNS, (dict(zip(COLUMNS, (*pair, ""), strict=True)) for pair in found))
 
 
-def main(source: Path, output: Path, most: int = 150, seed: int = 0) -> None:
-    """Write at most MOST candidates of each type from the graphs of SOURCE to OUTPUT, a CSV file."""
-    found = candidates(read(source), most, seed)
+def main(annotations: Path, output: Path, most: int = 150, seed: int = 0) -> None:
+    """Write at most MOST candidates of each type from the graphs of ANNOTATIONS to OUTPUT, a CSV file."""
+    found = candidates(Annotations(annotations), most, seed)
     write(output, found)
     counts = Counter(pair.kind for pair in found)
     print(f"{output}: {', '.join(f'{count} {kind}' for kind, count in counts.items()) or 'no candidate'}.")

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from generators.readers.visual_genome import Image
+from generators.schemas.annotated_image import AnnotatedImage
 from generators.schemas.scene_graph import Box
 from generators.storage import csv_tables
 from generators.storage.crops import crop_id
@@ -25,7 +25,7 @@ class Rejections(NamedTuple):
     images: frozenset[str] = frozenset()
     """The ids of images with a rejected text, so that no other image is opened to learn its crops' ids."""
 
-    def texts(self, image: Image, box: Box) -> frozenset[str]:
+    def texts(self, image: AnnotatedImage, box: Box) -> frozenset[str]:
         """The rejected texts of a crop of an image."""
         if image.image_id not in self.images:
             return frozenset()

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from generators.graphs.facts import Facts, closure
 from generators.parser.choice import make_parser
-from generators.readers.visual_genome import Image, Region
+from generators.schemas.annotated_image import AnnotatedImage, Region
 from generators.schemas.scene_graph import Parse
 from generators.seen_analysis.seen import ParseCaptions
 from generators.seen_analysis.splits import REPEATED, WORDLESS, Funnel, Speller, caption_fault, crop_fault, normalised
@@ -27,7 +27,7 @@ IMAGES = 64
 class Candidate(NamedTuple):
     """A region that passes the filters; ``facts`` are those of the whole image."""
 
-    image: Image
+    image: AnnotatedImage
     region: Region
     parse: Parse
     facts: Facts
@@ -54,25 +54,25 @@ class Reader(NamedTuple):
         """The region's phrase as a caption; "" where it has no words."""
         return normalised(self.spell(region.phrase))
 
-    def parses(self, images: Iterable[Image]) -> Iterator[dict[str, Parse]]:
+    def parses(self, images: Iterable[AnnotatedImage]) -> Iterator[dict[str, Parse]]:
         """For each image the parse of each distinct caption of its regions."""
         captions = [list(dict.fromkeys(filter(None, map(self.caption, image.regions)))) for image in images]
         parsed = self.parse(caption for of_image in captions for caption in of_image)
         for of_image in captions:
             yield dict(zip(of_image, islice(parsed, len(of_image)), strict=True))
 
-    def facts(self, image: Image) -> Facts:
+    def facts(self, image: AnnotatedImage) -> Facts:
         """What the image's graph says, and what its region phrases name."""
         (parses,) = self.parses([image])
         return _facts(image, parses)
 
 
-def _facts(image: Image, parses: Mapping[str, Parse]) -> Facts:
+def _facts(image: AnnotatedImage, parses: Mapping[str, Parse]) -> Facts:
     return closure(image.facts()).told(parse.graph for parse in parses.values())
 
 
 def candidates(
-    images: Iterable[Image], make_reader: Callable[[], Reader], workers: int, funnel: Funnel
+    images: Iterable[AnnotatedImage], make_reader: Callable[[], Reader], workers: int, funnel: Funnel
 ) -> Iterator[list[Candidate]]:
     """The regions that pass every filter, one list an image; ``funnel`` counts them all.
 
@@ -91,7 +91,7 @@ def candidates(
         yield from (list(group) for _, group in groupby(kept, key=lambda candidate: candidate.image.image_id))
 
 
-def check(reader: Reader, images: list[Image]) -> Checked:
+def check(reader: Reader, images: list[AnnotatedImage]) -> Checked:
     """Every filter that looks at one region alone."""
     faults: list[str] = []
     found: list[Candidate] = []
@@ -112,7 +112,7 @@ def _fault(parse: Parse | None) -> str | None:
     return WORDLESS if parse is None else caption_fault(parse.graph)
 
 
-def groups(images: Iterable[Image]) -> Iterator[list[Image]]:
+def groups(images: Iterable[AnnotatedImage]) -> Iterator[list[AnnotatedImage]]:
     stream = iter(images)
     while group := list(islice(stream, IMAGES)):
         yield group

@@ -11,13 +11,14 @@ import pyarrow.parquet as pq
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[pq.ParquetFile]:
-    """The open file. ValueError, with the path and what to do, for all that the block cannot read of it.
+def opened(path: Path, metadata: pq.FileMetaData | None = None) -> Iterator[pq.ParquetFile]:
+    """The open file; its ``metadata``, where they are known, are not read again.
 
-    FileNotFoundError if there is no such file.
+    ValueError, with the path and the remedy, for all that the block cannot read of it. FileNotFoundError if there is no
+    such file.
     """
     try:
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(path, metadata=metadata) as file:
             yield file
     except FileNotFoundError:
         raise FileNotFoundError(f"{path}: no such file.") from None

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from generators.aro import Said, attribute_pairs, large_objects, mine, relation_pairs
+from generators.aro import MINERS, Said, attribute_pairs, large_objects, mine, relation_pairs
 from generators.language.lexicon import read, relations
 from generators.language.lexicon.relations import is_asymmetric, kind_of_relation
 from generators.readers import gqa
-from generators.readers.visual_genome import Image
+from generators.readers.records import Flaws
+from generators.schemas.annotated_image import AnnotatedImage
 from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
 from loaders.cards.aro import RELATIONS
 
@@ -17,15 +18,15 @@ LEFT, RIGHT, TOP = Box(0, 40, 30, 60), Box(60, 40, 40, 60), Box(0, 0, 100, 30)
 """In an image of 100 x 100."""
 
 
-def image(*objects: SceneObject, relations: tuple[Relation, ...] = ()) -> Image:
-    return Image("1", 100, 100, SceneGraph(objects, relations))
+def image(*objects: SceneObject, relations: tuple[Relation, ...] = ()) -> AnnotatedImage:
+    return AnnotatedImage("1", 100, 100, SceneGraph(objects, relations))
 
 
 def thing(name: str, *attributes: str, box: Box = LEFT, number: int = 0) -> SceneObject:
     return SceneObject(f"{name}{number}", name, attributes, box)
 
 
-def pairs(miner, found: Image, *others: Image) -> tuple[list[tuple[str, str]], Counter[str]]:
+def pairs(miner, found: AnnotatedImage, *others: AnnotatedImage) -> tuple[list[tuple[str, str]], Counter[str]]:
     dropped = Counter[str]()
     said = Said.by(each.graph for each in (found, *others))
     return [(pair.true, pair.false) for pair in miner(found, said, dropped)], dropped
@@ -118,7 +119,8 @@ def test_the_published_relations_but_nearness_are_asymmetric() -> None:
 
 
 def test_real_graphs(real_data) -> None:
-    found, _ = mine(list(gqa.read(real_data / "gqa" / "sceneGraphs.debug.json", Path())))
+    images = list(gqa.read(real_data / "gqa" / "sceneGraphs.debug.json", Path(), Flaws()))
+    found = {config: list(mine(config, images, Counter())) for config in MINERS}
     assert {config: len(rows) for config, rows in found.items()} == {"vg_relation": 10, "vg_attribution": 31}
     assert "the food is in the bowl" in {pair.true for pair in found["vg_relation"]}
     # The paint is on the side of the building, so the white building's paint is white.

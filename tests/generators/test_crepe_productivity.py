@@ -32,6 +32,7 @@ from generators.crepe_productivity import (
 from generators.graphs.facts import closure
 from generators.llm.client import KEY_VARIABLE, Cache, Endpoint
 from generators.parser.parser import Parser
+from tests.annotated import annotations_of
 
 SETTINGS = Settings(seed=0, workers=1, rows=2, walks_per_image=2, attempts=20, visible=0.1, refine=False, captioner={})
 NOUNS = ["cup", "table", "cat", "bus", "lamp", "chair", "apple", "box"]
@@ -64,6 +65,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def annotated(folder: Path) -> Path:
+    """The annotations file of a source."""
+    return annotations_of(folder).path
+
+
 def write_source(folder: Path, count: int) -> None:
     images = {image_id: image(image_id) for image_id in range(1, count + 1)}
     files = {"objects": "objects", "attributes": "attributes", "relationships": "relationships"}
@@ -80,7 +86,7 @@ def write_source(folder: Path, count: int) -> None:
 @pytest.fixture(scope="module")
 def built(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("crepe")
-    dropped = write(folder, "microworld", SETTINGS, root)
+    dropped = write(annotated(folder), "microworld", SETTINGS, root)
     assert set(dropped) == set(SPLITS) == {f"n{size}" for size in range(4, 13)}
     return root
 
@@ -116,7 +122,7 @@ def test_the_same_bytes_from_another_process_and_hash_seed(
     monkeypatch.setenv("PYTHONHASHSEED", "7")
     monkeypatch.setattr("generators.crepe_productivity.COMPLEXITIES", (9,))
     monkeypatch.setattr("generators.crepe_productivity.SPLITS", ("n9",))
-    write(folder, "microworld", replace(SETTINGS, workers=2), tmp_path)
+    write(annotated(folder), "microworld", replace(SETTINGS, workers=2), tmp_path)
     files = [path.relative_to(tmp_path) for path in tmp_path.rglob("*.parquet")]
     assert len(files) == len(CONFIGS)
     assert [_sha256(tmp_path / file) for file in files] == [_sha256(built / file) for file in files]
@@ -139,7 +145,7 @@ def test_every_split_has_the_same_bytes_from_any_process(
     folder: Path, built: Path, tmp_path: Path, hash_seed: str, workers: int
 ) -> None:
     (tmp_path / "write.py").write_text(WRITE)
-    command = [sys.executable, tmp_path / "write.py", folder, str(workers), tmp_path / "crepe"]
+    command = [sys.executable, tmp_path / "write.py", annotated(folder), str(workers), tmp_path / "crepe"]
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(Path(__file__).parents[2])}
     subprocess.run(command, env=environment, check=True)
     files = {path.relative_to(built): _sha256(path) for path in built.rglob("*.parquet")}
@@ -167,7 +173,7 @@ def test_a_thing_that_a_phrase_names_is_no_foil_and_not_denied(folder: Path, tmp
 
 def _nouns_of_foils(folder: Path) -> tuple[set[str], list[str]]:
     """The nouns that HN-Atoms put in and that balanced truths deny, and the captions."""
-    found = list(examples(Source.read(folder), 6, GrammarCaptioner(), SETTINGS, Counter()))
+    found = list(examples(Source.read(annotated(folder)), 6, GrammarCaptioner(), SETTINGS, Counter()))
     foils = {foil.replacement for item in found for atom in item.hnatom for foil in atom.foils}
     denied = {item.hnneg_balanced[0].foils[0].original.removeprefix("no ") for item in found if item.hnneg_balanced}
     return foils | denied, [item.wording.caption for item in found]
@@ -178,7 +184,7 @@ def test_another_image_changes_no_example_of_the_first_ones(folder: Path, tmp_pa
     few, more = (
         {
             example.key: example.wording.caption
-            for example in examples(Source.read(place), 8, GrammarCaptioner(), SETTINGS, Counter())
+            for example in examples(Source.read(annotated(place)), 8, GrammarCaptioner(), SETTINGS, Counter())
         }
         for place in (folder, tmp_path)
     )
@@ -187,7 +193,7 @@ def test_another_image_changes_no_example_of_the_first_ones(folder: Path, tmp_pa
 
 
 def test_drops_are_counted_and_rows_are_capped(folder: Path) -> None:
-    rows, dropped = generate(SETTINGS, Source.read(folder), 4)
+    rows, dropped = generate(SETTINGS, Source.read(annotated(folder)), 4)
     assert {config: len(kept) for config, kept in rows.items()}["prod_hnatom"] == 2
     assert dropped["hnswap: fewer than 5 negatives"] > 0
     assert chosen([], 2, Counter()) == {config: [] for config in CONFIGS}
@@ -199,7 +205,7 @@ def test_refined_rows_have_the_foils_of_one_atom_and_half_of_them_stay(
     more = ["tree", "hat", "bottle", "drum", "kite", "key", "boat", "flag"]  # words enough for five foils of one noun
     monkeypatch.setattr(sys.modules[__name__], "NOUNS", [*NOUNS, *more])
     write_source(tmp_path, 8)
-    rows, _ = generate(replace(SETTINGS, refine=True, rows=6), Source.read(tmp_path), 7)
+    rows, _ = generate(replace(SETTINGS, refine=True, rows=6), Source.read(annotated(tmp_path)), 7)
     found = rows["prod_hnatom"]
     assert found
     for item in found:
@@ -210,29 +216,29 @@ def test_refined_rows_have_the_foils_of_one_atom_and_half_of_them_stay(
     assert len(found) / 2 <= len(left) <= len(found)
 
 
-def test_real_annotations(real_data: Path) -> None:
+def test_real_annotations(real_data: Path, tmp_path: Path) -> None:
     for version in ("v1.0.0", "v1.2.0"):
-        source = Source.read(real_data / "visual_genome" / version)
+        source = Source.read(annotations_of(real_data / "visual_genome" / version, tmp_path / version).path)
         found = list(examples(source, 8, GrammarCaptioner(), SETTINGS, Counter()))
         assert len(found) >= 5
         assert all(example.walk.graph.complexity == 8 for example in found)
         assert sum(bool(example.hnatom) for example in found) >= 5
 
 
-def test_phrases_of_real_images_name_what_their_objects_lack(real_data: Path) -> None:
+def test_phrases_of_real_images_name_what_their_objects_lack(real_data: Path, tmp_path: Path) -> None:
     """Phrases of v1.2, an image each: "White canopy on brick building", "man is wearing dark cloths", "Woman sitting in
     a chair", "double wall outlet"; "A plastic white bag", "a black cloth is on a chair". No object is called so.
     """
-    source = Source.read(real_data / "visual_genome" / "v1.2.0", spelling=True)
+    annotations = annotations_of(real_data / "visual_genome" / "v1.2.0", tmp_path / "annotations.parquet")
+    source = Source.read(annotations.path, spelling=True)
     named = [("1", "canopy"), ("2", "cloth"), ("3", "chair"), ("4", "outlet"), ("5", "bag"), ("5", "cloth")]
-    images = {image.image_id: image for image in source.images}
     for image_id, noun in named:
-        assert closure(images[image_id].facts()).is_absent(noun)
+        assert closure(source.images[image_id].facts()).is_absent(noun)
         assert not source.facts(image_id).is_absent(noun)
     # "a calender has been hanged": the phrase is corrected where people typed it.
     assert "calendar" in source.facts("3").named
     for example in examples(source, 6, GrammarCaptioner(), SETTINGS, Counter()):
-        facts = source.facts(example.image.image_id)
+        facts = source.facts(example.image_id)
         denied = [foil.original.removeprefix("no ") for item in example.hnneg_balanced[:1] for foil in item.foils]
         foils = [foil.replacement for item in example.hnatom for foil in item.foils if foil.type == "object"]
         assert not facts.named & {*foils, *denied}
@@ -252,19 +258,19 @@ def test_ask_prints_the_estimate_and_stops_above_the_cost(
         endpoint = {"model": "org/m", "base_url": server.url_for("/v1"), "price_in": 1.0, "price_out": 4.0}
         settings = replace(SETTINGS, walks_per_image=1, captioner=endpoint)
         with pytest.raises(ValueError, match=r"above --max-cost 0\.00\. Nothing was asked"):
-            ask(folder, settings, 0.0)
+            ask(annotated(folder), settings, 0.0)
         assert "requests, about" in capsys.readouterr().out
         assert len(server.log) == 0
-        assert set(ask(folder, settings, 1.0)) == {"answered"}
+        assert set(ask(annotated(folder), settings, 1.0)) == {"answered"}
         # An answer that omits atoms is kept as it came, and makes no caption.
         captioner = PromptedCaptioner(
             Endpoint(**endpoint), read_shots(words / "shots.yaml"), Cache([tmp_path / "sample/llm"]), Parser()
         )
         dropped: Counter[str] = Counter()
-        assert not list(examples(Source.read(folder), 8, captioner, settings, dropped))
+        assert not list(examples(Source.read(annotated(folder)), 8, captioner, settings, dropped))
         assert dropped["caption: omits an object"] > 0
         assert dropped["caption: no cached answer"] == 0
         asked = len(server.log)
         assert len((tmp_path / "sample/llm/org-m.jsonl").read_text().splitlines()) == asked > 0
-        assert ask(folder, settings, 1.0) == Counter()
+        assert ask(annotated(folder), settings, 1.0) == Counter()
         assert len(server.log) == asked

@@ -14,9 +14,9 @@ from generators import crepe_productivity
 from generators.crepe_productivity import Settings
 from generators.crepe_systematicity import NEGATIVES, build_regions, hard_negative_rows, read_rows
 from generators.microworld.build import Params, build
-from generators.readers.visual_genome import read
 from generators.storage.dataset import HARD_NEGATIVE_SCHEMA, write_config
 from loaders.cards.card import measure, write_card
+from tests.annotated import annotations_of
 
 ROWS_A_TASK = 2
 REAL_ROWS = 20
@@ -59,14 +59,15 @@ def micro_world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     crepe = root / "data" / "crepe"
     build(root / "source", Params(seed=1, test_images=24, train_images=3, train_size=16, annotation_recall=0.9), 1)
     regions = {"parser": "rules", "workers": 1, "spelling": False, "at_least": 1, "ranker": "statistics"}
-    build_regions("microworld", lambda: read(root / "source", lambda flaw: None), regions, root / "regions")
+    annotations = annotations_of(root / "source")
+    build_regions("microworld", annotations, regions, root / "regions")
     for kind in NEGATIVES:
         rows = hard_negative_rows(read_rows(root / "regions"), [kind])
         write_config(crepe, f"laion_sc_{kind}", {"test": rows}, HARD_NEGATIVE_SCHEMA)
     settings = Settings(
         seed=0, workers=1, rows=ROWS_A_TASK, walks_per_image=3, attempts=15, visible=0.1, refine=False, captioner={}
     )
-    crepe_productivity.write(root / "source", "microworld", settings, crepe)
+    crepe_productivity.write(annotations.path, "microworld", settings, crepe)
     write_card(crepe, {}, "", measure(crepe))
     return root / "data"
 

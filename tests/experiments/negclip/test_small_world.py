@@ -8,6 +8,7 @@ from experiments.negclip.small_world import NOUNS, described, scene_of, write_te
 from generators.microworld.build import Params
 from generators.microworld.scenes.splits import TEST_IDS, training_ids
 from generators.readers.gqa import read
+from generators.readers.records import Flaws
 
 SCENES = [scene_of(7, image_id) for image_id in range(1, 81)]
 
@@ -41,9 +42,9 @@ def test_no_caption_has_the_template_of_vg_relation() -> None:
 def test_test_scenes_are_a_source_with_scene_graphs_and_captions(tmp_path: Path) -> None:
     params = Params(seed=7, test_images=0, train_images=0, train_size=16, annotation_recall=1.0)
     write_test_scenes(tmp_path / "test", params, 4)
-    flaws: list[object] = []
-    images = list(read(tmp_path / "test/sceneGraphs.json", tmp_path / "test/VG_100K", flaws.append))
-    assert not flaws
+    flaws = Flaws()
+    images = list(read(tmp_path / "test/sceneGraphs.json", tmp_path / "test/VG_100K", flaws))
+    assert not flaws.counts
     names = [[item.name for item in image.graph.objects] for image in images]
     assert names == [[item.noun for item in scene.objects] for scene in SCENES[:4]]
     split = json.loads((tmp_path / "test/coco_karpathy_test.json").read_text())

@@ -6,7 +6,7 @@ import pytest
 from generators.hard_negatives.foils import Foil, HardNegative
 from generators.hard_negatives.plausibility import best, replaced
 from generators.hard_negatives.rejections import FILE, NONE_REJECTED, Rejections
-from generators.readers.visual_genome import Image
+from generators.schemas.annotated_image import AnnotatedImage
 from generators.schemas.scene_graph import Box, SceneGraph
 from generators.storage.crops import crop_id
 from tests.rows import picture
@@ -52,11 +52,11 @@ def test_rejected_texts_are_those_of_one_crop(tmp_path: Path):
         writer = csv.writer(file)
         writer.writerows([("crop_id", "image_id", "text"), (crop_id(path, BOX), "1", "a cup, blue")])
     read = Rejections.read(tmp_path)
-    image = Image("1", 100, 80, SceneGraph(()), files=(path,))
+    image = AnnotatedImage("1", 100, 80, SceneGraph(()), files=(path,))
     assert read.texts(image, BOX) == {"a cup, blue"}
     assert read.texts(image, Box(0, 0, 9, 9)) == frozenset()
     # Another image is not even looked for.
-    assert read.texts(Image("2", 9, 9, SceneGraph(())), BOX) == frozenset()
+    assert read.texts(AnnotatedImage("2", 9, 9, SceneGraph(())), BOX) == frozenset()
     assert Rejections.read(tmp_path / "nowhere") == NONE_REJECTED
 
 

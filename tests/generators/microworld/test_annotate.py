@@ -9,6 +9,7 @@ from generators.microworld.captions.views import is_whole, region_box
 from generators.microworld.scenes.splits import evaluation_scene
 from generators.microworld.world import CONVERSE, SIZES
 from generators.readers import gqa, visual_genome
+from generators.readers.records import Flaws
 
 SCENES = [evaluation_scene(5, image_id) for image_id in range(1, 21)]
 COMPLETE = annotate(SCENES, 5, 1.0)
@@ -151,12 +152,12 @@ def test_predicates_vary_in_form_and_case():
 def test_the_readers_of_real_data_read_it(tmp_path):
     write_annotations(COMPLETE, tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {*VISUAL_GENOME_FILES, *CAPTION_FILES, "sceneGraphs.json"}
-    images = list(visual_genome.read(tmp_path))
+    images = list(visual_genome.read(tmp_path, Flaws()))
     assert [image.image_id for image in images] == [str(scene.image_id) for scene in SCENES]
     for image, scene in zip(images, SCENES, strict=True):
         assert sorted(item.name for item in image.graph.objects) == sorted(item.noun for item in scene.objects)
         assert len(image.graph.relations) == len(scene.relations)
-    for image, scene in zip(gqa.read(tmp_path / "sceneGraphs.json", tmp_path), SCENES, strict=True):
+    for image, scene in zip(gqa.read(tmp_path / "sceneGraphs.json", tmp_path, Flaws()), SCENES, strict=True):
         assert len(image.graph.relations) == len(scene.relations)
 
 

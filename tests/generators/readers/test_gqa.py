@@ -2,11 +2,13 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from generators.readers.gqa import read
-from generators.readers.visual_genome import FlawError
+from generators.readers.records import Flaws
+from generators.schemas.annotated_image import AnnotatedImage
 from generators.schemas.scene_graph import Box, Relation, SceneObject
 
 CAT = {
@@ -21,34 +23,99 @@ CAT = {
 MAT = {"name": "mat", "x": 0, "y": 5, "w": 10, "h": 5, "attributes": [], "relations": []}
 
 
-def write(folder: Path, **objects) -> Path:
-    (folder / "sceneGraphs.json").write_text(json.dumps({"3": {"width": 10, "height": 10, "objects": objects}}))
-    return folder / "sceneGraphs.json"
+def write(path: Path, image_id: str = "3", **objects: Any) -> Path:
+    path.write_text(json.dumps({image_id: {"width": 10, "height": 10, "objects": objects}}))
+    return path
+
+
+def images_and_flaws(path: Path, folder: Path = Path()) -> tuple[list[AnnotatedImage], Flaws]:
+    flaws = Flaws()
+    return list(read(path, folder, flaws)), flaws
 
 
 def test_reads_objects_attributes_and_relations(tmp_path) -> None:
-    (image,) = read(write(tmp_path, **{"11": CAT, "12": MAT}), tmp_path)
+    (image,), flaws = images_and_flaws(write(tmp_path / "graphs.json", **{"11": CAT, "12": MAT}), tmp_path)
     assert image.graph.objects == (
         SceneObject("11", "cat", ("red",), Box(0, 1, 5, 6)),
         SceneObject("12", "mat", (), Box(0, 5, 10, 5)),
     )
     assert image.graph.relations == (Relation("11", "on", "12"),)
     assert image.regions == ()
+    assert not flaws.counts
     (tmp_path / "3.jpg").touch()
     assert image.path == tmp_path / "3.jpg"
 
 
-def test_relation_to_an_unknown_object(tmp_path) -> None:
-    with pytest.raises(FlawError, match=r"image 3, object 11: its relation's object 12 is no object of the image"):
-        list(read(write(tmp_path, **{"11": CAT}), tmp_path))
+FLAWS = {
+    "relation to an unknown object": (
+        {"11": CAT},
+        ("unknown object", "image 3, relationship 11-0: its object 12 is no object of the image."),
+    ),
+    "object that is a list": (
+        {"11": CAT, "12": MAT, "13": [1]},
+        ("malformed record", "image 3, object: got [1], expected an object with 'object_id' or 'id'."),
+    ),
+    "name that is a number": (
+        {"11": CAT, "12": MAT, "13": MAT | {"name": 7}},
+        ("malformed record", "image 3, object 13: got 7, expected a list of strings."),
+    ),
+    "relation that is a string": (
+        {"11": CAT, "12": MAT | {"relations": ["on"]}},
+        ("malformed record", "image 3, relationship: got 'on', expected an object with 'relationship_id' or 'id'."),
+    ),
+    "relation without a name": (
+        {"11": CAT, "12": MAT | {"relations": [{"object": "11"}]}},
+        ("malformed record", "image 3, relationship 12-0: got None, expected a string."),
+    ),
+}
 
 
-def test_real_graphs(real_data) -> None:
-    file = real_data / "gqa" / "sceneGraphs.debug.json"
-    raw = json.loads(file.read_text())
-    images = list(read(file, real_data))
-    assert [image.image_id for image in images] == ["2315892", "2336498", "2354786", "2375429"]
+@pytest.mark.parametrize(("objects", "flaw"), FLAWS.values(), ids=FLAWS)
+def test_a_flawed_record_is_counted_and_the_others_are_read(tmp_path, objects, flaw) -> None:
+    path = write(tmp_path / "graphs.json", **objects)
+    (image,), flaws = images_and_flaws(path)
+    kind, message = flaw
+    assert dict(flaws.counts) == {kind: 1}
+    assert flaws.first == {kind: f"{path}, {message}"}
+    assert image.graph.objects[0].name == "cat"
+    assert len(image.graph.relations) == (len(objects) > 1)
+
+
+def test_an_image_without_a_size_is_skipped(tmp_path) -> None:
+    path = tmp_path / "graphs.json"
+    good = {"width": 10, "height": 10, "objects": {"12": MAT}}
+    path.write_text(json.dumps({"1": {"objects": {}}, "2": good, "4": good | {"objects": [1]}, "5": None}))
+    images, flaws = images_and_flaws(path)
+    assert [image.image_id for image in images] == ["2"]
+    assert dict(flaws.counts) == {"malformed record": 3}
+    assert flaws.first["malformed record"] == f"{path}, image 1: missing key 'width'; it has 'objects'."
+
+
+def test_train_and_val_are_read_from_a_folder_and_sorted_by_id(tmp_path) -> None:
+    write(tmp_path / "train_sceneGraphs.json", "20", **{"12": MAT})
+    write(tmp_path / "val_sceneGraphs.json", "3", **{"12": MAT})
+    write(tmp_path / "z_sceneGraphs.json", "3", **{"12": MAT})
+    images, flaws = images_and_flaws(tmp_path)
+    assert [image.image_id for image in images] == ["3", "20"]
+    assert dict(flaws.counts) == {"duplicate id": 1}
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(FileNotFoundError, match=r"empty: no \*sceneGraphs\*\.json in this folder"):
+        images_and_flaws(tmp_path / "empty")
+
+
+@pytest.mark.parametrize(
+    ("file", "ids"),
+    [
+        ("gqa/sceneGraphs.debug.json", ["2315892", "2336498", "2354786", "2375429"]),
+        ("benchmarks/gqa/train_sceneGraphs.json", None),
+    ],
+)
+def test_real_graphs(real_data, file, ids) -> None:
+    raw = json.loads((real_data / file).read_text())
+    images, flaws = images_and_flaws(real_data / file)
+    assert not set(flaws.counts) - {"box outside the image"}
+    assert [image.image_id for image in images] == (ids or sorted(raw))
     for image in images:
-        things = raw[image.image_id]["objects"].values()
-        assert len(image.graph.objects) == len(things)
-        assert len(image.graph.relations) == sum(len(thing["relations"]) for thing in things)
+        objects = raw[image.image_id]["objects"].values()
+        assert len(image.graph.objects) == len(objects)
+        assert len(image.graph.relations) == sum(len(item["relations"]) for item in objects)

@@ -1,17 +1,34 @@
 """Visual Genome's versions in one schema, and one clear message for each thing that can be wrong with them."""
 
 import json
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import networkx
 import pytest
 
-from generators.readers.visual_genome import FlawError, Image, Region, read
+from generators.readers.records import Flaws
+from generators.readers.visual_genome import read
+from generators.schemas.annotated_image import AnnotatedImage, Region
 from generators.schemas.scene_graph import Box, Relation, SceneObject
 
 VERSIONS = ["v1.0.0", "v1.2.0"]
+FILES = ["image_data", "objects", "attributes", "relationships", "region_descriptions"]
+
+
+def images_and_flaws(folder: Path) -> tuple[list[AnnotatedImage], Flaws]:
+    flaws = Flaws()
+    return list(read(folder, flaws)), flaws
+
+
+def images_of(folder: Path) -> list[AnnotatedImage]:
+    """The images of a source without flaws."""
+    images, flaws = images_and_flaws(folder)
+    assert not flaws.counts
+    return images
 
 
 def load(folder: Path, name: str) -> list[dict[str, Any]]:
@@ -61,14 +78,14 @@ def test_counts_of_real_files_equal_a_count_of_the_raw_json(real_data, version) 
             len(image.graph.relations),
             len(image.regions),
         )
-        for image in read(folder)
+        for image in images_of(folder)
     }
     assert ours == raw_counts(folder)
     assert list(ours) == ["1", "2", "3", "4", "5"]
 
 
 def test_versions_differ_in_counts_but_not_in_shared_regions(real_data) -> None:
-    old, new = ({i.image_id: i for i in read(real_data / "visual_genome" / version)} for version in VERSIONS)
+    old, new = ({i.image_id: i for i in images_of(real_data / "visual_genome" / version)} for version in VERSIONS)
     assert [len(image.regions) for image in old.values()] == [265, 256, 259, 258, 250]
     assert [len(image.regions) for image in new.values()] == [262, 256, 255, 257, 248]
     for image_id in old:
@@ -78,7 +95,7 @@ def test_versions_differ_in_counts_but_not_in_shared_regions(real_data) -> None:
 
 def test_real_facts_of_both_versions(real_data) -> None:
     for version in VERSIONS:
-        first = next(read(real_data / "visual_genome" / version))
+        first, *_ = images_of(real_data / "visual_genome" / version)
         clock = next(item for item in first.graph.objects if item.name == "clock")
         assert (clock.attributes, clock.box) == (("green", "tall"), Box(421, 91, 79, 339))
         named = {
@@ -95,7 +112,7 @@ def source() -> Source:
     """One image in v1.2's format: a red couch (also called futon) next to a Lamp."""
     couch = {"object_id": 1, "names": ["couch", "Futon "], "x": 0, "y": 0, "w": 50, "h": 40}
     lamp = {"object_id": 2, "names": ["Lamp"], "x": 60, "y": 10, "w": 20, "h": 30}
-    return {
+    files = {
         "image_data": [{"image_id": 7, "width": 100, "height": 80, "url": "https://x/VG_100K_2/7.jpg"}],
         "objects": [{"image_id": 7, "objects": [couch, lamp]}],
         "attributes": [{"image_id": 7, "attributes": [couch | {"attributes": ["red", "RED ", ""]}, lamp]}],
@@ -112,6 +129,7 @@ def source() -> Source:
             {"id": 7, "regions": [{"region_id": 9, "phrase": "A couch", "x": 0, "y": 0, "width": 50, "height": 40}]}
         ],
     }
+    return json.loads(json.dumps(files))  # no record is shared
 
 
 def write(folder: Path, files: Source) -> Path:
@@ -135,7 +153,7 @@ def scene_graphs(files: Source) -> Source:
 
 @pytest.mark.parametrize("version", [lambda files: files, scene_graphs])
 def test_cleans_and_deduplicates(tmp_path, version) -> None:
-    (image,) = read(write(tmp_path, version(source())))
+    (image,) = images_of(write(tmp_path, version(source())))
     assert image.graph.objects == (
         SceneObject("1", "couch", ("red",), Box(0, 0, 50, 40)),
         SceneObject("2", "lamp", (), Box(60, 10, 20, 30)),
@@ -146,7 +164,7 @@ def test_cleans_and_deduplicates(tmp_path, version) -> None:
 
 
 def test_facts_say_everything_of_every_name(tmp_path) -> None:
-    (image,) = read(write(tmp_path, source()))
+    (image,) = images_of(write(tmp_path, source()))
     facts = image.facts()
     assert [(item.name, item.attributes) for item in facts.objects] == [
         ("couch", ("red",)),
@@ -164,11 +182,11 @@ def test_images_come_in_the_order_of_their_numbers(tmp_path) -> None:
         records[:] = [record | {key: image_id} for image_id in (10, 9, 100)]
     for record in files["region_descriptions"]:
         record["regions"] = []  # an id is one image's
-    assert [image.image_id for image in read(write(tmp_path, files))] == ["9", "10", "100"]
+    assert [image.image_id for image in images_of(write(tmp_path, files))] == ["9", "10", "100"]
 
 
 def test_path_is_looked_for_when_it_is_asked_for(tmp_path) -> None:
-    (image,) = read(write(tmp_path, source()))
+    (image,) = images_of(write(tmp_path, source()))
     with pytest.raises(FileNotFoundError, match=r"image 7: 7\.jpg not found in .*VG_100K, .*VG_100K_2"):
         _ = image.path
     (tmp_path / "VG_100K_2").mkdir()
@@ -225,28 +243,68 @@ FLAWS = {
 }
 
 
-NO_VALUES = {
+MALFORMED = {
     "phrase that is no text": (
         change("region_descriptions", "regions", 0, phrase=None),
-        r"region_descriptions\.json, image 7, region 9: phrase None, expected a text",
-    ),
-    "width that is no number": (
-        lambda files: files["image_data"][0].update(width="wide"),
-        r"image_data\.json, image 7: width 'wide', expected a positive number",
+        r"region_descriptions\.json, image 7, region 9: phrase None, expected a string",
     ),
     "record that is no object": (
         lambda files: files["objects"][0]["objects"].append(None),
         r"objects\.json, image 7, object: got None, expected an object with 'object_id' or 'id'",
     ),
+    "list that is a number": (
+        lambda files: files["relationships"][0].update(relationships=5),
+        r"relationships\.json, image 7: relationships 5, expected a list",
+    ),
+    "file with a record of no image": (
+        lambda files: files["objects"].append({"objects": []}),
+        r"objects\.json, record 1: missing key 'image_id' or 'id'; it has 'objects'",
+    ),
+    "box of text": (
+        change("objects", "objects", 1, x="12"),
+        r"objects\.json, image 7, object 2: box \['12', 10, 20, 30\], expected four numbers",
+    ),
+    "attributes that are a text": (
+        change("attributes", "attributes", 0, attributes="red"),
+        r"attributes\.json, image 7, object 1: got 'red', expected a list of strings",
+    ),
 }
 
 
-@pytest.mark.parametrize(("damage", "message"), NO_VALUES.values(), ids=NO_VALUES)
-def test_a_value_of_another_kind_is_an_error(tmp_path, damage, message) -> None:
+@pytest.mark.parametrize(("damage", "message"), MALFORMED.values(), ids=MALFORMED)
+def test_a_malformed_record_is_counted_and_the_others_are_read(tmp_path, damage, message) -> None:
     files = source()
     damage(files)
-    with pytest.raises(ValueError, match=message):
-        list(read(write(tmp_path, files), lambda flaw: None))
+    (image,), flaws = images_and_flaws(write(tmp_path, files))
+    assert dict(flaws.counts) == {"malformed record": 1}
+    assert re.search(message, flaws.first["malformed record"])
+    assert {item.name for item in image.graph.objects} >= {"couch", "lamp"}
+
+
+def test_an_image_without_a_size_is_skipped(tmp_path) -> None:
+    files = source()
+    for records in files.values():
+        records += [json.loads(json.dumps(records[0])) for _ in range(2)]
+        for image_id, record in zip((7, 8, 9), records, strict=True):
+            record["image_id"] = image_id
+            for region in record.get("regions", ()):
+                region["region_id"] = image_id
+    files["image_data"][1]["width"] = "wide"
+    del files["image_data"][2]
+    (image,), flaws = images_and_flaws(write(tmp_path, files))
+    assert image.image_id == "7"
+    assert flaws.first == {
+        "malformed record": f"{tmp_path}/image_data.json, image 8: width 'wide', expected a positive number.",
+        "no record": f"{tmp_path}/image_data.json, image 9: no record of this image.",
+    }
+
+
+def test_a_second_record_of_an_image_is_skipped(tmp_path) -> None:
+    files = source()
+    files["objects"].append({"image_id": 7, "objects": []})
+    (image,), flaws = images_and_flaws(write(tmp_path, files))
+    assert len(image.graph.objects) == 2
+    assert flaws.first == {"duplicate id": f"{tmp_path}/objects.json, image 7: duplicate id."}
 
 
 def test_a_region_id_of_another_image_is_a_duplicate(tmp_path) -> None:
@@ -254,25 +312,24 @@ def test_a_region_id_of_another_image_is_a_duplicate(tmp_path) -> None:
     for records in files.values():
         records.append(json.loads(json.dumps(records[0])))
         records[1].update({key: 8 for key in ("image_id", "id") if key in records[1]})
-    with pytest.raises(FlawError, match=r"image 8, region 9: duplicate id"):
-        list(read(write(tmp_path, files)))
+    images, flaws = images_and_flaws(write(tmp_path, files))
+    assert [len(image.regions) for image in images] == [1, 0]
+    assert flaws.first == {"duplicate id": f"{tmp_path}/region_descriptions.json, image 8, region 9: duplicate id."}
 
 
 @pytest.mark.parametrize(("damage", "kind", "message"), FLAWS.values(), ids=FLAWS)
-def test_a_flaw_is_raised_or_counted(tmp_path, damage, kind, message) -> None:
+def test_a_flaw_is_counted_with_a_message_that_names_its_record(tmp_path, damage, kind, message) -> None:
     files = source()
     damage(files)
-    write(tmp_path, files)
-    with pytest.raises(FlawError, match=message) as error:
-        list(read(tmp_path))
-    assert str(tmp_path) in str(error.value)
-    flaws: list[FlawError] = []
-    assert len(list(read(tmp_path, flaws.append))) == 1
-    assert kind in {flaw.kind for flaw in flaws}
+    images, flaws = images_and_flaws(write(tmp_path, files))
+    assert len(images) == 1
+    assert flaws.counts[kind] >= 1
+    assert re.search(message, flaws.first[kind])
+    assert flaws.first[kind].startswith(str(tmp_path))
 
 
-def read_leniently(folder: Path, files: Source) -> Image:
-    (image,) = read(write(folder, files), lambda flaw: None)
+def image_of(folder: Path, files: Source) -> AnnotatedImage:
+    (image,), _ = images_and_flaws(write(folder, files))
     return image
 
 
@@ -281,7 +338,7 @@ def test_what_becomes_of_flawed_boxes(tmp_path) -> None:
     files["objects"][0]["objects"][0].update(x=-3, w=60)  # corners -3,0 to 57,40
     files["objects"][0]["objects"][1].update(h=0)
     files["region_descriptions"][0]["regions"][0].update(x=-1)  # corners -1,0 to 49,40
-    image = read_leniently(tmp_path, files)
+    image = image_of(tmp_path, files)
     assert [item.box for item in image.graph.objects] == [Box(0, 0, 57, 40), None]
     assert [region.box for region in image.regions] == [Box(0, 0, 49, 40)]
 
@@ -289,9 +346,9 @@ def test_what_becomes_of_flawed_boxes(tmp_path) -> None:
 def test_relationship_of_an_unknown_object_in_scene_graphs(tmp_path) -> None:
     files = scene_graphs(source())
     files["scene_graphs"][0]["relationships"][1]["object_id"] = 99
-    with pytest.raises(FlawError, match=r"relationship 6: its object 99 is no object of the image"):
-        list(read(write(tmp_path, files)))
-    assert len(read_leniently(tmp_path, files).graph.relations) == 1
+    (image,), flaws = images_and_flaws(write(tmp_path, files))
+    assert re.search("relationship 6: its object 99 is no object of the image", flaws.first["unknown object"])
+    assert len(image.graph.relations) == 1
 
 
 @pytest.mark.parametrize(
@@ -307,26 +364,44 @@ def test_relationship_of_an_unknown_object_in_scene_graphs(tmp_path) -> None:
 def test_missing_key(tmp_path, name, key, missing, message) -> None:
     files = source()
     del files[name][0][key][0][missing]
-    with pytest.raises(ValueError, match=message):
-        read_leniently(tmp_path, files)
+    (image,), flaws = images_and_flaws(write(tmp_path, files))
+    assert dict(flaws.counts) == {"malformed record": 1}
+    assert re.search(message, flaws.first["malformed record"])
+    assert len(image.graph.objects) == 2
 
 
 def test_broken_json_and_missing_file(tmp_path) -> None:
     write(tmp_path, source())
     text = (tmp_path / "objects.json").read_text()
     (tmp_path / "objects.json").write_text(text[:-5])
-    with pytest.raises(ValueError, match=r"objects\.json, record 0: broken JSON at byte"):
-        list(read(tmp_path))
+    with pytest.raises(ValueError, match=r"objects\.json: broken JSON after 0 records .* download it again"):
+        images_of(tmp_path)
     (tmp_path / "objects.json").unlink()
     with pytest.raises(FileNotFoundError, match=r"objects\.json: not found"):
-        list(read(tmp_path))
+        images_of(tmp_path)
 
 
-def test_a_box_of_text_is_an_error(tmp_path) -> None:
-    files = source()
-    files["objects"][0]["objects"][0]["x"] = "12"
-    with pytest.raises(ValueError, match=r"object 1: box \['12', 0, 50, 40\], expected four numbers"):
-        read_leniently(tmp_path, files)
+def test_files_in_different_orders(tmp_path, real_data) -> None:
+    folder = real_data / "visual_genome" / "v1.2.0"
+    for number, name in enumerate(FILES):
+        records = load(folder, name)
+        (tmp_path / f"{name}.json").write_text(json.dumps([*records[number:], *records[:number]]))
+    shuffled = images_of(tmp_path)
+    assert [image.image_id for image in shuffled] == ["1", "2", "3", "4", "5"]
+    assert [replace(image, files=()) for image in shuffled] == [replace(image, files=()) for image in images_of(folder)]
+
+
+def test_real_regions_without_graphs(real_data, tmp_path) -> None:
+    """Images 6 to 16 of v1.2, of which the objects, attributes and relationships are not at hand."""
+    folder = real_data / "benchmarks" / "visual_genome"
+    for name in ("objects", "attributes", "relationships"):
+        (tmp_path / f"{name}.json").write_text("[]")
+    for name in ("image_data", "region_descriptions"):
+        (tmp_path / f"{name}.json").symlink_to(folder / f"{name}.json")
+    images, flaws = images_and_flaws(tmp_path)
+    raw = {str(record["id"]): len(record["regions"]) for record in load(folder, "region_descriptions")}
+    assert {image.image_id: len(image.regions) for image in images} == raw
+    assert dict(flaws.counts) == {"no record": 3 * len(raw)}
 
 
 def test_objects_of_v1_0_are_found_again_by_name_and_box(tmp_path) -> None:
@@ -341,7 +416,7 @@ def test_objects_of_v1_0_are_found_again_by_name_and_box(tmp_path) -> None:
         "w": 50,
         "h": 40,
     }
-    image = read_leniently(tmp_path, files)
+    image = image_of(tmp_path, files)
     assert [item.id for item in image.graph.objects] == ["1", "2"]
     assert image.graph.objects[0].attributes == ("red",)
     assert image.graph.relations == (Relation("1", "next to", "2"),)
@@ -354,7 +429,7 @@ def test_a_record_with_names_of_two_objects_makes_them_one(tmp_path) -> None:
         things[1] | {"object_id": 3, "names": ["light"]},
         things[1] | {"object_id": 4, "names": ["lamp", "light"]},
     ]
-    image = read_leniently(tmp_path, files)
+    image = image_of(tmp_path, files)
     assert [(item.id, item.name) for item in image.graph.objects] == [("1", "couch"), ("2", "lamp")]
     assert image.other_names == {"1": ("futon",), "2": ("light",)}
 
@@ -362,6 +437,6 @@ def test_a_record_with_names_of_two_objects_makes_them_one(tmp_path) -> None:
 def test_an_object_that_only_a_relationship_has_is_an_object_too(tmp_path) -> None:
     files = source()
     files["relationships"][0]["relationships"][0]["subject"] = {"id": 56, "name": "cat", "x": 0, "y": 0, "w": 9, "h": 9}
-    image = read_leniently(tmp_path, files)
+    image = image_of(tmp_path, files)
     assert [item.name for item in image.graph.objects] == ["couch", "lamp", "cat"]
     assert image.graph.relations[0] == Relation("56", "next to", "2")

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from generators.readers.visual_genome import Image, Region
+from generators.schemas.annotated_image import AnnotatedImage, Region
 from generators.schemas.scene_graph import Box, SceneGraph
 from generators.seen_analysis.regions import IMAGES, Reader, candidates
 from generators.seen_analysis.splits import FEW_ATOMS, NO_COMPOUND, REPEATED, SMALL, WORDLESS, Funnel
@@ -19,12 +19,12 @@ def make_reader() -> Reader:
     return Reader(fake.parse, spell)
 
 
-def image(image_id: int, *regions: tuple[str, Box]) -> Image:
+def image(image_id: int, *regions: tuple[str, Box]) -> AnnotatedImage:
     found = tuple(Region(str(number), phrase, box) for number, (phrase, box) in enumerate(regions))
-    return Image(str(image_id), 400, 400, SceneGraph(), found, files=(Path("x.jpg"),))
+    return AnnotatedImage(str(image_id), 400, 400, SceneGraph(), found, files=(Path("x.jpg"),))
 
 
-def read(images: list[Image], workers: int = 1) -> tuple[list[list[tuple[str, str]]], dict[str, int]]:
+def read(images: list[AnnotatedImage], workers: int = 1) -> tuple[list[list[tuple[str, str]]], dict[str, int]]:
     funnel = Funnel()
     found = candidates(iter(images), make_reader, workers, funnel)
     return [[(c.image.image_id, c.parse.caption) for c in group] for group in found], funnel.to_json()

@@ -8,14 +8,14 @@ from PIL import Image as Picture
 
 from generators.hard_negatives import pair_candidates
 from generators.hard_negatives.pair_candidates import Candidate, candidates
-from generators.readers.visual_genome import Image
+from generators.schemas.annotated_image import AnnotatedImage
 from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
 from loaders import load_dataset
 from loaders.benchmarks import photograph_pairs
 
 
-def image(number: int, *objects: SceneObject, relations: tuple[Relation, ...] = ()) -> Image:
-    return Image(str(number), 100, 100, SceneGraph(objects, relations))
+def image(number: int, *objects: SceneObject, relations: tuple[Relation, ...] = ()) -> AnnotatedImage:
+    return AnnotatedImage(str(number), 100, 100, SceneGraph(objects, relations))
 
 
 def thing(name: str, x: float, *attributes: str, place: str = "") -> SceneObject:

@@ -1,0 +1,83 @@
+"""Records of large JSON files, joined by image id, and the flaws that are found in them.
+
+Visual Genome's files hold up to 700 MB of JSON, in the same order only by convention. Here each file is streamed once
+into a temporary SQLite database on disk, which is read in the order of the ids. Memory: one record of each file. Disk:
+about a fifth of the JSON, in SQLite's temporary folder (``SQLITE_TMPDIR``, else ``TMPDIR``).
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import ijson
+
+MALFORMED = "malformed record"
+
+
+@dataclass(frozen=True)
+class Flaws:
+    """How many records of a source are flawed, by kind, and a message that names the first of each kind."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    first: dict[str, str] = field(default_factory=dict)
+
+    def add(self, kind: str, message: str) -> None:
+        self.counts[kind] += 1
+        self.first.setdefault(kind, message)
+
+
+def stream(path: Path) -> Iterator[tuple[str, Any]]:
+    """Each record of a top-level JSON list with its position, or of a top-level object with its key, in file order.
+
+    FileNotFoundError for a missing file. ValueError for broken JSON, as nothing after it can be read.
+    """
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: not found.")
+    count = 0
+    with path.open("rb") as file:
+        is_object = file.read(1 << 10).lstrip()[:1] == b"{"
+        file.seek(0)
+        records = ijson.kvitems(file, "", use_float=True) if is_object else ijson.items(file, "item", use_float=True)
+        try:
+            for count, record in enumerate(records, start=1):
+                yield record if is_object else (str(count - 1), record)
+        except ijson.JSONError as error:
+            reason = str(error).splitlines()[0]
+            raise ValueError(
+                f"{path}: broken JSON after {count} records ({reason}). It is cut off or damaged: download it again."
+            ) from None
+
+
+class RecordsByImage:
+    """Records of several files, grouped by image."""
+
+    def __init__(self) -> None:
+        self._database = sqlite3.connect("")  # on disk, removed when it is closed
+        self._database.execute("PRAGMA journal_mode = OFF")
+        self._database.execute("CREATE TABLE records (image_id TEXT, file TEXT, record BLOB)")
+        self._database.execute("CREATE TABLE ids (id TEXT PRIMARY KEY) WITHOUT ROWID")
+
+    def add(self, image_id: str, file: str, record: Any) -> None:
+        data = zlib.compress(json.dumps(record).encode(), level=1)
+        self._database.execute("INSERT INTO records VALUES (?, ?, ?)", (image_id, file, data))
+
+    def __iter__(self) -> Iterator[tuple[str, list[tuple[str, Any]]]]:
+        """Each image id with its (file, record) pairs, sorted by the ids' numbers."""
+        self._database.execute("CREATE INDEX by_image ON records (length(image_id), image_id)")
+        rows = self._database.execute(
+            "SELECT image_id, file, record FROM records ORDER BY length(image_id), image_id, rowid"
+        )
+        for image_id, group in groupby(rows, key=lambda row: row[0]):
+            yield image_id, [(file, json.loads(zlib.decompress(data))) for _, file, data in group]
+
+    def is_new(self, record_id: str) -> bool:
+        """True at the first call with an id."""
+        return self._database.execute("INSERT OR IGNORE INTO ids VALUES (?)", (record_id,)).rowcount == 1

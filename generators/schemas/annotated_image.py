@@ -1,0 +1,121 @@
+"""An annotated image: its scene graph and its region descriptions, as Visual Genome and GQA have them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
+
+_text, _texts = pa.string(), pa.list_(pa.string())
+_box = pa.struct([(side, pa.float64()) for side in Box._fields])
+
+ANNOTATION_SCHEMA = pa.schema(
+    [
+        ("image_id", _text),
+        ("width", pa.int64()),
+        ("height", pa.int64()),
+        ("files", _texts),
+        (
+            "objects",
+            pa.list_(
+                pa.struct(
+                    [("id", _text), ("name", _text), ("other_names", _texts), ("attributes", _texts), ("box", _box)]
+                )
+            ),
+        ),
+        ("relations", pa.list_(pa.struct([(key, _text) for key in ("subject", "predicate", "object")]))),
+        ("regions", pa.list_(pa.struct([("region_id", _text), ("phrase", _text), ("box", _box)]))),
+    ]
+)
+"""The columns of an annotations file (generators/readers/annotations.py)."""
+
+
+def id_order(image_id: str) -> tuple[int, str]:
+    """A key that sorts ids of digits by their number."""
+    return len(image_id), image_id
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    region_id: str
+    phrase: str
+    box: Box
+
+
+@dataclass(frozen=True)
+class AnnotatedImage:
+    """``graph`` has each object's first name; ``other_names`` the further ones by object id ("couch": "futon").
+
+    ``files`` are the paths that the image file may have: Visual Genome spreads its images over two folders.
+    """
+
+    image_id: str
+    width: int
+    height: int
+    graph: SceneGraph
+    regions: tuple[Region, ...] = ()
+    other_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    files: tuple[Path, ...] = ()
+
+    @property
+    def path(self) -> Path:
+        """The image file. FileNotFoundError if it is in none of the source's image folders."""
+        for file in self.files:
+            if file.exists():
+                return file
+        folders = ", ".join(str(file.parent) for file in self.files)
+        raise FileNotFoundError(f"image {self.image_id}: {self.files[0].name} not found in {folders}.")
+
+    def facts(self) -> SceneGraph:
+        """The graph with one more node for each further name of an object: all that the annotators wrote."""
+        ids = {
+            item.id: (item.id, *(f"{item.id}~{n}" for n in range(len(self.other_names.get(item.id, ())))))
+            for item in self.graph.objects
+        }
+        objects = [
+            SceneObject(node, name, item.attributes, item.box)
+            for item in self.graph.objects
+            for node, name in zip(ids[item.id], (item.name, *self.other_names.get(item.id, ())), strict=True)
+        ]
+        relations = [
+            Relation(subject, edge.predicate, object_)
+            for edge in self.graph.relations
+            for subject, object_ in itertools.product(ids[edge.subject], ids[edge.object])
+        ]
+        return SceneGraph(tuple(objects), tuple(relations))
+
+    def to_row(self) -> dict[str, Any]:
+        """A row of ANNOTATION_SCHEMA."""
+        graph = self.graph.to_row()
+        for item in graph["objects"]:
+            item["other_names"] = self.other_names.get(item["id"], ())
+        return {
+            "image_id": self.image_id,
+            "width": self.width,
+            "height": self.height,
+            "files": [file.as_posix() for file in self.files],
+            **graph,
+            "regions": [
+                {"region_id": region.region_id, "phrase": region.phrase, "box": region.box._asdict()}
+                for region in self.regions
+            ],
+        }
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> AnnotatedImage:
+        """The inverse of :meth:`to_row`."""
+        return cls(
+            row["image_id"],
+            row["width"],
+            row["height"],
+            SceneGraph.from_row(row),
+            tuple(Region(region["region_id"], region["phrase"], Box(**region["box"])) for region in row["regions"]),
+            {item["id"]: tuple(item["other_names"]) for item in row["objects"] if item["other_names"]},
+            tuple(map(Path, row["files"])),
+        )
