@@ -1,6 +1,7 @@
 """Annotations files: every image with its scene graph and its regions in one parquet file, sorted by id.
 
-    python -m generators.readers.annotations      # annotations/{visual_genome,gqa}.parquet, and .json with the flaws
+    python -m generators.readers.annotations visual_genome     # annotations/visual_genome.parquet, .json with the flaws
+    python -m generators.readers.annotations gqa               # the same of GQA's scene graphs
 
 The one place where the annotations' JSON is read. Later stages stream an annotations file or look images up in it.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from enum import StrEnum
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -87,21 +89,25 @@ def write(path: Path, images: Iterable[AnnotatedImage], flaws: Flaws) -> dict[st
     return statistics
 
 
-def main(source: Path | None = None, output: Path = Path("annotations")) -> None:
-    """Read the annotations that params.yaml names, or those of the micro-world's folder SOURCE, and write them to the
-    folder OUTPUT."""
-    settings = block("aro")
-    folder = source or Path("sources") / block("source")
-    graphs = source / "sceneGraphs.json" if source else Path(settings["scene_graphs"])
-    image_folder = source / "VG_100K" if source else Path(settings["images"])
-    for name, read in {
-        "visual_genome": lambda flaws: visual_genome.read(folder, flaws),
-        "gqa": lambda flaws: gqa.read(graphs, image_folder, flaws),
-    }.items():
-        flaws = Flaws()
-        write(output / f"{name}.parquet", read(flaws), flaws)
-        for kind, message in sorted(flaws.first.items()):
-            print(f"{name}: {flaws.counts[kind]} records: {kind}; the first: {message}", file=sys.stderr)
+class Format(StrEnum):
+    VISUAL_GENOME = "visual_genome"
+    GQA = "gqa"
+
+
+def main(name: Format, source: Path | None = None, output: Path = Path("annotations")) -> None:
+    """Read the annotations of a format that params.yaml names, or those of the micro-world's folder SOURCE, and write
+    them to the folder OUTPUT."""
+    flaws = Flaws()
+    if name == Format.VISUAL_GENOME:
+        images = visual_genome.read(source or Path("sources") / block("source"), flaws)
+    elif source:
+        images = gqa.read(source / "sceneGraphs.json", source / "VG_100K", flaws)
+    else:
+        settings = block("aro")
+        images = gqa.read(Path(settings["scene_graphs"]), Path(settings["images"]), flaws)
+    write(output / f"{name}.parquet", images, flaws)
+    for kind, message in sorted(flaws.first.items()):
+        print(f"{name}: {flaws.counts[kind]} records: {kind}; the first: {message}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -118,7 +118,7 @@ def test_splits_for_my_corpus(world: Path, monkeypatch: pytest.MonkeyPatch):
     params = yaml.safe_load((world / "params.yaml").read_text())
     params["crepe_systematicity"] |= {"workers": 1, "at_least": 1}
     (world / "params.yaml").write_text(yaml.safe_dump(params))
-    assert run_page(PAGES[1], monkeypatch) == 8
+    assert run_page(PAGES[1], monkeypatch) == 9
     stats = json.loads(Path("crepe/stats.json").read_text())
     assert stats["source"] == "visual_genome"
     assert stats["rows"]["mine_sc_raw"]["test"] > 0

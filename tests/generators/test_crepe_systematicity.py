@@ -207,5 +207,6 @@ def test_unique_leaves_out_unseen_atoms_and_rows_without_negatives() -> None:
 
 
 def test_missing_seen_file_says_what_to_run(tmp_path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"laion\.json: not found\. Run `python -m generators\.seen_analysis\.seen laion`"):
+    message = r"laion\.json: not found\. Run `python -m generators\.seen_analysis\.seen laion`"
+    with pytest.raises(FileNotFoundError, match=message):
         Seen.load(tmp_path / "laion.json")

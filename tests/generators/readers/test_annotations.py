@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from generators.readers import annotations
-from generators.readers.annotations import Annotations, main, write
+from generators.readers.annotations import Annotations, Format, main, write
 from generators.readers.records import Flaws
 from generators.schemas.annotated_image import AnnotatedImage, Region
 from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
@@ -84,7 +84,8 @@ def test_the_stage_reads_real_files(real_data, tmp_path, monkeypatch, capsys, ve
     aro = {"scene_graphs": str(real_data / "gqa" / "sceneGraphs.debug.json"), "images": "sources/gqa/images"}
     (tmp_path / "params.yaml").write_text(yaml.safe_dump({"source": "visual_genome", "aro": aro}))
     monkeypatch.chdir(tmp_path)
-    main()
+    main(Format.VISUAL_GENOME)
+    main(Format.GQA)
     names = ("visual_genome", "gqa")
     images = {name: list(Annotations(Path(f"annotations/{name}.parquet"))) for name in names}
     assert [len(images[name]) for name in names] == [5, 4]
@@ -101,7 +102,8 @@ def test_the_stage_shows_the_first_flaw_of_each_kind(tmp_path, monkeypatch, caps
         (tmp_path / f"{name}.json").write_text('[{"image_id": 3, "width": 9, "height": 9}]')
     (tmp_path / "params.yaml").write_text("{source: microworld, aro: {}}")
     monkeypatch.chdir(tmp_path)
-    main(Path(), Path("out"))
+    for name in Format:
+        main(name, Path(), Path("out"))
     shown = capsys.readouterr().err.splitlines()
     assert shown[0].startswith(
         "visual_genome: 4 records: malformed record; the first: objects.json, image 3: objects None"
