@@ -1,6 +1,6 @@
-"""How right a sample is and how far annotators agree, by type and complexity (CREPE's Tables 4 and 7).
+"""Accuracy and agreement of annotators, by type and complexity (CREPE's Tables 4 and 7).
 
-Shapes: A annotators, I items. An answer that was not given is nan.
+Shapes: A annotators, I items. A missing answer is NaN.
 """
 
 from __future__ import annotations
@@ -8,58 +8,52 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from evaluators.annotations.answers import Answers
 from evaluators.annotations.forms import ANSWERS
 from evaluators.annotations.items import Item
 from evaluators.metrics.statistics import bootstrap_interval
 
-PUBLISHED = {
-    ("caption", 7): (88.7, 10.8, None),
-    ("caption", 8): (85.7, 7.0, None),
-    ("caption", 9): (90.0, 6.0, None),
-    ("caption", 10): (87.7, 9.3, None),
-    ("caption", 11): (88.1, 7.8, None),
-    ("caption", 12): (89.1, 2.9, None),
-    ("caption", None): (87.9, None, 88.8),
-    ("prod_hnatom", None): (91.6, 4.2, 83.1),
-    ("prod_hnswap", None): (70.1, 9.1, 58.5),
-    ("prod_hnneg", None): (72.4, 0.0, 59.5),
+_TABLE = pd.read_csv(Path(__file__).with_name("published.csv"), dtype=object)
+PUBLISHED: dict[tuple[str, int | None], tuple[float | None, ...]] = {
+    (kind, None if pd.isna(number) else int(number)): tuple(None if pd.isna(cell) else float(cell) for cell in cells)
+    for kind, number, *cells in _TABLE.itertuples(index=False)
 }
-"""Type and complexity -> accuracy, its deviation between annotators, and pairwise agreement, in percent (Tables 4
-and 7; all captions: section 4.3)."""
+"""(type, complexity) -> accuracy, standard deviation and pairwise agreement in percent.
+
+Source: CREPE, Tables 4 and 7; all captions: section 4.3.
+"""
 
 
 @dataclass(frozen=True)
 class Line:
-    """One line of the report; shares are fractions of 1, None where nothing can be said."""
+    """One line of the report; shares are fractions of 1, None if undefined.
+
+    ``complexity`` is None for all together; ``accuracy`` and ``deviation`` are the mean and standard deviation of the
+    annotators' accuracies; ``interval`` is 95 %, over resampled images.
+    """
 
     type: str
     complexity: int | None
-    """None for all together."""
     items: int
-    """With an answer."""
     annotators: int
     accuracy: float
-    """The mean of the annotators' own accuracies."""
     deviation: float
-    """Their standard deviation (of the annotators that there are)."""
     interval: tuple[float, float]
-    """95 %, resampling images."""
     agreement: float | None
     alpha: float | None
 
 
 def report(items: Sequence[Item], answers: Answers) -> list[Line]:
-    """A line for each type, and one for each of its complexities. ValueError if there is no answer."""
+    """A line for each type, and one for each of its complexities. ValueError without answers."""
     answer_AI = matrix(items, answers)
     if not np.isfinite(answer_AI).any():
-        raise ValueError("No item of the sample has an answer. `compeval annotate import` takes them.")
-    groups = dict.fromkeys((item.type, None) for item in items) | dict.fromkeys(
-        (item.type, item.complexity) for item in items
-    )
+        raise ValueError("No item of the sample has an answer. `compeval annotate import` reads answers.")
+    groups = {(item.type, complexity) for item in items for complexity in (None, item.complexity)}
     lines = []
     for kind, complexity in sorted(groups, key=lambda group: (group[0], group[1] or 0)):
         chosen = [at for at, item in enumerate(items) if item.type == kind and complexity in (None, item.complexity)]
@@ -73,34 +67,31 @@ def _line(kind: str, complexity: int | None, items: Sequence[Item], answer_AI: n
     given_AI = np.isfinite(answer_AI)
     answered_I, annotated_A = given_AI.any(axis=0), given_AI.any(axis=1)
     expected_I = np.array([ANSWERS.index(item.expected) for item in items])
-    right_AI = np.where(given_AI, answer_AI == expected_I, np.nan)
-    accuracy_A = np.nanmean(right_AI[annotated_A], axis=1)
+    correct_AI = np.where(given_AI, answer_AI == expected_I, np.nan)
+    accuracy_A = np.nanmean(correct_AI[annotated_A], axis=1)
     images = [items[at].image_id for at in np.flatnonzero(answered_I).tolist()]
     return Line(
         kind,
         complexity,
-        int(answered_I.sum()),
-        int(annotated_A.sum()),
-        float(accuracy_A.mean()),
-        float(accuracy_A.std()),
-        bootstrap_interval(np.nanmean(right_AI[:, answered_I], axis=0), images),
-        pairwise_agreement(answer_AI),
-        alpha(answer_AI),
+        items=int(answered_I.sum()),
+        annotators=int(annotated_A.sum()),
+        accuracy=float(accuracy_A.mean()),
+        deviation=float(accuracy_A.std()),
+        interval=bootstrap_interval(np.nanmean(correct_AI[:, answered_I], axis=0), images),
+        agreement=pairwise_agreement(answer_AI),
+        alpha=alpha(answer_AI),
     )
 
 
 def matrix(items: Sequence[Item], answers: Answers) -> np.ndarray:
     """(A, I): the position of each answer in ANSWERS."""
-    answer_AI = np.full((len(answers), len(items)), np.nan)
-    for row, found in enumerate(answers.values()):
-        for column, item in enumerate(items):
-            if item.id in found:
-                answer_AI[row, column] = ANSWERS.index(found[item.id])
-    return answer_AI
+    position = {answer: float(at) for at, answer in enumerate(ANSWERS)}
+    rows = [[position.get(given.get(item.id, ""), np.nan) for item in items] for given in answers.values()]
+    return np.array(rows).reshape(len(answers), len(items))
 
 
 def pairwise_agreement(answer_AI: np.ndarray) -> float | None:
-    """The share of equal answers among the items that both of a pair answered, averaged over the pairs."""
+    """Share of equal answers among the items that both annotators of a pair answered, averaged over the pairs."""
     shares = []
     for first_I, second_I in itertools.combinations(answer_AI, 2):
         both_I = np.isfinite(first_I) & np.isfinite(second_I)
@@ -110,7 +101,7 @@ def pairwise_agreement(answer_AI: np.ndarray) -> float | None:
 
 
 def alpha(answer_AI: np.ndarray) -> float | None:
-    """Krippendorff's alpha of nominal answers; None where no item has two, or all answers are the same."""
+    """Krippendorff's alpha of nominal answers; None if no item has two answers or all answers are equal."""
     import krippendorff
 
     paired_AI = answer_AI[:, np.isfinite(answer_AI).sum(axis=0) > 1]

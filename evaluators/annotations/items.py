@@ -1,4 +1,4 @@
-"""What people judge: a stratified sample of a dataset's captions and hard negatives."""
+"""A stratified sample of a dataset's captions and hard negatives for annotators."""
 
 from __future__ import annotations
 
@@ -17,16 +17,15 @@ from loaders.pixels import COLUMNS as REFERENCE
 from loaders.pixels import encoded
 
 CAPTION = "caption"
-"""The type of an item that is a caption; the others are called after their config."""
+"""The type of an item that is a caption; the type of a hard negative is its config, without the corpus."""
 CAPTIONED = "prod_raw"
-"""The config whose captions are written by a captioner, and so may be unfaithful."""
+"""The config whose captions a captioner generates, so that they may be unfaithful."""
 FILE = "items.csv"
-_COLUMNS = ["caption", "complexity", "crop_id", "image_id", "hard_negatives"]
 
 
 @dataclass(frozen=True)
 class Item:
-    """A text to judge beside a crop. ``row`` counts within ``split`` of ``config``; both say where the crop is."""
+    """A text to judge, and the position of its crop: ``row`` of ``split`` of ``config``."""
 
     id: str
     config: str
@@ -40,35 +39,34 @@ class Item:
 
     @property
     def expected(self) -> str:
-        """The answer that finds no fault with the dataset."""
+        """The answer if the dataset is right."""
         return "true" if self.type == CAPTION else "false"
 
 
 def sample(folder: Path, captions: float, queries: float, seed: int) -> list[Item]:
-    """The share ``captions`` of the captions and ``queries`` of the rows with hard negatives, one or more a split.
+    """The share ``captions`` of the captions and ``queries`` of the rows with hard negatives, at least one per split.
 
-    The rows with the smallest hashes are taken, so that the sample depends on no order. A text that several sets have
-    of one crop is asked once. The items come shuffled, so that their order tells nothing.
+    Takes the rows with the smallest hashes, so the sample does not depend on their order. A text that several sets have
+    for a crop is one item. Items are sorted by hash, so their order gives no hint.
     """
-    stats = loaders.read_stats(folder)
     items: dict[str, Item] = {}
-    for config, splits in stats["rows"].items():
+    for config, splits in loaders.read_stats(folder)["rows"].items():
         share = captions if config == CAPTIONED else queries
         for split, count in splits.items():
-            if count and share and (config == CAPTIONED or _has_negatives(folder, config, split)):
-                for item in _of_split(folder, config, split, math.ceil(share * count), seed):
+            if count and share and (config == CAPTIONED or _has_own_negatives(folder, config, split)):
+                for item in _draw(folder, config, split, math.ceil(share * count), seed):
                     items.setdefault(item.id, item)
     return [items[key] for key in sorted(items)]
 
 
-def _has_negatives(folder: Path, config: str, split: str) -> bool:
-    """``hnall`` has the negatives of the other sets again."""
+def _has_own_negatives(folder: Path, config: str, split: str) -> bool:
+    """True unless the config has no hard negatives or, as ``hnall``, repeats those of other configs."""
     schema = parquet.read_schema(next(folder.glob(f"{config}/{split}-*.parquet")))
     return "hard_negatives" in schema.names and not config.endswith("_hnall")
 
 
-def _of_split(folder: Path, config: str, split: str, count: int, seed: int) -> Iterator[Item]:
-    rows = list(enumerate(_rows(folder, config, split)))
+def _draw(folder: Path, config: str, split: str, count: int, seed: int) -> Iterator[Item]:
+    rows = enumerate(_rows(folder, config, split, ("caption", "complexity", "crop_id", "image_id", "hard_negatives")))
     for number, row in sorted(rows, key=lambda pair: _hash(seed, pair[1]["crop_id"], pair[1]["caption"]))[:count]:
         texts = [row["caption"]] if config == CAPTIONED else row["hard_negatives"]
         kind = CAPTION if config == CAPTIONED else kind_of(config)
@@ -78,16 +76,17 @@ def _of_split(folder: Path, config: str, split: str, count: int, seed: int) -> I
 
 
 def kind_of(config: str) -> str:
-    """The kind of hard negatives of a config, the same for all corpora: ``sc_hnatom``, ``prod_hnswap``."""
+    """The type of hard negatives of a config, the same for all corpora: ``sc_hnatom``, ``prod_hnswap``."""
     corpus, _, rest = config.partition("_")
     return rest if corpus in CORPORA else config
 
 
-def _rows(folder: Path, config: str, split: str) -> Iterator[dict[str, Any]]:
+def _rows(folder: Path, config: str, split: str, columns: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """The rows of a split, with those of ``columns`` that it has."""
     for path in parquet_files(folder):
         if path.parent.name == config and split_name(path) == split:
-            names = [name for name in _COLUMNS if name in parquet.read_schema(path).names]
-            for batch in parquet.batches(path, 1000, names):
+            existing = parquet.read_schema(path).names
+            for batch in parquet.batches(path, 64, [name for name in columns if name in existing]):
                 yield from batch.to_pylist()
 
 
@@ -96,31 +95,19 @@ def _hash(*parts: object) -> str:
 
 
 def crops(folder: Path, items: Iterable[Item]) -> Iterator[tuple[str, bytes]]:
-    """The id and the bytes of each distinct crop of the items. ValueError if a row has another crop by now."""
-    by_split: dict[tuple[str, str], dict[int, Item]] = {}
-    wanted: dict[str, Item] = {}
-    for item in items:
-        if wanted.setdefault(item.crop_id, item) is item:
-            by_split.setdefault((item.config, item.split), {})[item.row] = item
-    for (config, split), rows in by_split.items():
-        for number, row in enumerate(_pictures(folder, config, split)):
-            if item := rows.get(number):
-                if row["crop_id"] != item.crop_id:
-                    break
-                yield rows.pop(number).crop_id, encoded(row, folder)
-        if rows:
+    """Id and bytes of each distinct crop. ValueError if the rows are not the sampled ones any more."""
+    wanted: dict[tuple[str, str], dict[int, str]] = {}
+    for item in {item.crop_id: item for item in reversed(list(items))}.values():
+        wanted.setdefault((item.config, item.split), {})[item.row] = item.crop_id
+    for (config, split), crop_by_row in wanted.items():
+        for number, row in enumerate(_rows(folder, config, split, ("crop_id", "image", *REFERENCE))):
+            if crop_by_row.get(number) == row["crop_id"]:
+                yield crop_by_row.pop(number), encoded(row, folder)
+        if crop_by_row:
             raise ValueError(
-                f"{folder / config}, split {split}, row {min(rows)}: not the crop that was sampled. The dataset was "
-                "built again since: sample anew."
+                f"{folder / config}, split {split}, row {min(crop_by_row)}: not the crop that was sampled. The dataset "
+                "was built again: draw a new sample."
             )
-
-
-def _pictures(folder: Path, config: str, split: str) -> Iterator[dict[str, Any]]:
-    for path in parquet_files(folder):
-        if path.parent.name == config and split_name(path) == split:
-            held = [name for name in ("crop_id", "image", *REFERENCE) if name in parquet.read_schema(path).names]
-            for batch in parquet.batches(path, 64, held):
-                yield from batch.to_pylist()
 
 
 def write_items(folder: Path, items: Sequence[Item]) -> None:
@@ -128,13 +115,11 @@ def write_items(folder: Path, items: Sequence[Item]) -> None:
 
 
 def read_items(folder: Path) -> list[Item]:
-    """The sample that was drawn. FileNotFoundError if none was."""
+    """The sample. FileNotFoundError if there is none."""
     path = folder / FILE
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no sample. `compeval annotate sample` draws one.")
-    numbers = {"row", "complexity"}
-    names = [field.name for field in fields(Item)]
-    return [
-        Item(**{name: int(row[name]) if name in numbers else row[name] for name in names})  # pyright: ignore[reportArgumentType]
-        for row in csv_tables.read(path, names)
-    ]
+    rows: list[dict[str, Any]] = [*csv_tables.read(path, [field.name for field in fields(Item)])]
+    for row in rows:
+        row |= {"row": int(row["row"]), "complexity": int(row["complexity"])}
+    return [Item(**row) for row in rows]

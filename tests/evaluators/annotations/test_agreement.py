@@ -24,13 +24,13 @@ def test_accuracy_and_agreement_of_two_annotators_with_known_errors():
     assert overall.deviation == pytest.approx(0.05)
     assert overall.agreement == pytest.approx(0.7)
     # Coincidences: 7 pairs false-false give 14, each of the 3 others one of either order. n = 20, n_false = 17,
-    # n_true = 1, n_untold = 2. Observed disagreement 6/20; expected (20^2 - 17^2 - 1 - 4) / (20 * 19) = 106/380.
+    # n_true = 1, n_cannot_tell = 2. Observed disagreement 6/20; expected (20^2 - 17^2 - 1 - 4) / (20 * 19) = 106/380.
     assert overall.alpha == pytest.approx(1 - (6 / 20) / (106 / 380))
     low, high = overall.interval
     assert 0.5 < low < 0.85 < high <= 1.0
 
 
-def test_a_true_caption_is_right_and_types_are_apart():
+def test_a_true_caption_is_right_and_types_are_separate():
     items = [item(0, CAPTION, 7), item(1, CAPTION, 8), item(2, "sc_hnatom", 2)]
     answers = {"anna": {"i0": "true", "i1": "false", "i2": "false"}}
     lines = {(line.type, line.complexity): line for line in report(items, answers)}
@@ -68,6 +68,6 @@ def test_alpha_needs_two_answers_that_differ():
     assert alpha(np.array([[0.0, 1.0]])) is None
 
 
-def test_no_answer_is_told():
+def test_a_sample_without_answers_is_an_error():
     with pytest.raises(ValueError, match=r"No item of the sample has an answer\. `compeval annotate import`"):
         report([item(0)], {})

@@ -1,4 +1,4 @@
-"""Sample, forms, two simulated annotators, agreement, and what the next build leaves out."""
+"""Sample, forms, two simulated annotators, agreement, and the negatives that the next build skips."""
 
 import csv
 import json
@@ -36,7 +36,7 @@ def data(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
-def test_the_sample_is_stratified_and_asks_a_text_once(data: Path):
+def test_the_sample_is_stratified_and_has_each_text_once(data: Path):
     items = sample(data / "crepe", 0.1, 0.25, seed=0)
     counts: dict[tuple[str, str], int] = {}
     for item in items:
@@ -63,7 +63,7 @@ def test_kinds_are_the_same_for_all_corpora(config: str, kind: str):
 
 
 def as_exported(items: list[Item], wrong: set[str], annotator: object) -> list[dict]:
-    """What Label Studio exports when somebody answered all items, those of ``wrong`` wrongly."""
+    """A Label Studio export with an answer to every item, wrong for those of ``wrong``."""
     opposite = {"true": "false", "false": "true"}
     return [
         {
@@ -101,7 +101,7 @@ def test_round_trip(data: Path, tmp_path: Path):
         assert made.exit_code == 0, made.output
     tasks = json.loads((tmp_path / "label-studio" / "tasks.json").read_text())
     assert [task["data"]["text"] for task in tasks] == [item.text for item in items]
-    assert {*tasks[0]["data"]} == {"id", "text", "image"}, "nothing tells which texts are captions"
+    assert {*tasks[0]["data"]} == {"id", "text", "image"}, "no field tells which texts are captions"
 
     # Anna errs in two negatives of ten, Ben in one of those and in one more; both are right in all else.
     both, annas, bens = negatives[0].id, negatives[1].id, negatives[2].id
@@ -117,8 +117,8 @@ def test_round_trip(data: Path, tmp_path: Path):
         writer.writeheader()
         writer.writerows([r | {"answer": "True" if r["id"] in (both, bens) else expected[r["id"]]} for r in rows])
 
-    told = call("import", "crepe", tmp_path / "export.json", tmp_path / "ben.csv", *where)
-    assert told.stdout.splitlines() == [
+    imported = call("import", "crepe", tmp_path / "export.json", tmp_path / "ben.csv", *where)
+    assert imported.stdout.splitlines() == [
         "anna@x.org: 15 of 15 answered",
         "ben: 15 of 15 answered",
         "1 hard negatives rejected by most who answered",
@@ -155,14 +155,14 @@ def test_round_trip(data: Path, tmp_path: Path):
         ("a.json", "{", r"not an export in Label Studio's JSON format"),
     ],
 )
-def test_forms_that_are_not_what_they_should_be(tmp_path: Path, name: str, text: str, message: str):
+def test_invalid_forms_are_rejected(tmp_path: Path, name: str, text: str, message: str):
     (tmp_path / name).write_text(text)
     known = {"i1": Item("i1", "c", "s", 0, "", "", CAPTION, 4, "")}
     with pytest.raises(ValueError, match=message):
         answers.read_form(tmp_path / name, known)
 
 
-def test_cancelled_annotations_are_none(tmp_path: Path):
+def test_cancelled_annotations_are_skipped(tmp_path: Path):
     item = Item("i1", "c", "s", 0, "", "", CAPTION, 4, "")
     (cancelled,), (given,) = as_exported([item], set(), 1), as_exported([item], {"i1"}, 2)
     cancelled["annotations"][0]["was_cancelled"] = True
