@@ -32,6 +32,7 @@ from generators.readers.annotations import Annotations
 from generators.schemas.annotated_image import AnnotatedImage
 from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
 from generators.storage import dataset, stage
+from generators.storage.atomic import write_json
 from generators.storage.crops import Crop, crop_id
 from generators.storage.params import block
 
@@ -238,7 +239,7 @@ def main(annotations: Path = Path("annotations/gqa.parquet"), output: Path = Pat
         counts = dataset.write_config(output / "aro", config, {"test": rows}, dataset.CHOICE_SCHEMA, pixels)
         funnels[f"{config}: pairs of objects"] = dict(sorted(dropped.items())) | {"kept": counts["test"]}
     funnels["Flawed records of the source"] = json.loads(annotations.with_suffix(".json").read_text())["flaws"]
-    stage.write_json(output / "stats/aro/mined.json", {"funnels": funnels})
+    write_json(output / "stats/aro/mined.json", {"funnels": funnels})
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ import yaml
 
 from generators.language import inflection
 from generators.storage import dataset, stage
+from generators.storage.atomic import atomic_folder
 from generators.storage.params import dataclass_of
 
 FOLDER, WORDS = Path("compprompts"), Path("data/words/compprompts.yaml")
@@ -200,7 +201,7 @@ def write(folder: Path, settings: Settings, words: Mapping[str, Any]) -> None:
     """Write every config below ``folder``, replacing what was there. The same bytes for the same seed and words."""
     options = fillers(words)
     provenance = {"source": "compprompts", "captioner": "grammar", "seed": settings.seed}
-    with dataset.whole_folder(folder) as scratch:
+    with atomic_folder(folder) as scratch:
         for name, cell in settings.grid.items():
             rows = (
                 {

@@ -27,8 +27,8 @@ from generators.llm.asked_lists import answered, ask
 from generators.llm.client import Cache, Client, Endpoint
 from generators.microworld.compun_images import Collection, Pictures, can_draw, render_compound
 from generators.storage import dataset, stage
+from generators.storage.atomic import atomic_folder, write_json
 from generators.storage.params import dataclass_of
-from generators.storage.stage import write_json
 
 FOLDER, STATS = Path("compun"), Path("stats/compun/compun.json")
 MOST_EXAMPLES = 7
@@ -180,7 +180,7 @@ def write(folder: Path, nouns: list[Noun], settings: Settings, words: Path, cach
     source = "compun" if settings.images else "microworld"
     provenance = {"source": source, "seed": settings.seed}
     made = promptings(settings, descriptors, cache)
-    with dataset.whole_folder(folder) as scratch:
+    with atomic_folder(folder) as scratch:
         dataset.write_config(scratch, "nouns", {"test": (noun._asdict() for noun in nouns)}, dataset.NOUN_SCHEMA)
         rows = {split: _rows(found, make, provenance) for split, make in made.items()}
         dataset.write_config(scratch, "main", rows, dataset.COMPOUND_SCHEMA)

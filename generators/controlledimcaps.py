@@ -23,6 +23,7 @@ from generators.microworld.rendering.renderer import BACKGROUNDS
 from generators.microworld.scene import DrawnObject, Scene
 from generators.microworld.world import ALL_NOUNS, COLORS, PATTERNS
 from generators.storage import dataset, stage
+from generators.storage.atomic import atomic_folder
 from generators.storage.params import dataclass_of
 
 FOLDER = Path("controlledimcaps")
@@ -154,7 +155,7 @@ def rows(kind: str, settings: Settings, provenance: Mapping[str, Any]) -> Iterat
 def write(folder: Path, settings: Settings) -> None:
     """Write every config below ``folder``."""
     provenance = {"source": "microworld", "captioner": "template", "seed": settings.seed}
-    with dataset.whole_folder(folder) as scratch:
+    with atomic_folder(folder) as scratch:
         for kind in TYPES:
             dataset.write_config(scratch, kind, {"test": rows(kind, settings, provenance)}, dataset.GROUP_SCHEMA)
 

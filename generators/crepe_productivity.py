@@ -52,8 +52,8 @@ from generators.schemas.annotated_image import AnnotatedImage, id_order
 from generators.seen_analysis.regions import Reader
 from generators.seen_analysis.splits import crop_fault
 from generators.storage import dataset, stage
+from generators.storage.atomic import write_json
 from generators.storage.params import block, dataclass_of, reading
-from generators.storage.stage import write_json
 from generators.storage.workers import map_with
 
 PER_TYPE = 5

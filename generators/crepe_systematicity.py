@@ -32,6 +32,7 @@ from generators.seen_analysis.regions import Candidate, Reader, candidates
 from generators.seen_analysis.splits import Funnel, Split, crop_passes, normalised, split
 from generators.seen_analysis.targets import Targets
 from generators.storage import parquet, stage
+from generators.storage.atomic import atomic_folder, write_json
 from generators.storage.dataset import (
     HARD_NEGATIVE_SCHEMA,
     RAW_SCHEMA,
@@ -39,12 +40,10 @@ from generators.storage.dataset import (
     pixels_asked,
     pixels_of,
     raw_row,
-    whole_folder,
     write_config,
     write_split,
 )
 from generators.storage.params import block, reading
-from generators.storage.stage import write_json
 from generators.storage.workers import map_with
 
 NEGATIVES = {"hnatom": 4, "hncomp": 6}
@@ -186,7 +185,7 @@ def build_regions(
     funnel = Funnel()
     found = candidates(images, partial(Reader.make, spelling, settings["parser"]), workers, funnel)
     rows = (row for part in map_with(make_foiler, region_rows, found, workers) for row in part)
-    with whole_folder(folder) as scratch:
+    with atomic_folder(folder) as scratch:
         write_split(scratch, "regions", rows, REGION_SCHEMA, pixels)
         graphs = (SceneGraph.from_row(row["scene_graph"]) for row in read_rows(scratch, ["scene_graph"]))
         write_json(scratch / "targets.json", Targets.of(graphs).to_json())

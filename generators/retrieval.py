@@ -28,6 +28,7 @@ from generators.hard_negatives.tiles import TILES, shuffled_tiles
 from generators.readers.karpathy import Captioned, read
 from generators.schemas.scene_graph import Box
 from generators.storage import dataset, stage
+from generators.storage.atomic import write_json
 from generators.storage.crops import crop_id, size_of
 from generators.storage.params import block
 
@@ -149,7 +150,7 @@ def main(name: str, source: Path | None = None, output: Path = Path()) -> None:
     kept = write(name, found, provenance, output)
     funnels = {f"{name}: captions and images": dict(dropped) | kept}
     for dataset_name in ("aro", "retrieval"):
-        stage.write_json(output / "stats" / dataset_name / f"{name}.json", {"funnels": funnels})
+        write_json(output / "stats" / dataset_name / f"{name}.json", {"funnels": funnels})
 
 
 if __name__ == "__main__":

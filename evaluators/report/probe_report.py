@@ -13,7 +13,7 @@ from evaluators.probes.evaluate import ProbeResult
 from evaluators.report import probe_tables
 from evaluators.report.tables import Table, table, to_markdown
 from evaluators.results.compare import Comparison, compare
-from generators.storage import stage
+from generators.storage.atomic import write_json
 
 
 def necessity(probes: Sequence[ProbeResult]) -> Table:
@@ -116,4 +116,4 @@ def write(folder: Path, probes: Sequence[ProbeResult]) -> None:
     """Write ``README.md`` with the tables and ``figures.json`` with their numbers."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "README.md").write_text("\n".join(map(to_markdown, tables(probes))))
-    stage.write_json(folder / "figures.json", figures(probes))
+    write_json(folder / "figures.json", figures(probes))

@@ -11,7 +11,7 @@ import json
 import os
 import platform
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evaluators.models import slug
+from generators.storage.atomic import atomic_file
 
 SCHEMA = 1
 SIDE_SUFFIX = ".run.json"
@@ -45,14 +46,12 @@ def write(path: Path, result: Result, examples: pa.Table) -> None:
 
     An older document is deleted before its examples are replaced.
     """
-
-    def write_examples(scratch: Path) -> None:
-        pq.write_table(examples, scratch, compression="zstd")
-        path.unlink(missing_ok=True)
-
-    _write_atomically(path.with_suffix(".parquet"), write_examples)
     text = json.dumps(result, indent=1, ensure_ascii=False) + "\n"
-    _write_atomically(path, lambda scratch: scratch.write_text(text))
+    with _one_message(path), atomic_file(path.with_suffix(".parquet")) as partial:
+        pq.write_table(examples, partial, compression="zstd")
+        path.unlink(missing_ok=True)
+    with _one_message(path), atomic_file(path) as partial:
+        partial.write_text(text)
 
 
 def make_folder(folder: Path) -> None:
@@ -74,21 +73,9 @@ def write_side_file(folder: Path, device: str, seconds: float, counts: Mapping[s
         "processors": os.cpu_count(),
         **counts,
     }
-    text = json.dumps(record, indent=1) + "\n"
-    _write_atomically(side_file(folder), lambda scratch: scratch.write_text(text))
-
-
-def _write_atomically(path: Path, write_to: Callable[[Path], object]) -> None:
-    """Write a file completely or not at all. ValueError if it cannot be written."""
-    scratch = path.with_name(f".{path.name}.partial")
-    with _one_message(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            write_to(scratch)
-            scratch.replace(path)
-        except OSError:
-            scratch.unlink(missing_ok=True)
-            raise
+    path = side_file(folder)
+    with _one_message(path), atomic_file(path) as partial:
+        partial.write_text(json.dumps(record, indent=1) + "\n")
 
 
 @contextmanager

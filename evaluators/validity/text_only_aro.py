@@ -23,6 +23,7 @@ from evaluators.validity.text_only import measure, page, read_files
 from generators.hard_negatives.blind_scorers import Sets
 from generators.llm.client import Cache, Endpoint, ask_all, make_client
 from generators.storage import stage
+from generators.storage.atomic import write_json
 from generators.storage.params import block
 from loaders.cards.aro import OPTIONS
 from loaders.cards.card import split_name
@@ -58,7 +59,7 @@ def main(ask_model: Annotated[bool, typer.Option("--ask")] = False, max_cost: fl
         | {"chat": chat_reader.measure(config, sets, endpoint, cache) if endpoint else None}
         for config, sets in sets_by_config.items()
     }
-    stage.write_json(output, results)
+    write_json(output, results)
     output.with_suffix(".md").write_text(page("ARO", output, results))
 
 

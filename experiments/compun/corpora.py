@@ -32,7 +32,7 @@ from generators.microworld.scenes.spatial_relations import MARGIN, Layout, Link,
 from generators.microworld.world import ALL_NOUNS, COLORS, PATTERNS
 from generators.schemas.scene_graph import Box
 from generators.storage import stage
-from generators.storage.dataset import whole_folder
+from generators.storage.atomic import atomic_folder
 
 FOLDER = Path("sources/compun")
 COMPOUNDS, CONSTITUENTS = "compounds", "constituents"
@@ -112,7 +112,7 @@ def examples(seed: int, variant: str, nouns: list[Noun], size: int, image_id: in
 def build(folder: Path, nouns: list[Noun], params: Params, workers: int = WORKERS) -> None:
     """Write both corpora atomically."""
     ids = range(FIRST_ID, FIRST_ID + -(-params.train_images // PICTURES_PER_SCENE))
-    with whole_folder(folder) as scratch, ProcessPoolExecutor(workers) as pool:
+    with atomic_folder(folder) as scratch, ProcessPoolExecutor(workers) as pool:
         for variant in (COMPOUNDS, CONSTITUENTS):
             pairs = pool.map(partial(examples, params.seed, variant, nouns, params.train_size), ids, chunksize=50)
             write_corpus(scratch / variant, chain.from_iterable(pairs))

@@ -15,6 +15,7 @@ from evaluators.report.results import Results, read_results
 from evaluators.report.sections import compun
 from evaluators.report.tables import to_markdown
 from generators.storage import stage
+from generators.storage.atomic import write_json
 
 FOLDER = Path("experiments/compun")
 METRICS = ("recall@1", "all_recall@1", "margin_of_correct", "similarity_of_correct")
@@ -52,7 +53,7 @@ compound's image among those of its constituents. Made by `dvc repro experiments
 
 def main() -> None:
     results = read_results([FOLDER / "results"])
-    stage.write_json(FOLDER / "results.json", numbers(results))
+    write_json(FOLDER / "results.json", numbers(results))
     (FOLDER / "README.md").write_text(page(results))
 
 

@@ -30,7 +30,7 @@ from generators.microworld.world import ALL_NOUNS, COLORS, PATTERNS, SIZES
 from generators.schemas.corpus_names import CORPORA
 from generators.schemas.scene_graph import Box
 from generators.storage import stage
-from generators.storage.dataset import whole_folder
+from generators.storage.atomic import atomic_folder, write_json
 from generators.storage.params import block
 
 PARAMS = Path("experiments/params.yaml")
@@ -95,7 +95,7 @@ def examples(params: Params, regime: Regime, count: int) -> Iterator[Example]:
 def main() -> None:
     """Write one corpus per regime, and the annotated scenes for the test sets."""
     params, settings = Params.read(), block("negclip", PARAMS)
-    with whole_folder(FOLDER) as scratch:
+    with atomic_folder(FOLDER) as scratch:
         counts = {}
         for name, regime in REGIMES.items():
             pairs = list(examples(params, regime, settings["train_images"]))
@@ -104,7 +104,7 @@ def main() -> None:
             sizes = {f"meet a rival in a batch of {size}": round(rival_share(captions, size), 4) for size in (32, 64)}
             counts[name] = {"pairs": len(pairs), **sizes}
         write_test_scenes(scratch / "test", params, settings["test_images"])
-        stage.write_json(scratch / "stats.json", counts)
+        write_json(scratch / "stats.json", counts)
 
 
 if __name__ == "__main__":

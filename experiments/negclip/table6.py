@@ -22,6 +22,7 @@ from evaluators.metrics.statistics import bootstrap_interval, group_means, inter
 from evaluators.results.compare import query_values
 from evaluators.results.compose import clusters
 from generators.storage import parquet, stage
+from generators.storage.atomic import write_json
 from generators.storage.params import block
 from loaders.cards.card import table
 
@@ -153,7 +154,7 @@ def main() -> None:
     settings = block("negclip", PARAMS)
     corpora = json.loads(Path("sources/negclip/stats.json").read_text())
     measured = {regime: measure(regime, settings["seeds"]) for regime in settings["regimes"]}
-    stage.write_json(OUTPUT / "table6.json", measured)
+    write_json(OUTPUT / "table6.json", measured)
     (OUTPUT / "README.md").write_text(page(measured, corpora, settings["seeds"]))
 
 

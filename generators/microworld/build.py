@@ -25,7 +25,7 @@ from generators.microworld.scenes.held_out import held_out
 from generators.microworld.scenes.splits import TEST_IDS, evaluation_scene, training_ids, training_scene
 from generators.schemas.corpus_names import CORPORA
 from generators.storage import stage
-from generators.storage.dataset import whole_folder
+from generators.storage.atomic import atomic_folder
 from generators.storage.params import block
 
 FOLDER = Path("sources/microworld")
@@ -53,7 +53,7 @@ class Params:
 
 def build(folder: Path, params: Params, workers: int = WORKERS) -> None:
     """Write the whole folder or nothing."""
-    with whole_folder(folder) as scratch, ProcessPoolExecutor(workers) as pool:
+    with atomic_folder(folder) as scratch, ProcessPoolExecutor(workers) as pool:
         ids = TEST_IDS[: params.test_images]
         images = _map(pool, partial(_evaluation_image, params.seed), ids, "microworld test scenes")
         scenes = list(write_images(scratch, images))

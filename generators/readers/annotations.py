@@ -25,8 +25,8 @@ from generators.readers import gqa, visual_genome
 from generators.readers.records import Flaws
 from generators.schemas.annotated_image import ANNOTATION_SCHEMA, AnnotatedImage
 from generators.storage import parquet, stage
+from generators.storage.atomic import atomic_file, write_json
 from generators.storage.params import block
-from generators.storage.stage import write_json
 
 IMAGES_PER_GROUP = 100
 """Images of a row group, the unit of reading."""
@@ -71,19 +71,17 @@ def write(path: Path, images: Iterable[AnnotatedImage], flaws: Flaws) -> dict[st
     """Write an annotations file and, next to it, a JSON file with the returned counts of images, objects, relations,
     regions and flaws. ValueError if there is no image."""
     counts = Counter(dict.fromkeys(("images", "objects", "relations", "regions"), 0))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(f".{path.name}.partial")
-    with pq.ParquetWriter(scratch, ANNOTATION_SCHEMA, compression="zstd", write_page_index=True) as writer:
-        stream = iter(images)
-        while group := list(islice(stream, IMAGES_PER_GROUP)):
-            writer.write_table(pa.Table.from_pylist([image.to_row() for image in group], ANNOTATION_SCHEMA))
-            counts["images"] += len(group)
-            counts["objects"] += sum(len(image.graph.objects) for image in group)
-            counts["relations"] += sum(len(image.graph.relations) for image in group)
-            counts["regions"] += sum(len(image.regions) for image in group)
-    if not counts["images"]:
-        raise ValueError(f"{path}: no image has annotations; flawed records: {dict(flaws.counts) or 'none'}.")
-    scratch.replace(path)
+    with atomic_file(path) as partial:
+        with pq.ParquetWriter(partial, ANNOTATION_SCHEMA, compression="zstd", write_page_index=True) as writer:
+            stream = iter(images)
+            while group := list(islice(stream, IMAGES_PER_GROUP)):
+                writer.write_table(pa.Table.from_pylist([image.to_row() for image in group], ANNOTATION_SCHEMA))
+                counts["images"] += len(group)
+                counts["objects"] += sum(len(image.graph.objects) for image in group)
+                counts["relations"] += sum(len(image.graph.relations) for image in group)
+                counts["regions"] += sum(len(image.regions) for image in group)
+        if not counts["images"]:
+            raise ValueError(f"{path}: no image has annotations; flawed records: {dict(flaws.counts) or 'none'}.")
     statistics = {**counts, "flaws": dict(sorted(flaws.counts.items()))}
     write_json(path.with_suffix(".json"), statistics)
     return statistics

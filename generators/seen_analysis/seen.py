@@ -36,9 +36,9 @@ from generators.readers.corpora import Column, Shard, Skipped, captions, shards
 from generators.schemas.scene_graph import Parse
 from generators.seen_analysis.targets import CaptionWords, Targets, Unseen
 from generators.storage import stage
+from generators.storage.atomic import write_json
 from generators.storage.code import code_digest
 from generators.storage.params import block
-from generators.storage.stage import write_json
 from generators.storage.workers import map_with
 
 BATCH = 256

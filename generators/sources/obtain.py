@@ -11,14 +11,13 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from generators.sources import RemoteFile, Source
 from generators.sources.download import download, verify
 from generators.sources.unpack import unpack
-from generators.storage.stage import write_json
+from generators.storage.atomic import atomic_file, write_json
 
 WORK = ".downloads"
 Report = Callable[[str, int, int | None], None]
@@ -146,12 +145,9 @@ def _merge(
 
 
 def _link(path: Path, target: Path) -> None:
-    """The same file under another name, or where that cannot be, a copy; whole or not at all."""
-    scratch = target.with_name(f".{target.name}.partial")
-    scratch.unlink(missing_ok=True)
-    try:
-        os.link(path.resolve(), scratch)
-    except OSError:
-        with suppress(shutil.SameFileError):
-            shutil.copy2(path, scratch)
-    scratch.replace(target)
+    """Create ``target`` as a hard link to a file, or as a copy where the file system has no such link."""
+    with atomic_file(target) as partial:
+        try:
+            os.link(path.resolve(), partial)
+        except OSError:
+            shutil.copy2(path, partial)

@@ -6,16 +6,15 @@ import csv
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from generators.storage.atomic import atomic_file
+
 
 def write(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> None:
-    """Write the ``columns`` of rows, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(f".{path.name}.partial")
-    with scratch.open("w", encoding="utf-8", newline="") as file:
+    """Write the ``columns`` of rows atomically."""
+    with atomic_file(path) as partial, partial.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
-    scratch.replace(path)
 
 
 def read(path: Path, columns: Collection[str] = ()) -> list[dict[str, str]]:

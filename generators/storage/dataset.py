@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -19,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from generators.schemas.scene_graph import Box, SceneGraph
+from generators.storage.atomic import atomic_folder
 from generators.storage.crops import Crop, crop, crop_id
 from generators.storage.params import block
 
@@ -195,19 +194,6 @@ def features_metadata(schema: pa.Schema) -> pa.Schema:
     return schema.with_metadata({"huggingface": json.dumps(info)})
 
 
-@contextmanager
-def whole_folder(folder: Path) -> Iterator[Path]:
-    """A temporary folder that takes the place of ``folder`` only when the block ends without an error."""
-    scratch = folder.parent / ".partial" / folder.name
-    shutil.rmtree(scratch, ignore_errors=True)
-    scratch.mkdir(parents=True)
-    yield scratch
-    shutil.rmtree(folder, ignore_errors=True)
-    scratch.rename(folder)
-    with suppress(OSError):  # another stage may be writing there
-        scratch.parent.rmdir()
-
-
 def write_split(
     folder: Path, split: str, rows: Iterable[Mapping[str, Any]], schema: pa.Schema, pixels: Pixels = "embedded"
 ) -> int:
@@ -249,7 +235,7 @@ def write_config(
     pixels: Pixels = "embedded",
 ) -> dict[str, int]:
     """Write ``root/config/`` with all its splits, replacing what was there; gives the rows of each split."""
-    with whole_folder(root / config) as folder:
+    with atomic_folder(root / config) as folder:
         return {split: write_split(folder, split, rows, schema, pixels) for split, rows in splits.items()}
 
 

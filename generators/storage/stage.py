@@ -1,7 +1,5 @@
-"""How a stage's command runs (a user's error is one message and exit code 1, never a traceback) and writes JSON."""
+"""How a stage's command runs (a user's error is one message and exit code 1, never a traceback)."""
 
-import json
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -16,15 +14,3 @@ def run(main: Callable[..., Any]) -> None:
         typer.run(main)
     except (ValueError, OSError, ImportError) as error:  # OSError: a missing file, a dead worker
         sys.exit(f"{Path(sys.argv[0]).stem}: {error}")
-
-
-def write_json(path: Path, data: Any) -> None:
-    """Write in one step: whoever reads ``path``, at whatever moment, finds it whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(f".{path.name}.{os.getpid()}")
-    with scratch.open("w", encoding="utf-8") as file:
-        json.dump(data, file, ensure_ascii=False)
-        file.write("\n")
-        file.flush()
-        os.fsync(file.fileno())
-    scratch.replace(path)

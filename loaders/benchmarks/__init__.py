@@ -19,7 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from generators.storage.dataset import Pixels, whole_folder, write_split
+from generators.storage.atomic import atomic_folder
+from generators.storage.dataset import Pixels, write_split
 from loaders.audit import Audit, audit
 from loaders.benchmarks import aro, crepe, sugarcrepe
 from loaders.benchmarks.card import body, metadata
@@ -170,7 +171,7 @@ def _dataset_rows(
 def _write_config(
     folder: Path, config: str, splits: Mapping[str, Iterable[dict[str, Any]]], family: Family, pixels: Pixels
 ) -> None:
-    with whole_folder(folder / config) as scratch:
+    with atomic_folder(folder / config) as scratch:
         for path in (folder / config).glob("*.parquet"):
             if split_name(path) not in splits:
                 shutil.copy2(path, scratch)

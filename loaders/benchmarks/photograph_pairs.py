@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from generators.storage import csv_tables, dataset, stage
+from generators.storage.atomic import atomic_folder
 from loaders.cards.card import Stats, measure, table, write_card
 from loaders.cards.controlledimcaps import PROBED_BY
 
@@ -94,7 +95,7 @@ def main(pairs: Path, images: Path, output: Path = FOLDER) -> None:
     for pair in read(pairs):
         by_type[pair["type"]].append(pair)
     provenance = {"source": "photographs", "captioner": "by hand", "seed": 0}
-    with dataset.whole_folder(output) as scratch:
+    with atomic_folder(output) as scratch:
         for kind, found in by_type.items():
             dataset.write_config(scratch, kind, {"test": rows(found, images, provenance)}, dataset.GROUP_SCHEMA)
     stats: Stats = measure(output) | {"source": "photographs"}

@@ -26,7 +26,7 @@ from torch.nn import functional
 from tqdm import trange
 
 from generators.storage import stage
-from generators.storage.dataset import whole_folder
+from generators.storage.atomic import atomic_folder
 from generators.storage.params import block
 from trainers.clip.pairs import Pairs, read_pairs
 from trainers.clip.precision import fast_bfloat16
@@ -152,7 +152,7 @@ def train(model: open_clip.CLIP, pairs: Pairs, recipe: dict[str, Any], seed: int
 def run(corpus: str, seed: int, recipe: dict[str, Any], source: Path, folder: Path) -> None:
     """Train on ``source/<corpus>/*.tar`` and write the checkpoint ``folder`` atomically."""
     torch.manual_seed(seed)
-    with whole_folder(folder) as scratch:
+    with atomic_folder(folder) as scratch:
         write_config(scratch, recipe["model"], recipe["preprocess"])
         name = f"local-dir:{scratch}"
         model, _, preprocess = open_clip.create_model_and_transforms(name, load_weights=False)

@@ -21,7 +21,8 @@ import pyarrow as pa
 from PIL import Image
 from webdataset.writer import ShardWriter
 
-from generators.storage.dataset import whole_folder, write_split
+from generators.storage.atomic import atomic_folder
+from generators.storage.dataset import write_split
 from trainers.negclip.mining import Mined
 
 Format = Literal["parquet", "webdataset"]
@@ -46,7 +47,7 @@ SCHEMA = pa.schema(
 
 def export(mined: Mined, folder: Path, format_: Format) -> int:
     """Write the set to ``folder`` atomically; return the number of images."""
-    with whole_folder(folder) as scratch:
+    with atomic_folder(folder) as scratch:
         if format_ == "parquet":
             return write_split(scratch, "train", rows(mined), SCHEMA)
         return _write_shards(scratch, mined)

@@ -14,7 +14,6 @@ the same weights.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -25,6 +24,7 @@ from open_clip_train.scheduler import cosine_lr
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
+from generators.storage.atomic import atomic_file
 from trainers.clip.training import LOGIT_SCALE_LIMIT, encode_images, optimizer_for
 from trainers.negclip.embedding import encode_texts
 from trainers.negclip.image_text import Pixels
@@ -149,7 +149,6 @@ def in_chunks(encode: Callable[[Tensor], Tensor], batch: Tensor, chunk: int) -> 
 def _write_state(
     run: Run, model: nn.Module, optimizer: torch.optim.Optimizer, done: int, losses: list[float], log: list
 ) -> None:
-    """Whole or not at all."""
     state = {
         "key": run.key,
         "done": done,
@@ -160,13 +159,8 @@ def _write_state(
         "generator": torch.get_rng_state(),
         "generators": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [],
     }
-    run.state.parent.mkdir(parents=True, exist_ok=True)
-    scratch = run.state.with_suffix(".partial")
-    with scratch.open("wb") as file:
+    with atomic_file(run.state) as partial, partial.open("wb") as file:
         torch.save(state, file)
-        file.flush()
-        os.fsync(file.fileno())
-    scratch.replace(run.state)
 
 
 def _resumed(

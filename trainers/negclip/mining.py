@@ -19,7 +19,7 @@ import numpy as np
 from torch import Tensor
 
 from generators.hard_negatives.negative_captions import Negative, negatives
-from generators.storage.stage import write_json
+from generators.storage.atomic import write_json
 from trainers.negclip.image_text import ImageText
 from trainers.negclip.neighbours import nearest
 

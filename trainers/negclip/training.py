@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from evaluators.models import fingerprint
-from generators.storage.dataset import whole_folder
-from generators.storage.stage import write_json
+from generators.storage.atomic import atomic_folder, write_json
 from trainers.negclip import starting_model
 from trainers.negclip.embedding import embed_all, retrieval
 from trainers.negclip.export import Format, export
@@ -99,7 +98,7 @@ def train(
         if "chosen" not in metrics or mean_recall(log[-1]) > mean_recall(metrics["after"]):
             best, metrics = model, metrics | {"chosen": learning_rate, "after": log[-1]}
     record = describe(start, sources.data, mined, replace(recipe, learning_rates=(metrics["chosen"],)), method, seed)
-    with whole_folder(output) as scratch:
+    with atomic_folder(output) as scratch:
         starting_model.save(scratch, start, best, record)
         write_json(scratch / "metrics.json", metrics)
     shutil.rmtree(work)

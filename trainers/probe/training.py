@@ -31,7 +31,7 @@ from evaluators.engine.encode import Report, quiet
 from evaluators.engine.feature_cache import FeatureStore, cache_folder
 from evaluators.models import Model, TextEncoder, fingerprint
 from evaluators.models.recovery_probe import AUTOENCODER, PROBE, RecoveryT5
-from generators.storage.dataset import whole_folder
+from generators.storage.atomic import atomic_folder
 from trainers.clip.precision import fast_bfloat16
 from trainers.probe.data import Collator, SimilarLengths, split, train_tokenizer
 
@@ -248,7 +248,7 @@ def _write(
 ) -> None:
     """Write the finished folder and remove the checkpoints."""
     record = record | {"inputs": inputs, "recipe": asdict(recipe), "validation_loss": loss} | (about or {})
-    with whole_folder(folder) as scratch:
+    with atomic_folder(folder) as scratch:
         model.save_pretrained(scratch)
         tokenizer.save_pretrained(scratch)
         (scratch / name).write_text(json.dumps(record, indent=1) + "\n")

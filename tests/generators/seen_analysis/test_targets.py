@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from generators.parser.forms import Forms
 from generators.schemas.scene_graph import Atom, Compound
 from generators.seen_analysis.targets import CaptionWords, Targets, Unseen, split_words
-from generators.storage import stage
+from generators.storage.atomic import write_json
 from tests.generators import fake_language as fake
 
 BALL_ON_CAT = Compound("oro", "tennis ball", "on top of", "cat")
@@ -28,7 +28,7 @@ def test_targets_are_distinct_and_sorted_and_survive_json(tmp_path) -> None:
         Atom("relation", "see"),
     )
     assert targets.compounds == (Compound("ao", "cat", None, "red"), Compound("oro", "cat", "see", "dog"))
-    stage.write_json(tmp_path / "targets.json", targets.to_json())
+    write_json(tmp_path / "targets.json", targets.to_json())
     assert Targets.load(tmp_path / "targets.json") == targets
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from generators.storage import dataset
 from generators.storage.crops import crop
-from generators.storage.dataset import RAW_SCHEMA, features_metadata, whole_folder, write_config
+from generators.storage.dataset import RAW_SCHEMA, features_metadata, write_config
 from tests.rows import hard_negative_row
 
 
@@ -96,18 +96,3 @@ def test_a_wrong_column_is_named_and_the_old_config_stays(tmp_path: Path):
     with pytest.raises(ValueError, match=r"toy/test, row 1: columns \['caption', 'capton'\] are missing or unknown"):
         write_config(tmp_path, "toy", {"test": [rows[0], odd]}, RAW_SCHEMA)
     assert pq.read_table(tmp_path / "toy" / "test-00000-of-00001.parquet").num_rows == 2
-
-
-def test_whole_folder_leaves_the_old_one_when_interrupted(tmp_path: Path):
-    target = tmp_path / "out"
-    with whole_folder(target) as scratch:
-        (scratch / "value").write_text("old")
-
-    def interrupted() -> None:
-        with whole_folder(target) as scratch:
-            (scratch / "value").write_text("new")
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupted()
-    assert (target / "value").read_text() == "old"

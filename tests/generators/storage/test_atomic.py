@@ -1,0 +1,69 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from generators.storage.atomic import atomic_file, atomic_folder, write_json
+
+
+def test_a_file_is_replaced_when_it_is_complete(tmp_path: Path):
+    path = tmp_path / "new" / "file"
+    for text in ("old", "new"):
+        with atomic_file(path) as partial:
+            partial.write_text(text)
+            assert not path.exists() or path.read_text() == "old"
+        assert path.read_text() == text
+    assert [item.name for item in path.parent.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_an_interrupted_write_leaves_the_old_file_and_nothing_else(tmp_path: Path, error: type[BaseException]):
+    path = tmp_path / "file"
+    path.write_text("old")
+
+    def interrupted() -> None:
+        with atomic_file(path) as partial:
+            partial.write_text("new")
+            raise error
+
+    with pytest.raises(error):
+        interrupted()
+    assert [item.name for item in tmp_path.iterdir()] == ["file"]
+    assert path.read_text() == "old"
+
+
+def test_what_a_killed_process_left_is_replaced(tmp_path: Path):
+    path = tmp_path / "file"
+    (tmp_path / ".file.partial").write_text("left by a killed process")
+    with atomic_file(path) as partial:
+        assert not partial.exists()
+        partial.write_text("new")
+    assert [item.name for item in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_folder_is_replaced_when_it_is_complete(tmp_path: Path):
+    target = tmp_path / "out"
+    with atomic_folder(target) as partial:
+        (partial / "value").write_text("old")
+        (partial / "more").write_text("old")
+
+    def interrupted() -> None:
+        with atomic_folder(target) as partial:
+            (partial / "value").write_text("new")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert (target / "value").read_text() == "old"
+    with atomic_folder(target) as partial:
+        assert list(partial.iterdir()) == []
+        (partial / "value").write_text("new")
+    assert [item.name for item in tmp_path.iterdir()] == ["out"]
+    assert {item.name: item.read_text() for item in target.iterdir()} == {"value": "new"}
+
+
+def test_json_is_written_in_utf_8(tmp_path: Path):
+    write_json(tmp_path / "new" / "file.json", {"a": "ä"})
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["file.json"]
+    assert (tmp_path / "new" / "file.json").read_bytes() == b'{"a": "\xc3\xa4"}\n'
+    assert json.loads((tmp_path / "new" / "file.json").read_text(encoding="utf-8")) == {"a": "ä"}
