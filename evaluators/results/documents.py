@@ -47,7 +47,8 @@ def write(path: Path, result: Result, examples: pa.Table) -> None:
     An older document is deleted before its examples are replaced.
     """
     text = json.dumps(result, indent=1, ensure_ascii=False) + "\n"
-    with _one_message(path), atomic_file(path.with_suffix(".parquet")) as partial:
+    parquet = path.with_suffix(".parquet")
+    with _one_message(parquet), atomic_file(parquet) as partial:
         pq.write_table(examples, partial, compression="zstd")
         path.unlink(missing_ok=True)
     with _one_message(path), atomic_file(path) as partial:
