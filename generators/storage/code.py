@@ -47,7 +47,7 @@ def code_files(module: Path) -> list[Path]:
         path = queue.pop()
         files.add(path)
         queue |= {file for name in _imports(path) if (file := _module_file(root, name))} - files
-        if b"iter_modules(" in path.read_bytes():  # a package that imports all of its modules by looking for them
+        if b"import_module(" in path.read_bytes():  # imports modules of its package by name
             queue |= set(path.parent.glob("*.py")) - files
     return sorted(files | {lists for path in files for lists in path.parent.glob("*.yaml")})
 

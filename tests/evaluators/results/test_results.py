@@ -8,10 +8,11 @@ import pytest
 
 from evaluators import models
 from evaluators.engine.tasks import Task
-from evaluators.results import documents
+from evaluators.results import compose, documents
 from evaluators.results.compare import Comparison, compare, holm
 from evaluators.results.external import score_file
 from evaluators.run import run
+from generators.storage.code import code_files
 from tests.evaluators import tiny
 from tests.evaluators.engine.test_faults import raising
 
@@ -150,3 +151,8 @@ def test_scores_that_do_not_fit(here: Path, data: Path, table: pa.Table, message
     pq.write_table(table, "scores.parquet")
     with pytest.raises(ValueError, match=message):
         score_file(Path("scores.parquet"), LAION.name, "gpt", data_dir=data)
+
+
+def test_the_code_fingerprint_covers_every_model_and_protocol():
+    files = {path.name for path in code_files(Path(compose.__file__))}
+    assert {"openclip.py", "prefix_forest.py", "huggingface.py", "choice.py", "group.py", "crops.py"} <= files
