@@ -12,7 +12,7 @@ import typer
 from compeval.cli.console import AsJson, err, out, plain, progress, table
 
 if TYPE_CHECKING:
-    from generators.sources import Source
+    from generators.sources import DataSource
 
 app = typer.Typer(no_args_is_help=True, help="The real data: where it comes from, and getting it.")
 
@@ -85,7 +85,7 @@ def check(
         raise typer.Exit(1)
 
 
-def _source(name: str) -> Source:
+def _source(name: str) -> DataSource:
     from generators.sources import registry
     from loaders import unknown
 

@@ -1,4 +1,4 @@
-"""A web server on the loopback that sends files in parts, and fails as it is told to."""
+"""A local web server that sends files in parts and fails on request."""
 
 from __future__ import annotations
 

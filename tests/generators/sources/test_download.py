@@ -1,4 +1,4 @@
-"""The fault list of downloads: what is said of each fault, and that nothing half-written is left."""
+"""Faults of downloads: the message for each, and that no incomplete file is left."""
 
 import hashlib
 from collections import namedtuple
@@ -31,12 +31,12 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_a_file_is_got_whole(site: Site, tmp_path: Path):
-    told: list[tuple[int, int | None]] = []
-    download(f"{site.url}/a.bin", tmp_path / "sub" / "a.bin", len(DATA), SHA256, lambda *counts: told.append(counts))
+def test_a_file_is_downloaded(site: Site, tmp_path: Path):
+    reports: list[tuple[int, int | None]] = []
+    download(f"{site.url}/a.bin", tmp_path / "sub" / "a.bin", len(DATA), SHA256, lambda *counts: reports.append(counts))
     assert (tmp_path / "sub" / "a.bin").read_bytes() == DATA
     assert names(tmp_path / "sub") == ["a.bin"]
-    assert told[-1] == (len(DATA), len(DATA))
+    assert reports[-1] == (len(DATA), len(DATA))
 
 
 @pytest.mark.parametrize("at", [0, 1, 2, 255, 256, 5_000, 7_777, len(DATA) - 2, len(DATA) - 1, 4_096])
@@ -53,9 +53,9 @@ def test_ten_cuts_in_one_file(site: Site, tmp_path: Path):
     assert site.asked[1:] == [f"bytes={1_000 * n}-" for n in range(1, 11)]
 
 
-def test_a_later_call_goes_on_from_what_came(site: Site, tmp_path: Path):
+def test_a_later_call_resumes(site: Site, tmp_path: Path):
     site.cuts = [3_000, *[0] * (ATTEMPTS - 1)]
-    with pytest.raises(ValueError, match=r"/a\.bin: the connection failed 5 times in a row, 3,000 bytes came"):
+    with pytest.raises(ValueError, match=r"/a\.bin: the connection failed 5 times in a row after 3,000 bytes"):
         fetch(site, tmp_path)
     assert names(tmp_path) == ["a.bin.partial", "a.bin.partial.version"]
     assert fetch(site, tmp_path).read_bytes() == DATA
@@ -64,7 +64,7 @@ def test_a_later_call_goes_on_from_what_came(site: Site, tmp_path: Path):
 
 
 @pytest.mark.parametrize("change", [{"etag": '"two"'}, {"takes_ranges": False}, {"etag": None}])
-def test_another_version_is_got_from_its_beginning(site: Site, tmp_path: Path, change: dict):
+def test_another_version_is_downloaded_from_its_beginning(site: Site, tmp_path: Path, change: dict):
     """Else the end of the new file would be appended to the beginning of the old one."""
     site.cuts = [3_000, *[0] * (ATTEMPTS - 1)]
     with pytest.raises(ValueError, match="the connection failed"):
@@ -88,7 +88,7 @@ def test_a_part_that_is_the_whole_file_is_only_verified(site: Site, tmp_path: Pa
             {"/a.bin": DATA + b"x"},
             len(DATA),
             None,
-            r"10,241 bytes, 10,240 expected\. It is not the file",
+            r"10,241 bytes, 10,240 expected\. It is not the pinned file",
         ),
         ({"/a.bin": b""}, None, None, r"the file is empty\. Name a mirror \(--mirror URL\)"),
         ({"/a.bin": b""}, len(DATA), SHA256, r"the file is empty\."),
@@ -114,7 +114,7 @@ def test_a_busy_server_is_asked_again_but_not_for_ever(site: Site, tmp_path: Pat
     site.busy = ATTEMPTS - 1
     assert fetch(site, tmp_path).read_bytes() == DATA
     site.busy = ATTEMPTS
-    with pytest.raises(ValueError, match=r"failed 5 times in a row, 0 bytes came \(503 Service Unavailable\)"):
+    with pytest.raises(ValueError, match=r"failed 5 times in a row after 0 bytes \(503 Service Unavailable\)"):
         download(f"{site.url}/a.bin", tmp_path / "b.bin")
     assert names(tmp_path) == ["a.bin"]
 
@@ -135,7 +135,7 @@ def test_a_login_page_is_no_file(site: Site, tmp_path: Path):
 def test_a_disk_that_is_too_small(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     free = namedtuple("free", "free")(5)
     monkeypatch.setattr(module.shutil, "disk_usage", lambda path: free)
-    with pytest.raises(ValueError, match=r"no space left in .* \(10,240 bytes are to come, 5 are free\)\. Free some"):
+    with pytest.raises(ValueError, match=r"no space left in .* \(10,240 bytes are missing, 5 are free\)\. Free some"):
         fetch(site, tmp_path)
     assert names(tmp_path) == []
 
@@ -143,6 +143,6 @@ def test_a_disk_that_is_too_small(site: Site, tmp_path: Path, monkeypatch: pytes
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_a_disk_that_fills_up_meanwhile(site: Site, tmp_path: Path):
     (tmp_path / "a.bin.partial").symlink_to("/dev/full")
-    with pytest.raises(ValueError, match=r"no space left in .*the same command goes on from there"):
+    with pytest.raises(ValueError, match=r"no space left in .*the same command resumes from there"):
         fetch(site, tmp_path)
     assert not (tmp_path / "a.bin").exists()

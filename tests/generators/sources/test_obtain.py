@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from compeval.cli import app
-from generators.sources import RemoteFile, Source, registry
+from generators.sources import DataSource, RemoteFile, registry
 from generators.sources import download as downloads
 from generators.sources.obtain import obtain, state
 from tests.generators.sources.server import Site, serve
@@ -34,13 +34,13 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
         yield served
 
 
-def toy(site: Site, images: bytes = IMAGES) -> Source:
+def toy(site: Site, images: bytes = IMAGES) -> DataSource:
     digest = hashlib.sha256(images).hexdigest()
     files = (
         RemoteFile(f"{site.url}/images.zip", "images.zip", "VG_100K", len(images), digest),
         RemoteFile(f"{site.url}/facts.json", "facts.json", None, None, None),
     )
-    return Source("toy", "A toy.", "", "CC0", "", files)
+    return DataSource("toy", "A toy.", "", "CC0", "", files)
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
@@ -112,7 +112,7 @@ def test_a_folder_that_has_the_files_already(site: Site, tmp_path: Path, packed:
 
 def test_a_folder_that_lacks_files(site: Site, tmp_path: Path):
     (tmp_path / "facts.json").write_bytes(FACTS)
-    with pytest.raises(FileNotFoundError, match=r"images\.zip \(or VG_100K\) not found, of toy\. Name the files"):
+    with pytest.raises(FileNotFoundError, match=r"images\.zip \(or VG_100K\) not found, of toy\. To take only"):
         obtain(toy(site), tmp_path / "toy", existing=tmp_path)
     assert obtain(toy(site), tmp_path / "toy", ["facts.json"], existing=tmp_path) == ["facts.json"]
     with pytest.raises(ValueError, match=r"toy has no file fact\.json; it has images\.zip, facts\.json"):
@@ -128,7 +128,7 @@ def test_a_folder_with_a_wrong_archive(site: Site, tmp_path: Path):
 
 
 @pytest.mark.parametrize("source", registry().values(), ids=lambda source: source.name)
-def test_every_source_says_where_from_and_under_which_licence(source: Source):
+def test_every_source_says_where_from_and_under_which_licence(source: DataSource):
     assert bool(source.files) != bool(source.how)
     assert source.title
     assert source.licence
