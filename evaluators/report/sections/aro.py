@@ -13,7 +13,7 @@ import numpy as np
 from evaluators.metrics.macro_views import MIN_ROWS_PER_PAIR as MIN_ROWS
 from evaluators.report.results import Result, Results, by_series
 from evaluators.report.section import Section, over_seeds
-from evaluators.report.tables import Table, mean_and_deviation, percent, table
+from evaluators.report.tables import Table, mean_and_deviation, table
 from generators.language.lexicon.relations import kind_of_relation
 
 RELATION, ATTRIBUTION = "vg_relation", "vg_attribution"
@@ -42,8 +42,8 @@ def section(results: Results) -> Section | None:
         return None
     tables = [made for config in MACROS for made in choice_tables(models, config)]
     lines = [
-        f"{name} prefers the true caption to the swapped one in {percent(_mean(_recalls(found)))} % of VG-Relation "
-        "(chance 50 %)."
+        f"{name} prefers the true caption to the swapped one in {np.mean(_recalls(found)):.1%} of VG-Relation "
+        "(chance 50.0%)."
         for name, found in of_config(models, RELATION).items()
     ]
     return Section("aro", [*tables, *relations_table(models), *order_table(models)], headline=lines)

@@ -23,7 +23,7 @@ def section(results: Results) -> Section | None:
     if not any((unseen, seen) in pairs for seen, unseen in pairs):
         return None
     balanced = gaps(hit)
-    models = {result.model for result in results if result.data["model"]["corpus"] in hit}
+    seeds = len({result.model for result in results if result.data["model"]["corpus"] in hit}) // len(hit)
     gap_table = table(
         "gap",
         ["Training data", "Gap", "95 % interval", "p"],
@@ -50,7 +50,7 @@ def section(results: Results) -> Section | None:
         "gap",
         [gap_table, directions_table],
         metrics={"seen_minus_unseen": {KIND: {line.corpus: round(line.gap, 4) for line in balanced}}},
-        values={"seeds": len(models) // len(hit)},
+        values={"seeds": f"Hits are means over {seeds} training seeds." if seeds > 1 else ""},
     )
 
 

@@ -41,7 +41,7 @@ def test_relations_by_kind_and_captions_over_seeds(tmp_path: Path) -> None:
     # Mean 0.3; deviation of 0.2 and 0.4: sqrt(2 * 0.1^2 / 1) = 0.1414.
     assert tables["aro_order"] == [["clip", "-", "30.00 ± 14.14"]]
     assert section.headline == [
-        "clip prefers the true caption to the swapped one in 50.00 % of VG-Relation (chance 50 %)."
+        "clip prefers the true caption to the swapped one in 50.0% of VG-Relation (chance 50.0%)."
     ]
 
 
