@@ -1,10 +1,10 @@
 """Caption corpora as streams: parquet, csv, tsv, jsonl, txt and webdataset tars, plain or gzipped.
 
-A corpus is a list of shards, a shard a file or a part of one that a worker reads on its own. Parquet is split by rows,
-tsv, jsonl and txt by bytes at line ends. csv (its quoted fields may hold line ends), tar and gzipped files stay whole.
-Memory is constant in the size of the corpus. A row that cannot be read is counted, not fatal.
+A corpus is a list of shards; a shard is a file, or a part of one that a worker reads on its own. Parquet is split by
+rows, tsv, jsonl and txt by bytes at line ends. csv (its quoted fields may contain line ends), tar and gzipped files
+stay whole. Memory is constant in the size of the corpus. A row that cannot be read is counted, not fatal.
 
-tsv is unquoted, as Conceptual Captions and CC12M are published: one row a line, a tab between fields.
+tsv is unquoted, as Conceptual Captions and CC12M are published: one row per line, a tab between fields.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from generators.readers import shards as webdataset
 from generators.storage import parquet
@@ -27,11 +27,11 @@ from generators.storage import parquet
 PARQUET_ROWS = 50_000
 """Rows in one shard of a parquet file."""
 TEXT_BYTES = 4_000_000
-"""Bytes in one shard of a line file: 40,000 captions or so."""
+"""Bytes in one shard of a line file: about 40,000 captions."""
 
 
 class Shard(NamedTuple):
-    """Rows (parquet) or bytes (tsv, jsonl, txt) ``start`` to ``stop`` of a file; all of it where ``stop`` is None."""
+    """Rows (parquet) or bytes (tsv, jsonl, txt) ``start`` to ``stop`` of a file; all of it if ``stop`` is None."""
 
     path: Path
     start: int = 0
@@ -43,7 +43,7 @@ class Shard(NamedTuple):
 
 @dataclass
 class Skipped:
-    """Counts the rows that had no readable caption."""
+    """The number of rows without a readable caption."""
 
     rows: int = 0
 
@@ -51,13 +51,11 @@ class Skipped:
 Column = str | int
 """A column's name (csv, tsv, parquet), key (jsonl, a tar's json) or, in csv and tsv without a header, its position."""
 
-_Reader = Callable[[Shard, Column, Skipped], Iterator[str]]
-
 
 def shards(pattern: str) -> list[Shard]:
-    """The shards of every file that the glob ``pattern`` finds, in order of path and position.
+    """The shards of every file that matches the glob ``pattern``, in order of path and position.
 
-    FileNotFoundError where it finds none; ValueError for an empty file or an unknown kind of file.
+    FileNotFoundError if no file matches; ValueError for an empty file or an unknown kind of file.
     """
     paths = sorted(map(Path, glob.glob(pattern, recursive=True)))  # noqa: PTH207  (absolute patterns too)
     if not paths:
@@ -66,13 +64,17 @@ def shards(pattern: str) -> list[Shard]:
 
 
 def captions(shard: Shard, column: Column, skipped: Skipped | None = None) -> Iterator[str]:
-    """The captions of one shard in file order, as they stand there; rows without a readable one go to ``skipped``.
+    """The captions of one shard in file order, unchanged; rows without a readable one are counted in ``skipped``.
 
-    ``column`` is not used by txt, nor by a tar whose captions are .txt members (where both are there, .txt is read).
+    ``column`` is not used by txt, nor by a tar whose captions are .txt members (if both are there, .txt is read).
     ValueError for a column that the file does not have and for a file that is broken as a whole.
     """
     try:
-        yield from _READERS[_kind(shard.path)](shard, column, skipped if skipped is not None else Skipped())
+        for value in _READERS[_kind(shard.path)](shard, column):
+            if isinstance(value, str) and value.strip():
+                yield value
+            elif skipped is not None:
+                skipped.rows += 1
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ValueError(f"{shard.path}: the file is broken ({error}).") from None
 
@@ -99,78 +101,68 @@ def _split(path: Path) -> Iterator[Shard]:
         yield Shard(path, start, min(start + step, length))
 
 
-def _lines(shard: Shard) -> Iterator[bytes]:
-    """The lines that begin within the shard, without their ends."""
+def _open(path: Path) -> IO[bytes]:
+    return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
+
+
+# Each reader yields a value per row: the caption, or for a row that cannot be read anything but a text.
+
+
+def _txt(shard: Shard, column: Column) -> Iterator[str | None]:
+    """The lines that begin within the shard."""
     with _open(shard.path) as file:
         if shard.start:
             file.seek(shard.start - 1)
             file.readline()  # the rest of a line that began in the shard before
         while (shard.stop is None or file.tell() < shard.stop) and (line := file.readline()):
-            yield line.rstrip(b"\r\n")
+            yield _decoded(line.rstrip(b"\r\n"))
 
 
-def _open(path: Path) -> IO[bytes]:
-    return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
-
-
-def _decoded(line: bytes, skipped: Skipped) -> str | None:
+def _decoded(data: bytes) -> str | None:
     try:
-        return line.decode()
+        return data.decode()
     except UnicodeDecodeError:
-        skipped.rows += 1
         return None
 
 
-def _usable(value: object, skipped: Skipped) -> Iterator[str]:
-    if isinstance(value, str) and value.strip():
-        yield value
-    else:
-        skipped.rows += 1
+def _jsonl(shard: Shard, column: Column) -> Iterator[Any]:
+    return (_json_value(line or "", column) for line in _txt(shard, column))
 
 
-def _txt(shard: Shard, column: Column, skipped: Skipped) -> Iterator[str]:
-    for line in _lines(shard):
-        if (text := _decoded(line, skipped)) is not None:
-            yield from _usable(text, skipped)
+def _json_value(data: str | bytes, column: Column) -> Any:
+    try:
+        record = json.loads(data)
+    except ValueError:
+        return None
+    return record.get(column) if isinstance(record, Mapping) else None
 
 
-def _jsonl(shard: Shard, column: Column, skipped: Skipped) -> Iterator[str]:
-    for line in _lines(shard):
-        try:
-            row = json.loads(line)
-        except ValueError:
-            skipped.rows += 1
-            continue
-        yield from _usable(row.get(column) if isinstance(row, Mapping) else None, skipped)
-
-
-def _tsv(shard: Shard, column: Column, skipped: Skipped) -> Iterator[str]:
+def _tsv(shard: Shard, column: Column) -> Iterator[str | None]:
     with _open(shard.path) as file:
         header = file.readline()
     position = _position(header.decode().rstrip("\r\n").split("\t"), column, shard.path)
-    lines = _lines(shard)
+    lines = _txt(shard, column)
     if isinstance(column, str) and shard.start == 0:
         next(lines)
-    for line in lines:
-        if (text := _decoded(line, skipped)) is not None:
-            fields = text.split("\t")
-            yield from _usable(fields[position] if position < len(fields) else None, skipped)
+    return (_field((line or "").split("\t"), position) for line in lines)
 
 
-def _csv(shard: Shard, column: Column, skipped: Skipped) -> Iterator[str]:
+def _csv(shard: Shard, column: Column) -> Iterator[str | None]:
     with io.TextIOWrapper(_open(shard.path), encoding="utf-8-sig", errors="replace", newline="") as file:
         rows = csv.reader(file)
         position = column if isinstance(column, int) else _position(next(rows, []), column, shard.path)
         while True:
             try:
-                fields = next(rows)
+                if fields := next(rows):
+                    yield _field(fields, position)
             except StopIteration:
                 return
             except csv.Error:
-                skipped.rows += 1
-                continue
-            if fields:
-                yield from _usable(fields[position] if position < len(fields) else None, skipped)
+                yield None
+
+
+def _field(fields: list[str], position: int) -> str | None:
+    return fields[position] if position < len(fields) else None
 
 
 def _position(header: list[str], column: Column, path: Path) -> int:
@@ -183,42 +175,30 @@ def _position(header: list[str], column: Column, path: Path) -> int:
     )
 
 
-def _parquet_rows(shard: Shard, column: Column, skipped: Skipped) -> Iterator[str]:
+def _parquet_rows(shard: Shard, column: Column) -> Iterator[Any]:
     with parquet.opened(shard.path) as file:
         _position(file.schema_arrow.names, column, shard.path)
         stop = file.metadata.num_rows if shard.stop is None else shard.stop
-        first = 0
+        end = 0
         for group in range(file.num_row_groups):
-            rows = file.metadata.row_group(group).num_rows
-            if shard.start >= first + rows:
-                first += rows
-                continue
-            for batch in file.iter_batches(8192, [group], [str(column)]):
-                if first >= stop:
-                    return
-                low, high = max(shard.start - first, 0), min(stop - first, batch.num_rows)
-                for value in batch.column(0)[low:high].to_pylist() if low < high else ():
-                    yield from _usable(value, skipped)
-                first += batch.num_rows
+            first, end = end, end + file.metadata.row_group(group).num_rows
+            if first < stop and shard.start < end:
+                for batch in file.iter_batches(8192, [group], [str(column)]):
+                    low, high = max(shard.start - first, 0), max(stop - first, 0)
+                    yield from batch.column(0)[low:high].to_pylist()
+                    first += batch.num_rows
 
 
-def _tar(shard: Shard, column: Column, skipped: Skipped) -> Iterator[str]:
-    """A sample's caption is its .txt member, else ``column`` of its .json member; members of a sample are adjacent."""
+def _tar(shard: Shard, column: Column) -> Iterator[Any]:
+    """A sample's caption is its .txt member, else ``column`` of its .json member."""
     for _, members in webdataset.samples(shard.path, ("txt", "json"), Counter()):
         if "txt" in members:
-            text = _decoded(members["txt"].content or b"", skipped)
-            yield from () if text is None else _usable(text, skipped)
-        elif "json" in members:
-            try:
-                row = json.loads(members["json"].content or b"")
-            except ValueError:
-                row = None
-            yield from _usable(row.get(column) if isinstance(row, Mapping) else None, skipped)
+            yield _decoded(members["txt"].content or b"")
         else:
-            skipped.rows += 1
+            yield _json_value(members["json"].content or b"", column) if "json" in members else None
 
 
-_READERS: dict[str, _Reader] = {
+_READERS: dict[str, Callable[[Shard, Column], Iterator[Any]]] = {
     ".parquet": _parquet_rows,
     ".csv": _csv,
     ".tsv": _tsv,
