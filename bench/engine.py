@@ -33,9 +33,10 @@ from evaluators.engine.tasks import discover
 from evaluators.models import Model
 from evaluators.models.openclip import OpenClipEncoder
 from evaluators.run import run
+from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
 from generators.schemas.scene_graph import Box
 from generators.storage.crops import Crop, crop_id
-from generators.storage.dataset import HARD_NEGATIVE_SCHEMA, write_config
+from generators.storage.dataset import write_config
 from loaders.cards.card import measure, write_card
 
 SIZE = (500, 375)

@@ -31,7 +31,8 @@ from bench.reference import row_loop
 from evaluators.engine.tasks import discover
 from evaluators.models.openclip import in_process
 from evaluators.run import default_batch_size, run
-from generators.storage.dataset import HARD_NEGATIVE_SCHEMA, write_config
+from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
+from generators.storage.dataset import write_config
 from loaders.cards.card import measure, write_card
 
 WORDS = (

@@ -30,6 +30,7 @@ from generators.graphs.facts import Facts, Thing, closure
 from generators.language.lexicon import attributes, nouns, relations
 from generators.readers.annotations import Annotations
 from generators.schemas.annotated_image import AnnotatedImage
+from generators.schemas.rows import CHOICE_SCHEMA
 from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
 from generators.storage import dataset, stage
 from generators.storage.atomic import write_json
@@ -236,7 +237,7 @@ def main(annotations: Path = Path("annotations/gqa.parquet"), output: Path = Pat
     for config in MINERS:
         dropped = Counter[str]()
         rows = (pair.row(categories(config, pair), provenance) for pair in mine(config, images, dropped))
-        counts = dataset.write_config(output / "aro", config, {"test": rows}, dataset.CHOICE_SCHEMA, pixels)
+        counts = dataset.write_config(output / "aro", config, {"test": rows}, CHOICE_SCHEMA, pixels)
         funnels[f"{config}: pairs of objects"] = dict(sorted(dropped.items())) | {"kept": counts["test"]}
     funnels["Flawed records of the source"] = json.loads(annotations.with_suffix(".json").read_text())["flaws"]
     write_json(output / "stats/aro/mined.json", {"funnels": funnels})

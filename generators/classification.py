@@ -25,9 +25,10 @@ from generators.microworld.scenes.affordances import THEMES
 from generators.microworld.scenes.held_out import HeldOut
 from generators.microworld.scenes.sampler import sample_scene
 from generators.microworld.world import ALL_NOUNS
+from generators.schemas.rows import classification_schema
 from generators.storage import stage
 from generators.storage.crops import JPEG_QUALITY
-from generators.storage.dataset import classification_schema, file_id, write_config
+from generators.storage.dataset import file_id, write_config
 from generators.storage.params import block
 
 FOLDER = Path("classification")

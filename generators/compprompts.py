@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from generators.language import inflection
+from generators.schemas.rows import TEXT_SCHEMA
 from generators.storage import dataset, stage
 from generators.storage.atomic import atomic_folder
 from generators.storage.params import dataclass_of
@@ -212,7 +213,7 @@ def write(folder: Path, settings: Settings, words: Mapping[str, Any]) -> None:
                 }
                 for prompt in prompts(cell, options, Random(f"{settings.seed}:{name}"))
             )
-            dataset.write_config(scratch, name, {"test": rows}, dataset.TEXT_SCHEMA)
+            dataset.write_config(scratch, name, {"test": rows}, TEXT_SCHEMA)
 
 
 def main() -> None:

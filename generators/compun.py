@@ -26,6 +26,7 @@ from generators.captioner.example_captions import CAPTIONS
 from generators.llm.asked_lists import answered, ask
 from generators.llm.client import Cache, Client, Endpoint
 from generators.microworld.compun_images import Collection, Pictures, can_draw, render_compound
+from generators.schemas.rows import COMPOUND_SCHEMA, NOUN_SCHEMA
 from generators.storage import dataset, stage
 from generators.storage.atomic import atomic_folder, write_json
 from generators.storage.params import dataclass_of
@@ -181,9 +182,9 @@ def write(folder: Path, nouns: list[Noun], settings: Settings, words: Path, cach
     provenance = {"source": source, "seed": settings.seed}
     made = promptings(settings, descriptors, cache)
     with atomic_folder(folder) as scratch:
-        dataset.write_config(scratch, "nouns", {"test": (noun._asdict() for noun in nouns)}, dataset.NOUN_SCHEMA)
+        dataset.write_config(scratch, "nouns", {"test": (noun._asdict() for noun in nouns)}, NOUN_SCHEMA)
         rows = {split: _rows(found, make, provenance) for split, make in made.items()}
-        dataset.write_config(scratch, "main", rows, dataset.COMPOUND_SCHEMA)
+        dataset.write_config(scratch, "main", rows, COMPOUND_SCHEMA)
     served: dict[str, int] = {}
     for noun in dict.fromkeys(noun for noun, _ in found):
         captioner = made["test.examples.1"](noun).captioner

@@ -22,6 +22,7 @@ from generators.microworld.rendering.pictures import place_object, render_jpeg
 from generators.microworld.rendering.renderer import BACKGROUNDS
 from generators.microworld.scene import DrawnObject, Scene
 from generators.microworld.world import ALL_NOUNS, COLORS, PATTERNS
+from generators.schemas.rows import GROUP_SCHEMA
 from generators.storage import dataset, stage
 from generators.storage.atomic import atomic_folder
 from generators.storage.params import dataclass_of
@@ -157,7 +158,7 @@ def write(folder: Path, settings: Settings) -> None:
     provenance = {"source": "microworld", "captioner": "template", "seed": settings.seed}
     with atomic_folder(folder) as scratch:
         for kind in TYPES:
-            dataset.write_config(scratch, kind, {"test": rows(kind, settings, provenance)}, dataset.GROUP_SCHEMA)
+            dataset.write_config(scratch, kind, {"test": rows(kind, settings, provenance)}, GROUP_SCHEMA)
 
 
 def main() -> None:

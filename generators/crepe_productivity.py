@@ -49,6 +49,7 @@ from generators.llm.client import Cache, Endpoint, ask_all, make_client
 from generators.parser.choice import RULES, make_parser
 from generators.readers.annotations import Annotations
 from generators.schemas.annotated_image import AnnotatedImage, id_order
+from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, Pixels
 from generators.seen_analysis.regions import Reader
 from generators.seen_analysis.splits import crop_fault
 from generators.storage import dataset, stage
@@ -315,7 +316,7 @@ def _order(example: Example) -> tuple[int, str, str]:
 
 
 def write(
-    annotations: Path, name: str, settings: Settings, root: Path, pixels: dataset.Pixels = "embedded"
+    annotations: Path, name: str, settings: Settings, root: Path, pixels: Pixels = "embedded"
 ) -> dict[str, dict[str, int]]:
     """Write every config below ``root``; gives what was dropped, by split. The same bytes for any number of workers."""
     make_source = partial(Source.read, annotations, settings.parser, settings.spelling)
@@ -329,7 +330,7 @@ def write(
             for split, (_, dropped) in splits.items():
                 dropped[f"{config.removeprefix('prod_')}: refined away"] = len(whole[split]) - len(found[split])
         rows = {split: (item.row(provenance) for item in kept) for split, kept in found.items()}
-        schema = dataset.RAW_SCHEMA if config == f"prod_{RAW}" else dataset.HARD_NEGATIVE_SCHEMA
+        schema = RAW_SCHEMA if config == f"prod_{RAW}" else HARD_NEGATIVE_SCHEMA
         dataset.write_config(root, config, rows, schema, pixels)
     return {split: dropped for split, (_, dropped) in splits.items()}
 

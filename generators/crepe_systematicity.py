@@ -27,22 +27,14 @@ from generators.hard_negatives.plausibility import CorpusStatistics, MaskedLM, R
 from generators.hard_negatives.rejections import NONE_REJECTED, Rejections
 from generators.readers.annotations import Annotations
 from generators.schemas.annotated_image import AnnotatedImage
+from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, Pixels, pixels_of
 from generators.schemas.scene_graph import Atom, Compound, SceneGraph
 from generators.seen_analysis.regions import Candidate, Reader, candidates
 from generators.seen_analysis.splits import Funnel, Split, crop_passes, normalised, split
 from generators.seen_analysis.targets import Targets
 from generators.storage import parquet, stage
 from generators.storage.atomic import atomic_folder, write_json
-from generators.storage.dataset import (
-    HARD_NEGATIVE_SCHEMA,
-    RAW_SCHEMA,
-    Pixels,
-    pixels_asked,
-    pixels_of,
-    raw_row,
-    write_config,
-    write_split,
-)
+from generators.storage.dataset import pixels_asked, raw_row, write_config, write_split
 from generators.storage.params import block, reading
 from generators.storage.workers import map_with
 

@@ -26,6 +26,7 @@ from generators.hard_negatives import order
 from generators.hard_negatives.order import TEXT_PERTURBATIONS, Perturbation, Tagger, Words, perturbed
 from generators.hard_negatives.tiles import TILES, shuffled_tiles
 from generators.readers.karpathy import Captioned, read
+from generators.schemas.rows import CHOICE_SCHEMA, RETRIEVAL_SCHEMA
 from generators.schemas.scene_graph import Box
 from generators.storage import dataset, stage
 from generators.storage.atomic import write_json
@@ -128,10 +129,8 @@ def _has_other_orders(words: Words) -> bool:
 def write(name: str, found: Sequence[Entry], provenance: Row, output: Path = Path()) -> dict[str, int]:
     """Write both configs; gives the number of captions and images."""
     splits = {f"test.s{seed}": order_rows(found, seed, provenance) for seed in ORDER_SEEDS}
-    rows = dataset.write_config(output / "aro", f"{name}_order", splits, dataset.CHOICE_SCHEMA)
-    images = dataset.write_config(
-        output / "retrieval", name, retrieval_splits(found, provenance), dataset.RETRIEVAL_SCHEMA
-    )
+    rows = dataset.write_config(output / "aro", f"{name}_order", splits, CHOICE_SCHEMA)
+    images = dataset.write_config(output / "retrieval", name, retrieval_splits(found, provenance), RETRIEVAL_SCHEMA)
     return {"captions kept": rows["test.s0"], "images kept": images["test"]}
 
 

@@ -17,8 +17,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from generators.schemas.rows import pixels_of
 from generators.storage import parquet
-from generators.storage.dataset import pixels_of
 from loaders.cards.card import describe
 from loaders.pixels import with_images
 

@@ -23,8 +23,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
+from generators.schemas.rows import embedded, features_metadata, pixels_of
 from generators.storage import parquet
-from generators.storage.dataset import ROWS_PER_GROUP, embedded, features_metadata, pixels_of
+from generators.storage.dataset import ROWS_PER_GROUP
 from loaders.cards.card import LICENCES, PIXELS, measure, parquet_files, write_card
 from loaders.pixels import encoded
 

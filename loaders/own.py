@@ -20,9 +20,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from generators.readers import shards
+from generators.schemas.rows import CHOICE_SCHEMA, RETRIEVAL_SCHEMA
 from generators.schemas.scene_graph import Box
 from generators.storage.crops import crop_id, size_of
-from generators.storage.dataset import CHOICE_SCHEMA, RETRIEVAL_SCHEMA, write_config
+from generators.storage.dataset import write_config
 from loaders.benchmarks.rows import json_items, literal
 from loaders.cards.card import Stats, measure, table, write_card
 

@@ -21,9 +21,9 @@ from evaluators import protocols
 from evaluators.engine.tasks import Task
 from evaluators.models import fingerprint
 from evaluators.protocols.base import Protocol
+from generators.schemas.rows import pixels_of
 from generators.storage import parquet
 from generators.storage.crops import Crop
-from generators.storage.dataset import pixels_of
 from loaders import pixels
 
 EXAMPLE_COLUMNS = ("image_id", "compound", "categories", "cell")

@@ -124,7 +124,8 @@ def rebuild(recall: float, seed: int, images: int, source: Path) -> pd.DataFrame
     from generators.microworld.scenes.splits import TEST_IDS, evaluation_scene
     from generators.readers import annotations, visual_genome
     from generators.readers.records import Flaws
-    from generators.storage.dataset import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, write_config
+    from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA
+    from generators.storage.dataset import write_config
 
     scenes = [evaluation_scene(seed, image_id) for image_id in TEST_IDS[:images]]
     with TemporaryDirectory() as scratch:

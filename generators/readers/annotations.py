@@ -23,7 +23,8 @@ import pyarrow.parquet as pq
 
 from generators.readers import gqa, visual_genome
 from generators.readers.records import Flaws
-from generators.schemas.annotated_image import ANNOTATION_SCHEMA, AnnotatedImage
+from generators.schemas.annotated_image import AnnotatedImage
+from generators.schemas.rows import ANNOTATION_SCHEMA
 from generators.storage import parquet, stage
 from generators.storage.atomic import atomic_file, write_json
 from generators.storage.params import block

@@ -8,32 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
-
-_text, _texts = pa.string(), pa.list_(pa.string())
-_box = pa.struct([(side, pa.float64()) for side in Box._fields])
-
-ANNOTATION_SCHEMA = pa.schema(
-    [
-        ("image_id", _text),
-        ("width", pa.int64()),
-        ("height", pa.int64()),
-        ("files", _texts),
-        (
-            "objects",
-            pa.list_(
-                pa.struct(
-                    [("id", _text), ("name", _text), ("other_names", _texts), ("attributes", _texts), ("box", _box)]
-                )
-            ),
-        ),
-        ("relations", pa.list_(pa.struct([(key, _text) for key in ("subject", "predicate", "object")]))),
-        ("regions", pa.list_(pa.struct([("region_id", _text), ("phrase", _text), ("box", _box)]))),
-    ]
-)
-"""The columns of an annotations file (generators/readers/annotations.py)."""
 
 
 def id_order(image_id: str) -> tuple[int, str]:

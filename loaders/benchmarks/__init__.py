@@ -19,8 +19,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from generators.schemas.rows import Pixels
 from generators.storage.atomic import atomic_folder
-from generators.storage.dataset import Pixels, write_split
+from generators.storage.dataset import write_split
 from loaders.audit import Audit, audit
 from loaders.benchmarks import aro, crepe, sugarcrepe
 from loaders.benchmarks.card import body, metadata

@@ -19,7 +19,7 @@ from typing import Any
 
 from generators.hard_negatives.order import Tagger, options
 from generators.readers import karpathy
-from generators.storage.dataset import CHOICE_SCHEMA
+from generators.schemas.rows import CHOICE_SCHEMA
 from loaders.benchmarks.rows import Family, Row, Unusable, box, csv_rows, each, json_items, literal
 
 ORDER_SEED = 0

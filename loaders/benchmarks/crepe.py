@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from generators.storage.dataset import HARD_NEGATIVE_SCHEMA
+from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
 from loaders.benchmarks.rows import Family, Row, Unusable, box, csv_rows, each, literal
 from loaders.cards.crepe import retrieval_set_size
 

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from generators.schemas.rows import GROUP_SCHEMA
 from generators.storage import csv_tables, dataset, stage
 from generators.storage.atomic import atomic_folder
 from loaders.cards.card import Stats, measure, table, write_card
@@ -97,7 +98,7 @@ def main(pairs: Path, images: Path, output: Path = FOLDER) -> None:
     provenance = {"source": "photographs", "captioner": "by hand", "seed": 0}
     with atomic_folder(output) as scratch:
         for kind, found in by_type.items():
-            dataset.write_config(scratch, kind, {"test": rows(found, images, provenance)}, dataset.GROUP_SCHEMA)
+            dataset.write_config(scratch, kind, {"test": rows(found, images, provenance)}, GROUP_SCHEMA)
     stats: Stats = measure(output) | {"source": "photographs"}
     metadata = {"pretty_name": "ControlledImCaps (photographs)", "license": "other", "language": ["en"]}
     write_card(output, metadata, body(stats, pairs.name), stats)

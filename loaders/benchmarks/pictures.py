@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 from PIL import Image
 
+from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
 from generators.schemas.scene_graph import Box
 from generators.storage.crops import Crop, crop_id
-from generators.storage.dataset import HARD_NEGATIVE_SCHEMA
 from loaders.benchmarks.rows import Row
 
 

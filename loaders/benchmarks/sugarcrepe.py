@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from generators.storage.dataset import CHOICE_SCHEMA
+from generators.schemas.rows import CHOICE_SCHEMA
 from loaders.benchmarks.rows import Family, Row, Unusable, each, json_items
 
 

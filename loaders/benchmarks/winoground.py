@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from generators.schemas.rows import GROUP_SCHEMA
 from generators.storage import dataset, parquet, stage
 from loaders.cards.card import Stats, measure, table, write_card
 
@@ -124,7 +125,7 @@ def main(copy: Path = Path("sources/winoground"), output: Path = FOLDER) -> None
     items = read(copy)
     provenance = {"source": "winoground", "captioner": "published", "seed": 0}
     rows = (row(item, images, provenance) for item, images in items)
-    dataset.write_config(output, "main", {"test": rows}, dataset.GROUP_SCHEMA)
+    dataset.write_config(output, "main", {"test": rows}, GROUP_SCHEMA)
     stats: Stats = measure(output) | {"source": "winoground"}
     metadata = {"pretty_name": "Winoground", "license": "other", "language": ["en"]}
     write_card(output, metadata, body(stats), stats)

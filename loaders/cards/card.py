@@ -14,8 +14,8 @@ from typing import Any
 
 import yaml
 
+from generators.schemas.rows import pixels_of
 from generators.storage import parquet
-from generators.storage.dataset import pixels_of
 
 Stats = dict[str, Any]
 

@@ -16,7 +16,8 @@ from typer.testing import CliRunner
 
 from compeval.cli import app
 from generators.microworld.build import Params, build
-from generators.storage.dataset import HARD_NEGATIVE_SCHEMA, write_config
+from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
+from generators.storage.dataset import write_config
 from loaders.cards.card import measure, write_card
 from tests.evaluators import tiny
 from tests.hub_server import Repositories

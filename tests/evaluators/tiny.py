@@ -8,7 +8,8 @@ from typing import Any
 
 from PIL import Image
 
-from generators.storage.dataset import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, write_config
+from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA
+from generators.storage.dataset import write_config
 from loaders.cards.card import measure, write_card
 
 COLORS = {"red": (255, 0, 0), "green": (0, 255, 0), "blue": (0, 0, 255), "yellow": (255, 255, 0), "pink": (255, 0, 255)}

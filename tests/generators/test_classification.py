@@ -11,7 +11,8 @@ from PIL import Image
 from generators import classification
 from generators.microworld.scenes.splits import TEST_IDS, training_ids
 from generators.microworld.world import ALL_NOUNS
-from generators.storage.dataset import classification_schema, write_config
+from generators.schemas.rows import classification_schema
+from generators.storage.dataset import write_config
 from loaders.cards.card import measure
 from loaders.cards.classification import body, classes
 

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generators.storage.dataset import HARD_NEGATIVE_SCHEMA, write_config
+from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
+from generators.storage.dataset import write_config
 from loaders.audit import NAMES, Texts, audit, audit_dataset, flaws_of, has_negation
 from loaders.benchmarks import read_file
 from loaders.cards.card import measure, write_card

@@ -7,7 +7,8 @@ from typer.testing import CliRunner
 
 from compeval import load_dataset
 from compeval.cli import app
-from generators.storage.dataset import CHOICE_SCHEMA, write_config
+from generators.schemas.rows import CHOICE_SCHEMA
+from generators.storage.dataset import write_config
 from loaders import hub
 from loaders.cards.card import measure, write_card
 from tests.hub_server import SHA, Repositories

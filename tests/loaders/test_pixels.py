@@ -11,8 +11,9 @@ from PIL import Image
 
 from compeval import load_dataset
 from evaluators.annotations import items
+from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA
 from generators.storage.crops import Crop, crop, rounded
-from generators.storage.dataset import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, write_config
+from generators.storage.dataset import write_config
 from loaders import hub, pixels
 from loaders.cards.card import measure, write_card
 from tests.hub_server import Repositories

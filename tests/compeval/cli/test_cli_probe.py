@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from compeval.cli import app
+from generators.schemas.rows import GROUP_SCHEMA, TEXT_SCHEMA
 from generators.storage import dataset
 from loaders.cards.card import measure, write_card
 from tests.evaluators import tiny
@@ -25,10 +26,10 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for config, prompts in PROMPTS.items():
         atoms = [{"kind": "noun", "text": "cat"}]
         rows = [{"prompt": text, "cell": config, "atoms": atoms, "provenance": PROVENANCE} for text in prompts]
-        dataset.write_config(root / "compprompts", config, {"test": rows}, dataset.TEXT_SCHEMA)
+        dataset.write_config(root / "compprompts", config, {"test": rows}, TEXT_SCHEMA)
     pairs = groups([("red", "green"), ("blue", "pink")])
     for config in ("spatial_1", "adjective"):
-        dataset.write_config(root / "controlledimcaps", config, {"test": pairs}, dataset.GROUP_SCHEMA)
+        dataset.write_config(root / "controlledimcaps", config, {"test": pairs}, GROUP_SCHEMA)
     for folder in root.iterdir():
         write_card(folder, {}, "", measure(folder) | {"source": "microworld"})
     return root

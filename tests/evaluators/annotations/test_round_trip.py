@@ -11,7 +11,8 @@ from compeval.cli import app
 from evaluators.annotations import answers, forms
 from evaluators.annotations.items import CAPTION, Item, kind_of, read_items, sample
 from generators.hard_negatives.rejections import Rejections
-from generators.storage.dataset import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, write_config
+from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA
+from generators.storage.dataset import write_config
 from loaders.cards.card import measure, write_card
 from tests.rows import hard_negative_row
 

@@ -15,9 +15,10 @@ from evaluators.engine.plan import CropSource
 from evaluators.engine.rows import load
 from evaluators.engine.tasks import Task
 from evaluators.run import run
+from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
 from generators.schemas.scene_graph import Box
 from generators.storage.crops import Crop, crop_id
-from generators.storage.dataset import HARD_NEGATIVE_SCHEMA, write_config
+from generators.storage.dataset import write_config
 from loaders.cards.card import measure, write_card
 from tests.evaluators import tiny
 from tests.evaluators.engine.test_encode import all_files

@@ -11,6 +11,14 @@ import pytest
 from typer.testing import CliRunner
 
 from compeval.cli import app
+from generators.schemas.rows import (
+    CHOICE_SCHEMA,
+    COMPOUND_SCHEMA,
+    GROUP_SCHEMA,
+    RETRIEVAL_SCHEMA,
+    TEXT_SCHEMA,
+    classification_schema,
+)
 from generators.storage import dataset
 from loaders.cards.card import measure, write_card
 from tests.evaluators import tiny
@@ -130,21 +138,21 @@ def texts(prompts: Iterable[str]) -> list[dict[str, Any]]:
 def kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of the dataset ``kinds`` with a config for every protocol."""
     root = tmp_path_factory.mktemp("kinds")
-    classes = dataset.classification_schema(["red", "green", "blue"])
+    classes = classification_schema(["red", "green", "blue"])
     classified = [crop(color, number) | {"label": label} for number, (color, label) in enumerate(CLASSIFIED)]
     rows: dict[str, tuple[pa.Schema, dict[str, list[dict[str, Any]]]]] = {
         "order": (
-            dataset.CHOICE_SCHEMA,
+            CHOICE_SCHEMA,
             {"test.s0": choices(["red", "green", "yellow"]), "test.s1": choices(["blue"])},
         ),
-        "search": (dataset.RETRIEVAL_SCHEMA, {"test": retrieval(["red", "green", "blue"])}),
-        "pairs": (dataset.GROUP_SCHEMA, {"test": groups([("red", "blue"), ("red", "red")])}),
+        "search": (RETRIEVAL_SCHEMA, {"test": retrieval(["red", "green", "blue"])}),
+        "pairs": (GROUP_SCHEMA, {"test": groups([("red", "blue"), ("red", "red")])}),
         "nouns": (
-            dataset.COMPOUND_SCHEMA,
+            COMPOUND_SCHEMA,
             {"test": compounds([["a pink ball"], ["a red ball", "a blue ball"], ["a red ball"]])},
         ),
         "classes": (classes, {"test": classified}),
-        "prompts": (dataset.TEXT_SCHEMA, {"test": texts(["a red ball", "a red balloon"])}),
+        "prompts": (TEXT_SCHEMA, {"test": texts(["a red ball", "a red balloon"])}),
     }
     for config, (schema, splits) in rows.items():
         dataset.write_config(root / "kinds", config, splits, schema)

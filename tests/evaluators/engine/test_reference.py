@@ -14,7 +14,8 @@ from generators import crepe_productivity
 from generators.crepe_productivity import Settings
 from generators.crepe_systematicity import NEGATIVES, build_regions, hard_negative_rows, read_rows
 from generators.microworld.build import Params, build
-from generators.storage.dataset import HARD_NEGATIVE_SCHEMA, write_config
+from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
+from generators.storage.dataset import write_config
 from loaders.cards.card import measure, write_card
 from tests.annotated import annotations_of
 

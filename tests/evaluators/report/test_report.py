@@ -14,7 +14,8 @@ from evaluators.report.figures import lines, over_seeds
 from evaluators.report.results import frame, read_results
 from evaluators.report.sections import classification, productivity, systematicity
 from evaluators.report.tables import Table, to_latex
-from generators.storage.dataset import HARD_NEGATIVE_SCHEMA, write_config
+from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
+from generators.storage.dataset import write_config
 from loaders.cards.card import measure, write_card
 from tests.rows import hard_negative_row, toy_dataset
 

@@ -11,7 +11,8 @@ from evaluators.validity import chat_reader, text_only_aro
 from evaluators.validity.chat_reader import EXAMPLES, messages, question, read_choice, shuffled
 from generators.hard_negatives.blind_scorers import Sets
 from generators.llm.client import KEY_VARIABLE, Cache
-from generators.storage.dataset import CHOICE_SCHEMA, write_config
+from generators.schemas.rows import CHOICE_SCHEMA
+from generators.storage.dataset import write_config
 from loaders.cards.aro import OPTIONS
 from tests.evaluators.validity.test_text_only_aro import row
 from tests.generators.llm_answers import KEY, completion

@@ -4,7 +4,8 @@ from pathlib import Path
 
 from evaluators.validity.text_only import page
 from evaluators.validity.text_only_aro import read
-from generators.storage.dataset import CHOICE_SCHEMA, write_config
+from generators.schemas.rows import CHOICE_SCHEMA
+from generators.storage.dataset import write_config
 
 
 def row(number: int) -> dict:

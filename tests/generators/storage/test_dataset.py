@@ -4,9 +4,10 @@ import datasets
 import pyarrow.parquet as pq
 import pytest
 
+from generators.schemas.rows import RAW_SCHEMA, embedded, features_metadata, pixels_of
 from generators.storage import dataset
 from generators.storage.crops import crop
-from generators.storage.dataset import RAW_SCHEMA, features_metadata, write_config
+from generators.storage.dataset import write_config
 from tests.rows import hard_negative_row
 
 
@@ -51,7 +52,7 @@ def test_what_rows_hold_of_their_crops(
 def test_pixels_that_are_neither(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "params.yaml").write_text("source: microworld\npixels: embeded\n")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ValueError, match="pixels: 'embeded' is none of embedded, by_reference and null"):
+    with pytest.raises(ValueError, match="pixels: 'embeded', expected embedded, by_reference or null"):
         dataset.pixels_asked()
 
 
@@ -61,12 +62,12 @@ def test_a_crop_is_cut_out_or_its_place_is_written_down(tmp_path: Path):
     for pixels in ("embedded", "by_reference"):
         write_config(tmp_path / pixels, "toy", {"test": rows}, RAW_SCHEMA, pixels)
         tables[pixels] = pq.read_table(tmp_path / pixels / "toy" / "test-00000-of-00001.parquet")
-        assert dataset.pixels_of(tables[pixels].schema) == pixels
+        assert pixels_of(tables[pixels].schema) == pixels
     held, named = (tables[pixels].to_pylist() for pixels in ("embedded", "by_reference"))
     assert [row.pop("image") for row in held] == [{"bytes": crop(*row["image"]), "path": None} for row in rows]
     assert [row.pop("image_path") for row in named] == [row["image"].path.as_posix() for row in rows]
     assert held == named
-    schemas = [dataset.embedded(tables["by_reference"].schema), tables["embedded"].schema]
+    schemas = [embedded(tables["by_reference"].schema), tables["embedded"].schema]
     assert schemas[0].remove_metadata() == schemas[1].remove_metadata()
 
 
@@ -93,6 +94,6 @@ def test_a_wrong_column_is_named_and_the_old_config_stays(tmp_path: Path):
     rows = raw_rows(tmp_path, 2)
     write_config(tmp_path, "toy", {"test": rows}, RAW_SCHEMA)
     odd = {key: value for key, value in rows[1].items() if key != "caption"} | {"capton": ""}
-    with pytest.raises(ValueError, match=r"toy/test, row 1: columns \['caption', 'capton'\] are missing or unknown"):
+    with pytest.raises(ValueError, match=r"toy/test, row 1: missing or unknown columns \['caption', 'capton'\]"):
         write_config(tmp_path, "toy", {"test": [rows[0], odd]}, RAW_SCHEMA)
     assert pq.read_table(tmp_path / "toy" / "test-00000-of-00001.parquet").num_rows == 2

@@ -1,0 +1,142 @@
+"""Arrow schemas: the rows of generated datasets, and of annotations files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Literal
+
+import pyarrow as pa
+
+from generators.schemas.scene_graph import Box
+
+Pixels = Literal["embedded", "by_reference"]
+"""Whether rows hold a crop's JPEG in the column ``image``, or the path of its source image in ``image_path``."""
+
+_text, _texts, _integer = pa.string(), pa.list_(pa.string()), pa.int64()
+
+
+def _records(*texts: str, **others: pa.DataType) -> pa.ListType:
+    """A list of structs with the fields ``texts``, which are strings, and ``others``."""
+    return pa.list_(pa.struct([*((name, _text) for name in texts), *others.items()]))
+
+
+_sides = [(side, pa.float64()) for side in Box._fields]
+_image = pa.struct([("bytes", pa.binary()), ("path", _text)])
+_crop = [("crop_id", _text), ("image_id", _text), *_sides]
+_box = pa.struct(_sides)
+_atoms = _records("kind", "text")
+_relations = _records("subject", "predicate", "object")
+_origin = [("provenance", pa.struct([("source", _text), ("captioner", _text), ("seed", _integer)]))]
+_categories = [("categories", _records("by", "name"))]
+
+RAW_SCHEMA = pa.schema(
+    [
+        ("image", _image),
+        *_crop,
+        ("caption", _text),
+        ("atoms", _atoms),
+        ("compounds", _records("kind", "subject", "relation", "object")),
+        ("complexity", _integer),
+        (
+            "scene_graph",
+            pa.struct([("objects", _records("id", "name", attributes=_texts, box=_box)), ("relations", _relations)]),
+        ),
+        *_origin,
+    ]
+)
+"""An image-text pair: a crop, its caption, and the caption's scene graph."""
+
+HARD_NEGATIVE_SCHEMA = pa.schema(
+    [*RAW_SCHEMA, ("hard_negatives", _texts), ("foils", pa.list_(_records("type", "from", "to")))]
+)
+"""A raw row with its hard negatives and, for each of them, the foils that make it false."""
+
+CHOICE_SCHEMA = pa.schema(
+    [("image", _image), *_crop, ("caption", _text), ("hard_negatives", _texts), *_categories, *_origin]
+)
+"""An image, its caption and wrong ones, the same number in each row. Results are broken down by ``categories``, such as
+{"by": "relation", "name": "on"} and {"by": "kind of relation", "name": "spatial"}."""
+
+RETRIEVAL_SCHEMA = pa.schema([("image", _image), *_crop, ("captions", _texts), *_categories, *_origin])
+"""An image and all its true captions, for retrieval among all rows of the split in both directions."""
+
+GROUP_SCHEMA = pa.schema(
+    [
+        *(
+            (f"{name}_{n}", kind)
+            for name, kind in (("image", _image), ("crop_id", _text), ("caption", _text))
+            for n in "01"
+        ),
+        ("image_id", _text),
+        *_categories,
+        *_origin,
+    ]
+)
+"""Two images and their captions, in Winoground's column names; intervals resample ``image_id``."""
+
+COMPOUND_SCHEMA = pa.schema(
+    [
+        *((f"{name}{n}", kind) for name, kind in (("image", _image), ("crop_id", _text)) for n in ("", "_n1", "_n2")),
+        *((noun, _text) for noun in ("compound", "n1", "n2")),
+        ("prompts", _texts),
+        ("image_id", _text),
+        *_categories,
+        *_origin,
+    ]
+)
+"""A compound noun's image, those of its two constituents, and the prompts whose mean score picks one."""
+
+NOUN_SCHEMA = pa.schema([(key, _text) for key in ("compound", "n1", "n2", "form", "category", "split", "note")])
+"""A compound noun, its constituents, its surface form, the constituents that its picture shows, how it was split."""
+
+TEXT_SCHEMA = pa.schema([("prompt", _text), ("cell", _text), ("atoms", _atoms), *_origin])
+"""A text to be recovered from its encoding; results are broken down by ``cell``, the type of prompt."""
+
+ANNOTATION_SCHEMA = pa.schema(
+    [
+        ("image_id", _text),
+        ("width", _integer),
+        ("height", _integer),
+        ("files", _texts),
+        ("objects", _records("id", "name", other_names=_texts, attributes=_texts, box=_box)),
+        ("relations", _relations),
+        ("regions", _records("region_id", "phrase", box=_box)),
+    ]
+)
+"""An annotated image (generators/readers/annotations.py)."""
+
+
+def classification_schema(classes: Sequence[str]) -> pa.Schema:
+    """An image and the position of its class among ``classes``, which the schema names (``ClassLabel``)."""
+    label = pa.field("label", _integer, metadata={"classes": json.dumps(list(classes))})
+    return pa.schema([("image", _image), *_crop, label, *_origin])
+
+
+def by_reference(schema: pa.Schema) -> pa.Schema:
+    """The schema with ``image_path`` in place of ``image``; the crop is that image's part in the row's box. The path is
+    absolute, or relative to the folder that contains the dataset's folder."""
+    return schema.set(schema.get_field_index("image"), pa.field("image_path", _text))
+
+
+def embedded(schema: pa.Schema) -> pa.Schema:
+    """The inverse of :func:`by_reference`."""
+    return schema.set(schema.get_field_index("image_path"), pa.field("image", _image))
+
+
+def pixels_of(schema: pa.Schema) -> Pixels:
+    return "by_reference" if "image_path" in schema.names else "embedded"
+
+
+def features_metadata(schema: pa.Schema) -> pa.Schema:
+    """The schema with the metadata from which ``datasets`` knows its images and the names of its classes."""
+    from datasets import ClassLabel, Features, Image
+
+    features = Features.from_arrow_schema(schema)
+    for field in schema:
+        if field.type == _image:
+            features[field.name] = Image()
+        elif field.metadata:
+            features[field.name] = ClassLabel(names=json.loads(field.metadata[b"classes"]))
+    info = {"info": {"features": features.to_dict()}}
+    return schema.with_metadata({"huggingface": json.dumps(info)})
