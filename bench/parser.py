@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from generators.parser import lemmas
-from generators.parser.choice import CaptionParser
-from generators.parser.parser import Parser
-from generators.parser.sng import SceneGraphParser
+from generators.parser.caption_parser import CaptionParser
+from generators.parser.rule_parser import RuleParser
+from generators.parser.sng import SngParser
 from generators.schemas.scene_graph import Parse, SceneGraph
 
 KINDS = ("objects", "attributes", "relations")
@@ -134,9 +134,9 @@ def main() -> None:
         rows = list(csv.DictReader(file))
     captions = [row["caption"] for row in rows]
     annotated = [read_annotation(row["scene_graph"]) for row in rows]
-    parsers: dict[str, CaptionParser] = {"rules": Parser()}
+    parsers: dict[str, CaptionParser] = {"rules": RuleParser()}
     try:
-        parsers["sng"] = SceneGraphParser()
+        parsers["sng"] = SngParser()
     except ImportError as error:
         print(error)
     speed = {}

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from bench.parser import GraphFacts, Score, read_graph, score
-from generators.parser.parser import Parser
+from generators.parser.rule_parser import RuleParser
 from generators.schemas.scene_graph import Relation, SceneGraph, SceneObject
 
 ANNOTATIONS = Path(__file__).parents[1] / "sample" / "annotations" / "parser.yaml"
@@ -79,7 +79,7 @@ def _atoms(facts: GraphFacts) -> GraphFacts:
 def main() -> None:
     annotations = read_annotations(ANNOTATIONS)
     annotated = [read_graph(item.graph) for item in annotations]
-    parsed = [read_graph(parse.graph) for parse in Parser().parse(item.caption for item in annotations)]
+    parsed = [read_graph(parse.graph) for parse in RuleParser().parse(item.caption for item in annotations)]
     print(f"{len(annotations)} captions: precision / recall in percent, in brackets the number annotated")
     print(_row("", [f"{kind:>13}" for kind in KINDS]))
     for source in dict.fromkeys(item.source for item in annotations):

@@ -23,11 +23,14 @@ from typing import NamedTuple
 from generators.microworld.captions.content import REGION_KINDS, TRAINING_KINDS, SceneFacts, choose_content
 from generators.microworld.captions.wording import region_phrase, training_caption
 from generators.microworld.scenes.splits import TEST_IDS, evaluation_scene, training_ids, training_scene
+from generators.parser.caption_parser import CaptionParser, make_parser
 from generators.readers import visual_genome
 from generators.readers.corpora import Column, captions, shards
 from generators.readers.records import Flaws
-from generators.seen_analysis.seen import Language, LocalEngine, Search, ShardResult, analyse, our_language
-from generators.seen_analysis.targets import CaptionWords, Targets, Unseen
+from generators.seen_analysis.engines import local_engine
+from generators.seen_analysis.seen import analyse
+from generators.seen_analysis.shards import Search, ShardResult
+from generators.seen_analysis.targets import CaptionWords, Targets, UnseenTargets
 
 SIZES = (10_000, 50_000, 200_000)
 PER_SCENE = 80
@@ -90,12 +93,12 @@ def read(pattern: Path, column: Column) -> Iterator[str]:
     return (" ".join(text.split()) for shard in shards(str(pattern)) for text in captions(shard, column))
 
 
-def measure(targets: Targets, texts: Sequence[str], language: Language, sizes: Sequence[int]) -> list[Run]:
+def measure(targets: Targets, texts: Sequence[str], parser: CaptionParser, sizes: Sequence[int]) -> list[Run]:
     """Analyse and parse the first ``sizes`` captions. Raises AssertionError if the answers differ."""
     runs = []
-    for size, (parsed_targets, seconds) in zip(sizes, everything(targets, texts, language, sizes), strict=True):
+    for size, (parsed_targets, seconds) in zip(sizes, everything(targets, texts, parser, sizes), strict=True):
         start = time.process_time()
-        result = analysed(targets, texts[:size], language)
+        result = analysed(targets, texts[:size], parser)
         run = Run(result, parsed_targets, time.process_time() - start, seconds)
         assert result.counts.keys() == parsed_targets, "the word filter lost a target"
         runs.append(run)
@@ -103,42 +106,42 @@ def measure(targets: Targets, texts: Sequence[str], language: Language, sizes: S
 
 
 def everything(
-    targets: Targets, texts: Sequence[str], language: Language, sizes: Sequence[int]
+    targets: Targets, texts: Sequence[str], parser: CaptionParser, sizes: Sequence[int]
 ) -> Iterator[tuple[frozenset[int], float]]:
     """Yield the targets in the parses of the first ``sizes`` captions, and the seconds of processor time."""
     seen: set[int] = set()
     seconds, first = 0.0, 0
     for size in sizes:
         start = time.process_time()
-        for parse in language.parse(texts[first:size]):
+        for parse in parser.parse(texts[first:size]):
             items = (*parse.graph.atoms, *parse.graph.compounds)
             seen.update(targets.index[item] for item in items if item in targets.index)
         seconds, first = seconds + time.process_time() - start, size
         yield frozenset(seen), seconds
 
 
-def analysed(targets: Targets, texts: Sequence[str], language: Language) -> ShardResult:
+def analysed(targets: Targets, texts: Sequence[str], parser: CaptionParser) -> ShardResult:
     """Analyse the captions from a file on disk."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "captions.txt"
         path.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
         search = Search(targets, tuple(shards(str(path))), "caption")
-        return analyse(search, Path(folder), LocalEngine(lambda: language, 1), progress=False)
+        return analyse(search, Path(folder), local_engine(lambda: parser, 1), progress=False)
 
 
-def filter_rate(targets: Targets, texts: Sequence[str], language: Language) -> float:
+def filter_rate(targets: Targets, texts: Sequence[str], parser: CaptionParser) -> float:
     """Return the captions per second of the word filter while no target has been seen."""
-    words, unseen = CaptionWords(frozenset().union(*targets.words), language.forms), Unseen(targets.words, ())
+    words, unseen = CaptionWords(frozenset().union(*targets.words), parser), UnseenTargets(targets.words, ())
     for text in texts:
         words(text)  # fills the cache of word forms
     start = time.process_time()
     for text in texts:
-        unseen.possible(words(text))
+        unseen.any_possible(words(text))
     return len(texts) / (time.process_time() - start)
 
 
-def targets_of(texts: Sequence[str], language: Language) -> Targets:
-    return Targets.of(parse.graph for parse in language.parse(texts))
+def targets_of(texts: Sequence[str], parser: CaptionParser) -> Targets:
+    return Targets.of(parse.graph for parse in parser.parse(texts))
 
 
 def report(targets: Targets, run: Run) -> None:
@@ -159,9 +162,9 @@ def project(what: str, rate: float) -> None:
     )
 
 
-def bench_microworld(language: Language) -> None:
-    targets = targets_of(list(microworld_test_captions()), language)
-    runs = measure(targets, list(islice(microworld_captions(), SIZES[-1])), language, SIZES)
+def bench_microworld(parser: CaptionParser) -> None:
+    targets = targets_of(list(microworld_test_captions()), parser)
+    runs = measure(targets, list(islice(microworld_captions(), SIZES[-1])), parser, SIZES)
     print("microworld")
     for run in runs:
         report(targets, run)
@@ -170,24 +173,24 @@ def bench_microworld(language: Language) -> None:
     project("parsing all", SIZES[-1] / last.seconds_everything)
 
 
-def bench_real(language: Language, data: Path) -> None:
+def bench_real(parser: CaptionParser, data: Path) -> None:
     test, corpus = real_captions(data)
-    targets = targets_of(test, language)
+    targets = targets_of(test, parser)
     print(f"real captions: {len(test):,} give {len(targets.atoms):,} atoms, {len(targets.compounds):,} compounds")
-    (run,) = measure(targets, corpus, language, [len(corpus)])
+    (run,) = measure(targets, corpus, parser, [len(corpus)])
     report(targets, run)
-    project("the word filter without parsing", filter_rate(targets, corpus, language))
+    project("the word filter without parsing", filter_rate(targets, corpus, parser))
     project("as in this small corpus", run.rate)
     project("parsing all", len(corpus) / run.seconds_everything)
 
 
 def main() -> None:
-    language = our_language()
+    parser = make_parser()
     if data := os.environ.get("COMPEVAL_REAL_DATA"):
-        bench_real(language, Path(data))
+        bench_real(parser, Path(data))
     else:
         print("COMPEVAL_REAL_DATA is not set: no real captions.")
-    bench_microworld(language)
+    bench_microworld(parser)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from itertools import combinations, permutations, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from generators.graphs.facts import Facts, Thing, closure
+from generators.graphs.facts import Entity, ImageFacts, image_facts
 from generators.language.lexicon import attributes, nouns, relations
 from generators.readers.annotations import Annotations
 from generators.schemas.annotated_image import AnnotatedImage
@@ -115,7 +115,7 @@ def attribute_caption(attribute: str, noun: str, other_attribute: str, other_nou
 def relation_pairs(image: AnnotatedImage, said: Said, dropped: Counter[str]) -> Iterator[Pair]:
     """VG-Relation's rows of one image, in the order of its relations."""
     large = {item.id: item for item in large_objects(image)}
-    facts = closure(image.graph)
+    facts = image_facts(image.graph)
     seen: set[str] = set()
     for edge in image.graph.relations:
         if edge.subject not in large or edge.object not in large:
@@ -138,21 +138,21 @@ def relation_pairs(image: AnnotatedImage, said: Said, dropped: Counter[str]) -> 
             yield Pair(image, box, true, false, edge.predicate)
 
 
-def _may_be_turned(edge: Relation, subject: SceneObject, object: SceneObject, facts: Facts, said: Said) -> bool:
+def _may_be_turned(edge: Relation, subject: SceneObject, object: SceneObject, facts: ImageFacts, said: Said) -> bool:
     """Whether two things with the names of the object and the subject may stand in the relation that way round."""
     turned = (object.name, edge.predicate) in said.subjects and (edge.predicate, subject.name) in said.objects
     located = relations.sense(edge.predicate) is not None
     return turned and any(
-        edge.predicate in facts.stated.get((first.id, second.id), ())
-        or (located and not facts.rules_out(first, edge.predicate, second))
-        for first, second in permutations(facts.things, 2)
+        edge.predicate in facts.predicates.get((first.id, second.id), ())
+        or (located and not facts.excludes_relation(first, edge.predicate, second))
+        for first, second in permutations(facts.entities, 2)
         if first.is_called(object.name) and second.is_called(subject.name)
     )
 
 
 def attribute_pairs(image: AnnotatedImage, said: Said, dropped: Counter[str]) -> Iterator[Pair]:
     """VG-Attribution's rows of one image: each two objects with each two of their attributes."""
-    facts = closure(image.graph)
+    facts = image_facts(image.graph)
     seen: set[str] = set()
     for first, second in combinations(large_objects(image), 2):
         if are_kindred(first, second):
@@ -182,23 +182,23 @@ def _is_surface_of(surface: SceneObject, item: SceneObject, graph: SceneGraph) -
 
 
 def _may_be_exchanged(
-    first: tuple[str, SceneObject], second: tuple[str, SceneObject], facts: Facts, said: Said
+    first: tuple[str, SceneObject], second: tuple[str, SceneObject], facts: ImageFacts, said: Said
 ) -> bool:
-    """Whether there may be a first thing with the second's attribute and a second one with the first's.
+    """Whether there may be a first entity with the second's attribute and a second one with the first's.
 
     That the source never gives a noun an attribute is not enough to exclude it where the graph states the other half.
     """
     (one, item), (other, other_item) = first, second
     halves = (other, item.name), (one, other_item.name)
 
-    def possible(attribute: str, noun: str) -> list[tuple[Thing, bool]]:
+    def possible(attribute: str, noun: str) -> list[tuple[Entity, bool]]:
         claim = SceneObject("", noun, (attribute,))
-        return [(thing, attribute in thing.attributes) for thing in facts.things if thing.could_be(claim)]
+        return [(entity, attribute in entity.attributes) for entity in facts.entities if entity.matches(claim)]
 
     usual = [half in said.attributes for half in halves]
     return any(
-        thing.id != other_thing.id and (usual[0] or other_stated) and (usual[1] or stated)
-        for (thing, stated), (other_thing, other_stated) in product(*(possible(*half) for half in halves))
+        entity.id != other.id and (usual[0] or other_stated) and (usual[1] or stated)
+        for (entity, stated), (other, other_stated) in product(*(possible(*half) for half in halves))
     )
 
 

@@ -31,7 +31,7 @@ import typer
 from generators.captioner import realiser
 from generators.captioner.captioner import Captioner, GrammarCaptioner, Refusal, Request, Wording
 from generators.captioner.prompted import TOKENS_OUT, PromptedCaptioner, messages, read_shots
-from generators.graphs.facts import Facts
+from generators.graphs.facts import ImageFacts
 from generators.graphs.vocabulary import Vocabulary
 from generators.graphs.walks import COMPLEXITIES, Walk, describable, walks
 from generators.hard_negatives.atom import atom_negatives, one_atom_negatives
@@ -46,11 +46,11 @@ from generators.hard_negatives.refinement import refined
 from generators.hard_negatives.rejections import NONE_REJECTED, Rejections
 from generators.hard_negatives.swap import swap_negatives
 from generators.llm.client import Cache, Endpoint, ask_all, make_client
-from generators.parser.choice import RULES, make_parser
+from generators.parser.caption_parser import RULES, make_parser
 from generators.readers.annotations import Annotations
 from generators.schemas.annotated_image import AnnotatedImage, id_order
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, Pixels
-from generators.seen_analysis.regions import Reader
+from generators.seen_analysis.regions import RegionReader
 from generators.seen_analysis.splits import crop_fault
 from generators.storage import dataset, stage
 from generators.storage.atomic import write_json
@@ -91,7 +91,7 @@ class Settings:
     entailment: str | None = None
     """An NLI model that filters the swaps, see generators/hard_negatives/nli.py."""
     parser: str = RULES
-    """What reads the regions' phrases, and checks the captions of a language model, see generators/parser/choice.py."""
+    """What reads the regions' phrases, and checks the captions of a language model, see generators/parser."""
     spelling: bool = False
     """Whether the regions' phrases are corrected before."""
 
@@ -160,7 +160,7 @@ class Example:
         return self.source.rejections.texts(self.image, self.walk.box)
 
     @cached_property
-    def _facts(self) -> Facts:
+    def _facts(self) -> ImageFacts:
         return self.source.facts(self.image_id)
 
     def with_negatives(self, kind: str) -> Finished:
@@ -236,7 +236,7 @@ def _walks(image: AnnotatedImage, complexity: int, settings: Settings, dropped: 
         key=f"{settings.seed}:{image.image_id}",
         visible=settings.visible,
         attempts=settings.attempts,
-        keep=settings.walks_per_image,
+        limit=settings.walks_per_image,
         fault=lambda box: crop_fault(box, image.width, image.height),
         dropped=dropped,
     )
@@ -282,9 +282,9 @@ class Source:
         return cls(images, Vocabulary.of(image.graph for image in images), Rejections.read(), parser, spelling)
 
     @cached_property
-    def facts(self) -> Callable[[str], Facts]:
+    def facts(self) -> Callable[[str], ImageFacts]:
         """What is known of an image, by its id. Its phrases are parsed when it is first asked about."""
-        reader = Reader.make(self.spelling, self.parser)
+        reader = RegionReader.make(self.spelling, self.parser)
         return lru_cache(REMEMBERED)(lambda image_id: reader.facts(self.image(image_id)))
 
     @cached_property

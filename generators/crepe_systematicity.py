@@ -29,8 +29,8 @@ from generators.readers.annotations import Annotations
 from generators.schemas.annotated_image import AnnotatedImage
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, Pixels, pixels_of
 from generators.schemas.scene_graph import Atom, Compound, SceneGraph
-from generators.seen_analysis.regions import Candidate, Reader, candidates
-from generators.seen_analysis.splits import Funnel, Split, crop_passes, normalised, split
+from generators.seen_analysis.regions import Candidate, RegionReader, candidates
+from generators.seen_analysis.splits import Funnel, Split, crop_fault, normalize_caption, split_of
 from generators.seen_analysis.targets import Targets
 from generators.storage import parquet, stage
 from generators.storage.atomic import atomic_folder, write_json
@@ -99,7 +99,7 @@ class Seen(NamedTuple):
         )
 
     def split_of(self, row: Mapping[str, Any]) -> Split:
-        return split(_atoms(row), _compounds(row), self.atoms, self.compounds)
+        return split_of(_atoms(row), _compounds(row), self.atoms, self.compounds)
 
 
 def _atoms(row: Mapping[str, Any]) -> list[Atom]:
@@ -175,7 +175,7 @@ def build_regions(
     provenance = {"source": source, "captioner": "region description", "seed": 0}
     make_foiler = partial(our_foiler, vocabulary, statistics or settings["ranker"], provenance)
     funnel = Funnel()
-    found = candidates(images, partial(Reader.make, spelling, settings["parser"]), workers, funnel)
+    found = candidates(images, partial(RegionReader.make, spelling, settings["parser"]), workers, funnel)
     rows = (row for part in map_with(make_foiler, region_rows, found, workers) for row in part)
     with atomic_folder(folder) as scratch:
         write_split(scratch, "regions", rows, REGION_SCHEMA, pixels)
@@ -188,8 +188,8 @@ def phrases(images: Iterable[AnnotatedImage]) -> Iterator[str]:
     """The captions that the negatives shall sound like: those of crops of the right size."""
     for image in images:
         for region in image.regions:
-            if crop_passes(region.box, image.width, image.height):
-                yield normalised(region.phrase)
+            if not crop_fault(region.box, image.width, image.height):
+                yield normalize_caption(region.phrase)
 
 
 def our_foiler(vocabulary: Vocabulary, ranker: CorpusStatistics | str, provenance: Mapping[str, Any]) -> Foiler:

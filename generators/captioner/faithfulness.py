@@ -1,7 +1,7 @@
 """Does a caption say its graph, the whole of it and no more?
 
 Source: CREPE (arXiv:2212.07796), appendix A.3, which drops captions that omit an atom. Differs from it in: what is
-added counts too, and the caption's own scene graph (generators/parser/parser.py) decides, so that inflections,
+added counts too, and the caption's own scene graph (generators/parser/caption_parser.py) decides, so that inflections,
 synonyms, later references ("the cup") and relations said the other way round are understood.
 """
 

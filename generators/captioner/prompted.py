@@ -3,7 +3,7 @@
 Source: CREPE (arXiv:2212.07796), appendix A.3: the objects with their attributes on the first line, numbered where a
 name repeats, then the relations, after five hand-written examples of the same complexity (shots.yaml, ours). Differs
 from it in: one relation a line, a chat model, and a check in both directions by the parser
-(generators/parser/parser.py);
+(generators/parser);
 captions of four atoms come from the template. Asks nobody: ``python -m generators.crepe_productivity --ask`` does.
 """
 
@@ -40,7 +40,7 @@ INSTRUCTION = (
 
 
 class Reader(Protocol):
-    """What generators/parser/parser.py offers."""
+    """What generators/parser/caption_parser.py offers."""
 
     def parse(self, captions: Iterable[str]) -> Iterator[Parse]: ...
 

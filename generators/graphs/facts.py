@@ -1,10 +1,10 @@
-"""What a scene graph says, what follows from it, and which claims it proves false.
+"""The facts of an image, what follows from them, and which statements they prove false.
 
-Scene graphs are incomplete, so a claim is false only if the graph rules it out: it names a thing that is not there
-(objects are taken as complete), or everything of that name has an attribute, or stands in a relation, that excludes
-what is claimed. What the graph is silent about may be true (CREPE, arXiv:2212.07796, section 4.1: a dog that is
-annotated as white may be furry, too). Objects are not quite complete, either: what texts about the image name, such as
-Visual Genome's region phrases, is there as well (``told``).
+Scene graphs are incomplete, so a statement is false only if the graph rules it out: it names an object that is absent
+(objects count as complete), or every entity of that name has an attribute, or a relation, that excludes the statement.
+Whatever the graph does not mention may be true (CREPE, arXiv:2212.07796, section 4.1: a dog that is annotated as white
+may be furry, too). Objects are not quite complete, either: objects that texts about the image name, such as Visual
+Genome's region phrases, are present as well (:meth:`ImageFacts.with_texts`).
 """
 
 from __future__ import annotations
@@ -19,19 +19,17 @@ from generators.language.lexicon import attributes, nouns, relations
 from generators.language.wordnet import is_color
 from generators.schemas.scene_graph import Box, SceneGraph, SceneObject
 
-SAME_THING = 0.7
-"""Two annotations of kindred names whose boxes overlap (IoU) at least this much are one thing."""
-
-ANYWHERE = frozenset({"holding", "held by", "with", "without", "near", "far from"})
-"""Relation groups that say nothing of where two boxes are: a kite is far from the hand that holds it."""
-
-READINGS = 1000
-"""How many ways to find a caption's objects in an image are looked at before it counts as undecided."""
+SAME_ENTITY_IOU = 0.7
+"""Annotations with related names whose boxes overlap (IoU) at least this much are one entity."""
+WITHOUT_PLACE = frozenset({"holding", "held by", "with", "without", "near", "far from"})
+"""Relation groups that do not constrain where two boxes are: a kite is far from the hand that holds it."""
+MAX_READINGS = 1000
+"""Readings of a caption that are examined; with more it counts as undecided."""
 
 
 @dataclass(frozen=True)
-class Thing:
-    """One thing of an image; several annotations of it are merged. ``attributes`` in order of mention."""
+class Entity:
+    """One thing in an image, merged from its annotations; ``attributes`` in the order in which they are annotated."""
 
     id: str
     names: tuple[str, ...]
@@ -45,149 +43,145 @@ class Thing:
     def is_called(self, noun: str) -> bool:
         return any(nouns.may_name_the_same(name, noun) for name in self.names)
 
-    def rules_out(self, attribute: str, said: Sequence[str] = ()) -> bool:
-        """Whether an attribute of the thing excludes this one, and neither one of its own nor of ``said`` says it."""
+    def excludes(self, attribute: str, mentioned: Sequence[str] = ()) -> bool:
+        """Whether an attribute of the entity excludes this one, and neither its own nor ``mentioned`` ones imply it."""
         return any(attributes.exclude(own, attribute) for own in self.attributes) and not any(
-            attributes.may_mean_the_same(own, attribute) for own in (*self.attributes, *said)
+            attributes.may_mean_the_same(own, attribute) for own in (*self.attributes, *mentioned)
         )
 
-    def could_be(self, claimed: SceneObject, said: Sequence[str] = ()) -> bool:
-        return self.is_called(claimed.name) and not any(self.rules_out(text, said) for text in claimed.attributes)
+    def matches(self, item: SceneObject, mentioned: Sequence[str] = ()) -> bool:
+        """Whether the object of a statement may be this entity."""
+        return self.is_called(item.name) and not any(self.excludes(text, mentioned) for text in item.attributes)
 
 
 @dataclass(frozen=True)
-class Facts:
-    """The things of an image and the predicates that are said of each ordered pair of their ids.
+class ImageFacts:
+    """The entities of an image, and the predicates of each ordered pair of their ids.
 
-    ``named`` are nouns that texts about the image name: they are present, whether annotated or not. ``said`` are
-    attributes that texts say of something called like a thing, by its id: nothing rules them out.
+    ``mentioned`` are nouns in texts about the image: they are present, whether annotated or not.
+    ``mentioned_attributes`` are attributes that texts give something with an entity's name, by the entity's id: they
+    may be true of it.
     """
 
-    things: tuple[Thing, ...]
-    stated: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
-    named: frozenset[str] = frozenset()
-    said: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    entities: tuple[Entity, ...]
+    predicates: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
+    mentioned: frozenset[str] = frozenset()
+    mentioned_attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @cached_property
-    def by_id(self) -> Mapping[str, Thing]:
-        return {thing.id: thing for thing in self.things}
+    def by_id(self) -> Mapping[str, Entity]:
+        return {entity.id: entity for entity in self.entities}
 
     def is_absent(self, noun: str) -> bool:
         """Whether nothing in the image may be the noun, a part of it, or have it as a part.
 
-        Of what texts name only the parts count, not the wholes: a "socket" may be of a lamp, an eye, a tree ...
+        Mentioned nouns imply their parts, but not their wholes: a "socket" may belong to a lamp, an eye, a tree ...
         """
         return not (
-            any(nouns.implies_presence(name, noun) for thing in self.things for name in thing.names)
-            or any(nouns.includes(name, noun) for name in self.named)
+            any(nouns.implies_presence(name, noun) for entity in self.entities for name in entity.names)
+            or any(nouns.includes(name, noun) for name in self.mentioned)
         )
 
-    def rules_out(self, subject: Thing, predicate: str, object: Thing) -> bool:
-        """Whether what is said of two things, or where their boxes are, excludes a relation between them."""
-        forward = self.stated.get((subject.id, object.id), ())
-        claimed = relations.sense(predicate)
-        if claimed is None:
+    def excludes_relation(self, subject: Entity, predicate: str, object: Entity) -> bool:
+        """Whether the predicates or the boxes of two entities exclude a relation between them."""
+        forward = self.predicates.get((subject.id, object.id), ())
+        backward = self.predicates.get((object.id, subject.id), ())
+        sense = relations.sense(predicate)
+        if sense is None:
             verb = relations.verb_lemma(predicate)
-            return any(verb in relations.contrasting_verbs(relations.verb_lemma(said)) for said in forward)
+            return any(verb in relations.contrasting_verbs(relations.verb_lemma(known)) for known in forward)
         names = subject.name, object.name
-        claim = relations.situations(claimed.group, *names)
-        known = [] if claimed.group in ANYWHERE else list(_geometry(subject.box, object.box))
-        for said, reverse in (
-            *((said, False) for said in forward),
-            *((said, True) for said in self.stated.get((object.id, subject.id), ())),
-        ):
-            if meant := relations.sense(said):
-                situations = relations.situations(meant.group, *names, reverse=reverse)
-                postures = {relations.posture(meant.verb), relations.posture(claimed.verb)} - {None}
+        situations = relations.situations(sense.group, *names)
+        constraints = [] if sense.group in WITHOUT_PLACE else list(_box_situations(subject.box, object.box))
+        for known, reverse in (*((text, False) for text in forward), *((text, True) for text in backward)):
+            if known_sense := relations.sense(known):
+                known_situations = relations.situations(known_sense.group, *names, reverse=reverse)
+                postures = {relations.posture(known_sense.verb), relations.posture(sense.verb)} - {None}
                 if len(postures) == 2 and not reverse:
-                    known.append(frozenset())
-                elif situations <= claim:
+                    constraints.append(frozenset())
+                elif known_situations <= situations:
                     return False
-                known.append(situations)
-        return any(not claim & situations for situations in known)
+                constraints.append(known_situations)
+        return any(situations.isdisjoint(constraint) for constraint in constraints)
 
-    def readings(self, claim: SceneGraph) -> Iterator[Mapping[str, Thing]]:
-        """Every way to take the claim's objects for different things of the image that the facts do not rule out."""
+    def readings(self, statement: SceneGraph) -> Iterator[Mapping[str, Entity]]:
+        """Every assignment of the statement's objects to different entities that the facts do not exclude."""
 
-        def extend(taken: dict[str, Thing], rest: Sequence[SceneObject]) -> Iterator[Mapping[str, Thing]]:
+        def extend(assigned: dict[str, Entity], rest: Sequence[SceneObject]) -> Iterator[Mapping[str, Entity]]:
             if not rest:
-                yield taken
+                yield assigned
                 return
-            for thing in self.things:
-                if thing not in taken.values() and thing.could_be(rest[0], self.said.get(thing.id, ())):
-                    wider = taken | {rest[0].id: thing}
-                    if not self._contradicts(claim, wider, rest[0].id):
+            for entity in self.entities:
+                mentioned = self.mentioned_attributes.get(entity.id, ())
+                if entity not in assigned.values() and entity.matches(rest[0], mentioned):
+                    wider = assigned | {rest[0].id: entity}
+                    if not self._contradicts(statement, wider, rest[0].id):
                         yield from extend(wider, rest[1:])
 
-        yield from extend({}, claim.objects)
+        yield from extend({}, statement.objects)
 
-    def is_false(self, claim: SceneGraph) -> bool:
-        """Whether the facts rule out every reading of the claim."""
-        return next(self.readings(claim), None) is None
+    def is_false(self, statement: SceneGraph) -> bool:
+        """Whether the facts exclude every reading of the statement."""
+        return next(self.readings(statement), None) is None
 
-    def _contradicts(self, claim: SceneGraph, taken: Mapping[str, Thing], newest: str) -> bool:
+    def _contradicts(self, statement: SceneGraph, assigned: Mapping[str, Entity], newest: str) -> bool:
         return any(
-            self.rules_out(taken[edge.subject], edge.predicate, taken[edge.object])
-            for edge in claim.relations
-            if newest in (edge.subject, edge.object) and edge.subject in taken and edge.object in taken
+            self.excludes_relation(assigned[edge.subject], edge.predicate, assigned[edge.object])
+            for edge in statement.relations
+            if newest in (edge.subject, edge.object) and edge.subject in assigned and edge.object in assigned
         )
 
-    def given(self, caption: SceneGraph) -> Facts:
-        """The facts with what a true caption adds: unannotated things, and what it says of the only thing that fits."""
-        strangers = [item for item in caption.objects if not any(thing.could_be(item) for thing in self.things)]
-        wider = replace(self, things=(*self.things, *(Thing(f"caption:{item.id}", (item.name,)) for item in strangers)))
-        readings = list(islice(replace(wider, said={}).readings(caption), READINGS))
-        if not readings or len(readings) == READINGS:
+    def with_caption(self, caption: SceneGraph) -> ImageFacts:
+        """The facts with those of a true caption: new entities, and what it states of the only entity that matches."""
+        new = [item for item in caption.objects if not any(entity.matches(item) for entity in self.entities)]
+        entities = (*self.entities, *(Entity(f"caption:{item.id}", (item.name,)) for item in new))
+        wider = replace(self, entities=entities)
+        readings = list(islice(replace(wider, mentioned_attributes={}).readings(caption), MAX_READINGS))
+        if not readings or len(readings) == MAX_READINGS:
             return wider
         certain = {
-            item.id: readings[0][item.id]
+            item.id: readings[0][item.id].id
             for item in caption.objects
             if all(reading[item.id] == readings[0][item.id] for reading in readings)
         }
-        return wider._adding(caption, certain)
-
-    def _adding(self, caption: SceneGraph, certain: Mapping[str, Thing]) -> Facts:
-        owners = {certain[item.id].id: item for item in caption.objects if item.id in certain}
-        things = tuple(
-            replace(thing, attributes=_union(thing.attributes, owners[thing.id].attributes))
-            if thing.id in owners
-            else thing
-            for thing in self.things
-        )
-        stated = dict(self.stated)
+        texts = {certain[item.id]: item.attributes for item in caption.objects if item.id in certain}
+        predicates = dict(self.predicates)
         for edge in caption.relations:
             if edge.subject in certain and edge.object in certain:
-                pair = certain[edge.subject].id, certain[edge.object].id
-                stated[pair] = _union(stated.get(pair, ()), (edge.predicate,))
-        return replace(self, things=things, stated=stated)
+                pair = certain[edge.subject], certain[edge.object]
+                predicates[pair] = _union(predicates.get(pair, ()), (edge.predicate,))
+        entities = tuple(
+            replace(entity, attributes=_union(entity.attributes, texts.get(entity.id, ()))) for entity in entities
+        )
+        return replace(self, entities=entities, predicates=predicates)
 
-    def told(self, texts: Iterable[SceneGraph]) -> Facts:
-        """The facts with what texts about the image name: evidence that it is there, and of nothing else.
+    def with_texts(self, texts: Iterable[SceneGraph]) -> ImageFacts:
+        """The facts with the objects that texts about the image mention, and nothing else that they state.
 
-        A noun is present. An attribute that nothing so called is annotated with may be of any of these things. A colour
-        that something is annotated with is no noun: parsers take an "orange pear" for a pear and an orange.
+        An attribute that no entity of that name is annotated with may be true of each of them. A colour that an entity
+        is annotated with is not a noun: parsers read "orange pear" as a pear and an orange.
         """
-        colors = {text for thing in self.things for text in thing.attributes if is_color(text)}
+        colors = {text for entity in self.entities for text in entity.attributes if is_color(text)}
         objects = [
             replace(item, name=noun_lemma(item.name))
             for text in texts
             for item in text.objects
             if item.name not in colors
         ]
-        said: dict[str, tuple[str, ...]] = {}
+        mentioned: dict[str, tuple[str, ...]] = {}
         for noun, attribute in dict.fromkeys((item.name, text) for item in objects for text in item.attributes):
-            called = [thing for thing in self.things if thing.is_called(noun)]
-            if not any(attributes.may_mean_the_same(own, attribute) for thing in called for own in thing.attributes):
-                said |= {thing.id: (*said.get(thing.id, ()), attribute) for thing in called}
-        return replace(self, named=frozenset(item.name for item in objects), said=said)
+            called = [entity for entity in self.entities if entity.is_called(noun)]
+            if not any(attributes.may_mean_the_same(own, attribute) for entity in called for own in entity.attributes):
+                mentioned |= {entity.id: (*mentioned.get(entity.id, ()), attribute) for entity in called}
+        return replace(self, mentioned=frozenset(item.name for item in objects), mentioned_attributes=mentioned)
 
 
 def _union(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*one, *other)))
 
 
-def _geometry(subject: Box | None, object: Box | None) -> Iterator[frozenset[str]]:
-    """What two boxes apart say: beside, above or below."""
+def _box_situations(subject: Box | None, object: Box | None) -> Iterator[frozenset[str]]:
+    """The situations of two boxes that do not overlap: side by side, above or below."""
     if subject is None or object is None:
         return
     if subject.x + subject.width <= object.x:
@@ -201,28 +195,29 @@ def _geometry(subject: Box | None, object: Box | None) -> Iterator[frozenset[str
 
 
 @lru_cache(maxsize=64)
-def closure(graph: SceneGraph) -> Facts:
-    """The facts of an image's whole scene graph, annotations of one thing merged.
+def image_facts(graph: SceneGraph) -> ImageFacts:
+    """The facts of an image's whole scene graph, with the annotations of one entity merged.
 
-    Synonyms, converses and implications are worked out when a claim is checked: storing them would lose who said what.
+    Synonyms, converses and implications are derived when a statement is checked, so that the facts keep the annotators'
+    words.
     """
-    merged: list[Thing] = []
-    owner: dict[str, str] = {}
+    merged: list[Entity] = []
+    entity_ids: dict[str, str] = {}
     for item in (replace(item, name=noun_lemma(item.name)) for item in graph.objects):
-        at = next((at for at, thing in enumerate(merged) if _is_same(thing, item)), len(merged))
-        old = merged[at] if at < len(merged) else Thing(item.id, (), (), item.box)
-        thing = replace(old, names=_union(old.names, (item.name,)), attributes=_union(old.attributes, item.attributes))
-        merged[at : at + 1] = [thing]
-        owner[item.id] = thing.id
-    stated: dict[tuple[str, str], tuple[str, ...]] = {}
+        at = next((at for at, entity in enumerate(merged) if _is_same(entity, item)), len(merged))
+        old = merged[at] if at < len(merged) else Entity(item.id, (), (), item.box)
+        names, texts = _union(old.names, (item.name,)), _union(old.attributes, item.attributes)
+        merged[at : at + 1] = [replace(old, names=names, attributes=texts)]
+        entity_ids[item.id] = old.id
+    predicates: dict[tuple[str, str], tuple[str, ...]] = {}
     for edge in graph.relations:
-        pair = owner[edge.subject], owner[edge.object]
+        pair = entity_ids[edge.subject], entity_ids[edge.object]
         if pair[0] != pair[1]:
-            stated[pair] = _union(stated.get(pair, ()), (edge.predicate,))
-    return Facts(tuple(merged), stated)
+            predicates[pair] = _union(predicates.get(pair, ()), (edge.predicate,))
+    return ImageFacts(tuple(merged), predicates)
 
 
-def _is_same(thing: Thing, item: SceneObject) -> bool:
-    if thing.box is None or item.box is None:
+def _is_same(entity: Entity, item: SceneObject) -> bool:
+    if entity.box is None or item.box is None:
         return False
-    return thing.is_called(item.name) and thing.box.intersection_over_union(item.box) >= SAME_THING
+    return entity.is_called(item.name) and entity.box.intersection_over_union(item.box) >= SAME_ENTITY_IOU

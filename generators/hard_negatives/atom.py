@@ -12,7 +12,7 @@ from dataclasses import replace
 from random import Random
 
 from generators.captioner.captioner import Wording
-from generators.graphs.facts import Facts
+from generators.graphs.facts import ImageFacts
 from generators.graphs.vocabulary import Vocabulary, relation_key
 from generators.graphs.walks import redundant
 from generators.hard_negatives.foils import Foil, HardNegative, atom_foils
@@ -30,7 +30,7 @@ UNKNOWN = 1e-3
 
 
 def atom_negatives(
-    graph: SceneGraph, image: Facts, wording: Wording, vocabulary: Vocabulary, rng: Random
+    graph: SceneGraph, image: ImageFacts, wording: Wording, vocabulary: Vocabulary, rng: Random
 ) -> Iterator[HardNegative]:
     """HN-Atoms that are false of the image: one of each atom in random order, then a second of each, and so on.
 
@@ -46,7 +46,7 @@ def atom_negatives(
 
 
 def one_atom_negatives(
-    graph: SceneGraph, image: Facts, wording: Wording, vocabulary: Vocabulary, count: int, rng: Random
+    graph: SceneGraph, image: ImageFacts, wording: Wording, vocabulary: Vocabulary, count: int, rng: Random
 ) -> list[HardNegative]:
     """HN-Atoms that all replace one atom by words of the source: the first, in random order, that has ``count``.
 
@@ -73,7 +73,7 @@ def _worded(edits: Iterable[Edit], wording: Wording) -> Iterator[HardNegative]:
 
 
 def foil_edits(
-    mention: Mention, graph: SceneGraph, image: Facts, wording: Wording, vocabulary: Vocabulary, rng: Random
+    mention: Mention, graph: SceneGraph, image: ImageFacts, wording: Wording, vocabulary: Vocabulary, rng: Random
 ) -> list[Edit]:
     """Every foil of one atom with the graph that it makes, in random order: a common word comes early more often.
 

@@ -24,7 +24,7 @@ from typing import NamedTuple
 from generators.captioner import template
 from generators.captioner.captioner import Wording
 from generators.graphs.entailment import Negated, counterpart, proves_false
-from generators.graphs.facts import Facts, closure
+from generators.graphs.facts import ImageFacts, image_facts
 from generators.graphs.vocabulary import Vocabulary
 from generators.hard_negatives.atom import Edit, first_mentions, foil_edits
 from generators.hard_negatives.foils import Foil, HardNegative
@@ -54,7 +54,7 @@ class Balanced(NamedTuple):
 
 
 def balanced_negation(
-    graph: SceneGraph, image: Facts, wording: Wording, vocabulary: Vocabulary, rng: Random
+    graph: SceneGraph, image: ImageFacts, wording: Wording, vocabulary: Vocabulary, rng: Random
 ) -> Balanced | None:
     """The true caption and every negative, in random order; None where no atom can be denied both ways."""
     places = list({place.false.caption: place for place in _places(graph, image, wording, vocabulary, rng)}.values())
@@ -69,7 +69,9 @@ def balanced_negation(
     )
 
 
-def _places(graph: SceneGraph, image: Facts, wording: Wording, vocabulary: Vocabulary, rng: Random) -> Iterator[Place]:
+def _places(
+    graph: SceneGraph, image: ImageFacts, wording: Wording, vocabulary: Vocabulary, rng: Random
+) -> Iterator[Place]:
     mentions = {_atom(mention): mention for mention in first_mentions(wording.mentions)}
     everything: list[Edit] = []
     for negated in negations(graph):
@@ -102,7 +104,7 @@ def _atom(mention: Mention) -> tuple[str, str, str, str | None]:
 
 def _atom_place(graph: SceneGraph, wording: Wording, negated: Negated, edits: list[Edit]) -> Place | None:
     """The atom denied, and the first of its foils that the rest of the caption leaves open."""
-    rest = closure(_without_boxes(negated.rest(graph)))
+    rest = image_facts(_without_boxes(negated.rest(graph)))
     false = wording.negate(negated)
     for foil, edited in edits:
         if negated.kind != "object" and rest.is_false(_claim(counterpart(negated, graph, edited), edited)):

@@ -20,7 +20,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from generators.captioner.substitution import apply, as_written, relation_phrase
-from generators.graphs.facts import Facts
+from generators.graphs.facts import ImageFacts
 from generators.graphs.vocabulary import Vocabulary, relation_key
 from generators.language.lexicon import attributes, relations
 from generators.language.wordnet import are_related, generation, grand_hypernym_siblings
@@ -62,12 +62,12 @@ class HardNegative(NamedTuple):
     foils: tuple[Foil, ...]
 
 
-def atom_foils(parse: Parse, image: Facts, vocabulary: Vocabulary = EVERYTHING) -> list[HardNegative]:
+def atom_foils(parse: Parse, image: ImageFacts, vocabulary: Vocabulary = EVERYTHING) -> list[HardNegative]:
     """Every HN-Atom of a caption that is false of the image.
 
     ``image`` is what is known of the whole image, ``vocabulary`` the words to prefer (others only where those are few).
     """
-    facts = image.given(parse.graph)
+    facts = image.with_caption(parse.graph)
     negatives: dict[str, HardNegative] = {}
     for mention in parse.mentions:
         for negative in _negatives(parse, mention, facts, vocabulary):
@@ -76,12 +76,12 @@ def atom_foils(parse: Parse, image: Facts, vocabulary: Vocabulary = EVERYTHING) 
     return list(negatives.values())
 
 
-def comp_foils(parse: Parse, image: Facts, vocabulary: Vocabulary = EVERYTHING) -> list[HardNegative]:
+def comp_foils(parse: Parse, image: ImageFacts, vocabulary: Vocabulary = EVERYTHING) -> list[HardNegative]:
     """Every HN-Comp of a caption with exactly one compound, both halves false of the image; none for other captions."""
     core = one_compound(parse)
     if core is None:
         return []
-    facts = image.given(parse.graph)
+    facts = image.with_caption(parse.graph)
     by_mention = [
         [
             negative
@@ -142,7 +142,7 @@ def _joined(first: str, second: str) -> str:
     return f"{body.rstrip('.!')} and {second}{stop}"
 
 
-def _negatives(parse: Parse, mention: Mention, facts: Facts, vocabulary: Vocabulary) -> Iterator[HardNegative]:
+def _negatives(parse: Parse, mention: Mention, facts: ImageFacts, vocabulary: Vocabulary) -> Iterator[HardNegative]:
     """The HN-Atoms of one atom, at most ``AT_MOST``: words of the vocabulary, others only up to ``ENOUGH``."""
     mention = as_written(parse.caption, mention)
     made = 0
@@ -155,7 +155,7 @@ def _negatives(parse: Parse, mention: Mention, facts: Facts, vocabulary: Vocabul
             yield HardNegative(caption, (Foil(mention.kind, mention.text, word),))
 
 
-def _is_false(parse: Parse, mention: Mention, word: str, facts: Facts) -> bool:
+def _is_false(parse: Parse, mention: Mention, word: str, facts: ImageFacts) -> bool:
     """Whether the smallest claim that a foil makes is ruled out: a noun, an attribute of a noun, a relation of two."""
     if mention.kind == "object":
         return facts.is_absent(word)

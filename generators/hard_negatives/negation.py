@@ -14,13 +14,13 @@ from random import Random
 
 from generators.captioner.captioner import Wording
 from generators.graphs.entailment import Negated, proves_false
-from generators.graphs.facts import Facts
+from generators.graphs.facts import ImageFacts
 from generators.graphs.walks import redundant
 from generators.hard_negatives.foils import Foil, HardNegative
 from generators.schemas.scene_graph import SceneGraph
 
 
-def negation_negatives(graph: SceneGraph, image: Facts, wording: Wording, rng: Random) -> Iterator[HardNegative]:
+def negation_negatives(graph: SceneGraph, image: ImageFacts, wording: Wording, rng: Random) -> Iterator[HardNegative]:
     """Every denial of the caption that the image's graph proves false, in random order, each caption once."""
     denials = wording.deny()
     choices: list[Negated | None] = [*(None for _ in denials), *negations(graph)]

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from generators.language.inflection import article
 from generators.language.lexicon.relations import is_asymmetric
-from generators.parser.parser import installed_model
+from generators.parser.spacy_model import installed_model
 
 if TYPE_CHECKING:
     from spacy.language import Language

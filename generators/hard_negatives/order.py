@@ -19,7 +19,7 @@ from functools import cache
 from random import Random
 from typing import TYPE_CHECKING
 
-from generators.parser.parser import installed_model
+from generators.parser.spacy_model import installed_model
 
 if TYPE_CHECKING:
     from spacy.language import Language

@@ -18,7 +18,7 @@ from random import Random
 
 from generators.captioner import template
 from generators.captioner.captioner import Wording
-from generators.graphs.facts import Facts
+from generators.graphs.facts import ImageFacts
 from generators.graphs.walks import redundant
 from generators.hard_negatives.foils import Foil, HardNegative
 from generators.language.grammar import same_kind
@@ -28,7 +28,7 @@ from generators.schemas.scene_graph import SceneGraph, SceneObject
 Edit = tuple[SceneGraph, Foil]
 
 
-def swap_negatives(graph: SceneGraph, image: Facts, wording: Wording, rng: Random) -> Iterator[HardNegative]:
+def swap_negatives(graph: SceneGraph, image: ImageFacts, wording: Wording, rng: Random) -> Iterator[HardNegative]:
     """Every swap of the caption that the image's graph proves false, in random order, each caption once."""
     edits = list(swaps(graph))
     rng.shuffle(edits)

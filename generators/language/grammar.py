@@ -121,7 +121,7 @@ def _rank(text: str) -> int:
 
 
 @cache
-def is_quality(text: str) -> bool:
+def is_descriptive(text: str) -> bool:
     """Whether an attribute can be said of a thing: "red", "parked", "made of bricks", not "tennis" or "phone"."""
     last = text.split()[-1]
     if last in grammar()["no things"]:
@@ -133,7 +133,7 @@ def is_quality(text: str) -> bool:
 
 
 @cache
-def is_thing(name: str) -> bool:
+def is_visible_object(name: str) -> bool:
     """Whether a name is that of something to be seen, by its last word: not "pluged", "color" or "area"."""
     head = noun_lemma(name).split()[-1]
     return head not in grammar()["no things"] and is_entry(head) and is_visible(head)

@@ -1,24 +1,26 @@
-"""A caption's dependency tree as plain lists, its phrasal prepositions folded into one token each."""
+"""A caption's dependency tree as plain lists, with every phrasal preposition folded into one token."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from generators.parser.lexicon import NEGATIONS
-from generators.parser.phrases import ONE_FORM, Phrase, phrasal_prepositions
-from generators.parser.repairs import REPAIRS
+from generators.parser.phrasal_prepositions import SPELLINGS, Phrase, phrasal_prepositions
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
 
 FOLDED = "folded"
-"""The dependency label of a token that is inside a phrasal preposition and not its first."""
+"""Dependency label of the tokens of a phrasal preposition after its first."""
+_REACH = 40
+"""Distance in tokens within which repairs look for children, so that their cost per word has a bound."""
 
 
 class Sentence:
-    """Parallel lists over T tokens: word, Penn tag, dependency label, head, children, and the characters they cover.
+    """Parallel lists over T tokens: words, Penn tags, dependency labels, heads, and the characters that they cover.
 
-    A root is its own head. A phrasal preposition is its first token, its word the preposition's written form.
+    A root is its own head. A phrasal preposition is its first token, with its written form as the word. Repairs edit
+    the lists; :meth:`index_children` then fills ``children``.
     """
 
     def __init__(self, doc: Doc, skip: int = 0) -> None:
@@ -31,19 +33,12 @@ class Sentence:
         self.starts = [token.idx - offset for token in tokens]
         self.ends = [token.idx - offset + len(token) for token in tokens]
         self.lasts = list(range(len(tokens)))
+        self.children: list[list[int]] = [[] for _ in tokens]
         for index, tag in enumerate(self.tags):
             if tag in {"IN", "RB"}:
-                self.words[index] = ONE_FORM.get(self.words[index], self.words[index])
+                self.words[index] = SPELLINGS.get(self.words[index], self.words[index])
         for phrase in phrasal_prepositions(self.words):
             self._fold(phrase)
-        for repair in REPAIRS:
-            repair(self)
-        self.kids: list[list[int]] = [[] for _ in tokens]
-        for index, head in enumerate(self.heads):
-            if head == index:
-                self.deps[index] = "ROOT"
-            elif self.deps[index] != FOLDED:
-                self.kids[head].append(index)
 
     def __len__(self) -> int:
         return len(self.words)
@@ -55,28 +50,68 @@ class Sentence:
             if head in inside:
                 self.heads[index] = first
         self.heads[first] = first
-        governor = next((index for index in outside if not self.hangs_on(index, first)), first)
+        governor = next((index for index in outside if not self._is_below(index, first)), first)
         for index in inside:
             self.deps[index] = FOLDED
         self.heads[first], self.deps[first], self.tags[first] = governor, "prep", "IN"
         self.words[first], self.lasts[first] = phrase.text, phrase.end - 1
 
-    def hangs_on(self, index: int, ancestor: int) -> bool:
-        """Whether a token is another or somewhere below it."""
+    def _is_below(self, index: int, ancestor: int) -> bool:
+        """Whether a token is the other or one of its descendants."""
         while index != ancestor and self.heads[index] != index:
             index = self.heads[index]
         return index == ancestor
 
-    def kids_by(self, index: int, *deps: str) -> list[int]:
-        """The children of a token that carry one of the labels, from left to right."""
-        return [kid for kid in self.kids[index] if self.deps[kid] in deps]
+    # Repairs
+
+    def near_children(self, index: int) -> list[int]:
+        """The children of a token in the tree as it is now, within :data:`_REACH` tokens."""
+        near = range(max(0, index - _REACH), min(len(self), index + _REACH + 1))
+        return [child for child in near if self.heads[child] == index and child != index]
+
+    def left_edge(self, noun: int) -> int:
+        """The first of the children directly in front of a noun."""
+        edge = noun
+        while edge and self.heads[edge - 1] == noun:
+            edge -= 1
+        return edge
+
+    def attach(self, index: int, head: int, dep: str) -> None:
+        """Attach a token to another, unless that would make a cycle."""
+        if index == head or not self._is_below(head, index):
+            self.heads[index], self.deps[index] = head, dep
+
+    def move(self, index: int, head: int) -> None:
+        """Attach a token to another with its present label."""
+        self.attach(index, head, self.deps[index])
+
+    def replace(self, old: int, new: int) -> None:
+        """Attach ``new`` where ``old`` is attached."""
+        self.attach(new, new if self.heads[old] == old else self.heads[old], self.deps[old])
+
+    def index_children(self) -> None:
+        """Fill ``children`` after the last repair; folded tokens are nobody's children."""
+        for index, head in enumerate(self.heads):
+            if head == index:
+                self.deps[index] = "ROOT"
+            elif self.deps[index] != FOLDED:
+                self.children[head].append(index)
+
+    # Queries
+
+    def children_by(self, index: int, *deps: str) -> list[int]:
+        """The children of a token that have one of the labels, from left to right."""
+        return [child for child in self.children[index] if self.deps[child] in deps]
+
+    def is_noun(self, index: int) -> bool:
+        return self.tags[index].startswith("NN")
 
     def is_verb(self, index: int) -> bool:
         return self.tags[index].startswith("VB")
 
-    def negated(self, index: int) -> bool:
-        """Whether "not", "no", "never" or the like belongs to the token or stands just before it."""
-        if any(self.words[kid] in NEGATIONS for kid in self.kids[index]):
+    def is_negated(self, index: int) -> bool:
+        """Whether a word of negation is a child of the token or directly before it."""
+        if any(self.words[child] in NEGATIONS for child in self.children[index]):
             return True
         before = index - 1
         while before >= 0 and self.tags[before] in {"DT", "RB", "PRP$"} and self.words[before] not in NEGATIONS:

@@ -1,9 +1,8 @@
 """Region descriptions as test captions: filtered, normalised, spelling corrected, parsed, each scene graph once.
 
-Source: CREPE, section 4.1. Of the regions with one scene graph the first stays, in the order of images and regions.
-
-All of an image's phrases, those that are filtered too, tell what is in it, so that no foil names it (facts.py: told).
-Each distinct phrase of an image is parsed once.
+Source: CREPE, section 4.1. Of the regions with equal scene graphs the first is used, in the order of images and
+regions. All phrases of an image, dropped ones included, add to its facts, so that no foil names an object that one of
+them mentions.
 """
 
 from __future__ import annotations
@@ -12,107 +11,95 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby, islice
 from typing import NamedTuple
 
-from generators.graphs.facts import Facts, closure
-from generators.parser.choice import make_parser
+from generators.graphs.facts import ImageFacts, image_facts
+from generators.parser.caption_parser import CaptionParser, make_parser
 from generators.schemas.annotated_image import AnnotatedImage, Region
 from generators.schemas.scene_graph import Parse
-from generators.seen_analysis.seen import ParseCaptions
-from generators.seen_analysis.splits import REPEATED, WORDLESS, Funnel, Speller, caption_fault, crop_fault, normalised
+from generators.seen_analysis.spelling import Speller
+from generators.seen_analysis.splits import REPEATED, WORDLESS, Funnel, caption_fault, crop_fault, normalize_caption
 from generators.storage.workers import map_with
 
-IMAGES = 64
-"""Images that a worker takes at a time."""
+IMAGES_PER_CHUNK = 64
+"""Images that a worker processes at a time."""
 
 
 class Candidate(NamedTuple):
-    """A region that passes the filters; ``facts`` are those of the whole image."""
+    """A region that passes the filters, with the facts of the whole image."""
 
     image: AnnotatedImage
     region: Region
     parse: Parse
-    facts: Facts
+    facts: ImageFacts
 
 
-class Checked(NamedTuple):
-    """The candidates of some images, and the reason of each of their regions that was dropped."""
+class RegionReader(NamedTuple):
+    """Parses region phrases; ``spell`` corrects a phrase that still has its capitals."""
 
-    candidates: list[Candidate]
-    faults: list[str]
-
-
-class Reader(NamedTuple):
-    """What turns a phrase into a parse; ``spell`` sees the phrase with its capitals."""
-
-    parse: ParseCaptions
+    parser: CaptionParser
     spell: Callable[[str], str]
 
     @classmethod
-    def make(cls, spelling: bool, parser: str) -> Reader:
-        return cls(make_parser(parser).parse, Speller().correct if spelling else str)
+    def make(cls, spelling: bool, parser: str) -> RegionReader:
+        return cls(make_parser(parser), Speller().correct if spelling else str)
 
     def caption(self, region: Region) -> str:
-        """The region's phrase as a caption; "" where it has no words."""
-        return normalised(self.spell(region.phrase))
+        """The region's phrase as a caption; empty if it has no words."""
+        return normalize_caption(self.spell(region.phrase))
 
     def parses(self, images: Iterable[AnnotatedImage]) -> Iterator[dict[str, Parse]]:
-        """For each image the parse of each distinct caption of its regions."""
+        """Per image, the parse of each distinct caption of its regions."""
         captions = [list(dict.fromkeys(filter(None, map(self.caption, image.regions)))) for image in images]
-        parsed = self.parse(caption for of_image in captions for caption in of_image)
+        parsed = self.parser.parse(caption for of_image in captions for caption in of_image)
         for of_image in captions:
             yield dict(zip(of_image, islice(parsed, len(of_image)), strict=True))
 
-    def facts(self, image: AnnotatedImage) -> Facts:
-        """What the image's graph says, and what its region phrases name."""
+    def facts(self, image: AnnotatedImage) -> ImageFacts:
+        """The facts of the image's scene graph and of its region phrases."""
         (parses,) = self.parses([image])
         return _facts(image, parses)
 
 
-def _facts(image: AnnotatedImage, parses: Mapping[str, Parse]) -> Facts:
-    return closure(image.facts()).told(parse.graph for parse in parses.values())
+def _facts(image: AnnotatedImage, parses: Mapping[str, Parse]) -> ImageFacts:
+    return image_facts(image.facts()).with_texts(parse.graph for parse in parses.values())
 
 
 def candidates(
-    images: Iterable[AnnotatedImage], make_reader: Callable[[], Reader], workers: int, funnel: Funnel
+    images: Iterable[AnnotatedImage], make_reader: Callable[[], RegionReader], workers: int, funnel: Funnel
 ) -> Iterator[list[Candidate]]:
-    """The regions that pass every filter, one list an image; ``funnel`` counts them all.
+    """The regions that pass every filter, one list per image; ``funnel`` counts all regions.
 
-    Memory: the signature of each scene graph and the images under way.
+    Memory: the signature of each scene graph, and the images in progress.
     """
     signatures: set[object] = set()
-    for checked in map_with(make_reader, check, groups(images), workers):
-        for fault in checked.faults:
-            funnel.count(fault)
-        kept: list[Candidate] = []
-        for candidate in checked.candidates:
-            signature = candidate.parse.graph.signature
+    for checked in map_with(make_reader, check, _chunks(images), workers):
+        passed: list[Candidate] = []
+        for item in checked:
+            if isinstance(item, str):
+                funnel.count(item)
+                continue
+            signature = item.parse.graph.signature
             if funnel.count(REPEATED if signature in signatures else None):
                 signatures.add(signature)
-                kept.append(candidate)
-        yield from (list(group) for _, group in groupby(kept, key=lambda candidate: candidate.image.image_id))
+                passed.append(item)
+        yield from (list(group) for _, group in groupby(passed, key=lambda candidate: candidate.image.image_id))
 
 
-def check(reader: Reader, images: list[AnnotatedImage]) -> Checked:
-    """Every filter that looks at one region alone."""
-    faults: list[str] = []
-    found: list[Candidate] = []
+def check(reader: RegionReader, images: list[AnnotatedImage]) -> list[Candidate | str]:
+    """For each region a candidate, or the reason to drop it, by the filters that see one region."""
+    checked: list[Candidate | str] = []
     for image, parses in zip(images, reader.parses(images), strict=True):
         facts = _facts(image, parses)
         for region in image.regions:
+            fault = crop_fault(region.box, image.width, image.height)
             parse = parses.get(reader.caption(region))
-            fault = crop_fault(region.box, image.width, image.height) or _fault(parse)
-            if fault:
-                faults.append(fault)
+            if fault or parse is None:
+                checked.append(fault or WORDLESS)
             else:
-                assert parse is not None
-                found.append(Candidate(image, region, parse, facts))
-    return Checked(found, faults)
+                checked.append(caption_fault(parse.graph) or Candidate(image, region, parse, facts))
+    return checked
 
 
-def _fault(parse: Parse | None) -> str | None:
-    return WORDLESS if parse is None else caption_fault(parse.graph)
-
-
-def groups(images: Iterable[AnnotatedImage]) -> Iterator[list[AnnotatedImage]]:
+def _chunks(images: Iterable[AnnotatedImage]) -> Iterator[list[AnnotatedImage]]:
     stream = iter(images)
-    while group := list(islice(stream, IMAGES)):
-        yield group
+    while chunk := list(islice(stream, IMAGES_PER_CHUNK)):
+        yield chunk

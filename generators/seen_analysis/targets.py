@@ -1,9 +1,9 @@
-"""Targets of a seen analysis, and the word filter that says which captions can still add one.
+"""Targets of a seen analysis, and the word filter for captions that can still add one.
 
 A target is an atom or a compound of the test set. The words of an atom's text are forms of words of its caption
-(``Forms``), so a caption without a form of some word of a target cannot have that target in its scene graph. The
-filter passes a caption when all words of at least one unseen target are forms of its words; what it holds back could
-not have added anything. The property of the parser that this rests on is checked on every caption that is parsed.
+(``CaptionParser.forms``), so a caption without a form of some word of a target cannot have that target in its scene
+graph. The filter passes a caption if all words of at least one unseen target are forms of its words; the captions that
+it rejects could not have added anything. The property of the parser is checked on every caption that is parsed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from generators.parser.forms import Forms
+from generators.parser.caption_parser import CaptionParser
 from generators.schemas.scene_graph import Atom, Compound, SceneGraph
 
 Target = Atom | Compound
@@ -26,9 +26,9 @@ _RUN = re.compile(r"[^\W\d_]+|\d+")
 _WORD = re.compile(rf"{_RUN.pattern}|[^\w\s]|_")
 _APOSTROPHES = frozenset("'’")
 _AFTER = _APOSTROPHES | {"."}
-_MEMORY = 1_000_000
-_LONGEST_TOKEN = 6
-"""Runs of letters in one token; in longer tokens lemmatisation only ever changes the last run."""
+_CACHE_SIZE = 1_000_000
+_RUNS_PER_TOKEN = 6
+"""Most runs of letters in one token; in longer tokens lemmatisation only changes the last run."""
 
 
 def split_words(text: str) -> list[str]:
@@ -50,7 +50,7 @@ class Targets:
         for graph in graphs:
             atoms.update(graph.atoms)
             compounds.update(graph.compounds)
-        return cls(tuple(sorted(atoms)), tuple(sorted(compounds, key=_order)))
+        return cls(tuple(sorted(atoms)), tuple(sorted(compounds, key=lambda item: [part or "" for part in item])))
 
     @classmethod
     def load(cls, path: Path) -> Targets:
@@ -81,93 +81,87 @@ class Targets:
         return hashlib.sha256(json.dumps(self.to_json()).encode()).hexdigest()
 
 
-def _order(compound: Compound) -> tuple[str, ...]:
-    return tuple(part or "" for part in compound)
-
-
 class CaptionWords:
     """The words of ``vocabulary`` that can occur in the atoms of a caption's parse.
 
-    What a parser takes for a token is unknown here, but it is made of whole runs of letters or digits of one word
-    between spaces, perhaps with an apostrophe before ('s) and a mark after (etc.); so the forms of all those count.
+    The tokens of the parser are unknown here, but every token consists of whole runs of letters or digits of one word
+    between spaces, optionally with an apostrophe before ('s) and a mark after (etc.); the forms of all those count.
     """
 
-    def __init__(self, vocabulary: Collection[str], forms: Forms) -> None:
-        self._vocabulary, self._forms = frozenset(vocabulary), forms
-        self._known: dict[str, tuple[str, ...]] = {}
+    def __init__(self, vocabulary: Collection[str], parser: CaptionParser) -> None:
+        self._vocabulary, self._parser = frozenset(vocabulary), parser
+        self._always = parser.added_words & self._vocabulary
+        self._cache: dict[str, tuple[str, ...]] = {}
 
     def __call__(self, caption: str) -> set[str]:
-        found = {word for word in self._forms.always if word in self._vocabulary}
-        known = self._known
+        words = set(self._always)
+        cache = self._cache
         for spaced in caption.lower().split():
-            if words := known[spaced] if spaced in known else self._learn(spaced):
-                found.update(words)
-        return found
+            if forms := cache[spaced] if spaced in cache else self._forms(spaced):
+                words.update(forms)
+        return words
 
     def check(self, caption: str, graph: SceneGraph) -> None:
-        """ValueError where the parse has a target word that the caption cannot have: then the filter is not exact."""
+        """Raise ValueError if the parse has a target word that is no form of the caption: the filter must be exact."""
         words = {word for atom in graph.atoms for word in split_words(atom.text)} & self._vocabulary
         if missing := words - self(caption):
             raise ValueError(
-                f"the parser gave {sorted(missing)} for {caption!r}, which is no form of a word of the caption. "
-                "The seen analysis would miss targets: the forms must cover all that the parser gives."
+                f"the parser returned {sorted(missing)} for {caption!r}, which is no form of a word of the caption. "
+                "The seen analysis would miss targets: `forms` must cover every word that the parser returns."
             )
 
-    def _learn(self, spaced: str) -> tuple[str, ...]:
-        if len(self._known) >= _MEMORY:  # web captions have no end of words
-            self._known.clear()
+    def _forms(self, spaced: str) -> tuple[str, ...]:
+        if len(self._cache) >= _CACHE_SIZE:  # the vocabulary of web captions has no bound
+            self._cache.clear()
         runs = [match.span() for match in _RUN.finditer(spaced)]
         tokens = {
             spaced[begin:finish]
             for first, (start, _) in enumerate(runs)
-            for _, end in runs[first : first + _LONGEST_TOKEN]
+            for _, end in runs[first : first + _RUNS_PER_TOKEN]
             for begin in {start, start - (spaced[start - 1 : start] in _APOSTROPHES)}
             for finish in {end, end + (spaced[end : end + 1] in _AFTER)}
         }
-        words = {
-            *split_words(spaced),
-            *(word for token in tokens for form in self._forms.of(token) for word in split_words(form)),
-        }
-        return self._known.setdefault(spaced, tuple(sorted(words & self._vocabulary)))
+        forms = {word for token in tokens for form in self._parser.forms(token) for word in split_words(form)}
+        forms.update(split_words(spaced))
+        return self._cache.setdefault(spaced, tuple(sorted(forms & self._vocabulary)))
 
 
-class Unseen:
-    """The targets that are still to be found, each filed under the one of its words that the fewest targets share."""
+class UnseenTargets:
+    """The targets that are still unseen, each indexed under the one of its words that the fewest targets share."""
 
-    def __init__(self, words: Sequence[frozenset[str]], found: Collection[int]) -> None:
-        wanted = [index for index in range(len(words)) if index not in found]
-        shared = Counter(word for index in wanted for word in words[index])
-        self._words, self._left, self._taken = words, set(wanted), list[int]()
-        self._key = {index: min(words[index], key=lambda word: (shared[word], word), default="") for index in wanted}
-        self._filed: dict[str, set[int]] = {}
-        for index in wanted:
-            self._filed.setdefault(self._key[index], set()).add(index)
+    def __init__(self, words: Sequence[frozenset[str]], seen: Collection[int]) -> None:
+        unseen = [index for index in range(len(words)) if index not in seen]
+        shared = Counter(word for index in unseen for word in words[index])
+        self._words, self._unseen, self._marked = words, set(unseen), list[int]()
+        self._key = {index: min(words[index], key=lambda word: (shared[word], word), default="") for index in unseen}
+        self._by_key: dict[str, set[int]] = {}
+        for index in unseen:
+            self._by_key.setdefault(self._key[index], set()).add(index)
 
     def __len__(self) -> int:
-        return len(self._left)
+        return len(self._unseen)
 
     def __contains__(self, index: int) -> bool:
-        return index in self._left
+        return index in self._unseen
 
-    def possible(self, words: set[str]) -> bool:
+    def any_possible(self, words: set[str]) -> bool:
         """Whether a caption with these words can add a target; a target without words is always possible."""
-        keys = words & self._filed.keys()
-        if "" in self._filed:
+        keys = words & self._by_key.keys()
+        if "" in self._by_key:
             keys.add("")
-        return any(self._words[index] <= words for key in keys for index in self._filed[key])
+        return any(self._words[index] <= words for key in keys for index in self._by_key[key])
 
-    def take(self, index: int) -> None:
-        """Mark as found."""
-        self._taken.append(index)
-        self._left.discard(index)
-        filed = self._filed[self._key[index]]
-        filed.discard(index)
-        if not filed:
-            del self._filed[self._key[index]]
+    def mark_seen(self, index: int) -> None:
+        self._marked.append(index)
+        self._unseen.discard(index)
+        same_key = self._by_key[self._key[index]]
+        same_key.discard(index)
+        if not same_key:
+            del self._by_key[self._key[index]]
 
-    def restore(self) -> None:
-        """Undo every ``take``."""
-        for index in self._taken:
-            self._left.add(index)
-            self._filed.setdefault(self._key[index], set()).add(index)
-        self._taken.clear()
+    def reset(self) -> None:
+        """Undo every :meth:`mark_seen`."""
+        for index in self._marked:
+            self._unseen.add(index)
+            self._by_key.setdefault(self._key[index], set()).add(index)
+        self._marked.clear()

@@ -1,17 +1,15 @@
-"""A tiny language for the tests of the seen analysis: its parser, its lemmas, and how its sentences are made.
+"""A tiny language for the tests of the seen analysis, and its parser.
 
-A caption is a run of words. "the ADJECTIVE NOUN" says an attribute, "NOUN VERB NOUN" a relation. Nouns take an s, one
-noun and one verb are irregular. The parser is exact by definition, so what it gives can be worked out by hand.
+A caption is a run of words. "the ADJECTIVE NOUN" states an attribute, "NOUN VERB NOUN" a relation. Plurals end in s;
+one noun and one verb are irregular. The parser is exact by definition, so its results can be worked out by hand.
 """
 
 import os
 import signal
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from generators.parser.forms import Forms
 from generators.schemas.scene_graph import Parse, Relation, SceneGraph, SceneObject
-from generators.seen_analysis.seen import Language
 
 NOUNS = ("cat", "dog", "mouse", "tennis ball")
 VERBS = ("see", "catch", "on top of")
@@ -23,13 +21,6 @@ def lemma(word: str) -> str:
     if word in IRREGULAR:
         return IRREGULAR[word]
     return word[:-1] if word.endswith("s") and word[:-1] in {"cat", "dog", "ball"} else word
-
-
-def forms_of(word: str) -> Iterable[str]:
-    return (word, lemma(word))
-
-
-FORMS = Forms(forms_of)
 
 
 def graph(caption: str) -> SceneGraph:
@@ -57,24 +48,29 @@ def graph(caption: str) -> SceneGraph:
     return SceneGraph(tuple(objects), tuple(relations))
 
 
-def parse(captions: Iterable[str]) -> Iterator[Parse]:
-    for caption in captions:
-        yield Parse(caption, graph(caption))
+class FakeParser:
+    """A CaptionParser of the tiny language; tests may replace its ``forms`` and its ``added_words``."""
+
+    def __init__(
+        self, forms: Callable[[str], Iterable[str]] | None = None, added_words: frozenset[str] = frozenset()
+    ) -> None:
+        self._forms, self.added_words = forms, added_words
+
+    def parse(self, captions: Iterable[str]) -> Iterator[Parse]:
+        for caption in captions:
+            yield Parse(caption, graph(caption))
+
+    def forms(self, token: str) -> Iterable[str]:
+        return self._forms(token) if self._forms else (token, lemma(token))
 
 
-def make_language() -> Language:
-    return Language(parse, FORMS)
+class MortalParser(FakeParser):
+    """Kills its process, once, at the caption in the file that the variable FATAL names."""
 
-
-def make_mortal_language() -> Language:
-    """Its parser kills its process, once, at the caption that the file FATAL names."""
-    fatal = Path(os.environ["FATAL"])
-
-    def parse_or_die(captions: Iterable[str]) -> Iterator[Parse]:
-        for result in parse(captions):
-            if fatal.exists() and result.caption == fatal.read_text():
+    def parse(self, captions: Iterable[str]) -> Iterator[Parse]:
+        fatal = Path(os.environ["FATAL"])
+        for parse in super().parse(captions):
+            if fatal.exists() and parse.caption == fatal.read_text():
                 fatal.unlink()
                 os.kill(os.getpid(), signal.SIGKILL)
-            yield result
-
-    return Language(parse_or_die, FORMS)
+            yield parse

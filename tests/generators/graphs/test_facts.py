@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from generators.graphs.facts import Thing, closure
+from generators.graphs.facts import Entity, image_facts
 from generators.language.lexicon import relations
 from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
 
@@ -34,31 +34,31 @@ def claim(subject: str, predicate: str, target: str) -> SceneGraph:
     ],
 )
 def test_one_relation_decides_others(stated: str, claimed: str, false: bool):
-    facts = closure(SceneGraph((CUP, TABLE), (Relation("c", stated, "t"),)))
+    facts = image_facts(SceneGraph((CUP, TABLE), (Relation("c", stated, "t"),)))
     assert facts.is_false(claim("cup", claimed, "table")) is false
 
 
 def test_a_relation_decides_its_converse():
-    facts = closure(SceneGraph((CUP, TABLE), (Relation("t", "supporting", "c"),)))
+    facts = image_facts(SceneGraph((CUP, TABLE), (Relation("t", "supporting", "c"),)))
     assert facts.is_false(claim("cup", "under", "table"))
     assert not facts.is_false(claim("cup", "on", "table"))
     assert facts.is_false(claim("table", "above", "cup"))
 
 
 def test_silence_proves_nothing_about_relations_and_attributes():
-    facts = closure(SceneGraph((CUP, TABLE)))
+    facts = image_facts(SceneGraph((CUP, TABLE)))
     assert not facts.is_false(claim("cup", "under", "table"))
     assert not facts.is_false(SceneGraph((SceneObject("x", "cup", ("red",)),)))
     assert facts.is_false(SceneGraph((SceneObject("x", "horse"),)))
 
 
 def test_two_claimed_objects_are_two_things():
-    facts = closure(SceneGraph((CUP,)))
+    facts = image_facts(SceneGraph((CUP,)))
     assert facts.is_false(SceneGraph((SceneObject("x", "cup"), SceneObject("y", "cup"))))
 
 
 def test_absence_covers_kin_parts_and_other_names():
-    facts = closure(SceneGraph((SceneObject("1", "man"), SceneObject("2", "car"), SceneObject("3", "grasses"))))
+    facts = image_facts(SceneGraph((SceneObject("1", "man"), SceneObject("2", "car"), SceneObject("3", "grasses"))))
     present = ["man", "person", "player", "hand", "vehicle", "wheel", "grass", "field"]
     assert [facts.is_absent(noun) for noun in present] == [False] * len(present)
     assert [facts.is_absent(noun) for noun in ("woman", "bus", "cup")] == [True] * 3
@@ -74,33 +74,33 @@ def test_annotations_of_one_thing_are_merged():
         ),
         (Relation("2", "on", "3"),),
     )
-    facts = closure(graph)
-    assert facts.things == (
-        Thing("1", ("cup", "mug"), ("red", "small"), boxes[0]),
-        Thing("3", ("table",), (), boxes[2]),
+    facts = image_facts(graph)
+    assert facts.entities == (
+        Entity("1", ("cup", "mug"), ("red", "small"), boxes[0]),
+        Entity("3", ("table",), (), boxes[2]),
     )
-    assert facts.stated == {("1", "3"): ("on",)}
+    assert facts.predicates == {("1", "3"): ("on",)}
 
 
 def test_a_caption_adds_what_it_says_of_the_only_thing_that_fits():
-    facts = closure(SceneGraph((SceneObject("1", "cup", ("blue",)), SceneObject("2", "cup"), TABLE)))
+    facts = image_facts(SceneGraph((SceneObject("1", "cup", ("blue",)), SceneObject("2", "cup"), TABLE)))
     red_on_table = SceneGraph(
         (SceneObject("a", "cup", ("red",)), SceneObject("b", "table")), (Relation("a", "on", "b"),)
     )
-    told = facts.given(red_on_table)
-    assert told.by_id["2"].attributes == ("red",)  # the other one is blue
-    assert told.stated == {("2", "t"): ("on",)}
+    wider = facts.with_caption(red_on_table)
+    assert wider.by_id["2"].attributes == ("red",)  # the other one is blue
+    assert wider.predicates == {("2", "t"): ("on",)}
 
 
 def test_a_caption_adds_nothing_where_two_things_fit():
-    facts = closure(SceneGraph((SceneObject("1", "cup"), SceneObject("2", "cup"))))
-    assert facts.given(SceneGraph((SceneObject("a", "cup", ("red",)),))).things == facts.things
+    facts = image_facts(SceneGraph((SceneObject("1", "cup"), SceneObject("2", "cup"))))
+    assert facts.with_caption(SceneGraph((SceneObject("a", "cup", ("red",)),))).entities == facts.entities
 
 
 def test_a_caption_adds_the_things_that_nobody_annotated():
-    facts = closure(SceneGraph((SceneObject("1", "cup", ("blue",)),)))
-    told = facts.given(SceneGraph((SceneObject("a", "cup", ("red",)),)))
-    assert [thing.attributes for thing in told.things] == [("blue",), ("red",)]
+    facts = image_facts(SceneGraph((SceneObject("1", "cup", ("blue",)),)))
+    wider = facts.with_caption(SceneGraph((SceneObject("a", "cup", ("red",)),)))
+    assert [entity.attributes for entity in wider.entities] == [("blue",), ("red",)]
 
 
 def test_the_relation_lexicon_is_consistent():
@@ -130,40 +130,42 @@ def text(*objects: SceneObject) -> list[SceneGraph]:
 
 
 def test_what_a_text_names_is_present_with_its_kin_and_its_parts():
-    facts = closure(SceneGraph((CUP,)))
-    told = facts.told(text(SceneObject("o0", "chairs"), SceneObject("o1", "wheel")))
+    facts = image_facts(SceneGraph((CUP,)))
+    wider = facts.with_texts(text(SceneObject("o0", "chairs"), SceneObject("o1", "wheel")))
     named = ["chair", "armchair", "seat", "furniture", "wheel"]
     assert [facts.is_absent(noun) for noun in named] == [True] * len(named)
-    assert [told.is_absent(noun) for noun in named] == [False] * len(named)
-    assert told.is_absent("table")
+    assert [wider.is_absent(noun) for noun in named] == [False] * len(named)
+    assert wider.is_absent("table")
     # The whole of a part counts where the part is annotated, not where a text names it.
-    assert told.is_absent("car")
-    assert not closure(SceneGraph((SceneObject("1", "wheel"),))).is_absent("car")
-    tree = facts.told(text(SceneObject("o0", "tree")))
+    assert wider.is_absent("car")
+    assert not image_facts(SceneGraph((SceneObject("1", "wheel"),))).is_absent("car")
+    tree = facts.with_texts(text(SceneObject("o0", "tree")))
     assert facts.is_absent("branch")
     assert not tree.is_absent("branch")
 
 
 def test_an_attribute_that_a_text_says_of_a_thing_so_called_is_not_ruled_out():
-    facts = closure(SceneGraph((SceneObject("1", "cup", ("blue",)), SceneObject("2", "table", ("blue",)))))
-    told = facts.told(text(SceneObject("o0", "mug", ("red",))))  # a mug may be called a cup
+    facts = image_facts(SceneGraph((SceneObject("1", "cup", ("blue",)), SceneObject("2", "table", ("blue",)))))
+    wider = facts.with_texts(text(SceneObject("o0", "mug", ("red",))))  # a mug may be called a cup
     red_cup, red_table, green_cup = (
         SceneGraph((SceneObject("x", name, (color,)),))
         for name, color in (("cup", "red"), ("table", "red"), ("cup", "green"))
     )
     assert facts.is_false(red_cup)
-    assert not told.is_false(red_cup)
-    assert told.is_false(red_table)
-    assert told.is_false(green_cup)
+    assert not wider.is_false(red_cup)
+    assert wider.is_false(red_table)
+    assert wider.is_false(green_cup)
     # "A red cup" may be about the one that is red, and says nothing of the blue one.
-    two = closure(SceneGraph((SceneObject("1", "cup", ("blue",)), SceneObject("2", "mug", ("red",)))))
-    assert two.told(text(SceneObject("o0", "cup", ("red",)))).said == {}
+    two = image_facts(SceneGraph((SceneObject("1", "cup", ("blue",)), SceneObject("2", "mug", ("red",)))))
+    assert two.with_texts(text(SceneObject("o0", "cup", ("red",)))).mentioned_attributes == {}
 
 
 def test_a_colour_that_is_annotated_is_no_noun_of_a_text():
     graph = SceneGraph((SceneObject("1", "pear", ("orange",)), TABLE))
-    assert closure(graph).told(text(SceneObject("o0", "orange"))).is_absent("tree")  # WordNet: an orange is a tree
-    assert not closure(SceneGraph((TABLE,))).told(text(SceneObject("o0", "orange"))).is_absent("orange")
+    assert (
+        image_facts(graph).with_texts(text(SceneObject("o0", "orange"))).is_absent("tree")
+    )  # WordNet: an orange is a tree
+    assert not image_facts(SceneGraph((TABLE,))).with_texts(text(SceneObject("o0", "orange"))).is_absent("orange")
 
 
 NAMES, LOOKS = st.sampled_from(("cup", "mug", "table", "chair", "tree", "wheel")), st.sampled_from(("red", "blue"))
@@ -175,11 +177,11 @@ GRAPHS = st.lists(st.tuples(NAMES, st.frozensets(LOOKS, max_size=1)), max_size=3
 @settings(max_examples=50, deadline=None)
 @given(GRAPHS, st.lists(GRAPHS, max_size=2), GRAPHS)
 def test_texts_prove_nothing_absent_or_false(graph: SceneGraph, texts: list[SceneGraph], claim: SceneGraph):
-    facts = closure(graph)
-    told = facts.told(texts)
-    assert all(facts.is_absent(noun) for noun in ("cup", "bowl", "seat", "branch", "car") if told.is_absent(noun))
-    assert facts.is_false(claim) or not told.is_false(claim)
-    assert not any(told.is_absent(item.name) for text in texts for item in text.objects)
+    facts = image_facts(graph)
+    wider = facts.with_texts(texts)
+    assert all(facts.is_absent(noun) for noun in ("cup", "bowl", "seat", "branch", "car") if wider.is_absent(noun))
+    assert facts.is_false(claim) or not wider.is_false(claim)
+    assert not any(wider.is_absent(item.name) for text in texts for item in text.objects)
     # What a caption says is no more certain for it, and what is then false was false without the texts.
-    assert told.given(claim).things == facts.given(claim).things
-    assert told.given(claim).named == told.named
+    assert wider.with_caption(claim).entities == facts.with_caption(claim).entities
+    assert wider.with_caption(claim).mentioned == wider.mentioned

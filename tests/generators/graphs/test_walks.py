@@ -160,8 +160,8 @@ def test_describable_leaves_out_what_no_caption_can_say() -> None:
     assert {"many", "several", "another"} <= abstract_modifiers()
 
 
-def _walks(graph: SceneGraph, key: str, dropped: Counter[str], keep: int = 3, fault: str | None = None) -> list:
-    found = walks(graph, 4, key=key, visible=0.5, attempts=30, keep=keep, fault=lambda box: fault, dropped=dropped)
+def _walks(graph: SceneGraph, key: str, dropped: Counter[str], limit: int = 3, fault: str | None = None) -> list:
+    found = walks(graph, 4, key=key, visible=0.5, attempts=30, limit=limit, fault=lambda box: fault, dropped=dropped)
     return list(found)
 
 

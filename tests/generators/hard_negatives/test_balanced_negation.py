@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from generators.captioner.captioner import GrammarCaptioner, RealisedWording, Request
 from generators.captioner.prompted import ParsedWording
 from generators.graphs.entailment import Negated, counterpart
-from generators.graphs.facts import closure
+from generators.graphs.facts import image_facts
 from generators.graphs.vocabulary import Vocabulary
 from generators.hard_negatives.balanced_negation import Balanced, balanced_negation
 from generators.schemas.scene_graph import Mention, Relation, SceneGraph, SceneObject
@@ -33,7 +33,7 @@ def worded(graph: SceneGraph, seed: str = "0") -> RealisedWording:
 
 
 def balanced(seed: int, graph: SceneGraph = SCENE, told: Sequence[SceneGraph] = ()) -> Balanced:
-    found = balanced_negation(graph, closure(graph).told(told), worded(graph), VOCABULARY, Random(seed))
+    found = balanced_negation(graph, image_facts(graph).with_texts(told), worded(graph), VOCABULARY, Random(seed))
     assert found is not None
     return found
 
@@ -80,14 +80,14 @@ def test_what_the_caption_itself_rules_out_is_not_denied():
 @settings(max_examples=25, deadline=None)
 @given(subgraphs())
 def test_each_caption_holds_a_denial_and_none_is_said_twice(graph: SceneGraph):
-    found = balanced_negation(graph, closure(graph), worded(graph), Vocabulary.of([graph, ELSEWHERE]), Random(0))
+    found = balanced_negation(graph, image_facts(graph), worded(graph), Vocabulary.of([graph, ELSEWHERE]), Random(0))
     if found is None:
         return
     captions = [found.caption, *(negative.caption for negative in found.negatives)]
     assert len(set(captions)) == len(captions)
     assert all(DENIAL.search(caption) for caption in captions)
     assert found == balanced_negation(
-        graph, closure(graph), worded(graph), Vocabulary.of([graph, ELSEWHERE]), Random(0)
+        graph, image_facts(graph), worded(graph), Vocabulary.of([graph, ELSEWHERE]), Random(0)
     )
 
 

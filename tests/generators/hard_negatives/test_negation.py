@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 
 from generators.captioner.captioner import GrammarCaptioner, RealisedWording, Request
 from generators.graphs.entailment import proves_false
-from generators.graphs.facts import closure
+from generators.graphs.facts import image_facts
 from generators.graphs.walks import redundant
 from generators.hard_negatives.negation import negation_negatives, negations
 from generators.schemas.scene_graph import Atom, SceneGraph, SceneObject
@@ -46,7 +46,7 @@ def test_every_atom_can_be_denied_and_the_rest_is_still_said(graph: SceneGraph) 
 @given(subgraphs())
 def test_a_denial_differs_from_the_caption_and_keeps_its_style(graph: SceneGraph) -> None:
     wording = worded(graph)
-    found = list(negation_negatives(graph, closure(graph), wording, Random(0)))
+    found = list(negation_negatives(graph, image_facts(graph), wording, Random(0)))
     captions = [negative.caption for negative in found]
     assert len({wording.caption, *captions}) == len(captions) + 1
     assert not DENIAL.search(wording.caption)
@@ -66,14 +66,14 @@ def test_what_another_object_may_make_true_is_not_denied(graph: SceneGraph) -> N
     denied = [negated for negated in negations(graph) if negated.kind != "object"]
     assume(denied)
     doubles = tuple(SceneObject(f"{item.id}+", item.name, (), item.box) for item in graph.objects)
-    facts = closure(SceneGraph((*graph.objects, *(SceneObject(d.id, d.name) for d in doubles)), graph.relations))
+    facts = image_facts(SceneGraph((*graph.objects, *(SceneObject(d.id, d.name) for d in doubles)), graph.relations))
     assert not any(proves_false(facts, graph, negated) for negated in denied)
 
 
 @settings(max_examples=30, deadline=None)
 @given(subgraphs())
 def test_negatives_are_those_that_the_image_proves_false(graph: SceneGraph) -> None:
-    wording, facts = worded(graph), closure(graph)
+    wording, facts = worded(graph), image_facts(graph)
     provable = {wording.negate(negated) for negated in negations(graph) if proves_false(facts, graph, negated)}
     found = {item.caption for item in negation_negatives(graph, facts, wording, Random(1)) if item.foils[0].original}
     assert found == provable - {wording.caption}

@@ -13,11 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.parser import GraphFacts, Score, read_annotation, read_graph, score
-from generators.parser import lemmas
-from generators.parser import parser as parser_module
-from generators.parser.parser import Parser, installed_model
-from generators.parser.phrases import Phrase, phrasal_prepositions
-from generators.parser.sng import SceneGraphParser
+from generators.parser import lemmas, rule_parser, spacy_model
+from generators.parser.phrasal_prepositions import Phrase, phrasal_prepositions
+from generators.parser.rule_parser import RuleParser
+from generators.parser.sng import SngParser
+from generators.parser.spacy_model import installed_model
+from generators.parser.word_forms import name_forms
 from generators.schemas.scene_graph import Parse
 
 # caption: objects with their attributes | relations
@@ -152,8 +153,8 @@ GRAPHS = {
 
 
 @pytest.fixture(scope="module")
-def parser() -> Parser:
-    return Parser()
+def parser() -> RuleParser:
+    return RuleParser()
 
 
 def drawn(parse: Parse) -> str:
@@ -170,7 +171,7 @@ def drawn(parse: Parse) -> str:
 
 
 @pytest.fixture(scope="module")
-def parses(parser: Parser) -> dict[str, Parse]:
+def parses(parser: RuleParser) -> dict[str, Parse]:
     return {parse.caption: parse for parse in parser.parse(GRAPHS)}
 
 
@@ -193,12 +194,12 @@ def said(caption: str, parse: Parse) -> list[str]:
         ("a cup and a vase on a table", ["cup", "vase", "table", "on", "on"]),
     ],
 )
-def test_mentions_are_what_the_caption_says(parser: Parser, caption: str, spans: list[str]) -> None:
+def test_mentions_are_what_the_caption_says(parser: RuleParser, caption: str, spans: list[str]) -> None:
     (parse,) = parser.parse([caption])
     assert said(caption, parse) == spans
 
 
-def test_mention_fields(parser: Parser) -> None:
+def test_mention_fields(parser: RuleParser) -> None:
     (parse,) = parser.parse(["two boxes sitting on a table"])
     boxes, two, _, sit = parse.mentions
     assert (boxes.text, boxes.tag, boxes.object, boxes.target) == ("box", "NNS", "o0", None)
@@ -209,7 +210,7 @@ def test_mention_fields(parser: Parser) -> None:
 @pytest.mark.parametrize(
     ("caption", "tag"), [("two fish", "NNS"), ("the sheep are white", "NNS"), ("a fish", "NN"), ("one sheep", "NN")]
 )
-def test_a_plural_that_looks_singular_is_known_by_its_company(parser: Parser, caption: str, tag: str) -> None:
+def test_a_plural_that_looks_singular_is_known_by_its_company(parser: RuleParser, caption: str, tag: str) -> None:
     (parse,) = parser.parse([caption])
     assert parse.mentions[0].tag == tag
 
@@ -229,13 +230,13 @@ WORDS = "a the two no not red wooden cat cats ball table on of to left is with t
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from(WORDS.split(" ")), max_size=12).map(" ".join) | st.text(max_size=40))
-def test_any_text_parses(parser: Parser, caption: str) -> None:
+def test_any_text_parses(parser: RuleParser, caption: str) -> None:
     (parse,) = parser.parse([caption])
     assert parse.caption == caption
     check(parse)
 
 
-def test_long_text_parses(parser: Parser) -> None:
+def test_long_text_parses(parser: RuleParser) -> None:
     rng = random.Random(0)
     text = " ".join(rng.choices(WORDS.split(" "), k=500))
     (parse,) = parser.parse([text])
@@ -244,21 +245,26 @@ def test_long_text_parses(parser: Parser) -> None:
     check(cut)
 
 
-def test_real_captions_keep_the_promises(parser: Parser, real_data) -> None:
-    """Mentions, the promise of ``forms``, and independence of the batch, on web captions."""
+def test_real_captions_keep_the_promises(parser: RuleParser, real_data, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mentions, the promise of ``name_forms``, and independence of the batch, on web captions."""
     with (real_data / "captions" / "cc3m_validation_8k.tsv").open(encoding="utf-8") as file:
         captions = [line.split("\t")[0] for line, _ in zip(file, range(400), strict=False)]
-    parses = list(parser.parse(captions, batch_size=256))
-    assert parses == list(parser.parse(captions, batch_size=7))
+    parses = list(
+        parser.parse(
+            captions,
+        )
+    )
+    monkeypatch.setattr(rule_parser, "BATCH_SIZE", 7)
+    assert parses == list(parser.parse(captions))
     tokenise = parser._nlp.tokenizer
     for parse in parses:
         check(parse)
-        known = {form for token in tokenise(parse.caption.lower()) for form in lemmas.forms(token.text)}
-        told = {word for atom in parse.graph.atoms if atom.kind != "relation" for word in atom.text.split()}
-        assert told <= known
+        known = {form for token in tokenise(parse.caption.lower()) for form in name_forms(token.text)}
+        words = {word for atom in parse.graph.atoms if atom.kind != "relation" for word in atom.text.split()}
+        assert words <= known
 
 
-def test_accuracy_on_human_graphs(parser: Parser, real_data) -> None:
+def test_accuracy_on_human_graphs(parser: RuleParser, real_data) -> None:
     """The floor that the project promises (objects, attributes, relations), on all 1,000 captions."""
     with (real_data / "factual" / "dev.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
@@ -311,17 +317,17 @@ def test_lemmas() -> None:
 
 
 def test_missing_model_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parser_module, "MODELS", ("no_such_model",))
+    monkeypatch.setattr(spacy_model, "MODELS", ("no_such_model",))
     with pytest.raises(ValueError, match=r"no_such_model expected\. Run `pip install"):
         installed_model()
 
 
 def test_import_needs_no_spacy() -> None:
-    code = "import sys, generators.parser.parser; sys.exit('spacy' in sys.modules)"
+    code = "import sys, generators.parser.rule_parser; sys.exit('spacy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], env=os.environ, check=False).returncode == 0
 
 
 def test_scene_graph_parser_stands_in() -> None:
     pytest.importorskip("sng_parser", reason="SceneGraphParser is an optional extra")
-    (parse,) = SceneGraphParser().parse(["A woman is playing the piano"])
+    (parse,) = SngParser().parse(["A woman is playing the piano"])
     assert drawn(parse) == "woman, piano | woman play piano"

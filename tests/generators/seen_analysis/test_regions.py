@@ -4,7 +4,7 @@ from pathlib import Path
 
 from generators.schemas.annotated_image import AnnotatedImage, Region
 from generators.schemas.scene_graph import Box, SceneGraph
-from generators.seen_analysis.regions import IMAGES, Reader, candidates
+from generators.seen_analysis.regions import IMAGES_PER_CHUNK, RegionReader, candidates
 from generators.seen_analysis.splits import FEW_ATOMS, NO_COMPOUND, REPEATED, SMALL, WORDLESS, Funnel
 from tests.generators import fake_language as fake
 
@@ -15,8 +15,8 @@ def spell(phrase: str) -> str:
     return phrase.replace("rde", "red")
 
 
-def make_reader() -> Reader:
-    return Reader(fake.parse, spell)
+def make_reader() -> RegionReader:
+    return RegionReader(fake.FakeParser(), spell)
 
 
 def image(image_id: int, *regions: tuple[str, Box]) -> AnnotatedImage:
@@ -52,14 +52,16 @@ def test_every_region_is_kept_or_counted() -> None:
     }
 
 
-def test_phrases_of_all_regions_tell_what_is_in_their_image() -> None:
+def test_phrases_of_all_regions_add_to_the_facts_of_their_image() -> None:
     images = [image(1, ("red cat", BIG), ("big dogs", TINY)), image(2, ("cat see cat", BIG))]
     facts = [found.facts for group in candidates(iter(images), make_reader, 1, Funnel()) for found in group]
-    assert [item.named for item in facts] == [{"cat", "dog"}, {"cat"}]
+    assert [item.mentioned for item in facts] == [{"cat", "dog"}, {"cat"}]
     assert make_reader().facts(images[0]) == facts[0]
 
 
 def test_two_workers_keep_the_same_regions() -> None:
     phrases = ["red cat", "cat see dog", "big dog", "cat", "red cats see mice"]
-    images = [image(n, (phrases[n % 5], BIG), (f"big {'cat ' * (n % 7)}", BIG)) for n in range(2 * IMAGES + 1)]
+    images = [
+        image(n, (phrases[n % 5], BIG), (f"big {'cat ' * (n % 7)}", BIG)) for n in range(2 * IMAGES_PER_CHUNK + 1)
+    ]
     assert read(images, workers=2) == read(images)

@@ -1,4 +1,4 @@
-"""The seen analysis gives what parsing every caption gives, whatever the filter, rounds, workers and kills."""
+"""The seen analysis has the result of parsing every caption, whatever the filter, rounds, workers and kills."""
 
 import os
 import subprocess
@@ -12,9 +12,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from generators.parser.caption_parser import make_parser
 from generators.readers.corpora import Shard, captions, shards
 from generators.seen_analysis import seen
-from generators.seen_analysis.seen import LocalEngine, Search, ShardResult, analyse, rounds
+from generators.seen_analysis import shards as shards_module
+from generators.seen_analysis.engines import local_engine
+from generators.seen_analysis.seen import analyse, rounds
+from generators.seen_analysis.shards import Search, ShardResult
 from generators.seen_analysis.targets import Targets
 from tests.generators import fake_language as fake
 
@@ -51,13 +55,13 @@ def parse_everything(targets: Targets, captions: list[str]) -> dict[int, int]:
 
 
 def run(search: Search, folder: Path, workers: int = 1) -> ShardResult:
-    return analyse(search, folder, LocalEngine(fake.make_language, workers), progress=False)
+    return analyse(search, folder, local_engine(fake.FakeParser, workers), progress=False)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
 @given(test_set=captions_strategy, parts=st.lists(captions_strategy.filter(bool), max_size=6), batch=st.integers(1, 3))
 def test_equals_parsing_everything(tmp_path_factory, monkeypatch, test_set, parts, batch) -> None:
-    monkeypatch.setattr(seen, "BATCH", batch)
+    monkeypatch.setattr(shards_module, "BATCH_SIZE", batch)
     monkeypatch.setattr(seen, "FIRST_ROUND", 1)
     folder = tmp_path_factory.mktemp("corpus")
     targets = Targets.of(map(fake.graph, test_set))
@@ -72,18 +76,18 @@ def test_equals_parsing_everything(tmp_path_factory, monkeypatch, test_set, part
 
 
 def test_equals_parsing_everything_on_real_captions_with_our_parser(tmp_path, real_data) -> None:
-    language = seen.our_language()
+    parser = make_parser()
     (web,) = shards(str(real_data / "captions" / "web_alt_text_1k.tsv"))
     (conceptual,) = shards(str(real_data / "captions" / "cc3m_validation_8k.tsv"))
     texts = [
         " ".join(text.split()) for text in (*islice(captions(conceptual, 0), 200), *islice(captions(web, "TEXT"), 100))
     ]
-    targets = Targets.of(parse.graph for parse in language.parse(texts[::2]))
-    graphs = [parse.graph for parse in language.parse(texts[1::2])]
+    targets = Targets.of(parse.graph for parse in parser.parse(texts[::2]))
+    graphs = [parse.graph for parse in parser.parse(texts[1::2])]
     expected = {
         targets.index[item] for graph in graphs for item in (*graph.atoms, *graph.compounds) if item in targets.index
     }
-    engine = LocalEngine(lambda: language, 1)
+    engine = local_engine(lambda: parser, 1)
     result = analyse(Search(targets, corpus(tmp_path, [texts[1::2]]), "caption"), tmp_path, engine, progress=False)
     assert result.counts.keys() == expected
     assert len(expected) > 20
@@ -91,7 +95,7 @@ def test_equals_parsing_everything_on_real_captions_with_our_parser(tmp_path, re
 
 
 def test_parses_only_what_can_add_a_target(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(seen, "BATCH", 1)
+    monkeypatch.setattr(shards_module, "BATCH_SIZE", 1)
     targets = Targets.of([fake.graph("red cat")])  # atoms red, cat; compound red cat
     shards = corpus(tmp_path, [["dog see dog", "cats", "red dog", "cat", "cat see red dog", "the red cats", "red cat"]])
     # "dog see dog" has no target word. "cats" gives cat, "red dog" gives red. "cat" is seen by then. "cat see red dog"
@@ -140,7 +144,7 @@ def test_finished_shards_are_not_done_again(tmp_path) -> None:
     def no_parser():
         raise AssertionError("a parser was made")
 
-    assert analyse(search, tmp_path / "work", LocalEngine(no_parser, 1), progress=False) == first
+    assert analyse(search, tmp_path / "work", local_engine(no_parser, 1), progress=False) == first
 
 
 def test_other_targets_columns_or_code_do_not_share_results(tmp_path) -> None:
@@ -159,21 +163,22 @@ KILLED = """
 import sys
 from pathlib import Path
 from random import Random
-from generators.seen_analysis.seen import LocalEngine, analyse
-from tests.generators.fake_language import make_mortal_language
+from generators.seen_analysis.engines import local_engine
+from generators.seen_analysis.seen import analyse
+from tests.generators.fake_language import MortalParser
 from tests.generators.seen_analysis.test_seen import search_of
 
 if __name__ == "__main__":
     folder, work, workers = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
     try:
-        analyse(search_of(folder), work, LocalEngine(make_mortal_language, workers), progress=False)
+        analyse(search_of(folder), work, local_engine(MortalParser, workers), progress=False)
     except ChildProcessError as error:
         sys.exit(str(error))
 """
 
 
 def start_mortal(folder: Path, workers: int, fatal: str) -> subprocess.CompletedProcess[str]:
-    """A run in a process of its own that dies at the caption ``fatal``; its results lie in folder/killed."""
+    """A run in a process of its own that dies at the caption ``fatal``; its results are in folder/killed."""
     (folder / "run.py").write_text(KILLED)
     (folder / "FATAL").write_text(fatal)
     command = [sys.executable, folder / "run.py", folder, folder / "killed", str(workers)]

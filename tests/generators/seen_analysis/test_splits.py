@@ -3,7 +3,15 @@
 import pytest
 
 from generators.schemas.scene_graph import Atom, Box, Compound, Relation, SceneGraph, SceneObject
-from generators.seen_analysis.splits import REASONS, Funnel, Speller, caption_fault, crop_fault, normalised, split
+from generators.seen_analysis.spelling import Speller
+from generators.seen_analysis.splits import (
+    REASONS,
+    Funnel,
+    caption_fault,
+    crop_fault,
+    normalize_caption,
+    split_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -66,16 +74,16 @@ RED_CAT, BIG_CAT = Compound("ao", "cat", None, "red"), Compound("ao", "cat", Non
     ],
 )
 def test_split(seen_atoms, seen_compounds, expected) -> None:
-    assert split([RED, CAT_ATOM], [RED_CAT], seen_atoms, seen_compounds) == expected
+    assert split_of([RED, CAT_ATOM], [RED_CAT], seen_atoms, seen_compounds) == expected
 
 
 def test_one_unseen_compound_among_seen_ones_makes_uc() -> None:
-    assert split([CAT_ATOM], [RED_CAT, BIG_CAT], {CAT_ATOM}, {RED_CAT}) == "uc"
+    assert split_of([CAT_ATOM], [RED_CAT, BIG_CAT], {CAT_ATOM}, {RED_CAT}) == "uc"
 
 
-def test_normalised() -> None:
-    assert normalised("  The  man's T-shirt\n, which is RED . ") == "the man's t-shirt, which is red"
-    assert normalised(" .") == ""
+def test_normalize_caption() -> None:
+    assert normalize_caption("  The  man's T-shirt\n, which is RED . ") == "the man's t-shirt, which is red"
+    assert normalize_caption(" .") == ""
 
 
 @pytest.fixture(scope="module")

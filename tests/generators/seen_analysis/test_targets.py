@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generators.parser.forms import Forms
 from generators.schemas.scene_graph import Atom, Compound
-from generators.seen_analysis.targets import CaptionWords, Targets, Unseen, split_words
+from generators.seen_analysis.targets import CaptionWords, Targets, UnseenTargets, split_words
 from generators.storage.atomic import write_json
 from tests.generators import fake_language as fake
 
@@ -38,57 +37,57 @@ def test_words_of_a_target_are_all_words_of_all_its_texts() -> None:
 
 
 def test_caption_words_know_inflections_and_irregular_lemmas() -> None:
-    words = CaptionWords({"mouse", "cat", "see"}, fake.FORMS)
+    words = CaptionWords({"mouse", "cat", "see"}, fake.FakeParser())
     assert words("Cats saw MICE, truly") == {"cat", "see", "mouse"}
 
 
 def test_caption_words_know_tokens_of_several_runs_and_words_that_are_always_there() -> None:
-    forms = Forms(lambda token: ["t-leave"] if token == "t-leaves" else [], frozenset({"have"}))
+    forms = fake.FakeParser(lambda token: ["t-leave"] if token == "t-leaves" else [], frozenset({"have"}))
     assert CaptionWords({"leave", "t", "have", "own"}, forms)("(t-leaves)") == {"leave", "t", "have"}
 
 
 def test_caption_words_forget_rather_than_grow(monkeypatch) -> None:
-    monkeypatch.setattr("generators.seen_analysis.targets._MEMORY", 2)
-    words = CaptionWords({"cat"}, fake.FORMS)
+    monkeypatch.setattr("generators.seen_analysis.targets._CACHE_SIZE", 2)
+    words = CaptionWords({"cat"}, fake.FakeParser())
     assert [words(text) for text in ("a b c cats", "d cats", "cats e f")] == [{"cat"}] * 3
-    assert len(words._known) <= 2
+    assert len(words._cache) <= 2
 
 
 def test_check_names_the_word_that_the_lemmas_lack() -> None:
-    words = CaptionWords({"mouse"}, Forms(lambda word: (word,)))
-    with pytest.raises(ValueError, match=r"the parser gave \['mouse'\] for 'mice'"):
+    words = CaptionWords({"mouse"}, fake.FakeParser(lambda word: (word,)))
+    with pytest.raises(ValueError, match=r"the parser returned \['mouse'\] for 'mice'"):
         words.check("mice", fake.graph("mice"))
 
 
 def test_unseen_is_possible_only_when_every_word_is_there() -> None:
     targets = Targets((Atom("object", "cat"),), (BALL_ON_CAT,))
-    unseen = Unseen(targets.words, ())
-    assert unseen.possible({"cat"})
-    unseen.take(0)
-    assert not unseen.possible({"cat"})
-    assert not unseen.possible({"cat", "tennis", "ball", "on", "top"})
-    assert unseen.possible({"cat", "tennis", "ball", "on", "top", "of"})
-    unseen.take(1)
-    assert not unseen.possible({"cat", "tennis", "ball", "on", "top", "of"})
-    unseen.restore()
-    assert unseen.possible({"cat"})
+    unseen = UnseenTargets(targets.words, ())
+    assert unseen.any_possible({"cat"})
+    unseen.mark_seen(0)
+    assert not unseen.any_possible({"cat"})
+    assert not unseen.any_possible({"cat", "tennis", "ball", "on", "top"})
+    assert unseen.any_possible({"cat", "tennis", "ball", "on", "top", "of"})
+    unseen.mark_seen(1)
+    assert not unseen.any_possible({"cat", "tennis", "ball", "on", "top", "of"})
+    unseen.reset()
+    assert unseen.any_possible({"cat"})
     assert len(unseen) == 2
 
 
 def test_a_target_without_words_is_always_possible() -> None:
-    unseen = Unseen([frozenset()], ())
-    assert unseen.possible(set())
-    unseen.take(0)
-    assert not unseen.possible(set())
+    unseen = UnseenTargets([frozenset()], ())
+    assert unseen.any_possible(set())
+    unseen.mark_seen(0)
+    assert not unseen.any_possible(set())
 
 
 def test_a_mark_is_a_word() -> None:
     assert Targets((Atom("attribute", "#"),), ()).words == (frozenset("#"),)
-    assert CaptionWords({"#"}, fake.FORMS)("we are #1") == {"#"}
+    assert CaptionWords({"#"}, fake.FakeParser())("we are #1") == {"#"}
 
 
 def test_caption_words_know_tokens_with_an_apostrophe_before_or_a_mark_after() -> None:
-    forms = Forms(lambda token: {"'s": ["be"], "etc.": ["rest"]}.get(token, []))
+    forms = fake.FakeParser(lambda token: {"'s": ["be"], "etc.": ["rest"]}.get(token, []))
     words = CaptionWords({"be", "rest"}, forms)
     assert words("it's, etc.:") == {"be", "rest"}
 
@@ -100,10 +99,10 @@ def test_caption_words_know_tokens_with_an_apostrophe_before_or_a_mark_after() -
     taken=st.sets(st.integers(0, 7)),
 )
 def test_possible_is_the_subset_test_over_all_unseen_targets(words, present, found, taken) -> None:
-    unseen = Unseen(words, found)
+    unseen = UnseenTargets(words, found)
     for index in taken:
         if index in unseen:
-            unseen.take(index)
+            unseen.mark_seen(index)
     left = [item for index, item in enumerate(words) if index not in found | taken]
     assert len(unseen) == len(left)
-    assert unseen.possible(present) == any(item <= present for item in left)
+    assert unseen.any_possible(present) == any(item <= present for item in left)

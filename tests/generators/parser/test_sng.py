@@ -8,26 +8,28 @@ from typing import Any
 
 import pytest
 
-from generators.graphs.facts import closure
+from generators.graphs.facts import image_facts
 from generators.graphs.vocabulary import Vocabulary
 from generators.hard_negatives.foils import atom_foils
-from generators.parser.choice import make_parser
-from generators.parser.parser import Parser
-from generators.parser.sng import SceneGraphParser
+from generators.parser.caption_parser import make_parser
+from generators.parser.rule_parser import RuleParser
+from generators.parser.sng import SngParser
 from generators.readers.corpora import captions, shards
-from generators.seen_analysis.seen import Language, LocalEngine, Search, analyse, our_code, our_language
+from generators.seen_analysis.engines import local_engine
+from generators.seen_analysis.seen import analyse, code_version
+from generators.seen_analysis.shards import Search
 from generators.seen_analysis.targets import CaptionWords, Targets, split_words
 
 
 @pytest.fixture(scope="module")
-def sng() -> SceneGraphParser:
+def sng() -> SngParser:
     pytest.importorskip("sng_parser", reason="SceneGraphParser is an optional extra")
-    return SceneGraphParser()
+    return SngParser()
 
 
-def test_parsers_by_name(sng: SceneGraphParser):
-    assert isinstance(make_parser("rules"), Parser)
-    assert isinstance(make_parser("sng"), SceneGraphParser)
+def test_parsers_by_name(sng: SngParser):
+    assert isinstance(make_parser("rules"), RuleParser)
+    assert isinstance(make_parser("sng"), SngParser)
     with pytest.raises(ValueError, match=r"params\.yaml: parser is 'sgn'; it can be rules \(ours\) or sng"):
         make_parser("sgn")
 
@@ -46,10 +48,10 @@ def test_a_parser_that_is_not_installed_names_the_remedy(monkeypatch: pytest.Mon
 
 
 def test_results_of_one_parser_are_not_those_of_the_other():
-    assert our_code("rules") != our_code("sng")
+    assert code_version("rules") != code_version("sng")
 
 
-def test_atoms_are_found_where_they_stand(sng: SceneGraphParser):
+def test_atoms_are_found_where_they_stand(sng: SngParser):
     caption = "Two large dogs next to a man wearing a blue shirt and holding a tennis racket on the beach"
     (parse,) = sng.parse([caption])
     found = {(mention.kind, mention.text, caption[mention.start : mention.end]) for mention in parse.mentions}
@@ -60,14 +62,14 @@ def test_atoms_are_found_where_they_stand(sng: SceneGraphParser):
     assert [(names[start], names[end or ""]) for start, end in ends.items()] == [("man", "shirt")]
 
 
-def test_its_captions_have_foils(sng: SceneGraphParser):
+def test_its_captions_have_foils(sng: SngParser):
     (parse,) = sng.parse(["a red cup"])
     vocabulary = Vocabulary.of([parse.graph, *(found.graph for found in sng.parse(["a blue ball", "a green cup"]))], 1)
-    made = [negative.caption for negative in atom_foils(parse, closure(parse.graph), vocabulary)]
+    made = [negative.caption for negative in atom_foils(parse, image_facts(parse.graph), vocabulary)]
     assert "a blue cup" in made
 
 
-def test_its_forms_hold_on_real_captions(sng: SceneGraphParser, real_data: Path, tmp_path: Path):
+def test_its_forms_hold_on_real_captions(sng: SngParser, real_data: Path, tmp_path: Path):
     """The seen analysis finds what parsing everything finds; the filter's promise holds on every caption."""
     (web,) = shards(str(real_data / "captions" / "web_alt_text_1k.tsv"))
     (conceptual,) = shards(str(real_data / "captions" / "cc3m_validation_8k.tsv"))
@@ -75,7 +77,7 @@ def test_its_forms_hold_on_real_captions(sng: SceneGraphParser, real_data: Path,
     texts = [" ".join(text.split()) for text in texts]
     parses = list(sng.parse(texts))
     vocabulary = {word for parse in parses for atom in parse.graph.atoms for word in split_words(atom.text)}
-    words = CaptionWords(vocabulary, sng.forms)
+    words = CaptionWords(vocabulary, sng)
     for parse in parses:
         words.check(parse.caption, parse.graph)
     targets = Targets.of(parse.graph for parse in parses[::2])
@@ -87,11 +89,11 @@ def test_its_forms_hold_on_real_captions(sng: SceneGraphParser, real_data: Path,
     }
     (tmp_path / "c.jsonl").write_text("".join(json.dumps({"caption": text}) + "\n" for text in texts[1::2]))
     search = Search(targets, tuple(shards(str(tmp_path / "c.jsonl"))), "caption")
-    engine = LocalEngine(lambda: Language(sng.parse, sng.forms), 1)
+    engine = local_engine(lambda: sng, 1)
     assert analyse(search, tmp_path, engine, progress=False).counts.keys() == expected
     assert len(expected) > 10
 
 
-def test_the_language_is_the_named_parsers(sng: SceneGraphParser):
-    (parse,) = our_language("sng").parse(["A woman is playing the piano"])
+def test_the_named_parser_is_made(sng: SngParser):
+    (parse,) = make_parser("sng").parse(["A woman is playing the piano"])
     assert parse.graph == next(sng.parse(["A woman is playing the piano"])).graph

@@ -2,16 +2,15 @@
 
 import pytest
 
-from generators.parser import words as parser_words
-from generators.parser.parser import Parser
+from generators.parser.rule_parser import RuleParser
+from generators.parser.word_forms import word_forms
 from generators.readers.corpora import captions, shards
-from generators.seen_analysis.seen import our_language
 from generators.seen_analysis.targets import CaptionWords, Targets, split_words
 
 
 @pytest.fixture(scope="module")
-def parser() -> Parser:
-    return Parser()
+def parser() -> RuleParser:
+    return RuleParser()
 
 
 @pytest.mark.parametrize(
@@ -28,7 +27,7 @@ def parser() -> Parser:
     ],
 )
 def test_forms(token, expected) -> None:
-    assert expected in parser_words.words(token)
+    assert expected in word_forms(token)
 
 
 CAPTIONS = [
@@ -53,10 +52,10 @@ def test_the_promise_holds_on_real_captions(parser, real_data) -> None:
     _check(parser, texts)
 
 
-def _check(parser: Parser, texts: list[str]) -> None:
+def _check(parser: RuleParser, texts: list[str]) -> None:
     parses = list(parser.parse(texts))
     vocabulary = {word for parse in parses for atom in parse.graph.atoms for word in split_words(atom.text)}
-    words = CaptionWords(vocabulary, our_language().forms)
+    words = CaptionWords(vocabulary, parser)
     assert Targets.of(parse.graph for parse in parses).atoms
     for parse in parses:
         words.check(parse.caption, parse.graph)

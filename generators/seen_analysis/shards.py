@@ -1,0 +1,142 @@
+"""One shard of a corpus: which targets its captions contain. Every engine runs :func:`run_shard`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cache, cached_property, lru_cache
+from itertools import islice
+from pathlib import Path
+
+from generators.parser.caption_parser import CaptionParser
+from generators.readers.corpora import Column, Shard, Skipped, captions
+from generators.seen_analysis.targets import CaptionWords, Targets, UnseenTargets
+from generators.storage.atomic import write_json
+
+BATCH_SIZE = 256
+"""Captions that are parsed together; targets found in one batch need no search in the next."""
+REMEMBERED_CAPTIONS = 200_000
+"""Captions whose targets a worker caches, about 60 MB: corpora repeat captions."""
+
+
+@dataclass
+class ShardResult:
+    """Numbers of rows, and for every target index the number of captions with that target.
+
+    ``parsed`` counts the captions that pass the word filter, repeated ones included. Unless targets are counted, every
+    number in ``counts`` is 1.
+    """
+
+    captions: int = 0
+    skipped: int = 0
+    parsed: int = 0
+    counts: dict[int, int] = field(default_factory=dict)
+
+    @classmethod
+    def load(cls, path: Path) -> ShardResult:
+        data = json.loads(path.read_text())
+        return cls(**data | {"counts": {int(index): count for index, count in data["counts"].items()}})
+
+    def __add__(self, other: ShardResult) -> ShardResult:
+        return ShardResult(
+            self.captions + other.captions,
+            self.skipped + other.skipped,
+            self.parsed + other.parsed,
+            dict(Counter(self.counts) + Counter(other.counts)),
+        )
+
+
+@dataclass(frozen=True)
+class Search:
+    """One analysis: targets, corpus, and whether to count every caption. Small and picklable, the same for all workers.
+
+    ``code`` identifies parser and versions: results of other code are not reused.
+    """
+
+    targets: Targets
+    shards: tuple[Shard, ...]
+    column: Column
+    counting: bool = False
+    code: str = ""
+
+    @cached_property
+    def fingerprint(self) -> str:
+        files = [(str(shard), _digest(shard.path)) for shard in self.shards]
+        parts = [self.targets.fingerprint, files, self.column, self.counting, self.code]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+
+
+@cache
+def _digest(path: Path) -> str:
+    """SHA-256 of a file's bytes: padded tars share their size, and a copy changes the time."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+class ShardWorker:
+    """Runs the shards of one search; one per process, because parsers load slowly."""
+
+    def __init__(self, search: Search, parser: CaptionParser) -> None:
+        self._search, self._parser = search, parser
+        self._words = CaptionWords(frozenset().union(*search.targets.words), parser)
+        self._unseen, self._seen = UnseenTargets(search.targets.words, ()), frozenset[int]()
+        self._cache: dict[str, tuple[int, ...]] = {}
+
+    def __call__(self, number: int, seen: frozenset[int]) -> ShardResult:
+        """The result of shard ``number``, without a search for the targets in ``seen``."""
+        if seen != self._seen:
+            self._unseen, self._seen = UnseenTargets(self._search.targets.words, seen), seen
+        skipped, result, counts = Skipped(), ShardResult(), Counter[int]()
+        stream = captions(self._search.shards[number], self._search.column, skipped)
+        while batch := list(islice(self._worth_parsing(stream, result), BATCH_SIZE)):
+            result.parsed += len(batch)
+            for indexes in self._targets(batch):
+                unseen = [index for index in indexes if index in self._unseen]
+                counts.update(unseen)
+                if not self._search.counting:
+                    for index in unseen:
+                        self._unseen.mark_seen(index)
+        self._unseen.reset()
+        result.skipped, result.counts = skipped.rows, dict(sorted(counts.items()))
+        return result
+
+    def _worth_parsing(self, stream: Iterator[str], result: ShardResult) -> Iterator[str]:
+        for caption in stream:
+            result.captions += 1
+            if self._unseen.any_possible(self._words(caption)):
+                yield caption
+
+    def _targets(self, batch: Sequence[str]) -> list[tuple[int, ...]]:
+        """The target indexes of each caption."""
+        if len(self._cache) > REMEMBERED_CAPTIONS:
+            self._cache.clear()
+        index = self._search.targets.index
+        for parse in self._parser.parse([caption for caption in dict.fromkeys(batch) if caption not in self._cache]):
+            self._words.check(parse.caption, parse.graph)
+            items = {*parse.graph.atoms, *parse.graph.compounds}
+            self._cache[parse.caption] = tuple(sorted(index[item] for item in items if item in index))
+        return [self._cache[caption] for caption in batch]
+
+
+MakeParser = Callable[[], CaptionParser]
+RunShards = Callable[[Search, Sequence[int], frozenset[int], Path], Iterable[int]]
+"""An engine: runs shards by number, given the targets seen already, and yields each number once its result is saved."""
+
+
+@lru_cache(maxsize=1)
+def shard_worker(search: Search, make_parser: MakeParser) -> ShardWorker:
+    """The worker of this process, the same in every round."""
+    return ShardWorker(search, make_parser())
+
+
+def run_shard(worker: ShardWorker, number: int, seen: frozenset[int], folder: Path) -> int:
+    """Run one shard and save its result atomically."""
+    write_json(result_path(folder, number), asdict(worker(number, seen)))
+    return number
+
+
+def result_path(folder: Path, number: int) -> Path:
+    return folder / f"{number:06d}.json"
