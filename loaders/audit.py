@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from generators.language.texts import blank, same_words, words
+from generators.language.texts import fold_case_and_space, same_words, words
 from generators.storage import parquet
 from loaders import read_stats
 from loaders.cards.card import parquet_files, split_name
@@ -47,7 +47,7 @@ def is_truth(caption: str, negative: str) -> bool:
 
 def is_caption_but_for_case(caption: str, negative: str) -> bool:
     """The negative is not the caption, but differs from it in case and white space only."""
-    return negative != caption and blank(negative) == blank(caption)
+    return negative != caption and fold_case_and_space(negative) == fold_case_and_space(caption)
 
 
 def is_capitalised(caption: str, negative: str) -> bool:
@@ -125,7 +125,8 @@ def flaws_of(row: Texts) -> Counter[str]:
             if swap or not flaw.swaps_only
         )
         found[flaw.name] = min(count, 1) if flaw.unit == "rows" else count
-    found[DUPLICATED] = len({blank(negative) for negative in row.hard_negatives}) < len(row.hard_negatives)
+    distinct = set(map(fold_case_and_space, row.hard_negatives))
+    found[DUPLICATED] = len(distinct) < len(row.hard_negatives)
     found[UNORDERED] = row.unordered
     return +found
 

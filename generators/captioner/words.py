@@ -12,10 +12,10 @@ from generators.language.grammar import (
     ActiveVerb,
     active_verb,
     grammar,
+    in_adjective_order,
     is_finite,
     is_plural,
     is_possession,
-    ordered,
     predicate_kind,
     same_kind,
 )
@@ -111,7 +111,7 @@ def related(edges: Sequence[Relation], subject: SceneObject, *, clause: bool, ba
     """
     text = edges[0].predicate
     active = ActiveVerb("", "have", "") if is_possession(text) else active_verb(text)
-    surface = grammar()["said as"].get(text, text)
+    surface = grammar()["written as"].get(text, text)
     if is_possession(text) and not clause:
         surface = "with"
     elif active:
@@ -130,7 +130,7 @@ def _mark(edge: Relation) -> Mark:
 def adjectives(item: SceneObject, texts: Iterable[str]) -> Words:
     """Attributes in English adjective order; those of a kind are joined: "a large red, white and blue striped ball"."""
     runs: list[list[str]] = []
-    for text in ordered(texts):
+    for text in in_adjective_order(texts):
         if runs and same_kind(runs[-1][-1], text):
             runs[-1].append(text)
         else:

@@ -21,11 +21,11 @@ from generators.captioner.words import (
 from generators.graphs.entailment import Negated
 from generators.language.grammar import (
     follows_noun,
+    in_adjective_order,
     is_finite,
     is_plural,
     is_possession,
     is_same_verb,
-    ordered,
     predicate_kind,
 )
 from generators.schemas.scene_graph import Relation, SceneGraph, SceneObject
@@ -213,7 +213,7 @@ class Writer:
                 (
                     *self._refer(key),
                     Piece(copula(item)),
-                    *listed([(attribute(item, text),) for text in ordered(self.held[key])]),
+                    *listed([(attribute(item, text),) for text in in_adjective_order(self.held[key])]),
                 ),
                 "clause",
             )

@@ -23,13 +23,13 @@ from generators.captioner.substitution import apply, as_written, relation_phrase
 from generators.graphs.facts import ImageFacts
 from generators.graphs.vocabulary import Vocabulary, relation_key
 from generators.language.lexicon import attributes, relations
-from generators.language.wordnet import are_related, generation, grand_hypernym_siblings
+from generators.language.wordnet import are_related, grand_hypernym_siblings, hypernym_distance
 from generators.schemas.scene_graph import Mention, Parse, Relation, SceneGraph, SceneObject
 
 FoilType = Literal["object", "attribute", "relation", "swap", "negation"]
 
 GRAND = 2
-"""The generation of words that share a grand-hypernym."""
+"""The hypernym distance of words that share a grand-hypernym."""
 FARTHEST = 6
 """How many steps up a shared ancestor may lie where nearer words are too few."""
 ENOUGH = 6
@@ -190,7 +190,7 @@ def _nouns(noun: str, vocabulary: Vocabulary) -> Iterator[tuple[str, bool]]:
 def _known_nouns(noun: str, vocabulary: Vocabulary) -> tuple[tuple[str, bool], ...]:
     found = []
     for word, count in vocabulary.nouns.items():
-        steps = generation(noun, word)
+        steps = hypernym_distance(noun, word)
         if steps is not None and steps <= FARTHEST and not are_related(noun, word):
             found.append((max(steps, GRAND), -count, word))
     return tuple((word, steps == GRAND) for steps, _, word in sorted(found))

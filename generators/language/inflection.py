@@ -1,4 +1,4 @@
-"""Words in the form that their place in a caption asks for: number, verb form, degree, article, capitals.
+"""Words in the form for their place in a caption: number, verb form, degree, article, capitals.
 
 lemminflect (verbs, degrees) and inflect (plurals, articles) do the work.
 """
@@ -12,12 +12,12 @@ import inflect
 import lemminflect
 
 from generators.language.lexicon import nouns
-from generators.language.wordnet_database import wordnet
+from generators.language.wordnet import base_form
 
 PLURAL_TAGS = frozenset({"NNS", "NNPS"})
 DEGREE_TAGS = frozenset({"JJR", "JJS"})
 ARTICLE = re.compile(r"\b(an?)(\s+)$", re.IGNORECASE)
-COUNTED = re.compile(r"\b(?:an?|another|one|each|every)\s+(?:[\w-]+\s+){0,2}$", re.IGNORECASE)
+COUNTING = re.compile(r"\b(?:an?|another|one|each|every)\s+(?:[\w-]+\s+){0,2}$", re.IGNORECASE)
 
 
 @cache
@@ -27,24 +27,23 @@ def _engine() -> inflect.engine:
 
 @cache
 def _inflected(lemma: str, tag: str) -> str | None:
-    forms = lemminflect.getInflection(lemma, tag=tag)
-    return forms[0] if forms else None
+    return next(iter(lemminflect.getInflection(lemma, tag=tag)), None)
 
 
 @cache
 def noun_lemma(name: str) -> str:
-    """The name with its last word in the singular, unless it has none ("traffic lights": "traffic light", "pants")."""
+    """The name with its last word in the singular if it has one ("traffic lights": "traffic light", "pants")."""
     *before, head = name.lower().split() or [""]
     if nouns.is_plural_only(head):
         return " ".join([*before, head])
-    singular = wordnet().morphy(head, "n") or head
-    if singular == head and head.endswith("s"):  # WordNet has some plurals as words of their own: "lights" are lungs
+    singular = base_form(head, "n") or head
+    if singular == head and head.endswith("s"):  # WordNet lists some plurals as words: "lights" are lungs
         singular = next(iter(lemminflect.getLemma(head, upos="NOUN")), head)
     return " ".join([*before, singular])
 
 
 def noun(lemma: str, tag: str, *, counted: bool) -> str | None:
-    """The noun in the number of a slot; None where it does not fit ("water" after "a": ``counted``)."""
+    """The noun in the number of a slot; None if it does not fit ("water" after "a": ``counted``)."""
     plural, head = tag in PLURAL_TAGS, lemma.rsplit(" ", 1)[-1]
     if nouns.is_plural_only(head):
         return lemma if plural else None
@@ -61,12 +60,12 @@ def pluralise(lemma: str) -> str:
 
 
 def adjective(lemma: str, tag: str) -> str | None:
-    """The adjective in the degree of its tag; None where it has none."""
+    """The adjective in the degree of its tag; None if it has none."""
     return _inflected(lemma, tag) if tag in DEGREE_TAGS else lemma
 
 
 def verb(lemma: str, tag: str) -> str:
-    """The verb phrase with its first word in the form of the tag; a participle where the tag is no verb's."""
+    """The verb phrase with its first word in the form of the tag; a participle if the tag is not of a verb."""
     first, *rest = lemma.split(" ")
     form = _inflected(first, tag if tag.startswith("VB") else "VBG") or first
     return " ".join([form, *rest])
@@ -78,12 +77,12 @@ def capitalised(word: str) -> str:
 
 @cache
 def article(word: str) -> str:
-    """ "a" or "an", by how the word sounds."""
+    """ "a" or "an", by the sound of the word."""
     return str(_engine().a(word)).split(" ", 1)[0]
 
 
 def fit_article(before: str, word: str) -> str:
-    """The text before a word, its last word made "a" or "an" to suit if it is either."""
+    """The text before a word, with "a" or "an" at its end adjusted to the word."""
     match = ARTICLE.search(before)
     if match is None:
         return before
@@ -92,5 +91,5 @@ def fit_article(before: str, word: str) -> str:
 
 
 def is_counted(before: str) -> bool:
-    """Whether the noun after this text stands after "a" or another word that only countable nouns bear."""
-    return COUNTED.search(before) is not None
+    """Whether the text before a noun ends with "a" or another word that only countable nouns follow."""
+    return COUNTING.search(before) is not None

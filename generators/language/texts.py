@@ -1,7 +1,4 @@
-"""What two texts have in common: their words, and all but blanks.
-
-A word is a run of letters, digits and underscores, without regard to case.
-"""
+"""Comparisons of texts by their words. A word is a run of letters, digits and underscores; case does not count."""
 
 from __future__ import annotations
 
@@ -17,10 +14,10 @@ def words(text: str) -> list[str]:
 
 
 def same_words(one: str, other: str) -> bool:
-    """Whether two texts have the same words, each as often, in whatever order."""
+    """Whether two texts have the same words equally often, in any order."""
     return Counter(words(one)) == Counter(words(other))
 
 
-def blank(text: str) -> str:
-    """The text without the differences of case and white space."""
+def fold_case_and_space(text: str) -> str:
+    """The text without differences of case and white space."""
     return " ".join(text.casefold().split())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from generators.language.texts import blank
+from generators.language.texts import fold_case_and_space
 from loaders.benchmarks.rows import Row, Unusable
 
 SPACE_BEFORE_MARK = re.compile(r"\s+(?=[.,;:!?]+(?:\s|$)|['’](?:s|re|ll|ve|d|m)\b|n['’]t\b)")
@@ -28,9 +28,9 @@ def repaired(row: Row, counted: Counter[str]) -> Row | Unusable:
     negatives = [in_case_of(caption, negative) for negative in spaced]
     counted["spacing"] += (caption != row.caption) + sum(map(str.__ne__, spaced, row.hard_negatives))
     counted["case"] += sum(map(str.__ne__, negatives, spaced))
-    if any(blank(negative) == blank(caption) for negative in negatives):
+    if any(fold_case_and_space(negative) == fold_case_and_space(caption) for negative in negatives):
         return Unusable("a negative is the caption")
-    if len(set(map(blank, negatives))) < len(negatives):
+    if len(set(map(fold_case_and_space, negatives))) < len(negatives):
         return Unusable("two negatives are the same")
     return row._replace(caption=caption, hard_negatives=tuple(negatives))
 

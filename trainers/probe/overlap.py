@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from generators.language import inflection
-from generators.language.texts import blank, words
+from generators.language.texts import fold_case_and_space, words
 from generators.storage import parquet
 
 
@@ -49,7 +49,7 @@ class Prompts:
 
     def has(self, caption: str) -> bool:
         """True if the caption is a prompt."""
-        return blank(caption) in self.texts
+        return fold_case_and_space(caption) in self.texts
 
     def has_pair(self, caption: str) -> bool:
         """True if the caption has both nouns of a prompt, singular or plural."""
@@ -77,7 +77,7 @@ def of_rows(rows: Iterable[Mapping[str, Any]]) -> Prompts:
     """Return the prompts of rows with ``prompt`` and ``atoms``."""
     texts, pairs = set[str](), set[frozenset[str]]()
     for row in rows:
-        texts.add(blank(row["prompt"]))
+        texts.add(fold_case_and_space(row["prompt"]))
         nouns = sorted({atom["text"] for atom in row["atoms"] if atom["kind"] == "noun"})
         pairs |= {frozenset(pair) for pair in combinations(nouns, 2)}
     return Prompts(frozenset(texts), frozenset(pairs))

@@ -1,4 +1,4 @@
-"""What WordNet does not know: relations, attributes that exclude each other, nouns that fit only some slots."""
+"""Word knowledge that WordNet lacks: relations, attributes that exclude each other, nouns that fit only some slots."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ import yaml
 
 @cache
 def read(name: str) -> Any:
-    """One of the YAML files beside this one, read once."""
+    """The content of ``name``.yaml in this folder."""
     return yaml.safe_load(resources.files("generators.language.lexicon").joinpath(f"{name}.yaml").read_text("utf-8"))

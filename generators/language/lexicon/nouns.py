@@ -1,8 +1,7 @@
-"""Which nouns may name the same thing, beyond WordNet's kinship, and which fit only some slots of a caption."""
+"""Nouns that may name the same thing, beyond WordNet's relations, and nouns that fit only some slots of a caption."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache, lru_cache
 
 from generators.language.lexicon import read
@@ -10,17 +9,13 @@ from generators.language.wordnet import are_parts, are_related, is_part
 
 
 @cache
-def _lists(name: str) -> Mapping[str, frozenset[int]]:
-    """Every word of a list of lists -> the lists that it is in."""
-    found: dict[str, set[int]] = {}
-    for at, words in enumerate(read("nouns")[name]):
-        for word in words:
-            found.setdefault(word, set()).add(at)
-    return {word: frozenset(lists) for word, lists in found.items()}
+def _lists_with(noun: str, name: str) -> frozenset[int]:
+    """The numbers of the lists under ``name`` that have the noun."""
+    return frozenset(number for number, words in enumerate(read("nouns")[name]) if noun in words)
 
 
 def is_mass(noun: str) -> bool:
-    """Whether a noun has neither plural nor "a"."""
+    """Whether a noun has neither a plural nor "a"."""
     return noun in read("nouns")["mass"]
 
 
@@ -31,14 +26,13 @@ def is_plural_only(noun: str) -> bool:
 
 @lru_cache(maxsize=1 << 18)
 def may_name_the_same(one: str, other: str) -> bool:
-    """Whether one thing may be called both: kin in WordNet, two words for a person, or for a stretch of a picture."""
+    """Whether one thing may have both names: related in WordNet, two words for a person or for a part of a picture."""
     if are_related(one, other):
         return True
     if are_related(one, "person") and are_related(other, "person"):
-        persons = _lists("persons")
-        return not (persons.get(one) and persons.get(other) and persons[one] != persons[other])
-    overlapping = _lists("overlapping")
-    return bool(overlapping.get(one, frozenset()) & overlapping.get(other, frozenset()))
+        mine, theirs = _lists_with(one, "persons"), _lists_with(other, "persons")
+        return not (mine and theirs and mine != theirs)
+    return not _lists_with(one, "overlapping").isdisjoint(_lists_with(other, "overlapping"))
 
 
 @lru_cache(maxsize=1 << 18)

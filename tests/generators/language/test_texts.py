@@ -1,4 +1,4 @@
-from generators.language.texts import blank, same_words, words
+from generators.language.texts import fold_case_and_space, same_words, words
 
 
 def test_words_are_runs_of_letters_digits_and_underscores():
@@ -12,5 +12,5 @@ def test_same_words_counts_each_word():
 
 
 def test_blank_differences_are_case_and_white_space():
-    assert blank(" A  cup ") == blank("a CUP")
-    assert blank("a cup.") != blank("a cup .")
+    assert fold_case_and_space(" A  cup ") == fold_case_and_space("a CUP")
+    assert fold_case_and_space("a cup.") != fold_case_and_space("a cup .")

@@ -12,8 +12,8 @@ from generators.language.wordnet import (
     are_parts,
     are_related,
     are_shades,
-    generation,
     grand_hypernym_siblings,
+    hypernym_distance,
     is_color,
     is_visible,
     senses,
@@ -97,11 +97,11 @@ def test_parts_go_both_ways_and_come_from_hypernyms_too():
 
 
 def test_generation_counts_the_steps_to_the_shared_ancestor():
-    assert generation("pear", "apple") == 1  # both edible fruit
-    assert generation("cat", "dog") == 2  # feline, canine < carnivore
-    assert generation("bottle", "cup") == 2  # vessel, cup < container
-    assert generation("cat", "cat") == 0
-    assert generation("cat", "qwertyish") is None
+    assert hypernym_distance("pear", "apple") == 1  # both edible fruit
+    assert hypernym_distance("cat", "dog") == 2  # feline, canine < carnivore
+    assert hypernym_distance("bottle", "cup") == 2  # vessel, cup < container
+    assert hypernym_distance("cat", "cat") == 0
+    assert hypernym_distance("cat", "qwertyish") is None
 
 
 def test_grand_hypernym_siblings_leave_out_kin():
