@@ -30,8 +30,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache, reduce
-from importlib import resources
 from itertools import combinations
+from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
@@ -57,7 +57,7 @@ _WORDS = re.compile(r"[a-z]+(?:[ -][a-z]+)*")
 @cache
 def abstract_modifiers() -> frozenset[str]:
     """Attribute words without visible content; abstract_modifiers.yaml lists them by the reason."""
-    text = resources.files("generators.graphs").joinpath("abstract_modifiers.yaml").read_text("utf-8")
+    text = Path(__file__).with_name("abstract_modifiers.yaml").read_text("utf-8")
     return frozenset(word for words in yaml.safe_load(text).values() for word in words)
 
 

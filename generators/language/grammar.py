@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import yaml
@@ -22,7 +22,7 @@ PredicateKind = Literal["preposition", "participle", "verb"]
 @cache
 def grammar() -> Mapping[str, Any]:
     """The content of grammar.yaml."""
-    return yaml.safe_load(resources.files("generators.language").joinpath("grammar.yaml").read_text("utf-8"))
+    return yaml.safe_load(Path(__file__).with_name("grammar.yaml").read_text("utf-8"))
 
 
 @cache

@@ -147,11 +147,6 @@ def is_part(part: str, whole: str) -> bool:
     return not (_kinds_of_parts(whole).isdisjoint(own) and _parts(whole).isdisjoint(bodily))
 
 
-def are_parts(one: str, other: str) -> bool:
-    """Whether one of two nouns names a part of the other."""
-    return is_part(one, other) or is_part(other, one)
-
-
 def hypernym_distance(one: str, other: str, pos: PartOfSpeech = "n") -> int | None:
     """The steps up to the nearest shared hypernym, from the farther word: 1 shares a hypernym, 2 a grand-hypernym.
 
@@ -160,13 +155,6 @@ def hypernym_distance(one: str, other: str, pos: PartOfSpeech = "n") -> int | No
     above_one, above_other = ancestors(one, pos), ancestors(other, pos)
     shared = above_one.keys() & above_other.keys()
     return min((max(above_one[sense], above_other[sense]) for sense in shared), default=None)
-
-
-@cache
-def synonyms(word: str, pos: PartOfSpeech = "n") -> tuple[str, ...]:
-    """Other words for the usual senses, in WordNet's order."""
-    names = (_text(lemma.name().lower()) for sense in senses(word, pos) for lemma in sense.lemmas())
-    return tuple(dict.fromkeys(name for name in names if name != word.lower()))
 
 
 @cache
@@ -203,13 +191,13 @@ def antonyms(word: str, pos: PartOfSpeech = "a") -> tuple[str, ...]:
     lemmas = (lemma for sense in (*own, *heads) for lemma in sense.lemmas())
     opposites = {other.synset() for lemma in lemmas for other in lemma.antonyms()}
     near = {other for sense in opposites for other in sense.similar_tos()} if pos == "a" else set()
-    excluded = {_key(word), *map(_key, synonyms(word, pos))}
+    synonyms = {lemma.name().lower() for sense in own for lemma in sense.lemmas()}
 
     def common_first(lemmas: Iterable[Lemma]) -> list[str]:
         counts = Counter[str]()
         for lemma in lemmas:
             counts[lemma.name().lower()] += _count(lemma)
-        return sorted(counts.keys() - excluded, key=lambda name: (-counts[name], name))
+        return sorted(counts.keys() - synonyms - {_key(word)}, key=lambda name: (-counts[name], name))
 
     named = (lemma for sense in own for lemma in sense.lemmas() if lemma.name().lower() == _key(word))
     groups = (

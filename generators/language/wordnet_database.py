@@ -10,7 +10,6 @@ import io
 import sys
 import warnings
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +18,7 @@ import yaml
 from nltk.corpus.reader.wordnet import WordNetCorpusReader
 
 VERSION = "3.0"
-LEXICOGRAPHER_FILES: list[str] = yaml.safe_load(
-    resources.files("generators.language").joinpath("lexicographer_files.yaml").read_text("utf-8")
-)
+LEXICOGRAPHER_FILES: list[str] = yaml.safe_load(Path(__file__).with_name("lexicographer_files.yaml").read_text())
 REMEDIES = (
     f"WordNet {VERSION} was not found. Any one of these provides it:\n"
     "  python -m nltk.downloader wordnet\n"

@@ -73,10 +73,3 @@ def is_noun(word: str) -> bool:
 def is_adjective(word: str) -> bool:
     """Whether the word can only be an adjective, whatever its tag."""
     return set(_lemminflect().getAllLemmas(word)) == {"ADJ"} or word.endswith(("less", "ish"))
-
-
-def load_tables() -> None:
-    """Load lemminflect's tables now (about a second) instead of at the first word."""
-    noun("men")
-    participle("sits")
-    is_adjective("red")

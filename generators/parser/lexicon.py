@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import yaml
 
-LEXICON: dict[str, Any] = yaml.safe_load(
-    resources.files("generators.parser").joinpath("lexicon.yaml").read_text("utf-8")
-)
+LEXICON: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("lexicon.yaml").read_text("utf-8"))
 
 
 def words(name: str) -> frozenset[str]:

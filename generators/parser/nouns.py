@@ -11,25 +11,7 @@ from generators.parser.lexicon import COLORS, MEASURES, NAMES, PICTURES
 from generators.parser.sentence import FOLDED, Sentence
 
 ADJECTIVE_TAGS = frozenset({"JJ", "JJR", "JJS", "VBN", "VBG", "VBD", "AFX"})
-_MODIFIER_DEPS = frozenset(
-    [
-        "amod",
-        "compound",
-        "nummod",
-        "nmod",
-        "conj",
-        "cc",
-        "punct",
-        "advmod",
-        "npadvmod",
-        "quantmod",
-        "poss",
-        "det",
-        "dep",
-        "appos",
-        "covering",
-    ]
-)
+_MODIFIER_DEPS = lexicon.words("modifier_deps")
 _ARGUMENT_DEPS = frozenset({"pobj", "dobj", "nsubj", "nsubjpass", "attr"})
 _NOMINALISED_TAGS = frozenset({"JJ", "VBG", "VBN", "VB", "VBP", "VBD", "FW", "UH"})
 _MAX_DEPTH = 8

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -12,4 +12,4 @@ import yaml
 @cache
 def read(name: str) -> Any:
     """The content of ``name``.yaml in this folder."""
-    return yaml.safe_load(resources.files("generators.language.lexicon").joinpath(f"{name}.yaml").read_text("utf-8"))
+    return yaml.safe_load(Path(__file__).with_name(f"{name}.yaml").read_text("utf-8"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache, lru_cache
 
 from generators.language.lexicon import read
-from generators.language.wordnet import are_parts, are_related, is_part
+from generators.language.wordnet import are_related, is_part
 
 
 @cache
@@ -44,4 +44,4 @@ def includes(present: str, noun: str) -> bool:
 @lru_cache(maxsize=1 << 18)
 def implies_presence(present: str, noun: str) -> bool:
     """Whether a picture with one thing probably shows the noun too: the same thing, or a part or the whole of it."""
-    return may_name_the_same(present, noun) or are_parts(present, noun)
+    return includes(present, noun) or is_part(present, noun)
