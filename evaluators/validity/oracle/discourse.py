@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
 from evaluators.validity.oracle import syntax
@@ -63,40 +63,36 @@ class _Mention:
 def representations(sentences: Sequence[Sequence[Statement]]) -> Iterator[DRS]:
     """Every resolution of a text's references; none if a pronoun has no possible antecedent.
 
-    Each run takes the first option of every choice and notes the others as plans for later runs.
+    Each pass takes the first option of every choice; the other options are the beginnings of later passes.
     """
-    plans: list[tuple[int, ...]] = [()]
-    while plans:
+    pending: list[list[int]] = [[]]
+    while pending:
+        resolver = _Resolver(pending.pop())
         with suppress(_NoAntecedentError):
-            yield _Resolver(_Chooser(plans.pop(), plans)).resolve(sentences)
-
-
-class _Chooser:
-    """Takes the planned options, then first ones."""
-
-    def __init__(self, plan: tuple[int, ...], plans: list[tuple[int, ...]]) -> None:
-        self.plan, self.plans = plan, plans
-        self.taken = 0
-
-    def __call__(self, options: Sequence[Option]) -> Option:
-        if self.taken == len(self.plan):
-            self.plans.extend((*self.plan, other) for other in range(1, len(options)))
-            self.plan = (*self.plan, 0)
-        self.taken += 1
-        return options[self.plan[self.taken - 1]]
+            yield resolver.resolve(sentences)
+        pending += resolver.alternatives
 
 
 class _Resolver:
-    """One pass through a text."""
+    """One pass through a text, with the first of its choices given as positions."""
 
-    def __init__(self, choose: _Chooser) -> None:
-        self.choose = choose
+    def __init__(self, choices: list[int]) -> None:
+        self.choices = choices
+        self.taken = 0
+        self.alternatives: list[list[int]] = []
         self.root = DRSBuilder()
         self.mentions: list[_Mention] = []
         self.references: list[_Reference] = []
         self.anchors: list[Referents] = []  # the referents of "it" inside "with a lamp on it"
         self.anchored = False  # True if "it" referred to the innermost anchor
         self.count = self.sentence = self.clause = 0
+
+    def choose(self, options: Sequence[Option]) -> Option:
+        if self.taken == len(self.choices):
+            self.alternatives += [[*self.choices, other] for other in range(1, len(options))]
+            self.choices.append(0)
+        self.taken += 1
+        return options[self.choices[self.taken - 1]]
 
     def resolve(self, sentences: Sequence[Sequence[Statement]]) -> DRS:
         for self.sentence, statements in enumerate(sentences):
@@ -154,7 +150,7 @@ class _Resolver:
     ) -> Referents:
         if phrase.determiner is Determiner.DEFINITE:
             drs = drs.outside_predicates()
-        count = phrase.count or (2 if noun.plural and drs is self.root else 1)
+        count = phrase.number or (2 if noun.plural and drs is self.root else 1)
         referents = tuple(range(self.count, self.count + count))
         self.count += count
         referent_start, condition_start = len(drs.referents), len(drs.conditions)
@@ -240,7 +236,7 @@ class _Resolver:
         before = [
             item for item in self.references[:last] if item.referents != head and accessible.issuperset(item.referents)
         ]
-        if phrase.count == 2:
+        if phrase.number == 2:
             before = [*_topics(before, self.sentence), *(item for item in before if len(item.referents) > 1)]
         else:
             before = [item for item in before if len(item.referents) == 1]
@@ -270,7 +266,7 @@ class _Resolver:
                         self._predicate(inner, (referent,), negated)
             case RelatedTo():
                 for group, positive in _split(predicate.objects):
-                    related = replace(predicate, objects=group)
+                    related = predicate._replace(objects=group)
                     if positive:
                         self._relate(related, referents, drs)
                     else:
@@ -311,7 +307,7 @@ def _split(group: Group) -> Iterator[tuple[Group, bool]]:
         yield Group(positive, group.predicates), True
     for phrase in group.members:
         if phrase.determiner in _POSITIVE:
-            yield Group((replace(phrase, determiner=_POSITIVE[phrase.determiner]),), group.predicates), False
+            yield Group((phrase._replace(determiner=_POSITIVE[phrase.determiner]),), group.predicates), False
 
 
 def _same(noun: Noun, earlier: Noun) -> bool:

@@ -116,7 +116,7 @@ class Grammar(PredicateGrammar):
     def noun_phrase(self, start: int) -> Parses[NounPhrase]:
         word = self.words[start]
         if word in lexicon.PRONOUNS:
-            yield NounPhrase(Determiner.PRONOUN, count=lexicon.PRONOUNS[word]), start + 1
+            yield NounPhrase(Determiner.PRONOUN, number=lexicon.PRONOUNS[word]), start + 1
         elif self.at(start, "each", "other") or self.at(start, "one", "another"):
             yield NounPhrase(Determiner.EACH_OTHER), start + 2
         elif word in lexicon.INDEFINITE_PRONOUNS:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import replace
 from itertools import islice
 
 from evaluators.validity.oracle import lexicon, syntax
@@ -18,7 +17,7 @@ from evaluators.validity.oracle.syntax import Determiner, Group, IsA, Link, Not,
 
 MAX_UNDRAWABLE = 3
 """Length of a run of undrawable words: "armored personnel carrier". A longer one is no noun phrase."""
-_IT = Group((NounPhrase(Determiner.PRONOUN, count=1),))
+_IT = Group((NounPhrase(Determiner.PRONOUN, number=1),))
 _WHILE_BEING = frozenset({"also", "both", "all"})
 
 
@@ -86,7 +85,7 @@ class PredicateGrammar(Reader, ABC):
                 yield (Not(predicates),), end
                 match predicates:
                     case (RelatedTo(links=(first, second, *others)) as related,):
-                        yield (replace(related, links=(replace(first, negated=True), second, *others)),), end
+                        yield (related._replace(links=(first._replace(negated=True), second, *others)),), end
         if self.words[start] in lexicon.RELATIVES:
             yield from self.verb_phrase(start + 1)
             yield from self._object_relative(start + 1)
@@ -228,7 +227,7 @@ class PredicateGrammar(Reader, ABC):
                 yield from self.sequence([((link,), after)], self._links)
                 if self.at(after, "not"):
                     for (first, *others), last in self._links(after + 1):
-                        yield (link, replace(first, negated=True), *others), last
+                        yield (link, first._replace(negated=True), *others), last
             yield (link,), end
 
     def _participle(self, start: int) -> Parses[Predicates]:

@@ -6,8 +6,8 @@ ball on a table" and "on a table is a ball" have the same tree.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from evaluators.validity.oracle.lexicon import Attribute, Noun, Values
 
@@ -24,42 +24,37 @@ class Determiner(Enum):
     EACH_OTHER = "each other"
 
 
-@dataclass(frozen=True, slots=True)
-class NounPhrase:
-    """``count`` objects of one noun (None: by its grammatical number); ``ordinal`` is 1 in "the second ball".
+class NounPhrase(NamedTuple):
+    """``number`` objects of one noun (None: by its grammatical number); ``ordinal`` is 1 in "the second ball".
 
-    Pronouns have no noun, and count 1 (it) or 2 (they).
+    Pronouns have no noun, and number 1 (it) or 2 (they).
     """
 
     determiner: Determiner
     noun: Noun | None = None
-    count: int | None = None
+    number: int | None = None
     ordinal: int | None = None
     predicates: Predicates = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(NamedTuple):
     """Coordinated noun phrases and the predicates that hold of all of them: "a ball and a cup on a table"."""
 
     members: tuple[NounPhrase, ...]
     predicates: Predicates = ()
 
 
-@dataclass(frozen=True, slots=True)
-class HasAttribute:
+class HasAttribute(NamedTuple):
     attribute: Attribute
 
 
-@dataclass(frozen=True, slots=True)
-class OnSide:
+class OnSide(NamedTuple):
     """In the left or right half of the image."""
 
     side: str
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """A preposition or verb, and the relations of which one must hold."""
 
     phrase: str
@@ -67,8 +62,7 @@ class Link:
     negated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class RelatedTo:
+class RelatedTo(NamedTuple):
     """All ``links`` to the objects hold: "above and to the left of a table".
 
     ``implicit`` (with, have): the links are not asserted if the object phrase itself states the relation to the subject
@@ -80,15 +74,13 @@ class RelatedTo:
     implicit: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class IsA:
+class IsA(NamedTuple):
     """A predicate noun: "something that is a table"."""
 
     phrase: NounPhrase
 
 
-@dataclass(frozen=True, slots=True)
-class Not:
+class Not(NamedTuple):
     predicates: Predicates
 
 
@@ -96,15 +88,13 @@ Predicate = HasAttribute | OnSide | RelatedTo | IsA | Not
 Predicates = tuple[Predicate, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Assertion:
+class Assertion(NamedTuple):
     """The objects of the group exist."""
 
     group: Group
 
 
-@dataclass(frozen=True, slots=True)
-class Denial:
+class Denial(NamedTuple):
     """The statements are not all true together."""
 
     statements: tuple[Statement, ...]
