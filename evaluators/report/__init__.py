@@ -19,7 +19,7 @@ import pandas as pd
 from evaluators.report.examples import examples, other_tasks
 from evaluators.report.results import Results, corpus_name, read_results
 from evaluators.report.section import Section
-from evaluators.report.sections import sections
+from evaluators.report.sections import MODULES
 from evaluators.report.tables import MISSING, Table, table, to_latex, to_markdown
 
 EXAMPLE_TASKS = (
@@ -42,23 +42,28 @@ def build(folders: Sequence[Path], output: Path, data_dir: Path | None = None, v
     results = read_results(folders)
     if validity:
         results.validity = json.loads(validity.read_text())
-    found = sections(results)
+    parts = sections(results)
     by_split = {split: examples(results, [f"crepe/prod_hnall/{split}"], data_dir, 2) for split in PRODUCTIVITY_SPLITS}
     context = {
         "synthetic": bool(results.frame["synthetic"].any()),
         "source": results.frame["source"].iloc[0],
         "models": models_table(results.frame),
-        "sections": found,
-        "headline": [line for section in found for line in section.headline],
+        "sections": parts,
+        "headline": [line for section in parts for line in section.headline],
         "warnings": sorted({warning for result in results for warning in result.data["warnings"]}),
         "examples": examples(results, [*EXAMPLE_TASKS, *other_tasks(results, GENERATED)], data_dir),
         "productivity_examples": {split: chosen for split, chosen in by_split.items() if chosen},
         "code": results[0].data["code"],
     }
-    _write_files(output, [context["models"], *(made for section in found for made in section.tables)], found)
+    _write_files(output, [context["models"], *(each for section in parts for each in section.tables)], parts)
     _write_pages(output, context)
-    (output / "metrics.json").write_text(json.dumps(metrics(results, found), indent=1) + "\n")
+    (output / "metrics.json").write_text(json.dumps(metrics(results, parts), indent=1) + "\n")
     return "\n".join(context["headline"])
+
+
+def sections(results: Results) -> list[Section]:
+    """Every section that has results."""
+    return [section for module in MODULES if (section := module.section(results))]
 
 
 def models_table(results: pd.DataFrame) -> Table:
@@ -72,7 +77,7 @@ def models_table(results: pd.DataFrame) -> Table:
     return table("models", header, rows)
 
 
-def metrics(results: Results, found: Sequence[Section]) -> dict[str, Any]:
+def metrics(results: Results, parts: Sequence[Section]) -> dict[str, Any]:
     """The numbers for ``dvc metrics diff``."""
     table = results.frame
     recall = {
@@ -80,18 +85,18 @@ def metrics(results: Results, found: Sequence[Section]) -> dict[str, Any]:
         for task, group in table[table["recall@1"].notna()].groupby("task")
     }
     numbers: dict[str, Any] = {"recall@1": recall, "seen_minus_unseen": {}}
-    for section in found:
+    for section in parts:
         numbers |= section.metrics
     return numbers
 
 
-def _write_files(output: Path, tables: Sequence[Table], found: Sequence[Section]) -> None:
+def _write_files(output: Path, tables: Sequence[Table], parts: Sequence[Section]) -> None:
     for folder in ("tables", "figures"):
         (output / folder).mkdir(parents=True, exist_ok=True)
-    for made in tables:
-        made.cells.to_csv(output / "tables" / f"{made.name}.csv", index=False)
-        (output / "tables" / f"{made.name}.tex").write_text(to_latex(made))
-    for section in found:
+    for each in tables:
+        each.cells.to_csv(output / "tables" / f"{each.name}.csv", index=False)
+        (output / "tables" / f"{each.name}.tex").write_text(to_latex(each))
+    for section in parts:
         for number, svg in enumerate(section.figures.values(), 1):
             (output / "figures" / f"{section.id}-{number}.svg").write_text(svg)
 

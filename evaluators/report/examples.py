@@ -48,7 +48,7 @@ def examples(
     results: Sequence[Result], tasks: Sequence[str], data_dir: Path | None, count: int = PER_TASK
 ) -> list[Example]:
     """``count`` examples of each of ``tasks`` that has results."""
-    found = []
+    chosen = []
     for task in tasks:
         of_task = [result for result in results if result.data["task"] == task]
         make = {"choice": choice_examples, "recall": retrieval_examples}
@@ -56,8 +56,8 @@ def examples(
             data = of_task[0].data
             split = load_dataset(data["dataset"], data["config"], data["split"], data_dir)
             frames = {result.model: result.examples.set_index("row") for result in of_task}
-            found += make[data["protocol"]](task, frames, split, count)
-    return found
+            chosen += make[data["protocol"]](task, frames, split, count)
+    return chosen
 
 
 def other_tasks(results: Sequence[Result], known: Sequence[str]) -> list[str]:
@@ -71,7 +71,7 @@ def choice_examples(task: str, frames: Mapping[str, pd.DataFrame], split: Any, c
     first = next(iter(frames.values()))
     shared = first.index[np.all([first.index.isin(rows.index) for rows in frames.values()], axis=0)]
     ranks = np.stack([rows.loc[shared, "rank"].to_numpy() for rows in frames.values()], axis=1)
-    made = []
+    chosen = []
     for row in choose(first.loc[shared, ["caption"]].assign(ranks=list(ranks)), count):
         captions = [first["caption"][row], *first["hard_negatives"][row]]
         picks = {name: pick(rows["scores"][row]) for name, rows in frames.items()}
@@ -81,8 +81,8 @@ def choice_examples(task: str, frames: Mapping[str, pd.DataFrame], split: Any, c
             Candidate(caption, at == 0, tuple(name for name, best in picks.items() if best == at), kinds[at])
             for at, caption in enumerate(captions)
         ]
-        made.append(Example(task, _data_uri(columns["image"]), candidates))
-    return made
+        chosen.append(Example(task, _data_uri(columns["image"]), candidates))
+    return chosen
 
 
 def choose(rows: pd.DataFrame, count: int) -> list[int]:
@@ -108,7 +108,7 @@ def retrieval_examples(task: str, frames: Mapping[str, pd.DataFrame], split: Any
     """Images of a retrieval task with their captions, and the ranks of image and captions by model."""
     captions_R: dict[Any, Sequence[str]] = next(iter(frames.values()))["captions"].to_dict()
     order = sorted(captions_R, key=lambda row: _digest(str(list(captions_R[row]))))
-    made = []
+    chosen = []
     for row in [row for row in order if all(row in rows.index for rows in frames.values())][:count]:
         first_hit = tuple(name for name, rows in frames.items() if np.atleast_1d(rows["i2t_rank"][row])[0] == 1)
         image_ranks = {name: np.atleast_1d(rows["t2i_rank"][row]) for name, rows in frames.items()}
@@ -121,8 +121,8 @@ def retrieval_examples(task: str, frames: Mapping[str, pd.DataFrame], split: Any
             )
             for at, caption in enumerate(captions_R[row])
         ]
-        made.append(Example(task, _data_uri(split[row]["image"]), candidates))
-    return made
+        chosen.append(Example(task, _data_uri(split[row]["image"]), candidates))
+    return chosen
 
 
 def _digest(text: str) -> str:

@@ -80,15 +80,15 @@ def comparisons(by_pair: Mapping[str, Sequence[Comparison]]) -> Table:
 def tables(probes: Sequence[ProbeResult]) -> list[Table]:
     """All tables that the results suffice for."""
     recovered = [probe.recovered for probe in probes]
-    made = [probe_tables.overall(recovered), *probe_tables.by_prompt_type(recovered)]
-    made += [probe_tables.next_to_images(probe.recovered, probe.scores) for probe in probes if probe.scores]
+    result = [probe_tables.overall(recovered), *probe_tables.by_prompt_type(recovered)]
+    result += [probe_tables.next_to_images(probe.recovered, probe.scores) for probe in probes if probe.scores]
     if any(probe.conditions for probe in probes):
-        made.append(necessity(probes))
+        result.append(necessity(probes))
     if lines := correlate(probes):
-        made.append(correlations(lines))
+        result.append(correlations(lines))
     if by_pair := compare_models(probes):
-        made.append(comparisons(by_pair))
-    return made
+        result.append(comparisons(by_pair))
+    return result
 
 
 def figures(probes: Sequence[ProbeResult]) -> dict[str, Any]:

@@ -27,9 +27,10 @@ import pandas as pd
 from tqdm import tqdm
 
 from evaluators.validity.oracle import UnreadableError, is_true, read
+from evaluators.validity.rebuild import rebuild
 from generators.readers.corpora import Skipped, captions, shards
 from generators.storage import parquet, stage
-from generators.storage.params import block, reading
+from generators.storage.params import block
 
 WORD = re.compile(r"[a-z]+")
 TRUTH = "truth"
@@ -117,34 +118,11 @@ def vocabulary(files: str, column: str) -> set[str]:
     return {word for text in texts for word in WORD.findall(text.lower())}
 
 
-def rebuild(recall: float, seed: int, images: int, source: Path) -> pd.DataFrame:
+def judge_rebuilt(recall: float, seed: int, images: int, source: Path) -> pd.DataFrame:
     """Judged texts of the sets that the first ``images`` scenes yield with another annotation recall."""
-    from generators import crepe_productivity, crepe_systematicity
-    from generators.microworld.annotate import annotate, write_annotations
-    from generators.microworld.scenes.splits import TEST_IDS, evaluation_scene
-    from generators.readers import annotations, visual_genome
-    from generators.readers.records import Flaws
-    from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA
-    from generators.storage.dataset import write_config
-
-    scenes = [evaluation_scene(seed, image_id) for image_id in TEST_IDS[:images]]
     with TemporaryDirectory() as scratch:
-        folder, root = Path(scratch) / "source", Path(scratch) / "crepe"
-        folder.mkdir()
-        write_annotations(annotate(scenes, seed, recall), folder)
-        (folder / "VG_100K").symlink_to((source / "VG_100K").resolve())
-        settings = block("crepe_systematicity") | {"workers": 1} | reading()
-        annotated, flaws = annotations.Annotations(Path(scratch) / "annotations.parquet"), Flaws()
-        annotations.write(annotated.path, visual_genome.read(folder, flaws), flaws)
-        crepe_systematicity.build_regions("microworld", annotated, settings, Path(scratch) / "regions")
-        rows = list(crepe_systematicity.read_rows(Path(scratch) / "regions"))
-        write_config(root, "all_raw", {"test": crepe_systematicity.raw_rows(rows)}, RAW_SCHEMA)
-        for kind in crepe_systematicity.NEGATIVES:
-            negatives = crepe_systematicity.hard_negative_rows(rows, [kind])
-            write_config(root, f"all_{kind}", {"test": negatives}, HARD_NEGATIVE_SCHEMA)
-        productivity = crepe_productivity.Settings(**block("crepe_productivity") | {"workers": 1} | reading())
-        crepe_productivity.write(annotated.path, "microworld", productivity, root)
-        return judge(statements(root), {str(scene.image_id): scene.to_json() for scene in scenes})
+        scenes = rebuild(recall, seed, images, source, Path(scratch))
+        return judge(statements(Path(scratch) / "crepe"), scenes)
 
 
 def summary(built: pd.DataFrame, curve: Mapping[float, pd.DataFrame], words: Mapping[str, Any]) -> dict[str, Any]:
@@ -187,7 +165,7 @@ def main() -> None:
     texts, corpora = statements(Path("crepe")), block("corpora")
     built = judge(texts, read_truth(source / "truth.jsonl"), progress=True)
     words = foil_words(texts, {name: vocabulary(corpus["files"], corpus["column"]) for name, corpus in corpora.items()})
-    build = partial(rebuild, seed=world["seed"], images=settings["images"], source=source)
+    build = partial(judge_rebuilt, seed=world["seed"], images=settings["images"], source=source)
     with ProcessPoolExecutor(2, get_context("spawn")) as pool:
         judged = tqdm(pool.map(build, settings["recalls"]), "annotation recall", total=len(settings["recalls"]))
         curve = dict(zip(settings["recalls"], judged, strict=True))

@@ -5,8 +5,6 @@ Each module has a pure function ``section(results)``: a Section, or None if no r
 
 from __future__ import annotations
 
-from evaluators.report.results import Results
-from evaluators.report.section import Section
 from evaluators.report.sections import (
     aro,
     classification,
@@ -25,8 +23,3 @@ MODULES = (
     *(systematicity, gap, productivity, validity),
     *(aro, retrieval, compprompts, controlledimcaps, compun, classification, published),
 )
-
-
-def sections(results: Results) -> list[Section]:
-    """Every section that has results."""
-    return [section for module in MODULES if (section := module.section(results))]

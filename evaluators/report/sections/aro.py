@@ -40,11 +40,11 @@ def section(results: Results) -> Section | None:
     models = by_series(results.of("aro"))
     if not models:
         return None
-    tables = [made for config in MACROS for made in choice_tables(models, config)]
+    tables = [each for config in MACROS for each in choice_tables(models, config)]
     lines = [
-        f"{name} prefers the true caption to the swapped one in {np.mean(_recalls(found)):.1%} of VG-Relation "
+        f"{name} prefers the true caption to the swapped one in {np.mean(_recalls(own)):.1%} of VG-Relation "
         "(chance 50.0%)."
-        for name, found in of_config(models, RELATION).items()
+        for name, own in of_config(models, RELATION).items()
     ]
     return Section("aro", [*tables, *relations_table(models), *order_table(models)], headline=lines)
 

@@ -33,7 +33,7 @@ Variants = Mapping[str, list[Result]]
 
 def section(results: Results) -> Section | None:
     """None without results on Compun."""
-    models = {name: _variants(found) for name, found in by_series(results.of("compun")).items()}
+    models = {name: _variants(own) for name, own in by_series(results.of("compun")).items()}
     if not models:
         return None
     return Section(

@@ -12,8 +12,8 @@ COLUMNS = ("Model", "Task", "Metric", "Rows", "Ours", "Published", "Difference",
 
 def section(results: Results) -> Section | None:
     """None if no result has a published score."""
-    found = matches([result.data for result in results])
-    if not found:
+    scores = matches([result.data for result in results])
+    if not scores:
         return None
     rows = [
         [
@@ -22,12 +22,12 @@ def section(results: Results) -> Section | None:
             f"{pair.difference:+.2f}" + ("" if pair.agrees else " !"),
             *(f"{pair.tolerance:.2f}", pair.score.source),
         ]
-        for pair in found
+        for pair in scores
     ]
-    agreeing = sum(pair.agrees for pair in found)
+    agreeing = sum(pair.agrees for pair in scores)
     return Section(
         "published",
         [table("published", COLUMNS, rows)],
-        headline=[f"{agreeing} of {len(found)} published scores are reproduced within tolerance."],
+        headline=[f"{agreeing} of {len(scores)} published scores are reproduced within tolerance."],
         values={"points": f"{TOLERANCE:g}", "redrawn_points": f"{SHUFFLE_TOLERANCE:g}"},
     )

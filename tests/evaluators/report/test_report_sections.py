@@ -8,10 +8,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from evaluators.report import build
+from evaluators.report import build, sections
 from evaluators.report.results import Results, read_results
 from evaluators.report.section import Section
-from evaluators.report.sections import compprompts, compun, controlledimcaps, sections
+from evaluators.report.sections import compprompts, compun, controlledimcaps
 
 RANKS = {"template": [1, 2, 2, 1], "reversed": [3, 3, 2, 1], "examples-5": [1, 1, 1, 2]}
 
