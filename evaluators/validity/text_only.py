@@ -60,7 +60,7 @@ def read_files(paths: Iterable[Path]) -> Sets:
 
 
 def groups(folder: Path) -> dict[str, list[str]]:
-    """Configs that are measured together: each of productivity alone, each kind of systematicity over all corpora.
+    """Configs that are measured together: a productivity config, a kind of systematicity over all corpora.
 
     The sets of different corpora hold the same captions, each with the same negatives.
     """

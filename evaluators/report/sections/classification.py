@@ -1,4 +1,4 @@
-"""Zero-shot classification, alone and against retrieval among hard negatives.
+"""Zero-shot classification, by itself and against retrieval among hard negatives.
 
 Source: CREPE (arXiv:2212.07796), Figures 7 (systematicity) and 8 (productivity, n = 4, 8, 12); R2: Pearson's r squared.
 Drawn from three models on, since any two points are on a line.

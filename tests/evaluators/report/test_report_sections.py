@@ -143,13 +143,13 @@ def write_probe(root: Path, name: str, text_encoder: str, cells: dict[str, list[
     for cell, pairs in cells.items():
         hit_N = [prompt == recovered for prompt, recovered in pairs]
         share = sum(hit_N) / len(hit_N)
-        told = {"spec": f"local:{name}", "name": name, "corpus": None, "contaminated": None}
+        model = {"spec": f"local:{name}", "name": name, "corpus": None, "contaminated": None}
         path = write(
             root,
             name,
             "compprompts",
             cell,
-            model=told | {"effective": name, "text_encoder": text_encoder},
+            model=model | {"effective": name, "text_encoder": text_encoder},
             metrics={"exact_match": share},
             intervals={"exact_match": [0.0, 1.0]},
             chance={"exact_match": 0.0},

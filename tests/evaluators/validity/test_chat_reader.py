@@ -94,7 +94,7 @@ def test_answers_right_wrong_and_unreadable(sets_of_four: Path, httpserver: HTTP
         text_only_aro.main(ask_model=True)
     text_only_aro.main(ask_model=True, max_cost=1.0)
     text_only_aro.main(ask_model=True, max_cost=1.0)
-    assert len(httpserver.log) == 4, "what was answered is not asked again"
+    assert len(httpserver.log) == 4, "cached answers are not requested again"
     (sets_of_four / "data").mkdir()
     (sets_of_four / "data" / "llm").symlink_to(sets_of_four / "sample" / "llm")
     text_only_aro.main()
