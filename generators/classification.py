@@ -1,17 +1,18 @@
-"""Zero-shot classification: pictures with one thing, and the name of what they show.
+"""Zero-shot classification: images of one object each, and the object's name.
 
     python -m generators.classification        # params.yaml, block classification: writes classification/<config>
 
-``microworld``: scenes of one thing each, as many of every noun, from image ids that no training or test scene has.
-From a user's own copy, in the published formats: ``imagenet`` (ILSVRC 2012 validation images in a folder for each
-WordNet id, named by open_clip's class names), ``cifar10`` and ``cifar100`` (the binary versions; the Python versions
+``microworld``: scenes of one object, the same number of every noun, with image ids that no training or test scene has.
+From the user's own copies, in their published formats: ``imagenet`` (the ILSVRC 2012 validation images in one folder
+per WordNet id, with open_clip's class names), ``cifar10`` and ``cifar100`` (the binary versions; the Python versions
 are pickles).
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -20,63 +21,63 @@ import numpy as np
 from PIL import Image
 
 from generators.microworld.captions.views import region_box
-from generators.microworld.rendering.renderer import render
+from generators.microworld.rendering.pictures import render_jpeg
 from generators.microworld.scenes.affordances import THEMES
 from generators.microworld.scenes.held_out import HeldOut
 from generators.microworld.scenes.sampler import sample_scene
 from generators.microworld.world import ALL_NOUNS
 from generators.schemas.rows import classification_schema
 from generators.storage import stage
-from generators.storage.crops import JPEG_QUALITY
 from generators.storage.dataset import file_id, write_config
 from generators.storage.params import block
 
 FOLDER = Path("classification")
 FIRST_ID = 20_000_000
-"""Image ids lie above those of all other scenes."""
-SCENE = (640, 480)
+"""Larger than the image ids of all other scenes."""
+SCENE_SIZE = (640, 480)
 CIFAR_SIDE = 32
+CIFAR = {"cifar10": ("test_batch.bin", "batches.meta.txt", 1), "cifar100": ("test.bin", "fine_label_names.txt", 2)}
+"""File of the test images, file of the class names, bytes of labels before the pixels; the last byte is the label."""
 
 
-class Picture(NamedTuple):
-    """Encoded bytes, or the path of a file that stays where it is."""
+class LabelledImage(NamedTuple):
+    """An image as encoded bytes (``data``) or as a file that stays where it is (``path``)."""
 
-    name: str
+    image_id: str
     width: int
     height: int
     label: int
-    data: bytes | None
+    data: bytes | None = None
     path: Path | None = None
 
 
-class Classes(NamedTuple):
-    names: list[str]
-    pictures: Iterator[Picture]
+class LabelledSet(NamedTuple):
+    class_names: list[str]
+    images: Iterator[LabelledImage]
 
 
-def microworld(seed: int, images: int, nouns: Sequence[str] = ALL_NOUNS) -> Classes:
-    """``images`` pictures of every noun."""
-    return Classes(
-        list(nouns),
-        (
-            draw(seed, FIRST_ID + label * images + number, noun, label)
-            for label, noun in enumerate(nouns)
-            for number in range(images)
-        ),
+def microworld(seed: int, per_noun: int, nouns: Sequence[str] = ALL_NOUNS) -> LabelledSet:
+    """``per_noun`` images of every noun."""
+    numbered = (
+        (FIRST_ID + label * per_noun + number, noun, label)
+        for label, noun in enumerate(nouns)
+        for number in range(per_noun)
     )
+    return LabelledSet(list(nouns), (draw(seed, *item) for item in numbered))
 
 
-def draw(seed: int, image_id: int, noun: str, label: int) -> Picture:
-    """A scene with nothing but one thing of the noun, and what surrounds it."""
+def draw(seed: int, image_id: int, noun: str, label: int) -> LabelledImage:
+    """An image of one object of the noun and its surroundings."""
     others = HeldOut(nouns=frozenset(ALL_NOUNS) - {noun})
-    scene = sample_scene(seed, image_id, width=SCENE[0], height=SCENE[1], n_objects=1, forbidden=others)
+    width, height = SCENE_SIZE
+    scene = sample_scene(seed, image_id, width=width, height=height, n_objects=1, forbidden=others)
     view = region_box(scene, [item.id for item in scene.objects], Random(f"{seed}:{image_id}:view"))
     size = int(view.width), int(view.height)
-    return Picture(str(image_id), *size, label, _jpeg(render(scene, size, view)))
+    return LabelledImage(str(image_id), *size, label, render_jpeg(scene, size, view))
 
 
-def imagenet(folder: Path) -> Classes:
-    """The validation images, which stay where they are. ValueError if it is not a folder of 1,000 folders."""
+def imagenet(folder: Path) -> LabelledSet:
+    """The validation images. ValueError for a folder that does not have 1,000 folders of images."""
     from open_clip import IMAGENET_CLASSNAMES
 
     classes = sorted(path for path in folder.glob("n*") if path.is_dir())
@@ -86,83 +87,62 @@ def imagenet(folder: Path) -> Classes:
             "validation images of ILSVRC 2012 into one folder for each class."
         )
     files = ((label, path) for label, of_class in enumerate(classes) for path in sorted(of_class.glob("*.JPEG")))
-    return Classes(list(IMAGENET_CLASSNAMES), (_on_disk(label, path) for label, path in files))
+    return LabelledSet(list(IMAGENET_CLASSNAMES), (_on_disk(label, path) for label, path in files))
 
 
-def _on_disk(label: int, path: Path) -> Picture:
+def _on_disk(label: int, path: Path) -> LabelledImage:
     with Image.open(path) as image:
-        return Picture(path.stem, *image.size, label, None, path.resolve())
+        return LabelledImage(path.stem, *image.size, label, path=path.resolve())
 
 
-def cifar10(folder: Path) -> Classes:
-    """The test images of cifar-10-batches-bin: one byte of label, then 3 x 32 x 32 of pixels."""
-    return _cifar(folder, "test_batch.bin", "batches.meta.txt", label_bytes=1)
-
-
-def cifar100(folder: Path) -> Classes:
-    """The test images of cifar-100-binary: coarse and fine label, then pixels; the fine label counts."""
-    return _cifar(folder, "test.bin", "fine_label_names.txt", label_bytes=2)
-
-
-def _cifar(folder: Path, batch: str, names_file: str, label_bytes: int) -> Classes:
-    for needed in (folder / batch, folder / names_file):
+def cifar(name: str, folder: Path) -> LabelledSet:
+    """The test images of ``cifar10`` or ``cifar100`` with their fine labels."""
+    batch, names, label_bytes = CIFAR[name]
+    for needed in (folder / batch, folder / names):
         if not needed.is_file():
             raise FileNotFoundError(f"{needed}: not found. Unpack CIFAR's binary version, and name its folder.")
-    names = (folder / names_file).read_text().split()
     records = np.fromfile(folder / batch, dtype=np.uint8)
     length = label_bytes + 3 * CIFAR_SIDE**2
     if len(records) % length:
-        raise ValueError(f"{folder / batch}: {len(records):,} bytes are no whole number of records of {length:,}.")
-    return Classes(
-        [name.replace("_", " ") for name in names],
-        (
-            Picture(
-                f"{number:05d}",
-                CIFAR_SIDE,
-                CIFAR_SIDE,
-                int(record[label_bytes - 1]),
-                _png(record[label_bytes:].reshape(3, CIFAR_SIDE, CIFAR_SIDE).transpose(1, 2, 0)),
-            )
-            for number, record in enumerate(records.reshape(-1, length))
-        ),
+        raise ValueError(f"{folder / batch}: {len(records):,} bytes are not a whole number of {length:,}-byte records.")
+    images = (
+        LabelledImage(
+            f"{number:05d}", CIFAR_SIDE, CIFAR_SIDE, int(record[label_bytes - 1]), _cifar_png(record[label_bytes:])
+        )
+        for number, record in enumerate(records.reshape(-1, length))
     )
+    return LabelledSet([line.replace("_", " ") for line in (folder / names).read_text().split()], images)
 
 
-OWN_COPIES: dict[str, Callable[[Path], Classes]] = {"imagenet": imagenet, "cifar10": cifar10, "cifar100": cifar100}
+def _cifar_png(pixels: np.ndarray) -> bytes:
+    image = pixels.reshape(3, CIFAR_SIDE, CIFAR_SIDE).transpose(1, 2, 0)
+    stream = io.BytesIO()
+    Image.fromarray(np.ascontiguousarray(image)).save(stream, "PNG")
+    return stream.getvalue()
 
 
-def rows(source: str, classes: Classes, seed: int) -> Iterator[dict[str, Any]]:
+OWN_COPIES = {"imagenet": imagenet, **{name: partial(cifar, name) for name in CIFAR}}
+
+
+def rows(source: str, images: Iterator[LabelledImage], seed: int) -> Iterator[dict[str, Any]]:
     """Rows of ``classification_schema``."""
-    provenance = {"source": source, "captioner": None, "seed": seed}
-    for picture in classes.pictures:
-        content = picture.data if picture.data is not None else str(picture.path).encode()
+    for image in images:
+        path = None if image.path is None else str(image.path)
         yield {
-            "image": {"bytes": picture.data, "path": None if picture.path is None else str(picture.path)},
-            "crop_id": file_id(content),
-            "image_id": picture.name,
+            "image": {"bytes": image.data, "path": path},
+            "crop_id": file_id(image.data or str(path).encode()),
+            "image_id": image.image_id,
             "x": 0.0,
             "y": 0.0,
-            "width": float(picture.width),
-            "height": float(picture.height),
-            "label": picture.label,
-            "provenance": provenance,
+            "width": float(image.width),
+            "height": float(image.height),
+            "label": image.label,
+            "provenance": {"source": source, "captioner": None, "seed": seed},
         }
 
 
-def _jpeg(pixels: np.ndarray) -> bytes:
-    stream = io.BytesIO()
-    Image.fromarray(pixels).save(stream, "JPEG", quality=JPEG_QUALITY)
-    return stream.getvalue()
-
-
-def _png(pixels: np.ndarray) -> bytes:
-    stream = io.BytesIO()
-    Image.fromarray(np.ascontiguousarray(pixels)).save(stream, "PNG")
-    return stream.getvalue()
-
-
 def nouns_of(themes: str) -> tuple[str, ...]:
-    """The micro-world's nouns that belong to one of the comma-separated themes; all nouns if there is no theme."""
+    """The micro-world's nouns of any of the comma-separated themes; all nouns if there is no theme."""
     if not themes:
         return ALL_NOUNS
     names = themes.split(",")
@@ -174,17 +154,17 @@ def nouns_of(themes: str) -> tuple[str, ...]:
 def main(themes: str = "", output: Path = Path()) -> None:
     """Build the micro-world's config in the folder OUTPUT, and one config per copy that params.yaml names.
 
-    With THEMES (comma-separated), build the micro-world's config only, from the nouns of these themes.
+    With THEMES (comma-separated), build only the micro-world's config, from the nouns of these themes.
     """
     params = block("classification")
-    seed, images, copies = params["seed"], params["images"], params["own_copies"] or {}
-    found = {"microworld": microworld(seed, images, nouns_of(themes))}
-    for name, folder in () if themes else copies.items():
-        if name not in OWN_COPIES:
-            raise ValueError(f"params.yaml, classification: unknown set {name!r}; known: {', '.join(OWN_COPIES)}.")
-        found[name] = OWN_COPIES[name](Path(folder))
-    for name, classes in found.items():
-        write_config(output / FOLDER, name, {"test": rows(name, classes, seed)}, classification_schema(classes.names))
+    copies = {} if themes else params["own_copies"] or {}
+    if unknown := sorted(copies.keys() - OWN_COPIES):
+        raise ValueError(f"params.yaml, classification: unknown set {unknown[0]!r}; known: {', '.join(OWN_COPIES)}.")
+    sets = {"microworld": microworld(params["seed"], params["images"], nouns_of(themes))}
+    sets |= {name: OWN_COPIES[name](Path(folder)) for name, folder in copies.items()}
+    for name, (class_names, images) in sets.items():
+        schema = classification_schema(class_names)
+        write_config(output / FOLDER, name, {"test": rows(name, images, params["seed"])}, schema)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Classification sets: micro-world's, and the published formats from made-up copies."""
+"""Classification sets: the micro-world's, and the published formats from synthetic copies."""
 
 import io
 from pathlib import Path
@@ -17,12 +17,12 @@ from loaders.cards.card import measure
 from loaders.cards.classification import body, classes
 
 
-def test_image_ids_are_nobody_elses():
+def test_image_ids_are_larger_than_those_of_all_other_scenes():
     assert classification.FIRST_ID not in TEST_IDS
     assert all(max(training_ids(corpus, 999_999)) < classification.FIRST_ID for corpus in range(3))
 
 
-def test_a_drawing_depends_on_seed_and_id_alone():
+def test_a_drawing_depends_only_on_seed_and_id():
     first, again, other = (classification.draw(0, image_id, "kite", 7) for image_id in (1, 1, 2))
     assert first == again
     assert first.data != other.data
@@ -31,16 +31,16 @@ def test_a_drawing_depends_on_seed_and_id_alone():
     assert first.label == 7
 
 
-def test_every_noun_has_as_many():
+def test_every_noun_has_the_same_number_of_images():
     names, pictures = classification.microworld(0, 2)
     assert names == list(ALL_NOUNS)
     first = [next(pictures) for _ in range(4)]
     assert [picture.label for picture in first] == [0, 0, 1, 1]
-    assert classification.microworld(0, 1, ("kite", "cup")).names == ["kite", "cup"]
+    assert classification.microworld(0, 1, ("kite", "cup")).class_names == ["kite", "cup"]
 
 
 def write_cifar(folder: Path, label_bytes: int, batch: str, names: str) -> np.ndarray:
-    """Three images, labels 0, 1, 0; gives the pixels of the second."""
+    """Three images, labels 0, 1, 0; return the pixels of the second."""
     pixels = np.random.default_rng(0).integers(0, 256, (3, 3, 32, 32), dtype=np.uint8)
     labels = np.array([[9] * (label_bytes - 1) + [label] for label in (0, 1, 0)], dtype=np.uint8)
     np.concatenate([labels, pixels.reshape(3, -1)], axis=1).tofile(folder / batch)
@@ -49,14 +49,15 @@ def write_cifar(folder: Path, label_bytes: int, batch: str, names: str) -> np.nd
 
 
 @pytest.mark.parametrize(
-    ("read", "label_bytes", "batch", "names"),
+    ("config", "label_bytes", "batch", "names"),
     [
-        (classification.cifar10, 1, "test_batch.bin", "batches.meta.txt"),
-        (classification.cifar100, 2, "test.bin", "fine_label_names.txt"),
+        ("cifar10", 1, "test_batch.bin", "batches.meta.txt"),
+        ("cifar100", 2, "test.bin", "fine_label_names.txt"),
     ],
 )
-def test_cifar(tmp_path: Path, read, label_bytes: int, batch: str, names: str):
+def test_cifar(tmp_path: Path, config: str, label_bytes: int, batch: str, names: str):
     expected = write_cifar(tmp_path, label_bytes, batch, names)
+    read = classification.OWN_COPIES[config]
     found, pictures = read(tmp_path)
     assert found == ["apple", "aquarium fish"]
     _, second, _ = rows = list(pictures)
@@ -64,7 +65,7 @@ def test_cifar(tmp_path: Path, read, label_bytes: int, batch: str, names: str):
     np.testing.assert_array_equal(np.asarray(Image.open(io.BytesIO(second.data))), expected)
     with (tmp_path / batch).open("ab") as file:
         file.write(b"x")
-    with pytest.raises(ValueError, match=f"{batch}: .* bytes are no whole number of records"):
+    with pytest.raises(ValueError, match=f"{batch}: .* bytes are not a whole number of"):
         read(tmp_path)
     (tmp_path / names).unlink()
     with pytest.raises(FileNotFoundError, match=f"{names}: not found. Unpack CIFAR's binary version"):
@@ -78,7 +79,7 @@ def test_imagenet_stays_where_it_is(tmp_path: Path):
     names, pictures = classification.imagenet(tmp_path)
     (picture,) = pictures
     assert (names[picture.label], picture.width, picture.height) == ("great white shark", 5, 4)
-    (row,) = classification.rows("imagenet", classification.Classes(names, iter([picture])), 0)
+    (row,) = classification.rows("imagenet", iter([picture]), 0)
     assert row["image"] == {"bytes": None, "path": str(tmp_path / "n00000002" / "ILSVRC2012_val_00000001.JPEG")}
     (tmp_path / "n00000999").rmdir()
     with pytest.raises(ValueError, match="999 folders named by WordNet ids, 1,000 expected"):
@@ -87,9 +88,9 @@ def test_imagenet_stays_where_it_is(tmp_path: Path):
 
 def test_folder_and_card(tmp_path: Path):
     write_cifar(tmp_path, 1, "test_batch.bin", "batches.meta.txt")
-    found = classification.cifar10(tmp_path)
-    rows = classification.rows("cifar10", found, 0)
-    write_config(tmp_path / "set", "cifar10", {"test": rows}, classification_schema(found.names))
+    found = classification.cifar("cifar10", tmp_path)
+    rows = classification.rows("cifar10", found.images, 0)
+    write_config(tmp_path / "set", "cifar10", {"test": rows}, classification_schema(found.class_names))
     stats = measure(tmp_path / "set")
     assert classes(tmp_path / "set", stats) == {"cifar10": 2}
     assert "| cifar10 | 2 | 3 | 50.0% |" in body(stats, {"cifar10": 2})
