@@ -73,3 +73,10 @@ def is_noun(word: str) -> bool:
 def is_adjective(word: str) -> bool:
     """Whether the word can only be an adjective, whatever its tag."""
     return set(_lemminflect().getAllLemmas(word)) == {"ADJ"} or word.endswith(("less", "ish"))
+
+
+def load_tables() -> None:
+    """Load lemminflect's tables now (about a second) instead of at the first word that needs each."""
+    noun("men")
+    participle("sits")
+    is_adjective("red")

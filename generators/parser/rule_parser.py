@@ -21,7 +21,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from generators.parser import lexicon, word_forms
+from generators.parser import lemmas, lexicon, word_forms
 from generators.parser.clauses import Clauses
 from generators.parser.nouns import Nouns
 from generators.parser.predicative_attributes import add_predicative_attributes
@@ -46,6 +46,7 @@ class RuleParser:
 
     def __init__(self) -> None:
         self._nlp = _load()
+        lemmas.load_tables()
 
     def forms(self, token: str) -> frozenset[str]:
         """All words that a token can become in an atom."""
