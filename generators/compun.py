@@ -23,8 +23,8 @@ import yaml
 from generators.captioner import class_descriptors, example_captions
 from generators.captioner.class_descriptors import DESCRIPTORS
 from generators.captioner.example_captions import CAPTIONS
-from generators.llm.asked_lists import answered, ask
 from generators.llm.client import Cache, Client, Endpoint
+from generators.llm.questions import ask, cached_items
 from generators.microworld.compun_images import Collection, Pictures, can_draw, render_compound
 from generators.schemas.rows import COMPOUND_SCHEMA, NOUN_SCHEMA
 from generators.storage import dataset, stage
@@ -107,7 +107,7 @@ def described(noun: Noun, own: Mapping[str, list[str]], endpoint: Endpoint | Non
     The template alone for a compound that has none.
     """
     if endpoint is not None:
-        items = answered(DESCRIPTORS, noun.name, class_descriptors.COUNT, endpoint, cache).items
+        items = cached_items(DESCRIPTORS, noun.name, class_descriptors.COUNT, endpoint, cache).items
         if len(items) == class_descriptors.COUNT:
             captioner = f"{example_captions.LLM}:{endpoint.model}"
             return Prompting(class_descriptors.prompts(noun.name, items), captioner)

@@ -22,9 +22,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from generators.hard_negatives import order
-from generators.hard_negatives.order import TEXT_PERTURBATIONS, Perturbation, Tagger, Words, perturbed
-from generators.hard_negatives.tiles import TILES, shuffled_tiles
+from generators.hard_negatives import word_order
+from generators.hard_negatives.patch_order import GRIDS, shuffled_patches
+from generators.hard_negatives.word_order import TEXT_PERTURBATIONS, Perturbation, Tagger, Words, perturbed
 from generators.readers.karpathy import Captioned, read
 from generators.schemas.rows import CHOICE_SCHEMA, RETRIEVAL_SCHEMA
 from generators.schemas.scene_graph import Box
@@ -68,7 +68,7 @@ def order_rows(found: Sequence[Entry], seed: int, provenance: Row) -> Iterator[R
     for entry in found:
         row = entry.row(provenance | {"seed": seed})
         for words in entry.captions:
-            yield row | {"caption": words.text, "hard_negatives": order.options(words, seed)}
+            yield row | {"caption": words.text, "hard_negatives": word_order.options(words, seed)}
 
 
 def plain_rows(found: Sequence[Entry], provenance: Row) -> Iterator[Row]:
@@ -87,7 +87,7 @@ def perturbed_rows(found: Sequence[Entry], perturbation: Perturbation, seed: int
 def tiled_rows(found: Sequence[Entry], name: str, seed: int, provenance: Row) -> Iterator[Row]:
     """The same with the tiles of all images in another order."""
     for entry, row in zip(found, plain_rows(found, provenance | {"seed": seed}), strict=True):
-        pixels = shuffled_tiles(row["image"]["bytes"], name, entry.image.image_id, seed)
+        pixels = shuffled_patches(row["image"]["bytes"], name, entry.image.image_id, seed)
         tiled_id = hashlib.sha256(f"{row['crop_id']}:{name}:{seed}".encode()).hexdigest()[:16]
         yield row | {"image": {"bytes": pixels, "path": None}, "crop_id": tiled_id}
 
@@ -98,7 +98,7 @@ def retrieval_splits(found: Sequence[Entry], provenance: Row) -> dict[str, Itera
     for seed in RETRIEVAL_SEEDS:
         for one in TEXT_PERTURBATIONS:
             splits[f"test.{one.__name__}.s{seed}"] = perturbed_rows(found, one, seed, provenance)
-        for name in TILES:
+        for name in GRIDS:
             splits[f"test.{name}.s{seed}"] = tiled_rows(found, name, seed, provenance)
     return splits
 
@@ -121,7 +121,7 @@ def entries(images: Iterable[Captioned], tagger: Tagger, dropped: Counter[str]) 
 
 
 def _has_other_orders(words: Words) -> bool:
-    return all(order.options(words, seed) for seed in ORDER_SEEDS) and all(
+    return all(word_order.options(words, seed) for seed in ORDER_SEEDS) and all(
         perturbed(words, one, seed) for one in TEXT_PERTURBATIONS for seed in RETRIEVAL_SEEDS
     )
 

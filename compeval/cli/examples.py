@@ -73,8 +73,8 @@ def _names(file: Path) -> list[str]:
 
 def _ask(names: list[str], count: int, endpoint: Endpoint, answers: Path, max_cost: float) -> None:
     from generators.captioner.example_captions import CAPTIONS
-    from generators.llm.asked_lists import ask
     from generators.llm.client import Cache, Client
+    from generators.llm.questions import ask
 
     client = Client(endpoint, Cache([answers], answers / "examples.jsonl"))
     for reason, number in sorted(ask([(CAPTIONS, count)], names, client, max_cost).items()):

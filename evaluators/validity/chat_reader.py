@@ -19,7 +19,7 @@ import numpy as np
 import yaml
 
 from evaluators.metrics.statistics import bootstrap_intervals
-from generators.hard_negatives.blind_scorers import Sets
+from generators.hard_negatives.text_only_scorers import RetrievalSets
 from generators.llm.client import Cache, Endpoint, Message, request_hash
 
 MAX_ANSWER_TOKENS = 8
@@ -67,12 +67,12 @@ def read_choice(answer: str, captions: Sequence[str]) -> int | None:
     return quoted[0] if len(quoted) == 1 else None
 
 
-def prompts(config: str, sets: Sets) -> list[list[Message]]:
+def prompts(config: str, sets: RetrievalSets) -> list[list[Message]]:
     """One request per set."""
     return [messages(config, shuffled(captions)) for captions in sets.captions]
 
 
-def measure(config: str, sets: Sets, model: Endpoint, cache: Cache) -> dict[str, Any] | None:
+def measure(config: str, sets: RetrievalSets, model: Endpoint, cache: Cache) -> dict[str, Any] | None:
     """Recall@1 with its interval over the sets with a cached answer; None if there is none."""
     hits, unreadable, images = [], 0, []
     for captions, image in zip(sets.captions, sets.images, strict=True):

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from generators import crepe_productivity, crepe_systematicity
+from generators.hard_negatives.systematicity import NEGATIVES
 from generators.microworld.annotate import annotate, write_annotations
 from generators.microworld.scenes.splits import TEST_IDS, evaluation_scene
 from generators.readers import annotations, visual_genome
@@ -28,8 +29,8 @@ def rebuild(recall: float, seed: int, images: int, source: Path, output: Path) -
     crepe_systematicity.build_regions("microworld", annotated, settings, output / "regions")
     rows = list(crepe_systematicity.read_rows(output / "regions"))
     write_config(root, "all_raw", {"test": crepe_systematicity.raw_rows(rows)}, RAW_SCHEMA)
-    for kind in crepe_systematicity.NEGATIVES:
-        negatives = crepe_systematicity.hard_negative_rows(rows, [kind])
+    for kind in NEGATIVES:
+        negatives = crepe_systematicity.hard_negative_rows(rows, kind)
         write_config(root, f"all_{kind}", {"test": negatives}, HARD_NEGATIVE_SCHEMA)
     productivity = crepe_productivity.Settings(**block("crepe_productivity") | {"workers": 1} | reading())
     crepe_productivity.write(annotated.path, "microworld", productivity, root)

@@ -3,9 +3,9 @@
     python -m evaluators.validity.text_only        # writes text_only.json and crepe/TEXT_ONLY.md
 
 Source: SugarCrepe (arXiv:2306.14610, section 3) showed that such scorers beat vision-language models on published sets.
-The scorers are those of generators/hard_negatives/blind_scorers.py and, if params.yaml names one, a masked or causal
-language model. Those that learn are cross-fitted over images. Productivity is measured after adversarial refinement
-(generators/hard_negatives/refinement.py) too, by scorers that do not refine and that learn from the remaining rows.
+The scorers are those of generators/hard_negatives/text_only_scorers.py and, if params.yaml names one, a masked or
+causal language model. Those that learn are cross-fitted over images. Productivity is measured after adversarial
+refinement (generators/hard_negatives/refinement.py) too, by held-out scorers that learn from the remaining rows.
 
 Recall@1 with ties shared and chance 1/K, with 95 % intervals that resample images. A negative is one edit away from its
 truth, and edits that raise a score as often as they lower it rank the truth first of all six less often than one time
@@ -27,9 +27,18 @@ import jinja2
 import numpy as np
 
 from evaluators.metrics.statistics import bootstrap_intervals
-from generators.hard_negatives.blind_scorers import HELD_OUT, REFINING, Scorer, Sets, duels, guessed, hits, most_alike
-from generators.hard_negatives.plausibility import language_model
+from generators.hard_negatives.language_models import language_model
 from generators.hard_negatives.refinement import refined
+from generators.hard_negatives.text_only_scorers import (
+    HELD_OUT_SCORERS,
+    REFINEMENT_SCORERS,
+    RetrievalSets,
+    Scorer,
+    most_alike,
+    pairwise_accuracy,
+    random_recall,
+    recall_at_1,
+)
 from generators.storage import parquet, stage
 from generators.storage.params import block
 from loaders.cards.card import table
@@ -45,18 +54,18 @@ BY_DESIGN = {
 """Why text-only scorers cannot be at chance, by config or kind of systematicity."""
 
 
-def read(folder: Path, configs: Iterable[str]) -> Sets:
+def read(folder: Path, configs: Iterable[str]) -> RetrievalSets:
     """The distinct rows of some configs, all splits."""
     return read_files(path for config in configs for path in sorted((folder / config).glob("*.parquet")))
 
 
-def read_files(paths: Iterable[Path]) -> Sets:
+def read_files(paths: Iterable[Path]) -> RetrievalSets:
     """The distinct rows of parquet files."""
     rows: dict[tuple[str, ...], str] = {}
     for path in paths:
         for row in parquet.read_table(path, ["image_id", "caption", "hard_negatives"]).to_pylist():
             rows[row["caption"], *row["hard_negatives"], row["image_id"]] = row["image_id"]
-    return Sets([key[:-1] for key in rows], list(rows.values()))
+    return RetrievalSets([key[:-1] for key in rows], list(rows.values()))
 
 
 def groups(folder: Path) -> dict[str, list[str]]:
@@ -72,32 +81,32 @@ def groups(folder: Path) -> dict[str, list[str]]:
     return configs
 
 
-def scores(sets: Sets, scorers: Mapping[str, Scorer]) -> dict[str, dict[str, Any]]:
+def scores(sets: RetrievalSets, scorers: Mapping[str, Scorer]) -> dict[str, dict[str, Any]]:
     """Recall@1 with its interval, and pairwise accuracy, of each scorer."""
     score_by = {name: scorer(sets) for name, scorer in scorers.items()}
-    hit_by = {name: hits(score_NK) for name, score_NK in score_by.items()}
+    hit_by = {name: recall_at_1(score_NK) for name, score_NK in score_by.items()}
     intervals = bootstrap_intervals(hit_by, sets.images)
     return {
         name: {
             "recall@1": float(hit_by[name].mean()),
             "interval": intervals[name],
-            "pairwise_accuracy": float(duels(score_NK).mean()),
+            "pairwise_accuracy": float(pairwise_accuracy(score_NK).mean()),
         }
         for name, score_NK in score_by.items()
     }
 
 
-def measure(name: str, sets: Sets, seed: int, model: str | None) -> dict[str, Any]:
+def measure(name: str, sets: RetrievalSets, seed: int, model: str | None) -> dict[str, Any]:
     """All results of one group; for productivity also after refinement."""
-    held_out = {**HELD_OUT, **({"language_model": partial(_language_model_scores, model)} if model else {})}
+    held_out = {**HELD_OUT_SCORERS, **({"language_model": partial(_language_model_scores, model)} if model else {})}
     result: dict[str, Any] = {
         "rows": len(sets),
         "images": len(set(sets.images)),
         "chance": sets.chance,
         "by_design": BY_DESIGN.get(name),
-        "refining": scores(sets, REFINING),
+        "refining": scores(sets, REFINEMENT_SCORERS),
         "held_out": scores(sets, held_out),
-        "random_scorers": float(guessed(sets).mean()),
+        "random_scorers": float(random_recall(sets).mean()),
         "comparing": scores(sets, {"most_alike": most_alike}),
     }
     if name.startswith(PRODUCTIVITY):
@@ -107,7 +116,7 @@ def measure(name: str, sets: Sets, seed: int, model: str | None) -> dict[str, An
     return result
 
 
-def _language_model_scores(model: str, sets: Sets) -> np.ndarray:
+def _language_model_scores(model: str, sets: RetrievalSets) -> np.ndarray:
     return np.array(language_model(model).score(sets.texts)).reshape(len(sets), sets.size)
 
 

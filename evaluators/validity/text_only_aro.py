@@ -20,7 +20,7 @@ import typer
 
 from evaluators.validity import chat_reader
 from evaluators.validity.text_only import measure, page, read_files
-from generators.hard_negatives.blind_scorers import Sets
+from generators.hard_negatives.text_only_scorers import RetrievalSets
 from generators.llm.client import Cache, Endpoint, ask_all, make_client
 from generators.storage import stage
 from generators.storage.atomic import write_json
@@ -31,12 +31,12 @@ from loaders.cards.card import split_name
 SPLITS = ("test", "test.s0")
 
 
-def read(folder: Path, config: str) -> Sets:
+def read(folder: Path, config: str) -> RetrievalSets:
     """The distinct rows of a config; of an order set, those of the first seed."""
     return read_files(path for path in sorted((folder / config).glob("*.parquet")) if split_name(path) in SPLITS)
 
 
-def ask(endpoint: Endpoint, sets_by_config: Mapping[str, Sets], max_cost: float) -> Counter[str]:
+def ask(endpoint: Endpoint, sets_by_config: Mapping[str, RetrievalSets], max_cost: float) -> Counter[str]:
     """Send the requests that the cache has no answer to; return the number of requests by outcome."""
     prompts = [prompt for config, sets in sets_by_config.items() for prompt in chat_reader.prompts(config, sets)]
     return ask_all(make_client(endpoint, Path("sample/llm")), prompts, chat_reader.MAX_ANSWER_TOKENS, max_cost)

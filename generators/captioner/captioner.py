@@ -1,7 +1,8 @@
-"""Captioners: a subgraph in, its caption and the ways to falsify it out.
+"""Captioners: they turn a subgraph into a caption that follows edits of the subgraph.
 
-Source: CREPE (arXiv:2212.07796), appendix A.3: a template for four atoms, a language model with few-shot prompts for
-more. The default for more is our grammar realiser, so that no key is needed; provenance names each row's captioner.
+Source: CREPE (arXiv:2212.07796), appendix A.3: a template for four atoms, a few-shot prompted language model for more.
+Differs from it in: the default for more atoms is our grammar, which needs no key. Provenance names the captioner of
+each row.
 """
 
 from __future__ import annotations
@@ -14,86 +15,86 @@ from generators.captioner import realiser, template
 from generators.graphs.entailment import Negated, counterpart
 from generators.schemas.scene_graph import Mention, SceneGraph
 
-TEMPLATE, GRAMMAR = "template", "grammar"
 
+class EditableCaption(Protocol):
+    """A caption that can be generated from an edited graph in the same style; None if the edit cannot be expressed.
 
-class Wording(Protocol):
-    """A caption that can be worded anew after an edit of its graph, in the same style; None where it cannot."""
+    ``captioner`` goes into the provenance; ``mentions`` are the positions of the graph's atoms in ``text``.
+    """
 
     @property
     def captioner(self) -> str: ...
     @property
-    def caption(self) -> str: ...
+    def text(self) -> str: ...
     @property
     def mentions(self) -> tuple[Mention, ...]: ...
 
-    def say(self, edited: SceneGraph) -> str | None:
-        """The caption with names, attributes or predicates exchanged or moved; the ids tell what became what."""
+    def edit(self, edited: SceneGraph) -> str | None:
+        """Return the caption of a graph with the same ids and other names, attributes or predicates."""
         ...
 
     def negate(self, negated: Negated, edited: SceneGraph | None = None) -> str | None:
-        """The caption with one atom denied, or what an edit put in its place."""
+        """Return the caption with one atom, or its replacement in an edited graph, negated."""
         ...
 
-    def deny(self, edited: SceneGraph | None = None) -> list[str]:
-        """The whole caption, or an edited one, denied in each form that fits."""
+    def negate_all(self, edited: SceneGraph | None = None) -> list[str]:
+        """Return the negations of the whole caption, or of that of an edited graph: one per suitable construction."""
         ...
 
 
-class Refusal(NamedTuple):
-    """Why a graph got no caption; ``reason`` is what the stage counts."""
+class NoCaption(NamedTuple):
+    """The reason why a graph has no caption."""
 
     reason: str
 
 
 class Request(NamedTuple):
-    """``seed`` decides among wordings."""
+    """A graph to be captioned; ``seed`` selects among phrasings."""
 
     graph: SceneGraph
     seed: str
 
 
 class Captioner(Protocol):
-    def word(self, requests: Iterable[Request]) -> Iterator[Wording | Refusal]:
-        """One answer a request, in order."""
+    def captions(self, requests: Iterable[Request]) -> Iterator[EditableCaption | NoCaption]:
+        """Yield one result per request, in order."""
         ...
 
 
 @dataclass(frozen=True)
-class RealisedWording:
-    """A caption of the template or the grammar; its edits are realised afresh from the edited graph."""
+class GrammarCaption:
+    """A caption of the template or the grammar; edits are realised from the edited graph."""
 
     graph: SceneGraph
     seed: str
-    caption: str
+    text: str
     mentions: tuple[Mention, ...]
 
     @property
     def captioner(self) -> str:
-        return TEMPLATE if self.graph.complexity == template.SIZE else GRAMMAR
+        return "template" if self.graph.complexity == template.SIZE else "grammar"
 
-    def say(self, edited: SceneGraph) -> str | None:
-        return realiser.realise(edited, self.seed).caption if realiser.fits(edited) else None
+    def edit(self, edited: SceneGraph) -> str | None:
+        return realiser.realise(edited, self.seed).text if realiser.supports(edited) else None
 
     def negate(self, negated: Negated, edited: SceneGraph | None = None) -> str | None:
         if edited is None:
-            return realiser.realise(self.graph, self.seed, negated).caption
-        if not realiser.fits(edited):
+            return realiser.realise(self.graph, self.seed, negated).text
+        if not realiser.supports(edited):
             return None
-        return realiser.realise(edited, self.seed, counterpart(negated, self.graph, edited)).caption
+        return realiser.realise(edited, self.seed, counterpart(negated, self.graph, edited)).text
 
-    def deny(self, edited: SceneGraph | None = None) -> list[str]:
+    def negate_all(self, edited: SceneGraph | None = None) -> list[str]:
         graph = edited or self.graph
-        return [denial.caption for denial in realiser.deny(graph, self.seed)] if realiser.fits(graph) else []
+        return realiser.negate_all(graph, self.seed) if realiser.supports(graph) else []
 
 
 class GrammarCaptioner:
     """The template for four atoms, the grammar for more."""
 
-    def word(self, requests: Iterable[Request]) -> Iterator[Wording | Refusal]:
+    def captions(self, requests: Iterable[Request]) -> Iterator[EditableCaption | NoCaption]:
         for graph, seed in requests:
-            if realiser.fits(graph):
-                said = realiser.realise(graph, seed)
-                yield RealisedWording(graph, seed, said.caption, said.mentions)
+            if realiser.supports(graph):
+                yield GrammarCaption(graph, seed, *realiser.realise(graph, seed))
             else:
-                yield Refusal("no place in the template")
+                yield NoCaption("no place in the template")

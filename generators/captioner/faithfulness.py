@@ -1,8 +1,8 @@
-"""Does a caption say its graph, the whole of it and no more?
+"""Does a caption state its whole graph, and nothing else?
 
-Source: CREPE (arXiv:2212.07796), appendix A.3, which drops captions that omit an atom. Differs from it in: what is
-added counts too, and the caption's own scene graph (generators/parser/caption_parser.py) decides, so that inflections,
-synonyms, later references ("the cup") and relations said the other way round are understood.
+Source: CREPE (arXiv:2212.07796), appendix A.3, which drops captions that omit an atom. Differs from it in: additions
+count too, and the comparison is with the caption's own scene graph (generators/parser), so that inflections, synonyms,
+later references ("the cup") and inverse relations are recognised.
 """
 
 from __future__ import annotations
@@ -19,8 +19,47 @@ from generators.language.lexicon.nouns import may_name_the_same
 from generators.schemas.scene_graph import Mention, Parse, Relation, SceneGraph, SceneObject
 
 
-def merged(parse: Parse) -> Parse:
-    """The parse with "the cup" taken for the last cup before it that it may be."""
+def aligned(parse: Parse, graph: SceneGraph) -> tuple[Mention, ...] | None:
+    """Return the caption's mentions with the ids and texts of the graph, or None for an unfaithful caption."""
+    parse = _normalised(parse, graph)
+    ids = _alignment(parse.graph, graph)
+    if ids is None:
+        return None
+    mentions = []
+    for mention in (_renamed(mention, ids) for mention in parse.mentions):
+        item = graph.by_id[mention.object]
+        if mention.kind == "object":
+            texts = [item.name]
+        elif mention.kind == "attribute":
+            texts = [text for text in item.attributes if may_mean_the_same(text, mention.text)]
+        else:
+            ends = (mention.object, mention.target)
+            texts = [edge.predicate for edge in graph.relations if (edge.subject, edge.object) == ends]
+        mentions += [replace(mention, text=texts[0])] if texts else []
+    return tuple(mentions)
+
+
+def difference(parse: Parse, graph: SceneGraph) -> str:
+    """Return the first difference of an unfaithful caption: "omits an object", "adds a relation", ..."""
+    stated = _normalised(parse, graph).graph
+    for kind, article in (("object", "an"), ("attribute", "an"), ("relation", "a")):
+        wanted, found = (
+            Counter(atom.text if kind != "relation" else "" for atom in one.atoms if atom.kind == kind)
+            for one in (graph, stated)
+        )
+        if wanted - found:
+            return f"omits {article} {kind}"
+        if found - wanted:
+            return f"adds {article} {kind}"
+    return "says the atoms of the wrong objects"
+
+
+def _normalised(parse: Parse, graph: SceneGraph) -> Parse:
+    return _with_references(_with_split_names(parse, graph))
+
+
+def _with_references(parse: Parse) -> Parse:
+    """The parse with "the cup" resolved to the last cup before it that matches."""
     ids: dict[str, str] = {}
     heads = {mention.object: mention for mention in parse.mentions if mention.kind == "object"}
     for item in parse.graph.objects:
@@ -34,73 +73,68 @@ def merged(parse: Parse) -> Parse:
         ]
         ids[item.id] = earlier[-1].id if definite and earlier else item.id
     objects = tuple(item for item in parse.graph.objects if ids[item.id] == item.id)
-    relations = dict.fromkeys(
-        Relation(ids[edge.subject], edge.predicate, ids[edge.object]) for edge in parse.graph.relations
-    )
-    mentions = tuple(
-        replace(mention, object=ids[mention.object], target=mention.target and ids[mention.target])
-        for mention in parse.mentions
-    )
-    return Parse(parse.caption, SceneGraph(objects, tuple(relations)), mentions)
+    edges = dict.fromkeys(replace(e, subject=ids[e.subject], object=ids[e.object]) for e in parse.graph.relations)
+    mentions = tuple(_renamed(mention, ids) for mention in parse.mentions)
+    return Parse(parse.caption, SceneGraph(objects, tuple(edges)), mentions)
 
 
-def split_names(parse: Parse, graph: SceneGraph) -> Parse:
-    """The parse with "round table" read as a table that is round, where the graph has it so."""
-    found = parse
+def _renamed(mention: Mention, ids: dict[str, str]) -> Mention:
+    return replace(mention, object=ids[mention.object], target=mention.target and ids[mention.target])
+
+
+def _with_split_names(parse: Parse, graph: SceneGraph) -> Parse:
+    """The parse with "round table" read as a table that is round, if the graph has it so."""
     for item in parse.graph.objects:
         for other in graph.objects:
             texts = item.name.removesuffix(other.name).split()
             if item.name.endswith(f" {other.name}") and set(texts) <= set(other.attributes):
-                found = _split(found, item, other.name, texts)
+                parse = _split(parse, item, other.name, texts)
                 break
-    return found
+    return parse
 
 
 def _split(parse: Parse, item: SceneObject, name: str, texts: Sequence[str]) -> Parse:
     mentions: list[Mention] = []
     for mention in parse.mentions:
-        if (mention.kind, mention.object) != ("object", item.id):
-            mentions.append(mention)
-            continue
-        at = mention.start
-        for text in texts:
-            mentions.append(Mention("attribute", text, at, at + len(text), "JJ", item.id))
-            at += len(text) + 1
-        mentions.append(replace(mention, text=name, start=at))
+        if (mention.kind, mention.object) == ("object", item.id):
+            start = mention.start
+            for text in texts:
+                mentions.append(Mention("attribute", text, start, start + len(text), "JJ", item.id))
+                start += len(text) + 1
+            mention = replace(mention, text=name, start=start)
+        mentions.append(mention)
     new = replace(item, name=name, attributes=(*texts, *item.attributes))
     objects = tuple(new if other is item else other for other in parse.graph.objects)
     return Parse(parse.caption, SceneGraph(objects, parse.graph.relations), tuple(mentions))
 
 
-def alignment(said: SceneGraph, graph: SceneGraph) -> dict[str, str] | None:
-    """Which object of the graph each object of a caption is, where both say the same; else None.
+def _alignment(stated: SceneGraph, graph: SceneGraph) -> dict[str, str] | None:
+    """The graph's id for each object of a caption's graph if both state the same, else None.
 
-    Objects and attributes must agree. Of a relation the predicate and one end must: where a phrase attaches is where
-    the parser errs, and no caption that exchanges the ends passes.
+    Objects and attributes must match. Of a relation, the predicate and one end must match: attachment is the parser's
+    most frequent error, and no caption with exchanged ends passes.
     """
-    if len(said.objects) != len(graph.objects):
+    if len(stated.objects) != len(graph.objects):
         return None
     for order in permutations(graph.objects):
-        pairs = list(zip(said.objects, order, strict=True))
+        pairs = list(zip(stated.objects, order, strict=True))
         if all(_same_object(one, other) for one, other in pairs):
             ids = {one.id: other.id for one, other in pairs}
-            edges = [Relation(ids[edge.subject], edge.predicate, ids[edge.object]) for edge in said.relations]
-            if _cover(graph.relations, [edge for edge in edges if edge.predicate != "with"]) and _cover(
-                edges, graph.relations
-            ):
+            edges = [Relation(ids[edge.subject], edge.predicate, ids[edge.object]) for edge in stated.relations]
+            required = [edge for edge in edges if edge.predicate != "with"]
+            if _cover(graph.relations, required) and _cover(edges, graph.relations):
                 return ids
     return None
 
 
 def _cover(known: Iterable[Relation], claims: Iterable[Relation]) -> bool:
-    """Whether each claim, perhaps with one of its ends changed, follows from a known relation."""
+    """True if each claim, with at most one of its ends changed, follows from a known relation."""
     known = list(known)
     return all(
         any(
-            entails([edge], claim)
-            or entails([edge], replace(claim, subject=edge.subject))
-            or entails([edge], replace(claim, object=edge.object))
+            entails([edge], variant)
             for edge in known
+            for variant in (claim, replace(claim, subject=edge.subject), replace(claim, object=edge.object))
         )
         for claim in claims
     )
@@ -116,19 +150,3 @@ def _same_object(one: SceneObject, other: SceneObject) -> bool:
 
 def _covered(texts: Iterable[str], by: Sequence[str]) -> bool:
     return all(any(may_mean_the_same(text, other) for other in by) for text in texts)
-
-
-def difference(said: SceneGraph, graph: SceneGraph) -> str:
-    """The first way in which a caption is unfaithful: "omits an object", "adds a relation", ..."""
-    for kind, article in (("object", "an"), ("attribute", "an"), ("relation", "a")):
-        ours = Counter(_kinds(graph, kind))
-        theirs = Counter(_kinds(said, kind))
-        if ours - theirs:
-            return f"omits {article} {kind}"
-        if theirs - ours:
-            return f"adds {article} {kind}"
-    return "says the atoms of the wrong objects"
-
-
-def _kinds(graph: SceneGraph, kind: str) -> list[str]:
-    return [atom.text if kind != "relation" else "" for atom in graph.atoms if atom.kind == kind]

@@ -1,7 +1,7 @@
-"""One atom of a caption replaced, in the form that its place asks for: number, degree, verb form, article, capitals.
+"""One atom of a caption replaced, in the inflected form that its position requires.
 
-Source: CREPE (arXiv:2212.07796), appendix A.1: an atomic foil changes one atom and nothing else. An article before it
-is no atom and follows it ("an orange cup" for "a red cup").
+Source: CREPE (arXiv:2212.07796), appendix A.1: an atomic foil changes one atom and nothing else. Number, degree, verb
+form, capitals and the article before the atom are adapted ("an orange cup" for "a red cup").
 """
 
 from __future__ import annotations
@@ -14,31 +14,31 @@ from generators.language.lexicon import relations
 from generators.schemas.scene_graph import Mention
 
 FINITE = frozenset({"VB", "VBD", "VBP", "VBZ"})
-"""Penn tags of verbs that a clause cannot do without."""
+"""Penn tags of verbs that a clause requires."""
 AGENT = re.compile(r"\s+(?:by|with)\b", re.IGNORECASE)
 PARTLY = re.compile(r"\bpart(?:ly|ially)\s+$", re.IGNORECASE)
 
 
 def apply(caption: str, mention: Mention, replacement: str) -> str | None:
-    """The caption with one atom replaced, in the form that its place asks for; None if the word does not fit there.
+    """Return the caption with one atom replaced, or None if the word does not fit its position.
 
     ``replacement`` is a lemma, a preposition, or a verb's lemma with its preposition ("sit under").
     """
     surface = caption[mention.start : mention.end]
-    fitted = _fitted(caption, mention, surface, replacement)
+    fitted = _inflected(caption, mention, surface, replacement)
     if fitted is None:
         return None
     before, after = inflection.fit_article(caption[: mention.start], fitted), caption[mention.end :]
     if caption.isupper():
         return (before + fitted).upper() + after
-    opens = not before.strip() or caption.istitle()
-    return before + (inflection.capitalised(fitted) if opens and surface[0].isupper() else fitted) + after
+    is_initial = not before.strip() or caption.istitle()
+    return before + (inflection.capitalised(fitted) if is_initial and surface[0].isupper() else fitted) + after
 
 
 def as_written(caption: str, mention: Mention) -> Mention:
-    """A relation in the direction and with the words of the text, as far as the lexicon knows them; others unchanged.
+    """Return a relation in the direction and with the words of the text, if the lexicon has them; others unchanged.
 
-    Of "a hat partly hidden by a cat" the parse says that the cat hides the hat; the text, that the hat is "partly
+    For "a hat partly hidden by a cat" the parse states that the cat hides the hat, the text that the hat is "partly
     hidden by" the cat.
     """
     if mention.kind != "relation" or mention.target is None:
@@ -46,8 +46,8 @@ def as_written(caption: str, mention: Mention) -> Mention:
     agent = AGENT.match(caption, mention.end)
     end = agent.end() if agent else mention.end
     text = caption[mention.start : end].lower()
-    said, written = relations.sense(mention.text), relations.sense(text)
-    if mention.tag == "VBN" and said and written and said.group != written.group:
+    parsed, written = relations.sense(mention.text), relations.sense(text)
+    if mention.tag == "VBN" and parsed and written and parsed.group != written.group:
         mention = replace(mention, end=end, text=text, object=mention.target, target=mention.object)
     partly = PARTLY.search(caption[: mention.start])
     if partly and relations.sense(caption[partly.start() : mention.end]):
@@ -56,9 +56,9 @@ def as_written(caption: str, mention: Mention) -> Mention:
 
 
 def relation_phrase(surface: str, mention: Mention, group: str) -> str | None:
-    """The synonym of a relation group that fits best in a relation's place, as a lemma; None if none fits.
+    """Return the lemma of the synonym in a relation group that best fits the position, or None.
 
-    ``surface`` is what stands there now: "to the right of" replaces "to the left of", "right of" replaces "left of".
+    ``surface`` is the present text: "to the right of" replaces "to the left of", "right of" replaces "left of".
     """
     sense = relations.sense(surface)
     decisive = " ".join(surface.split()[sense.at :]) if sense else surface
@@ -67,14 +67,14 @@ def relation_phrase(surface: str, mention: Mention, group: str) -> str | None:
 
 
 def _lemma(phrase: str) -> str:
-    """A lexicon phrase as a lemma: verbs lose their participle, passives and prepositions stay."""
+    """A lexicon phrase with its verb as a lemma; passives and prepositions stay."""
     first, *rest = phrase.split()
     if relations.is_participle(first) and first not in relations.PASSIVES:
         return " ".join([relations.verb_lemma(first), *rest])
     return phrase
 
 
-def _fitted(caption: str, mention: Mention, surface: str, replacement: str) -> str | None:
+def _inflected(caption: str, mention: Mention, surface: str, replacement: str) -> str | None:
     if mention.kind == "object":
         return inflection.noun(replacement, mention.tag, counted=inflection.is_counted(caption[: mention.start]))
     if mention.kind == "attribute":
@@ -84,17 +84,15 @@ def _fitted(caption: str, mention: Mention, surface: str, replacement: str) -> s
 
 
 def _relation(mention: Mention, surface: str, replacement: str, *, is_passive: bool = False) -> str | None:
-    """A relation in the form of the one it replaces; None where a finite verb would be lost."""
+    """A relation in the form of the one it replaces; None if a finite verb would be lost."""
     words = surface.split()
     copulas = [word for word in words[:1] if word.lower() in relations.COPULAS]
     old = relations.sense(surface)
-    decided = words[old.at :] if old else words[len(copulas) :]
-    verbs = words[len(copulas) : len(words) - len(decided)]
-    finite = mention.tag in FINITE and not copulas
+    decisive = words[old.at :] if old else words[len(copulas) :]
+    verbs = words[len(copulas) : len(words) - len(decisive)]
+    is_finite = mention.tag in FINITE and not copulas
     if relations.is_preposition(replacement):
-        if not verbs and finite:
-            return None
-        return " ".join([*copulas, *verbs, replacement])
+        return None if is_finite and not verbs else " ".join([*copulas, *verbs, replacement])
     if replacement.split()[0] in relations.PASSIVES:
-        return None if finite else " ".join([*copulas, replacement])
-    return " ".join([*copulas, inflection.verb(replacement, mention.tag if finite or is_passive else "VBG")])
+        return None if is_finite else " ".join([*copulas, replacement])
+    return " ".join([*copulas, inflection.verb(replacement, mention.tag if is_finite or is_passive else "VBG")])

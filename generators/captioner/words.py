@@ -1,11 +1,9 @@
-"""Words of the realiser: pieces of text that know which atom they are, and the morphology they need.
-
-Inflection comes from generators/language/inflection.py and WordNet; generators/language/grammar.py knows their grammar.
-"""
+"""The words of captions: pieces of text that know which atoms they mention, and their morphology."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from generators.language.grammar import (
@@ -21,39 +19,29 @@ from generators.language.grammar import (
 )
 from generators.language.inflection import article, verb
 from generators.language.lexicon.nouns import is_mass
-from generators.schemas.scene_graph import AtomKind, Mention, Relation, SceneObject
-
-
-class Mark(NamedTuple):
-    """The atom node that a piece is: the fields of a Mention but its place in the text."""
-
-    kind: AtomKind
-    text: str
-    tag: str
-    object: str
-    target: str | None = None
+from generators.schemas.scene_graph import Mention, Relation, SceneObject
 
 
 class Piece(NamedTuple):
-    """A stretch of text, and what it names: "wearing" in "wearing a hat and a coat" is two relations."""
+    """A piece of text and its mentions, without positions: "wearing" in "wearing a hat and a coat" has two."""
 
     text: str
-    marks: tuple[Mark, ...] = ()
+    mentions: tuple[Mention, ...] = ()
 
 
 Words = tuple[Piece, ...]
 
 ARTICLE = Piece("a")
-"""Becomes "an" where the next word asks for it."""
+"""Becomes "an" before a vowel sound."""
 
 
 def words(text: str) -> Words:
-    """Unmarked words."""
+    """Return words without mentions."""
     return tuple(Piece(word) for word in text.split())
 
 
 def listed(items: Iterable[Words], last: str = "and") -> Words:
-    """The items as an English list: "x", "x and y", "x, y and z"."""
+    """Return the items as an English list: "x", "x and y", "x, y and z"."""
     *head, tail = items
     if not head:
         return tail
@@ -64,7 +52,7 @@ def listed(items: Iterable[Words], last: str = "and") -> Words:
 
 
 def linearise(pieces: Words) -> tuple[str, tuple[Mention, ...]]:
-    """The text of the pieces and, in order, a mention for each marked one."""
+    """Return the text of the pieces and their mentions, with positions, in order."""
     text = ""
     mentions: list[Mention] = []
     for piece, following in zip(pieces, (*pieces[1:], None), strict=True):
@@ -73,15 +61,13 @@ def linearise(pieces: Words) -> tuple[str, tuple[Mention, ...]]:
             surface = article(following.text.split()[0])
         if text and surface not in (",", "."):
             text += " "
-        for mark in piece.marks:
-            span = len(text), len(text) + len(surface)
-            mentions.append(Mention(mark.kind, mark.text, *span, mark.tag, mark.object, mark.target))
-        text += surface
+        start, text = len(text), text + surface
+        mentions += [replace(mention, start=start, end=len(text)) for mention in piece.mentions]
     return text, tuple(mentions)
 
 
 def determiner(item: SceneObject) -> Words:
-    """What introduces an object: "a", "the" or nothing."""
+    """Return "a", "the" or no word."""
     head = item.name.split()[-1]
     if head in grammar()["unique"]:
         return words("the")
@@ -92,11 +78,11 @@ def determiner(item: SceneObject) -> Words:
 
 def noun(item: SceneObject) -> Piece:
     tag = "NNS" if is_plural(item.name) else "NN"
-    return Piece(item.name, (Mark("object", item.name, tag, item.id),))
+    return Piece(item.name, (Mention("object", item.name, 0, 0, tag, item.id),))
 
 
 def attribute(item: SceneObject, text: str) -> Piece:
-    return Piece(text, (Mark("attribute", text, "JJ", item.id),))
+    return Piece(text, (Mention("attribute", text, 0, 0, "JJ", item.id),))
 
 
 def copula(item: SceneObject) -> str:
@@ -104,7 +90,7 @@ def copula(item: SceneObject) -> str:
 
 
 def related(edges: Sequence[Relation], subject: SceneObject, *, clause: bool, bare: bool = False) -> Piece:
-    """The words of a predicate, which is that of all ``edges``, without "is".
+    """Return the words of a predicate, shared by all ``edges``, without "is".
 
     After a noun it is "with" or "wearing"; in a ``clause`` "has" and "contains" agree with their subject; ``bare`` is
     the form after "does".
@@ -119,16 +105,16 @@ def related(edges: Sequence[Relation], subject: SceneObject, *, clause: bool, ba
         plain = bare or (tag == "VBZ" and is_plural(subject.name))
         form = active.lemma if plain else verb(active.lemma, tag)
         surface = " ".join(filter(None, (active.adverb, form, active.rest)))
-    return Piece(surface, tuple(_mark(edge) for edge in edges))
+    return Piece(surface, tuple(map(_relation_mention, edges)))
 
 
-def _mark(edge: Relation) -> Mark:
+def _relation_mention(edge: Relation) -> Mention:
     tag = {"preposition": "IN", "participle": "VBG", "verb": "VBZ"}[predicate_kind(edge.predicate) or "preposition"]
-    return Mark("relation", edge.predicate, tag, edge.subject, edge.object)
+    return Mention("relation", edge.predicate, 0, 0, tag, edge.subject, edge.object)
 
 
 def adjectives(item: SceneObject, texts: Iterable[str]) -> Words:
-    """Attributes in English adjective order; those of a kind are joined: "a large red, white and blue striped ball"."""
+    """Return attributes in English order, joined within a kind: "a large red, white and blue striped ball"."""
     runs: list[list[str]] = []
     for text in in_adjective_order(texts):
         if runs and same_kind(runs[-1][-1], text):

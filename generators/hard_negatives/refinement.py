@@ -1,15 +1,15 @@
-"""Adversarial refinement: the largest part of a set on which readers without eyes are at chance.
+"""Adversarial refinement: the largest part of a dataset on which text-only scorers are at chance.
 
-Source: SugarCrepe (arXiv:2306.14610, section 4), which evens out the score gaps of two text models over pairs of
-captions. Differs from it in the set size: of K captions the truth shall come first under each scorer as often as any
-other, 1/K. Too seldom is a cue as well: it says where not to look. So rows on which scorers are right are dropped where
-a cue helps them, and rows on which they are wrong where it misleads them; which, a linear program says.
+Source: SugarCrepe (arXiv:2306.14610, section 4), which balances the score gaps of two text models over pairs of
+captions. Differs from it in: retrieval sets of K captions, in which the truth is to come first under each scorer with
+frequency 1/K. A lower frequency is a cue as well, since it tells which caption to avoid. A linear program selects the
+rows to drop: hits of scorers above chance and misses of scorers below it.
 
-Negatives are edits of the truth, and where these are in different places, even who guesses ranks the truth first less
-often than 1/K. Guessers are therefore balanced along with the scorers. And what learns would adapt to the rows that are
-left: it learns anew from those, and the program is solved again over all rows, for the scorers of every round.
+Negatives are edits of the truth; if these are in different positions, even random scorers rank the truth first less
+often than 1/K, so the program balances random scorers as well. Trained scorers would adapt to the remaining rows, so
+they are retrained on those and the program is solved again, over all rows and the scorers of every round.
 
-Deterministic, whatever the order of the rows.
+Deterministic, and independent of the order of the rows.
 """
 
 from __future__ import annotations
@@ -18,24 +18,31 @@ import hashlib
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog
 
-from generators.hard_negatives.blind_scorers import REFINING, Scorer, Sets, guessed, hits
+from generators.hard_negatives.text_only_scorers import (
+    REFINEMENT_SCORERS,
+    RetrievalSets,
+    Scorer,
+    random_recall,
+    recall_at_1,
+)
 
-LEAST = 0.5
-"""This share of the rows stays, whatever scorers then get."""
+MIN_KEPT = 0.5
+"""Share of the rows that is kept in any case."""
 ROUNDS = 3
-FARTHEST, MEAN = 1000.0, 300.0
-"""Prices of the scorers' largest and mean distance from chance, in shares of rows: first these shrink, then as many
-rows stay as can. The mean counts as well, since a scorer that cannot reach chance would let all others stay as far."""
-ROUNDING = 1e-6
-"""What the solver's sum of rows may be off by."""
+MAX_PRICE, MEAN_PRICE = 1000.0, 300.0
+"""Prices of the scorers' largest and mean distance from chance, relative to one row: distances are minimised first. The
+mean is priced too, because with one scorer that cannot reach chance the others could stay as far as that one."""
+TOLERANCE = 1e-6
+"""Numerical error of the solver's number of rows."""
 
 
-def refined(sets: Sets, seed: int, scorers: Mapping[str, Scorer] = REFINING) -> np.ndarray:
-    """Which of the N sets to keep, as booleans."""
+def refined(sets: RetrievalSets, seed: int, scorers: Mapping[str, Scorer] = REFINEMENT_SCORERS) -> np.ndarray:
+    """Return a boolean mask of the N sets to keep."""
     keys = [f"{seed}:{image}:{captions[0]}" for image, captions in zip(sets.images, sets.captions, strict=True)]
     order_N = np.array([hashlib.sha256(key.encode()).hexdigest() for key in keys]).argsort(kind="stable")
     keep_N = np.zeros(len(sets), dtype=bool)
@@ -43,38 +50,48 @@ def refined(sets: Sets, seed: int, scorers: Mapping[str, Scorer] = REFINING) -> 
     return keep_N
 
 
-def _balanced(sets: Sets, scorers: Mapping[str, Scorer]) -> np.ndarray:
-    """The places of the sets to keep, after rounds in each of which scorers learn from what the last one kept."""
-    kept, hit_SN = np.arange(len(sets)), guessed(sets)
+def _balanced(sets: RetrievalSets, scorers: Mapping[str, Scorer]) -> np.ndarray:
+    """The indices of the sets to keep after all rounds; scorers are retrained on those that the last round kept."""
+    kept, hit_SN = np.arange(len(sets)), random_recall(sets)
     for _ in range(ROUNDS):
-        known = replace(sets, lesson_N=np.isin(np.arange(len(sets)), kept))
-        hit_SN = np.vstack([hit_SN, *(hits(scorer(known)) for scorer in scorers.values())])
+        trainable = replace(sets, trainable_N=np.isin(np.arange(len(sets)), kept))
+        hit_SN = np.vstack([hit_SN, *(recall_at_1(scorer(trainable)) for scorer in scorers.values())])
         kept = largest_at_chance(hit_SN, sets.chance)
     return kept
 
 
 def largest_at_chance(hit_SN: np.ndarray, chance: float) -> np.ndarray:
-    """The places of the most of N rows of which each of S scorers hits a share ``chance``.
+    """Return the indices of the most of N rows on which each of S scorers has recall@1 ``chance``.
 
-    ``hit_SN`` is what the scorers get of each row. Where that cannot be, their distances from chance are as small as
-    they can be with ``LEAST`` of the rows kept. Of the rows that the program keeps in part the nearest to whole stay.
+    ``hit_SN`` is the recall@1 of each scorer on each row. If chance cannot be reached, the distances from it are as
+    small as possible with ``MIN_KEPT`` of the rows. Rows that the program keeps in part are rounded by their share.
     """
     scorers, rows = hit_SN.shape
-    gain_SN, apart_SS, farthest_S1 = (hit_SN - chance) / rows, np.eye(scorers), np.ones((scorers, 1))
-    found = linprog(
-        [*np.full(rows, -1 / rows), *np.full(scorers, MEAN / scorers), FARTHEST],
+    gain_SN, distance_SS, max_S1 = (hit_SN - chance) / rows, np.eye(scorers), np.ones((scorers, 1))
+    result = linprog(
+        [*np.full(rows, -1 / rows), *np.full(scorers, MEAN_PRICE / scorers), MAX_PRICE],
         A_ub=np.block(
             [
-                [gain_SN, -apart_SS, 0 * farthest_S1],
-                [-gain_SN, -apart_SS, 0 * farthest_S1],
-                [0 * gain_SN, apart_SS, -farthest_S1],
+                [gain_SN, -distance_SS, 0 * max_S1],
+                [-gain_SN, -distance_SS, 0 * max_S1],
+                [0 * gain_SN, distance_SS, -max_S1],
                 [np.full((1, rows), -1 / rows), np.zeros((1, scorers + 1))],
             ]
         ),
-        b_ub=[*np.zeros(3 * scorers), -LEAST],
+        b_ub=[*np.zeros(3 * scorers), -MIN_KEPT],
         bounds=[*[(0.0, 1.0)] * rows, *[(0.0, None)] * (scorers + 1)],
         method="highs-ds",
     )
-    assert found.status == 0, found.message
-    share_N = found.x[:rows]
-    return np.sort(np.argsort(-share_N.round(6), kind="stable")[: math.ceil(share_N.sum() - ROUNDING)])
+    assert result.status == 0, result.message
+    share_N = result.x[:rows]
+    return np.sort(np.argsort(-share_N.round(6), kind="stable")[: math.ceil(share_N.sum() - TOLERANCE)])
+
+
+def refined_splits(splits: Mapping[str, list[dict[str, Any]]], seed: int) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of a config to keep, by split; all splits are refined together."""
+    rows = [row for split in splits.values() for row in split]
+    if not rows:
+        return dict(splits)
+    captions = [[row["caption"], *row["hard_negatives"]] for row in rows]
+    keep = iter(refined(RetrievalSets(captions, [row["image_id"] for row in rows]), seed))
+    return {name: [row for row in split if next(keep)] for name, split in splits.items()}

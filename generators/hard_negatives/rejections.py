@@ -1,8 +1,8 @@
-"""Hard negatives that people found to be true of their picture: the next build leaves them out.
+"""Hard negatives that annotators judged true of their image, which the next build leaves out.
 
-``compeval annotate import`` writes them to ``sample/annotations/<dataset>/rejected.csv`` (crop_id, image_id, text),
-which the stages read as ``data/annotations/...``. A rejected negative is replaced by the next-ranked one; where there
-is none, the caption has too few and its row leaves the set of hard negatives.
+``compeval annotate import`` writes them to ``sample/annotations/<dataset>/rejected.csv`` (crop_id, image_id, text); the
+stages read ``data/annotations/...``. A rejected negative is replaced by the next-ranked one; a caption with too few is
+left out of the hard-negative sets.
 """
 
 from __future__ import annotations
@@ -21,19 +21,20 @@ FILE = "rejected.csv"
 
 
 class Rejections(NamedTuple):
+    """Rejected texts by crop id, and the images they are of, so that crop ids are computed only for those images."""
+
     by_crop: Mapping[str, frozenset[str]] = {}
     images: frozenset[str] = frozenset()
-    """The ids of images with a rejected text, so that no other image is opened to learn its crops' ids."""
 
     def texts(self, image: AnnotatedImage, box: Box) -> frozenset[str]:
-        """The rejected texts of a crop of an image."""
+        """Return the rejected texts of a crop of an image."""
         if image.image_id not in self.images:
             return frozenset()
         return self.by_crop.get(crop_id(image.path, box), frozenset())
 
     @classmethod
     def read(cls, folder: Path = FOLDER) -> Rejections:
-        """What ``folder`` holds; nothing where it has no such file. ValueError if the file is another one."""
+        """Read ``FILE`` in a folder, if it exists. ValueError for a file without the expected columns."""
         path = folder / FILE
         if not path.is_file():
             return cls()
@@ -42,11 +43,7 @@ class Rejections(NamedTuple):
         try:
             for row in rows:
                 by_crop.setdefault(row["crop_id"], set()).add(row["text"])
-            return cls(
-                {crop: frozenset(texts) for crop, texts in by_crop.items()}, frozenset(r["image_id"] for r in rows)
-            )
+            images = frozenset(row["image_id"] for row in rows)
         except KeyError as error:
             raise ValueError(f"{path}: no column {error}. `compeval annotate import` writes this file.") from None
-
-
-NONE_REJECTED = Rejections()
+        return cls({crop: frozenset(texts) for crop, texts in by_crop.items()}, images)

@@ -1,12 +1,10 @@
-"""HN-Swap: captions that say the same words of the wrong objects.
+"""HN-Swap: captions with the same words, attached to the wrong objects.
 
-Source: CREPE (arXiv:2212.07796), section 4.2 and appendix A.4, all five cases: the objects of a relation; two
-attributes of two objects that neither shares; two objects that no relation joins; one attribute moved to an object that
-lacks it; for four atoms, any permutation of atoms of one type. Each is an edit of the subgraph. Stricter than
-the paper, which asks that G lack the new attribute: G must prove the whole statement false
-(generators/graphs/facts.py). And
-a swap has the caption's words, each as often, so that order alone tells them apart: no second "the cup" where the
-caption comes back to another object, no "an" for "a".
+Source: CREPE (arXiv:2212.07796), section 4.2 and appendix A.4, all five cases: (1) the two objects of a relation; (2)
+two attributes of two objects; (3) two unrelated objects; (4) one attribute moved to another object; (5) for four atoms,
+any permutation of atoms of one type. Each is an edit of the subgraph. Differs from it in: the image's graph must prove
+the whole edited graph false (graphs/facts.py), not only lack the new attribute; and a swap has exactly the words of the
+caption, so no second "the cup" for an object that is mentioned twice and no "an" for "a".
 """
 
 from __future__ import annotations
@@ -17,33 +15,28 @@ from itertools import combinations, permutations
 from random import Random
 
 from generators.captioner import template
-from generators.captioner.captioner import Wording
-from generators.graphs.facts import ImageFacts
+from generators.captioner.captioner import EditableCaption
+from generators.graphs.facts import Facts
 from generators.graphs.walks import redundant
-from generators.hard_negatives.foils import Foil, HardNegative
+from generators.hard_negatives.hard_negative import Foil, HardNegative, distinct
 from generators.language.grammar import same_kind
 from generators.language.texts import same_words
-from generators.schemas.scene_graph import SceneGraph, SceneObject
+from generators.schemas.scene_graph import SceneGraph
 
 Edit = tuple[SceneGraph, Foil]
 
 
-def swap_negatives(graph: SceneGraph, image: ImageFacts, wording: Wording, rng: Random) -> Iterator[HardNegative]:
-    """Every swap of the caption that the image's graph proves false, in random order, each caption once."""
+def swap_negatives(graph: SceneGraph, image: Facts, caption: EditableCaption, rng: Random) -> Iterator[HardNegative]:
+    """Yield every swap that the image's graph proves false, in random order, each caption once."""
     edits = list(swaps(graph))
     rng.shuffle(edits)
-    said = {wording.caption}
-    for edited, foil in edits:
-        if redundant(edited) or not image.is_false(edited):
-            continue
-        caption = wording.say(edited)
-        if caption is not None and caption not in said and same_words(caption, wording.caption):
-            said.add(caption)
-            yield HardNegative(caption, (foil,))
+    false = ((edited, foil) for edited, foil in edits if not redundant(edited) and image.is_false(edited))
+    captions = ((caption.edit(edited), foil) for edited, foil in false)
+    return distinct(((text, foil) for text, foil in captions if text and same_words(text, caption.text)), caption.text)
 
 
 def swaps(graph: SceneGraph) -> Iterator[Edit]:
-    """Every edit of A.4, each distinct graph once."""
+    """Yield every edit of appendix A.4, each distinct graph once."""
     seen = {graph.signature}
     for edited, foil in _all_swaps(graph):
         if edited.signature not in seen:
@@ -53,90 +46,83 @@ def swaps(graph: SceneGraph) -> Iterator[Edit]:
 
 def _all_swaps(graph: SceneGraph) -> Iterator[Edit]:
     if graph.complexity == template.SIZE:
-        yield from permuted_objects(graph)
-        yield from permuted_attributes(graph)
-        yield from permuted_relations(graph)
-    yield from exchanged_objects(graph)
-    yield from exchanged_attributes(graph)
-    yield from moved_attributes(graph)
+        yield from permute_objects(graph)
+        yield from permute_attributes(graph)
+        yield from permute_relations(graph)
+    yield from swap_objects(graph)
+    yield from swap_attributes(graph)
+    yield from move_attributes(graph)
 
 
-def exchanged_objects(graph: SceneGraph) -> Iterator[Edit]:
-    """Two objects change places, whether a relation joins them (case 1) or not (case 3); attributes stay in place."""
+def swap_objects(graph: SceneGraph) -> Iterator[Edit]:
+    """Two objects swap places, related (case 1) or not (case 3); attributes stay in place."""
     for one, other in combinations(graph.objects, 2):
         if one.name != other.name:
-            yield _renamed(graph, {one.id: other.name, other.id: one.name})
+            yield _with_names(graph, {one.id: other.name, other.id: one.name})
 
 
-def exchanged_attributes(graph: SceneGraph) -> Iterator[Edit]:
-    """Two attributes of two objects change places, where neither has the other's (case 2).
+def swap_attributes(graph: SceneGraph) -> Iterator[Edit]:
+    """Two attributes of two objects swap places (case 2).
 
-    No object gets two attributes of a kind: "a red and blue cup", unlike any true caption, would give itself away.
+    No object gets two attributes of one kind: "a red and blue cup" is unlike any true caption.
     """
     for one, other in combinations(graph.objects, 2):
         for mine in one.attributes:
             for theirs in other.attributes:
-                mine_left = [text for text in one.attributes if text != mine]
-                theirs_left = [text for text in other.attributes if text != theirs]
-                if _has_kind(theirs, mine_left) or _has_kind(mine, theirs_left) or mine == theirs:
-                    continue
-                changed = {one.id: (*mine_left, theirs), other.id: (*theirs_left, mine)}
-                yield _redressed(graph, changed), Foil("swap", mine, theirs)
+                my_rest = [text for text in one.attributes if text != mine]
+                their_rest = [text for text in other.attributes if text != theirs]
+                if mine != theirs and not _has_kind(theirs, my_rest) and not _has_kind(mine, their_rest):
+                    attributes = {one.id: (*my_rest, theirs), other.id: (*their_rest, mine)}
+                    yield _with_attributes(graph, attributes), Foil("swap", mine, theirs)
 
 
-def moved_attributes(graph: SceneGraph) -> Iterator[Edit]:
-    """One attribute goes over to an object that has none of the kind (case 4)."""
+def move_attributes(graph: SceneGraph) -> Iterator[Edit]:
+    """One attribute moves to an object without an attribute of its kind (case 4)."""
     for one, other in permutations(graph.objects, 2):
         for text in one.attributes:
             if not _has_kind(text, other.attributes):
-                kept = tuple(mine for mine in one.attributes if mine != text)
-                changed = {one.id: kept, other.id: (*other.attributes, text)}
-                yield _redressed(graph, changed), Foil("swap", f"{text} {one.name}", f"{text} {other.name}")
+                rest = tuple(mine for mine in one.attributes if mine != text)
+                attributes = {one.id: rest, other.id: (*other.attributes, text)}
+                yield _with_attributes(graph, attributes), Foil("swap", f"{text} {one.name}", f"{text} {other.name}")
 
 
 def _has_kind(text: str, attributes: Sequence[str]) -> bool:
     return any(text == other or same_kind(text, other) for other in attributes)
 
 
-def permuted_objects(graph: SceneGraph) -> Iterator[Edit]:
-    """The objects in every order (case 5)."""
-    keys = [item.id for item in graph.objects]
+def permute_objects(graph: SceneGraph) -> Iterator[Edit]:
+    """The object names in every order (case 5)."""
     for order in permutations(item.name for item in graph.objects):
-        yield _renamed(graph, dict(zip(keys, order, strict=True)))
+        yield _with_names(graph, {item.id: name for item, name in zip(graph.objects, order, strict=True)})
 
 
-def permuted_attributes(graph: SceneGraph) -> Iterator[Edit]:
-    """The attributes in every order, over the same places (case 5)."""
-    places = [item.id for item in graph.objects for _ in item.attributes]
+def permute_attributes(graph: SceneGraph) -> Iterator[Edit]:
+    """The attributes in every order over the same positions (case 5)."""
+    owners = [item.id for item in graph.objects for _ in item.attributes]
     texts = [text for item in graph.objects for text in item.attributes]
     for order in permutations(texts):
-        changed: dict[str, tuple[str, ...]] = {}
-        for key, text in zip(places, order, strict=True):
-            changed[key] = (*changed.get(key, ()), text)
-        if not any(_has_kind(one, [other]) for given in changed.values() for one, other in combinations(given, 2)):
-            yield _redressed(graph, changed), Foil("swap", ", ".join(texts), ", ".join(order))
+        attributes: dict[str, tuple[str, ...]] = {}
+        for owner, text in zip(owners, order, strict=True):
+            attributes[owner] = (*attributes.get(owner, ()), text)
+        if not any(_has_kind(one, [other]) for own in attributes.values() for one, other in combinations(own, 2)):
+            yield _with_attributes(graph, attributes), Foil("swap", ", ".join(texts), ", ".join(order))
 
 
-def permuted_relations(graph: SceneGraph) -> Iterator[Edit]:
+def permute_relations(graph: SceneGraph) -> Iterator[Edit]:
     """The predicates in every order (case 5)."""
     texts = [edge.predicate for edge in graph.relations]
     for order in permutations(texts):
-        relations = tuple(replace(edge, predicate=text) for edge, text in zip(graph.relations, order, strict=True))
-        yield SceneGraph(graph.objects, relations), Foil("swap", ", ".join(texts), ", ".join(order))
+        edges = (replace(edge, predicate=text) for edge, text in zip(graph.relations, order, strict=True))
+        yield replace(graph, relations=tuple(edges)), Foil("swap", ", ".join(texts), ", ".join(order))
 
 
-def _renamed(graph: SceneGraph, names: Mapping[str, str]) -> Edit:
-    objects = tuple(
-        SceneObject(item.id, names.get(item.id, item.name), item.attributes, item.box) for item in graph.objects
-    )
-    before = [item.name for item in graph.objects if names.get(item.id, item.name) != item.name]
-    after = [names[item.id] for item in graph.objects if names.get(item.id, item.name) != item.name]
-    return SceneGraph(objects, graph.relations), Foil("swap", ", ".join(before), ", ".join(after))
+def _with_names(graph: SceneGraph, names: Mapping[str, str]) -> Edit:
+    renamed = [item for item in graph.objects if names.get(item.id, item.name) != item.name]
+    foil = Foil("swap", ", ".join(item.name for item in renamed), ", ".join(names[item.id] for item in renamed))
+    objects = (replace(item, name=names.get(item.id, item.name)) for item in graph.objects)
+    return replace(graph, objects=tuple(objects)), foil
 
 
-def _redressed(graph: SceneGraph, changed: Mapping[str, Sequence[str]]) -> SceneGraph:
-    objects = tuple(
-        SceneObject(item.id, item.name, tuple(changed.get(item.id, item.attributes)), item.box)
-        for item in graph.objects
-    )
-    return SceneGraph(objects, graph.relations)
+def _with_attributes(graph: SceneGraph, attributes: Mapping[str, tuple[str, ...]]) -> SceneGraph:
+    objects = (replace(item, attributes=attributes.get(item.id, item.attributes)) for item in graph.objects)
+    return replace(graph, objects=tuple(objects))

@@ -1,12 +1,12 @@
-"""Answers of a language model behind a versioned cache: asked once, kept for ever, read without a key.
+"""Answers of a language model behind a versioned cache: requested once, and read without a key.
 
-Any endpoint that speaks the chat-completions protocol, through the ``openai`` client, which itself retries rate limits
-(honouring Retry-After), server errors, timeouts and lost connections. Each answer that arrives whole is appended to a
-JSON-lines file and synced before the next step, so that nothing that was paid for is lost or asked again. The key comes
-from the environment and goes nowhere else.
+Works with any endpoint of the chat-completions protocol, through the ``openai`` client, which retries rate limits
+(respecting Retry-After), server errors, timeouts and lost connections. Each complete answer is appended to a JSON-lines
+file and synced before the next step, so no paid answer is lost or requested again. The key is read from the environment
+and never written.
 
-A cache line: ``{"request": <hash>, "model", "messages", "temperature", "answer", "usage", "date"}``. A model that
-declines to answer has answered: ``answer`` is empty then, ``refusal`` has its words, and nobody asks again.
+A cache line: ``{"request": <hash>, "model", "messages", "temperature", "answer", "usage", "date"}``. If the model
+declines, ``answer`` is empty, ``refusal`` has its words, and the request is not repeated.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 
 KEY_VARIABLE = "OPENAI_API_KEY"
 REFUSED = ""
-"""The answer of a model that declined to give one."""
+"""The answer of a model that declined."""
+ANSWERED = "answered"
+"""The outcome of a request whose answer is in the cache."""
+NO_TEXT = "answer without text"
 
 
 class Message(TypedDict):
@@ -53,7 +56,7 @@ class Endpoint:
 
 
 class Estimate(NamedTuple):
-    """What asking would take. Tokens are estimated offline, from words and marks."""
+    """The cost of requests. Tokens are estimated offline, from words and punctuation marks."""
 
     requests: int
     tokens_in: int
@@ -65,20 +68,25 @@ class Estimate(NamedTuple):
         return f"{self.requests:,} requests, {tokens}, estimated cost {self.cost:.2f}"
 
 
-class Failure(NamedTuple):
-    """A request that got no answer; ``reason`` is the kind of error, never its text (which may repeat the key)."""
+def estimated_tokens(text: str) -> int:
+    """Return 4/3 tokens per English word and 1 per mark; within about 15 % of OpenAI's tokenisers."""
+    return round(4 / 3 * len(re.findall(r"\w+", text))) + len(re.findall(r"[^\w\s]", text)) + 4
 
-    reason: str
+
+def check_cost(cost: float, max_cost: float) -> None:
+    """ValueError if the estimated cost is above the maximum."""
+    if cost > max_cost:
+        raise ValueError(f"the estimated cost {cost:.2f} is above --max-cost {max_cost:.2f}. Nothing was asked.")
 
 
 def request_hash(endpoint: Endpoint, messages: Sequence[Message]) -> str:
-    """What an answer is filed under: everything that decides it but the place that gave it."""
+    """Return the cache key: everything that determines an answer, except the URL of the endpoint."""
     content = [endpoint.model, endpoint.temperature, endpoint.max_tokens, list(messages)]
     return hashlib.sha256(json.dumps(content, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
 
 
 class Cache:
-    """Answers by request hash, read from every ``*.jsonl`` of some folders; new ones go to one file."""
+    """Answers by request hash, read from every ``*.jsonl`` of some folders; new answers are appended to ``file``."""
 
     def __init__(self, folders: Iterable[Path], file: Path | None = None) -> None:
         self._file, self._lock = file, threading.Lock()
@@ -88,44 +96,36 @@ class Cache:
                 self._answers |= _read(path)
 
     def get(self, key: str) -> str | None:
-        """The answer, REFUSED where the model gave none; None where it has not been asked."""
+        """Return the answer, REFUSED if the model declined, None if there is no answer yet."""
         return self._answers.get(key)
 
     def __contains__(self, key: str) -> bool:
         return key in self._answers
 
     def add(self, key: str, record: Mapping[str, Any]) -> None:
-        """Append the answer and wait until it is on the disk. Safe to call from any thread."""
-        assert self._file is not None, "a cache that was opened for reading gets no answers"
+        """Append the answer and wait until it is on the disk. Thread-safe."""
+        assert self._file is not None, "this cache is read-only"
         line = json.dumps({"request": key, **record}, ensure_ascii=False).encode() + b"\n"
         with self._lock:
             if key in self._answers:
                 return
             self._file.parent.mkdir(parents=True, exist_ok=True)
             with self._file.open("ab+") as file:
-                _end_line(file)
+                if file.seek(0, os.SEEK_END):  # end a line that a killed process left incomplete
+                    file.seek(-1, os.SEEK_END)
+                    line = line if file.read(1) == b"\n" else b"\n" + line
                 file.write(line)
                 file.flush()
                 os.fsync(file.fileno())
             self._answers[key] = record["answer"]
 
 
-def _end_line(file: Any) -> None:
-    """Close a line that an earlier process left unfinished, so that ours stands alone."""
-    if file.seek(0, os.SEEK_END):
-        file.seek(-1, os.SEEK_END)
-        if file.read(1) != b"\n":
-            file.write(b"\n")
-
-
 def _read(path: Path) -> dict[str, str]:
-    """The answers of a file; lines that a killed process cut short are passed over, any other fault is an error."""
+    """The answers of a file. Lines cut short by a killed process are skipped; any other fault is an error."""
     answers: dict[str, str] = {}
     for number, line in enumerate(path.read_bytes().split(b"\n"), 1):
-        if not line:
-            continue
         try:
-            record = json.loads(line)
+            record = json.loads(line or b"{")
         except ValueError:
             if line.rstrip().endswith(b"}"):
                 raise ValueError(f"{path}, line {number}: not JSON. Restore the file from Git.") from None
@@ -137,114 +137,71 @@ def _read(path: Path) -> dict[str, str]:
 
 
 class Client:
-    """Asks an endpoint, many requests at a time, and files every answer in the cache."""
+    """Sends requests to an endpoint concurrently and writes every answer to the cache."""
 
     def __init__(self, endpoint: Endpoint, cache: Cache) -> None:
         self.endpoint, self.cache = endpoint, cache
 
-    def missing(self, prompts: Iterable[Sequence[Message]]) -> dict[str, Sequence[Message]]:
-        """The prompts that have no answer yet, by request hash, each once."""
+    def _missing(self, prompts: Iterable[Sequence[Message]]) -> dict[str, Sequence[Message]]:
+        """The distinct prompts without an answer, by request hash."""
         keyed = {request_hash(self.endpoint, messages): messages for messages in prompts}
         return {key: messages for key, messages in keyed.items() if key not in self.cache}
 
     def estimate(self, prompts: Iterable[Sequence[Message]], tokens_out: int) -> Estimate:
-        """What the missing prompts would take, at ``tokens_out`` tokens an answer. ValueError without prices."""
+        """Return the cost of the missing prompts at ``tokens_out`` tokens per answer. ValueError without prices."""
         price_in, price_out = self.endpoint.price_in, self.endpoint.price_out
         if price_in is None or price_out is None:
             raise ValueError(
                 "the endpoint's price_in and price_out (per million tokens; params.yaml, captioner) are missing: "
                 "the cost is unknown. State them; 0 for an endpoint that is free."
             )
-        missing = self.missing(prompts).values()
+        missing = self._missing(prompts).values()
         into = sum(estimated_tokens(message["content"]) for messages in missing for message in messages)
         out = tokens_out * len(missing)
         return Estimate(len(missing), into, out, (into * price_in + out * price_out) / 1_000_000)
 
-    def ask(self, prompts: Iterable[Sequence[Message]]) -> Iterator[Failure | None]:
-        """Ask all missing prompts; gives None for each answer that came in and is filed, in the order of arrival.
+    def ask(self, prompts: Iterable[Sequence[Message]]) -> Iterator[str]:
+        """Send all missing prompts; yield ``ANSWERED`` or the kind of error for each, in the order of arrival.
 
-        ValueError when the environment has no key.
+        An error's text is never part of the result, since it may contain the key. ValueError if the environment has no
+        key.
         """
-        missing = self.missing(prompts)
+        missing = self._missing(prompts)
         if not missing:
             return
         client = _connect(self.endpoint)
         with ThreadPoolExecutor(self.endpoint.concurrency) as pool:
-            waiting = [pool.submit(self._ask_one, client, key, messages) for key, messages in missing.items()]
+            futures = [pool.submit(self._ask_one, client, key, messages) for key, messages in missing.items()]
             try:
-                yield from (future.result() for future in as_completed(waiting))
+                yield from (future.result() for future in as_completed(futures))
             finally:
                 pool.shutdown(cancel_futures=True)
 
-    def _ask_one(self, client: OpenAI, key: str, messages: Sequence[Message]) -> Failure | None:
+    def _ask_one(self, client: OpenAI, key: str, messages: Sequence[Message]) -> str:
         from openai import APIError
 
+        request = {"model": self.endpoint.model, "messages": list(messages), "temperature": self.endpoint.temperature}
         try:
-            response = client.chat.completions.with_raw_response.create(
-                model=self.endpoint.model,
-                messages=list(messages),  # type: ignore[arg-type]
-                temperature=self.endpoint.temperature,
+            response: Any = client.chat.completions.with_raw_response.create(
+                **request,  # type: ignore[arg-type]
                 max_tokens=self.endpoint.max_tokens,
             )
+            completion = json.loads(response.text)
         except APIError as error:
             status = getattr(error, "status_code", None)
-            return Failure(f"HTTP status {status}" if status else type(error).__name__)
-        try:
-            return self._file(key, messages, json.loads(response.text))
+            return f"HTTP status {status}" if status else type(error).__name__
         except json.JSONDecodeError:
-            return Failure("answer is not JSON")
-
-    def _file(self, key: str, messages: Sequence[Message], completion: Any) -> Failure | None:
-        """Put a whole answer into the cache. ``completion`` is the endpoint's JSON, which may be anything."""
-        message = _message(completion)
-        if message is None:
-            return Failure("answer without text")
-        self.cache.add(
-            key,
-            {
-                "model": self.endpoint.model,
-                "messages": list(messages),
-                "temperature": self.endpoint.temperature,
-                **message,
-                "usage": completion.get("usage") or {},
-                "date": datetime.now(UTC).isoformat(timespec="seconds"),
-            },
-        )
-        return None
+            return "answer is not JSON"
+        answer = _answer(completion)
+        if answer is None:
+            return NO_TEXT
+        date = datetime.now(UTC).isoformat(timespec="seconds")
+        self.cache.add(key, {**request, **answer, "usage": completion.get("usage") or {}, "date": date})
+        return ANSWERED
 
 
-def make_client(endpoint: Endpoint, folder: Path) -> Client:
-    """The client of an endpoint; its answers go to ``folder``, one file per model."""
-    name = re.sub(r"[^\w.-]+", "-", endpoint.model)
-    return Client(endpoint, Cache([folder], folder / f"{name}.jsonl"))
-
-
-def ask_all(client: Client, prompts: Sequence[Sequence[Message]], tokens_out: int, max_cost: float) -> Counter[str]:
-    """Print what asking would take, at ``tokens_out`` tokens an answer, and ask; gives what came of it, by reason.
-
-    ValueError before the first request where the estimated cost is above ``max_cost``.
-    """
-    estimate = client.estimate(prompts, tokens_out)
-    print(estimate)
-    if estimate.cost > max_cost:
-        raise ValueError(
-            f"the estimated cost {estimate.cost:.2f} is above --max-cost {max_cost:.2f}. Nothing was asked."
-        )
-    return Counter("answered" if failure is None else failure.reason for failure in client.ask(prompts))
-
-
-def _connect(endpoint: Endpoint) -> OpenAI:
-    """The ``openai`` client of an endpoint. ValueError when the environment has no key."""
-    from openai import OpenAI
-
-    key = os.environ.get(KEY_VARIABLE)
-    if not key:
-        raise ValueError(f"{KEY_VARIABLE} is not set. Export it, or use the answers that the cache has.")
-    return OpenAI(api_key=key, base_url=endpoint.base_url, max_retries=endpoint.retries, timeout=endpoint.timeout)
-
-
-def _message(completion: Any) -> dict[str, str] | None:
-    """``answer``, and ``refusal`` if that is what it is, of a whole completion; else None."""
+def _answer(completion: Any) -> dict[str, str] | None:
+    """``answer``, and ``refusal`` if the model declined; None for an incomplete answer. Any JSON is accepted."""
     match completion:
         case {"choices": [{"finish_reason": "content_filter"}, *_]}:
             return {"answer": REFUSED, "refusal": "content filter"}
@@ -257,6 +214,27 @@ def _message(completion: Any) -> dict[str, str] | None:
     return None
 
 
-def estimated_tokens(text: str) -> int:
-    """Tokens of an English text by its words (4/3 each) and marks; within about 15 % of OpenAI's tokenisers."""
-    return round(4 / 3 * len(re.findall(r"\w+", text))) + len(re.findall(r"[^\w\s]", text)) + 4
+def _connect(endpoint: Endpoint) -> OpenAI:
+    from openai import OpenAI
+
+    key = os.environ.get(KEY_VARIABLE)
+    if not key:
+        raise ValueError(f"{KEY_VARIABLE} is not set. Export it, or use the cached answers.")
+    return OpenAI(api_key=key, base_url=endpoint.base_url, max_retries=endpoint.retries, timeout=endpoint.timeout)
+
+
+def make_client(endpoint: Endpoint, folder: Path) -> Client:
+    """Return the client of an endpoint; its answers go to ``folder``, one file per model."""
+    name = re.sub(r"[^\w.-]+", "-", endpoint.model)
+    return Client(endpoint, Cache([folder], folder / f"{name}.jsonl"))
+
+
+def ask_all(client: Client, prompts: Sequence[Sequence[Message]], tokens_out: int, max_cost: float) -> Counter[str]:
+    """Print the estimated cost, at ``tokens_out`` tokens per answer, and send all prompts; count the outcomes.
+
+    ValueError before the first request if the estimated cost is above ``max_cost``.
+    """
+    estimate = client.estimate(prompts, tokens_out)
+    print(estimate)
+    check_cost(estimate.cost, max_cost)
+    return Counter(client.ask(prompts))

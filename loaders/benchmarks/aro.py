@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from generators.hard_negatives.order import Tagger, options
+from generators.hard_negatives.word_order import Tagger, options
 from generators.readers import karpathy
 from generators.schemas.rows import CHOICE_SCHEMA
 from loaders.benchmarks.rows import Family, Row, Unusable, box, csv_rows, each, json_items, literal

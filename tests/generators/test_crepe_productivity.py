@@ -21,17 +21,17 @@ from generators.crepe_productivity import (
     CONFIGS,
     SPLITS,
     Settings,
-    Source,
-    _refined,
     ask,
     chosen,
     examples,
     generate,
     write,
 )
-from generators.graphs.facts import image_facts
+from generators.graphs.facts import closure
+from generators.hard_negatives.refinement import refined_splits
+from generators.hard_negatives.source import Source
 from generators.llm.client import KEY_VARIABLE, Cache, Endpoint
-from generators.parser.rule_parser import RuleParser
+from generators.parser.parser import Parser
 from tests.annotated import annotations_of
 
 SETTINGS = Settings(seed=0, workers=1, rows=2, walks_per_image=2, attempts=20, visible=0.1, refine=False, captioner={})
@@ -105,9 +105,9 @@ def test_every_config_and_split_is_written(built: Path) -> None:
                 assert len({row["caption"], *row["hard_negatives"]}) == sizes[config] + 1
                 assert len(row["foils"]) == sizes[config]
     captions = {config: _captions(built / config) for config in CONFIGS}
-    denying = captions.pop("prod_hnneg_balanced")
-    assert all(len(re.findall(r"\b(?:not|no)\b", caption)) >= 1 for caption in denying)
-    assert denying
+    negating = captions.pop("prod_hnneg_balanced")
+    assert all(len(re.findall(r"\b(?:not|no)\b", caption)) >= 1 for caption in negating)
+    assert negating
     assert all(captions["prod_raw"] >= found for found in captions.values())
     assert captions["prod_hnall"]
 
@@ -156,7 +156,7 @@ def _sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def test_a_thing_that_a_phrase_names_is_no_foil_and_not_denied(folder: Path, tmp_path: Path) -> None:
+def test_an_object_of_a_phrase_is_neither_a_foil_nor_negated(folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     box = {"x": 0, "y": 0, "width": 9, "height": 9}
     phrases = [{"phrase": f"there is a {noun} in the room"} | box for noun in NOUNS]
@@ -165,25 +165,25 @@ def test_a_thing_that_a_phrase_names_is_no_foil_and_not_denied(folder: Path, tmp
         for image_id in range(1, 5)
     ]
     (tmp_path / "region_descriptions.json").write_text(json.dumps(regions))
-    (without, said), (with_phrases, said_with) = (_nouns_of_foils(place) for place in (folder, tmp_path))
+    (without, captions), (with_phrases, captions_with) = (_nouns_of_foils(place) for place in (folder, tmp_path))
     assert without & set(NOUNS)
     assert not with_phrases & set(NOUNS)
-    assert said == said_with  # phrases change no walk and no caption
+    assert captions == captions_with  # phrases change no walk and no caption
 
 
 def _nouns_of_foils(folder: Path) -> tuple[set[str], list[str]]:
-    """The nouns that HN-Atoms put in and that balanced truths deny, and the captions."""
+    """The nouns that HN-Atoms insert and that balanced truths negate, and the captions."""
     found = list(examples(Source.read(annotated(folder)), 6, GrammarCaptioner(), SETTINGS, Counter()))
     foils = {foil.replacement for item in found for atom in item.hnatom for foil in atom.foils}
-    denied = {item.hnneg_balanced[0].foils[0].original.removeprefix("no ") for item in found if item.hnneg_balanced}
-    return foils | denied, [item.wording.caption for item in found]
+    negated = {item.hnneg_balanced[0].foils[0].original.removeprefix("no ") for item in found if item.hnneg_balanced}
+    return foils | negated, [item.walk.caption.text for item in found]
 
 
 def test_another_image_changes_no_example_of_the_first_ones(folder: Path, tmp_path: Path) -> None:
     write_source(tmp_path, 5)
     few, more = (
         {
-            example.key: example.wording.caption
+            example.walk.key: example.walk.caption.text
             for example in examples(Source.read(annotated(place)), 8, GrammarCaptioner(), SETTINGS, Counter())
         }
         for place in (folder, tmp_path)
@@ -193,7 +193,7 @@ def test_another_image_changes_no_example_of_the_first_ones(folder: Path, tmp_pa
 
 
 def test_drops_are_counted_and_rows_are_capped(folder: Path) -> None:
-    rows, dropped = generate(SETTINGS, Source.read(annotated(folder)), 4)
+    rows, dropped = generate(SETTINGS, "microworld", Source.read(annotated(folder)), 4)
     assert {config: len(kept) for config, kept in rows.items()}["prod_hnatom"] == 2
     assert dropped["hnswap: fewer than 5 negatives"] > 0
     assert chosen([], 2, Counter()) == {config: [] for config in CONFIGS}
@@ -205,14 +205,14 @@ def test_refined_rows_have_the_foils_of_one_atom_and_half_of_them_stay(
     more = ["tree", "hat", "bottle", "drum", "kite", "key", "boat", "flag"]  # words enough for five foils of one noun
     monkeypatch.setattr(sys.modules[__name__], "NOUNS", [*NOUNS, *more])
     write_source(tmp_path, 8)
-    rows, _ = generate(replace(SETTINGS, refine=True, rows=6), Source.read(annotated(tmp_path)), 7)
+    rows, _ = generate(replace(SETTINGS, refine=True, rows=6), "microworld", Source.read(annotated(tmp_path)), 7)
     found = rows["prod_hnatom"]
     assert found
-    for item in found:
-        foils = [foil for negative in item.negatives for foil in negative.foils]
-        assert len({(foil.type, foil.original) for foil in foils}) == 1
-        assert len({foil.replacement for foil in foils}) == 5
-    left = _refined({"n7": found}, 0)["n7"]
+    for row in found:
+        foils = [foil for foils in row["foils"] for foil in foils]
+        assert len({(foil["type"], foil["from"]) for foil in foils}) == 1
+        assert len({foil["to"] for foil in foils}) == 5
+    left = refined_splits({"n7": found}, 0)["n7"]
     assert len(found) / 2 <= len(left) <= len(found)
 
 
@@ -221,7 +221,7 @@ def test_real_annotations(real_data: Path, tmp_path: Path) -> None:
         source = Source.read(annotations_of(real_data / "visual_genome" / version, tmp_path / version).path)
         found = list(examples(source, 8, GrammarCaptioner(), SETTINGS, Counter()))
         assert len(found) >= 5
-        assert all(example.walk.graph.complexity == 8 for example in found)
+        assert all(example.walk.walk.graph.complexity == 8 for example in found)
         assert sum(bool(example.hnatom) for example in found) >= 5
 
 
@@ -233,15 +233,15 @@ def test_phrases_of_real_images_name_what_their_objects_lack(real_data: Path, tm
     source = Source.read(annotations.path, spelling=True)
     named = [("1", "canopy"), ("2", "cloth"), ("3", "chair"), ("4", "outlet"), ("5", "bag"), ("5", "cloth")]
     for image_id, noun in named:
-        assert image_facts(source.images[image_id].facts()).is_absent(noun)
+        assert closure(source.images[image_id].facts()).is_absent(noun)
         assert not source.facts(image_id).is_absent(noun)
     # "a calender has been hanged": the phrase is corrected where people typed it.
-    assert "calendar" in source.facts("3").mentioned
+    assert "calendar" in source.facts("3").named
     for example in examples(source, 6, GrammarCaptioner(), SETTINGS, Counter()):
-        facts = source.facts(example.image_id)
-        denied = [foil.original.removeprefix("no ") for item in example.hnneg_balanced[:1] for foil in item.foils]
+        facts = source.facts(example.walk.image_id)
+        negated = [foil.original.removeprefix("no ") for item in example.hnneg_balanced[:1] for foil in item.foils]
         foils = [foil.replacement for item in example.hnatom for foil in item.foils if foil.type == "object"]
-        assert not facts.mentioned & {*foils, *denied}
+        assert not facts.named & {*foils, *negated}
 
 
 def test_ask_prints_the_estimate_and_stops_above_the_cost(
@@ -264,7 +264,7 @@ def test_ask_prints_the_estimate_and_stops_above_the_cost(
         assert set(ask(annotated(folder), settings, 1.0)) == {"answered"}
         # An answer that omits atoms is kept as it came, and makes no caption.
         captioner = PromptedCaptioner(
-            Endpoint(**endpoint), read_shots(words / "shots.yaml"), Cache([tmp_path / "sample/llm"]), RuleParser()
+            Endpoint(**endpoint), read_shots(words / "shots.yaml"), Cache([tmp_path / "sample/llm"]), Parser()
         )
         dropped: Counter[str] = Counter()
         assert not list(examples(Source.read(annotated(folder)), 8, captioner, settings, dropped))

@@ -10,7 +10,6 @@ import pytest
 from PIL import Image as Picture
 
 from generators.crepe_systematicity import (
-    NEGATIVES,
     Seen,
     build_corpus,
     build_regions,
@@ -18,9 +17,10 @@ from generators.crepe_systematicity import (
     read_rows,
     unique,
 )
-from generators.parser.caption_parser import make_parser
+from generators.hard_negatives.systematicity import NEGATIVES
 from generators.readers.annotations import Annotations
 from generators.schemas.scene_graph import Atom, Compound
+from generators.seen_analysis.seen import our_language
 from generators.seen_analysis.targets import Targets
 from tests.annotated import annotations_of
 
@@ -117,7 +117,7 @@ def test_only_captions_of_one_compound_have_negatives_and_then_exactly_enough(re
 def test_targets_are_those_of_the_kept_captions(regions) -> None:
     folder, _ = regions
     targets = Targets.load(folder / "targets.json")
-    assert targets == Targets.of(parse.graph for parse in make_parser().parse(by_caption(folder)))
+    assert targets == Targets.of(parse.graph for parse in our_language().parse(by_caption(folder)))
     assert Compound("oro", "cat", "under", "table") in targets.compounds
     assert Atom("object", "tree") not in targets.atoms
 
@@ -194,9 +194,9 @@ def test_rows_with_too_few_negatives_leave_only_that_set() -> None:
     row = dict.fromkeys(
         ["image", "crop_id", "image_id", "x", "y", "width", "height", "caption", "atoms", "compounds", "complexity"]
     ) | {"scene_graph": None, "provenance": None, "hnatom": [{"caption": "a", "foils": []}] * 4, "hncomp": []}
-    assert len(list(hard_negative_rows([row], ["hnatom"]))) == 1
-    assert list(hard_negative_rows([row], ["hncomp"])) == []
-    assert list(hard_negative_rows([row], ["hnatom", "hncomp"])) == []
+    assert len(list(hard_negative_rows([row], "hnatom"))) == 1
+    assert list(hard_negative_rows([row], "hncomp")) == []
+    assert list(hard_negative_rows([row], "hnall")) == []
 
 
 def test_unique_leaves_out_unseen_atoms_and_rows_without_negatives() -> None:

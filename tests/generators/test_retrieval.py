@@ -11,9 +11,9 @@ from PIL import Image
 
 import loaders
 from generators import retrieval
-from generators.hard_negatives import order
-from generators.hard_negatives.order import TEXT_PERTURBATIONS, Tagger, Words
-from generators.hard_negatives.tiles import TILES
+from generators.hard_negatives import word_order
+from generators.hard_negatives.patch_order import GRIDS
+from generators.hard_negatives.word_order import TEXT_PERTURBATIONS, Tagger, Words
 from generators.readers.karpathy import Captioned
 from loaders.cards import aro as aro_card
 from loaders.cards import retrieval as retrieval_card
@@ -89,7 +89,7 @@ def test_perturbed_captions_and_images_beside_the_plain_ones(built: Path) -> Non
             assert [row["crop_id"] for row in changed] == [row["crop_id"] for row in plain], "one picture, encoded once"
             for row, before in zip(changed, plain, strict=True):
                 assert all(text != was for text, was in zip(row["captions"], before["captions"], strict=True))
-        for name in TILES:
+        for name in GRIDS:
             changed = rows(built, "retrieval/coco", f"test.{name}.s{seed}")
             assert [row["captions"] for row in changed] == [row["captions"] for row in plain]
             assert {row["crop_id"] for row in changed}.isdisjoint(row["crop_id"] for row in plain)
@@ -120,8 +120,8 @@ def test_a_caption_without_four_different_other_orders_is_in_the_set_of_no_seed(
 
 def test_the_perturbations_are_those_of_the_seed_alone() -> None:
     (words,) = Tagger()(["A small dog sits under the wooden table."])
-    assert order.options(words, 0) == order.options(words, 0)
-    assert order.options(words, 0) != order.options(words, 1)
+    assert word_order.options(words, 0) == word_order.options(words, 0)
+    assert word_order.options(words, 0) != word_order.options(words, 1)
 
 
 def test_cards_and_loading(built: Path) -> None:

@@ -1,7 +1,7 @@
 """Hard negatives of captioned images: negative captions of each caption, and nearest neighbours of each image.
 
 Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), section 4 and appendix C: up to five negative captions by exchanging
-two parts (generators/hard_negatives/negative_captions.py), and the three nearest images by CLIP features
+two parts (generators/hard_negatives/negclip.py), and the three nearest images by CLIP features
 (neighbours.py). Captions without a negative are dropped, and so are images without a remaining caption; neighbours are
 searched among the remaining images, since a neighbour contributes a caption and its negative.
 
@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from torch import Tensor
 
-from generators.hard_negatives.negative_captions import Negative, negatives
+from generators.hard_negatives.negclip import Negative, negatives
 from generators.storage.atomic import write_json
 from trainers.negclip.image_text import ImageText
 from trainers.negclip.neighbours import nearest

@@ -6,7 +6,7 @@ from typer.testing import CliRunner, Result
 
 import compeval
 from compeval.cli import app
-from generators.captioner.example_captions import from_grammar, request
+from generators.captioner.example_captions import CAPTIONS, from_grammar
 from generators.llm.client import Cache, Endpoint, Message, request_hash
 
 TWO = ["A lab coat on a hook.", "A chemist buttoning a lab coat."]
@@ -31,7 +31,7 @@ def test_without_a_model_the_grammar_speaks_and_says_so(classes: Path):
 
 
 def test_cached_answers_of_a_model_are_read_without_a_key(classes: Path, tmp_path: Path):
-    key = request_hash(Endpoint("m"), [Message(role="user", content=request("lab coat", 2))])
+    key = request_hash(Endpoint("m"), [Message(role="user", content=CAPTIONS.text(0, "lab coat", 2))])
     Cache([], tmp_path / "answers" / "m.jsonl").add(key, {"answer": json.dumps(TWO)})
     result = call(classes, "--count", 2, "--model", "m", "--answers", tmp_path / "answers", "--json")
     told = json.loads(result.stdout)

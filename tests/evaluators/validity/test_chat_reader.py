@@ -9,7 +9,7 @@ from werkzeug import Request, Response
 
 from evaluators.validity import chat_reader, text_only_aro
 from evaluators.validity.chat_reader import EXAMPLES, messages, question, read_choice, shuffled
-from generators.hard_negatives.blind_scorers import Sets
+from generators.hard_negatives.text_only_scorers import RetrievalSets
 from generators.llm.client import KEY_VARIABLE, Cache
 from generators.schemas.rows import CHOICE_SCHEMA
 from generators.storage.dataset import write_config
@@ -118,5 +118,5 @@ def test_without_an_endpoint_no_request_is_sent(sets_of_four: Path):
 
 
 def test_sets_without_a_cached_answer_are_not_counted():
-    sets = Sets([("a b", "b a")], ["1"])
+    sets = RetrievalSets([("a b", "b a")], ["1"])
     assert chat_reader.measure("vg_relation", sets, chat_reader.endpoint({"model": "m"}), Cache([])) is None

@@ -4,19 +4,19 @@ from pathlib import Path
 import pytest
 
 from evaluators.validity.text_only import farthest, groups, measure, page, read, scores
-from generators.hard_negatives.blind_scorers import HELD_OUT, Sets, longest, most_alike, tersest
+from generators.hard_negatives.text_only_scorers import HELD_OUT_SCORERS, REFINEMENT_SCORERS, RetrievalSets, most_alike
 from tests.rows import toy_dataset
 
 NOUNS = ("cup", "table", "cat", "bus", "lamp", "chair")
 
 
-def negations() -> Sets:
+def negations() -> RetrievalSets:
     """Thirty sets of three, in which every caption with a negation is a negative."""
     pairs = [(one, other) for one in NOUNS for other in NOUNS if one != other]
     captions = [
         [f"a {one} on a {other}", f"a {one} not on a {other}", f"no {one} on a {other}"] for one, other in pairs
     ]
-    return Sets(captions, [str(place // 3) for place in range(len(pairs))])
+    return RetrievalSets(captions, [str(place // 3) for place in range(len(pairs))])
 
 
 def test_a_row_of_several_configs_is_read_once(tmp_path: Path):
@@ -38,7 +38,7 @@ def test_groups_join_the_corpora_and_leave_raw_sets_out(tmp_path: Path):
 
 def test_scores_by_hand():
     """The truth has one word less than one negative, as many as the other: half a hit for the tersest, 3 of 4 pairs."""
-    found = scores(negations(), {"longest": longest, "tersest": tersest})
+    found = scores(negations(), {**REFINEMENT_SCORERS, **HELD_OUT_SCORERS})
     assert found["longest"]["recall@1"] == 0
     assert found["tersest"]["recall@1"] == pytest.approx(1 / 2)
     assert found["tersest"]["pairwise_accuracy"] == pytest.approx(3 / 4)
@@ -51,7 +51,7 @@ def test_refinement_does_not_remove_a_cue_of_all_rows():
     assert found["held_out"]["form"]["recall@1"] == 1
     assert found["held_out_after"]["form"]["recall@1"] == 1
     assert found["share_kept"] >= 0.5
-    assert set(found["held_out"]) == set(HELD_OUT)
+    assert set(found["held_out"]) == set(HELD_OUT_SCORERS)
     # Random weights that favour long captions: never, since "not" adds a word. Others: where "no" weighs more than "a".
     assert found["random_scorers"] == pytest.approx((0 + 1 / 2) / 2, abs=0.1)
     assert json.loads(json.dumps(found))["by_design"]
@@ -66,4 +66,5 @@ def test_farthest_looks_on_both_sides():
 
 
 def test_the_caption_that_is_most_like_the_others_is_the_truth():
-    assert scores(Sets([["a b c", "a b d", "a e c"]], ["1"]), {"most_alike": most_alike})["most_alike"]["recall@1"] == 1
+    star = RetrievalSets([["a b c", "a b d", "a e c"]], ["1"])
+    assert scores(star, {"most_alike": most_alike})["most_alike"]["recall@1"] == 1

@@ -4,16 +4,16 @@ from random import Random
 
 import pytest
 
-from generators.captioner.captioner import GrammarCaptioner, RealisedWording, Refusal, Request
-from generators.captioner.prompted import ParsedWording, PromptedCaptioner, messages, normalised, prompt, read_shots
+from generators.captioner.captioner import GrammarCaption, GrammarCaptioner, NoCaption, Request
+from generators.captioner.prompted import ParsedCaption, PromptedCaptioner, messages, normalised, prompt, read_shots
 from generators.graphs.entailment import Negated, entails, proves_false
-from generators.graphs.facts import image_facts
+from generators.graphs.facts import closure
 from generators.graphs.vocabulary import Vocabulary
 from generators.hard_negatives.atom import atom_negatives, is_known
 from generators.hard_negatives.negation import negation_negatives
 from generators.hard_negatives.swap import swap_negatives, swaps
 from generators.llm.client import Cache, Endpoint
-from generators.parser.rule_parser import RuleParser
+from generators.parser.parser import Parser
 from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
 
 SHOTS = read_shots(Path(__file__).parents[3] / "sample/words/shots.yaml")
@@ -27,24 +27,24 @@ IMAGE = SceneGraph((CUP, TABLE, BOWL), (ON, Relation("3", "on", "2"), Relation("
 
 @pytest.fixture(scope="module")
 def captioner() -> PromptedCaptioner:
-    return PromptedCaptioner(Endpoint("model"), SHOTS, Cache([]), RuleParser())
+    return PromptedCaptioner(Endpoint("model"), SHOTS, Cache([]), Parser())
 
 
-def wording(graph: SceneGraph, seed: str = "0") -> RealisedWording:
-    (worded,) = GrammarCaptioner().word([Request(graph, seed)])
-    assert isinstance(worded, RealisedWording)
-    return worded
+def captioned(graph: SceneGraph, seed: str = "0") -> GrammarCaption:
+    (found,) = GrammarCaptioner().captions([Request(graph, seed)])
+    assert isinstance(found, GrammarCaption)
+    return found
 
 
 def test_provenance_names_template_and_grammar() -> None:
-    assert wording(SceneGraph((CUP, SceneObject("2", "table")), (ON,))).captioner == "template"
-    assert wording(GRAPH).captioner == "grammar"
+    assert captioned(SceneGraph((CUP, SceneObject("2", "table")), (ON,))).captioner == "template"
+    assert captioned(GRAPH).captioner == "grammar"
 
 
-def test_what_the_template_cannot_say_is_refused() -> None:
+def test_what_the_template_cannot_express_has_no_caption() -> None:
     pair = SceneObject("1", "man"), SceneObject("2", "hat")
     graph = SceneGraph(pair, (Relation("1", "wearing", "2"), Relation("1", "under", "2")))
-    assert list(GrammarCaptioner().word([Request(graph, "0")])) == [Refusal("no place in the template")]
+    assert list(GrammarCaptioner().captions([Request(graph, "0")])) == [NoCaption("no place in the template")]
 
 
 # Swaps (A.4)
@@ -71,11 +71,11 @@ def test_no_object_gets_two_attributes_of_a_kind() -> None:
     assert moved == []
 
 
-def test_swaps_are_false_and_say_the_same_words() -> None:
+def test_swaps_are_false_and_have_the_same_words() -> None:
     table = SceneObject("2", "table", ("blue",))
     graph = SceneGraph((CUP, table), (ON,))
-    found = swap_negatives(graph, image_facts(graph), wording(graph), Random(0))
-    assert wording(graph).caption == "there is a red cup on a blue table"
+    found = swap_negatives(graph, closure(graph), captioned(graph), Random(0))
+    assert captioned(graph).text == "there is a red cup on a blue table"
     assert {negative.caption for negative in found} == {
         "there is a red table on a blue cup",
         "there is a blue cup on a red table",
@@ -86,46 +86,46 @@ def test_a_swap_that_may_be_true_is_left_out() -> None:
     kites = SceneObject("1", "kite", ("red",)), SceneObject("2", "bird", ("small",))
     graph = SceneGraph(kites)
     # Nothing says that the kite is large or the bird blue: "a small kite and a red bird" may be true.
-    assert list(swap_negatives(graph, image_facts(graph), wording(SceneGraph((*kites, TABLE))), Random(0))) == []
+    assert list(swap_negatives(graph, closure(graph), captioned(SceneGraph((*kites, TABLE))), Random(0))) == []
 
 
-# Denials (A.4)
+# Negations (A.4)
 
 
-def test_no_denial_where_another_object_makes_it_true() -> None:
+def test_no_negation_where_another_object_makes_it_true() -> None:
     black, white = SceneObject("1", "dog", ("black",)), SceneObject("2", "dog", ("white",))
     building = SceneObject("3", "building")
     on, also_on = Relation("1", "on", "3"), Relation("2", "on", "3")
     graph = SceneGraph((black, building), (on,))
     denied = Negated("attribute", "1", "black")
-    assert proves_false(image_facts(graph), graph, denied)
-    assert not proves_false(image_facts(SceneGraph((black, white, building), (on, also_on))), graph, denied)
+    assert proves_false(closure(graph), graph, denied)
+    assert not proves_false(closure(SceneGraph((black, white, building), (on, also_on))), graph, denied)
     # A white dog that is not said to be on the building may be there.
-    assert not proves_false(image_facts(SceneGraph((black, white, building), (on,))), graph, denied)
+    assert not proves_false(closure(SceneGraph((black, white, building), (on,))), graph, denied)
 
 
-def test_no_denied_relation_where_another_pair_may_lack_it() -> None:
+def test_no_negated_relation_where_another_pair_may_lack_it() -> None:
     graph = SceneGraph((CUP, SceneObject("2", "table")), (ON,))
     denied = Negated("relation", "1", "on", ON)
-    assert proves_false(image_facts(graph), graph, denied)
+    assert proves_false(closure(graph), graph, denied)
     other = SceneObject("4", "cup", ("red",))
-    assert not proves_false(image_facts(SceneGraph((*graph.objects, other), (ON,))), graph, denied)
+    assert not proves_false(closure(SceneGraph((*graph.objects, other), (ON,))), graph, denied)
 
 
 def test_negatives_of_a_caption_differ_from_it_and_from_each_other() -> None:
     for negatives in (
-        negation_negatives(GRAPH, image_facts(IMAGE), wording(GRAPH), Random(1)),
-        atom_negatives(GRAPH, image_facts(IMAGE), wording(GRAPH), Vocabulary.of([IMAGE]), Random(1)),
+        negation_negatives(GRAPH, closure(IMAGE), captioned(GRAPH), Random(1)),
+        atom_negatives(GRAPH, closure(IMAGE), captioned(GRAPH), Vocabulary.of([IMAGE]), Random(1)),
     ):
         captions = [negative.caption for negative in negatives]
         assert len(captions) >= 5
-        assert len({*captions, wording(GRAPH).caption}) == len(captions) + 1
+        assert len({*captions, captioned(GRAPH).text}) == len(captions) + 1
 
 
 def test_atom_foils_change_an_object_wherever_it_is_named() -> None:
     graph = SceneGraph((CUP, TABLE, SceneObject("3", "apple", ("green",))), (ON, Relation("3", "next to", "1")))
     vocabulary = Vocabulary.of([IMAGE, SceneGraph((SceneObject("1", "vase"), SceneObject("2", "pear")))])
-    found = list(atom_negatives(graph, image_facts(graph), wording(graph, "2"), vocabulary, Random(0)))
+    found = list(atom_negatives(graph, closure(graph), captioned(graph, "2"), vocabulary, Random(0)))
     assert not [item for item in found if item.foils[0].original == "cup" and " cup" in item.caption]
     known = [is_known(item.foils[0], vocabulary) for item in found]
     assert known == sorted(known, reverse=True)
@@ -161,8 +161,8 @@ def test_five_shots_of_each_complexity() -> None:
 
 
 def test_the_check_accepts_nearly_all_shots(captioner: PromptedCaptioner) -> None:
-    worded = [captioner.checked(shot.graph, shot.caption) for shots in SHOTS.values() for shot in shots]
-    assert sum(isinstance(item, ParsedWording) for item in worded) >= 36
+    found = [captioner.checked(shot.graph, shot.caption) for shots in SHOTS.values() for shot in shots]
+    assert sum(isinstance(item, ParsedCaption) for item in found) >= 36
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_the_check_accepts_nearly_all_shots(captioner: PromptedCaptioner) -> Non
 )
 def test_faithfulness(captioner: PromptedCaptioner, caption: str, verdict: str | None) -> None:
     found = captioner.checked(GRAPH, caption)
-    assert (found.reason if isinstance(found, Refusal) else None) == verdict
+    assert (found.reason if isinstance(found, NoCaption) else None) == verdict
 
 
 def test_answers_are_put_in_the_style_of_all_captions() -> None:
@@ -189,21 +189,21 @@ def test_answers_are_put_in_the_style_of_all_captions() -> None:
 
 
 def test_a_parsed_caption_is_edited_in_place(captioner: PromptedCaptioner) -> None:
-    worded = captioner.checked(GRAPH, "a red cup is on a wooden table")
-    assert isinstance(worded, ParsedWording)
+    found = captioner.checked(GRAPH, "a red cup is on a wooden table")
+    assert isinstance(found, ParsedCaption)
     exchanged = SceneGraph((SceneObject("1", "umbrella", ("red",)), TABLE), (ON,))
-    assert worded.say(exchanged) == "a red umbrella is on a wooden table"
-    assert worded.say(SceneGraph((SceneObject("1", "cup"), TABLE), (ON,))) is None
-    assert worded.negate(Negated("relation", "1", "on", ON)) == "a red cup is not on a wooden table"
-    assert worded.negate(Negated("attribute", "1", "red")) == "a cup is on a wooden table. the cup is not red"
-    assert worded.deny() == ["it is not true that a red cup is on a wooden table"]
-    swapped = islice(swap_negatives(GRAPH, image_facts(GRAPH), worded, Random(0)), 5)
+    assert found.edit(exchanged) == "a red umbrella is on a wooden table"
+    assert found.edit(SceneGraph((SceneObject("1", "cup"), TABLE), (ON,))) is None
+    assert found.negate(Negated("relation", "1", "on", ON)) == "a red cup is not on a wooden table"
+    assert found.negate(Negated("attribute", "1", "red")) == "a cup is on a wooden table. the cup is not red"
+    assert found.negate_all() == ["it is not true that a red cup is on a wooden table"]
+    swapped = islice(swap_negatives(GRAPH, closure(GRAPH), found, Random(0)), 5)
     assert "a red table is on a wooden cup" in {negative.caption for negative in swapped}
 
 
-def test_an_uncached_graph_is_refused_and_four_atoms_take_the_template(captioner: PromptedCaptioner) -> None:
+def test_an_uncached_graph_has_no_caption_and_four_atoms_take_the_template(captioner: PromptedCaptioner) -> None:
     four = SceneGraph((CUP, SceneObject("2", "table")), (ON,))
-    refused, templated = captioner.word([Request(GRAPH, "0"), Request(four, "0")])
-    assert refused == Refusal("no cached answer")
-    assert not isinstance(templated, Refusal)
-    assert (templated.caption, templated.captioner) == ("red cup on table", "template")
+    refused, templated = captioner.captions([Request(GRAPH, "0"), Request(four, "0")])
+    assert refused == NoCaption("no cached answer")
+    assert not isinstance(templated, NoCaption)
+    assert (templated.text, templated.captioner) == ("red cup on table", "template")

@@ -1,10 +1,10 @@
 import json
 from pathlib import Path
 
-from generators.captioner.class_descriptors import DESCRIPTORS, good, prompts, request, second_request
+from generators.captioner.class_descriptors import DESCRIPTORS, prompts, select
 from generators.compun import described, read_nouns
-from generators.llm.asked_lists import answered
 from generators.llm.client import Cache, Endpoint, Message, request_hash
+from generators.llm.questions import cached_items
 
 WORDS = Path(__file__).parents[3] / "sample/words"
 HOUSEBOAT = next(noun for noun in read_nouns(WORDS / "compun.csv") if noun.compound == "houseboat")
@@ -14,20 +14,23 @@ ENDPOINT = Endpoint("m")
 
 def cached(folder: Path, *answers: list[str]) -> Cache:
     """A cache with the answers of one conversation about houseboats."""
-    cache, messages = Cache([folder], folder / "m.jsonl"), [Message(role="user", content=request("houseboat", 5))]
+    cache, messages = (
+        Cache([folder], folder / "m.jsonl"),
+        [Message(role="user", content=DESCRIPTORS.text(0, "houseboat", 5))],
+    )
     for answer in map(json.dumps, answers):
         cache.add(request_hash(ENDPOINT, messages), {"answer": answer})
-        again = Message(role="user", content=second_request("houseboat", 5))
+        again = Message(role="user", content=DESCRIPTORS.text(1, "houseboat", 5))
         messages = [*messages, Message(role="assistant", content=answer), again]
     return cache
 
 
 def test_items_are_cleaned_and_checked():
-    assert good(["It has a hull.", "which has A hull", "a houseboat's deck", "water", ""], "houseboat") == [
+    assert select(["It has a hull.", "which has A hull", "a houseboat's deck", "water", ""], "houseboat") == [
         "a hull",
         "water",
     ]
-    assert good(["a b c d e f g h i j", "a b c d e f g h i j k"], "cat") == ["a b c d e f g h i j"]
+    assert select(["a b c d e f g h i j", "a b c d e f g h i j k"], "cat") == ["a b c d e f g h i j"]
 
 
 def test_a_models_descriptors_make_the_prompts(tmp_path: Path):
@@ -36,12 +39,12 @@ def test_a_models_descriptors_make_the_prompts(tmp_path: Path):
     assert found.prompts[0] == "a photo of a houseboat, which has a hull"
 
 
-def test_too_few_are_made_up_by_the_second_answer(tmp_path: Path):
+def test_the_second_answer_completes_the_first(tmp_path: Path):
     cache = cached(tmp_path, FIVE[:3], FIVE[2:])
-    assert answered(DESCRIPTORS, "houseboat", 5, ENDPOINT, cache) == (FIVE, None)
+    assert cached_items(DESCRIPTORS, "houseboat", 5, ENDPOINT, cache) == (FIVE, None)
 
 
-def test_without_enough_of_them_ours_stand_in_and_say_so(tmp_path: Path):
+def test_without_enough_of_them_our_own_are_used_and_named(tmp_path: Path):
     cache = cached(tmp_path, FIVE[:2], FIVE[:3])
     assert described(HOUSEBOAT, {"houseboat": ["ours"]}, ENDPOINT, cache).captioner == "descriptors"
     assert described(HOUSEBOAT, {}, ENDPOINT, cache).captioner == "template"

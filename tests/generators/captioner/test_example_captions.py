@@ -6,9 +6,9 @@ import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
-from generators.captioner.example_captions import CAPTIONS, examples, faults, from_grammar, good, prompts, request
-from generators.llm.asked_lists import ask
+from generators.captioner.example_captions import CAPTIONS, examples, faults, from_grammar, prompts, select
 from generators.llm.client import KEY_VARIABLE, Cache, Client, Endpoint
+from generators.llm.questions import ask
 
 GOOD = [f"A raincoat hanging on hook number {number}." for number in ("one", "two", "three")]
 ANSWERS = {
@@ -45,7 +45,7 @@ def serve(httpserver: HTTPServer, first: str, second: str) -> list[int]:
 
 
 @pytest.mark.parametrize("kind", ["good", "fenced", "numbered"])
-def test_a_good_answer_is_asked_for_once(httpserver: HTTPServer, endpoint: Endpoint, tmp_path: Path, kind: str):
+def test_a_good_answer_is_requested_once(httpserver: HTTPServer, endpoint: Endpoint, tmp_path: Path, kind: str):
     lengths = serve(httpserver, ANSWERS[kind], "never")
     client = Client(endpoint, Cache([], tmp_path / "m.jsonl"))
     assert ask([(CAPTIONS, 3)], ["raincoat"], client, 1.0) == {"answered": 1}
@@ -55,7 +55,7 @@ def test_a_good_answer_is_asked_for_once(httpserver: HTTPServer, endpoint: Endpo
 
 
 @pytest.mark.parametrize("kind", ["prose", "too long", "missing noun", "refusal"])
-def test_a_bad_answer_is_asked_for_once_more(httpserver: HTTPServer, endpoint: Endpoint, tmp_path: Path, kind: str):
+def test_a_bad_answer_is_requested_once_more(httpserver: HTTPServer, endpoint: Endpoint, tmp_path: Path, kind: str):
     lengths = serve(httpserver, ANSWERS[kind], ANSWERS["good"])
     client = Client(endpoint, Cache([], tmp_path / "m.jsonl"))
     ask([(CAPTIONS, 3)], ["raincoat"], client, 1.0)
@@ -64,7 +64,7 @@ def test_a_bad_answer_is_asked_for_once_more(httpserver: HTTPServer, endpoint: E
 
 
 @pytest.mark.parametrize("kind", ["prose", "too long", "missing noun", "refusal"])
-def test_after_two_bad_answers_the_grammar_speaks_and_says_so(
+def test_after_two_bad_answers_the_grammar_is_used_and_named(
     httpserver: HTTPServer, endpoint: Endpoint, tmp_path: Path, kind: str
 ):
     lengths = serve(httpserver, ANSWERS[kind], ANSWERS[kind])
@@ -83,12 +83,12 @@ def test_good_captions_of_both_answers_count(httpserver: HTTPServer, endpoint: E
     assert examples("raincoat", 3, endpoint, client.cache).captions == tuple(GOOD)
 
 
-def test_nothing_is_asked_above_the_limit(endpoint: Endpoint, tmp_path: Path):
+def test_no_request_is_sent_above_the_cost_limit(endpoint: Endpoint, tmp_path: Path):
     with pytest.raises(ValueError, match=r"above --max-cost 0\.00\. Nothing was asked"):
         ask([(CAPTIONS, 3)], ["raincoat"], Client(endpoint, Cache([], tmp_path / "m.jsonl")), 0.0)
 
 
-def test_an_open_question_is_told(endpoint: Endpoint):
+def test_a_pending_request_is_reported(endpoint: Endpoint):
     assert examples("raincoat", 3, endpoint, Cache([])).fault == "not asked yet"
 
 
@@ -98,7 +98,7 @@ def test_faults_and_distinctness():
     ten = "a b c d e f g h i raincoat"
     assert faults(ten, "raincoat") == []
     assert faults(f"{ten} k", "raincoat") == ["more than 10 words"]
-    assert good(["A raincoat.", "a raincoat", "no coat", "A red raincoat"], "raincoat") == [
+    assert select(["A raincoat.", "a raincoat", "no coat", "A red raincoat"], "raincoat") == [
         "A raincoat.",
         "A red raincoat",
     ]
@@ -107,13 +107,13 @@ def test_faults_and_distinctness():
 @pytest.mark.parametrize("name", ["raincoat", "grill surface thermometer", "M & M cookies"])
 def test_the_grammars_captions_pass_the_check(name: str):
     captions = from_grammar(name, 7)
-    assert good(captions, name) == list(captions)
+    assert select(captions, name) == list(captions)
     assert captions == from_grammar(name, 7)
     assert all(re.match(r"an? ", caption) for caption in captions)
 
 
 def test_the_prompt_names_the_class_the_number_and_the_limit():
-    assert all(text in request("raincoat", 6) for text in ('"raincoat"', "6 captions", "at most 10 words"))
+    assert all(text in CAPTIONS.text(0, "raincoat", 6) for text in ('"raincoat"', "6 captions", "at most 10 words"))
     assert prompts("raincoat", ["A raincoat."]) == [
         "a photo of a raincoat. An example of raincoat in an image is A raincoat."
     ]

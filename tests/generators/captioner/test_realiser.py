@@ -5,7 +5,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from generators.captioner.realiser import deny, fits, realise, sayable
+from generators.captioner.realiser import negate_all, realise, supports, supports_predicate
 from generators.graphs.entailment import Negated
 from generators.graphs.walks import describable, redundant, walk
 from generators.language.grammar import is_plural, predicate_kind
@@ -20,25 +20,25 @@ CHAIN = SceneGraph((CUP, TABLE, APPLE), (ON, BESIDE))
 
 
 def captions(graph: SceneGraph, negated: Negated | None = None) -> set[str]:
-    return {realise(graph, str(seed), negated).caption for seed in range(60)}
+    return {realise(graph, str(seed), negated).text for seed in range(60)}
 
 
 def test_template_of_the_paper() -> None:
     boy, grass = SceneObject("1", "boy", ("tall", "blue")), SceneObject("2", "grass", ("green",))
     # The paper's example, "tall and blue boy on green grass", has six atoms: in ours of four, one attribute is left.
     graph = SceneGraph((SceneObject("1", "boy", ("tall",)), SceneObject("2", "grass")), (Relation("1", "on", "2"),))
-    assert realise(graph, "0").caption == "tall boy on grass"
-    assert realise(SceneGraph((boy, SceneObject("2", "umbrella"))), "0").caption == "tall and blue boy and an umbrella"
-    assert realise(SceneGraph((SceneObject("1", "cup", ("red", "small", "plain")),)), "0").caption == (
+    assert realise(graph, "0").text == "tall boy on grass"
+    assert realise(SceneGraph((boy, SceneObject("2", "umbrella"))), "0").text == "tall and blue boy and an umbrella"
+    assert realise(SceneGraph((SceneObject("1", "cup", ("red", "small", "plain")),)), "0").text == (
         "red, small and plain cup"
     )
-    assert realise(SceneGraph((SceneObject("1", "tree"), grass, SceneObject("3", "man"))), "0").caption == (
+    assert realise(SceneGraph((SceneObject("1", "tree"), grass, SceneObject("3", "man"))), "0").text == (
         "tree and green grass and a man"
     )
     pair = (SceneObject("1", "cup"), SceneObject("2", "table"))
     two = SceneGraph(pair, (Relation("1", "above", "2"), Relation("1", "left of", "2")))
-    assert realise(two, "0").caption == "cup above and to the left of table"
-    assert not fits(SceneGraph(pair, (Relation("1", "above", "2"), Relation("1", "wearing", "2"))))
+    assert realise(two, "0").text == "cup above and to the left of table"
+    assert not supports(SceneGraph(pair, (Relation("1", "above", "2"), Relation("1", "wearing", "2"))))
 
 
 def test_openings_and_later_sentences() -> None:
@@ -49,7 +49,7 @@ def test_openings_and_later_sentences() -> None:
     assert "an orange apple is next to a red cup. the cup is on a wooden table" in found
 
 
-def test_references_tell_namesakes_apart() -> None:
+def test_references_are_unambiguous() -> None:
     cups = (CUP, SceneObject("4", "cup", ("blue",)), TABLE)
     graph = SceneGraph(cups, (ON, Relation("4", "next to", "1")))
     found = captions(graph)
@@ -75,7 +75,7 @@ def test_verbs_agree_and_mass_nouns_have_no_article() -> None:
     }
 
 
-def test_verbs_take_the_form_of_their_place() -> None:
+def test_verbs_take_the_form_of_their_position() -> None:
     man, hat, bench = SceneObject("1", "man", ("tall",)), SceneObject("2", "hat"), SceneObject("3", "bench")
     wears, also, sits = (Relation("1", *rest) for rest in (("wears", "2"), ("wearing", "3"), ("sitting on", "3")))
     assert captions(SceneGraph((man, hat, SceneObject("3", "coat", ("red",))), (wears, also))) == {
@@ -111,7 +111,7 @@ def test_no_two_sentences_begin_with_there_is_and_no_list_is_long() -> None:
     }
 
 
-def test_denials() -> None:
+def test_negations() -> None:
     assert "an orange apple is next to a cup. the cup is on a wooden table. the cup is not red" in captions(
         CHAIN, Negated("attribute", "1", "red")
     )
@@ -129,32 +129,32 @@ def test_denials() -> None:
     )
 
 
-def test_whole_denials_have_one_relation_a_clause() -> None:
+def test_negations_of_whole_captions_have_one_relation_per_clause() -> None:
     graph = SceneGraph((CUP, TABLE, SceneObject("3", "cat")), (ON, Relation("1", "behind", "3")))
-    assert [denial.caption for denial in deny(graph, "0")] == [
+    assert negate_all(graph, "0") == [
         "it is not true that there is a red cup on a wooden table and that the cup is behind a cat"
     ]
-    assert [denial.caption for denial in deny(SceneGraph((CUP, TABLE), (ON,)), "0")] == [
+    assert negate_all(SceneGraph((CUP, TABLE), (ON,)), "0") == [
         "it is not true that there is a red cup on a wooden table",
         "there is no red cup on a wooden table",
     ]
     leaves = SceneGraph((SceneObject("1", "leaves", ("red",)), TABLE), (ON,))
-    assert [denial.caption for denial in deny(leaves, "0")] == [
+    assert negate_all(leaves, "0") == [
         "it is not true that there are red leaves on a wooden table",
         "there are no red leaves on a wooden table",
     ]
 
 
-def test_template_denials() -> None:
+def test_template_negations() -> None:
     graph = SceneGraph((CUP, SceneObject("2", "table")), (ON,))
-    assert realise(graph, "0", Negated("attribute", "1", "red")).caption == "cup that is not red on table"
-    assert realise(graph, "0", Negated("relation", "1", "on", ON)).caption == "red cup not on table"
-    assert realise(graph, "0", Negated("object", "1", "cup")).caption == "table and no red cup"
-    assert [denial.caption for denial in deny(graph, "0")] == ["no red cup on table"]
+    assert realise(graph, "0", Negated("attribute", "1", "red")).text == "cup that is not red on table"
+    assert realise(graph, "0", Negated("relation", "1", "on", ON)).text == "red cup not on table"
+    assert realise(graph, "0", Negated("object", "1", "cup")).text == "table and no red cup"
+    assert negate_all(graph, "0") == ["no red cup on table"]
     three = SceneGraph((SceneObject("1", "cup"), SceneObject("2", "table"), SceneObject("3", "cat")), (ON,))
-    # What is denied comes last: "cup not on table and a cat" could deny that the cup is on a cat.
-    assert realise(three, "0", Negated("relation", "1", "on", ON)).caption == "cat and a cup not on table"
-    assert [denial.caption for denial in deny(three, "0")] == ["no cup on table and no cat"]
+    # The negated part comes last: "cup not on table and a cat" could negate that the cup is on a cat.
+    assert realise(three, "0", Negated("relation", "1", "on", ON)).text == "cat and a cup not on table"
+    assert negate_all(three, "0") == ["no cup on table and no cat"]
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_template_denials() -> None:
 )
 def test_predicate_kind(predicate: str, kind: str | None) -> None:
     assert predicate_kind(predicate) == kind
-    assert sayable(predicate) is (kind is not None)
+    assert supports_predicate(predicate) is (kind is not None)
 
 
 def test_no_microworld_noun_counts_as_a_plural() -> None:
@@ -192,11 +192,11 @@ def subgraphs(draw: st.DrawFn, sizes: tuple[int, int] = (4, 12)) -> SceneGraph:
     ends = st.integers(0, len(names) - 1).map(str)
     edges = draw(st.lists(st.builds(Relation, ends, predicates, ends), max_size=12))
     objects = (SceneObject(str(at), name, tuple(draw(looks)), Box(9 * at, 0, 5, 5)) for at, name in enumerate(names))
-    graph = describable(SceneGraph(tuple(objects), tuple(edges)), sayable)
+    graph = describable(SceneGraph(tuple(objects), tuple(edges)), supports_predicate)
     found = walk(graph, draw(st.integers(*sizes)), Random(draw(st.integers())))
     assume(found is not None)
     assert found is not None
-    assume(not redundant(found) and fits(found))
+    assume(not redundant(found) and supports(found))
     return found
 
 
@@ -206,10 +206,10 @@ STYLE = re.compile(r"[a-z-]+(?: [a-z-]+|, [a-z-]+|\. [a-z-]+)*")
 
 @settings(max_examples=40, deadline=None)
 @given(subgraphs(), st.integers())
-def test_every_atom_is_said_where_its_mention_is(graph: SceneGraph, seed: int) -> None:
+def test_every_atom_is_at_its_mention(graph: SceneGraph, seed: int) -> None:
     said = realise(graph, str(seed))
-    assert STYLE.fullmatch(said.caption), said.caption
-    assert " a o" not in said.caption  # "an orange"
+    assert STYLE.fullmatch(said.text), said.text
+    assert " a o" not in said.text  # "an orange"
     nodes = {(mention.kind, mention.text, mention.object, mention.target) for mention in said.mentions}
     expected = {("object", item.name, item.id, None) for item in graph.objects}
     expected |= {("attribute", text, item.id, None) for item in graph.objects for text in item.attributes}
@@ -217,19 +217,19 @@ def test_every_atom_is_said_where_its_mention_is(graph: SceneGraph, seed: int) -
     assert nodes == expected
     for mention in said.mentions:
         if mention.kind != "relation":
-            assert said.caption[mention.start : mention.end] == mention.text
+            assert said.text[mention.start : mention.end] == mention.text
     assert realise(graph, str(seed)) == said
 
 
 @settings(max_examples=40, deadline=None)
 @given(subgraphs(), st.integers())
-def test_denials_keep_the_style(graph: SceneGraph, seed: int) -> None:
+def test_negations_keep_the_style(graph: SceneGraph, seed: int) -> None:
     item = graph.objects[-1]
     denied = [Negated("object", item.id, item.name)] if len(graph.objects) > 1 else []
     denied += [Negated("attribute", item.id, text) for text in item.attributes]
     denied += [Negated("relation", edge.subject, edge.predicate, edge) for edge in graph.relations]
-    texts = [realise(graph, str(seed), negated).caption for negated in denied]
-    texts += [denial.caption for denial in deny(graph, str(seed))]
+    texts = [realise(graph, str(seed), negated).text for negated in denied]
+    texts += negate_all(graph, str(seed))
     for text in texts:
         assert STYLE.fullmatch(text), text
         assert re.search(r"\b(?:no|not)\b", text), text

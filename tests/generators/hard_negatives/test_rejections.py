@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from generators.hard_negatives.foils import Foil, HardNegative
-from generators.hard_negatives.plausibility import best, replaced
-from generators.hard_negatives.rejections import FILE, NONE_REJECTED, Rejections
+from generators.hard_negatives.hard_negative import Foil, HardNegative
+from generators.hard_negatives.rejections import FILE, Rejections
+from generators.hard_negatives.selection import most_plausible, replace_rejected
 from generators.schemas.annotated_image import AnnotatedImage
 from generators.schemas.scene_graph import Box, SceneGraph
 from generators.storage.crops import crop_id
@@ -23,15 +23,15 @@ RANKED = [negative(word) for word in ("blue", "green", "pink", "black")]
 
 def test_a_rejected_negative_is_replaced_in_its_place_by_the_next_ranked():
     blue, green, pink, black = RANKED
-    assert replaced([blue, green], RANKED, frozenset()) == (blue, green)
-    assert replaced([blue, green], RANKED, frozenset({"a blue cup"})) == (pink, green)
-    assert replaced([blue, green], RANKED, frozenset({"a blue cup", "a pink cup"})) == (black, green)
-    assert replaced([blue, green], RANKED, frozenset({"a blue cup", "a green cup"})) == (pink, black)
+    assert replace_rejected([blue, green], RANKED, frozenset()) == (blue, green)
+    assert replace_rejected([blue, green], RANKED, frozenset({"a blue cup"})) == (pink, green)
+    assert replace_rejected([blue, green], RANKED, frozenset({"a blue cup", "a pink cup"})) == (black, green)
+    assert replace_rejected([blue, green], RANKED, frozenset({"a blue cup", "a green cup"})) == (pink, black)
 
 
 def test_a_caption_with_too_few_left_has_none():
-    assert replaced(RANKED, RANKED, frozenset({"a pink cup"})) == ()
-    assert replaced((), RANKED, frozenset({"a pink cup"})) == ()
+    assert replace_rejected(RANKED, RANKED, frozenset({"a pink cup"})) == ()
+    assert replace_rejected((), RANKED, frozenset({"a pink cup"})) == ()
 
 
 def test_the_ranker_chooses_as_before_and_only_the_rejected_one_goes():
@@ -41,9 +41,9 @@ def test_the_ranker_chooses_as_before_and_only_the_rejected_one_goes():
 
     # Shortest first: blue, pink, green, black.
     blue, green, pink, black = RANKED
-    assert best(RANKED, 3, Lengths()) == (blue, pink, green)
-    assert best(RANKED, 3, Lengths(), frozenset({"a pink cup"})) == (blue, black, green)
-    assert best(RANKED, 3, Lengths(), frozenset({"a pink cup", "a black cup"})) is None
+    assert most_plausible(RANKED, 3, Lengths()) == (blue, pink, green)
+    assert most_plausible(RANKED, 3, Lengths(), frozenset({"a pink cup"})) == (blue, black, green)
+    assert most_plausible(RANKED, 3, Lengths(), frozenset({"a pink cup", "a black cup"})) == ()
 
 
 def test_rejected_texts_are_those_of_one_crop(tmp_path: Path):
@@ -57,10 +57,10 @@ def test_rejected_texts_are_those_of_one_crop(tmp_path: Path):
     assert read.texts(image, Box(0, 0, 9, 9)) == frozenset()
     # Another image is not even looked for.
     assert read.texts(AnnotatedImage("2", 9, 9, SceneGraph(())), BOX) == frozenset()
-    assert Rejections.read(tmp_path / "nowhere") == NONE_REJECTED
+    assert Rejections.read(tmp_path / "nowhere") == Rejections()
 
 
-def test_another_file_is_told(tmp_path: Path):
+def test_a_file_without_the_columns_is_an_error(tmp_path: Path):
     (tmp_path / FILE).write_text("a,b\n1,2\n")
     with pytest.raises(ValueError, match=r"rejected\.csv: no column 'crop_id'\. `compeval annotate import` writes"):
         Rejections.read(tmp_path)

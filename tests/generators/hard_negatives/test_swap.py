@@ -7,17 +7,17 @@ from random import Random
 
 from hypothesis import assume, given, settings
 
-from generators.captioner.captioner import GrammarCaptioner, RealisedWording, Request
-from generators.graphs.facts import image_facts
+from generators.captioner.captioner import GrammarCaption, GrammarCaptioner, Request
+from generators.graphs.facts import closure
 from generators.hard_negatives.swap import (
     Edit,
-    exchanged_attributes,
-    exchanged_objects,
-    moved_attributes,
-    permuted_attributes,
-    permuted_objects,
-    permuted_relations,
+    move_attributes,
+    permute_attributes,
+    permute_objects,
+    permute_relations,
+    swap_attributes,
     swap_negatives,
+    swap_objects,
     swaps,
 )
 from generators.language.grammar import same_kind
@@ -27,12 +27,12 @@ from tests.generators.captioner.test_realiser import subgraphs
 WORD = re.compile(r"[a-z]+")
 Case = Callable[[SceneGraph], Iterator[Edit]]
 CASES: tuple[Case, ...] = (
-    exchanged_objects,
-    exchanged_attributes,
-    moved_attributes,
-    permuted_objects,
-    permuted_attributes,
-    permuted_relations,
+    swap_objects,
+    swap_attributes,
+    move_attributes,
+    permute_objects,
+    permute_attributes,
+    permute_relations,
 )
 
 
@@ -62,7 +62,7 @@ def test_every_case_keeps_the_atoms_and_the_places(graph: SceneGraph) -> None:
 @given(subgraphs())
 def test_two_objects_change_places_related_or_not(graph: SceneGraph) -> None:
     pairs = set()
-    for edited, foil in exchanged_objects(graph):
+    for edited, foil in swap_objects(graph):
         (one, one_now), (other, other_now) = changed(graph, edited)
         assert (one.name, other.name) == (other_now.name, one_now.name)
         assert (one.attributes, other.attributes) == (one_now.attributes, other_now.attributes)
@@ -76,7 +76,7 @@ def test_two_objects_change_places_related_or_not(graph: SceneGraph) -> None:
 @settings(max_examples=30, deadline=None)
 @given(subgraphs())
 def test_attributes_are_exchanged_where_neither_object_has_the_others(graph: SceneGraph) -> None:
-    for edited, foil in exchanged_attributes(graph):
+    for edited, foil in swap_attributes(graph):
         (one, one_now), (other, other_now) = changed(graph, edited)
         mine, theirs = Counter([foil.original]), Counter([foil.replacement])
         assert Counter(one_now.attributes) == Counter(one.attributes) - mine + theirs
@@ -88,7 +88,7 @@ def test_attributes_are_exchanged_where_neither_object_has_the_others(graph: Sce
 @settings(max_examples=30, deadline=None)
 @given(subgraphs())
 def test_an_attribute_moves_to_an_object_that_has_none_of_its_kind(graph: SceneGraph) -> None:
-    for edited, foil in moved_attributes(graph):
+    for edited, foil in move_attributes(graph):
         (one, one_now), (other, other_now) = changed(graph, edited)
         if len(one.attributes) < len(one_now.attributes):
             (one, one_now), (other, other_now) = (other, other_now), (one, one_now)
@@ -101,12 +101,12 @@ def test_an_attribute_moves_to_an_object_that_has_none_of_its_kind(graph: SceneG
 @settings(max_examples=30, deadline=None)
 @given(subgraphs(sizes=(4, 4)))
 def test_four_atoms_of_one_type_take_every_order(graph: SceneGraph) -> None:
-    names = {tuple(item.name for item in edited.objects) for edited, _ in permuted_objects(graph)}
+    names = {tuple(item.name for item in edited.objects) for edited, _ in permute_objects(graph)}
     assert names == {tuple(order) for order in _orders([item.name for item in graph.objects])}
-    for edited, _ in permuted_attributes(graph):
+    for edited, _ in permute_attributes(graph):
         assert [len(item.attributes) for item in edited.objects] == [len(item.attributes) for item in graph.objects]
         assert not any(shows_two_of_a_kind(item.attributes) for item in edited.objects)
-    predicates = {tuple(edge.predicate for edge in edited.relations) for edited, _ in permuted_relations(graph)}
+    predicates = {tuple(edge.predicate for edge in edited.relations) for edited, _ in permute_relations(graph)}
     assert predicates == {tuple(order) for order in _orders([edge.predicate for edge in graph.relations])}
 
 
@@ -126,16 +126,16 @@ def test_no_swap_restates_the_graph_or_another_swap(graph: SceneGraph) -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(subgraphs())
-def test_negatives_are_false_of_the_image_and_say_its_words_in_another_order(graph: SceneGraph) -> None:
-    (wording,) = GrammarCaptioner().word([Request(graph, "0")])
-    assert isinstance(wording, RealisedWording)
-    found = list(swap_negatives(graph, image_facts(graph), wording, Random(0)))
+def test_negatives_are_false_of_the_image_and_have_its_words_in_another_order(graph: SceneGraph) -> None:
+    (true,) = GrammarCaptioner().captions([Request(graph, "0")])
+    assert isinstance(true, GrammarCaption)
+    found = list(swap_negatives(graph, closure(graph), true, Random(0)))
     assume(found)
-    facts = image_facts(graph)
-    false = {wording.say(edited) for edited, _ in swaps(graph) if facts.is_false(edited)}
+    facts = closure(graph)
+    false = {true.edit(edited) for edited, _ in swaps(graph) if facts.is_false(edited)}
     captions = [negative.caption for negative in found]
-    assert set(captions) <= false - {wording.caption}
+    assert set(captions) <= false - {true.text}
     assert len(set(captions)) == len(captions)
     said = {text for atom in graph.atoms for text in atom.text.split()}
     for caption in captions:
-        assert said & set(WORD.findall(caption)) == said & set(WORD.findall(wording.caption))
+        assert said & set(WORD.findall(caption)) == said & set(WORD.findall(true.text))

@@ -58,7 +58,7 @@ def accepted(path: Path, answer: str) -> None:
 def test_what_a_person_accepts_becomes_a_dataset(tmp_path):
     path = tmp_path / "candidates.csv"
     pair_candidates.write(path, candidates(IMAGES, 1, 0))
-    with pytest.raises(ValueError, match="is there already, perhaps with answers"):
+    with pytest.raises(ValueError, match="already exists and may hold answers"):
         pair_candidates.write(path, [])
     with pytest.raises(ValueError, match="no accepted pair"):
         photograph_pairs.read(path)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from generators.hard_negatives.negative_captions import Negative
+from generators.hard_negatives.negclip import Negative
 from trainers.negclip.image_text import ImageText, Place
 from trainers.negclip.mining import Mined, batches, mine, texts
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generators.hard_negatives.order import (
+from generators.hard_negatives.word_order import (
     OPTIONS,
     TEXT_PERTURBATIONS,
     Tagger,

@@ -1,0 +1,76 @@
+"""Captioned random walks: from the images of a source to subgraphs of n atoms with a crop and a caption."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from generators.captioner.captioner import Captioner, EditableCaption, NoCaption, Request
+from generators.captioner.realiser import supports_predicate
+from generators.graphs.walks import Walk, describable, walks
+from generators.schemas.annotated_image import AnnotatedImage
+from generators.seen_analysis.splits import crop_fault
+
+
+@dataclass(frozen=True)
+class WalkSettings:
+    """The parameters of graphs/walks.py."""
+
+    seed: int
+    walks_per_image: int
+    """Maximum per complexity."""
+    attempts: int
+    """Maximum per image and complexity."""
+    visible: float
+
+
+class KeyedWalk(NamedTuple):
+    """``key`` is the hash of seed, image and subgraph: the order of walks and all random draws come from it."""
+
+    key: str
+    image_id: str
+    walk: Walk
+
+
+class CaptionedWalk(NamedTuple):
+    key: str
+    image_id: str
+    walk: Walk
+    caption: EditableCaption
+
+
+def keyed_walks(
+    images: Iterable[AnnotatedImage], complexity: int, settings: WalkSettings, dropped: Counter[str]
+) -> list[KeyedWalk]:
+    """Return every walk of one complexity, sorted by key; ``dropped`` counts failed attempts by reason."""
+    keyed = []
+    for image in images:
+        for walk in walks(
+            describable(image.graph, supports_predicate),
+            complexity,
+            key=f"{settings.seed}:{image.image_id}",
+            visible=settings.visible,
+            attempts=settings.attempts,
+            keep=settings.walks_per_image,
+            fault=lambda box, image=image: crop_fault(box, image.width, image.height),
+            dropped=dropped,
+        ):
+            content = f"{settings.seed}:{image.image_id}:{json.dumps(walk.graph.to_row(), sort_keys=True)}"
+            keyed.append(KeyedWalk(hashlib.sha256(content.encode()).hexdigest(), image.image_id, walk))
+    return sorted(keyed, key=lambda item: item.key)
+
+
+def captioned(walks: list[KeyedWalk], captioner: Captioner, dropped: Counter[str]) -> list[CaptionedWalk]:
+    """Return the walks that get a caption; ``dropped`` counts the others by reason."""
+    captions = captioner.captions(Request(walk.graph, key) for key, _, walk in walks)
+    results = []
+    for walk, caption in zip(walks, captions, strict=True):
+        if isinstance(caption, NoCaption):
+            dropped[f"caption: {caption.reason}"] += 1
+        else:
+            results.append(CaptionedWalk(*walk, caption))
+    return results

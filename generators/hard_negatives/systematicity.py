@@ -1,0 +1,59 @@
+"""The hard negatives of a systematicity caption, from its parse to four HN-Atoms and six HN-Comps.
+
+Source: CREPE (arXiv:2212.07796), section 4.1 and appendix, Table 6 (retrieval sets of 5 and 7). Only captions with
+exactly one compound have negatives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from generators.graphs.facts import Facts
+from generators.graphs.vocabulary import Vocabulary
+from generators.hard_negatives.corpus_statistics import CorpusStatistics, Ranker
+from generators.hard_negatives.foils import atom_foils, comp_foils
+from generators.hard_negatives.language_models import MaskedLM
+from generators.hard_negatives.rejections import Rejections
+from generators.hard_negatives.selection import most_plausible
+from generators.schemas.annotated_image import AnnotatedImage
+from generators.schemas.scene_graph import Box, Parse
+from generators.seen_analysis.splits import crop_passes, normalised
+
+NEGATIVES = {"hnatom": 4, "hncomp": 6}
+"""Hard negatives per caption of each kind."""
+
+
+def make_ranker(name: str, images: Iterable[AnnotatedImage]) -> CorpusStatistics | str:
+    """Return the statistics of the source's captions for "statistics", else the name of a masked language model."""
+    if name != "statistics":
+        return name
+    return CorpusStatistics.of(
+        normalised(region.phrase)
+        for image in images
+        for region in image.regions
+        if crop_passes(region.box, image.width, image.height)
+    )
+
+
+class SystematicityNegatives(NamedTuple):
+    """Generates and ranks the negatives of captions."""
+
+    vocabulary: Vocabulary
+    ranker: Ranker
+    rejections: Rejections
+
+    @classmethod
+    def make(cls, vocabulary: Vocabulary, ranker: CorpusStatistics | str) -> SystematicityNegatives:
+        """``ranker`` is the result of ``make_ranker``; a language model is loaded in each worker process."""
+        return cls(vocabulary, MaskedLM(ranker) if isinstance(ranker, str) else ranker, Rejections.read())
+
+    def columns(self, image: AnnotatedImage, box: Box, parse: Parse, facts: Facts) -> dict[str, list[dict[str, Any]]]:
+        """Return the columns ``hnatom`` and ``hncomp`` of a region; an empty list if there are too few negatives."""
+        rejected = self.rejections.texts(image, box)
+        columns = {}
+        for kind, generate in (("hnatom", atom_foils), ("hncomp", comp_foils)):
+            candidates = generate(parse, facts, self.vocabulary) if len(parse.graph.compounds) == 1 else []
+            chosen = most_plausible(candidates, NEGATIVES[kind], self.ranker, rejected)
+            columns[kind] = [{"caption": negative.caption, "foils": negative.foil_rows} for negative in chosen]
+        return columns

@@ -1,0 +1,167 @@
+"""Order perturbations of captions: the same words in another order.
+
+Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), section 2.2, Table 1 and section 3.1. A perturbation depends on a
+seed and the caption only. Differs from the authors' functions, which join spaCy's tokens by spaces, in that
+only the order distinguishes a perturbed caption from the true one:
+
+- words move with their clitics and hyphens ("man's", "black-and-white"); spaces and punctuation stay in place;
+- the capital of the sentence is removed first, from the true caption as well;
+- a perturbation never returns the caption itself, and the four wrong captions differ: the draw is repeated, and a
+  caption without enough other orders gets None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import TYPE_CHECKING
+
+from generators.parser.spacy_model import installed_model
+
+if TYPE_CHECKING:
+    from spacy.tokens import Doc, Token
+
+MAX_DRAWS = 60
+"""Draws until a caption counts as having no other order; of two words, each draw finds it with probability 1/2."""
+
+Order = list[int]
+"""Position i of the result has the word at position ``order[i]``."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """A caption as words, the ``gaps`` around them (one more than words), and the kind of each word."""
+
+    words: tuple[str, ...]
+    gaps: tuple[str, ...]
+    kinds: tuple[str, ...]
+    """``noun``, ``adjective`` or ``other``."""
+
+    def in_order(self, order: Sequence[int]) -> str:
+        """Return the text with its words in another order and the gaps in place."""
+        pieces = [gap + self.words[index] for gap, index in zip(self.gaps, order, strict=False)]
+        return "".join(pieces) + self.gaps[-1]
+
+    @property
+    def text(self) -> str:
+        return self.in_order(range(len(self.words)))
+
+
+class Tagger:
+    """Splits captions into words, with their kinds by spaCy's tags."""
+
+    def __init__(self) -> None:
+        import spacy
+
+        self._nlp = spacy.load(installed_model(), exclude=["parser", "ner", "senter", "lemmatizer"])
+
+    def __call__(self, captions: Iterable[str]) -> Iterator[Words]:
+        """Yield one ``Words`` per caption."""
+        return map(_words, self._nlp.pipe(captions, batch_size=256))
+
+
+def _words(doc: Doc) -> Words:
+    """Tokens without a space between them are one word, except for punctuation at its ends."""
+    words: list[str] = []
+    kinds: list[str] = []
+    gaps = [""]
+    group: list[Token] = []
+    for token in doc:
+        group.append(token)
+        if token.whitespace_ or token.i + 1 == len(doc):
+            has_letter = [any(map(str.isalnum, item.text)) for item in group]
+            start = has_letter.index(True) if any(has_letter) else len(group)
+            stop = len(group) - has_letter[::-1].index(True) if any(has_letter) else start
+            gaps[-1] += "".join(item.text for item in group[:start])
+            if start < stop:
+                words.append("".join(item.text for item in group[start:stop]))
+                kinds.append(_kind(group[start:stop]))
+                gaps.append("".join(item.text for item in group[stop:]))
+            gaps[-1] += token.whitespace_
+            group = []
+    if words and _is_sentence_case(words[0], doc):
+        words[0] = words[0][0].lower() + words[0][1:]
+    return Words(tuple(words), tuple(gaps), tuple(kinds))
+
+
+def _kind(tokens: Sequence[Token]) -> str:
+    """The kind of a word's last noun or adjective, by Penn tags."""
+    kinds = [{"N": "noun", "J": "adjective"}.get(token.tag_[:1], "other") for token in tokens]
+    return next((kind for kind in reversed(kinds) if kind != "other"), "other")
+
+
+def _is_sentence_case(word: str, doc: Doc) -> bool:
+    """True if the first word is capitalised because of its position: no name, no "I", no "TV"."""
+    first = next(token for token in doc if token.text[:1] == word[:1])
+    return word[0].isupper() and (len(word) == 1 or word[1:].islower()) and word != "I" and first.tag_ != "NNP"
+
+
+def _shuffle_groups(rng: Random, kinds: Sequence[str], *groups: str) -> Order:
+    """Each kind shuffled among its own positions; all other words stay."""
+    order = list(range(len(kinds)))
+    for group in groups:
+        positions = [index for index, kind in enumerate(kinds) if kind == group]
+        for position, index in zip(positions, rng.sample(positions, len(positions)), strict=True):
+            order[position] = index
+    return order
+
+
+def _trigrams(kinds: Sequence[str]) -> list[list[int]]:
+    return [list(range(start, min(start + 3, len(kinds)))) for start in range(0, len(kinds), 3)]
+
+
+def shuffle_nouns_and_adjectives(rng: Random, kinds: Sequence[str]) -> Order:
+    """Nouns swap with nouns, adjectives with adjectives."""
+    return _shuffle_groups(rng, kinds, "noun", "adjective")
+
+
+def shuffle_all_but_nouns_and_adjectives(rng: Random, kinds: Sequence[str]) -> Order:
+    return _shuffle_groups(rng, kinds, "other")
+
+
+def shuffle_trigrams(rng: Random, kinds: Sequence[str]) -> Order:
+    """Runs of three words swap places."""
+    trigrams = _trigrams(kinds)
+    return [index for trigram in rng.sample(trigrams, len(trigrams)) for index in trigram]
+
+
+def shuffle_within_trigrams(rng: Random, kinds: Sequence[str]) -> Order:
+    return [index for trigram in _trigrams(kinds) for index in rng.sample(trigram, len(trigram))]
+
+
+def shuffle_all_words(rng: Random, kinds: Sequence[str]) -> Order:
+    """Of perturbed retrieval only (section 3.1)."""
+    return rng.sample(range(len(kinds)), len(kinds))
+
+
+Perturbation = Callable[[Random, Sequence[str]], Order]
+
+OPTIONS: tuple[Perturbation, ...] = (
+    shuffle_nouns_and_adjectives,
+    shuffle_all_but_nouns_and_adjectives,
+    shuffle_trigrams,
+    shuffle_within_trigrams,
+)
+"""The four wrong captions of a choice among captions (Table 1), in this order."""
+TEXT_PERTURBATIONS: tuple[Perturbation, ...] = (*OPTIONS, shuffle_all_words)
+"""The five perturbations of perturbed retrieval (Table 3)."""
+
+
+def perturbed(words: Words, perturbation: Perturbation, seed: int, taken: Sequence[str] = ()) -> str | None:
+    """Return the caption in another order, different from all of ``taken``; None if there is no such order."""
+    rng = Random(f"{seed}:{perturbation.__name__}:{words.text}")
+    known = {text.lower() for text in (words.text, *taken)}
+    draws = (words.in_order(perturbation(rng, words.kinds)) for _ in range(MAX_DRAWS))
+    return next((text for text in draws if text.lower() not in known), None)
+
+
+def options(words: Words, seed: int) -> list[str] | None:
+    """Return the four wrong captions of a true one, all different; None if there are fewer."""
+    texts: list[str] = []
+    for perturbation in OPTIONS:
+        text = perturbed(words, perturbation, seed, texts)
+        if text is None:
+            return None
+        texts.append(text)
+    return texts
