@@ -108,7 +108,7 @@ def _compounds(row: Mapping[str, Any]) -> list[Compound]:
 
 
 def build_corpus(corpus: str, regions: Path, seen: Seen, root: Path) -> Row:
-    """Write a corpus' configs under ``root``; return what its card shows in addition to the numbers of rows."""
+    """Write a corpus' configs under ``root``; return its part of the card: Table 8 and the funnel."""
     splits = [seen.split_of(row) for row in read_rows(regions, ["atoms", "compounds"])]
 
     def rows(name: Split) -> Iterator[Row]:

@@ -38,13 +38,13 @@ class Examples(NamedTuple):
 
 def faults(caption: str, name: str) -> list[str]:
     """Return the faults of a caption: the class is not mentioned (in singular or plural), or it is too long."""
-    found = []
+    faults = []
     names = "|".join(re.escape(form.lower()) for form in {name, inflection.pluralise(name)})
     if not re.search(rf"(?<!\w)(?:{names})(?!\w)", caption.lower()):
-        found.append("the class is not named")
+        faults.append("the class is not named")
     if len(caption.split()) > MAX_WORDS:
-        found.append(f"more than {MAX_WORDS} words")
-    return found
+        faults.append(f"more than {MAX_WORDS} words")
+    return faults
 
 
 def select(captions: Iterable[str], name: str) -> list[str]:

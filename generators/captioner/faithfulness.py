@@ -43,13 +43,13 @@ def difference(parse: Parse, graph: SceneGraph) -> str:
     """Return the first difference of an unfaithful caption: "omits an object", "adds a relation", ..."""
     stated = _normalised(parse, graph).graph
     for kind, article in (("object", "an"), ("attribute", "an"), ("relation", "a")):
-        wanted, found = (
+        expected, stated_counts = (
             Counter(atom.text if kind != "relation" else "" for atom in one.atoms if atom.kind == kind)
             for one in (graph, stated)
         )
-        if wanted - found:
+        if expected - stated_counts:
             return f"omits {article} {kind}"
-        if found - wanted:
+        if stated_counts - expected:
             return f"adds {article} {kind}"
     return "says the atoms of the wrong objects"
 
@@ -122,21 +122,21 @@ def _alignment(stated: SceneGraph, graph: SceneGraph) -> dict[str, str] | None:
             ids = {one.id: other.id for one, other in pairs}
             edges = [Relation(ids[edge.subject], edge.predicate, ids[edge.object]) for edge in stated.relations]
             required = [edge for edge in edges if edge.predicate != "with"]
-            if _cover(graph.relations, required) and _cover(edges, graph.relations):
+            if _imply(graph.relations, required) and _imply(edges, graph.relations):
                 return ids
     return None
 
 
-def _cover(known: Iterable[Relation], claims: Iterable[Relation]) -> bool:
-    """True if each claim, with at most one of its ends changed, follows from a known relation."""
-    known = list(known)
+def _imply(edges: Iterable[Relation], others: Iterable[Relation]) -> bool:
+    """True if each of the others, with at most one of its ends changed, follows from one of the edges."""
+    edges = list(edges)
     return all(
         any(
             entails([edge], variant)
-            for edge in known
-            for variant in (claim, replace(claim, subject=edge.subject), replace(claim, object=edge.object))
+            for edge in edges
+            for variant in (other, replace(other, subject=edge.subject), replace(other, object=edge.object))
         )
-        for claim in claims
+        for other in others
     )
 
 

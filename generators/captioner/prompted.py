@@ -131,7 +131,7 @@ class PromptedCaptioner:
 
 @dataclass(frozen=True)
 class ParsedCaption:
-    """A caption that is edited in place, at the mentions that the parser found."""
+    """A caption that is edited in place, at the mentions of the parser."""
 
     graph: SceneGraph
     text: str

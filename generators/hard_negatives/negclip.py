@@ -104,8 +104,8 @@ def _adjectives(doc: Doc) -> list[Part]:
 
 def _adverbs(doc: Doc) -> list[Part]:
     """Adverbs by the tag of their head, except "next" of "next to"."""
-    found = (token for token in _words(doc, "RB") if token.dep_ == "advmod" and not token.n_rights)
-    return [_part(token, f"{token.tag_} of {token.head.tag_[:2]}") for token in found]
+    adverbs = (token for token in _words(doc, "RB") if token.dep_ == "advmod" and not token.n_rights)
+    return [_part(token, f"{token.tag_} of {token.head.tag_[:2]}") for token in adverbs]
 
 
 def _verbs(doc: Doc) -> list[Part]:
@@ -209,4 +209,4 @@ _ARTICLE = re.compile(r"\b([Aa])n?( +)$")
 def _with_article(before: str, part: str) -> str:
     """The text before a part and the part, with a final "a" or "an" adapted to the part's first word."""
     word = re.match(r"[A-Za-z][\w-]*", part)
-    return (_ARTICLE.sub(lambda found: found[1] + article(word[0])[1:] + found[2], before) if word else before) + part
+    return (_ARTICLE.sub(lambda match: match[1] + article(word[0])[1:] + match[2], before) if word else before) + part

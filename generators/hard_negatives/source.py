@@ -1,4 +1,4 @@
-"""An annotations file and what hard negatives need to know of its images: vocabulary, facts and rejected texts."""
+"""An annotations file and what hard negatives require of its images: vocabulary, facts and rejected texts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Source:
 
     @cached_property
     def facts(self) -> Callable[[str], Facts]:
-        """A function from an image id to what its graph and its region phrases say; phrases are parsed on first use."""
+        """A function from an image id to the facts of its graph and region phrases; phrases are parsed on first use."""
         reader = Reader.make(self.spelling, self.parser)
         return lru_cache(CACHED_FACTS)(lambda image_id: reader.facts(self.image(image_id)))
 

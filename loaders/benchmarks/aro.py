@@ -8,7 +8,7 @@ Source: Yuksekgonul et al. 2023 (arXiv:2210.01936),
 https://github.com/mertyg/vision-language-models-are-bows. Chance is 1/2, of the orders 1/5.
 
 The shuffles of COCO-Order and Flickr30k-Order were never released: the authors' loader draws them anew. They are drawn
-here by generators/hard_negatives/order.py, with its seed 0.
+here by generators/hard_negatives/word_order.py, with its seed 0.
 """
 
 from __future__ import annotations
