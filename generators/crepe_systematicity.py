@@ -25,13 +25,13 @@ import pyarrow as pa
 from generators.graphs.vocabulary import Vocabulary
 from generators.hard_negatives.systematicity import NEGATIVES, SystematicityNegatives, make_ranker
 from generators.readers.annotations import Annotations
-from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, Pixels, pixels_of
 from generators.schemas.scene_graph import Atom, Compound, SceneGraph
 from generators.seen_analysis.regions import Candidate, Reader, candidates
 from generators.seen_analysis.splits import Funnel, Split, split
 from generators.seen_analysis.targets import Targets
 from generators.storage import dataset, parquet, stage
 from generators.storage.atomic import atomic_folder, write_json
+from generators.storage.dataset import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, Pixels
 from generators.storage.params import block, reading
 from generators.storage.workers import map_with
 
@@ -91,42 +91,46 @@ class Seen(NamedTuple):
                 f"{path}: not found. Run `python -m generators.seen_analysis.seen {path.stem}` first."
             )
         data = json.loads(path.read_text(encoding="utf-8"))
-        return cls(
-            frozenset(Atom(*item) for item in data["atoms"]), frozenset(Compound(*item) for item in data["compounds"])
-        )
-
-    def split_of(self, row: Mapping[str, Any]) -> Split:
-        return split(_atoms(row), _compounds(row), self.atoms, self.compounds)
-
-
-def _atoms(row: Mapping[str, Any]) -> list[Atom]:
-    return [Atom(**atom) for atom in row["atoms"]]
-
-
-def _compounds(row: Mapping[str, Any]) -> list[Compound]:
-    return [Compound(**compound) for compound in row["compounds"]]
+        return cls(frozenset(Atom(*item) for item in data["atoms"]), frozenset(Compound(*i) for i in data["compounds"]))
 
 
 def build_corpus(corpus: str, regions: Path, seen: Seen, root: Path) -> Row:
     """Write a corpus' configs under ``root``; return its part of the card: Table 8 and the funnel."""
-    splits = [seen.split_of(row) for row in read_rows(regions, ["atoms", "compounds"])]
+    splits, unique, funnel = classify(read_rows(regions, ["atoms", "compounds", *NEGATIVES]), seen)
+    pixels = dataset.pixels_of(parquet.read_schema(min(regions.glob("*.parquet"))))
+    write = partial(dataset.write_config, root, pixels=pixels)
+    for split_name in ("sc", "uc", "ua"):
+        keep, prefix = [name == split_name for name in splits], f"{corpus}_{split_name}"
+        write(f"{prefix}_raw", {"test": raw_rows(read_rows(regions, keep=keep))}, schema=RAW_SCHEMA)
+        for kind in (*NEGATIVES, HNALL) if split_name != "ua" else ():
+            rows = hard_negative_rows(read_rows(regions, keep=keep), kind)
+            write(f"{prefix}_{kind}", {"test": rows}, schema=HARD_NEGATIVE_SCHEMA)
+    return {"unique": {corpus: unique}, "funnels": {f"Systematicity, {corpus}": funnel}}
 
-    def rows(name: Split) -> Iterator[Row]:
-        return read_rows(regions, keep=[split == name for split in splits])
 
-    pixels = pixels_of(parquet.read_schema(min(regions.glob("*.parquet"))))
-    for name in ("sc", "uc", "ua"):
-        write = partial(dataset.write_config, root, pixels=pixels)
-        write(f"{corpus}_{name}_raw", {"test": raw_rows(rows(name))}, schema=RAW_SCHEMA)
-        for kind in (*NEGATIVES, HNALL) if name != "ua" else ():
-            write(
-                f"{corpus}_{name}_{kind}", {"test": hard_negative_rows(rows(name), kind)}, schema=HARD_NEGATIVE_SCHEMA
-            )
-    columns = ["atoms", "compounds", *NEGATIVES]
-    return {
-        "unique": {corpus: unique(read_rows(regions, columns), seen)},
-        "funnels": {f"Systematicity, {corpus}": split_funnel(read_rows(regions, columns), seen)},
-    }
+def classify(rows: Iterable[Row], seen: Seen) -> tuple[list[Split], dict[str, dict[str, int]], dict[str, int]]:
+    """Return the split of each row, Table 8 and the funnel.
+
+    Table 8: distinct atoms, and distinct seen (SC) or unseen (UC) compounds, of the rows with negatives. Funnel: the
+    number of captions per split, and of those that have enough negatives for each set.
+    """
+    splits: list[Split] = []
+    unique: dict[str, dict[str, set[Any]]] = {name: {"atoms": set(), "compounds": set()} for name in ("sc", "uc")}
+    funnel: Counter[str] = Counter()
+    for row in rows:
+        atoms = [Atom(**atom) for atom in row["atoms"]]
+        compounds = [Compound(**compound) for compound in row["compounds"]]
+        name = split(atoms, compounds, seen.atoms, seen.compounds)
+        splits.append(name)
+        if name != "ua" and any(row[kind] for kind in NEGATIVES):
+            unique[name]["atoms"].update(atoms)
+            unique[name]["compounds"].update(one for one in compounds if (one in seen.compounds) == (name == "sc"))
+        funnel[name.upper()] += 1
+        funnel[f"{name.upper()} with one compound"] += len(compounds) == 1
+        for kind, count in NEGATIVES.items():
+            funnel[f"{name.upper()} with {count} negatives, {kind}"] += bool(row[kind])
+    table = {name: {kind: len(items) for kind, items in sets.items()} for name, sets in unique.items()}
+    return splits, table, dict(sorted(funnel.items()))
 
 
 def read_rows(folder: Path, columns: list[str] | None = None, keep: Sequence[bool] | None = None) -> Iterator[Row]:
@@ -154,30 +158,6 @@ def hard_negative_rows(rows: Iterable[Row], kind: str) -> Iterator[Row]:
                 "hard_negatives": [negative["caption"] for negative in negatives],
                 "foils": [negative["foils"] for negative in negatives],
             }
-
-
-def unique(rows: Iterable[Row], seen: Seen) -> dict[str, dict[str, int]]:
-    """Return Table 8: distinct atoms, and distinct seen (SC) or unseen (UC) compounds, of the rows with negatives."""
-    atoms: dict[str, set[Atom]] = {"sc": set(), "uc": set()}
-    compounds: dict[str, set[Compound]] = {"sc": set(), "uc": set()}
-    for row in rows:
-        name = seen.split_of(row)
-        if name != "ua" and any(row[kind] for kind in NEGATIVES):
-            atoms[name].update(_atoms(row))
-            compounds[name].update(item for item in _compounds(row) if (item in seen.compounds) == (name == "sc"))
-    return {name: {"atoms": len(atoms[name]), "compounds": len(compounds[name])} for name in atoms}
-
-
-def split_funnel(rows: Iterable[Row], seen: Seen) -> dict[str, int]:
-    """Return the number of captions per split, and of those that have enough negatives for each set."""
-    counts: Counter[str] = Counter()
-    for row in rows:
-        name = seen.split_of(row).upper()
-        counts[name] += 1
-        counts[f"{name} with one compound"] += len(row["compounds"]) == 1
-        for kind in NEGATIVES:
-            counts[f"{name} with {NEGATIVES[kind]} negatives, {kind}"] += bool(row[kind])
-    return dict(sorted(counts.items()))
 
 
 def main(corpus: str) -> None:

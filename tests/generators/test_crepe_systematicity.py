@@ -13,9 +13,9 @@ from generators.crepe_systematicity import (
     Seen,
     build_corpus,
     build_regions,
+    classify,
     hard_negative_rows,
     read_rows,
-    unique,
 )
 from generators.hard_negatives.systematicity import NEGATIVES
 from generators.readers.annotations import Annotations
@@ -202,8 +202,8 @@ def test_rows_with_too_few_negatives_leave_only_that_set() -> None:
 def test_unique_leaves_out_unseen_atoms_and_rows_without_negatives() -> None:
     row = {"atoms": [{"kind": "object", "text": "cat"}], "compounds": [], "hnatom": [], "hncomp": []}
     nothing = {"sc": {"atoms": 0, "compounds": 0}, "uc": {"atoms": 0, "compounds": 0}}
-    assert unique([row], Seen(frozenset({Atom("object", "cat")}), frozenset())) == nothing
-    assert unique([row | {"hnatom": [1]}], Seen(frozenset(), frozenset())) == nothing
+    assert classify([row], Seen(frozenset({Atom("object", "cat")}), frozenset()))[1] == nothing
+    assert classify([row | {"hnatom": [1]}], Seen(frozenset(), frozenset()))[1] == nothing
 
 
 def test_missing_seen_file_says_what_to_run(tmp_path) -> None:
