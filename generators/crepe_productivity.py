@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -31,10 +32,7 @@ from generators.hard_negatives import productivity
 from generators.hard_negatives.productivity import KINDS, PER_TYPE, Example
 from generators.hard_negatives.refinement import refined_splits
 from generators.hard_negatives.source import Source
-from generators.schemas.annotated_image import id_order
-from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, Pixels
 from generators.storage import dataset, stage
-from generators.storage.atomic import write_json
 from generators.storage.params import block, dataclass_of, reading
 from generators.storage.workers import map_with
 
@@ -100,14 +98,10 @@ def generate(
     taken = chosen(examples(source, complexity, captioner, settings, dropped), settings.rows, dropped)
     provenance = {"source": name, "seed": settings.seed}
     rows = {
-        config: [_row(example, config, provenance) for example in sorted(taken[config], key=_order)]
+        config: [_row(example, config, provenance) for example in sorted(taken[config], key=attrgetter("order"))]
         for config in CONFIGS
     }
     return rows, dict(sorted(dropped.items()))
-
-
-def _order(example: Example) -> tuple[int, str, str]:
-    return (*id_order(example.walk.image_id), example.walk.key)
 
 
 def _row(example: Example, config: str, provenance: Mapping[str, Any]) -> Row:
@@ -118,7 +112,7 @@ def _row(example: Example, config: str, provenance: Mapping[str, Any]) -> Row:
 
 
 def write(
-    annotations: Path, name: str, settings: Settings, root: Path, pixels: Pixels = "embedded"
+    annotations: Path, name: str, settings: Settings, root: Path, pixels: dataset.Pixels = "embedded"
 ) -> dict[str, dict[str, int]]:
     """Write every config below ``root`` and return the drops by split. Same bytes for any number of workers."""
     make_source = partial(Source.read, annotations, settings.parser, settings.spelling)
@@ -131,7 +125,7 @@ def write(
             for split, (_, dropped) in splits.items():
                 dropped[f"{config.removeprefix('prod_')}: refined away"] = len(rows[split]) - len(kept[split])
             rows = kept
-        schema = RAW_SCHEMA if config == RAW else HARD_NEGATIVE_SCHEMA
+        schema = dataset.RAW_SCHEMA if config == RAW else dataset.HARD_NEGATIVE_SCHEMA
         dataset.write_config(root, config, rows, schema, pixels)
     return {split: dropped for split, (_, dropped) in splits.items()}
 

@@ -22,8 +22,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from generators.graphs.vocabulary import Vocabulary
-from generators.hard_negatives.systematicity import NEGATIVES, SystematicityNegatives, make_ranker
+from generators.hard_negatives.systematicity import NEGATIVES, SystematicityNegatives, negatives_factory
 from generators.readers.annotations import Annotations
 from generators.schemas.scene_graph import Atom, Compound, SceneGraph
 from generators.seen_analysis.regions import Candidate, Reader, candidates
@@ -55,8 +54,7 @@ def build_regions(
 ) -> Funnel:
     """Write the regions with their negatives, and the targets of the seen analysis; ``images`` are read three times."""
     workers = settings["workers"]
-    vocabulary = Vocabulary.of((image.graph for image in images), settings["at_least"])
-    make_negatives = partial(SystematicityNegatives.make, vocabulary, make_ranker(settings["ranker"], images))
+    make_negatives = negatives_factory(images, settings["at_least"], settings["ranker"])
     make_reader = partial(Reader.make, settings["spelling"], settings["parser"])
     funnel = Funnel()
     by_image = candidates(images, make_reader, workers, funnel)

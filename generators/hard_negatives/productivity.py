@@ -21,6 +21,7 @@ from generators.hard_negatives.ngram import likelihoods
 from generators.hard_negatives.selection import POOL, Measure, length, rank_balanced, replace_rejected
 from generators.hard_negatives.source import Source
 from generators.hard_negatives.swap import swap_negatives
+from generators.schemas.annotated_image import id_order
 
 PER_TYPE = 5
 BALANCED = "hnneg_balanced"
@@ -39,6 +40,11 @@ class Example:
     likelihood: Measure
     entailment: EntailmentModel | None = None
     one_atom: bool = False
+
+    @property
+    def order(self) -> tuple[int, str, str]:
+        """The sort key of rows: by image, then by key."""
+        return (*id_order(self.walk.image_id), self.walk.key)
 
     @cached_property
     def hnatom(self) -> tuple[HardNegative, ...]:

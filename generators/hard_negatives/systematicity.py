@@ -6,7 +6,8 @@ exactly one compound have negatives.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, NamedTuple
 
 from generators.graphs.facts import Facts
@@ -24,29 +25,12 @@ NEGATIVES = {"hnatom": 4, "hncomp": 6}
 """Hard negatives per caption of each kind."""
 
 
-def make_ranker(name: str, images: Iterable[AnnotatedImage]) -> CorpusStatistics | str:
-    """Return the statistics of the source's captions for "statistics", else the name of a masked language model."""
-    if name != "statistics":
-        return name
-    return CorpusStatistics.of(
-        normalised(region.phrase)
-        for image in images
-        for region in image.regions
-        if crop_passes(region.box, image.width, image.height)
-    )
-
-
 class SystematicityNegatives(NamedTuple):
     """Generates and ranks the negatives of captions."""
 
     vocabulary: Vocabulary
     ranker: Ranker
     rejections: Rejections
-
-    @classmethod
-    def make(cls, vocabulary: Vocabulary, ranker: CorpusStatistics | str) -> SystematicityNegatives:
-        """``ranker`` is the result of ``make_ranker``; a language model is loaded in each worker process."""
-        return cls(vocabulary, MaskedLM(ranker) if isinstance(ranker, str) else ranker, Rejections.read())
 
     def columns(self, image: AnnotatedImage, box: Box, parse: Parse, facts: Facts) -> dict[str, list[dict[str, Any]]]:
         """Return the columns ``hnatom`` and ``hncomp`` of a region; an empty list if there are too few negatives."""
@@ -57,3 +41,29 @@ class SystematicityNegatives(NamedTuple):
             chosen = most_plausible(candidates, NEGATIVES[kind], self.ranker, rejected)
             columns[kind] = [{"caption": negative.caption, "foils": negative.foil_rows} for negative in chosen]
         return columns
+
+
+def negatives_factory(
+    images: Iterable[AnnotatedImage], min_count: int, ranker: str
+) -> Callable[[], SystematicityNegatives]:
+    """Return a function that makes the generator in a worker process.
+
+    ``min_count`` is the number of occurrences from which a word is part of the vocabulary; ``ranker`` is "statistics"
+    of the source's captions, or the name of a masked language model.
+    """
+    vocabulary = Vocabulary.of((image.graph for image in images), min_count)
+    if ranker != "statistics":
+        return partial(_make, vocabulary, ranker)
+    captions = (
+        normalised(region.phrase)
+        for image in images
+        for region in image.regions
+        if crop_passes(region.box, image.width, image.height)
+    )
+    return partial(_make, vocabulary, CorpusStatistics.of(captions))
+
+
+def _make(vocabulary: Vocabulary, ranker: CorpusStatistics | str) -> SystematicityNegatives:
+    return SystematicityNegatives(
+        vocabulary, MaskedLM(ranker) if isinstance(ranker, str) else ranker, Rejections.read()
+    )
