@@ -15,7 +15,7 @@ smallest keys are kept, so that the choice does not depend on the order of image
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
@@ -24,15 +24,15 @@ from typing import Annotated, Any
 
 import typer
 
-from generators.captioner.captioned_walks import WalkSettings, captioned, keyed_walks
-from generators.captioner.captioner import Captioner
+from generators.captioner.captioned_walks import WalkSettings, keyed_walks
 from generators.captioner.prompted import ask_captions, make_captioner
 from generators.graphs.walks import COMPLEXITIES
-from generators.hard_negatives import productivity
-from generators.hard_negatives.productivity import KINDS, PER_TYPE, Example
+from generators.hard_negatives.productivity import KINDS, PER_TYPE, Example, examples
 from generators.hard_negatives.refinement import refined_splits
 from generators.hard_negatives.source import Source
+from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, Pixels
 from generators.storage import dataset, stage
+from generators.storage.atomic import write_json
 from generators.storage.params import block, dataclass_of, reading
 from generators.storage.workers import map_with
 
@@ -62,14 +62,6 @@ class Settings(WalkSettings):
     spelling: bool = False
 
 
-def examples(
-    source: Source, complexity: int, captioner: Captioner, settings: Settings, dropped: Counter[str]
-) -> Iterator[Example]:
-    """Yield the examples of one complexity in the order of their keys."""
-    walks = captioned(keyed_walks(source.images, complexity, settings, dropped), captioner, dropped)
-    return productivity.examples(walks, source, settings.entailment, settings.refine)
-
-
 def chosen(candidates: Iterable[Example], rows: int, dropped: Counter[str]) -> dict[str, list[Example]]:
     """Return the first ``rows`` examples of each config; prod_raw has those of all other configs."""
     taken: dict[str, list[Example]] = {config: [] for config in CONFIGS}
@@ -95,7 +87,8 @@ def generate(
     """Return one split: its rows by config, in the order of the images, and the number of drops by reason."""
     dropped = Counter[str]()
     captioner = make_captioner(settings.captioner, settings.parser)
-    taken = chosen(examples(source, complexity, captioner, settings, dropped), settings.rows, dropped)
+    candidates = examples(source, complexity, captioner, settings, dropped, settings.entailment, settings.refine)
+    taken = chosen(candidates, settings.rows, dropped)
     provenance = {"source": name, "seed": settings.seed}
     rows = {
         config: [_row(example, config, provenance) for example in sorted(taken[config], key=attrgetter("order"))]
@@ -112,7 +105,7 @@ def _row(example: Example, config: str, provenance: Mapping[str, Any]) -> Row:
 
 
 def write(
-    annotations: Path, name: str, settings: Settings, root: Path, pixels: dataset.Pixels = "embedded"
+    annotations: Path, name: str, settings: Settings, root: Path, pixels: Pixels = "embedded"
 ) -> dict[str, dict[str, int]]:
     """Write every config below ``root`` and return the drops by split. Same bytes for any number of workers."""
     make_source = partial(Source.read, annotations, settings.parser, settings.spelling)
@@ -125,7 +118,7 @@ def write(
             for split, (_, dropped) in splits.items():
                 dropped[f"{config.removeprefix('prod_')}: refined away"] = len(rows[split]) - len(kept[split])
             rows = kept
-        schema = dataset.RAW_SCHEMA if config == RAW else dataset.HARD_NEGATIVE_SCHEMA
+        schema = RAW_SCHEMA if config == RAW else HARD_NEGATIVE_SCHEMA
         dataset.write_config(root, config, rows, schema, pixels)
     return {split: dropped for split, (_, dropped) in splits.items()}
 
@@ -154,7 +147,7 @@ def main(ask_model: Annotated[bool, typer.Option("--ask")] = False, max_cost: fl
         return
     dropped = write(annotations, name, settings, Path("crepe"), dataset.pixels_asked())
     funnels = {f"Productivity, {split}: dropped": counts for split, counts in dropped.items()}
-    stage.write_json(Path("stats/crepe/productivity.json"), {"funnels": funnels})
+    write_json(Path("stats/crepe/productivity.json"), {"funnels": funnels})
 
 
 if __name__ == "__main__":

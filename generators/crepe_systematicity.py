@@ -14,23 +14,21 @@ A row goes from its image through seen_analysis/regions.py (filters, parse) and 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 
 from generators.hard_negatives.systematicity import NEGATIVES, SystematicityNegatives, negatives_factory
 from generators.readers.annotations import Annotations
-from generators.schemas.scene_graph import Atom, Compound, SceneGraph
+from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, Pixels, pixels_of
 from generators.seen_analysis.regions import Candidate, Reader, candidates
-from generators.seen_analysis.splits import Funnel, Split, split
-from generators.seen_analysis.targets import Targets
+from generators.seen_analysis.row_splits import Seen, classify, targets_of
+from generators.seen_analysis.splits import Funnel
 from generators.storage import dataset, parquet, stage
 from generators.storage.atomic import atomic_folder, write_json
-from generators.storage.dataset import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, Pixels
 from generators.storage.params import block, reading
 from generators.storage.workers import map_with
 
@@ -61,8 +59,7 @@ def build_regions(
     rows = map_with(make_negatives, partial(region_rows, source), by_image, workers)
     with atomic_folder(folder) as scratch:
         dataset.write_split(scratch, "regions", (row for part in rows for row in part), REGION_SCHEMA, pixels)
-        graphs = (SceneGraph.from_row(row["scene_graph"]) for row in read_rows(scratch, ["scene_graph"]))
-        write_json(scratch / "targets.json", Targets.of(graphs).to_json())
+        write_json(scratch / "targets.json", targets_of(read_rows(scratch, ["scene_graph"])).to_json())
     return funnel
 
 
@@ -76,26 +73,10 @@ def region_rows(source: str, negatives: SystematicityNegatives, regions: list[Ca
     ]
 
 
-class Seen(NamedTuple):
-    """The atoms and compounds of the test set that a corpus contains."""
-
-    atoms: frozenset[Atom]
-    compounds: frozenset[Compound]
-
-    @classmethod
-    def load(cls, path: Path) -> Seen:
-        if not path.exists():
-            raise FileNotFoundError(
-                f"{path}: not found. Run `python -m generators.seen_analysis.seen {path.stem}` first."
-            )
-        data = json.loads(path.read_text(encoding="utf-8"))
-        return cls(frozenset(Atom(*item) for item in data["atoms"]), frozenset(Compound(*i) for i in data["compounds"]))
-
-
 def build_corpus(corpus: str, regions: Path, seen: Seen, root: Path) -> Row:
     """Write a corpus' configs under ``root``; return its part of the card: Table 8 and the funnel."""
-    splits, unique, funnel = classify(read_rows(regions, ["atoms", "compounds", *NEGATIVES]), seen)
-    pixels = dataset.pixels_of(parquet.read_schema(min(regions.glob("*.parquet"))))
+    splits, unique, funnel = classify(read_rows(regions, ["atoms", "compounds", *NEGATIVES]), seen, NEGATIVES)
+    pixels = pixels_of(parquet.read_schema(min(regions.glob("*.parquet"))))
     write = partial(dataset.write_config, root, pixels=pixels)
     for split_name in ("sc", "uc", "ua"):
         keep, prefix = [name == split_name for name in splits], f"{corpus}_{split_name}"
@@ -104,31 +85,6 @@ def build_corpus(corpus: str, regions: Path, seen: Seen, root: Path) -> Row:
             rows = hard_negative_rows(read_rows(regions, keep=keep), kind)
             write(f"{prefix}_{kind}", {"test": rows}, schema=HARD_NEGATIVE_SCHEMA)
     return {"unique": {corpus: unique}, "funnels": {f"Systematicity, {corpus}": funnel}}
-
-
-def classify(rows: Iterable[Row], seen: Seen) -> tuple[list[Split], dict[str, dict[str, int]], dict[str, int]]:
-    """Return the split of each row, Table 8 and the funnel.
-
-    Table 8: distinct atoms, and distinct seen (SC) or unseen (UC) compounds, of the rows with negatives. Funnel: the
-    number of captions per split, and of those that have enough negatives for each set.
-    """
-    splits: list[Split] = []
-    unique: dict[str, dict[str, set[Any]]] = {name: {"atoms": set(), "compounds": set()} for name in ("sc", "uc")}
-    funnel: Counter[str] = Counter()
-    for row in rows:
-        atoms = [Atom(**atom) for atom in row["atoms"]]
-        compounds = [Compound(**compound) for compound in row["compounds"]]
-        name = split(atoms, compounds, seen.atoms, seen.compounds)
-        splits.append(name)
-        if name != "ua" and any(row[kind] for kind in NEGATIVES):
-            unique[name]["atoms"].update(atoms)
-            unique[name]["compounds"].update(one for one in compounds if (one in seen.compounds) == (name == "sc"))
-        funnel[name.upper()] += 1
-        funnel[f"{name.upper()} with one compound"] += len(compounds) == 1
-        for kind, count in NEGATIVES.items():
-            funnel[f"{name.upper()} with {count} negatives, {kind}"] += bool(row[kind])
-    table = {name: {kind: len(items) for kind, items in sets.items()} for name, sets in unique.items()}
-    return splits, table, dict(sorted(funnel.items()))
 
 
 def read_rows(folder: Path, columns: list[str] | None = None, keep: Sequence[bool] | None = None) -> Iterator[Row]:

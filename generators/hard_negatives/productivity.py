@@ -5,14 +5,16 @@ Source: CREPE (arXiv:2212.07796), section 4.2 and appendix A.4. ``hnneg_balanced
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from random import Random
 from typing import Any
 
-from generators.captioner.captioned_walks import CaptionedWalk
+from generators.captioner.captioned_walks import CaptionedWalk, WalkSettings, captioned, keyed_walks
+from generators.captioner.captioner import Captioner
 from generators.hard_negatives.atom import atom_negatives, one_atom_negatives
 from generators.hard_negatives.hard_negative import HardNegative
 from generators.hard_negatives.language_models import EntailmentModel, not_entailed
@@ -108,9 +110,16 @@ class Example:
 
 
 def examples(
-    walks: Sequence[CaptionedWalk], source: Source, entailment: str | None = None, one_atom: bool = False
+    source: Source,
+    complexity: int,
+    captioner: Captioner,
+    settings: WalkSettings,
+    dropped: Counter[str],
+    entailment: str | None = None,
+    one_atom: bool = False,
 ) -> Iterator[Example]:
-    """Yield the example of each captioned walk, in order; ``entailment`` is the name of an NLI model."""
+    """Yield the examples of one complexity in the order of their keys; ``entailment`` is the name of an NLI model."""
+    walks = captioned(keyed_walks(source.images, complexity, settings, dropped), captioner, dropped)
     model = EntailmentModel(entailment) if entailment else None
     likelihood = likelihoods([walk.caption.text for walk in walks], [walk.image_id for walk in walks])
     for walk in walks:

@@ -23,11 +23,11 @@ from generators.crepe_productivity import (
     Settings,
     ask,
     chosen,
-    examples,
     generate,
     write,
 )
 from generators.graphs.facts import closure
+from generators.hard_negatives.productivity import examples
 from generators.hard_negatives.refinement import refined_splits
 from generators.hard_negatives.source import Source
 from generators.llm.client import KEY_VARIABLE, Cache, Endpoint

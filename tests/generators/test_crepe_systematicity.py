@@ -10,16 +10,15 @@ import pytest
 from PIL import Image as Picture
 
 from generators.crepe_systematicity import (
-    Seen,
     build_corpus,
     build_regions,
-    classify,
     hard_negative_rows,
     read_rows,
 )
 from generators.hard_negatives.systematicity import NEGATIVES
 from generators.readers.annotations import Annotations
 from generators.schemas.scene_graph import Atom, Compound
+from generators.seen_analysis.row_splits import Seen, classify
 from generators.seen_analysis.seen import our_language
 from generators.seen_analysis.targets import Targets
 from tests.annotated import annotations_of
@@ -202,8 +201,8 @@ def test_rows_with_too_few_negatives_leave_only_that_set() -> None:
 def test_unique_leaves_out_unseen_atoms_and_rows_without_negatives() -> None:
     row = {"atoms": [{"kind": "object", "text": "cat"}], "compounds": [], "hnatom": [], "hncomp": []}
     nothing = {"sc": {"atoms": 0, "compounds": 0}, "uc": {"atoms": 0, "compounds": 0}}
-    assert classify([row], Seen(frozenset({Atom("object", "cat")}), frozenset()))[1] == nothing
-    assert classify([row | {"hnatom": [1]}], Seen(frozenset(), frozenset()))[1] == nothing
+    assert classify([row], Seen(frozenset({Atom("object", "cat")}), frozenset()), NEGATIVES)[1] == nothing
+    assert classify([row | {"hnatom": [1]}], Seen(frozenset(), frozenset()), NEGATIVES)[1] == nothing
 
 
 def test_missing_seen_file_says_what_to_run(tmp_path) -> None:
