@@ -24,7 +24,7 @@ import pyarrow as pa
 from generators.hard_negatives.systematicity import NEGATIVES, SystematicityNegatives, negatives_factory
 from generators.readers.annotations import Annotations
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, Pixels, pixels_of
-from generators.seen_analysis.regions import Candidate, Reader, candidates
+from generators.seen_analysis.regions import Candidate, RegionReader, candidates
 from generators.seen_analysis.row_splits import Seen, classify, targets_of
 from generators.seen_analysis.splits import Funnel
 from generators.storage import dataset, parquet, stage
@@ -53,7 +53,7 @@ def build_regions(
     """Write the regions with their negatives, and the targets of the seen analysis; ``images`` are read three times."""
     workers = settings["workers"]
     make_negatives = negatives_factory(images, settings["at_least"], settings["ranker"])
-    make_reader = partial(Reader.make, settings["spelling"], settings["parser"])
+    make_reader = partial(RegionReader.make, settings["spelling"], settings["parser"])
     funnel = Funnel()
     by_image = candidates(images, make_reader, workers, funnel)
     rows = map_with(make_negatives, partial(region_rows, source), by_image, workers)

@@ -55,7 +55,7 @@ def keyed_walks(
             key=f"{settings.seed}:{image.image_id}",
             visible=settings.visible,
             attempts=settings.attempts,
-            keep=settings.walks_per_image,
+            limit=settings.walks_per_image,
             fault=lambda box, image=image: crop_fault(box, image.width, image.height),
             dropped=dropped,
         ):

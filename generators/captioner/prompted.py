@@ -25,7 +25,7 @@ from generators.captioner.substitution import apply
 from generators.graphs.entailment import Negated, counterpart
 from generators.language import inflection
 from generators.llm.client import REFUSED, Cache, Endpoint, Message, ask_all, make_client, request_hash
-from generators.parser.choice import CaptionParser, make_parser
+from generators.parser.caption_parser import CaptionParser, make_parser
 from generators.schemas.scene_graph import Mention, Relation, SceneGraph, SceneObject
 
 ANSWER_TOKENS = 60

@@ -21,11 +21,11 @@ from generators.captioner.words import (
 from generators.graphs.entailment import Negated
 from generators.language.grammar import (
     follows_noun,
+    in_adjective_order,
     is_finite,
     is_plural,
     is_possession,
     is_same_verb,
-    ordered,
     predicate_kind,
 )
 from generators.schemas.scene_graph import Relation, SceneGraph, SceneObject
@@ -215,7 +215,7 @@ class Writer:
         """A sentence for the deferred attributes of each object."""
         sentences = []
         for item in (self.graph.by_id[key] for key in keys if self.deferred[key]):
-            texts = listed([(attribute(item, text),) for text in ordered(self.deferred[item.id])])
+            texts = listed([(attribute(item, text),) for text in in_adjective_order(self.deferred[item.id])])
             sentences.append(Sentence((*self._refer(item.id), Piece(copula(item)), *texts), "clause"))
         return sentences
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from random import Random
 
 from generators.captioner.captioner import EditableCaption
-from generators.graphs.facts import Facts
+from generators.graphs.facts import ImageFacts
 from generators.graphs.vocabulary import Vocabulary, relation_key
 from generators.graphs.walks import redundant
 from generators.hard_negatives.foils import atom_foils
@@ -29,7 +29,7 @@ UNKNOWN_FREQUENCY = 1e-3
 
 
 def atom_negatives(
-    graph: SceneGraph, image: Facts, caption: EditableCaption, vocabulary: Vocabulary, rng: Random
+    graph: SceneGraph, image: ImageFacts, caption: EditableCaption, vocabulary: Vocabulary, rng: Random
 ) -> Iterator[HardNegative]:
     """Yield HN-Atoms that are false of the image: one per atom in random order, then a second per atom, and so on.
 
@@ -43,7 +43,7 @@ def atom_negatives(
 
 
 def one_atom_negatives(
-    graph: SceneGraph, image: Facts, caption: EditableCaption, vocabulary: Vocabulary, count: int, rng: Random
+    graph: SceneGraph, image: ImageFacts, caption: EditableCaption, vocabulary: Vocabulary, count: int, rng: Random
 ) -> list[HardNegative]:
     """Return the HN-Atoms of a single atom, with foils of the vocabulary only: the first random atom with ``count``.
 
@@ -64,7 +64,12 @@ def _captioned(edits: Iterable[Edit], caption: EditableCaption) -> Iterator[Hard
 
 
 def foil_edits(
-    mention: Mention, graph: SceneGraph, image: Facts, caption: EditableCaption, vocabulary: Vocabulary, rng: Random
+    mention: Mention,
+    graph: SceneGraph,
+    image: ImageFacts,
+    caption: EditableCaption,
+    vocabulary: Vocabulary,
+    rng: Random,
 ) -> list[Edit]:
     """Return every foil of one atom with its edited graph, in a random order weighted by word frequency.
 

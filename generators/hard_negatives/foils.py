@@ -19,12 +19,12 @@ from functools import lru_cache
 from itertools import combinations, product
 
 from generators.captioner.substitution import apply, as_written, relation_phrase
-from generators.graphs.facts import Facts
+from generators.graphs.facts import ImageFacts
 from generators.graphs.vocabulary import Vocabulary, relation_key
 from generators.hard_negatives.hard_negative import Foil, HardNegative
 from generators.language.lexicon import attributes, relations
-from generators.language.texts import blank
-from generators.language.wordnet import are_related, generation, grand_hypernym_siblings
+from generators.language.texts import fold_case_and_space
+from generators.language.wordnet import are_related, grand_hypernym_siblings, hypernym_distance
 from generators.schemas.scene_graph import Mention, Parse, Relation, SceneGraph, SceneObject
 
 GRAND = 2
@@ -51,23 +51,23 @@ ALL_WORDS = Vocabulary()
 """The empty vocabulary: all words of WordNet and the lexicon are equally known."""
 
 
-def atom_foils(parse: Parse, image: Facts, vocabulary: Vocabulary = ALL_WORDS) -> list[HardNegative]:
+def atom_foils(parse: Parse, image: ImageFacts, vocabulary: Vocabulary = ALL_WORDS) -> list[HardNegative]:
     """Return every HN-Atom of a caption that is false of the image; words of the vocabulary are preferred."""
-    facts = image.given(parse.graph)
+    facts = image.with_caption(parse.graph)
     negatives: dict[str, HardNegative] = {}
     for mention in parse.mentions:
         for negative in _negatives(parse, mention, facts, vocabulary):
-            negatives.setdefault(blank(negative.caption), negative)
-    negatives.pop(blank(parse.caption), None)
+            negatives.setdefault(fold_case_and_space(negative.caption), negative)
+    negatives.pop(fold_case_and_space(parse.caption), None)
     return list(negatives.values())
 
 
-def comp_foils(parse: Parse, image: Facts, vocabulary: Vocabulary = ALL_WORDS) -> list[HardNegative]:
+def comp_foils(parse: Parse, image: ImageFacts, vocabulary: Vocabulary = ALL_WORDS) -> list[HardNegative]:
     """Return every HN-Comp of a caption with exactly one compound, both halves false of the image; else no negative."""
     core = one_compound(parse)
     if core is None:
         return []
-    facts = image.given(parse.graph)
+    facts = image.with_caption(parse.graph)
     variants = [
         [item for item in _negatives(core, mention, facts, vocabulary) if item.foils[0].replacement != WITHOUT]
         for mention in core.mentions
@@ -77,7 +77,7 @@ def comp_foils(parse: Parse, image: Facts, vocabulary: Vocabulary = ALL_WORDS) -
         for (i, first), (j, second) in product(enumerate(one[:MAX_COMBINED]), enumerate(other[:MAX_COMBINED])):
             halves = (first, second) if (i + j) % 2 == 0 else (second, first)
             caption = _joined(halves[0].caption, halves[1].caption)
-            negatives.setdefault(blank(caption), HardNegative(caption, halves[0].foils + halves[1].foils))
+            negatives.setdefault(fold_case_and_space(caption), HardNegative(caption, halves[0].foils + halves[1].foils))
     return list(negatives.values())
 
 
@@ -109,7 +109,7 @@ def _joined(first: str, second: str) -> str:
     return f"{body.rstrip('.!')} and {second}{stop}"
 
 
-def _negatives(parse: Parse, mention: Mention, facts: Facts, vocabulary: Vocabulary) -> Iterator[HardNegative]:
+def _negatives(parse: Parse, mention: Mention, facts: ImageFacts, vocabulary: Vocabulary) -> Iterator[HardNegative]:
     """The HN-Atoms of one atom: at most ``MAX_FOILS`` near words, others only up to ``MAX_DISTANT``."""
     mention = as_written(parse.caption, mention)
     count = 0
@@ -122,7 +122,7 @@ def _negatives(parse: Parse, mention: Mention, facts: Facts, vocabulary: Vocabul
             yield HardNegative(caption, (Foil(mention.kind, mention.text, word),))
 
 
-def _is_false(parse: Parse, mention: Mention, word: str, facts: Facts) -> bool:
+def _is_false(parse: Parse, mention: Mention, word: str, facts: ImageFacts) -> bool:
     """True if the smallest statement with the new word is ruled out: a noun, an attributed noun, a related pair."""
     if mention.kind == "object":
         return facts.is_absent(word)
@@ -157,7 +157,7 @@ def _nouns(noun: str, vocabulary: Vocabulary) -> Iterator[Word]:
 def _known_nouns(noun: str, vocabulary: Vocabulary) -> tuple[Word, ...]:
     nouns = []
     for word, count in vocabulary.nouns.items():
-        steps = generation(noun, word)
+        steps = hypernym_distance(noun, word)
         if steps is not None and steps <= MAX_STEPS and not are_related(noun, word):
             nouns.append((max(steps, GRAND), -count, word))
     return tuple((word, steps == GRAND) for steps, _, word in sorted(nouns))

@@ -26,7 +26,7 @@ from typing import NamedTuple
 from generators.captioner import template
 from generators.captioner.captioner import EditableCaption
 from generators.graphs.entailment import Negated, counterpart, proves_false
-from generators.graphs.facts import Facts, closure
+from generators.graphs.facts import ImageFacts, image_facts
 from generators.graphs.vocabulary import Vocabulary
 from generators.graphs.walks import redundant
 from generators.hard_negatives.atom import Edit, first_mentions, foil_edits
@@ -38,7 +38,7 @@ NOT = "not"
 
 
 def negation_negatives(
-    graph: SceneGraph, image: Facts, caption: EditableCaption, rng: Random
+    graph: SceneGraph, image: ImageFacts, caption: EditableCaption, rng: Random
 ) -> Iterator[HardNegative]:
     """Yield every negation of the caption that the image's graph proves false, in random order, each caption once."""
     whole = caption.negate_all()
@@ -94,7 +94,7 @@ class BalancedSet(NamedTuple):
 
 
 def balanced_negation(
-    graph: SceneGraph, image: Facts, caption: EditableCaption, vocabulary: Vocabulary, rng: Random
+    graph: SceneGraph, image: ImageFacts, caption: EditableCaption, vocabulary: Vocabulary, rng: Random
 ) -> BalancedSet | None:
     """Return the true caption and every negative, in random order, or None if no atom has both negations."""
     pairs = list({pair.false: pair for pair in _pairs(graph, image, caption, vocabulary, rng)}.values())
@@ -110,7 +110,7 @@ def balanced_negation(
 
 
 def _pairs(
-    graph: SceneGraph, image: Facts, caption: EditableCaption, vocabulary: Vocabulary, rng: Random
+    graph: SceneGraph, image: ImageFacts, caption: EditableCaption, vocabulary: Vocabulary, rng: Random
 ) -> Iterator[NegationPair]:
     mentions = {_identity(mention): mention for mention in first_mentions(caption.mentions)}
     first_edits: list[Edit] = []
@@ -142,7 +142,7 @@ def _identity(mention: Mention) -> tuple[str, str, str, str | None]:
 
 def _atom_pair(graph: SceneGraph, caption: EditableCaption, atom: Negated, edits: list[Edit]) -> NegationPair | None:
     """The atom negated, and the first of its foils that the rest of the caption does not already rule out."""
-    rest = closure(_without_boxes(atom.rest(graph)))
+    rest = image_facts(_without_boxes(atom.rest(graph)))
     false = caption.negate(atom)
     for foil, edited in edits:
         if atom.kind != "object" and rest.is_false(_statement(counterpart(atom, graph, edited), edited)):

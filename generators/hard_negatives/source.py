@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 
-from generators.graphs.facts import Facts
+from generators.graphs.facts import ImageFacts
 from generators.graphs.vocabulary import Vocabulary
 from generators.hard_negatives.rejections import Rejections
 from generators.readers.annotations import Annotations
 from generators.schemas.annotated_image import AnnotatedImage
-from generators.seen_analysis.regions import Reader
+from generators.seen_analysis.regions import RegionReader
 
 CACHED_IMAGES = 32
 CACHED_FACTS = 2000
@@ -33,9 +33,9 @@ class Source:
         return cls(images, Vocabulary.of(image.graph for image in images), Rejections.read(), parser, spelling)
 
     @cached_property
-    def facts(self) -> Callable[[str], Facts]:
+    def facts(self) -> Callable[[str], ImageFacts]:
         """A function from an image id to the facts of its graph and region phrases; phrases are parsed on first use."""
-        reader = Reader.make(self.spelling, self.parser)
+        reader = RegionReader.make(self.spelling, self.parser)
         return lru_cache(CACHED_FACTS)(lambda image_id: reader.facts(self.image(image_id)))
 
     @cached_property

@@ -16,7 +16,7 @@ from random import Random
 
 from generators.captioner import template
 from generators.captioner.captioner import EditableCaption
-from generators.graphs.facts import Facts
+from generators.graphs.facts import ImageFacts
 from generators.graphs.walks import redundant
 from generators.hard_negatives.hard_negative import Foil, HardNegative, distinct
 from generators.language.grammar import same_kind
@@ -26,7 +26,9 @@ from generators.schemas.scene_graph import SceneGraph
 Edit = tuple[SceneGraph, Foil]
 
 
-def swap_negatives(graph: SceneGraph, image: Facts, caption: EditableCaption, rng: Random) -> Iterator[HardNegative]:
+def swap_negatives(
+    graph: SceneGraph, image: ImageFacts, caption: EditableCaption, rng: Random
+) -> Iterator[HardNegative]:
     """Yield every swap that the image's graph proves false, in random order, each caption once."""
     edits = list(swaps(graph))
     rng.shuffle(edits)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, NamedTuple
 
-from generators.graphs.facts import Facts
+from generators.graphs.facts import ImageFacts
 from generators.graphs.vocabulary import Vocabulary
 from generators.hard_negatives.corpus_statistics import CorpusStatistics, Ranker
 from generators.hard_negatives.foils import atom_foils, comp_foils
@@ -19,7 +19,7 @@ from generators.hard_negatives.rejections import Rejections
 from generators.hard_negatives.selection import most_plausible
 from generators.schemas.annotated_image import AnnotatedImage
 from generators.schemas.scene_graph import Box, Parse
-from generators.seen_analysis.splits import crop_passes, normalised
+from generators.seen_analysis.splits import crop_fault, normalize_caption
 
 NEGATIVES = {"hnatom": 4, "hncomp": 6}
 """Hard negatives per caption of each kind."""
@@ -32,7 +32,9 @@ class SystematicityNegatives(NamedTuple):
     ranker: Ranker
     rejections: Rejections
 
-    def columns(self, image: AnnotatedImage, box: Box, parse: Parse, facts: Facts) -> dict[str, list[dict[str, Any]]]:
+    def columns(
+        self, image: AnnotatedImage, box: Box, parse: Parse, facts: ImageFacts
+    ) -> dict[str, list[dict[str, Any]]]:
         """Return the columns ``hnatom`` and ``hncomp`` of a region; an empty list if there are too few negatives."""
         rejected = self.rejections.texts(image, box)
         columns = {}
@@ -55,10 +57,10 @@ def negatives_factory(
     if ranker != "statistics":
         return partial(_make, vocabulary, ranker)
     captions = (
-        normalised(region.phrase)
+        normalize_caption(region.phrase)
         for image in images
         for region in image.regions
-        if crop_passes(region.box, image.width, image.height)
+        if not crop_fault(region.box, image.width, image.height)
     )
     return partial(_make, vocabulary, CorpusStatistics.of(captions))
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from generators.schemas.scene_graph import Atom, Compound, SceneGraph
-from generators.seen_analysis.splits import Split, split
+from generators.seen_analysis.splits import Split, split_of
 from generators.seen_analysis.targets import Targets
 
 
@@ -51,7 +51,7 @@ def classify(
     for row in rows:
         atoms = [Atom(**atom) for atom in row["atoms"]]
         compounds = [Compound(**compound) for compound in row["compounds"]]
-        name = split(atoms, compounds, seen.atoms, seen.compounds)
+        name = split_of(atoms, compounds, seen.atoms, seen.compounds)
         splits.append(name)
         if name != "ua" and any(row[kind] for kind in negatives):
             unique[name]["atoms"].update(atoms)

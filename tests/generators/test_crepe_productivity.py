@@ -26,12 +26,12 @@ from generators.crepe_productivity import (
     generate,
     write,
 )
-from generators.graphs.facts import closure
+from generators.graphs.facts import image_facts
 from generators.hard_negatives.productivity import examples
 from generators.hard_negatives.refinement import refined_splits
 from generators.hard_negatives.source import Source
 from generators.llm.client import KEY_VARIABLE, Cache, Endpoint
-from generators.parser.parser import Parser
+from generators.parser.rule_parser import RuleParser
 from tests.annotated import annotations_of
 
 SETTINGS = Settings(seed=0, workers=1, rows=2, walks_per_image=2, attempts=20, visible=0.1, refine=False, captioner={})
@@ -233,7 +233,7 @@ def test_phrases_of_real_images_name_what_their_objects_lack(real_data: Path, tm
     source = Source.read(annotations.path, spelling=True)
     named = [("1", "canopy"), ("2", "cloth"), ("3", "chair"), ("4", "outlet"), ("5", "bag"), ("5", "cloth")]
     for image_id, noun in named:
-        assert closure(source.images[image_id].facts()).is_absent(noun)
+        assert image_facts(source.images[image_id].facts()).is_absent(noun)
         assert not source.facts(image_id).is_absent(noun)
     # "a calender has been hanged": the phrase is corrected where people typed it.
     assert "calendar" in source.facts("3").named
@@ -264,7 +264,7 @@ def test_ask_prints_the_estimate_and_stops_above_the_cost(
         assert set(ask(annotated(folder), settings, 1.0)) == {"answered"}
         # An answer that omits atoms is kept as it came, and makes no caption.
         captioner = PromptedCaptioner(
-            Endpoint(**endpoint), read_shots(words / "shots.yaml"), Cache([tmp_path / "sample/llm"]), Parser()
+            Endpoint(**endpoint), read_shots(words / "shots.yaml"), Cache([tmp_path / "sample/llm"]), RuleParser()
         )
         dropped: Counter[str] = Counter()
         assert not list(examples(Source.read(annotated(folder)), 8, captioner, settings, dropped))

@@ -7,13 +7,13 @@ import pytest
 from generators.captioner.captioner import GrammarCaption, GrammarCaptioner, NoCaption, Request
 from generators.captioner.prompted import ParsedCaption, PromptedCaptioner, messages, normalised, prompt, read_shots
 from generators.graphs.entailment import Negated, entails, proves_false
-from generators.graphs.facts import closure
+from generators.graphs.facts import image_facts
 from generators.graphs.vocabulary import Vocabulary
 from generators.hard_negatives.atom import atom_negatives, is_known
 from generators.hard_negatives.negation import negation_negatives
 from generators.hard_negatives.swap import swap_negatives, swaps
 from generators.llm.client import Cache, Endpoint
-from generators.parser.parser import Parser
+from generators.parser.rule_parser import RuleParser
 from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
 
 SHOTS = read_shots(Path(__file__).parents[3] / "sample/words/shots.yaml")
@@ -27,7 +27,7 @@ IMAGE = SceneGraph((CUP, TABLE, BOWL), (ON, Relation("3", "on", "2"), Relation("
 
 @pytest.fixture(scope="module")
 def captioner() -> PromptedCaptioner:
-    return PromptedCaptioner(Endpoint("model"), SHOTS, Cache([]), Parser())
+    return PromptedCaptioner(Endpoint("model"), SHOTS, Cache([]), RuleParser())
 
 
 def captioned(graph: SceneGraph, seed: str = "0") -> GrammarCaption:
@@ -74,7 +74,7 @@ def test_no_object_gets_two_attributes_of_a_kind() -> None:
 def test_swaps_are_false_and_have_the_same_words() -> None:
     table = SceneObject("2", "table", ("blue",))
     graph = SceneGraph((CUP, table), (ON,))
-    found = swap_negatives(graph, closure(graph), captioned(graph), Random(0))
+    found = swap_negatives(graph, image_facts(graph), captioned(graph), Random(0))
     assert captioned(graph).text == "there is a red cup on a blue table"
     assert {negative.caption for negative in found} == {
         "there is a red table on a blue cup",
@@ -86,7 +86,7 @@ def test_a_swap_that_may_be_true_is_left_out() -> None:
     kites = SceneObject("1", "kite", ("red",)), SceneObject("2", "bird", ("small",))
     graph = SceneGraph(kites)
     # Nothing says that the kite is large or the bird blue: "a small kite and a red bird" may be true.
-    assert list(swap_negatives(graph, closure(graph), captioned(SceneGraph((*kites, TABLE))), Random(0))) == []
+    assert list(swap_negatives(graph, image_facts(graph), captioned(SceneGraph((*kites, TABLE))), Random(0))) == []
 
 
 # Negations (A.4)
@@ -98,24 +98,24 @@ def test_no_negation_where_another_object_makes_it_true() -> None:
     on, also_on = Relation("1", "on", "3"), Relation("2", "on", "3")
     graph = SceneGraph((black, building), (on,))
     denied = Negated("attribute", "1", "black")
-    assert proves_false(closure(graph), graph, denied)
-    assert not proves_false(closure(SceneGraph((black, white, building), (on, also_on))), graph, denied)
+    assert proves_false(image_facts(graph), graph, denied)
+    assert not proves_false(image_facts(SceneGraph((black, white, building), (on, also_on))), graph, denied)
     # A white dog that is not said to be on the building may be there.
-    assert not proves_false(closure(SceneGraph((black, white, building), (on,))), graph, denied)
+    assert not proves_false(image_facts(SceneGraph((black, white, building), (on,))), graph, denied)
 
 
 def test_no_negated_relation_where_another_pair_may_lack_it() -> None:
     graph = SceneGraph((CUP, SceneObject("2", "table")), (ON,))
     denied = Negated("relation", "1", "on", ON)
-    assert proves_false(closure(graph), graph, denied)
+    assert proves_false(image_facts(graph), graph, denied)
     other = SceneObject("4", "cup", ("red",))
-    assert not proves_false(closure(SceneGraph((*graph.objects, other), (ON,))), graph, denied)
+    assert not proves_false(image_facts(SceneGraph((*graph.objects, other), (ON,))), graph, denied)
 
 
 def test_negatives_of_a_caption_differ_from_it_and_from_each_other() -> None:
     for negatives in (
-        negation_negatives(GRAPH, closure(IMAGE), captioned(GRAPH), Random(1)),
-        atom_negatives(GRAPH, closure(IMAGE), captioned(GRAPH), Vocabulary.of([IMAGE]), Random(1)),
+        negation_negatives(GRAPH, image_facts(IMAGE), captioned(GRAPH), Random(1)),
+        atom_negatives(GRAPH, image_facts(IMAGE), captioned(GRAPH), Vocabulary.of([IMAGE]), Random(1)),
     ):
         captions = [negative.caption for negative in negatives]
         assert len(captions) >= 5
@@ -125,7 +125,7 @@ def test_negatives_of_a_caption_differ_from_it_and_from_each_other() -> None:
 def test_atom_foils_change_an_object_wherever_it_is_named() -> None:
     graph = SceneGraph((CUP, TABLE, SceneObject("3", "apple", ("green",))), (ON, Relation("3", "next to", "1")))
     vocabulary = Vocabulary.of([IMAGE, SceneGraph((SceneObject("1", "vase"), SceneObject("2", "pear")))])
-    found = list(atom_negatives(graph, closure(graph), captioned(graph, "2"), vocabulary, Random(0)))
+    found = list(atom_negatives(graph, image_facts(graph), captioned(graph, "2"), vocabulary, Random(0)))
     assert not [item for item in found if item.foils[0].original == "cup" and " cup" in item.caption]
     known = [is_known(item.foils[0], vocabulary) for item in found]
     assert known == sorted(known, reverse=True)
@@ -197,7 +197,7 @@ def test_a_parsed_caption_is_edited_in_place(captioner: PromptedCaptioner) -> No
     assert found.negate(Negated("relation", "1", "on", ON)) == "a red cup is not on a wooden table"
     assert found.negate(Negated("attribute", "1", "red")) == "a cup is on a wooden table. the cup is not red"
     assert found.negate_all() == ["it is not true that a red cup is on a wooden table"]
-    swapped = islice(swap_negatives(GRAPH, closure(GRAPH), found, Random(0)), 5)
+    swapped = islice(swap_negatives(GRAPH, image_facts(GRAPH), found, Random(0)), 5)
     assert "a red table is on a wooden cup" in {negative.caption for negative in swapped}
 
 

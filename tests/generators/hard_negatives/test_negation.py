@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from generators.captioner.captioner import GrammarCaption, GrammarCaptioner, Request
 from generators.captioner.prompted import ParsedCaption
 from generators.graphs.entailment import Negated, counterpart, proves_false
-from generators.graphs.facts import closure
+from generators.graphs.facts import image_facts
 from generators.graphs.vocabulary import Vocabulary
 from generators.graphs.walks import redundant
 from generators.hard_negatives.negation import BalancedSet, balanced_negation, negatable_atoms, negation_negatives
@@ -50,7 +50,7 @@ def test_every_atom_can_be_negated_and_the_rest_is_asserted(graph: SceneGraph) -
 @given(subgraphs())
 def test_a_negation_differs_from_the_caption_and_keeps_its_style(graph: SceneGraph) -> None:
     caption = captioned(graph)
-    found = list(negation_negatives(graph, closure(graph), caption, Random(0)))
+    found = list(negation_negatives(graph, image_facts(graph), caption, Random(0)))
     captions = [negative.caption for negative in found]
     assert len({caption.text, *captions}) == len(captions) + 1
     assert not NEGATION.search(caption.text)
@@ -70,14 +70,14 @@ def test_atoms_that_another_object_may_make_true_are_not_negated(graph: SceneGra
     atoms = [negated for negated in negatable_atoms(graph) if negated.kind != "object"]
     assume(atoms)
     doubles = tuple(SceneObject(f"{item.id}+", item.name, (), item.box) for item in graph.objects)
-    facts = closure(SceneGraph((*graph.objects, *(SceneObject(d.id, d.name) for d in doubles)), graph.relations))
+    facts = image_facts(SceneGraph((*graph.objects, *(SceneObject(d.id, d.name) for d in doubles)), graph.relations))
     assert not any(proves_false(facts, graph, negated) for negated in atoms)
 
 
 @settings(max_examples=30, deadline=None)
 @given(subgraphs())
 def test_negatives_are_those_that_the_image_proves_false(graph: SceneGraph) -> None:
-    caption, facts = captioned(graph), closure(graph)
+    caption, facts = captioned(graph), image_facts(graph)
     provable = {caption.negate(negated) for negated in negatable_atoms(graph) if proves_false(facts, graph, negated)}
     found = {item.caption for item in negation_negatives(graph, facts, caption, Random(1)) if item.foils[0].original}
     assert found == provable - {caption.text}
@@ -95,7 +95,7 @@ VOCABULARY = Vocabulary.of([SCENE, ELSEWHERE])
 
 
 def balanced(seed: int, graph: SceneGraph = SCENE, told: Sequence[SceneGraph] = ()) -> BalancedSet:
-    found = balanced_negation(graph, closure(graph).told(told), captioned(graph), VOCABULARY, Random(seed))
+    found = balanced_negation(graph, image_facts(graph).with_texts(told), captioned(graph), VOCABULARY, Random(seed))
     assert found is not None
     return found
 
@@ -142,14 +142,14 @@ def test_contraries_that_the_caption_rules_out_are_not_negated():
 @settings(max_examples=25, deadline=None)
 @given(subgraphs())
 def test_each_caption_has_a_negation_and_no_caption_is_repeated(graph: SceneGraph):
-    found = balanced_negation(graph, closure(graph), captioned(graph), Vocabulary.of([graph, ELSEWHERE]), Random(0))
+    found = balanced_negation(graph, image_facts(graph), captioned(graph), Vocabulary.of([graph, ELSEWHERE]), Random(0))
     if found is None:
         return
     captions = [found.caption, *(negative.caption for negative in found.negatives)]
     assert len(set(captions)) == len(captions)
     assert all(NEGATION.search(caption) for caption in captions)
     assert found == balanced_negation(
-        graph, closure(graph), captioned(graph), Vocabulary.of([graph, ELSEWHERE]), Random(0)
+        graph, image_facts(graph), captioned(graph), Vocabulary.of([graph, ELSEWHERE]), Random(0)
     )
 
 

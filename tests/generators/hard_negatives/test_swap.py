@@ -8,7 +8,7 @@ from random import Random
 from hypothesis import assume, given, settings
 
 from generators.captioner.captioner import GrammarCaption, GrammarCaptioner, Request
-from generators.graphs.facts import closure
+from generators.graphs.facts import image_facts
 from generators.hard_negatives.swap import (
     Edit,
     move_attributes,
@@ -129,9 +129,9 @@ def test_no_swap_restates_the_graph_or_another_swap(graph: SceneGraph) -> None:
 def test_negatives_are_false_of_the_image_and_have_its_words_in_another_order(graph: SceneGraph) -> None:
     (true,) = GrammarCaptioner().captions([Request(graph, "0")])
     assert isinstance(true, GrammarCaption)
-    found = list(swap_negatives(graph, closure(graph), true, Random(0)))
+    found = list(swap_negatives(graph, image_facts(graph), true, Random(0)))
     assume(found)
-    facts = closure(graph)
+    facts = image_facts(graph)
     false = {true.edit(edited) for edited, _ in swaps(graph) if facts.is_false(edited)}
     captions = [negative.caption for negative in found]
     assert set(captions) <= false - {true.text}
