@@ -100,7 +100,7 @@ def test_nothing_that_a_text_about_the_image_names_is_a_foil():
         Vocabulary.of(SceneGraph((SceneObject(n, n),)) for n in ("sofa", "couch", "lamp")),
     )
     text = SceneGraph((SceneObject("o0", "couch"), SceneObject("o1", "desk", ("blue",))))
-    before, after = (atom_foils(desk, facts, words) for facts in (image, image.told([text])))
+    before, after = (atom_foils(desk, facts, words) for facts in (image, image.with_texts([text])))
     assert {"sofa", "couch"} <= set(replacements(before, "desk"))  # furniture, as the desk is
     assert not {"sofa", "couch"} & set(replacements(after, "desk"))
     assert set(replacements(before, "red")) - set(replacements(after, "red")) == {"blue"}
