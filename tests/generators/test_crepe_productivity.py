@@ -236,7 +236,7 @@ def test_phrases_of_real_images_name_what_their_objects_lack(real_data: Path, tm
         assert image_facts(source.images[image_id].facts()).is_absent(noun)
         assert not source.facts(image_id).is_absent(noun)
     # "a calender has been hanged": the phrase is corrected where people typed it.
-    assert "calendar" in source.facts("3").named
+    assert "calendar" in source.facts("3").mentioned
     for example in examples(source, 6, GrammarCaptioner(), SETTINGS, Counter()):
         facts = source.facts(example.walk.image_id)
         negated = [foil.original.removeprefix("no ") for item in example.hnneg_balanced[:1] for foil in item.foils]

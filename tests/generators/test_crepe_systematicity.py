@@ -16,10 +16,10 @@ from generators.crepe_systematicity import (
     read_rows,
 )
 from generators.hard_negatives.systematicity import NEGATIVES
+from generators.parser.caption_parser import make_parser
 from generators.readers.annotations import Annotations
 from generators.schemas.scene_graph import Atom, Compound
 from generators.seen_analysis.row_splits import Seen, classify
-from generators.seen_analysis.seen import our_language
 from generators.seen_analysis.targets import Targets
 from tests.annotated import annotations_of
 
@@ -116,7 +116,7 @@ def test_only_captions_of_one_compound_have_negatives_and_then_exactly_enough(re
 def test_targets_are_those_of_the_kept_captions(regions) -> None:
     folder, _ = regions
     targets = Targets.load(folder / "targets.json")
-    assert targets == Targets.of(parse.graph for parse in our_language().parse(by_caption(folder)))
+    assert targets == Targets.of(parse.graph for parse in make_parser().parse(by_caption(folder)))
     assert Compound("oro", "cat", "under", "table") in targets.compounds
     assert Atom("object", "tree") not in targets.atoms
 
