@@ -13,8 +13,8 @@ from generators.microworld.scenes.splits import TEST_IDS, training_ids
 from generators.microworld.world import ALL_NOUNS
 from generators.schemas.rows import classification_schema
 from generators.storage.dataset import write_config
-from loaders.cards.card import measure
 from loaders.cards.classification import body, classes
+from loaders.datasets.stats import measure
 
 
 def test_image_ids_are_nobody_elses():

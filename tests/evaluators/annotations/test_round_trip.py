@@ -13,7 +13,8 @@ from evaluators.annotations.items import CAPTION, Item, kind_of, read_items, sam
 from generators.hard_negatives.rejections import Rejections
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA
 from generators.storage.dataset import write_config
-from loaders.cards.card import measure, write_card
+from loaders.cards.card import write_card
+from loaders.datasets.stats import measure
 from tests.rows import hard_negative_row
 
 
