@@ -13,7 +13,8 @@ from generators.microworld.scenes.splits import TEST_IDS, training_ids
 from generators.microworld.world import ALL_NOUNS
 from generators.schemas.rows import classification_schema
 from generators.storage.dataset import write_config
-from loaders.cards.classification import body, classes
+from loaders.cards.card import render
+from loaders.cards.classification import count_classes
 from loaders.datasets.stats import measure
 
 
@@ -91,6 +92,6 @@ def test_folder_and_card(tmp_path: Path):
     rows = classification.rows("cifar10", found, 0)
     write_config(tmp_path / "set", "cifar10", {"test": rows}, classification_schema(found.names))
     stats = measure(tmp_path / "set")
-    assert classes(tmp_path / "set", stats) == {"cifar10": 2}
-    assert "| cifar10 | 2 | 3 | 50.0% |" in body(stats, {"cifar10": 2})
+    assert count_classes(tmp_path / "set", stats) == {"cifar10": 2}
+    assert "| cifar10 | 2 | 3 | 50.0% |" in render("classification", stats=stats, classes={"cifar10": 2})
     assert pq.read_table(tmp_path / "set" / "cifar10")["label"].to_pylist() == [0, 1, 0]
