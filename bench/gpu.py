@@ -33,7 +33,8 @@ from evaluators.models.openclip import in_process
 from evaluators.run import default_batch_size, run
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
 from generators.storage.dataset import write_config
-from loaders.cards.card import measure, write_card
+from loaders.cards.card import write_card
+from loaders.datasets.stats import measure
 
 WORDS = (
     "a the two red small wooden striped dog table lamp window street child car tree plate beside under on with near "

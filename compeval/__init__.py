@@ -14,16 +14,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from evaluators.run import evaluate
     from generators.captioner.example_captions import example_captions
-    from loaders import list_configs, list_datasets, load_dataset
+    from loaders.datasets.folders import list_datasets
+    from loaders.datasets.load import load_dataset
+    from loaders.datasets.stats import list_configs
 
 __all__ = ["evaluate", "example_captions", "list_configs", "list_datasets", "load_dataset"]
 
 _HOME = {
     "evaluate": "evaluators.run",
     "example_captions": "generators.captioner.example_captions",
-    "list_configs": "loaders",
-    "list_datasets": "loaders",
-    "load_dataset": "loaders",
+    "list_configs": "loaders.datasets.stats",
+    "list_datasets": "loaders.datasets.folders",
+    "load_dataset": "loaders.datasets.load",
 }
 
 

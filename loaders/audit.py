@@ -1,9 +1,9 @@
-"""The flaws of a hard-negative set that its texts alone show.
+"""Flaws of hard-negative sets that their texts reveal without the images.
 
-Each flaw is one that was found in a published set: CREPE's productivity files (arXiv:2212.07796), ARO's shuffles and
-NegCLIP's negatives (arXiv:2210.01936). generators/language/texts.py says what a word is.
+Each flaw occurs in a published set: CREPE's productivity files (arXiv:2212.07796), ARO's shuffles and NegCLIP's
+negatives (arXiv:2210.01936). generators/language/texts.py defines a word.
 
-Beside the flaws stand the cues: how often a rule that sees no image picks the truth, which is no flaw of a single row.
+The audit also measures cues: how often a rule that sees no image selects the correct caption.
 """
 
 from __future__ import annotations
@@ -13,126 +13,84 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from generators.language.texts import fold_case_and_space, same_words, words
 from generators.storage import parquet
-from loaders import read_stats
-from loaders.cards.card import parquet_files, split_name
+from loaders.datasets.stats import parquet_files, read_stats, split_name
 
 NEGATIONS = frozenset(
     {"no", "not", "never", "none", "nothing", "nobody", "nowhere", "neither", "nor", "without", "cannot"}
 )
 NEGATED_VERB = re.compile(r"n['’]t\b", re.IGNORECASE)
-SWAPPED = re.compile(r"hnswap$|^swap_|^vg_(relation|attribution)$|_order$|^negclip$")
-"""Configs whose negatives are swaps or shuffles of the caption's words, though no foils say so."""
-DOUBLE_SPACE, SPACE_BEFORE_PERIOD = re.compile(r"\s\s"), re.compile(r"\s\.")
+SWAP_CONFIGS = re.compile(r"hnswap$|^swap_|^vg_(relation|attribution)$|_order$|^negclip$")
+"""Configs whose negatives are swaps or shuffles of the caption's words although their rows have no foils."""
 
 
 class Texts(NamedTuple):
-    """What the audit reads of a row."""
+    """The texts of a row."""
 
     caption: str
     hard_negatives: Sequence[str]
     swaps: Sequence[bool]
-    """Of each negative, whether it is meant to have the caption's own words in another order."""
+    """For each negative, True if it is meant to contain the caption's words in another order."""
     unordered: bool = False
-    """Whether the file holds the negatives as a set, so that their order is nobody's."""
+    """True if the file stores the negatives as a set, which has no defined order."""
 
 
-def is_truth(caption: str, negative: str) -> bool:
-    """The negative is the caption, character for character."""
-    return negative == caption
+def _introduces(pattern: str) -> Callable[[str, str], bool]:
+    """A flaw: the negative matches ``pattern`` and the caption does not."""
+    matches = re.compile(pattern).search
+    return lambda caption, negative: matches(negative) is not None and matches(caption) is None
 
 
-def is_caption_but_for_case(caption: str, negative: str) -> bool:
-    """The negative is not the caption, but differs from it in case and white space only."""
-    return negative != caption and fold_case_and_space(negative) == fold_case_and_space(caption)
+Flaws = dict[str, Callable[[str, str], bool]]
+"""Flaw -> test of a (caption, negative)."""
 
+FLAWS_OF_ROWS: Flaws = {
+    "truth": lambda caption, negative: negative == caption,
+    "case": lambda caption, negative: (
+        negative != caption and fold_case_and_space(negative) == fold_case_and_space(caption)
+    ),
+}
+"""Counted once per row: a negative that is the caption, or differs from it only in case and white space."""
 
-def is_capitalised(caption: str, negative: str) -> bool:
-    """The negative begins with a capital, the caption with a small letter: seen by every cased tokenizer."""
-    return negative[:1].isupper() and caption[:1].islower()
+FLAWS_OF_SWAPS: Flaws = {
+    "same order": lambda caption, negative: words(negative) == words(caption),
+    "words": lambda caption, negative: not same_words(negative, caption),
+}
+"""Counted per swap or shuffle: the caption's words in the caption's order, or other words than the caption's."""
 
+FLAWS_OF_NEGATIVES: Flaws = {
+    "capital": lambda caption, negative: negative[:1].isupper() and caption[:1].islower(),
+    "lower case": lambda caption, negative: negative[:1].islower() and caption[:1].isupper(),
+    "double space": _introduces(r"\s\s"),
+    "space .": _introduces(r"\s\."),
+    "outer space": lambda caption, negative: negative != negative.strip() and caption == caption.strip(),
+}
+"""Counted per negative: differences of case and spacing that identify it without reading the text."""
 
-def is_lower_cased(caption: str, negative: str) -> bool:
-    """The negative begins with a small letter, the caption with a capital."""
-    return negative[:1].islower() and caption[:1].isupper()
-
-
-def has_double_space(caption: str, negative: str) -> bool:
-    """Two white-space characters in a row, which the caption has nowhere."""
-    return _only(DOUBLE_SPACE, negative, caption)
-
-
-def has_space_before_period(caption: str, negative: str) -> bool:
-    """White space before a full stop, which the caption has nowhere: left by a tokenizer or by a removed word."""
-    return _only(SPACE_BEFORE_PERIOD, negative, caption)
-
-
-def has_outer_space(caption: str, negative: str) -> bool:
-    """White space at the beginning or end, where the caption has none."""
-    return negative != negative.strip() and caption == caption.strip()
-
-
-def keeps_the_order(caption: str, negative: str) -> bool:
-    """A swap or shuffle that says the caption's words in the caption's order; case and punctuation do not count."""
-    return words(negative) == words(caption)
-
-
-def changes_words(caption: str, negative: str) -> bool:
-    """A swap or shuffle whose words, each as often as it stands there, are not the caption's."""
-    return not same_words(negative, caption)
-
-
-def _only(pattern: re.Pattern[str], negative: str, caption: str) -> bool:
-    return pattern.search(negative) is not None and pattern.search(caption) is None
-
-
-class Flaw(NamedTuple):
-    name: str
-    unit: Literal["rows", "negatives"]
-    """What a count is of: rows that have it, or negatives."""
-    of: Callable[[str, str], bool]
-    """Whether a (caption, negative) has it."""
-    swaps_only: bool = False
-
-
-FLAWS = (
-    Flaw("truth", "rows", is_truth),
-    Flaw("case", "rows", is_caption_but_for_case),
-    Flaw("same order", "negatives", keeps_the_order, swaps_only=True),
-    Flaw("words", "negatives", changes_words, swaps_only=True),
-    Flaw("capital", "negatives", is_capitalised),
-    Flaw("lower case", "negatives", is_lower_cased),
-    Flaw("double space", "negatives", has_double_space),
-    Flaw("space .", "negatives", has_space_before_period),
-    Flaw("outer space", "negatives", has_outer_space),
-)
 DUPLICATED, UNORDERED = "duplicated", "unordered"
-"""Flaws of whole rows: two negatives that differ in case and white space only; negatives held as a set."""
-OF_ROWS = (*(flaw.name for flaw in FLAWS if flaw.unit == "rows"), DUPLICATED, UNORDERED)
-NAMES = (*OF_ROWS, *(flaw.name for flaw in FLAWS if flaw.unit == "negatives"))
+"""Counted once per row: two negatives that differ only in case and white space; negatives stored as a set."""
+ROW_FLAW_NAMES = (*FLAWS_OF_ROWS, DUPLICATED, UNORDERED)
+FLAW_NAMES = (*ROW_FLAW_NAMES, *FLAWS_OF_SWAPS, *FLAWS_OF_NEGATIVES)
 
 
-def flaws_of(row: Texts) -> Counter[str]:
-    """Flaw -> how many of the row's negatives have it, or 1 for a flaw of rows."""
-    found = Counter[str]()
-    for flaw in FLAWS:
-        count = sum(
-            flaw.of(row.caption, negative)
-            for negative, swap in zip(row.hard_negatives, row.swaps, strict=True)
-            if swap or not flaw.swaps_only
-        )
-        found[flaw.name] = min(count, 1) if flaw.unit == "rows" else count
-    distinct = set(map(fold_case_and_space, row.hard_negatives))
-    found[DUPLICATED] = len(distinct) < len(row.hard_negatives)
-    found[UNORDERED] = row.unordered
-    return +found
+def count_flaws(row: Texts) -> Counter[str]:
+    """Number of the row's negatives with each flaw, or 1 for a flaw that is counted per row."""
+    counts = Counter[str]()
+    for negative, swap in zip(row.hard_negatives, row.swaps, strict=True):
+        for name, has_flaw in (FLAWS_OF_NEGATIVES | FLAWS_OF_SWAPS if swap else FLAWS_OF_NEGATIVES).items():
+            counts[name] += has_flaw(row.caption, negative)
+    for name, has_flaw in FLAWS_OF_ROWS.items():
+        counts[name] = any(has_flaw(row.caption, negative) for negative in row.hard_negatives)
+    counts[DUPLICATED] = len(set(map(fold_case_and_space, row.hard_negatives))) < len(row.hard_negatives)
+    counts[UNORDERED] = row.unordered
+    return +counts
 
 
 def has_negation(text: str) -> bool:
-    """Whether the text has a word that denies something."""
+    """True if the text contains a negation word."""
     return not NEGATIONS.isdisjoint(words(text)) or NEGATED_VERB.search(text) is not None
 
 
@@ -141,21 +99,21 @@ CUES: Mapping[str, Callable[[str], int]] = {
     "fewest words": lambda text: len(words(text)),
     "most words": lambda text: -len(words(text)),
 }
-"""Rules that pick the candidate with the smallest value, one at random where several have it."""
+"""Rules that select the candidate with the smallest value, at random among ties."""
 
 
 @dataclass(frozen=True)
 class Audit:
-    """What a split's texts show."""
+    """Flaws and cues of a split."""
 
     rows: int
     negatives: int
     flaws: Mapping[str, int]
-    """Flaw -> rows or negatives that have it, none left out."""
+    """Flaw -> number of rows or negatives with it, zeros included."""
     negated: int
-    """Negatives with a negation word beside a caption without one."""
+    """Negatives with a negation word whose caption has none."""
     cues: Mapping[str, float]
-    """Cue -> the share of rows whose truth it picks, ties shared out."""
+    """Cue -> share of rows for which it selects the correct caption; ties count in proportion."""
     chance: float
 
     def to_json(self) -> dict[str, Any]:
@@ -163,39 +121,39 @@ class Audit:
 
 
 def audit(rows: Iterable[Texts]) -> Audit:
-    """Count every flaw and measure every cue of some rows. ValueError if there are none."""
+    """Flaws and cues of some rows. ValueError if there are no rows."""
     total, flaws = Counter[str](), Counter[str]()
-    picked, chance = defaultdict[str, float](float), 0.0
+    selected, chance = defaultdict[str, float](float), 0.0
     for row in rows:
         total += Counter(rows=1, negatives=len(row.hard_negatives))
-        flaws += flaws_of(row)
+        flaws += count_flaws(row)
         if not has_negation(row.caption):
             total["negated"] += sum(map(has_negation, row.hard_negatives))
         candidates = (row.caption, *row.hard_negatives)
         chance += 1 / len(candidates)
         for name, value in CUES.items():
             values = [value(text) for text in candidates]
-            picked[name] += (values[0] == min(values)) / values.count(min(values))
+            selected[name] += (values[0] == min(values)) / values.count(min(values))
     if not total["rows"]:
         raise ValueError("Nothing to audit: no row has hard negatives.")
     return Audit(
         total["rows"],
         total["negatives"],
-        {name: flaws[name] for name in NAMES},
+        {name: flaws[name] for name in FLAW_NAMES},
         total["negated"],
-        {name: picked[name] / total["rows"] for name in CUES},
+        {name: selected[name] / total["rows"] for name in CUES},
         chance / total["rows"],
     )
 
 
 def audit_dataset(folder: Path) -> dict[str, Audit]:
-    """``config/split`` -> audit, for every split of a dataset folder whose rows have hard negatives.
+    """``config/split`` -> audit, for every split of a dataset folder with hard negatives.
 
-    A negative is a swap by its foils; where a set has none, by its config's name. ValueError if no split has negatives.
+    Foils determine which negatives are swaps; without foils, the config's name does. ValueError if no split has hard
+    negatives.
     """
-    imported = read_stats(folder).get("imported", {}).values()
     unordered = Counter[str]()
-    for entry in imported:
+    for entry in read_stats(folder).get("imported", {}).values():
         unordered.update(entry["unordered"])
     files: dict[str, list[Path]] = {}
     for path in parquet_files(folder):
@@ -203,18 +161,15 @@ def audit_dataset(folder: Path) -> dict[str, Audit]:
             files.setdefault(f"{path.parent.name}/{split_name(path)}", []).append(path)
     if not files:
         raise ValueError(f"{folder}: no split has hard negatives to audit.")
-    return {name: _of_files(name, paths, unordered[name]) for name, paths in files.items()}
+    audits = {name: audit(row for path in paths for row in _read_texts(path)) for name, paths in files.items()}
+    return {name: replace(one, flaws={**one.flaws, UNORDERED: unordered[name]}) for name, one in audits.items()}
 
 
-def _of_files(name: str, paths: Sequence[Path], unordered: int) -> Audit:
-    found = audit(row for path in paths for row in _texts(path, SWAPPED.search(name.split("/")[0]) is not None))
-    return replace(found, flaws={**found.flaws, UNORDERED: unordered})
-
-
-def _texts(path: Path, swaps: bool) -> Iterator[Texts]:
+def _read_texts(path: Path) -> Iterator[Texts]:
+    is_swap_config = SWAP_CONFIGS.search(path.parent.name) is not None
     columns = [name for name in parquet.read_schema(path).names if name in ("caption", "hard_negatives", "foils")]
-    for block in parquet.batches(path, columns=columns):
-        for row in block.to_pylist():
+    for batch in parquet.batches(path, columns=columns):
+        for row in batch.to_pylist():
             foils = row.get("foils") or [[] for _ in row["hard_negatives"]]
-            types = [any(foil["type"] == "swap" for foil in of_one) if of_one else swaps for of_one in foils]
-            yield Texts(row["caption"], row["hard_negatives"], types)
+            swaps = [any(foil["type"] == "swap" for foil in one) if one else is_swap_config for one in foils]
+            yield Texts(row["caption"], row["hard_negatives"], swaps)

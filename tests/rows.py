@@ -9,7 +9,8 @@ from PIL import Image
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA
 from generators.schemas.scene_graph import Box, SceneGraph, SceneObject
 from generators.storage.dataset import raw_row, write_config
-from loaders.cards.card import front_matter, measure, write_card
+from loaders.cards.card import front_matter, write_card
+from loaders.datasets.stats import measure
 
 BALL = SceneGraph((SceneObject("o1", "ball", ("red",), Box(10, 20, 40, 30)),))
 

@@ -12,7 +12,7 @@ import numpy as np
 import typer
 from PIL import Image
 
-from loaders.benchmarks import read_file
+from loaders.benchmarks.importing import read_file
 
 SMALLEST = 64
 

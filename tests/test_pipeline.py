@@ -16,7 +16,6 @@ STAGES = {
     for file in ("dvc.yaml", "experiments/dvc.yaml")
     for name, stage in yaml.safe_load((ROOT / file).read_text())["stages"].items()
 }
-COMMANDS = ROOT / "compeval" / "cli" / "__init__.py"
 
 
 def module_file(name: str) -> Path | None:
@@ -49,23 +48,20 @@ def closure(files: set[Path]) -> set[Path]:
     return {path for path in found if path.stat().st_size}
 
 
-def started(command: str) -> set[Path]:
-    """The files that a stage's command starts with: of ``python -m`` the module, of ``compeval`` what the function of
-    that command imports, as each imports what it needs itself."""
-    found = {module_file(module) for module in re.findall(r"python -m (\S+)", command)}
-    functions = {node.name: node for node in ast.parse(COMMANDS.read_text()).body if isinstance(node, ast.FunctionDef)}
-    for name in re.findall(r"(?:^|&& )compeval (\w+)", command):
-        found |= {COMMANDS, *imported(functions[name])}
-    assert None not in found, command
-    assert found, f"{command}: neither python -m nor compeval."
-    return {path for path in found if path}
+def entry_points(command: str) -> set[Path]:
+    """The files that a stage's command runs: modules of ``python -m``, and the file of a ``compeval`` command."""
+    modules = re.findall(r"python -m (\S+)", command)
+    modules += [f"compeval.cli.{name}" for name in re.findall(r"(?:^|&& )compeval (\w+)", command)]
+    files = {module_file(module) for module in modules}
+    assert files, f"{command}: neither python -m nor compeval."
+    assert None not in files, command
+    return {path for path in files if path}
 
 
 @pytest.mark.parametrize("name", sorted(STAGES))
 def test_stage_lists_the_code_that_it_runs(name: str):
     listed = {ROOT / dep for dep in STAGES[name]["deps"]}
-    files = started(STAGES[name]["cmd"])
-    code = closure(files - {COMMANDS}) | files & {COMMANDS}  # which imports every command's, each where it runs
+    code = closure(entry_points(STAGES[name]["cmd"]))
     missing = {path.relative_to(ROOT) for path in code if not listed & {path, *path.parents}}
     assert not missing, f"add to the deps of {name} in dvc.yaml: {', '.join(sorted(map(str, missing)))}"
 

@@ -1,7 +1,8 @@
-"""What the commands share: where they print, how they fail, the options that several have."""
+"""What all commands share: output, error handling, and common options."""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,67 +11,80 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from typer.core import TyperGroup
 
-WIDTH_OF_A_FILE = 160
-out = Console(width=None if sys.stdout.isatty() else WIDTH_OF_A_FILE)
+WIDTH_WITHOUT_TERMINAL = 160
+out = Console(width=None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL)
 err = Console(stderr=True)
 
 Data = Annotated[
-    Path | None, typer.Option("--data", help="Folder that holds the dataset folders. Default: here, then the checkout.")
+    Path | None,
+    typer.Option("--data", help="Folder that contains the dataset folders. Default: current folder, then checkout."),
 ]
-Device = Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1. Default: the best.")]
+DatasetsOutput = Annotated[
+    Path, typer.Option("--output", help="Folder to write the dataset folder to; pass it to other commands as `--data`.")
+]
+Results = Annotated[Path, typer.Option("--output", help="Folder of the results.")]
+Device = Annotated[str | None, typer.Option(help="cpu, cuda or cuda:1. Default: the fastest available.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 class Commands(TyperGroup):
-    """Turns the errors that tell users what to do into one message, without a traceback."""
+    """Prints errors that concern the user as one message without a traceback."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
         except (ValueError, FileNotFoundError, ModuleNotFoundError) as error:
-            err.print(f"[red]Error:[/red] {plain(str(error))}", highlight=False, soft_wrap=True)
+            err.print(f"[red]Error:[/red] {escape(str(error))}", highlight=False, soft_wrap=True)
             raise typer.Exit(2) from None
         except KeyboardInterrupt:
-            err.print("Stopped. What was done is kept: the same command goes on from here.")
+            note("Interrupted. Finished work is saved; run the same command again to continue.")
             raise typer.Exit(130) from None
 
 
-def plain(text: str) -> str:
-    """The text as it stands, without rich's markup."""
-    from rich.markup import escape
+def note(text: str) -> None:
+    """Print a message to stderr, without rich's markup and line breaks."""
+    err.print(escape(text), highlight=False, soft_wrap=True)
 
-    return escape(text)
+
+def echo_json(data: Any) -> None:
+    """Print JSON to stdout."""
+    typer.echo(json.dumps(data, indent=1, ensure_ascii=False))
 
 
 def table(*header: str) -> Any:
-    """A rich table; from the third column on, numbers."""
+    """A rich table whose columns after the second are right-aligned, for numbers."""
     from rich.table import Table
 
-    made = Table(*header)
-    for column in made.columns[:2]:
+    result = Table(*header)
+    for column in result.columns[:2]:
         column.overflow = "fold"
-    for column in made.columns[2:]:
+    for column in result.columns[2:]:
         column.justify = "right"
-    return made
+    return result
 
 
 @contextmanager
 def progress(*, in_bytes: bool = False) -> Iterator[Any]:
-    """A progress display: one bar a stage, with rate and time left."""
-    from rich import progress as parts
+    """A progress display with one bar per stage; yields the callback ``report(stage, done, total)``."""
+    from rich import progress as rich_progress
 
-    counted = parts.DownloadColumn() if in_bytes else parts.MofNCompleteColumn()
-    rate = parts.TransferSpeedColumn() if in_bytes else parts.TextColumn("{task.fields[rate]}", justify="right")
-    columns = (parts.TextColumn("{task.description}"), parts.BarColumn(), counted, rate, parts.TimeRemainingColumn())
-    with parts.Progress(*columns, console=err) as shown:
+    if in_bytes:
+        counts = (rich_progress.DownloadColumn(), rich_progress.TransferSpeedColumn())
+    else:
+        rate = rich_progress.TextColumn("{task.fields[rate]}", justify="right")
+        counts = (rich_progress.MofNCompleteColumn(), rate)
+    description = rich_progress.TextColumn("{task.description}")
+    columns = (description, rich_progress.BarColumn(), *counts, rich_progress.TimeRemainingColumn())
+    with rich_progress.Progress(*columns, console=err) as display:
         bars: dict[str, Any] = {}
 
         def report(stage: str, done: int, total: int | None) -> None:
             if stage not in bars:
-                bars[stage] = shown.add_task(stage, total=total, rate="")
-            speed = shown.tasks[bars[stage]].speed
-            shown.update(bars[stage], completed=done, total=total, rate=f"{speed:,.0f}/s" if speed else "")
+                bars[stage] = display.add_task(stage, total=total, rate="")
+            speed = display.tasks[bars[stage]].speed
+            display.update(bars[stage], completed=done, total=total, rate=f"{speed:,.0f}/s" if speed else "")
 
         yield report

@@ -1,99 +1,136 @@
-"""``compeval import`` and ``compeval audit``: published files become datasets, and the flaws of hard negatives."""
+"""``compeval import``, ``audit``, ``make`` and ``push``: dataset folders."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from compeval.cli.console import AsJson, Data, err, out, plain, table
+from compeval.cli.console import AsJson, Data, DatasetsOutput, echo_json, err, note, out, table
 
 if TYPE_CHECKING:
     from loaders.audit import Audit
 
 
 def import_(
-    files: Annotated[list[Path], typer.Argument(help="Published files, known by their names.")],
+    files: Annotated[list[Path], typer.Argument(help="Published files, recognised by their names.")],
     images: Annotated[
         Path,
         typer.Option(
-            help="Folder that holds the images, under their names in the source. Crops are cut from them when they are "
-            "needed, so keep it."
+            help="Folder of the images, under their original names. Crops are cut from them on demand, so do not "
+            "delete it."
         ),
     ],
-    output: Annotated[Path, typer.Option(help="Folder of the dataset folders; `--data` of other commands.")] = Path(),
+    output: DatasetsOutput = Path(),
     repair: Annotated[
-        bool, typer.Option("--repair", help="Remove cues of case and spacing, and rows without a right answer.")
+        bool, typer.Option("--repair", help="Remove cues of case and spacing, and rows without a correct caption.")
     ] = False,
-    skip_missing: Annotated[
-        bool, typer.Option("--skip-missing", help="Leave out rows whose image is not there.")
-    ] = False,
+    skip_missing: Annotated[bool, typer.Option("--skip-missing", help="Drop rows whose image is missing.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make datasets of published files: CREPE's, ARO's, NegCLIP's, SugarCrepe's."""
+    """Import published files of CREPE, ARO, NegCLIP and SugarCrepe as datasets."""
     with err.status("Importing"):
-        from loaders.benchmarks import import_files
+        from loaders.benchmarks.importing import import_files
 
-        reports = import_files(files, images, output, repair=repair, skip_missing=skip_missing)
+        imported = import_files(files, images, output, repair=repair, skip_missing=skip_missing)
     if as_json:
-        typer.echo(json.dumps([report.to_json() for report in reports], indent=1))
+        echo_json([file.to_json() for file in imported])
         return
     shown = table("file", "tasks", "rows read", "written", "dropped", "repaired")
-    for report in reports:
-        tasks = "\n".join(f"{report.family}/{split}".removesuffix("/test") for split in report.written)
+    for file in imported:
+        tasks = "\n".join(f"{file.family}/{split}".removesuffix("/test") for split in file.written)
         dropped, repaired = (
             "\n".join(f"{count:,} {reason}" for reason, count in counts.items() if count) or "0"
-            for counts in (report.dropped, report.repaired)
+            for counts in (file.dropped, file.repaired)
         )
-        shown.add_row(report.file, tasks, f"{report.read:,}", f"{sum(report.written.values()):,}", dropped, repaired)
+        shown.add_row(file.file, tasks, f"{file.read:,}", f"{sum(file.written.values()):,}", dropped, repaired)
     out.print(shown)
 
 
 def audit(
-    targets: Annotated[list[str], typer.Argument(help="Datasets by name or folder, or published files.")],
+    targets: Annotated[list[str], typer.Argument(help="Names or folders of datasets, or published files.")],
     data: Data = None,
     as_json: AsJson = False,
 ) -> None:
-    """Count the flaws of hard negatives, and what rules that see no image make of them."""
-    from loaders import audit as audits
+    """Count flaws of hard negatives, and measure how often rules that see no image select the correct caption."""
+    from loaders.audit import CUES, FLAW_NAMES, ROW_FLAW_NAMES
 
-    found: dict[str, Audit] = {}
+    audits: dict[str, Audit] = {}
     for target in targets:
-        for name, one in _audits_of(target, data).items():
-            found[name if name not in found else f"{target}: {name}"] = one
+        for name, result in _audit_target(target, data).items():
+            audits[name if name not in audits else f"{target}: {name}"] = result
     if as_json:
-        typer.echo(json.dumps({name: one.to_json() for name, one in found.items()}, indent=1))
+        echo_json({name: result.to_json() for name, result in audits.items()})
         return
-    flaws = table("set", "rows", "negatives", *audits.NAMES)
+    flaws = table("set", "rows", "negatives", *FLAW_NAMES)
     flaws.columns[0].no_wrap = True
-    cues = table("set", "chance", *audits.CUES, "negatives that alone have a negation word")
-    for name, one in found.items():
-        flaws.add_row(name, f"{one.rows:,}", f"{one.negatives:,}", *(f"{one.flaws[flaw]:,}" for flaw in audits.NAMES))
-        picked = (f"{one.cues[cue]:.1%}" for cue in audits.CUES)
-        cues.add_row(name, f"{one.chance:.1%}", *picked, f"{one.negated:,}")
+    cues = table("set", "chance", *CUES, "negation words only in negatives")
+    for name, result in audits.items():
+        counts = (f"{result.flaws[flaw]:,}" for flaw in FLAW_NAMES)
+        flaws.add_row(name, f"{result.rows:,}", f"{result.negatives:,}", *counts)
+        cues.add_row(name, f"{result.chance:.1%}", *(f"{result.cues[cue]:.1%}" for cue in CUES), f"{result.negated:,}")
     out.print(flaws)
-    out.print(f"Counted are rows: {', '.join(audits.OF_ROWS)}; else negatives.")
+    out.print(f"Number of rows: {', '.join(ROW_FLAW_NAMES)}. Number of negatives: all others.")
     out.print(cues)
-    out.print("How often the truth is picked without the image, by a rule alone.")
+    out.print("Share of rows for which a rule selects the correct caption without the image.")
 
 
-def _audits_of(target: str, data: Path | None) -> dict[str, Audit]:
-    """Name -> audit of the splits of a dataset, or of a published file; what of a file cannot be read is told."""
-    import loaders
-    from loaders.audit import audit_dataset
-
+def _audit_target(target: str, data: Path | None) -> dict[str, Audit]:
+    """Name -> audit of the splits of a dataset or a published file; prints the number of unreadable rows of a file."""
     path = Path(target)
-    if path.is_file():
-        from loaders.benchmarks import read_file
+    if not path.is_file():
+        from loaders.audit import audit_dataset
+        from loaders.datasets.folders import resolve_folder
 
-        report, _ = read_file(path)
-        if unread := sum(report.dropped.values()):
-            reasons = "; ".join(f"{count:,} {reason}" for reason, count in report.dropped.items())
-            told = f"{target}: {unread:,} of {report.read:,} rows cannot be read and are not counted ({reasons})."
-            err.print(plain(told), highlight=False, soft_wrap=True)
-        alone = len(report.audits) == 1
-        return {path.name if alone else f"{path.name}: {split}": one for split, one in report.audits.items()}
-    folder = loaders.named_folder(target, data)
-    return {f"{folder.name}/{split}".removesuffix("/test"): one for split, one in audit_dataset(folder).items()}
+        folder = resolve_folder(target, data)
+        return {f"{folder.name}/{split}".removesuffix("/test"): one for split, one in audit_dataset(folder).items()}
+
+    from loaders.benchmarks.importing import read_file
+
+    counts, _ = read_file(path)
+    if unreadable := sum(counts.dropped.values()):
+        reasons = "; ".join(f"{count:,} {reason}" for reason, count in counts.dropped.items())
+        note(f"{target}: {unreadable:,} of {counts.read:,} rows cannot be read and are not counted ({reasons}).")
+    alone = len(counts.audits) == 1
+    return {path.name if alone else f"{path.name}: {split}": one for split, one in counts.audits.items()}
+
+
+def push(
+    dataset: Annotated[str, typer.Argument(help="Name or folder of a dataset.")],
+    repository: Annotated[
+        str, typer.Argument(help="ORG/NAME. The name of a micro-world dataset must contain microworld.")
+    ],
+    private: Annotated[bool, typer.Option("--private", help="Create a new repository as private.")] = False,
+    data: Data = None,
+) -> None:
+    """Upload a dataset folder to the Hugging Face Hub, with images if their licence permits redistribution."""
+    from loaders.datasets.folders import resolve_folder
+    from loaders.push import push as upload
+
+    folder = resolve_folder(dataset, data)
+    with err.status("Uploading"):
+        url = upload(folder, repository, private=private)
+    typer.echo(url)
+
+
+def make(
+    name: Annotated[str, typer.Argument(help="Name of the new dataset.")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Tables (csv, tsv, jsonl, json) with image, caption or captions, hard_negatives; webdataset shards."
+        ),
+    ],
+    images: Annotated[
+        Path | None, typer.Option(help="Folder of the images. Default: the folder of each table.")
+    ] = None,
+    output: DatasetsOutput = Path(),
+) -> None:
+    """Build a dataset from your own images and captions: retrieval in both directions, and captions against foils."""
+    with err.status("Reading"):
+        from loaders.user_files import make as build
+
+        stats = build(name, files, images, output)
+    for config, splits in stats["rows"].items():
+        typer.echo(f"{name}/{config}\t{splits['test']:,}")

@@ -1,34 +1,34 @@
-"""``compeval sources``: the real data, from where it is published into sources/."""
+"""``compeval sources``: download published data into sources/."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.markup import escape
 
-from compeval.cli.console import AsJson, err, out, plain, progress, table
+from compeval.cli.console import AsJson, echo_json, note, out, progress, table
 
 if TYPE_CHECKING:
     from generators.sources import DataSource
 
-app = typer.Typer(no_args_is_help=True, help="The real data: where it comes from, and getting it.")
+app = typer.Typer(no_args_is_help=True, help="Published data: list, download and verify it.")
 
 Folder = Annotated[Path, typer.Option("--output", help="Folder of the sources.")]
 
 
 @app.command("list")
 def list_(as_json: AsJson = False) -> None:
-    """List the sources with their size, licence and citation."""
+    """List the sources with size, licence and citation."""
     from generators.sources import registry
 
     sources = list(registry().values())
     if as_json:
-        typer.echo(json.dumps([asdict(source) for source in sources], indent=1))
+        echo_json([asdict(source) for source in sources])
         return
-    shown = table("source", "what", "files", "size", "licence", "citation")
+    shown = table("source", "content", "files", "size", "licence", "citation")
     for column in shown.columns[4:]:
         column.justify = "left"
     for source in sources:
@@ -39,56 +39,56 @@ def list_(as_json: AsJson = False) -> None:
 
 @app.command()
 def get(
-    name: Annotated[str, typer.Argument(help="A name of `compeval sources list`.")],
+    name: Annotated[str, typer.Argument(help="Name of a source, as in `compeval sources list`.")],
     files: Annotated[list[str] | None, typer.Argument(help="Files of the source. Default: all.")] = None,
     output: Folder = Path("sources"),
     existing: Annotated[
-        Path | None, typer.Option("--from", help="A folder that has the files already, packed or unpacked.")
+        Path | None, typer.Option("--from", help="Folder that already contains the files, packed or unpacked.")
     ] = None,
-    mirror: Annotated[str | None, typer.Option(help="Address that has them as SOURCE/FILE.")] = None,
+    mirror: Annotated[str | None, typer.Option(help="URL of a mirror with the files as SOURCE/FILE.")] = None,
 ) -> None:
-    """Get a source, or some of its files. What is there already is not got again; what was cut short goes on."""
+    """Download a source, or some of its files. Existing files are skipped and interrupted downloads resume."""
     from generators.sources.obtain import obtain
 
     source = _source(name)
-    err.print(f"{source.title}. Licence: {source.licence}. Cite: {source.citation}", highlight=False, soft_wrap=True)
+    note(f"{source.title}. Licence: {source.licence}. Cite: {source.citation}")
     folder = output / name
     with progress(in_bytes=True) as report:
-        got = obtain(source, folder, files or (), mirror=mirror, existing=existing, report=report)
-    typer.echo(f"{folder}: got {', '.join(got) or 'nothing, all of it was there'}.")
+        new = obtain(source, folder, files or (), mirror=mirror, existing=existing, report=report)
+    typer.echo(f"{folder}: downloaded {', '.join(new)}." if new else f"{folder}: already complete.")
 
 
 @app.command()
 def check(
-    names: Annotated[list[str] | None, typer.Argument(help="Sources. Default: those that are in the folder.")] = None,
+    names: Annotated[list[str] | None, typer.Argument(help="Sources. Default: all that are in the folder.")] = None,
     output: Folder = Path("sources"),
     as_json: AsJson = False,
 ) -> None:
-    """Check that what was got is still there and whole; exit code 1 if not."""
+    """Check that downloaded files are complete and unchanged; exit code 1 if not."""
     from generators.sources import registry
     from generators.sources.obtain import state
 
-    chosen = names or [name for name in registry() if (output / name).is_dir()]
-    found = {name: {file.name: state(file, output / name) for file in _source(name).files} for name in chosen}
+    names = names or [name for name in registry() if (output / name).is_dir()]
+    states = {name: {file.name: state(file, output / name) for file in _source(name).files} for name in names}
     if as_json:
-        typer.echo(json.dumps(found, indent=1))
+        echo_json(states)
     else:
         shown = table("source", "file", "state")
         shown.columns[2].justify = "left"
-        for name, states in found.items():
-            for file, told in states.items():
-                shown.add_row(name, file, plain(told))
+        for name, of_source in states.items():
+            for file, text in of_source.items():
+                shown.add_row(name, file, escape(text))
             if how := _source(name).how:
-                shown.add_row(name, "by hand", plain(how))
+                shown.add_row(name, "by hand", escape(how))
         out.print(shown)
-    if any(told != "complete" for states in found.values() for told in states.values()):
+    if any(text != "complete" for of_source in states.values() for text in of_source.values()):
         raise typer.Exit(1)
 
 
 def _source(name: str) -> DataSource:
     from generators.sources import registry
-    from loaders import unknown
+    from loaders.datasets.folders import unknown_name
 
     if name not in registry():
-        raise unknown("source", name, registry())
+        raise unknown_name("source", name, registry())
     return registry()[name]

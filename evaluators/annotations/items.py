@@ -9,12 +9,11 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-import loaders
 from generators.schemas.corpus_names import CORPORA
 from generators.storage import csv_tables, parquet
-from loaders.cards.card import parquet_files, split_name
-from loaders.pixels import COLUMNS as REFERENCE
-from loaders.pixels import encoded
+from loaders.datasets.referenced_images import COLUMNS as REFERENCE
+from loaders.datasets.referenced_images import encoded
+from loaders.datasets.stats import parquet_files, read_stats, split_name
 
 CAPTION = "caption"
 """The type of an item that is a caption; the type of a hard negative is its config, without the corpus."""
@@ -50,7 +49,7 @@ def sample(folder: Path, captions: float, queries: float, seed: int) -> list[Ite
     for a crop is one item. Items are sorted by hash, so their order gives no hint.
     """
     items: dict[str, Item] = {}
-    for config, splits in loaders.read_stats(folder)["rows"].items():
+    for config, splits in read_stats(folder)["rows"].items():
         share = captions if config == CAPTIONED else queries
         for split, count in splits.items():
             if count and share and (config == CAPTIONED or _has_own_negatives(folder, config, split)):

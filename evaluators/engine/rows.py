@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-import loaders
 from evaluators import protocols
 from evaluators.engine.tasks import Task
 from evaluators.models import fingerprint
@@ -24,7 +23,9 @@ from evaluators.protocols.base import Protocol
 from generators.schemas.rows import pixels_of
 from generators.storage import parquet
 from generators.storage.crops import Crop
-from loaders import pixels
+from loaders.datasets import referenced_images
+from loaders.datasets.folders import dataset_folder
+from loaders.datasets.stats import read_stats
 
 EXAMPLE_COLUMNS = ("image_id", "compound", "categories", "cell")
 """Columns of the examples table besides those of the protocol."""
@@ -92,7 +93,7 @@ class Rows:
     def texts(self) -> Iterator[pa.RecordBatch]:
         """The columns that an evaluation needs, images excluded, of all rows in blocks."""
         extra = [name for name in EXAMPLE_COLUMNS if name in self.schema.names]
-        by_reference = [] if pixels_of(self.schema) == "embedded" else pixels.COLUMNS
+        by_reference = [] if pixels_of(self.schema) == "embedded" else referenced_images.COLUMNS
         remaining = self.count
         for path in self.files:
             columns = [*self.protocol.columns, *extra, *by_reference]
@@ -106,7 +107,7 @@ class Rows:
         """The crop of a row of :meth:`texts` in its source image; None if the dataset embeds its crops."""
         if "image_path" not in row:
             return None
-        return Reference(pixels.place(row, self.files[0].parent.parent), row["crop_id"])
+        return Reference(referenced_images.crop_of(row, self.files[0].parent.parent), row["crop_id"])
 
     def images(self, cells: Sequence[tuple[int, str]]) -> list[bytes | OSError]:
         """The encoded images in some (row, column) cells, or the error of the file that a cell names.
@@ -149,8 +150,8 @@ def read_file(path: Path) -> bytes | OSError:
 
 def load(tasks: Sequence[Task], data_dir: Path | None = None, limit: int | None = None) -> list[Rows]:
     """The rows of each task, or the first ``limit`` of them. ValueError for a task without rows."""
-    folders = {name: loaders.dataset_folder(name, data_dir) for name in {task.dataset: None for task in tasks}}
-    stats = {name: loaders.read_stats(folder) for name, folder in folders.items()}
+    folders = {name: dataset_folder(name, data_dir) for name in {task.dataset: None for task in tasks}}
+    stats = {name: read_stats(folder) for name, folder in folders.items()}
     return [_load(task, folders[task.dataset], stats[task.dataset], limit) for task in tasks]
 
 

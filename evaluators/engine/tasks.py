@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-import loaders
 from evaluators import protocols
 from evaluators.models import Model
 from generators.schemas.corpus_names import CORPORA
 from generators.storage import parquet
+from loaders.datasets.folders import list_datasets, search_path, unknown_name
+from loaders.datasets.stats import list_configs
 
 
 @dataclass(frozen=True, order=True)
@@ -59,16 +60,16 @@ def discover(data_dir: Path | None = None) -> list[Task]:
 
     ValueError if no dataset is built.
     """
-    folders = loaders.list_datasets(data_dir)
+    folders = list_datasets(data_dir)
     if not folders:
-        searched = ", ".join(map(str, loaders.search_path(data_dir)))
+        searched = ", ".join(map(str, search_path(data_dir)))
         raise ValueError(
             f"No dataset was found in {searched}. Build one with `dvc repro`, or name its folder with --data."
         )
     return sorted(
         Task.of(name, config, split)
         for name, folder in folders.items()
-        for config, splits in loaders.list_configs(name, data_dir).items()
+        for config, splits in list_configs(name, data_dir).items()
         for split in splits
         if _is_task(sorted(folder.glob(f"{config}/{split}-*.parquet")))
     )
@@ -88,7 +89,7 @@ def select(known: Sequence[Task], patterns: Sequence[str]) -> list[Task]:
     for pattern in patterns:
         matches = {task for task in known if any(fnmatchcase(task.name, glob) for glob in (pattern, f"{pattern}[/@]*"))}
         if not matches:
-            raise loaders.unknown("task", pattern, [task.name for task in known], "compeval list tasks")
+            raise unknown_name("task", pattern, [task.name for task in known], "compeval list tasks")
         selected |= matches
     return sorted(selected)
 

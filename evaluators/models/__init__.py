@@ -115,9 +115,9 @@ def parse(spec: str) -> tuple[str, str]:
     if not colon:
         return "open_clip", spec
     if backend not in BACKENDS:
-        from loaders import unknown
+        from loaders.datasets.folders import unknown_name
 
-        raise unknown("model backend", backend, BACKENDS)
+        raise unknown_name("model backend", backend, BACKENDS)
     if not name:
         raise ValueError(f"Model {spec!r} names nothing after {backend}:.")
     return backend, name

@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 
 from evaluators.protocols import recovery
-from loaders.cards.compprompts import PROMPT_TYPES, is_table_3
-from loaders.cards.controlledimcaps import PROBED_BY
+from loaders.papers.figures import figures
+from loaders.papers.prompt_types import PROMPT_TYPES, is_table_3
 
 LEFT_OR_RIGHT = r"\b(?:left|right)\b"
 
@@ -67,7 +67,7 @@ class Recovered:
 
         Spatial prompts: only those about left and right, as in Table 4. NaN if there is no such prompt.
         """
-        rows = self.rows[self.rows["cell"].isin(PROBED_BY[kind])]
+        rows = self.rows[self.rows["cell"].isin(figures("controlledimcaps")["types"][kind]["probed_by"])]
         if kind.startswith("spatial"):
             rows = rows[rows["prompt"].str.contains(LEFT_OR_RIGHT)]
         return float(rows.groupby("cell")["hit"].mean().mean()) if len(rows) else float("nan")

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from evaluators.report.results import Result
-from loaders import load_dataset
+from loaders.datasets.load import load_dataset
 
 PER_TASK = 4
 KINDS = {"swap": "HN-Swap", "negation": "HN-Neg"}

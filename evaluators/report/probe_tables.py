@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from evaluators.probes.analysis import Recovered, Scores, cell_of
 from evaluators.report.tables import TEXTS, Table, table, with_interval
-from loaders.cards.compprompts import PROMPT_TYPES
+from loaders.papers.prompt_types import PROMPT_TYPES
 
 LABELS = TEXTS["labels"]
 COLUMNS: dict[str, str] = LABELS["prompt_attributes"]

@@ -25,8 +25,8 @@ from generators.llm.client import Cache, Endpoint, ask_all, make_client
 from generators.storage import stage
 from generators.storage.atomic import write_json
 from generators.storage.params import block
-from loaders.cards.aro import OPTIONS
-from loaders.cards.card import split_name
+from loaders.datasets.stats import split_name
+from loaders.papers.figures import figures
 
 SPLITS = ("test", "test.s0")
 
@@ -46,7 +46,7 @@ def main(ask_model: Annotated[bool, typer.Option("--ask")] = False, max_cost: fl
     """Measure the sets that are built; with --ask, fill the chat model's cache in sample/llm/ instead."""
     settings, chat = block("text_only"), block("text_only_aro")["chat"]
     endpoint = chat_reader.endpoint(chat) if chat else None
-    sets_by_config = {config: sets for config in OPTIONS if len(sets := read(Path("aro"), config))}
+    sets_by_config = {config: sets for config in figures("aro")["options"] if len(sets := read(Path("aro"), config))}
     if ask_model:
         if endpoint is None:
             raise ValueError("params.yaml, text_only_aro.chat: no endpoint. Name one to ask a chat model.")

@@ -2,13 +2,13 @@
 
     visual_genome_{relation,attribution}.json -> vg_relation, vg_attribution   one swapped caption, a crop
     {coco_karpathy,flickr30k}_{val,test}.json -> coco_order, flickr30k_order   four shuffles of a caption, whole images
-    {train,valid}_neg_clip.tsv                -> negclip, split train or valid   one row a negative, whole images
+    {train,valid}_neg_clip.tsv                -> negclip, split train or valid   one row per negative, whole images
 
-Source: Yuksekgonul et al. 2023 (arXiv:2210.01936),
-https://github.com/mertyg/vision-language-models-are-bows. Chance is 1/2, of the orders 1/5.
+Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), https://github.com/mertyg/vision-language-models-are-bows.
+Chance is 1/2, for the order sets 1/5.
 
-The shuffles of COCO-Order and Flickr30k-Order were never released: the authors' loader draws them anew. They are drawn
-here by generators/hard_negatives/word_order.py, with its seed 0.
+The shuffles of COCO-Order and Flickr30k-Order were never released: the authors' loader draws them at random. Here
+generators/hard_negatives/word_order.py draws them with seed 0.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from typing import Any
 from generators.hard_negatives.word_order import Tagger, options
 from generators.readers import karpathy
 from generators.schemas.rows import CHOICE_SCHEMA
-from loaders.benchmarks.rows import Family, Row, Unusable, box, csv_rows, each, json_items, literal
+from loaders.benchmarks.rows import Family, Row, Unusable, csv_rows, json_items, parse_box, parse_texts, read_each
 
 ORDER_SEED = 0
 
 
 def read(path: Path) -> Iterator[Row | Unusable]:
-    """The rows of one file, in its order; a caption of NegCLIP's comes once for each of its negatives."""
+    """The rows of one file, in order; a caption of NegCLIP is repeated for each of its negatives."""
     if path.name.endswith(".tsv"):
         return _negclip(path)
     if not path.name.startswith("visual_genome"):
@@ -47,23 +47,23 @@ def _visual_genome(path: Path) -> Iterator[Row | Unusable]:
             "test",
             str(item["image_id"]),
             item["image_path"],
-            box(*(item[f"bbox_{side}"] for side in "xywh")),
+            parse_box(*(item[f"bbox_{side}"] for side in "xywh")),
             item["true_caption"],
             (item["false_caption"],),
             swaps=True,
             categories=(category,),
         )
 
-    return each(json_items(path), row)
+    return read_each(json_items(path), row)
 
 
 def _order(path: Path) -> Iterator[Row | Unusable]:
     source, split = path.name.split("_")[0], path.stem.rsplit("_", 1)[-1]
-    said = [(item.image_id, caption) for item in karpathy.read(path, Path()) for caption in item.captions]
-    for (image, _), words in zip(said, Tagger()(caption for _, caption in said), strict=True):
+    captions = [(item.image_id, caption) for item in karpathy.read(path, Path()) for caption in item.captions]
+    for (image, _), words in zip(captions, Tagger()(caption for _, caption in captions), strict=True):
         shuffles = options(words, ORDER_SEED)
         if shuffles is None:
-            yield Unusable("a shuffle would leave the caption as it is")
+            yield Unusable("a shuffle would leave the caption unchanged")
         else:
             yield Row(f"{source}_order", split, Path(image).stem, image, None, words.text, tuple(shuffles), swaps=True)
 
@@ -72,14 +72,14 @@ def _negclip(path: Path) -> Iterator[Row | Unusable]:
     split = path.name.split("_")[0]
     for row in csv_rows(path, ("title", "filepath", "neg_caption"), "\t"):
         try:
-            negatives, unordered = literal(row["neg_caption"])
+            negatives, unordered = parse_texts(row["neg_caption"])
         except (ValueError, KeyError):
             yield Unusable("the negatives are not a list of texts")
             continue
-        image_id = Path(row["filepath"]).stem
+        image = row["filepath"]
         for negative in negatives:
             yield Row(
-                "negclip", split, image_id, row["filepath"], None, row["title"], (negative,), swaps=True,
+                "negclip", split, Path(image).stem, image, None, row["title"], (negative,), swaps=True,
                 unordered=unordered,
             )  # fmt: skip
 

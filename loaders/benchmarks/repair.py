@@ -1,4 +1,4 @@
-"""Repair of published rows: cues of case and spacing go, and so do rows without a right answer."""
+"""Repair published rows: remove cues of spacing and case, and rows without a single correct caption."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from generators.language.texts import fold_case_and_space
 from loaders.benchmarks.rows import Row, Unusable
 
 SPACE_BEFORE_MARK = re.compile(r"\s+(?=[.,;:!?]+(?:\s|$)|['’](?:s|re|ll|ve|d|m)\b|n['’]t\b)")
-STOPS_APART = re.compile(r"\.(?:\s+\.)+(?!\.)")
+REPEATED_STOPS = re.compile(r"\.(?:\s+\.)+(?!\.)")
 
 
-def tidy(text: str) -> str:
-    """Single spaces, none at the ends or before a punctuation mark, one full stop where only removed words part two."""
-    return SPACE_BEFORE_MARK.sub("", STOPS_APART.sub(".", " ".join(text.split())))
+def normalize_spacing(text: str) -> str:
+    """Text with single spaces, none at the ends or before punctuation, and one full stop for stops apart by spaces."""
+    return SPACE_BEFORE_MARK.sub("", REPEATED_STOPS.sub(".", " ".join(text.split())))
 
 
-def repaired(row: Row, counted: Counter[str]) -> Row | Unusable:
-    """The row without cues of spacing and case; ``counted`` gets the texts that changed, by kind.
+def repair(row: Row, counts: Counter[str]) -> Row | Unusable:
+    """The row without cues of spacing and case; adds the number of changed texts to ``counts``, by kind.
 
-    Negatives are put in lower case where the caption has no capital, and begin as it does. Unusable is a row with a
-    negative that is the caption, or another negative.
+    Negatives are lower-cased if the caption is, and otherwise start in its case. Rows in which a negative equals the
+    caption or another negative are Unusable.
     """
-    caption = tidy(row.caption)
-    spaced = [tidy(negative) for negative in row.hard_negatives]
-    negatives = [in_case_of(caption, negative) for negative in spaced]
-    counted["spacing"] += (caption != row.caption) + sum(map(str.__ne__, spaced, row.hard_negatives))
-    counted["case"] += sum(map(str.__ne__, negatives, spaced))
+    caption = normalize_spacing(row.caption)
+    spaced = [normalize_spacing(negative) for negative in row.hard_negatives]
+    negatives = [match_case(negative, caption) for negative in spaced]
+    counts["spacing"] += (caption != row.caption) + sum(map(str.__ne__, spaced, row.hard_negatives))
+    counts["case"] += sum(map(str.__ne__, negatives, spaced))
     if any(fold_case_and_space(negative) == fold_case_and_space(caption) for negative in negatives):
         return Unusable("a negative is the caption")
     if len(set(map(fold_case_and_space, negatives))) < len(negatives):
@@ -35,8 +35,8 @@ def repaired(row: Row, counted: Counter[str]) -> Row | Unusable:
     return row._replace(caption=caption, hard_negatives=tuple(negatives))
 
 
-def in_case_of(caption: str, negative: str) -> str:
-    """The negative in lower case if the caption is, else with a first letter of the caption's case."""
+def match_case(negative: str, caption: str) -> str:
+    """The negative in lower case if the caption is, else with its first letter in the case of the caption's."""
     if caption == caption.lower():
         return negative.lower()
     first = str.upper if caption[:1].isupper() else str.lower

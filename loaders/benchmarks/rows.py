@@ -1,4 +1,4 @@
-"""Rows of published files as they stand there, and what the readers of all families share."""
+"""Rows of published files, and the readers that all benchmark families share."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from generators.schemas.scene_graph import Box
 from generators.storage.crops import rounded
 from loaders.audit import Texts
 
+BOX_COLUMNS = ("x", "y", "width", "height")
+
 
 class Row(NamedTuple):
     """One row of a published file."""
@@ -26,15 +28,15 @@ class Row(NamedTuple):
     split: str
     image_id: str
     image: str
-    """The image's name in the source, with its folders if the file names them."""
+    """The image's name in the source, with folders if the file includes them."""
     box: Box | None
     """The crop in pixels; None for the whole image."""
     caption: str
     hard_negatives: tuple[str, ...]
     swaps: bool = False
-    """Whether the negatives are meant to have the caption's own words in another order."""
+    """True if the negatives are meant to contain the caption's words in another order."""
     unordered: bool = False
-    """Whether the negatives were a set."""
+    """True if the file stores the negatives as a set."""
     complexity: int = 0
     categories: tuple[tuple[str, str], ...] = ()
     """(by, name), see CHOICE_SCHEMA."""
@@ -44,68 +46,68 @@ class Row(NamedTuple):
 
 
 class Unusable(NamedTuple):
-    """A row that is left out, and why."""
+    """A row that is dropped."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class Family:
-    """A published benchmark: how its files are called, read and cited."""
+    """A published benchmark: file names, reader and citation."""
 
     name: str
     title: str
     files: Mapping[str, str]
-    """Glob of file names -> where the images come from, which results are filed under."""
+    """File name pattern -> source of the images, which becomes the source of the results."""
     read: Callable[[Path], Iterator[Row | Unusable]]
-    """The rows of one file, in its order. ValueError if it is not what its name says."""
+    """Yields the rows of one file in order. ValueError if the content does not match the file name."""
     schema: pa.Schema
     image_folders: tuple[str, ...]
-    """Where images may lie below the folder that the user names."""
+    """Usual locations of the images below the folder that the user names."""
     licence: str
     url: str
     paper: str
 
     def source(self, path: Path) -> str | None:
-        """Where the images of a file come from; None if the file is none of the family's."""
+        """The source of a file's images; None if the file does not belong to this family."""
         return next((source for pattern, source in self.files.items() if fnmatchcase(path.name, pattern)), None)
 
 
-def literal(text: str) -> tuple[tuple[str, ...], bool]:
-    """The texts of a Python list, tuple or set literal, and whether they were a set; nothing is executed.
+def parse_texts(literal: str) -> tuple[tuple[str, ...], bool]:
+    """The texts of a Python list, tuple or set literal, and True if it is a set. The literal is not executed.
 
-    A set has an order of its own in every run, so its texts are sorted. ValueError if it is no such literal.
+    The texts of a set are sorted, because its order differs between runs. ValueError for any other text.
     """
     try:
-        found = ast.literal_eval(text)
+        texts = ast.literal_eval(literal)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        raise ValueError("the negatives are not a list of texts") from None
-    if not isinstance(found, (list, tuple, set)) or not all(isinstance(item, str) for item in found):
+        texts = None
+    if not isinstance(texts, (list, tuple, set)) or not all(isinstance(text, str) for text in texts):
         raise ValueError("the negatives are not a list of texts")
-    return (tuple(sorted(found)), True) if isinstance(found, set) else (tuple(found), False)
+    return (tuple(sorted(texts)), True) if isinstance(texts, set) else (tuple(texts), False)
 
 
-def box(x: Any, y: Any, width: Any, height: Any) -> Box:
-    """A box of numbers or numerals. ValueError if it is none or has no area in whole pixels."""
+def parse_box(x: Any, y: Any, width: Any, height: Any) -> Box:
+    """A box from numbers or numerals. ValueError for non-numbers and for a box without area in whole pixels."""
     try:
-        found = Box(float(x), float(y), float(width), float(height))
+        box = Box(float(x), float(y), float(width), float(height))
     except (TypeError, ValueError):
-        raise ValueError("the box is not four numbers") from None
-    if not all(map(math.isfinite, found)):
+        box = None
+    if box is None or not all(map(math.isfinite, box)):
         raise ValueError("the box is not four numbers")
-    left, upper, right, lower = rounded(found)
+    left, upper, right, lower = rounded(box)
     if not (right > left and lower > upper):
         raise ValueError("the box has no area")
-    return found
+    return box
 
 
-def each(items: Iterable[Any], read: Callable[[Any], Row]) -> Iterator[Row | Unusable]:
-    """One row an item, an unusable one where ``read`` raises a ValueError, misses a key or finds no text."""
+def read_each(items: Iterable[Any], read: Callable[[Any], Row]) -> Iterator[Row | Unusable]:
+    """``read(item)`` for each item, Unusable where it raises a ValueError or a field is missing or not a text."""
     for item in items:
         try:
             row = read(item)
             texts = (row.image, row.caption, *row.hard_negatives)
-            yield row if all(isinstance(text, str) for text in texts) else Unusable("a caption or name is no text")
+            yield row if all(isinstance(text, str) for text in texts) else Unusable("a caption or name is not a text")
         except ValueError as error:
             yield Unusable(str(error))
         except (KeyError, IndexError, TypeError):
@@ -113,28 +115,28 @@ def each(items: Iterable[Any], read: Callable[[Any], Row]) -> Iterator[Row | Unu
 
 
 def csv_rows(path: Path, columns: Iterable[str], delimiter: str = ",") -> Iterator[dict[str, str]]:
-    """The rows of a CSV or TSV file as texts, a short row without its last.
+    """The rows of a CSV or TSV file; a short row lacks its last columns.
 
-    ValueError if a column is missing, or if a field is longer than any text: a quote that is never closed.
+    ValueError for a missing column and for a field that exceeds csv's limit, usually an unclosed quote.
     """
     with path.open(encoding="utf-8", newline="") as file:
         reader = csv.DictReader(file, delimiter=delimiter)
-        found = reader.fieldnames or ()
-        if missing := sorted(set(columns) - set(found)):
-            raise ValueError(f"{path}: no column {', '.join(missing)}; its columns are {', '.join(found) or 'none'}.")
+        header = reader.fieldnames or ()
+        if missing := sorted(set(columns) - set(header)):
+            raise ValueError(f"{path}: no column {', '.join(missing)}; its columns are {', '.join(header) or 'none'}.")
         try:
             for row in reader:
                 yield {name: value for name, value in row.items() if value is not None}
         except csv.Error as error:
-            raise ValueError(f"{path}, after line {reader.line_num}: no row of a table ({error}).") from None
+            raise ValueError(f"{path}, after line {reader.line_num}: not a valid table row ({error}).") from None
 
 
 def json_items(path: Path) -> list[Any]:
-    """The items of a JSON list, or the values of an object. ValueError if it is neither."""
+    """The items of a JSON list or the values of a JSON object. ValueError for anything else."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        items = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise ValueError(f"{path}: not JSON ({error}).") from None
-    if not isinstance(found, (list, dict)):
-        raise ValueError(f"{path}: a list or an object of items expected.")
-    return list(found.values()) if isinstance(found, dict) else found
+    if not isinstance(items, (list, dict)):
+        raise ValueError(f"{path}: expected a list or an object of items.")
+    return list(items.values()) if isinstance(items, dict) else items

@@ -2,8 +2,8 @@
 
     {add,replace,swap}_{obj,att,rel}.json -> configs of the same names; chance 1/2
 
-Source: Hsieh et al. 2023 (arXiv:2306.14610), https://github.com/RAIVNLab/sugar-crepe. Images are COCO's val2017, whole.
-A language model wrote the negatives, and a swap may change a word to stay fluent.
+Source: Hsieh et al. 2023 (arXiv:2306.14610), https://github.com/RAIVNLab/sugar-crepe. The images are whole images of
+COCO's val2017. The negatives were written by a language model, which may change words in a swap to keep it fluent.
 """
 
 from __future__ import annotations
@@ -13,19 +13,26 @@ from pathlib import Path
 from typing import Any
 
 from generators.schemas.rows import CHOICE_SCHEMA
-from loaders.benchmarks.rows import Family, Row, Unusable, each, json_items
+from loaders.benchmarks.rows import Family, Row, Unusable, json_items, read_each
 
 
 def read(path: Path) -> Iterator[Row | Unusable]:
-    """The rows of one file, in its order."""
+    """The rows of one file, in order."""
 
     def row(item: dict[str, Any]) -> Row:
-        negatives = (item["negative_caption"],)
-        image_id = Path(item["filename"]).stem
-        is_swap = path.stem.startswith("swap")
-        return Row(path.stem, "test", image_id, item["filename"], None, item["caption"], negatives, swaps=is_swap)
+        image = item["filename"]
+        return Row(
+            config=path.stem,
+            split="test",
+            image_id=Path(image).stem,
+            image=image,
+            box=None,
+            caption=item["caption"],
+            hard_negatives=(item["negative_caption"],),
+            swaps=path.stem.startswith("swap"),
+        )
 
-    return each(json_items(path), row)
+    return read_each(json_items(path), row)
 
 
 FAMILY = Family(

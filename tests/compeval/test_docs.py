@@ -1,4 +1,4 @@
-"""docs/cli.md is what the command line says of itself: `make docs` writes it."""
+"""docs/cli.md is generated from the command line: `make docs` writes it."""
 
 import subprocess
 import sys

@@ -30,16 +30,18 @@ def test_published_files_are_imported_audited_and_evaluated(here: Path, clip: Pa
     ]
 
 
-def test_what_import_and_audit_say_of_wrong_names(here: Path):
+def test_import_and_audit_reject_unknown_names(here: Path):
     Path("mine.csv").write_text("")
-    assert call("import", "mine.csv", "--images", ".").stderr.startswith("Error: mine.csv: no published file has such")
+    assert call("import", "mine.csv", "--images", ".").stderr.startswith(
+        "Error: mine.csv: not the name of a published file"
+    )
     assert call("import", "gone.csv", "--images", ".").stderr == "Error: gone.csv: no such file.\n"
-    assert "No dataset was found in ." in call("audit", "crpe", "--data", ".").stderr
+    assert "No dataset found in ." in call("audit", "crpe", "--data", ".").stderr
 
 
 def test_audit_prints_counts_and_cues(here: Path, data: Path):
-    told = call("audit", "crepe", "--data", data).stdout
-    flaws, cues = told.split("Counted are rows")
+    output = call("audit", "crepe", "--data", data).stdout
+    flaws, cues = output.split("Number of rows:")
     assert [cell.strip() for cell in next(line for line in flaws.splitlines() if "prod_hnatom/n4" in line).split("│")][
         1:5
     ] == ["crepe/prod_hnatom/n4", "5", "15", "0"]  # 5 rows of 3 negatives

@@ -18,7 +18,8 @@ from compeval.cli import app
 from generators.microworld.build import Params, build
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
 from generators.storage.dataset import write_config
-from loaders.cards.card import measure, write_card
+from loaders.cards.card import write_card
+from loaders.datasets.stats import measure
 from tests.evaluators import tiny
 from tests.hub_server import Repositories
 from tests.rows import hard_negative_row, picture

@@ -13,8 +13,9 @@ from generators.microworld.scenes.splits import TEST_IDS, training_ids
 from generators.microworld.world import ALL_NOUNS
 from generators.schemas.rows import classification_schema
 from generators.storage.dataset import write_config
-from loaders.cards.card import measure
-from loaders.cards.classification import body, classes
+from loaders.cards.card import render
+from loaders.cards.classification import count_classes
+from loaders.datasets.stats import measure
 
 
 def test_image_ids_are_larger_than_those_of_all_other_scenes():
@@ -92,6 +93,6 @@ def test_folder_and_card(tmp_path: Path):
     rows = classification.rows("cifar10", found.images, 0)
     write_config(tmp_path / "set", "cifar10", {"test": rows}, classification_schema(found.class_names))
     stats = measure(tmp_path / "set")
-    assert classes(tmp_path / "set", stats) == {"cifar10": 2}
-    assert "| cifar10 | 2 | 3 | 50.0% |" in body(stats, {"cifar10": 2})
+    assert count_classes(tmp_path / "set", stats) == {"cifar10": 2}
+    assert "| cifar10 | 2 | 3 | 50.0% |" in render("classification", stats=stats, classes={"cifar10": 2})
     assert pq.read_table(tmp_path / "set" / "cifar10")["label"].to_pylist() == [0, 1, 0]

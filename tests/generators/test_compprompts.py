@@ -13,7 +13,7 @@ from lemminflect import getLemma
 from generators.compprompts import GRID, Cell, Filler, Settings, draw, fillers, prompts, write
 from generators.language import inflection
 from generators.language.wordnet_database import wordnet
-from loaders.cards.compprompts import PROMPT_TYPES
+from loaders.papers.prompt_types import PROMPT_TYPES
 
 WORDS: dict[str, Any] = yaml.safe_load((Path(__file__).parents[2] / "sample/words/compprompts.yaml").read_text())
 

@@ -9,7 +9,6 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-import loaders
 from generators import retrieval
 from generators.hard_negatives import word_order
 from generators.hard_negatives.patch_order import GRIDS
@@ -17,6 +16,8 @@ from generators.hard_negatives.word_order import TEXT_PERTURBATIONS, Tagger, Wor
 from generators.readers.karpathy import Captioned
 from loaders.cards import aro as aro_card
 from loaders.cards import retrieval as retrieval_card
+from loaders.datasets.load import load_dataset
+from loaders.datasets.stats import list_configs
 
 CAPTIONS = {
     "a.jpg": ["A small dog sits under the wooden table.", "A brown dog rests below an old table."],
@@ -130,9 +131,9 @@ def test_cards_and_loading(built: Path) -> None:
     assert "| coco_order | 5 | 20% | 3 | " in card
     assert "captions that some perturbation cannot change | 2 |" in card
     assert "| coco | 2 | 5,000 |" in (built / "retrieval/README.md").read_text()
-    loaded = loaders.load_dataset("aro", "coco_order", "test.s0", data_dir=built)
+    loaded = load_dataset("aro", "coco_order", "test.s0", data_dir=built)
     assert loaded["caption"][0] == KEPT[0]
-    assert loaders.list_configs("retrieval", built)["coco"]["test"] == 2
+    assert list_configs("retrieval", built)["coco"]["test"] == 2
 
 
 def test_an_unknown_set_is_named(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
 from generators.storage.dataset import write_config
-from loaders.audit import NAMES, Texts, audit, audit_dataset, flaws_of, has_negation
-from loaders.benchmarks import read_file
-from loaders.cards.card import measure, write_card
+from loaders.audit import FLAW_NAMES, Texts, audit, audit_dataset, count_flaws, has_negation
+from loaders.benchmarks.importing import read_file
+from loaders.cards.card import write_card
+from loaders.datasets.stats import measure
 from tests.evaluators.tiny import row
 from tests.rows import toy_dataset
 
@@ -30,7 +31,7 @@ def texts(caption: str, *negatives: str, swaps: bool = False, unordered: bool = 
     ],
 )
 def test_flaws_of_any_negative(negative: str, flaws: dict[str, int]):
-    assert flaws_of(texts("a cup on a table", negative)) == flaws
+    assert count_flaws(texts("a cup on a table", negative)) == flaws
 
 
 @pytest.mark.parametrize(
@@ -43,16 +44,16 @@ def test_flaws_of_any_negative(negative: str, flaws: dict[str, int]):
     ],
 )
 def test_flaws_of_a_swap(negative: str, flaws: dict[str, int]):
-    assert flaws_of(texts("a cup on a table", negative, swaps=True)) == flaws
+    assert count_flaws(texts("a cup on a table", negative, swaps=True)) == flaws
 
 
 def test_what_the_caption_has_too_is_no_cue():
-    assert not flaws_of(texts("A man . He  sits ", "A dog . It  sits "))
-    assert flaws_of(texts("A man sits", "a dog sits")) == {"lower case": 1}
+    assert not count_flaws(texts("A man . He  sits ", "A dog . It  sits "))
+    assert count_flaws(texts("A man sits", "a dog sits")) == {"lower case": 1}
 
 
 def test_flaws_of_rows_count_once_and_those_of_negatives_each():
-    found = flaws_of(texts("a cup", "A hat", "a  hat", "a  HAT", "a cup", "a cup", unordered=True))
+    found = count_flaws(texts("a cup", "A hat", "a  hat", "a  HAT", "a cup", "a cup", unordered=True))
     assert found == {"truth": 1, "duplicated": 1, "unordered": 1, "capital": 1, "double space": 2}
 
 
@@ -82,9 +83,9 @@ def test_a_caption_that_denies_hides_its_negatives_denials():
 @given(st.lists(st.tuples(st.text("aA .", max_size=4), st.lists(st.text("aA .", max_size=4), min_size=1)), min_size=1))
 def test_an_audit_is_the_sum_of_its_rows(rows: list[tuple[str, list[str]]]):
     given_rows = [texts(caption, *negatives, swaps=True) for caption, negatives in rows]
-    total = sum((flaws_of(one) for one in given_rows), Counter[str]())
+    total = sum((count_flaws(one) for one in given_rows), Counter[str]())
     assert {name: count for name, count in audit(given_rows).flaws.items() if count} == total
-    assert tuple(audit(given_rows).flaws) == NAMES
+    assert tuple(audit(given_rows).flaws) == FLAW_NAMES
 
 
 def test_nothing_to_audit_is_an_error(tmp_path: Path):

@@ -11,7 +11,7 @@ from evaluators.probes.analysis import Recovered, scores_by_type
 from evaluators.report import probe_tables
 from evaluators.report.results import Result, Results
 from evaluators.report.section import Section, by_task
-from loaders.cards.compprompts import PROMPT_TYPES
+from loaders.papers.prompt_types import PROMPT_TYPES
 
 
 def section(results: Results) -> Section | None:

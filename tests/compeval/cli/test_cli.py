@@ -61,14 +61,14 @@ def test_by_default_a_model_gets_its_own_corpus_and_no_raw_tasks(here: Path, dat
         (["--data", "nowhere"], "Error: No dataset was found in nowhere."),
     ],
 )
-def test_what_the_user_gave_wrongly_is_one_message(here: Path, data: Path, arguments: list[str], message: str):
+def test_user_errors_are_one_message(here: Path, data: Path, arguments: list[str], message: str):
     result = call("run", "--model", "python:toy_models:Knows", "--data", data, *arguments)
     assert result.exit_code == 2
     assert result.stderr.startswith(message)
     assert "Traceback" not in result.output
 
 
-def test_a_model_for_which_there_is_no_task(here: Path, data: Path):
+def test_model_without_a_supported_task(here: Path, data: Path):
     Path("toy_recoverer.py").write_text(
         "class Echo:\n    fingerprint = 'echo'\n    def __init__(self, device): ...\n"
         "    def recover(self, texts): return texts\n"
@@ -78,14 +78,14 @@ def test_a_model_for_which_there_is_no_task(here: Path, data: Path):
     assert "None of the 6 tasks here is for Echo. crepe/cc12m_uc_hnatom: Echo encodes no images." in result.stderr
 
 
-def test_ctrl_c_keeps_what_is_done(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
+def test_ctrl_c_exits_with_130(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("evaluators.run.score", interrupted)
     result = run_toy(data)
     assert result.exit_code == 130
-    assert "the same command goes on from here" in result.stderr
+    assert "run the same command again to continue" in result.stderr
     monkeypatch.undo()
 
 
@@ -114,51 +114,52 @@ def test_show_and_compare(here: Path, data: Path):
 
 def test_cache_info_and_prune(here: Path, data: Path):
     run_toy(data)
-    told = json.loads(call("cache", "info", "--json").stdout)
-    assert len(told["files"]) == 1
+    content = json.loads(call("cache", "info", "--json").stdout)
+    assert len(content["files"]) == 1
     assert "Deleted the features of 0 models" in call("cache", "prune").stdout
     assert "Deleted the features of 1 models" in call("cache", "prune", "--days", 0).stdout
     assert json.loads(call("cache", "info", "--json").stdout)["files"] == []
 
 
-def test_help_needs_no_heavy_library():
+def test_help_imports_no_heavy_library():
+    heavy = {"torch", "datasets", "open_clip", "transformers", "pandas", "pyarrow", "numpy", "jinja2"}
     code = (
         "import sys; from typer.testing import CliRunner; from compeval.cli import app;"
         "assert CliRunner().invoke(app, ['run', '--help']).exit_code == 0;"
-        "print(sorted({'torch', 'datasets', 'open_clip', 'transformers', 'pandas'} & set(sys.modules)))"
+        f"print(sorted({heavy} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 
 
-def test_report_says_where_it_is(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
+def test_report_prints_its_path_and_headline(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
     def build(folders: list[Path], output: Path, *_: object) -> str:
         output.mkdir()
         (output / "index.html").write_text(str(folders))
         return "Seen beats unseen."
 
     monkeypatch.setattr("evaluators.report.build", build)
-    assert call("report", "--where").stderr.startswith("Error: report/index.html: no report yet. `make demo`")
-    made = call("report", "results/a", "results/b")
-    assert made.stdout == call("report", "--where").stdout == "Seen beats unseen.\n\nThe report: report/index.html\n"
+    assert call("report", "--where").stderr.startswith("Error: report/index.html: no such report. `make demo`")
+    written = call("report", "results/a", "results/b")
+    assert written.stdout == call("report", "--where").stdout == "Seen beats unseen.\n\nThe report: report/index.html\n"
 
 
-def test_an_audit_says_which_rows_of_a_file_it_cannot_read(tmp_path: Path):
+def test_audit_counts_unreadable_rows_of_a_file(tmp_path: Path):
     path = tmp_path / "swap_obj.json"
     good = {"filename": "1.jpg", "caption": "a b", "negative_caption": "b a"}
     path.write_text(json.dumps([good, good, {"caption": "a b"}, {}]))
     result = call("audit", path, "--json")
-    assert {name: found["rows"] for name, found in json.loads(result.stdout).items()} == {"swap_obj.json": 2}
+    assert {name: audit["rows"] for name, audit in json.loads(result.stdout).items()} == {"swap_obj.json": 2}
     assert f"{path}: 2 of 4 rows cannot be read and are not counted (2 fields are missing)." in result.stderr
     path.write_text(json.dumps([good]))
     assert call("audit", path, "--json").stderr == ""
 
 
-def test_an_audit_of_two_files_of_one_name_tells_both(tmp_path: Path):
+def test_audit_of_two_files_with_the_same_name(tmp_path: Path):
     for number, folder in enumerate(("a", "b"), 1):
         (tmp_path / folder).mkdir()
         rows = [{"filename": "1.jpg", "caption": "a b", "negative_caption": "b a"}] * number
         (tmp_path / folder / "swap_obj.json").write_text(json.dumps(rows))
-    found = json.loads(call("audit", *(tmp_path / folder / "swap_obj.json" for folder in "ab"), "--json").stdout)
+    audits = json.loads(call("audit", *(tmp_path / folder / "swap_obj.json" for folder in "ab"), "--json").stdout)
     second = f"{tmp_path}/b/swap_obj.json: swap_obj.json"
-    assert {name: one["rows"] for name, one in found.items()} == {"swap_obj.json": 1, second: 2}
+    assert {name: one["rows"] for name, one in audits.items()} == {"swap_obj.json": 1, second: 2}

@@ -23,40 +23,40 @@ def classes(tmp_path: Path) -> Path:
     return file
 
 
-def test_without_a_model_the_grammar_speaks_and_says_so(classes: Path):
+def test_default_captions_are_from_the_grammar(classes: Path):
     result = call(classes, "--count", 2)
     lines = [line.split("\t") for line in result.stdout.splitlines()]
     assert lines == [[name, text] for name in ("lab coat", "houseboat") for text in from_grammar(name, 2)]
-    assert "2 of 2 classes have captions of the grammar" in result.stderr
+    assert "2 of 2 classes have captions from the grammar" in result.stderr
 
 
-def test_cached_answers_of_a_model_are_read_without_a_key(classes: Path, tmp_path: Path):
+def test_cached_answers_need_no_key(classes: Path, tmp_path: Path):
     key = request_hash(Endpoint("m"), [Message(role="user", content=CAPTIONS.text(0, "lab coat", 2))])
     Cache([], tmp_path / "answers" / "m.jsonl").add(key, {"answer": json.dumps(TWO)})
     result = call(classes, "--count", 2, "--model", "m", "--answers", tmp_path / "answers", "--json")
-    told = json.loads(result.stdout)
-    assert told["lab coat"] == {
+    output = json.loads(result.stdout)
+    assert output["lab coat"] == {
         "captions": TWO,
         "captioner": "llm:m",
         "fault": None,
         "prompts": [f"a photo of a lab coat. An example of lab coat in an image is {text}" for text in TWO],
     }
-    assert (told["houseboat"]["captioner"], told["houseboat"]["fault"]) == ("grammar", "not asked yet")
-    found = compeval.example_captions(["lab coat"], 2, Endpoint("m"), tmp_path / "answers")
-    assert found["lab coat"].captions == tuple(TWO)
+    assert (output["houseboat"]["captioner"], output["houseboat"]["fault"]) == ("grammar", "not asked yet")
+    captions = compeval.example_captions(["lab coat"], 2, Endpoint("m"), tmp_path / "answers")
+    assert captions["lab coat"].captions == tuple(TWO)
 
 
 @pytest.mark.parametrize(
     ("content", "options", "message"),
     [
-        ("\n", [], "no class in it"),
+        ("\n", [], "no class in the file"),
         (None, [], "no such file"),
-        ("cat", ["--ask"], "name the language model with --model"),
+        ("cat", ["--ask"], "--ask: set --model"),
         ("cat", ["--ask", "--model", "m"], "price_in and price_out"),
         ("cat", ["--ask", "--model", "m", "--price-in", "9", "--price-out", "9"], "above --max-cost 0.00"),
     ],
 )
-def test_what_is_wrong_is_one_message(tmp_path: Path, content: str | None, options: list[str], message: str):
+def test_user_errors_are_one_message(tmp_path: Path, content: str | None, options: list[str], message: str):
     file = tmp_path / "classes.txt"
     if content is not None:
         file.write_text(content)

@@ -1,4 +1,4 @@
-"""``compeval train probe`` and ``compeval probe run`` from end to end, on a model that knows colours."""
+"""``compeval train probe`` and ``compeval probe run`` from end to end, on a model that recognises colours."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,8 @@ from typer.testing import CliRunner
 from compeval.cli import app
 from generators.schemas.rows import GROUP_SCHEMA, TEXT_SCHEMA
 from generators.storage import dataset
-from loaders.cards.card import measure, write_card
+from loaders.cards.card import write_card
+from loaders.datasets.stats import measure
 from tests.evaluators import tiny
 from tests.evaluators.engine.test_protocol_runs import PROVENANCE, groups
 from trainers.probe import training as probe
@@ -47,20 +48,20 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def compeval(*arguments: str) -> str:
-    found = CliRunner().invoke(app, list(arguments))
-    assert found.exit_code == 0, found.output
-    return found.stdout
+    result = CliRunner().invoke(app, list(arguments))
+    assert result.exit_code == 0, result.output
+    return result.stdout
 
 
 def test_from_a_text_file_to_the_papers_tables(data: Path):
     text = ["--text", "texts.tsv", "--column", "0", "--data", str(data)]
-    told = compeval("train", "probe", "--text-encoder", "python:probed:Knows", *text, "--output", "p", *SMALL)
-    assert "20 captions; 2 are a prompt of CompPrompts, 0 have both nouns of one" in told
+    output = compeval("train", "probe", "--text-encoder", "python:probed:Knows", *text, "--output", "p", *SMALL)
+    assert "20 captions; 2 are a prompt of CompPrompts, 0 have both nouns of one" in output
     assert json.loads(Path("p/probe.json").read_text())["overlap"] == {"captions": 20, "prompts": 2, "pairs": 0}
     measured = ["probe", "run", "local:p", "--data", str(data), "--device", "cpu"]
     figures = json.loads(compeval(*measured, "--summary", "sum", "--json"))["p"]
     assert set(figures["exact_match"]) == set(PROMPTS)
-    assert {kind: found["image"] for kind, found in figures["controlledimcaps"].items()} == {
+    assert {kind: scores["image"] for kind, scores in figures["controlledimcaps"].items()} == {
         "spatial_1": 1,
         "adjective": 1,
     }
@@ -84,7 +85,7 @@ def test_from_a_text_file_to_the_papers_tables(data: Path):
     ],
 )
 def test_errors_are_one_message(data: Path, arguments: str, message: str):
-    found = CliRunner().invoke(app, [*arguments.split(), "--data", str(data), "--device", "cpu"])
-    assert found.exit_code == 2
-    assert message in " ".join(found.stderr.split())
-    assert "Traceback" not in found.output
+    result = CliRunner().invoke(app, [*arguments.split(), "--data", str(data), "--device", "cpu"])
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.split())
+    assert "Traceback" not in result.output

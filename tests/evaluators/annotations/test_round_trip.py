@@ -13,7 +13,8 @@ from evaluators.annotations.items import CAPTION, Item, kind_of, read_items, sam
 from generators.hard_negatives.rejections import Rejections
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA
 from generators.storage.dataset import write_config
-from loaders.cards.card import measure, write_card
+from loaders.cards.card import write_card
+from loaders.datasets.stats import measure
 from tests.rows import hard_negative_row
 
 
@@ -92,7 +93,7 @@ def as_exported(items: list[Item], wrong: set[str], annotator: object) -> list[d
 def test_round_trip(data: Path, tmp_path: Path):
     where = ("--annotations", tmp_path / "annotations")
     drawn = call("sample", "crepe", "--captions", 0.1, "--queries", 0.25, "--data", data, *where)
-    assert drawn.stdout.endswith("15 texts to judge.\n"), drawn.output
+    assert drawn.stdout.endswith("15 texts to annotate.\n"), drawn.output
     folder = tmp_path / "annotations" / "crepe"
     items = read_items(folder)
     negatives = [item for item in items if item.type == "prod_hnatom"]
@@ -122,7 +123,7 @@ def test_round_trip(data: Path, tmp_path: Path):
     assert imported.stdout.splitlines() == [
         "anna@x.org: 15 of 15 answered",
         "ben: 15 of 15 answered",
-        "1 hard negatives rejected by most who answered",
+        "1 hard negatives rejected by the majority of their annotators",
     ]
     lines = {
         (line["type"], line["complexity"]): line

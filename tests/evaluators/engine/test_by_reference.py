@@ -19,7 +19,8 @@ from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
 from generators.schemas.scene_graph import Box
 from generators.storage.crops import Crop, crop_id
 from generators.storage.dataset import write_config
-from loaders.cards.card import measure, write_card
+from loaders.cards.card import write_card
+from loaders.datasets.stats import measure
 from tests.evaluators import tiny
 from tests.evaluators.engine.test_encode import all_files
 

@@ -122,7 +122,7 @@ def test_a_corrupt_image_is_named_and_can_be_skipped(here: Path, tmp_path: Path)
         app, ["run", "--model", "python:toy_models:Knows", "--data", str(data), "--on-error", "skip"]
     )
     assert result.exit_code == 0
-    assert f"{TASK}: 2 rows left out, their images cannot be read." in result.stderr
+    assert f"{TASK}: 2 rows skipped because of unreadable images." in result.stderr
 
 
 @pytest.mark.skipif(not PIL.features.check("avif"), reason="Pillow without AVIF")
@@ -155,7 +155,7 @@ def test_ctrl_c_in_the_middle_keeps_what_is_encoded(here: Path, data: Path, monk
     options = ["run", "--model", "python:toy_models:Interrupted", "--data", str(data), "--task", "crepe/*", "--json"]
     result = CliRunner().invoke(app, options)
     assert result.exit_code == 130
-    assert result.stderr.endswith("Stopped. What was done is kept: the same command goes on from here.\n")
+    assert result.stderr.endswith("run the same command again to continue.\n")
     Path("revived").touch()
     assert CliRunner().invoke(app, options).exit_code == 0
     # The images were done, and the texts before the first pink ball.

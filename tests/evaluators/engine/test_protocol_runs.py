@@ -20,7 +20,8 @@ from generators.schemas.rows import (
     classification_schema,
 )
 from generators.storage import dataset
-from loaders.cards.card import measure, write_card
+from loaders.cards.card import write_card
+from loaders.datasets.stats import measure
 from tests.evaluators import tiny
 
 MODELS = '''

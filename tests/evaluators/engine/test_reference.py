@@ -6,7 +6,6 @@ import numpy as np
 import open_clip
 import pytest
 
-import loaders
 from bench import engine as bench
 from bench import reference
 from evaluators.engine.tasks import discover, select
@@ -16,7 +15,8 @@ from generators.crepe_systematicity import NEGATIVES, build_regions, hard_negati
 from generators.microworld.build import Params, build
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
 from generators.storage.dataset import write_config
-from loaders.cards.card import measure, write_card
+from loaders.cards.card import write_card
+from loaders.datasets.stats import list_configs, measure
 from tests.annotated import annotations_of
 
 ROWS_A_TASK = 2
@@ -75,7 +75,7 @@ def micro_world(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.acceptance
 def test_a_random_vit_b_32_on_the_micro_world(micro_world: Path):
-    built = loaders.list_configs("crepe", micro_world)
+    built = list_configs("crepe", micro_world)
     known = select(discover(micro_world), ["crepe/*_hn*"])
     # So few scenes leave some split empty; of the others one a config is enough of a model of this size.
     chosen = {task.config: task for task in known if built[task.config][task.stored_split]}

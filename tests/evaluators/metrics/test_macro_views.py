@@ -5,9 +5,8 @@ import pyarrow as pa
 import pytest
 
 from evaluators.metrics import categories
-from evaluators.metrics.macro_views import frequent_pairs, relations_of_table_2
+from evaluators.metrics.macro_views import RELATIONS, frequent_pairs, relations_of_table_2
 from evaluators.protocols.base import QueryMetrics
-from loaders.cards.aro import RELATIONS
 
 TABLE_2 = tuple(RELATIONS)
 

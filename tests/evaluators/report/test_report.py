@@ -16,7 +16,8 @@ from evaluators.report.sections import classification, productivity, systematici
 from evaluators.report.tables import Table, to_latex
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
 from generators.storage.dataset import write_config
-from loaders.cards.card import measure, write_card
+from loaders.cards.card import write_card
+from loaders.datasets.stats import measure
 from tests.rows import hard_negative_row, toy_dataset
 
 

@@ -81,7 +81,7 @@ def test_validate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         return CliRunner().invoke(app, ["validate", *arguments])
 
     (tmp_path / "results").mkdir()
-    assert "no published score is known; there are some of " in validate("mine").stderr
+    assert "no published scores. Models with published scores: " in validate("mine").stderr
     missing = validate("ViT-B-16/laion400m_e32")
     assert "`compeval import` the files" in missing.stderr
     path = tmp_path / "results" / "a.json"

@@ -13,10 +13,11 @@ from generators.hard_negatives.text_only_scorers import RetrievalSets
 from generators.llm.client import KEY_VARIABLE, Cache
 from generators.schemas.rows import CHOICE_SCHEMA
 from generators.storage.dataset import write_config
-from loaders.cards.aro import OPTIONS
+from loaders.papers.figures import figures
 from tests.evaluators.validity.test_text_only_aro import row
 from tests.generators.llm_answers import KEY, completion
 
+OPTIONS = figures("aro")["options"]
 FIVE = [f"caption number {number}" for number in range(5)]
 
 

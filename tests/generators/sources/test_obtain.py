@@ -153,7 +153,7 @@ def test_the_command(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
     assert "toy" in call("list").stdout
     assert call("check", "toy").exit_code == 1
-    assert call("get", "toy").stdout == "sources/toy: got images.zip, facts.json.\n"
+    assert call("get", "toy").stdout == "sources/toy: downloaded images.zip, facts.json.\n"
     assert files_of(tmp_path / "sources" / "toy") == WHOLE
     checked = call("check")
     assert (checked.exit_code, checked.stdout.count("complete")) == (0, 2)

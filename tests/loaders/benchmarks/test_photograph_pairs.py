@@ -10,8 +10,8 @@ from generators.hard_negatives import pair_candidates
 from generators.hard_negatives.pair_candidates import Candidate, candidates
 from generators.schemas.annotated_image import AnnotatedImage
 from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
-from loaders import load_dataset
 from loaders.benchmarks import photograph_pairs
+from loaders.datasets.load import load_dataset
 
 
 def image(number: int, *objects: SceneObject, relations: tuple[Relation, ...] = ()) -> AnnotatedImage:
@@ -39,7 +39,7 @@ def test_candidates_by_hand():
     assert {found["spatial_1"].image_0, found["spatial_1"].image_1} == {"1", "2"}
     assert found["spatial_1"].caption_0 in ("a cat on the left", "a dog on the right")
     assert found["spatial_2"].caption_0 in ("a cat to the left of a dog", "a dog to the right of a cat")
-    assert all(photograph_pairs.words_apart(pair.caption_0, pair.caption_1) == 1 for pair in found.values())
+    assert all(photograph_pairs.different_words(pair.caption_0, pair.caption_1) == 1 for pair in found.values())
 
 
 def test_an_image_is_in_one_pair_of_a_type():

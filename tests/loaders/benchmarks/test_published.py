@@ -6,12 +6,13 @@ import pytest
 from PIL import Image
 
 from generators.schemas.scene_graph import Box
-from loaders import load_dataset, read_stats
 from loaders.audit import audit_dataset
-from loaders.benchmarks import import_files, read_file
-from loaders.benchmarks.pictures import Pictures
-from loaders.benchmarks.repair import repaired, tidy
-from loaders.benchmarks.rows import Row, Unusable, literal
+from loaders.benchmarks.images import ImageFolder
+from loaders.benchmarks.importing import import_files, read_file
+from loaders.benchmarks.repair import normalize_spacing, repair
+from loaders.benchmarks.rows import Row, Unusable, parse_texts
+from loaders.datasets.load import load_dataset
+from loaders.datasets.stats import read_stats
 from tests.stand_ins import write_stand_ins
 
 HEADER = "image_id,caption,n,hard_negs,x,y,width,height\n"
@@ -29,11 +30,11 @@ def line(image: int = 1, negatives: str = FIVE, box: str = "1,2,30,40") -> str:
 
 
 def test_lists_and_sets_are_read_and_nothing_is_run():
-    assert literal("['b', 'a']") == (("b", "a"), False)
-    assert literal("{'b', 'a'}") == (("a", "b"), True)
+    assert parse_texts("['b', 'a']") == (("b", "a"), False)
+    assert parse_texts("{'b', 'a'}") == (("a", "b"), True)
     for text in ("__import__('os').getcwd()", "[1, 2]", "['a'", "'a'", "[" * 10_000, "{'a': 'b'}"):
         with pytest.raises(ValueError, match="not a list of texts"):
-            literal(text)
+            parse_texts(text)
 
 
 def test_productivity_rows(tmp_path: Path):
@@ -99,7 +100,7 @@ def test_a_row_that_ends_early_is_counted_wherever_it_ends(tmp_path: Path):
 
 def test_a_quote_that_is_never_closed_is_one_message(tmp_path: Path):
     path = productivity(tmp_path, line(), '1,"a cup' + "x" * 200_000)
-    with pytest.raises(ValueError, match=r"complexity_4\.csv, after line 2: no row of a table \(field larger"):
+    with pytest.raises(ValueError, match=r"complexity_4\.csv, after line 2: not a valid table row \(field larger"):
         read_file(path)
 
 
@@ -108,31 +109,35 @@ def test_captions_that_are_no_texts_are_counted(tmp_path: Path):
     items = [item, item | {"caption": None}, item | {"negative_caption": 3}, item | {"filename": ["x"]}]
     (tmp_path / "swap_obj.json").write_text(json.dumps(items))
     report, rows = read_file(tmp_path / "swap_obj.json")
-    assert (len(rows), report.dropped) == (1, {"a caption or name is no text": 2, "fields are missing": 1})
+    assert (len(rows), report.dropped) == (1, {"a caption or name is not a text": 2, "fields are missing": 1})
 
 
 @pytest.mark.parametrize("name", ["../secret.jpg", "{folder}/secret.jpg", "below/../../secret.jpg", "..", "/", ""])
 def test_no_name_leads_out_of_the_folder_of_images(tmp_path: Path, name: str):
     (tmp_path / "secret.jpg").write_bytes(b"secret")
     (tmp_path / "images").mkdir()
-    assert Pictures(tmp_path / "images", ("below",)).find(name.format(folder=tmp_path)) is None
+    assert ImageFolder(tmp_path / "images", ("below",)).find(name.format(folder=tmp_path)) is None
 
 
 def test_an_absolute_name_is_found_by_its_end(tmp_path: Path):
     (tmp_path / "val2014").mkdir()
     (tmp_path / "val2014" / "x.jpg").write_bytes(b"")
-    assert Pictures(tmp_path, ()).find("/data/coco/val2014/x.jpg") == tmp_path / "val2014" / "x.jpg"
+    assert ImageFolder(tmp_path, ()).find("/data/coco/val2014/x.jpg") == tmp_path / "val2014" / "x.jpg"
 
 
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("mine.csv", "", r"mine\.csv: no published file has such a name\. Known: .*swap_att\.json.*\(sugarcrepe\)"),
+        ("mine.csv", "", r"mine\.csv: not the name of a published file\. Known: .*swap_att\.json.*\(sugarcrepe\)"),
         ("swap_att.json", "{", r"swap_att\.json: not JSON"),
-        ("swap_att.json", "1", "a list or an object of items expected"),
+        ("swap_att.json", "1", "expected a list or an object of items"),
         ("swap_att.json", "[{}, 2]", r"none of its 2 rows is usable \(2 fields are missing\)"),
         ("prod_vg_hard_negs_atom_complexity_4.csv", "", r"no column caption, hard_negs, .*its columns are none"),
-        ("prod_vg_hard_negs_atm_complexity_4.csv", HEADER, "the name says neither complexity nor compounds"),
+        (
+            "prod_vg_hard_negs_atm_complexity_4.csv",
+            HEADER,
+            "a published file name has a complexity, or compounds and a corpus",
+        ),
     ],
 )
 def test_files_that_are_not_what_they_should_be(tmp_path: Path, name: str, text: str, message: str):
@@ -178,19 +183,19 @@ def test_sugarcrepe_and_aro_rows(tmp_path: Path):
     ],
 )
 def test_tidy(text: str, better: str):
-    assert tidy(text) == better
+    assert normalize_spacing(text) == better
 
 
 def test_repair_takes_cues_away_and_rows_without_a_right_answer():
     row = Row("prod_hnneg", "n4", "1", "1.jpg", None, "a tv.", ("No TV .", "a  TV. No cat."))
     counted = Counter[str]()
-    assert repaired(row, counted) == row._replace(hard_negatives=("no tv.", "a tv. no cat."))
+    assert repair(row, counted) == row._replace(hard_negatives=("no tv.", "a tv. no cat."))
     assert counted == {"spacing": 2, "case": 2}
-    cased = repaired(row._replace(caption="A tv.", hard_negatives=("a TV",)), counted)
+    cased = repair(row._replace(caption="A tv.", hard_negatives=("a TV",)), counted)
     assert isinstance(cased, Row)
     assert cased.hard_negatives == ("A TV",)
-    assert repaired(row._replace(hard_negatives=("A TV .", "x")), counted) == Unusable("a negative is the caption")
-    assert repaired(row._replace(hard_negatives=("x", "X ")), counted) == Unusable("two negatives are the same")
+    assert repair(row._replace(hard_negatives=("A TV .", "x")), counted) == Unusable("a negative is the caption")
+    assert repair(row._replace(hard_negatives=("x", "X ")), counted) == Unusable("two negatives are the same")
 
 
 # Import

@@ -12,8 +12,8 @@ from PIL import Image
 
 from evaluators.engine.rows import load
 from evaluators.engine.tasks import discover
-from loaders import load_dataset
 from loaders.benchmarks import winoground
+from loaders.datasets.load import load_dataset
 
 ITEMS = [
     ("an old dog", "a dog old", "Relation", ""),
@@ -79,7 +79,7 @@ def test_without_a_copy_it_says_how_to_get_one(tmp_path):
 
 
 def test_lengths_are_those_of_section_4_6():
-    assert winoground.length_of("a b c d e", "a b c") == "at most 5 words"
-    assert winoground.length_of("a b c d e f") == "between"
-    assert winoground.length_of(*["w " * 10]) == "between"
-    assert winoground.length_of(*["w " * 11]) == "more than 10 words"
+    assert winoground.length_class("a b c d e", "a b c") == "at most 5 words"
+    assert winoground.length_class("a b c d e f") == "between"
+    assert winoground.length_class(*["w " * 10]) == "between"
+    assert winoground.length_class(*["w " * 11]) == "more than 10 words"

@@ -4,7 +4,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from loaders.cards.crepe import main, retrieval_set_size
+from loaders.cards.crepe import main
+from loaders.papers.figures import retrieval_set_size
 from tests.rows import toy_dataset
 
 

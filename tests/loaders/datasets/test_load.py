@@ -6,7 +6,9 @@ from pathlib import Path
 import datasets
 import pytest
 
-from loaders import list_configs, list_datasets, load_dataset
+from loaders.datasets.folders import list_datasets
+from loaders.datasets.load import load_dataset
+from loaders.datasets.stats import list_configs
 from tests.rows import toy_dataset
 
 
@@ -48,7 +50,7 @@ def test_a_wrong_name_lists_the_known_ones(tmp_path: Path, asked: tuple[str, ...
 
 
 def test_no_dataset_at_all_says_how_to_build_one(tmp_path: Path):
-    with pytest.raises(ValueError, match=r"No dataset was found in .*Build one with `dvc repro`"):
+    with pytest.raises(ValueError, match=r"No dataset found in .*Build one with `dvc repro`"):
         load_dataset("crepe", "toy_raw", data_dir=tmp_path)
 
 
@@ -73,7 +75,7 @@ def test_environment_names_a_data_folder(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_listing_datasets_needs_neither_torch_nor_datasets():
-    code = "import sys, loaders; loaders.list_datasets(); print({'torch', 'datasets'} & set(sys.modules))"
+    code = "import compeval, sys; compeval.list_datasets(); print({'torch', 'datasets', 'pyarrow'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
 

@@ -1,6 +1,6 @@
-"""The crops of rows that do not hold them: cut from the source images that the rows name.
+"""Crops of rows that only reference their source image (``image_path`` and a box), cut when they are needed.
 
-An ``image_path`` is absolute, or as seen from the folder that holds the dataset's folder.
+An ``image_path`` is absolute, or relative to the folder that contains the dataset folder.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     Rows = TypeVar("Rows", Dataset, DatasetDict)
 
 COLUMNS = ("image_path", *Box._fields)
-"""What says where a crop is to be cut from."""
+"""Columns that locate a crop."""
 
 
-def place(row: Mapping[str, Any], folder: Path) -> Crop:
-    """Where the crop of a row of a dataset folder is to be cut from."""
+def crop_of(row: Mapping[str, Any], folder: Path) -> Crop:
+    """Source image and box of a row in a dataset folder."""
     return Crop(folder.absolute().parent / row["image_path"], Box(*(row[side] for side in Box._fields)))
 
 
 def encoded(row: Mapping[str, Any], folder: Path) -> bytes:
-    """The crop of a row as a file's bytes: those that it holds, or the crop as JPEG."""
-    return row["image"]["bytes"] if "image" in row else crop(*place(row, folder))
+    """The row's crop as the bytes of an image file: the embedded file, or the crop as JPEG."""
+    return row["image"]["bytes"] if "image" in row else crop(*crop_of(row, folder))
 
 
 def with_images(rows: Rows, folder: Path) -> Rows:
-    """The rows with a further ``image`` of each, cut when the row is read."""
+    """The rows with an additional column ``image``, cut when a row is read."""
     return rows.with_transform(partial(_add_images, folder=folder))
 
 
@@ -43,4 +43,4 @@ def _add_images(columns: dict[str, list[Any]], folder: Path) -> dict[str, list[A
     rows = (
         dict(zip(COLUMNS, values, strict=True)) for values in zip(*(columns[name] for name in COLUMNS), strict=True)
     )
-    return {"image": [cut(*place(row, folder)) for row in rows], **columns}
+    return {"image": [cut(*crop_of(row, folder)) for row in rows], **columns}

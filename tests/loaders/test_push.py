@@ -9,8 +9,10 @@ from compeval import load_dataset
 from compeval.cli import app
 from generators.schemas.rows import CHOICE_SCHEMA
 from generators.storage.dataset import write_config
-from loaders import hub
-from loaders.cards.card import measure, write_card
+from loaders.cards.card import write_card
+from loaders.datasets.stats import measure
+from loaders.push import image_sources
+from loaders.push import push as push_folder
 from tests.hub_server import SHA, Repositories
 from tests.rows import picture, toy_dataset
 
@@ -50,8 +52,8 @@ def test_a_second_push_takes_the_place_of_the_first(hub_server: Repositories, tm
 def test_a_name_that_hides_the_micro_world_is_refused(hub_server: Repositories, tmp_path: Path):
     refused = push(toy_dataset(tmp_path), "me/crepe")
     assert refused.exit_code == 2
-    assert "made from the micro-world" in refused.stderr
-    assert "me/microworld-crepe, for example" in refused.stderr
+    assert "generated from the micro-world" in refused.stderr
+    assert "for example me/microworld-crepe" in refused.stderr
     assert hub_server.files == {}
 
 
@@ -66,8 +68,8 @@ def test_pixels_stay_at_home_where_their_licence_says_so(hub_server: Repositorie
     folder = tmp_path / "sugarcrepe"
     write_config(folder, "swap_obj", {"test": [row]}, CHOICE_SCHEMA)
     write_card(folder, {"license": "mit"}, "# SugarCrepe\n", measure(folder))
-    assert hub.image_sources(folder) == ["coco"]
-    hub.push(folder, "me/sugarcrepe")
+    assert image_sources(folder) == ["coco"]
+    push_folder(folder, "me/sugarcrepe")
     loaded = load_dataset("me/sugarcrepe", "swap_obj", "test")
     assert "image" not in loaded.column_names  # pyright: ignore
     assert loaded[0]["image_id"] == "1"  # pyright: ignore
@@ -81,10 +83,10 @@ def test_names_are_looked_up_here_then_in_a_folder_then_on_the_hub(hub_server: R
     push(made(tmp_path / "far", rows=2), "me/microworld-crepe")
     assert load_dataset("crepe", "toy_hnatom", "test").num_rows == 1
     assert load_dataset("far/crepe", "toy_hnatom", "test").num_rows == 2
-    with pytest.raises(ValueError, match=r"me/gone: not to be had from the Hub \(.*404"):
+    with pytest.raises(ValueError, match=r"me/gone: cannot be downloaded from the Hub \(.*404"):
         load_dataset("me/gone", "toy_hnatom")
     with pytest.raises(ValueError, match=r"Unknown config of me/microworld-crepe 'toy'\. Did you mean"):
         load_dataset("me/microworld-crepe", "toy")
     hub_server.files["me/other"] = {"README.md": b"no data"}
-    with pytest.raises(ValueError, match=r"me/other: it has no stats\.json"):
+    with pytest.raises(ValueError, match=r"me/other: no stats\.json in the repository"):
         load_dataset("me/other", "toy_hnatom")

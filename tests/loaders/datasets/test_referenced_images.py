@@ -14,8 +14,10 @@ from evaluators.annotations import items
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA
 from generators.storage.crops import Crop, crop, rounded
 from generators.storage.dataset import write_config
-from loaders import hub, pixels
-from loaders.cards.card import measure, write_card
+from loaders.cards.card import write_card
+from loaders.datasets.referenced_images import crop_of
+from loaders.datasets.stats import measure
+from loaders.push import push
 from tests.hub_server import Repositories
 from tests.rows import hard_negative_row
 
@@ -59,9 +61,9 @@ def test_a_path_starts_beside_the_dataset_s_folder_however_that_is_named(
 ):
     row = {"image_path": "pictures/0.jpg", "x": 1.0, "y": 2.0, "width": 3.0, "height": 4.0}
     monkeypatch.chdir(made(tmp_path))
-    places = {pixels.place(row, folder) for folder in (Path(), Path("../crepe"), tmp_path / "crepe")}
+    places = {crop_of(row, folder) for folder in (Path(), Path("../crepe"), tmp_path / "crepe")}
     assert {place.path.resolve() for place in places} == {tmp_path / "pictures" / "0.jpg"}
-    assert pixels.place(row | {"image_path": "/far/0.jpg"}, Path()).path == Path("/far/0.jpg")
+    assert crop_of(row | {"image_path": "/far/0.jpg"}, Path()).path == Path("/far/0.jpg")
 
 
 def test_an_image_that_is_gone_is_named(tmp_path: Path):
@@ -81,7 +83,7 @@ def test_the_card_says_which_rows_hold_no_pixels(tmp_path: Path):
 
 def test_a_push_embeds_the_crops_where_they_may_be_passed_on(hub_server: Repositories, tmp_path: Path):
     folder = made(tmp_path / "data")
-    hub.push(folder, "me/crepe")
+    push(folder, "me/crepe")
     shutil.rmtree(tmp_path / "data" / "pictures")
     rows = load_dataset("me/crepe", "prod_hnatom", "n4")
     assert "image_path" not in rows.column_names, "nobody else has such a path"  # pyright: ignore
@@ -92,7 +94,7 @@ def test_a_push_embeds_the_crops_where_they_may_be_passed_on(hub_server: Reposit
 
 
 def test_a_push_leaves_the_paths_at_home_where_pixels_may_not_be_passed_on(hub_server: Repositories, tmp_path: Path):
-    hub.push(made(tmp_path, source="coco"), "me/crepe")
+    push(made(tmp_path, source="coco"), "me/crepe")
     stored = load_dataset("me/crepe", "prod_hnatom", "n4")
     assert not {"image", "image_path"} & {*stored.column_names}  # pyright: ignore
     assert stored[0]["x"] == 10  # pyright: ignore

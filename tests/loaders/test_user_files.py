@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from loaders import load_dataset
-from loaders.own import make
+from loaders.datasets.load import load_dataset
+from loaders.user_files import make
 from tests.rows import picture
 
 
@@ -70,11 +70,11 @@ def test_a_webdataset_shard(folder: Path):
     ("name", "text", "message"),
     [
         ("a.json", '[{"image": "1.jpg"}]', r"a\.json, row 1: 'caption'\. A row has image, caption or captions"),
-        ("a.json", '[{"image": "9.jpg", "caption": "a"}]', r"a\.json, row 1: no picture .*9\.jpg\. --images names"),
+        ("a.json", '[{"image": "9.jpg", "caption": "a"}]', r"a\.json, row 1: no image .*9\.jpg\. --images names"),
         ("a.json", '[{"image": "1.jpg", "caption": " "}]', r"row 1: a text is empty"),
         ("a.json", '[{"image": "a.json", "caption": "a"}]', r"a\.json: not a readable image"),
         ("a.csv", "image,caption\n", r"a\.csv: no row\."),
-        ("a.txt", "", r"a\.txt: unknown kind of file; known are \.csv"),
+        ("a.txt", "", r"a\.txt: unknown file type; supported: \.csv"),
     ],
 )
 def test_what_is_wrong_is_named_and_nothing_is_written(folder: Path, name: str, text: str, message: str):

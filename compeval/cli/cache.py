@@ -1,0 +1,43 @@
+"""``compeval cache``: the cache of encoded images and texts."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from compeval.cli.console import AsJson, echo_json
+
+app = typer.Typer(no_args_is_help=True, help="Manage the feature cache.")
+
+
+@app.command()
+def info(as_json: AsJson = False) -> None:
+    """Print the location and the content of the cache."""
+    from evaluators.engine.feature_cache import cache_folder, list_cache
+
+    folder = cache_folder()
+    files = list_cache(folder)
+    if as_json:
+        entries = [
+            {"file": file.path.name, "bytes": file.size, "idle_days": round(file.idle_days, 2)} for file in files
+        ]
+        echo_json({"folder": str(folder), "files": entries})
+        return
+    for file in files:
+        typer.echo(f"{file.path.name}\t{file.size / 1e6:,.1f} MB\tidle for {file.idle_days:.1f} days")
+    typer.echo(f"{folder}: {len(files)} models, {sum(file.size for file in files) / 1e6:,.1f} MB")
+
+
+@app.command()
+def prune(
+    days: Annotated[
+        float, typer.Option(min=0, help="Delete the features of models that were not evaluated for this many days.")
+    ] = 30,
+) -> None:
+    """Delete features of models that were not evaluated recently."""
+    from evaluators.engine import feature_cache
+
+    deleted = feature_cache.prune(feature_cache.cache_folder(), days)
+    size = sum(file.size for file in deleted) / 1e6
+    typer.echo(f"Deleted the features of {len(deleted)} models, {size:,.1f} MB.")

@@ -1,0 +1,33 @@
+"""``compeval report``: tables, figures and examples on one page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from compeval.cli.console import Data
+
+
+def report(
+    results: Annotated[
+        list[Path] | None, typer.Argument(help="Result folders of models. Default: all in results/.")
+    ] = None,
+    output: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("report"),
+    data: Data = None,
+    validity: Annotated[Path | None, typer.Option(help="validity.json with the oracle's genuine shares.")] = None,
+    where: Annotated[
+        bool, typer.Option("--where", help="Print the path and the headline of the last report and exit.")
+    ] = False,
+) -> None:
+    """Write the report: tables, the papers' figures, and examples, as HTML and Markdown."""
+    page, headline = output / "index.html", output / "headline.txt"
+    if not where:
+        from evaluators.report import build
+
+        text = build(results or [Path("results")], output, data, validity)
+        headline.write_text(text + "\n")
+    if not page.is_file():
+        raise FileNotFoundError(f"{page}: no such report. `make demo` or `compeval report` writes one.")
+    typer.echo(f"{headline.read_text()}\nThe report: {page}")

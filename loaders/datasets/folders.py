@@ -1,0 +1,59 @@
+"""Find dataset folders by name: in a given folder, the current one, $COMPEVAL_DATA or the checkout."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+
+
+def search_path(data_dir: str | Path | None = None) -> list[Path]:
+    """Folders that are searched for datasets: only ``data_dir`` if given, else the defaults."""
+    if data_dir is not None:
+        return [Path(data_dir)]
+    from_environment = os.environ.get("COMPEVAL_DATA")
+    return [
+        Path.cwd(),
+        *([Path(from_environment)] if from_environment else []),
+        *([CHECKOUT] if (CHECKOUT / "dvc.yaml").exists() else []),
+    ]
+
+
+def list_datasets(data_dir: str | Path | None = None) -> dict[str, Path]:
+    """Name and folder of every built dataset: each folder with a ``stats.json``."""
+    folders: dict[str, Path] = {}
+    for parent in search_path(data_dir):
+        for stats in sorted(parent.glob("*/stats.json")):
+            folders.setdefault(stats.parent.name, stats.parent)
+    return folders
+
+
+def dataset_folder(name: str, data_dir: str | Path | None = None) -> Path:
+    """The folder of a built dataset. ValueError, listing the known names, if no dataset has this name."""
+    known = list_datasets(data_dir)
+    if not known:
+        searched = ", ".join(map(str, search_path(data_dir)))
+        raise ValueError(
+            f"No dataset found in {searched}. Build one with `dvc repro` in a checkout, or pass the folder that "
+            "contains the datasets (data_dir, --data or COMPEVAL_DATA)."
+        )
+    if name not in known:
+        raise unknown_name("dataset", name, known)
+    return known[name]
+
+
+def resolve_folder(target: str, data_dir: str | Path | None = None) -> Path:
+    """The dataset folder at a path, or else the dataset with this name. ValueError if there is neither."""
+    return Path(target) if (Path(target) / "stats.json").is_file() else dataset_folder(target, data_dir)
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str], list_command: str | None = None) -> ValueError:
+    """The error for an unknown name: close matches, and the known names or the command that lists them."""
+    known = sorted(known)
+    close = difflib.get_close_matches(name, known, n=3)
+    hint = f" Did you mean {' or '.join(close)}?" if close else ""
+    rest = f"`{list_command}` lists all {len(known)}." if list_command else f"Known: {', '.join(known) or 'none'}."
+    return ValueError(f"Unknown {kind} {name!r}.{hint} {rest}")

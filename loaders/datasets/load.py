@@ -1,0 +1,83 @@
+"""Load a dataset by name, from any folder or from the Hugging Face Hub.
+
+    compeval.load_dataset("crepe", "laion_uc_hnatom")
+
+returns the rows that ``datasets.load_dataset`` returns in the checkout's root, after comparing the folder with its
+``stats.json``, and adds the image to rows that only reference it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from generators.schemas.rows import pixels_of
+from generators.storage import parquet
+from loaders.datasets.folders import dataset_folder, list_datasets, unknown_name
+from loaders.datasets.referenced_images import with_images
+from loaders.datasets.stats import read_stats
+
+if TYPE_CHECKING:
+    from datasets import Dataset, DatasetDict
+
+
+def load_dataset(
+    name: str, config: str, split: str | None = None, data_dir: str | Path | None = None
+) -> Dataset | DatasetDict:
+    """One config of a dataset: all its splits, or ``split``.
+
+    Crops that the rows do not contain are cut from their source images when a row is read.
+
+    ``data_dir`` is the folder that contains the dataset folders; by default the current folder, then $COMPEVAL_DATA,
+    then the checkout that this package is installed from. ``name`` may also be the path of a dataset folder, or
+    "ORG/NAME" on the Hugging Face Hub. ValueError for an unknown name, or if the folder differs from its stats.json.
+    """
+    import datasets
+
+    folder, downloaded_config = _find(name, config, data_dir)
+    configs = read_stats(folder, downloaded_config)["rows"]
+    if config not in configs:
+        raise unknown_name(f"config of {name}", config, configs)
+    if split is not None and split not in configs[config]:
+        raise unknown_name(f"split of {name}/{config}", split, configs[config])
+    rows: Any = datasets.load_dataset(str(folder), config, split=split)
+    if pixels_of(parquet.read_schema(min((folder / config).glob("*.parquet")))) == "embedded":
+        return rows
+    return with_images(rows, folder)
+
+
+def _find(name: str, config: str, data_dir: str | Path | None) -> tuple[Path, str | None]:
+    """The folder of a dataset by name, path or Hub repository, in this order.
+
+    The second value is ``config`` if only that config was downloaded from the Hub, else None.
+    """
+    if data_dir is None and name not in list_datasets():
+        if (Path(name) / "stats.json").is_file():
+            return Path(name), None
+        if re.fullmatch(r"[\w.-]+/[\w.-]+", name) and not Path(name).exists():
+            return download(name, config), config
+    return dataset_folder(name, data_dir), None
+
+
+def download(repository: str, config: str) -> Path:
+    """A local folder with the card, the statistics and one config of a dataset on the Hub ($HF_ENDPOINT).
+
+    ValueError if the repository does not exist or was not written by ``compeval push``.
+    """
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
+
+    try:
+        folder = snapshot_download(
+            repository,
+            repo_type="dataset",
+            allow_patterns=["README.md", "stats.json", f"{config}/*.parquet"],
+            endpoint=os.environ.get("HF_ENDPOINT"),
+        )
+    except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError) as error:
+        raise ValueError(f"{repository}: cannot be downloaded from the Hub ({str(error).strip()}).") from None
+    if not (Path(folder) / "stats.json").is_file():
+        raise ValueError(f"{repository}: no stats.json in the repository, so it is not a CompEval dataset.")
+    return Path(folder)

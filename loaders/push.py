@@ -1,0 +1,145 @@
+"""Upload dataset folders to the Hugging Face Hub: the folder with its card is the repository.
+
+    compeval push crepe ORG/microworld-crepe
+    compeval.load_dataset("ORG/microworld-crepe", "prod_hnatom")
+
+Images are uploaded if their licence permits redistribution, including those that rows only reference. Otherwise the
+image columns are removed: image_id and box stay, and the card names the source of the images. $HF_ENDPOINT selects
+another server.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import yaml
+
+from generators.schemas.rows import embedded, features_metadata, pixels_of
+from generators.storage import parquet
+from generators.storage.dataset import ROWS_PER_GROUP
+from loaders.cards.card import LICENCES, PIXELS_HEADING, render, write_card
+from loaders.datasets.referenced_images import encoded
+from loaders.datasets.stats import measure, parquet_files, read_stats
+
+REDISTRIBUTABLE = ("microworld", "visual_genome", "compun")
+"""Sources whose licence permits redistribution (CC0, CC BY, CC BY-NC). The owners of COCO's, Flickr30k's and
+Winoground's images did not agree to it, and images of an unknown source are not uploaded."""
+FILES = ("*.md", "stats.json", "*/*.parquet")
+
+
+def push(folder: Path, repository: str, *, private: bool = False) -> str:
+    """Upload a dataset folder to ``ORG/NAME``, replacing its previous version. Returns the URL of the commit.
+
+    ValueError for a micro-world dataset under a name without "microworld", and if the Hub rejects the upload.
+    """
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalTokenNotFoundError
+
+    read_stats(folder)
+    sources = image_sources(folder)
+    if "microworld" in sources and "microworld" not in repository.lower():
+        raise ValueError(
+            f"{repository}: {folder.name} is generated from the micro-world, a synthetic stand-in, and its name must "
+            f"contain microworld, for example {repository.rpartition('/')[0] or 'ORG'}/microworld-{folder.name}."
+        )
+    api = HfApi(endpoint=os.environ.get("HF_ENDPOINT"))
+    try:
+        with upload_folder(folder, sources) as upload:
+            version = json.loads((upload / "stats.json").read_text())["version"]
+            api.create_repo(repository, repo_type="dataset", private=private, exist_ok=True)
+            commit = api.upload_folder(
+                repo_id=repository,
+                repo_type="dataset",
+                folder_path=upload,
+                allow_patterns=list(FILES),
+                delete_patterns=list(FILES),
+                commit_message=f"{folder.name}, dataset version {version}",
+            )
+    except (HfHubHTTPError, HFValidationError, LocalTokenNotFoundError) as error:
+        raise ValueError(
+            f"{repository}: the Hub rejected the upload ({str(error).strip()}). Log in with `hf auth login`."
+        ) from None
+    return commit.commit_url
+
+
+def image_sources(folder: Path) -> list[str]:
+    """Sources of a dataset's images, sorted; empty for a text-only dataset."""
+    sources: set[str] = set()
+    for path in parquet_files(folder):
+        schema = parquet.read_schema(path)
+        if _image_columns(schema) and "provenance" in schema.names:
+            for batch in parquet.batches(path, columns=["provenance"]):
+                sources |= {row["source"] for row in batch.column(0).to_pylist()}
+        elif _image_columns(schema):
+            sources.add("unknown")
+    return sorted(sources)
+
+
+def _image_columns(schema: pa.Schema) -> list[str]:
+    """The columns that hold images or their local paths."""
+    return [
+        field.name
+        for field in schema
+        if field.name == "image_path"
+        or (pa.types.is_struct(field.type) and "bytes" in {part.name for part in field.type})
+    ]
+
+
+@contextmanager
+def upload_folder(folder: Path, sources: list[str]) -> Iterator[Path]:
+    """The folder to upload: the dataset folder itself if its images may be redistributed and are all embedded.
+
+    Otherwise a temporary copy, either without image columns and with a note in the card, or with embedded crops.
+    """
+    allowed = all(source in REDISTRIBUTABLE for source in sources)
+    if allowed and all(pixels_of(parquet.read_schema(path)) == "embedded" for path in parquet_files(folder)):
+        yield folder
+        return
+    with tempfile.TemporaryDirectory() as scratch:
+        copy = Path(scratch) / folder.name
+        for path in parquet_files(folder):
+            target = copy / path.relative_to(folder)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            (_copy_with_pixels if allowed else _copy_without_pixels)(path, target)
+        for path in folder.glob("*.md"):
+            shutil.copy2(path, copy)
+        stats = json.loads((folder / "stats.json").read_text()) | measure(copy)
+        _, front_matter, text = (folder / "README.md").read_text().split("---\n", 2)
+        text = text.partition(PIXELS_HEADING)[0].lstrip("\n")
+        if not allowed:
+            names = [LICENCES[source][1] if source in LICENCES else source for source in sources]
+            text += PIXELS_HEADING + "\n" + render("without_pixels", sources=names)
+        metadata: dict[str, Any] = yaml.safe_load(front_matter)
+        metadata.pop("configs", None)
+        write_card(copy, metadata, text, stats)
+        yield copy
+
+
+def _copy_with_pixels(path: Path, target: Path) -> None:
+    schema = parquet.read_schema(path)
+    if pixels_of(schema) == "embedded":
+        shutil.copy2(path, target)
+        return
+    schema, folder = features_metadata(embedded(schema)), path.parent.parent
+    with pq.ParquetWriter(target, schema, compression="zstd") as writer:
+        for batch in parquet.batches(path, ROWS_PER_GROUP):
+            rows = [row | {"image": {"bytes": encoded(row, folder), "path": None}} for row in batch.to_pylist()]
+            writer.write_table(pa.Table.from_pylist(rows, schema))
+
+
+def _copy_without_pixels(path: Path, target: Path) -> None:
+    schema = parquet.read_schema(path)
+    names = [name for name in schema.names if name not in _image_columns(schema)]
+    schema = features_metadata(pa.schema([schema.field(name) for name in names]))
+    with pq.ParquetWriter(target, schema, compression="zstd") as writer:
+        for batch in parquet.batches(path, 1000, names):
+            writer.write_table(pa.Table.from_batches([batch]).cast(schema))
