@@ -241,7 +241,7 @@ def test_phrases_of_real_images_name_what_their_objects_lack(real_data: Path, tm
         facts = source.facts(example.walk.image_id)
         negated = [foil.original.removeprefix("no ") for item in example.hnneg_balanced[:1] for foil in item.foils]
         foils = [foil.replacement for item in example.hnatom for foil in item.foils if foil.type == "object"]
-        assert not facts.named & {*foils, *negated}
+        assert not facts.mentioned & {*foils, *negated}
 
 
 def test_ask_prints_the_estimate_and_stops_above_the_cost(
