@@ -92,6 +92,13 @@ def timed(call: Callable[[], Any]) -> tuple[float, Any]:
     return time.perf_counter() - start, value
 
 
+def processor() -> str:
+    """The processor's name and the instructions that it has for bfloat16."""
+    capabilities = torch.cpu.get_capabilities()
+    instructions = [name for name, value in capabilities.items() if value is True and "bf16" in name]
+    return f"{capabilities['cpu_name']} (bfloat16 instructions: {', '.join(instructions) or 'none'})"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=200)
@@ -139,7 +146,8 @@ def main() -> None:
 
         counts = json.loads(next(cold_output.rglob("*.run.json")).read_text())
         crops = len({row["crop_id"] for row in every})
-        print(f"{options.model}, {options.device}, {torch.get_num_threads()} threads, {len(every):,} rows")
+        machine = processor() if options.device == "cpu" else torch.cuda.get_device_name(options.device)
+        print(f"{options.model}, {machine}, {torch.get_num_threads()} threads, {len(every):,} rows")
         print(f"loop {loop:.2f} s, engine {cold:.2f} s cold, {warm:.2f} s warm")
         print(f"loop / engine cold: {loop / cold:.1f}")
         print(f"engine cold / warm: {cold / warm:.1f}")
@@ -147,15 +155,16 @@ def main() -> None:
         print(f"texts encoded {counts['texts_encoded']:,} of {len(texts):,} distinct")
         if encoder.prefix_forest is not None:
             real = sum(int(end) + 1 for end in tokenizer(texts).argmax(dim=-1))
-            positions = encoder.prefix_forest.nodes
-            print(f"text positions {positions:,}: {positions / real:.3f} of the {real:,} real tokens of distinct texts")
+            nodes = encoder.prefix_forest.nodes
+            print(f"prefix forest nodes {nodes:,}: {nodes / real:.3f} of the {real:,} tokens of distinct texts")
         print(agreement(reference, ranks(cold_output)))
 
         low = wrapped(network.to(torch.bfloat16), preprocess, tokenizer)
         half, _ = timed(partial(engine, "bfloat16 cache", folder / "bfloat16", low))
-        print(f"bfloat16: {half:.2f} s, loop / engine cold {loop / half:.1f}")
-        other = len(agreement(reference, ranks(folder / "bfloat16")).different)
-        print(f"ranks in bfloat16: different on {other:,} of {len(every):,} rows")
+        agreed = agreement(reference, ranks(folder / "bfloat16"))
+        print(f"bfloat16 on {machine}: {half:.2f} s, loop / engine cold {loop / half:.1f}")
+        clear = agreed.rows - len(agreed.close)
+        print(f"ranks in bfloat16: different on {len(agreed.different):,} of {clear:,} clear rows")
 
 
 if __name__ == "__main__":
