@@ -1,0 +1,196 @@
+"""Mining of ARO's swapped captions: two objects, or two attributes, change places in a templated caption.
+
+Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), section 2.1 and appendix A.1. Each object covers at least a quarter
+of the image's width and height.
+
+Difference from the paper: the following pairs are dropped, which the published sets keep.
+
+- Symmetric relations, from a longer list than the authors' (generators/language/lexicon/not_asymmetric.yaml).
+- Pairs whose swapped caption may also be true. It may be true of the same two objects (a ball that is both red and
+  blue), or of other objects with the same names.
+
+The annotations are incomplete, so a relation is possible unless the boxes or other annotations exclude it. An attribute
+is possible unless the source never uses it with the noun ("an open cat").
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import combinations, permutations, product
+from typing import NamedTuple
+
+from generators.graphs.facts import Entity, ImageFacts, image_facts
+from generators.language.lexicon import attributes, nouns, relations
+from generators.schemas.annotated_image import AnnotatedImage
+from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
+
+MIN_SHARE = 0.25
+"""Minimum width and height of an object, as a share of the image's (appendix A.1, step 2)."""
+
+SURFACES = frozenset({"coating", "exterior", "facade", "finish", "paint", "siding", "surface", "varnish", "wallpaper"})
+"""Nouns whose attributes also describe the object that they cover: white paint on a building is a white building."""
+
+
+class SwappedPair(NamedTuple):
+    """A true and a false caption of one box."""
+
+    image: AnnotatedImage
+    box: Box
+    true: str
+    false: str
+    category: str
+    """The relation, or the two attributes in the order of the true caption."""
+
+
+@dataclass(frozen=True)
+class AttestedPairs:
+    """Combinations of words that occur anywhere in the annotations of a source."""
+
+    attributes: frozenset[tuple[str, str]]
+    """(attribute, noun)"""
+    subjects: frozenset[tuple[str, str]]
+    """(noun, relation)"""
+    objects: frozenset[tuple[str, str]]
+    """(relation, noun)"""
+
+    @classmethod
+    def from_graphs(cls, graphs: Iterable[SceneGraph]) -> AttestedPairs:
+        """Collect the combinations of all graphs."""
+        attributes, subjects, objects = set(), set(), set()
+        for graph in graphs:
+            for item in graph.objects:
+                attributes.update((attribute, item.name) for attribute in item.attributes)
+            for edge in graph.relations:
+                subjects.add((graph.by_id[edge.subject].name, edge.predicate))
+                objects.add((edge.predicate, graph.by_id[edge.object].name))
+        return cls(frozenset(attributes), frozenset(subjects), frozenset(objects))
+
+
+def large_objects(image: AnnotatedImage) -> list[SceneObject]:
+    """Return the objects that are at least ``MIN_SHARE`` of the image wide and high."""
+    return [
+        item
+        for item in image.graph.objects
+        if item.box and item.box.width >= MIN_SHARE * image.width and item.box.height >= MIN_SHARE * image.height
+    ]
+
+
+def may_share_a_name(first: SceneObject, second: SceneObject) -> bool:
+    """Return True if one name may describe both objects (man, person), so that a swap changes nothing."""
+    return first.name == second.name or nouns.may_name_the_same(first.name, second.name)
+
+
+def relation_caption(subject: str, relation: str, object: str) -> str:
+    """Fill in the template of VG-Relation (appendix A.1, step 5)."""
+    return f"the {subject} is {relation} the {object}"
+
+
+def attribute_caption(attribute: str, noun: str, other_attribute: str, other_noun: str) -> str:
+    """Fill in the template of VG-Attribution (appendix A.1, step 5)."""
+    return f"the {attribute} {noun} and the {other_attribute} {other_noun}"
+
+
+def relation_pairs(image: AnnotatedImage, attested: AttestedPairs, dropped: Counter[str]) -> Iterator[SwappedPair]:
+    """Yield VG-Relation's pairs of an image in the order of its relations; count the others in ``dropped``."""
+    large = {item.id: item for item in large_objects(image)}
+    facts = image_facts(image.graph)
+    captions: set[str] = set()
+    for edge in image.graph.relations:
+        if edge.subject not in large or edge.object not in large:
+            dropped["an object is small"] += 1
+            continue
+        subject, object_ = large[edge.subject], large[edge.object]
+        true = relation_caption(subject.name, edge.predicate, object_.name)
+        if may_share_a_name(subject, object_):
+            dropped["objects of one category"] += 1
+        elif not relations.is_asymmetric(edge.predicate):
+            dropped["symmetric relation"] += 1
+        elif _may_hold_reversed(edge, subject, object_, facts, attested):
+            dropped["the swapped caption may be true"] += 1
+        elif true in captions:
+            dropped["caption occurs twice in the image"] += 1
+        else:
+            captions.add(true)
+            false = relation_caption(object_.name, edge.predicate, subject.name)
+            yield SwappedPair(image, _box_around(subject, object_), true, false, edge.predicate)
+
+
+def _may_hold_reversed(
+    edge: Relation, subject: SceneObject, object: SceneObject, facts: ImageFacts, attested: AttestedPairs
+) -> bool:
+    """Return True if an entity called like the object may stand in the relation to one called like the subject."""
+    if (object.name, edge.predicate) not in attested.subjects or (edge.predicate, subject.name) not in attested.objects:
+        return False
+    is_spatial = relations.sense(edge.predicate) is not None
+    return any(
+        edge.predicate in facts.predicates.get((first.id, second.id), ())
+        or (is_spatial and not facts.excludes_relation(first, edge.predicate, second))
+        for first, second in permutations(facts.entities, 2)
+        if first.is_called(object.name) and second.is_called(subject.name)
+    )
+
+
+def attribute_pairs(image: AnnotatedImage, attested: AttestedPairs, dropped: Counter[str]) -> Iterator[SwappedPair]:
+    """Yield VG-Attribution's pairs of an image, for every two objects and every two of their attributes.
+
+    Rejected pairs are counted in ``dropped``.
+    """
+    facts = image_facts(image.graph)
+    captions: set[str] = set()
+    for first, second in combinations(large_objects(image), 2):
+        if may_share_a_name(first, second):
+            dropped["objects of one category"] += 1
+            continue
+        if _is_surface_of(first, second, image.graph) or _is_surface_of(second, first, image.graph):
+            dropped["one is the other's surface"] += 1
+            continue
+        for attribute, other_attribute in product(first.attributes, second.attributes):
+            true = attribute_caption(attribute, first.name, other_attribute, second.name)
+            if attributes.may_mean_the_same(attribute, other_attribute):
+                dropped["one attribute"] += 1
+            elif _may_hold_exchanged((attribute, first), (other_attribute, second), facts, attested):
+                dropped["the swapped caption may be true"] += 1
+            elif true in captions:
+                dropped["caption occurs twice in the image"] += 1
+            else:
+                captions.add(true)
+                false = attribute_caption(other_attribute, first.name, attribute, second.name)
+                category = f"{attribute}, {other_attribute}"
+                yield SwappedPair(image, _box_around(first, second), true, false, category)
+
+
+def _is_surface_of(surface: SceneObject, item: SceneObject, graph: SceneGraph) -> bool:
+    """Return True if the first object is a surface by its name and the graph relates it to the second."""
+    ids = {surface.id, item.id}
+    return surface.name in SURFACES and any({edge.subject, edge.object} == ids for edge in graph.relations)
+
+
+def _may_hold_exchanged(
+    first: tuple[str, SceneObject], second: tuple[str, SceneObject], facts: ImageFacts, attested: AttestedPairs
+) -> bool:
+    """Return True if the image may contain both objects with their attributes exchanged.
+
+    An attribute that the source never uses with a noun counts as impossible, unless the graph of this image states the
+    other half of the exchange.
+    """
+    (attribute, item), (other_attribute, other_item) = first, second
+    exchanged = (other_attribute, item.name), (attribute, other_item.name)
+
+    def possible_entities(attribute: str, noun: str) -> list[tuple[Entity, bool]]:
+        """Return the entities that may match, and for each whether the graph states the attribute."""
+        wanted = SceneObject("", noun, (attribute,))
+        return [(entity, attribute in entity.attributes) for entity in facts.entities if entity.matches(wanted)]
+
+    is_attested = [phrase in attested.attributes for phrase in exchanged]
+    return any(
+        entity.id != other.id and (is_attested[0] or other_is_stated) and (is_attested[1] or is_stated)
+        for (entity, is_stated), (other, other_is_stated) in product(*(possible_entities(*each) for each in exchanged))
+    )
+
+
+def _box_around(first: SceneObject, second: SceneObject) -> Box:
+    assert first.box is not None
+    assert second.box is not None
+    return first.box.union(second.box)
