@@ -21,13 +21,13 @@ from random import Random
 from typing import NamedTuple
 
 from generators.microworld.captions.content import REGION_KINDS, TRAINING_KINDS, SceneFacts, choose_content
-from generators.microworld.captions.wording import region_phrase, training_caption
-from generators.microworld.scenes.splits import TEST_IDS, evaluation_scene, training_ids, training_scene
+from generators.microworld.captions.wording import write_region_phrase, write_training_caption
+from generators.microworld.scenes.splits import TEST_IDS, sample_test_scene, sample_training_scene, training_ids
 from generators.parser.caption_parser import CaptionParser, make_parser
 from generators.readers import visual_genome
-from generators.readers.corpora import Column, captions, shards
+from generators.readers.corpora import Column, list_shards, read_captions
 from generators.readers.records import Flaws
-from generators.seen_analysis.engines import local_engine
+from generators.seen_analysis.engines import make_local_engine
 from generators.seen_analysis.seen import analyse
 from generators.seen_analysis.shards import Search, ShardResult
 from generators.seen_analysis.targets import CaptionWords, Targets, UnseenTargets
@@ -56,22 +56,22 @@ class Run(NamedTuple):
 def microworld_captions() -> Iterator[str]:
     """Yield training captions of the corpus cc12m."""
     for image_id in training_ids(0, SIZES[-1] // PER_SCENE + 1):
-        scene = training_scene(0, "cc12m", image_id)
+        scene = sample_training_scene(0, "cc12m", image_id)
         facts = SceneFacts.of(scene, [item.id for item in scene.objects], sizes=True)
         for number in range(PER_SCENE):
             rng = Random(f"{image_id}:{number}")
             if content := choose_content(facts, TRAINING_KINDS, rng):
-                yield training_caption(facts, content, rng)
+                yield write_training_caption(facts, content, rng)
 
 
 def microworld_test_captions() -> Iterator[str]:
     for image_id in TEST_IDS[:TEST_SCENES]:
-        scene = evaluation_scene(0, image_id)
+        scene = sample_test_scene(0, image_id)
         facts = SceneFacts.of(scene, [item.id for item in scene.objects], sizes=True)
         for number in range(PER_TEST_SCENE):
             rng = Random(f"{image_id}:{number}")
             if content := choose_content(facts, REGION_KINDS, rng):
-                yield region_phrase(facts, content, rng)
+                yield write_region_phrase(facts, content, rng)
 
 
 def real_captions(data: Path) -> tuple[list[str], list[str]]:
@@ -90,7 +90,7 @@ def real_captions(data: Path) -> tuple[list[str], list[str]]:
 
 
 def read(pattern: Path, column: Column) -> Iterator[str]:
-    return (" ".join(text.split()) for shard in shards(str(pattern)) for text in captions(shard, column))
+    return (" ".join(text.split()) for shard in list_shards(str(pattern)) for text in read_captions(shard, column))
 
 
 def measure(targets: Targets, texts: Sequence[str], parser: CaptionParser, sizes: Sequence[int]) -> list[Run]:
@@ -125,8 +125,8 @@ def analysed(targets: Targets, texts: Sequence[str], parser: CaptionParser) -> S
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "captions.txt"
         path.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
-        search = Search(targets, tuple(shards(str(path))), "caption")
-        return analyse(search, Path(folder), local_engine(lambda: parser, 1), progress=False)
+        search = Search(targets, tuple(list_shards(str(path))), "caption")
+        return analyse(search, Path(folder), make_local_engine(lambda: parser, 1), progress=False)
 
 
 def filter_rate(targets: Targets, texts: Sequence[str], parser: CaptionParser) -> float:

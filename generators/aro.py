@@ -23,7 +23,7 @@ from generators.schemas.rows import CHOICE_SCHEMA
 from generators.storage import dataset, stage
 from generators.storage.atomic import write_json
 from generators.storage.crops import Crop, crop_id
-from generators.storage.params import block
+from generators.storage.params import read_params
 
 Miner = Callable[[AnnotatedImage, AttestedPairs, Counter[str]], Iterator[SwappedPair]]
 MINERS: dict[str, Miner] = {"vg_relation": relation_pairs, "vg_attribution": attribute_pairs}
@@ -66,8 +66,8 @@ def row(config: str, pair: SwappedPair, provenance: dict[str, Any]) -> dict[str,
 def main(annotations: Path = Path("annotations/gqa.parquet"), output: Path = Path()) -> None:
     """Build VG-Relation and VG-Attribution in the folder OUTPUT from the file ANNOTATIONS."""
     images = Annotations(annotations)
-    provenance = {"source": block("source"), "captioner": "template", "seed": 0}
-    pixels = dataset.pixels_asked()
+    provenance = {"source": read_params("source"), "captioner": "template", "seed": 0}
+    pixels = dataset.read_image_storage()
     funnels: dict[str, dict[str, int]] = {}
     for config in MINERS:
         dropped = Counter[str]()

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from PIL import Image
 
-from generators.microworld.captions.views import region_box
+from generators.microworld.captions.views import sample_region
 from generators.microworld.rendering.pictures import render_jpeg
 from generators.microworld.scenes.affordances import THEMES
 from generators.microworld.scenes.held_out import HeldOut
@@ -28,8 +28,8 @@ from generators.microworld.scenes.sampler import sample_scene
 from generators.microworld.world import ALL_NOUNS
 from generators.schemas.rows import classification_schema
 from generators.storage import stage
-from generators.storage.dataset import file_id, write_config
-from generators.storage.params import block
+from generators.storage.dataset import make_file_id, write_config
+from generators.storage.params import read_params
 
 FOLDER = Path("classification")
 FIRST_ID = 20_000_000
@@ -56,27 +56,27 @@ class LabelledSet(NamedTuple):
     images: Iterator[LabelledImage]
 
 
-def microworld(seed: int, per_noun: int, nouns: Sequence[str] = ALL_NOUNS) -> LabelledSet:
+def make_microworld_set(seed: int, per_noun: int, nouns: Sequence[str] = ALL_NOUNS) -> LabelledSet:
     """``per_noun`` images of every noun."""
     numbered = (
         (FIRST_ID + label * per_noun + number, noun, label)
         for label, noun in enumerate(nouns)
         for number in range(per_noun)
     )
-    return LabelledSet(list(nouns), (draw(seed, *item) for item in numbered))
+    return LabelledSet(list(nouns), (draw_image(seed, *item) for item in numbered))
 
 
-def draw(seed: int, image_id: int, noun: str, label: int) -> LabelledImage:
+def draw_image(seed: int, image_id: int, noun: str, label: int) -> LabelledImage:
     """An image of one object of the noun and its surroundings."""
     others = HeldOut(nouns=frozenset(ALL_NOUNS) - {noun})
     width, height = SCENE_SIZE
     scene = sample_scene(seed, image_id, width=width, height=height, n_objects=1, forbidden=others)
-    view = region_box(scene, [item.id for item in scene.objects], Random(f"{seed}:{image_id}:view"))
+    view = sample_region(scene, [item.id for item in scene.objects], Random(f"{seed}:{image_id}:view"))
     size = int(view.width), int(view.height)
     return LabelledImage(str(image_id), *size, label, render_jpeg(scene, size, view))
 
 
-def imagenet(folder: Path) -> LabelledSet:
+def read_imagenet(folder: Path) -> LabelledSet:
     """The validation images. ValueError for a folder that does not have 1,000 folders of images."""
     from open_clip import IMAGENET_CLASSNAMES
 
@@ -95,7 +95,7 @@ def _on_disk(label: int, path: Path) -> LabelledImage:
         return LabelledImage(path.stem, *image.size, label, path=path.resolve())
 
 
-def cifar(name: str, folder: Path) -> LabelledSet:
+def read_cifar(name: str, folder: Path) -> LabelledSet:
     """The test images of ``cifar10`` or ``cifar100`` with their fine labels."""
     batch, names, label_bytes = CIFAR[name]
     for needed in (folder / batch, folder / names):
@@ -121,16 +121,16 @@ def _cifar_png(pixels: np.ndarray) -> bytes:
     return stream.getvalue()
 
 
-OWN_COPIES = {"imagenet": imagenet, **{name: partial(cifar, name) for name in CIFAR}}
+OWN_COPIES = {"imagenet": read_imagenet, **{name: partial(read_cifar, name) for name in CIFAR}}
 
 
-def rows(source: str, images: Iterator[LabelledImage], seed: int) -> Iterator[dict[str, Any]]:
+def make_rows(source: str, images: Iterator[LabelledImage], seed: int) -> Iterator[dict[str, Any]]:
     """Rows of ``classification_schema``."""
     for image in images:
         path = None if image.path is None else str(image.path)
         yield {
             "image": {"bytes": image.data, "path": path},
-            "crop_id": file_id(image.data or str(path).encode()),
+            "crop_id": make_file_id(image.data or str(path).encode()),
             "image_id": image.image_id,
             "x": 0.0,
             "y": 0.0,
@@ -141,7 +141,7 @@ def rows(source: str, images: Iterator[LabelledImage], seed: int) -> Iterator[di
         }
 
 
-def nouns_of(themes: str) -> tuple[str, ...]:
+def list_nouns(themes: str) -> tuple[str, ...]:
     """The micro-world's nouns of any of the comma-separated themes; all nouns if there is no theme."""
     if not themes:
         return ALL_NOUNS
@@ -156,15 +156,15 @@ def main(themes: str = "", output: Path = Path()) -> None:
 
     With THEMES (comma-separated), build only the micro-world's config, from the nouns of these themes.
     """
-    params = block("classification")
+    params = read_params("classification")
     copies = {} if themes else params["own_copies"] or {}
     if unknown := sorted(copies.keys() - OWN_COPIES):
         raise ValueError(f"params.yaml, classification: unknown set {unknown[0]!r}; known: {', '.join(OWN_COPIES)}.")
-    sets = {"microworld": microworld(params["seed"], params["images"], nouns_of(themes))}
+    sets = {"microworld": make_microworld_set(params["seed"], params["images"], list_nouns(themes))}
     sets |= {name: OWN_COPIES[name](Path(folder)) for name, folder in copies.items()}
     for name, (class_names, images) in sets.items():
         schema = classification_schema(class_names)
-        write_config(output / FOLDER, name, {"test": rows(name, images, params["seed"])}, schema)
+        write_config(output / FOLDER, name, {"test": make_rows(name, images, params["seed"])}, schema)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from generators.language import inflection
 from generators.schemas.rows import TEXT_SCHEMA
 from generators.storage import dataset, stage
 from generators.storage.atomic import atomic_folder
-from generators.storage.params import dataclass_of
+from generators.storage.params import read_settings
 
 FOLDER, WORDS = Path("compprompts"), Path("data/words/compprompts.yaml")
 MOST_MISSES = 10_000
@@ -103,7 +103,7 @@ SLOTS = ("NOUN", "NOUNS", "NUMBER", "ADJECTIVE", "INTRANSITIVE", "TRANSITIVE", "
 "to the left of", "before"."""
 
 
-def fillers(words: Mapping[str, Any]) -> dict[str, list[Filler]]:
+def make_fillers(words: Mapping[str, Any]) -> dict[str, list[Filler]]:
     """Every filler of every slot, inflected."""
 
     def verbs(key: str) -> list[Filler]:
@@ -135,7 +135,7 @@ class Prompt(NamedTuple):
     """Kind and lemma, in the order of the prompt; a negation is an atom of its own."""
 
 
-def draw(pattern: str, options: Mapping[str, list[Filler]], rng: Random) -> Prompt:
+def draw_prompt(pattern: str, options: Mapping[str, list[Filler]], rng: Random) -> Prompt:
     """A prompt of the pattern. ValueError for a slot that does not exist, or that nothing is left to fill."""
     words: list[str] = []
     atoms: list[tuple[str, str]] = []
@@ -166,12 +166,12 @@ def _with_articles(words: list[str]) -> str:
     )
 
 
-def prompts(cell: Cell, options: Mapping[str, list[Filler]], rng: Random) -> list[Prompt]:
+def draw_prompts(cell: Cell, options: Mapping[str, list[Filler]], rng: Random) -> list[Prompt]:
     """``cell.size`` distinct prompts. ValueError if the pattern has not so many."""
     found: dict[str, Prompt] = {}
     misses = 0
     while len(found) < cell.size:
-        prompt = draw(cell.pattern, options, rng)
+        prompt = draw_prompt(cell.pattern, options, rng)
         misses = misses + 1 if prompt.text in found else 0
         if misses > MOST_MISSES:
             raise ValueError(
@@ -200,7 +200,7 @@ class Settings:
 
 def write(folder: Path, settings: Settings, words: Mapping[str, Any]) -> None:
     """Write every config below ``folder``, replacing what was there. The same bytes for the same seed and words."""
-    options = fillers(words)
+    options = make_fillers(words)
     provenance = {"source": "compprompts", "captioner": "grammar", "seed": settings.seed}
     with atomic_folder(folder) as scratch:
         for name, cell in settings.grid.items():
@@ -211,14 +211,14 @@ def write(folder: Path, settings: Settings, words: Mapping[str, Any]) -> None:
                     "atoms": [{"kind": kind, "text": text} for kind, text in prompt.atoms],
                     "provenance": provenance,
                 }
-                for prompt in prompts(cell, options, Random(f"{settings.seed}:{name}"))
+                for prompt in draw_prompts(cell, options, Random(f"{settings.seed}:{name}"))
             )
             dataset.write_config(scratch, name, {"test": rows}, TEXT_SCHEMA)
 
 
 def main() -> None:
     """Write the folder compprompts/ with all its configs."""
-    write(FOLDER, dataclass_of(Settings, "compprompts"), yaml.safe_load(WORDS.read_text()))
+    write(FOLDER, read_settings(Settings, "compprompts"), yaml.safe_load(WORDS.read_text()))
 
 
 if __name__ == "__main__":

@@ -24,12 +24,12 @@ from generators.captioner import class_descriptors, example_captions
 from generators.captioner.class_descriptors import DESCRIPTORS
 from generators.captioner.example_captions import CAPTIONS
 from generators.llm.client import Cache, Client, Endpoint
-from generators.llm.questions import ask, cached_items
-from generators.microworld.compun_images import Collection, Pictures, can_draw, render_compound
+from generators.llm.questions import ask, read_cached_items
+from generators.microworld.compun_images import CompoundImages, ImageCollection, can_draw, render_compound
 from generators.schemas.rows import COMPOUND_SCHEMA, NOUN_SCHEMA
 from generators.storage import dataset, stage
 from generators.storage.atomic import atomic_folder, write_json
-from generators.storage.params import dataclass_of
+from generators.storage.params import read_settings
 
 FOLDER, STATS = Path("compun"), Path("stats/compun/compun.json")
 MOST_EXAMPLES = 7
@@ -63,7 +63,7 @@ def read_nouns(path: Path) -> list[Noun]:
         return [Noun(**row) for row in csv.DictReader(file)]
 
 
-def drawable_nouns(nouns: Iterable[Noun]) -> list[Noun]:
+def select_drawable_nouns(nouns: Iterable[Noun]) -> list[Noun]:
     """Those that the micro-world can draw with both constituents."""
     return [noun for noun in nouns if all(map(can_draw, (noun.name, noun.n1, noun.n2)))]
 
@@ -92,31 +92,33 @@ class Prompting(NamedTuple):
     captioner: str
 
 
-def template(noun: Noun) -> Prompting:
+def make_template_prompting(noun: Noun) -> Prompting:
     return Prompting([f"a photo of a {noun.name}"], "template")
 
 
-def turned(noun: Noun) -> Prompting:
+def make_reversed_prompting(noun: Noun) -> Prompting:
     """CLIP rev. of Table 1."""
     return Prompting([f"a photo of a {noun.reversed}"], "template")
 
 
-def described(noun: Noun, own: Mapping[str, list[str]], endpoint: Endpoint | None, cache: Cache) -> Prompting:
+def make_descriptor_prompting(
+    noun: Noun, own: Mapping[str, list[str]], endpoint: Endpoint | None, cache: Cache
+) -> Prompting:
     """One prompt a descriptor (Menon and Vondrick 2023): a language model's where the cache has enough, else ours.
 
     The template alone for a compound that has none.
     """
     if endpoint is not None:
-        items = cached_items(DESCRIPTORS, noun.name, class_descriptors.COUNT, endpoint, cache).items
+        items = read_cached_items(DESCRIPTORS, noun.name, class_descriptors.COUNT, endpoint, cache).items
         if len(items) == class_descriptors.COUNT:
             captioner = f"{example_captions.LLM}:{endpoint.model}"
             return Prompting(class_descriptors.prompts(noun.name, items), captioner)
     if items := own.get(noun.name):
         return Prompting(class_descriptors.prompts(noun.name, items), "descriptors")
-    return template(noun)
+    return make_template_prompting(noun)
 
 
-def promptings(
+def make_promptings(
     settings: Settings, descriptors: Mapping[str, list[str]], cache: Cache
 ) -> dict[str, Callable[[Noun], Prompting]]:
     """Split -> what makes a compound's prompts."""
@@ -129,33 +131,33 @@ def promptings(
         return make
 
     return {
-        "test": template,
-        "test.reversed": turned,
-        "test.descriptors": lambda noun: described(noun, descriptors, settings.endpoint, cache),
+        "test": make_template_prompting,
+        "test.reversed": make_reversed_prompting,
+        "test.descriptors": lambda noun: make_descriptor_prompting(noun, descriptors, settings.endpoint, cache),
         **{f"test.examples.{count}": with_examples(count) for count in range(1, MOST_EXAMPLES + 1)},
     }
 
 
-def pictures(nouns: list[Noun], settings: Settings) -> Iterator[tuple[Noun, Pictures]]:
+def collect_images(nouns: list[Noun], settings: Settings) -> Iterator[tuple[Noun, CompoundImages]]:
     """Every compound that has pictures, as often as it has some."""
     if settings.images:
-        collection = Collection.open(Path(settings.images))
+        collection = ImageCollection.open(Path(settings.images))
         collection.check(noun.compound for noun in nouns)
         for noun in nouns:
             yield noun, collection.of(noun.compound)
         return
-    for noun in drawable_nouns(nouns):
+    for noun in select_drawable_nouns(nouns):
         for shown in render_compound(noun.name, noun.n1, noun.n2, settings.renderings, settings.seed):
             yield noun, shown
 
 
-def row(noun: Noun, shown: Pictures, prompting: Prompting, provenance: Mapping[str, Any]) -> dict[str, Any]:
+def make_row(noun: Noun, shown: CompoundImages, prompting: Prompting, provenance: Mapping[str, Any]) -> dict[str, Any]:
     """A row of COMPOUND_SCHEMA; intervals resample compounds, whose renderings are no independent pictures."""
     parts = zip(("", "_n1", "_n2"), shown, strict=True)
     cells: dict[str, Any] = {}
     for part, data in parts:
         cells[f"image{part}"] = {"bytes": data, "path": None}
-        cells[f"crop_id{part}"] = dataset.file_id(data)
+        cells[f"crop_id{part}"] = dataset.make_file_id(data)
     return cells | {
         "compound": noun.compound,
         "n1": noun.n1,
@@ -168,19 +170,19 @@ def row(noun: Noun, shown: Pictures, prompting: Prompting, provenance: Mapping[s
 
 
 def _rows(
-    found: Sequence[tuple[Noun, Pictures]], make: Callable[[Noun], Prompting], provenance: Mapping[str, Any]
+    found: Sequence[tuple[Noun, CompoundImages]], make: Callable[[Noun], Prompting], provenance: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
     for noun, shown in found:
-        yield row(noun, shown, make(noun), provenance)
+        yield make_row(noun, shown, make(noun), provenance)
 
 
 def write(folder: Path, nouns: list[Noun], settings: Settings, words: Path, cache: Cache) -> dict[str, int]:
     """Write the whole folder; gives how many compounds each captioner has served in the splits with examples."""
-    found = list(pictures(nouns, settings))
+    found = list(collect_images(nouns, settings))
     descriptors = yaml.safe_load((words / "compun_descriptors.yaml").read_text())
     source = "compun" if settings.images else "microworld"
     provenance = {"source": source, "seed": settings.seed}
-    made = promptings(settings, descriptors, cache)
+    made = make_promptings(settings, descriptors, cache)
     with atomic_folder(folder) as scratch:
         dataset.write_config(scratch, "nouns", {"test": (noun._asdict() for noun in nouns)}, NOUN_SCHEMA)
         rows = {split: _rows(found, make, provenance) for split, make in made.items()}
@@ -194,7 +196,7 @@ def write(folder: Path, nouns: list[Noun], settings: Settings, words: Path, cach
 
 def main(ask_model: Annotated[bool, typer.Option("--ask")] = False, max_cost: float = 0.0) -> None:
     """Write the folder compun/; with --ask, fill the language model's cache in sample/llm/ instead."""
-    settings = dataclass_of(Settings, "compun")
+    settings = read_settings(Settings, "compun")
     if ask_model:
         endpoint = settings.endpoint
         if endpoint is None:

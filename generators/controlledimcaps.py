@@ -25,7 +25,7 @@ from generators.microworld.world import ALL_NOUNS, COLORS, PATTERNS
 from generators.schemas.rows import GROUP_SCHEMA
 from generators.storage import dataset, stage
 from generators.storage.atomic import atomic_folder
-from generators.storage.params import dataclass_of
+from generators.storage.params import read_settings
 
 FOLDER = Path("controlledimcaps")
 WIDTH, HEIGHT = 144, 96
@@ -53,7 +53,7 @@ def _thing(noun: str, color: str, pattern: str, share: float, ground: float, sid
     return place_object(noun, color, pattern, side, share * WIDTH, ground)
 
 
-def spatial_1(rng: Random) -> Pair:
+def make_spatial_1(rng: Random) -> Pair:
     """ "a red cup on the left": the same cup stands on the other side."""
     noun, look, ground = rng.choice(STANDING), _look(rng), rng.uniform(84, 92)
     share = rng.uniform(0.24, 0.30)
@@ -64,7 +64,7 @@ def spatial_1(rng: Random) -> Pair:
     return left, right
 
 
-def spatial_2(rng: Random) -> Pair:
+def make_spatial_2(rng: Random) -> Pair:
     """ "a cup to the left of a box": the two have changed places."""
     first, second = rng.sample(STANDING, 2)
     looks, grounds = [_look(rng), _look(rng)], [rng.uniform(84, 92), rng.uniform(84, 92)]
@@ -78,7 +78,7 @@ def spatial_2(rng: Random) -> Pair:
     return left, right
 
 
-def temporal(rng: Random) -> Pair:
+def make_temporal(rng: Random) -> Pair:
     """ "a red umbrella before opening": first it is closed, then it is open."""
     color, pattern = _look(rng)
     name = f"{color} {pattern} umbrella" if pattern != "plain" else f"{color} umbrella"
@@ -90,7 +90,7 @@ def temporal(rng: Random) -> Pair:
     return before, after
 
 
-def adjective(rng: Random) -> Pair:
+def make_adjective(rng: Random) -> Pair:
     """ "a red cup": the same cup in another colour. Both colours have the same article."""
     noun, share, ground = rng.choice(STANDING), rng.uniform(0.35, 0.65), rng.uniform(84, 92)
     colors = rng.sample([color for color in COLORS if color != "orange"], 2)
@@ -101,10 +101,10 @@ def adjective(rng: Random) -> Pair:
 
 
 TYPES: dict[str, Callable[[Random], Pair]] = {
-    "spatial_1": spatial_1,
-    "spatial_2": spatial_2,
-    "temporal": temporal,
-    "adjective": adjective,
+    "spatial_1": make_spatial_1,
+    "spatial_2": make_spatial_2,
+    "temporal": make_temporal,
+    "adjective": make_adjective,
 }
 """Config -> what makes a pair of it."""
 
@@ -118,11 +118,11 @@ class Settings:
     """The block ``controlledimcaps`` of params.yaml."""
 
     seed: int
-    pairs: int
+    make_pairs: int
     """Of each type, at most: a type may have fewer captions to offer."""
 
 
-def pairs(make: Callable[[Random], Pair], count: int, rng: Random) -> Iterator[Pair]:
+def make_pairs(make: Callable[[Random], Pair], count: int, rng: Random) -> Iterator[Pair]:
     """Pairs with distinct captions, ``count`` of them or as many as there are."""
     seen: set[frozenset[str]] = set()
     misses = 0
@@ -135,22 +135,22 @@ def pairs(make: Callable[[Random], Pair], count: int, rng: Random) -> Iterator[P
             yield pair
 
 
-def row(pair: Pair, kind: str, number: int, background: str, provenance: Mapping[str, Any]) -> dict[str, Any]:
+def make_row(pair: Pair, kind: str, number: int, background: str, provenance: Mapping[str, Any]) -> dict[str, Any]:
     """A row of GROUP_SCHEMA."""
     scenes = (Scene(0, WIDTH, HEIGHT, background, half.things, ()) for half in pair)
     images = (render_jpeg(scene, (2 * WIDTH, 2 * HEIGHT)) for scene in scenes)
-    return dataset.group_cells(images, (half.caption for half in pair)) | {
+    return dataset.make_group_cells(images, (half.caption for half in pair)) | {
         "image_id": f"{kind}-{number}",
         "categories": [{"by": "type", "name": kind}],
         "provenance": dict(provenance),
     }
 
 
-def rows(kind: str, settings: Settings, provenance: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def make_rows(kind: str, settings: Settings, provenance: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The rows of a config; both pictures of a pair have the same backdrop."""
     rng = Random(f"{settings.seed}:controlledimcaps:{kind}")
-    for number, pair in enumerate(pairs(TYPES[kind], settings.pairs, rng)):
-        yield row(pair, kind, number, rng.choice(BACKGROUNDS), provenance)
+    for number, pair in enumerate(make_pairs(TYPES[kind], settings.pairs, rng)):
+        yield make_row(pair, kind, number, rng.choice(BACKGROUNDS), provenance)
 
 
 def write(folder: Path, settings: Settings) -> None:
@@ -158,12 +158,12 @@ def write(folder: Path, settings: Settings) -> None:
     provenance = {"source": "microworld", "captioner": "template", "seed": settings.seed}
     with atomic_folder(folder) as scratch:
         for kind in TYPES:
-            dataset.write_config(scratch, kind, {"test": rows(kind, settings, provenance)}, GROUP_SCHEMA)
+            dataset.write_config(scratch, kind, {"test": make_rows(kind, settings, provenance)}, GROUP_SCHEMA)
 
 
 def main() -> None:
     """Write the folder controlledimcaps/."""
-    write(FOLDER, dataclass_of(Settings, "controlledimcaps"))
+    write(FOLDER, read_settings(Settings, "controlledimcaps"))
 
 
 if __name__ == "__main__":

@@ -30,10 +30,10 @@ from generators.graphs.walks import COMPLEXITIES
 from generators.hard_negatives.productivity import KINDS, PER_TYPE, Example, examples
 from generators.hard_negatives.refinement import refined_splits
 from generators.hard_negatives.source import Source
-from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, Pixels
+from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, ImageStorage
 from generators.storage import dataset, stage
 from generators.storage.atomic import write_json
-from generators.storage.params import block, dataclass_of, reading
+from generators.storage.params import read_params, read_parser_params, read_settings
 from generators.storage.workers import map_with
 
 ASKED_PER_ROW = 5
@@ -62,7 +62,7 @@ class Settings(WalkSettings):
     spelling: bool = False
 
 
-def chosen(candidates: Iterable[Example], rows: int, dropped: Counter[str]) -> dict[str, list[Example]]:
+def select_examples(candidates: Iterable[Example], rows: int, dropped: Counter[str]) -> dict[str, list[Example]]:
     """Return the first ``rows`` examples of each config; prod_raw has those of all other configs."""
     taken: dict[str, list[Example]] = {config: [] for config in CONFIGS}
     for example in candidates:
@@ -81,14 +81,14 @@ def chosen(candidates: Iterable[Example], rows: int, dropped: Counter[str]) -> d
     return taken
 
 
-def generate(
+def generate_split(
     settings: Settings, name: str, source: Source, complexity: int
 ) -> tuple[dict[str, list[Row]], dict[str, int]]:
     """Return one split: its rows by config, in the order of the images, and the number of drops by reason."""
     dropped = Counter[str]()
     captioner = make_captioner(settings.captioner, settings.parser)
     candidates = examples(source, complexity, captioner, settings, dropped, settings.entailment, settings.refine)
-    taken = chosen(candidates, settings.rows, dropped)
+    taken = select_examples(candidates, settings.rows, dropped)
     provenance = {"source": name, "seed": settings.seed}
     rows = {
         config: [_row(example, config, provenance) for example in sorted(taken[config], key=attrgetter("order"))]
@@ -100,16 +100,18 @@ def generate(
 def _row(example: Example, config: str, provenance: Mapping[str, Any]) -> Row:
     _, image_id, walk, caption = example.walk
     origin = {**provenance, "captioner": caption.captioner}
-    row = dataset.raw_row(example.source.image(image_id).path, image_id, walk.box, caption.text, walk.graph, origin)
+    row = dataset.make_raw_row(
+        example.source.image(image_id).path, image_id, walk.box, caption.text, walk.graph, origin
+    )
     return row if config == RAW else row | example.columns(config.removeprefix("prod_"))
 
 
 def write(
-    annotations: Path, name: str, settings: Settings, root: Path, pixels: Pixels = "embedded"
+    annotations: Path, name: str, settings: Settings, root: Path, pixels: ImageStorage = "embedded"
 ) -> dict[str, dict[str, int]]:
     """Write every config below ``root`` and return the drops by split. Same bytes for any number of workers."""
     make_source = partial(Source.read, annotations, settings.parser, settings.spelling)
-    results = map_with(make_source, partial(generate, settings, name), COMPLEXITIES, settings.workers)
+    results = map_with(make_source, partial(generate_split, settings, name), COMPLEXITIES, settings.workers)
     splits = dict(zip(SPLITS, results, strict=True))
     for config in CONFIGS:
         rows = {split: by_config[config] for split, (by_config, _) in splits.items()}
@@ -140,12 +142,12 @@ def ask(annotations: Path, settings: Settings, max_cost: float) -> Counter[str]:
 def main(ask_model: Annotated[bool, typer.Option("--ask")] = False, max_cost: float = 0.0) -> None:
     """Build the productivity datasets; with --ask, fill the language model's cache in sample/llm/ instead."""
     annotations = Path("annotations/visual_genome.parquet")
-    name, settings = block("source"), dataclass_of(Settings, "crepe_productivity", **reading())
+    name, settings = read_params("source"), read_settings(Settings, "crepe_productivity", **read_parser_params())
     if ask_model:
         for outcome, count in sorted(ask(annotations, settings, max_cost).items()):
             print(f"{count:,} {outcome}")
         return
-    dropped = write(annotations, name, settings, Path("crepe"), dataset.pixels_asked())
+    dropped = write(annotations, name, settings, Path("crepe"), dataset.read_image_storage())
     funnels = {f"Productivity, {split}: dropped": counts for split, counts in dropped.items()}
     write_json(Path("stats/crepe/productivity.json"), {"funnels": funnels})
 

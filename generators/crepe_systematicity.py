@@ -23,13 +23,13 @@ import pyarrow as pa
 
 from generators.hard_negatives.systematicity import NEGATIVES, SystematicityNegatives, negatives_factory
 from generators.readers.annotations import Annotations
-from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, Pixels, pixels_of
-from generators.seen_analysis.regions import Candidate, RegionReader, candidates
-from generators.seen_analysis.row_splits import Seen, classify, targets_of
+from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, ImageStorage, get_image_storage
+from generators.seen_analysis.regions import Candidate, RegionReader, find_candidates
+from generators.seen_analysis.row_splits import Seen, assign_splits, collect_targets
 from generators.seen_analysis.splits import Funnel
 from generators.storage import dataset, parquet, stage
 from generators.storage.atomic import atomic_folder, write_json
-from generators.storage.params import block, reading
+from generators.storage.params import read_params, read_parser_params
 from generators.storage.workers import map_with
 
 HNALL = "hnall"
@@ -48,26 +48,26 @@ def build_regions(
     images: Annotations,
     settings: Mapping[str, Any],
     folder: Path,
-    pixels: Pixels = "embedded",
+    pixels: ImageStorage = "embedded",
 ) -> Funnel:
     """Write the regions with their negatives, and the targets of the seen analysis; ``images`` are read three times."""
     workers = settings["workers"]
     make_negatives = negatives_factory(images, settings["at_least"], settings["ranker"])
     make_reader = partial(RegionReader.make, settings["spelling"], settings["parser"])
     funnel = Funnel()
-    by_image = candidates(images, make_reader, workers, funnel)
-    rows = map_with(make_negatives, partial(region_rows, source), by_image, workers)
+    by_image = find_candidates(images, make_reader, workers, funnel)
+    rows = map_with(make_negatives, partial(make_region_rows, source), by_image, workers)
     with atomic_folder(folder) as scratch:
         dataset.write_split(scratch, "regions", (row for part in rows for row in part), REGION_SCHEMA, pixels)
-        write_json(scratch / "targets.json", targets_of(read_rows(scratch, ["scene_graph"])).to_json())
+        write_json(scratch / "targets.json", collect_targets(read_rows(scratch, ["scene_graph"])).to_json())
     return funnel
 
 
-def region_rows(source: str, negatives: SystematicityNegatives, regions: list[Candidate]) -> list[Row]:
+def make_region_rows(source: str, negatives: SystematicityNegatives, regions: list[Candidate]) -> list[Row]:
     """Return the REGION_SCHEMA rows of one image."""
     provenance = {"source": source, "captioner": "region description", "seed": 0}
     return [
-        dataset.raw_row(image.path, image.image_id, region.box, parse.caption, parse.graph, provenance)
+        dataset.make_raw_row(image.path, image.image_id, region.box, parse.caption, parse.graph, provenance)
         | negatives.columns(image, region.box, parse, facts)
         for image, region, parse, facts in regions
     ]
@@ -75,14 +75,14 @@ def region_rows(source: str, negatives: SystematicityNegatives, regions: list[Ca
 
 def build_corpus(corpus: str, regions: Path, seen: Seen, root: Path) -> Row:
     """Write a corpus' configs under ``root``; return its part of the card: Table 8 and the funnel."""
-    splits, unique, funnel = classify(read_rows(regions, ["atoms", "compounds", *NEGATIVES]), seen, NEGATIVES)
-    pixels = pixels_of(parquet.read_schema(min(regions.glob("*.parquet"))))
+    splits, unique, funnel = assign_splits(read_rows(regions, ["atoms", "compounds", *NEGATIVES]), seen, NEGATIVES)
+    pixels = get_image_storage(parquet.read_schema(min(regions.glob("*.parquet"))))
     write = partial(dataset.write_config, root, pixels=pixels)
     for split_name in ("sc", "uc", "ua"):
         keep, prefix = [name == split_name for name in splits], f"{corpus}_{split_name}"
-        write(f"{prefix}_raw", {"test": raw_rows(read_rows(regions, keep=keep))}, schema=RAW_SCHEMA)
+        write(f"{prefix}_raw", {"test": make_raw_rows(read_rows(regions, keep=keep))}, schema=RAW_SCHEMA)
         for kind in (*NEGATIVES, HNALL) if split_name != "ua" else ():
-            rows = hard_negative_rows(read_rows(regions, keep=keep), kind)
+            rows = make_hard_negative_rows(read_rows(regions, keep=keep), kind)
             write(f"{prefix}_{kind}", {"test": rows}, schema=HARD_NEGATIVE_SCHEMA)
     return {"unique": {corpus: unique}, "funnels": {f"Systematicity, {corpus}": funnel}}
 
@@ -91,23 +91,23 @@ def read_rows(folder: Path, columns: list[str] | None = None, keep: Sequence[boo
     """Yield the rows of regions/, or those that the mask ``keep`` selects, in constant memory."""
     start = 0
     for path in sorted(folder.glob("*.parquet")):
-        for batch in parquet.batches(path, 64, columns):
+        for batch in parquet.read_batches(path, 64, columns):
             kept = batch if keep is None else batch.filter(pa.array(keep[start : start + len(batch)], pa.bool_()))
             start += len(batch)
             yield from kept.to_pylist()
 
 
-def raw_rows(rows: Iterable[Row]) -> Iterator[Row]:
+def make_raw_rows(rows: Iterable[Row]) -> Iterator[Row]:
     return ({name: value for name, value in row.items() if name not in NEGATIVES} for row in rows)
 
 
-def hard_negative_rows(rows: Iterable[Row], kind: str) -> Iterator[Row]:
+def make_hard_negative_rows(rows: Iterable[Row], kind: str) -> Iterator[Row]:
     """Yield the rows that have negatives of a kind, with those negatives; of both kinds for hnall."""
     kinds = tuple(NEGATIVES) if kind == HNALL else (kind,)
     for row in rows:
         if all(row[kind] for kind in kinds):
             negatives = [negative for kind in kinds for negative in row[kind]]
-            (raw,) = raw_rows([row])
+            (raw,) = make_raw_rows([row])
             yield raw | {
                 "hard_negatives": [negative["caption"] for negative in negatives],
                 "foils": [negative["foils"] for negative in negatives],
@@ -121,9 +121,9 @@ def main(corpus: str) -> None:
         built = build_corpus(corpus, regions, Seen.load(Path("seen") / f"{corpus}.json"), Path("crepe"))
         write_json(stats / f"systematicity_{corpus}.json", built)
         return
-    source, annotations = block("source"), Path("annotations/visual_genome.parquet")
-    settings = block("crepe_systematicity") | reading()
-    funnel = build_regions(source, Annotations(annotations), settings, regions, dataset.pixels_asked())
+    source, annotations = read_params("source"), Path("annotations/visual_genome.parquet")
+    settings = read_params("crepe_systematicity") | read_parser_params()
+    funnel = build_regions(source, Annotations(annotations), settings, regions, dataset.read_image_storage())
     flaws = json.loads(annotations.with_suffix(".json").read_text())["flaws"]
     funnels = {"Systematicity regions": funnel.to_json(), "Flawed records of the source": flaws}
     write_json(stats / "systematicity_regions.json", {"funnels": funnels})

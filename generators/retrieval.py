@@ -25,13 +25,13 @@ from typing import Any
 from generators.hard_negatives import word_order
 from generators.hard_negatives.patch_order import GRIDS, shuffled_patches
 from generators.hard_negatives.word_order import TEXT_PERTURBATIONS, Perturbation, Tagger, Words, perturbed
-from generators.readers.karpathy import Captioned, read
+from generators.readers.karpathy import CaptionedImage, read_images
 from generators.schemas.rows import CHOICE_SCHEMA, RETRIEVAL_SCHEMA
 from generators.schemas.scene_graph import Box
 from generators.storage import dataset, stage
 from generators.storage.atomic import write_json
-from generators.storage.crops import crop_id, size_of
-from generators.storage.params import block
+from generators.storage.crops import crop_id, read_size
+from generators.storage.params import read_params
 
 ORDER_SEEDS, RETRIEVAL_SEEDS = range(5), range(3)
 """Of pick-the-right-caption (section 2.2; Table 5 says three) and of perturbed retrieval (Tables 3 and 4)."""
@@ -43,13 +43,13 @@ Row = dict[str, Any]
 class Entry:
     """An image with those of its captions that every perturbation changes."""
 
-    image: Captioned
+    image: CaptionedImage
     captions: tuple[Words, ...]
 
     @cached_property
     def picture(self) -> Row:
         """What the rows of all splits share: the file as it is. Read once, since an image is in thirty splits."""
-        box = Box(0.0, 0.0, *map(float, size_of(self.image.path)))
+        box = Box(0.0, 0.0, *map(float, read_size(self.image.path)))
         return {
             "image": {"bytes": self.image.path.read_bytes(), "path": None},
             "crop_id": crop_id(self.image.path, box),
@@ -63,7 +63,7 @@ class Entry:
         return self.picture | {"provenance": provenance}
 
 
-def order_rows(found: Sequence[Entry], seed: int, provenance: Row) -> Iterator[Row]:
+def make_order_rows(found: Sequence[Entry], seed: int, provenance: Row) -> Iterator[Row]:
     """One row of CHOICE_SCHEMA a caption."""
     for entry in found:
         row = entry.row(provenance | {"seed": seed})
@@ -71,45 +71,47 @@ def order_rows(found: Sequence[Entry], seed: int, provenance: Row) -> Iterator[R
             yield row | {"caption": words.text, "hard_negatives": word_order.options(words, seed)}
 
 
-def plain_rows(found: Sequence[Entry], provenance: Row) -> Iterator[Row]:
+def make_plain_rows(found: Sequence[Entry], provenance: Row) -> Iterator[Row]:
     """One row of RETRIEVAL_SCHEMA an image."""
     for entry in found:
         yield entry.row(provenance) | {"captions": [words.text for words in entry.captions]}
 
 
-def perturbed_rows(found: Sequence[Entry], perturbation: Perturbation, seed: int, provenance: Row) -> Iterator[Row]:
+def make_perturbed_rows(
+    found: Sequence[Entry], perturbation: Perturbation, seed: int, provenance: Row
+) -> Iterator[Row]:
     """The same with the words of all captions in another order."""
     for entry in found:
         captions = [perturbed(words, perturbation, seed) for words in entry.captions]
         yield entry.row(provenance | {"seed": seed}) | {"captions": captions}
 
 
-def tiled_rows(found: Sequence[Entry], name: str, seed: int, provenance: Row) -> Iterator[Row]:
+def make_tiled_rows(found: Sequence[Entry], name: str, seed: int, provenance: Row) -> Iterator[Row]:
     """The same with the tiles of all images in another order."""
-    for entry, row in zip(found, plain_rows(found, provenance | {"seed": seed}), strict=True):
+    for entry, row in zip(found, make_plain_rows(found, provenance | {"seed": seed}), strict=True):
         pixels = shuffled_patches(row["image"]["bytes"], name, entry.image.image_id, seed)
         tiled_id = hashlib.sha256(f"{row['crop_id']}:{name}:{seed}".encode()).hexdigest()[:16]
         yield row | {"image": {"bytes": pixels, "path": None}, "crop_id": tiled_id}
 
 
-def retrieval_splits(found: Sequence[Entry], provenance: Row) -> dict[str, Iterator[Row]]:
+def make_retrieval_splits(found: Sequence[Entry], provenance: Row) -> dict[str, Iterator[Row]]:
     """Every split of ``retrieval/<set>``."""
-    splits = {"test": plain_rows(found, provenance)}
+    splits = {"test": make_plain_rows(found, provenance)}
     for seed in RETRIEVAL_SEEDS:
         for one in TEXT_PERTURBATIONS:
-            splits[f"test.{one.__name__}.s{seed}"] = perturbed_rows(found, one, seed, provenance)
+            splits[f"test.{one.__name__}.s{seed}"] = make_perturbed_rows(found, one, seed, provenance)
         for name in GRIDS:
-            splits[f"test.{name}.s{seed}"] = tiled_rows(found, name, seed, provenance)
+            splits[f"test.{name}.s{seed}"] = make_tiled_rows(found, name, seed, provenance)
     return splits
 
 
-def entries(images: Iterable[Captioned], tagger: Tagger, dropped: Counter[str]) -> list[Entry]:
+def select_entries(images: Iterable[CaptionedImage], tagger: Tagger, dropped: Counter[str]) -> list[Entry]:
     """The images with a caption that every perturbation changes, each to another order, whatever the seed; ``dropped``
     counts what goes."""
-    read_images = list(images)
-    tagged = tagger(text for image in read_images for text in image.captions)
+    all_images = list(images)
+    tagged = tagger(text for image in all_images for text in image.captions)
     found = []
-    for image in read_images:
+    for image in all_images:
         captions = [next(tagged) for _ in image.captions]
         kept = tuple(words for words in captions if _has_other_orders(words))
         dropped["captions that some perturbation cannot change"] += len(captions) - len(kept)
@@ -128,24 +130,26 @@ def _has_other_orders(words: Words) -> bool:
 
 def write(name: str, found: Sequence[Entry], provenance: Row, output: Path = Path()) -> dict[str, int]:
     """Write both configs; gives the number of captions and images."""
-    splits = {f"test.s{seed}": order_rows(found, seed, provenance) for seed in ORDER_SEEDS}
+    splits = {f"test.s{seed}": make_order_rows(found, seed, provenance) for seed in ORDER_SEEDS}
     rows = dataset.write_config(output / "aro", f"{name}_order", splits, CHOICE_SCHEMA)
-    images = dataset.write_config(output / "retrieval", name, retrieval_splits(found, provenance), RETRIEVAL_SCHEMA)
+    images = dataset.write_config(
+        output / "retrieval", name, make_retrieval_splits(found, provenance), RETRIEVAL_SCHEMA
+    )
     return {"captions kept": rows["test.s0"], "images kept": images["test"]}
 
 
 def main(name: str, source: Path | None = None, output: Path = Path()) -> None:
     """Build the sets of NAME, coco or flickr30k, in the folder OUTPUT, from the files that params.yaml names, or from
     those of the same names in SOURCE."""
-    sets = block("retrieval")
+    sets = read_params("retrieval")
     if name not in sets:
         raise ValueError(f"params.yaml, retrieval: no set {name!r}; it has {', '.join(sets)}.")
     captions, images = Path(sets[name]["captions"]), Path(sets[name]["images"])
     if source:
         captions, images = source / captions.name, source
     dropped = Counter[str]()
-    found = entries(read(captions, images), Tagger(), dropped)
-    provenance = {"source": block("source"), "captioner": "karpathy", "seed": 0}
+    found = select_entries(read_images(captions, images), Tagger(), dropped)
+    provenance = {"source": read_params("source"), "captioner": "karpathy", "seed": 0}
     kept = write(name, found, provenance, output)
     funnels = {f"{name}: captions and images": dict(dropped) | kept}
     for dataset_name in ("aro", "retrieval"):

@@ -168,7 +168,7 @@ def audit_dataset(folder: Path) -> dict[str, Audit]:
 def _read_texts(path: Path) -> Iterator[Texts]:
     is_swap_config = SWAP_CONFIGS.search(path.parent.name) is not None
     columns = [name for name in parquet.read_schema(path).names if name in ("caption", "hard_negatives", "foils")]
-    for batch in parquet.batches(path, columns=columns):
+    for batch in parquet.read_batches(path, columns=columns):
         for row in batch.to_pylist():
             foils = row.get("foils") or [[] for _ in row["hard_negatives"]]
             swaps = [any(foil["type"] == "swap" for foil in one) if one else is_swap_config for one in foils]

@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
-from generators.schemas.rows import embedded, features_metadata, pixels_of
+from generators.schemas.rows import add_datasets_features, get_image_storage, use_stored_images
 from generators.storage import parquet
 from generators.storage.dataset import ROWS_PER_GROUP
 from loaders.cards.card import LICENCES, PIXELS_HEADING, render, write_card
@@ -77,7 +77,7 @@ def image_sources(folder: Path) -> list[str]:
     for path in parquet_files(folder):
         schema = parquet.read_schema(path)
         if _image_columns(schema) and "provenance" in schema.names:
-            for batch in parquet.batches(path, columns=["provenance"]):
+            for batch in parquet.read_batches(path, columns=["provenance"]):
                 sources |= {row["source"] for row in batch.column(0).to_pylist()}
         elif _image_columns(schema):
             sources.add("unknown")
@@ -101,7 +101,7 @@ def upload_folder(folder: Path, sources: list[str]) -> Iterator[Path]:
     Otherwise a temporary copy, either without image columns and with a note in the card, or with embedded crops.
     """
     allowed = all(source in REDISTRIBUTABLE for source in sources)
-    if allowed and all(pixels_of(parquet.read_schema(path)) == "embedded" for path in parquet_files(folder)):
+    if allowed and all(get_image_storage(parquet.read_schema(path)) == "embedded" for path in parquet_files(folder)):
         yield folder
         return
     with tempfile.TemporaryDirectory() as scratch:
@@ -126,12 +126,12 @@ def upload_folder(folder: Path, sources: list[str]) -> Iterator[Path]:
 
 def _copy_with_pixels(path: Path, target: Path) -> None:
     schema = parquet.read_schema(path)
-    if pixels_of(schema) == "embedded":
+    if get_image_storage(schema) == "embedded":
         shutil.copy2(path, target)
         return
-    schema, folder = features_metadata(embedded(schema)), path.parent.parent
+    schema, folder = add_datasets_features(use_stored_images(schema)), path.parent.parent
     with pq.ParquetWriter(target, schema, compression="zstd") as writer:
-        for batch in parquet.batches(path, ROWS_PER_GROUP):
+        for batch in parquet.read_batches(path, ROWS_PER_GROUP):
             rows = [row | {"image": {"bytes": encoded(row, folder), "path": None}} for row in batch.to_pylist()]
             writer.write_table(pa.Table.from_pylist(rows, schema))
 
@@ -139,7 +139,7 @@ def _copy_with_pixels(path: Path, target: Path) -> None:
 def _copy_without_pixels(path: Path, target: Path) -> None:
     schema = parquet.read_schema(path)
     names = [name for name in schema.names if name not in _image_columns(schema)]
-    schema = features_metadata(pa.schema([schema.field(name) for name in names]))
+    schema = add_datasets_features(pa.schema([schema.field(name) for name in names]))
     with pq.ParquetWriter(target, schema, compression="zstd") as writer:
-        for batch in parquet.batches(path, 1000, names):
+        for batch in parquet.read_batches(path, 1000, names):
             writer.write_table(pa.Table.from_batches([batch]).cast(schema))

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from generators.readers import shards
 from generators.schemas.rows import CHOICE_SCHEMA, RETRIEVAL_SCHEMA
 from generators.schemas.scene_graph import Box
-from generators.storage.crops import crop_id, size_of
+from generators.storage.crops import crop_id, read_size
 from generators.storage.dataset import write_config
 from loaders.benchmarks.rows import json_items, parse_texts
 from loaders.cards.card import render, write_card
@@ -51,7 +51,7 @@ def make(name: str, files: Sequence[Path], images: Path | None, output: Path) ->
         if not entries:
             raise ValueError(f"{', '.join(map(str, files))}: no row.")
         for entry in entries:
-            size_of(entry.image)
+            read_size(entry.image)
         provenance = {"source": name, "captioner": "own", "seed": 0}
         folder = output / name
         write_config(folder, "captions", {"test": caption_rows(entries, provenance)}, RETRIEVAL_SCHEMA)
@@ -109,11 +109,11 @@ def _read_shard(file: Path, folder: Path) -> Iterator[Entry]:
     """The readable pairs of a shard, with their images in ``folder`` under numbers instead of the shard's names."""
     folder.mkdir(parents=True)
     skipped = Counter[str]()
-    for number, (pair, _) in enumerate(shards.decoded_pairs(file, skipped)):
+    for number, (pair, _) in enumerate(shards.read_decoded_pairs(file, skipped)):
         image = folder / str(number)
         image.write_bytes(pair.image.content or b"")
         yield Entry(PurePosixPath(pair.key).name, image, (pair.caption,))
-    shards.show(file, skipped)
+    shards.print_skipped(file, skipped)
 
 
 def caption_rows(entries: Iterable[Entry], provenance: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -135,7 +135,7 @@ def foil_rows(entries: Iterable[Entry], count: int, provenance: Mapping[str, Any
 
 
 def _image_columns(entry: Entry, provenance: Mapping[str, Any]) -> dict[str, Any]:
-    box = Box(0.0, 0.0, *map(float, size_of(entry.image)))
+    box = Box(0.0, 0.0, *map(float, read_size(entry.image)))
     return {
         "image": {"bytes": entry.image.read_bytes(), "path": None},
         "crop_id": crop_id(entry.image, box),

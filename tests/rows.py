@@ -8,7 +8,7 @@ from PIL import Image
 
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA
 from generators.schemas.scene_graph import Box, SceneGraph, SceneObject
-from generators.storage.dataset import raw_row, write_config
+from generators.storage.dataset import make_raw_row, write_config
 from loaders.cards.card import front_matter, write_card
 from loaders.datasets.stats import measure
 
@@ -25,7 +25,7 @@ def picture(folder: Path, image_id: int) -> Path:
 
 def hard_negative_row(folder: Path, image_id: int) -> dict[str, Any]:
     """``red ball`` with two negatives."""
-    row = raw_row(
+    row = make_raw_row(
         picture(folder, image_id),
         str(image_id),
         Box(10, 20, 40, 30),

@@ -22,9 +22,9 @@ Folder = Annotated[Path, typer.Option("--output", help="Folder of the sources.")
 @app.command("list")
 def list_(as_json: AsJson = False) -> None:
     """List the sources with size, licence and citation."""
-    from generators.sources import registry
+    from generators.sources import read_registry
 
-    sources = list(registry().values())
+    sources = list(read_registry().values())
     if as_json:
         echo_json([asdict(source) for source in sources])
         return
@@ -48,13 +48,13 @@ def get(
     mirror: Annotated[str | None, typer.Option(help="URL of a mirror with the files as SOURCE/FILE.")] = None,
 ) -> None:
     """Download a source, or some of its files. Existing files are skipped and interrupted downloads resume."""
-    from generators.sources.obtain import obtain
+    from generators.sources.obtain import fetch
 
     source = _source(name)
     note(f"{source.title}. Licence: {source.licence}. Cite: {source.citation}")
     folder = output / name
     with progress(in_bytes=True) as report:
-        new = obtain(source, folder, files or (), mirror=mirror, existing=existing, report=report)
+        new = fetch(source, folder, files or (), mirror=mirror, existing=existing, report=report)
     typer.echo(f"{folder}: downloaded {', '.join(new)}." if new else f"{folder}: already complete.")
 
 
@@ -65,11 +65,11 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Check that downloaded files are complete and unchanged; exit code 1 if not."""
-    from generators.sources import registry
-    from generators.sources.obtain import state
+    from generators.sources import read_registry
+    from generators.sources.obtain import check_file
 
-    names = names or [name for name in registry() if (output / name).is_dir()]
-    states = {name: {file.name: state(file, output / name) for file in _source(name).files} for name in names}
+    names = names or [name for name in read_registry() if (output / name).is_dir()]
+    states = {name: {file.name: check_file(file, output / name) for file in _source(name).files} for name in names}
     if as_json:
         echo_json(states)
     else:
@@ -86,9 +86,9 @@ def check(
 
 
 def _source(name: str) -> DataSource:
-    from generators.sources import registry
+    from generators.sources import read_registry
     from loaders.datasets.folders import unknown_name
 
-    if name not in registry():
-        raise unknown_name("source", name, registry())
-    return registry()[name]
+    if name not in read_registry():
+        raise unknown_name("source", name, read_registry())
+    return read_registry()[name]

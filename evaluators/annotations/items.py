@@ -85,7 +85,7 @@ def _rows(folder: Path, config: str, split: str, columns: Iterable[str]) -> Iter
     for path in parquet_files(folder):
         if path.parent.name == config and split_name(path) == split:
             existing = parquet.read_schema(path).names
-            for batch in parquet.batches(path, 64, [name for name in columns if name in existing]):
+            for batch in parquet.read_batches(path, 64, [name for name in columns if name in existing]):
                 yield from batch.to_pylist()
 
 

@@ -21,7 +21,7 @@ from PIL import Image
 from evaluators.engine.plan import CropSource
 from evaluators.engine.rows import read_file
 from evaluators.models.fingerprint import digest
-from generators.storage.crops import id_of, rounded
+from generators.storage.crops import make_crop_id, round_corners
 
 THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -43,7 +43,7 @@ def key(data: bytes | OSError, crop: CropSource) -> bytes:
     """The feature cache's key of a crop; no feature is ever stored for an unreadable file."""
     if isinstance(data, OSError):
         return digest(str(data).encode())
-    return digest(data, *([] if crop.reference is None else [str(rounded(crop.reference.crop.box)).encode()]))
+    return digest(data, *([] if crop.reference is None else [str(round_corners(crop.reference.crop.box)).encode()]))
 
 
 def decode(data: bytes | OSError, crop: CropSource) -> Image.Image:
@@ -52,7 +52,10 @@ def decode(data: bytes | OSError, crop: CropSource) -> Image.Image:
         raise UnreadableImageError(
             f"{crop}: the image cannot be read ({data}). Put it there, or skip such rows with `--on-error skip`."
         )
-    if crop.reference and id_of(hashlib.sha256(data).hexdigest(), crop.reference.crop.box) != crop.reference.crop_id:
+    if (
+        crop.reference
+        and make_crop_id(hashlib.sha256(data).hexdigest(), crop.reference.crop.box) != crop.reference.crop_id
+    ):
         raise UnreadableImageError(
             f"{crop}: {crop.image_file} is not the image that the dataset was built from. Put that one there, "
             "build the dataset again, or skip such rows with `--on-error skip`."
@@ -68,7 +71,7 @@ def decode(data: bytes | OSError, crop: CropSource) -> Image.Image:
 
 def cut(image: Image.Image, crop: CropSource) -> Image.Image:
     """The crop of a decoded image, its corners rounded; the image itself if the dataset embeds its crops."""
-    return image if crop.reference is None else image.crop(rounded(crop.reference.crop.box))
+    return image if crop.reference is None else image.crop(round_corners(crop.reference.crop.box))
 
 
 @dataclass(frozen=True)

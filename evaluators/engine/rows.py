@@ -20,7 +20,7 @@ from evaluators import protocols
 from evaluators.engine.tasks import Task
 from evaluators.models import fingerprint
 from evaluators.protocols.base import Protocol
-from generators.schemas.rows import pixels_of
+from generators.schemas.rows import get_image_storage
 from generators.storage import parquet
 from generators.storage.crops import Crop
 from loaders.datasets import referenced_images
@@ -75,7 +75,7 @@ class Rows:
         """Source of the images: ``microworld``, ``visual_genome``."""
         if "provenance" not in self.schema.names:
             return self.task.dataset
-        first = next(parquet.batches(self.files[0], 1, ["provenance"]))
+        first = next(parquet.read_batches(self.files[0], 1, ["provenance"]))
         return first["provenance"][0].as_py()["source"]
 
     @cached_property
@@ -93,11 +93,11 @@ class Rows:
     def texts(self) -> Iterator[pa.RecordBatch]:
         """The columns that an evaluation needs, images excluded, of all rows in blocks."""
         extra = [name for name in EXAMPLE_COLUMNS if name in self.schema.names]
-        by_reference = [] if pixels_of(self.schema) == "embedded" else referenced_images.COLUMNS
+        by_reference = [] if get_image_storage(self.schema) == "embedded" else referenced_images.COLUMNS
         remaining = self.count
         for path in self.files:
             columns = [*self.protocol.columns, *extra, *by_reference]
-            for block in parquet.batches(path, min(ROWS_PER_BLOCK, remaining), columns):
+            for block in parquet.read_batches(path, min(ROWS_PER_BLOCK, remaining), columns):
                 yield block.slice(0, remaining)
                 remaining -= block.num_rows
                 if remaining <= 0:
@@ -126,7 +126,7 @@ class Rows:
         """File, row group and its first row."""
         groups, start = [], 0
         for path in self.files:
-            with parquet.opened(path) as file:
+            with parquet.open_file(path) as file:
                 for group in range(file.num_row_groups):
                     groups.append((path, group, start))
                     start += file.metadata.row_group(group).num_rows
@@ -136,7 +136,7 @@ class Rows:
 @lru_cache(maxsize=ROW_GROUPS_IN_MEMORY)
 def _image_column(rows: Rows, group: int, column: str) -> pa.ChunkedArray:
     path, number, _ = rows._row_groups[group]
-    with parquet.opened(path) as file:
+    with parquet.open_file(path) as file:
         return file.read_row_group(number, [column])[column]
 
 

@@ -28,9 +28,9 @@ from tqdm import tqdm
 
 from evaluators.validity.oracle import UnreadableError, is_true, read
 from evaluators.validity.rebuild import rebuild
-from generators.readers.corpora import Skipped, captions, shards
+from generators.readers.corpora import Skipped, list_shards, read_captions
 from generators.storage import parquet, stage
-from generators.storage.params import block
+from generators.storage.params import read_params
 
 WORD = re.compile(r"[a-z]+")
 TRUTH = "truth"
@@ -114,7 +114,7 @@ def foil_words(texts: pd.DataFrame, vocabularies: Mapping[str, set[str]]) -> dic
 
 def vocabulary(files: str, column: str) -> set[str]:
     """Every word of a corpus' captions."""
-    texts = (text for shard in shards(files) for text in captions(shard, column, Skipped()))
+    texts = (text for shard in list_shards(files) for text in read_captions(shard, column, Skipped()))
     return {word for text in texts for word in WORD.findall(text.lower())}
 
 
@@ -161,8 +161,12 @@ def summary(built: pd.DataFrame, curve: Mapping[float, pd.DataFrame], words: Map
 
 
 def main() -> None:
-    settings, world, source = block("validity"), block("microworld"), Path("sources") / block("source")
-    texts, corpora = statements(Path("crepe")), block("corpora")
+    settings, world, source = (
+        read_params("validity"),
+        read_params("microworld"),
+        Path("sources") / read_params("source"),
+    )
+    texts, corpora = statements(Path("crepe")), read_params("corpora")
     built = judge(texts, read_truth(source / "truth.jsonl"), progress=True)
     words = foil_words(texts, {name: vocabulary(corpus["files"], corpus["column"]) for name, corpus in corpora.items()})
     build = partial(judge_rebuilt, seed=world["seed"], images=settings["images"], source=source)

@@ -8,30 +8,32 @@ from typing import Any
 from generators import crepe_productivity, crepe_systematicity
 from generators.hard_negatives.systematicity import NEGATIVES
 from generators.microworld.annotate import annotate, write_annotations
-from generators.microworld.scenes.splits import TEST_IDS, evaluation_scene
+from generators.microworld.scenes.splits import TEST_IDS, sample_test_scene
 from generators.readers import annotations, visual_genome
 from generators.readers.records import Flaws
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA
 from generators.storage.dataset import write_config
-from generators.storage.params import block, reading
+from generators.storage.params import read_params, read_parser_params
 
 
 def rebuild(recall: float, seed: int, images: int, source: Path, output: Path) -> dict[str, dict[str, Any]]:
     """Write the sets of the first ``images`` scenes to ``output``/crepe; return the complete scenes by image id."""
-    scenes = [evaluation_scene(seed, image_id) for image_id in TEST_IDS[:images]]
+    scenes = [sample_test_scene(seed, image_id) for image_id in TEST_IDS[:images]]
     folder, root = output / "source", output / "crepe"
     folder.mkdir()
     write_annotations(annotate(scenes, seed, recall), folder)
     (folder / "VG_100K").symlink_to((source / "VG_100K").resolve())
     annotated, flaws = annotations.Annotations(output / "annotations.parquet"), Flaws()
     annotations.write(annotated.path, visual_genome.read(folder, flaws), flaws)
-    settings = block("crepe_systematicity") | {"workers": 1} | reading()
+    settings = read_params("crepe_systematicity") | {"workers": 1} | read_parser_params()
     crepe_systematicity.build_regions("microworld", annotated, settings, output / "regions")
     rows = list(crepe_systematicity.read_rows(output / "regions"))
-    write_config(root, "all_raw", {"test": crepe_systematicity.raw_rows(rows)}, RAW_SCHEMA)
+    write_config(root, "all_raw", {"test": crepe_systematicity.make_raw_rows(rows)}, RAW_SCHEMA)
     for kind in NEGATIVES:
-        negatives = crepe_systematicity.hard_negative_rows(rows, kind)
+        negatives = crepe_systematicity.make_hard_negative_rows(rows, kind)
         write_config(root, f"all_{kind}", {"test": negatives}, HARD_NEGATIVE_SCHEMA)
-    productivity = crepe_productivity.Settings(**block("crepe_productivity") | {"workers": 1} | reading())
+    productivity = crepe_productivity.Settings(
+        **read_params("crepe_productivity") | {"workers": 1} | read_parser_params()
+    )
     crepe_productivity.write(annotated.path, "microworld", productivity, root)
     return {str(scene.image_id): scene.to_json() for scene in scenes}

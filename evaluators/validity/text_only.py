@@ -40,7 +40,7 @@ from generators.hard_negatives.text_only_scorers import (
     recall_at_1,
 )
 from generators.storage import parquet, stage
-from generators.storage.params import block
+from generators.storage.params import read_params
 from loaders.cards.card import table
 
 WORKERS = 2
@@ -163,7 +163,7 @@ def page(title: str, file: Path, results: Mapping[str, Mapping[str, Any]]) -> st
 
 
 def main() -> None:
-    folder, settings, output = Path("crepe"), block("text_only"), Path("text_only.json")
+    folder, settings, output = Path("crepe"), read_params("text_only"), Path("text_only.json")
     all_sets = {name: read(folder, configs) for name, configs in groups(folder).items()}
     with ProcessPoolExecutor(WORKERS, get_context("spawn")) as pool:
         jobs = {

@@ -24,7 +24,7 @@ from generators.hard_negatives.text_only_scorers import RetrievalSets
 from generators.llm.client import Cache, Endpoint, ask_all, make_client
 from generators.storage import stage
 from generators.storage.atomic import write_json
-from generators.storage.params import block
+from generators.storage.params import read_params
 from loaders.datasets.stats import split_name
 from loaders.papers.figures import figures
 
@@ -44,7 +44,7 @@ def ask(endpoint: Endpoint, sets_by_config: Mapping[str, RetrievalSets], max_cos
 
 def main(ask_model: Annotated[bool, typer.Option("--ask")] = False, max_cost: float = 0.0) -> None:
     """Measure the sets that are built; with --ask, fill the chat model's cache in sample/llm/ instead."""
-    settings, chat = block("text_only"), block("text_only_aro")["chat"]
+    settings, chat = read_params("text_only"), read_params("text_only_aro")["chat"]
     endpoint = chat_reader.endpoint(chat) if chat else None
     sets_by_config = {config: sets for config in figures("aro")["options"] if len(sets := read(Path("aro"), config))}
     if ask_model:

@@ -18,17 +18,17 @@ from itertools import chain
 from pathlib import Path
 from random import Random
 
-from generators.compun import Noun, drawable_nouns, read_nouns
+from generators.compun import Noun, read_nouns, select_drawable_nouns
 from generators.microworld.build import WORKERS, Params
 from generators.microworld.compun_images import WITHOUT_PATTERN, allowed_color
-from generators.microworld.corpora import PICTURES_PER_SCENE, Example, examples_of, write_corpus
+from generators.microworld.corpora import IMAGES_PER_SCENE, Example, make_examples, write_corpus
 from generators.microworld.rendering.drawing import DRAWINGS
 from generators.microworld.rendering.pictures import place_object
 from generators.microworld.rendering.renderer import BACKGROUNDS
 from generators.microworld.scene import DrawnObject, Scene
 from generators.microworld.scenes.affordances import SIZE_FACTOR, TYPICAL_SIDE
 from generators.microworld.scenes.object_sampler import PATTERN_WEIGHTS, SIZE_WEIGHTS
-from generators.microworld.scenes.spatial_relations import MARGIN, Layout, Link, ambiguities, relations_of
+from generators.microworld.scenes.spatial_relations import MARGIN, Layout, Link, find_ambiguities, find_relations
 from generators.microworld.world import ALL_NOUNS, COLORS, PATTERNS
 from generators.schemas.scene_graph import Box
 from generators.storage import stage
@@ -47,7 +47,7 @@ SIDE = 180
 """Default side of a medium object in pixels."""
 
 
-def cast_of(rng: Random, variant: str, nouns: list[Noun]) -> list[str]:
+def sample_nouns(rng: Random, variant: str, nouns: list[Noun]) -> list[str]:
     """Return the nouns of a scene. The random draws do not depend on the variant."""
     compound, constituent = rng.choice(nouns), rng.randrange(2)
     is_compound = rng.random() < 0.5 and variant == COMPOUNDS
@@ -58,15 +58,15 @@ def cast_of(rng: Random, variant: str, nouns: list[Noun]) -> list[str]:
     return [first, *rng.sample(company, number - 1)]
 
 
-def scene_of(seed: int, variant: str, nouns: list[Noun], image_id: int) -> Scene:
+def sample_compun_scene(seed: int, variant: str, nouns: list[Noun], image_id: int) -> Scene:
     """Return a scene of objects side by side, without borderline relations."""
     rng = Random(f"{seed}:compun_corpora:{image_id}")
-    cast, background = cast_of(rng, variant, nouns), rng.choice(BACKGROUNDS)
+    cast, background = sample_nouns(rng, variant, nouns), rng.choice(BACKGROUNDS)
     things = [_looking(f"{seed}:{image_id}:{number}", noun) for number, noun in enumerate(cast)]
     while True:
-        layout = in_a_row([_sized(thing, rng) for thing in things], rng)
-        if layout and not ambiguities(layout):
-            return Scene(image_id, WIDTH, HEIGHT, background, layout.objects, relations_of(layout))
+        layout = place_in_a_row([_sized(thing, rng) for thing in things], rng)
+        if layout and not find_ambiguities(layout):
+            return Scene(image_id, WIDTH, HEIGHT, background, layout.objects, find_relations(layout))
 
 
 def _looking(key: str, noun: str) -> DrawnObject:
@@ -84,7 +84,7 @@ def _sized(thing: DrawnObject, rng: Random) -> DrawnObject:
     return replace(thing, size=size, box=Box(0, 0, factor * thing.box.width, factor * thing.box.height))
 
 
-def in_a_row(things: list[DrawnObject], rng: Random) -> Layout | None:
+def place_in_a_row(things: list[DrawnObject], rng: Random) -> Layout | None:
     """Place the objects from left to right in random order, hanging ones in the air; None if they do not fit."""
     things = rng.sample(things, len(things))
     room = WIDTH - 2 * MARGIN - sum(thing.box.width for thing in things)
@@ -105,21 +105,23 @@ def in_a_row(things: list[DrawnObject], rng: Random) -> Layout | None:
     return Layout(tuple(row), links)
 
 
-def examples(seed: int, variant: str, nouns: list[Noun], size: int, image_id: int) -> list[Example]:
-    return examples_of(seed, scene_of(seed, variant, nouns, image_id), size)
+def make_scene_examples(seed: int, variant: str, nouns: list[Noun], size: int, image_id: int) -> list[Example]:
+    return make_examples(seed, sample_compun_scene(seed, variant, nouns, image_id), size)
 
 
 def build(folder: Path, nouns: list[Noun], params: Params, workers: int = WORKERS) -> None:
     """Write both corpora atomically."""
-    ids = range(FIRST_ID, FIRST_ID + -(-params.train_images // PICTURES_PER_SCENE))
+    ids = range(FIRST_ID, FIRST_ID + -(-params.train_images // IMAGES_PER_SCENE))
     with atomic_folder(folder) as scratch, ProcessPoolExecutor(workers) as pool:
         for variant in (COMPOUNDS, CONSTITUENTS):
-            pairs = pool.map(partial(examples, params.seed, variant, nouns, params.train_size), ids, chunksize=50)
+            pairs = pool.map(
+                partial(make_scene_examples, params.seed, variant, nouns, params.train_size), ids, chunksize=50
+            )
             write_corpus(scratch / variant, chain.from_iterable(pairs))
 
 
 def main() -> None:
-    build(FOLDER, drawable_nouns(read_nouns(Path("data/words/compun.csv"))), Params.read())
+    build(FOLDER, select_drawable_nouns(read_nouns(Path("data/words/compun.csv"))), Params.read())
 
 
 if __name__ == "__main__":

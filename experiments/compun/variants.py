@@ -21,7 +21,7 @@ FOLDER = Path("experiments/compun")
 METRICS = ("recall@1", "all_recall@1", "margin_of_correct", "similarity_of_correct")
 
 
-def numbers(results: Results) -> dict[str, dict[str, Any]]:
+def collect_numbers(results: Results) -> dict[str, dict[str, Any]]:
     """Return model -> kind of prompt -> metrics, with chance and data version."""
     by_model: dict[str, dict[str, Any]] = {}
     for result in results:
@@ -33,7 +33,7 @@ def numbers(results: Results) -> dict[str, dict[str, Any]]:
     return by_model
 
 
-def page(results: Results) -> str:
+def make_page(results: Results) -> str:
     """Return the Markdown page. Raises ValueError without a result on Compun."""
     section = compun.section(results)
     if section is None:
@@ -53,8 +53,8 @@ compound's image among those of its constituents. Made by `dvc repro experiments
 
 def main() -> None:
     results = read_results([FOLDER / "results"])
-    write_json(FOLDER / "results.json", numbers(results))
-    (FOLDER / "README.md").write_text(page(results))
+    write_json(FOLDER / "results.json", collect_numbers(results))
+    (FOLDER / "README.md").write_text(make_page(results))
 
 
 if __name__ == "__main__":

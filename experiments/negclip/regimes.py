@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from experiments.negclip.small_world import described, scene_of, write_test_scenes
+from experiments.negclip.small_world import sample_small_caption, sample_small_scene, write_test_scenes
 from generators.microworld.build import Params
 from generators.microworld.captions.wording import SYNONYMS
-from generators.microworld.corpora import Example, example, write_corpus
+from generators.microworld.corpora import Example, make_example, write_corpus
 from generators.microworld.scene import Scene
 from generators.microworld.scenes.splits import training_ids
 from generators.microworld.world import ALL_NOUNS, COLORS, PATTERNS, SIZES
@@ -31,7 +31,7 @@ from generators.schemas.corpus_names import CORPORA
 from generators.schemas.scene_graph import Box
 from generators.storage import stage
 from generators.storage.atomic import atomic_folder, write_json
-from generators.storage.params import block
+from generators.storage.params import read_params
 
 PARAMS = Path("experiments/params.yaml")
 FOLDER = Path("sources/negclip")
@@ -49,7 +49,7 @@ class Regime:
     objects have the same nouns and attributes."""
 
     richness: float
-    distinct: bool
+    drop_repeated_bags: bool
 
 
 REGIMES = {"default": Regime(0.5, False), "bag_of_words": Regime(1.0, True)}
@@ -58,50 +58,53 @@ Described = tuple[Scene, str, Box]
 """A scene, a caption and the part of the scene that the image shows."""
 
 
-def bag(caption: str) -> tuple[str, ...] | None:
+def make_bag(caption: str) -> tuple[str, ...] | None:
     """Return the sorted nouns and attributes of a caption with at least two nouns, else None."""
     words = sorted(CANONICAL[word] for word in re.findall("[a-z]+", caption.lower()) if word in CANONICAL)
     return tuple(words) if sum(word in ALL_NOUNS for word in words) > 1 else None
 
 
-def distinct(captioned: Iterable[Described]) -> Iterator[Described]:
+def drop_repeated_bags(captioned: Iterable[Described]) -> Iterator[Described]:
     """Drop captions with the bag of words of an earlier caption."""
     seen: set[tuple[str, ...]] = set()
     for scene, caption, view in captioned:
-        words = bag(caption)
+        words = make_bag(caption)
         if words is None or words not in seen:
             yield scene, caption, view
         if words is not None:
             seen.add(words)
 
 
-def rival_share(captions: Iterable[str], batch_size: int) -> float:
+def estimate_rival_share(captions: Iterable[str], batch_size: int) -> float:
     """Return the probability that a random batch with a two-noun caption holds another one with the same bag."""
-    bags = [bag(caption) for caption in captions]
+    bags = [make_bag(caption) for caption in captions]
     count_by = Counter(words for words in bags if words is not None)
     meets = (number * (1 - (1 - (number - 1) / (len(bags) - 1)) ** (batch_size - 1)) for number in count_by.values())
     return sum(meets) / count_by.total()
 
 
-def examples(params: Params, regime: Regime, count: int) -> Iterator[Example]:
+def make_examples_of_regime(params: Params, regime: Regime, count: int) -> Iterator[Example]:
     """Yield the examples of a regime's corpus; all regimes start from the same scenes."""
     ids = training_ids(len(CORPORA) - 1, FIRST_SCENE + MAX_SCENES)[FIRST_SCENE:]
-    scenes = (scene_of(params.seed, image_id) for image_id in ids)
-    captioned = ((scene, *described(params.seed, scene, regime.richness)) for scene in scenes)
-    for scene, caption, view in islice(distinct(captioned) if regime.distinct else captioned, count):
-        yield example(scene, 0, params.train_size, caption, view)
+    scenes = (sample_small_scene(params.seed, image_id) for image_id in ids)
+    captioned = ((scene, *sample_small_caption(params.seed, scene, regime.richness)) for scene in scenes)
+    for scene, caption, view in islice(drop_repeated_bags(captioned) if regime.distinct else captioned, count):
+        yield make_example(scene, 0, params.train_size, caption, view)
 
 
 def main() -> None:
     """Write one corpus per regime, and the annotated scenes for the test sets."""
-    params, settings = Params.read(), block("negclip", PARAMS)
+    params, settings = Params.read(), read_params("negclip", PARAMS)
     with atomic_folder(FOLDER) as scratch:
         counts = {}
         for name, regime in REGIMES.items():
-            pairs = list(examples(params, regime, settings["train_images"]))
+            pairs = list(make_examples_of_regime(params, regime, settings["train_images"]))
             write_corpus(scratch / name, pairs)
             captions = [example.caption for example in pairs]
-            sizes = {f"meet a rival in a batch of {size}": round(rival_share(captions, size), 4) for size in (32, 64)}
+            sizes = {
+                f"meet a rival in a batch of {size}": round(estimate_rival_share(captions, size), 4)
+                for size in (32, 64)
+            }
             counts[name] = {"pairs": len(pairs), **sizes}
         write_test_scenes(scratch / "test", params, settings["test_images"])
         write_json(scratch / "stats.json", counts)

@@ -14,22 +14,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
-from generators.classification import nouns_of
+from generators.classification import list_nouns
 from generators.microworld.annotate import annotate, write_annotations
-from generators.microworld.build import Params, full_size_jpeg, write_images
+from generators.microworld.build import Params, render_full_size, write_images
 from generators.microworld.captions.content import Content, SceneFacts
-from generators.microworld.captions.views import is_whole
-from generators.microworld.captions.wording import training_caption
+from generators.microworld.captions.views import shows_sizes
+from generators.microworld.captions.wording import write_training_caption
 from generators.microworld.corpora import sample_view
 from generators.microworld.scene import Scene
 from generators.microworld.scenes.held_out import HeldOut
 from generators.microworld.scenes.sampler import sample_scene
-from generators.microworld.scenes.splits import TEST_IDS, sample_frame
+from generators.microworld.scenes.splits import TEST_IDS, sample_size
 from generators.microworld.world import ALL_NOUNS
 from generators.schemas.scene_graph import Box
 
 THEMES = "kitchen,playroom,shore,garden"
-NOUNS = nouns_of(THEMES)
+NOUNS = list_nouns(THEMES)
 OTHERS = HeldOut(nouns=frozenset(ALL_NOUNS) - frozenset(NOUNS), attributes=frozenset({"small", "spotted", "checkered"}))
 """Held out from the whole micro-world."""
 THINGS = 2
@@ -37,13 +37,13 @@ THING_SHARE = 0.1
 """Share of captions with one object; the others state a relation."""
 
 
-def scene_of(seed: int, image_id: int) -> Scene:
+def sample_small_scene(seed: int, image_id: int) -> Scene:
     """Return the scene of an image id, a function of its arguments."""
-    width, height = sample_frame(Random(f"{seed}:{image_id}:frame"))
+    width, height = sample_size(Random(f"{seed}:{image_id}:frame"))
     return sample_scene(seed, image_id, width=width, height=height, n_objects=THINGS, forbidden=OTHERS)
 
 
-def described(seed: int, scene: Scene, richness: float) -> tuple[str, Box]:
+def sample_small_caption(seed: int, scene: Scene, richness: float) -> tuple[str, Box]:
     """Return a training caption and the view of its image: the whole scene, or the region around the named objects."""
     rng, names = Random(f"{seed}:{scene.image_id}:caption"), [item.id for item in scene.objects]
     if rng.random() < THING_SHARE:
@@ -52,8 +52,8 @@ def described(seed: int, scene: Scene, richness: float) -> tuple[str, Box]:
         triple = rng.choice(scene.relations)
         content = Content((triple[0], triple[2]), (triple,))
     view = sample_view(scene, content.objects, rng)
-    facts = SceneFacts.of(scene, names, sizes=is_whole(scene, view))
-    return training_caption(facts, content, rng, richness, object_first=False), view
+    facts = SceneFacts.of(scene, names, sizes=shows_sizes(scene, view))
+    return write_training_caption(facts, content, rng, richness, object_first=False), view
 
 
 def write_test_scenes(folder: Path, params: Params, images: int) -> None:
@@ -61,8 +61,8 @@ def write_test_scenes(folder: Path, params: Params, images: int) -> None:
 
     def rendered() -> Iterator[tuple[Scene, bytes]]:
         for image_id in TEST_IDS[:images]:
-            scene = scene_of(params.seed, image_id)
-            yield scene, full_size_jpeg(scene)
+            scene = sample_small_scene(params.seed, image_id)
+            yield scene, render_full_size(scene)
 
     folder.mkdir(parents=True)
     scenes = list(write_images(folder, rendered()))

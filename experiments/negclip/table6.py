@@ -23,7 +23,7 @@ from evaluators.results.compare import query_values
 from evaluators.results.compose import clusters
 from generators.storage import parquet, stage
 from generators.storage.atomic import write_json
-from generators.storage.params import block
+from generators.storage.params import read_params
 from loaders.cards.card import table
 
 PARAMS = Path("experiments/params.yaml")
@@ -116,7 +116,7 @@ def measure(regime: str, seeds: Sequence[int]) -> dict[str, Any]:
     return measured
 
 
-def lines(measured: dict[str, Any]) -> Iterator[list[str]]:
+def make_table_rows(measured: dict[str, Any]) -> Iterator[list[str]]:
     """Yield the rows of the Markdown table, in percent."""
     for row, entry in measured.items():
         scores = (
@@ -130,7 +130,7 @@ def lines(measured: dict[str, Any]) -> Iterator[list[str]]:
         yield [row, *scores, *differences]
 
 
-def page(measured: dict[str, dict[str, Any]], corpora: dict[str, Any], seeds: Sequence[int]) -> str:
+def make_page(measured: dict[str, dict[str, Any]], corpora: dict[str, Any], seeds: Sequence[int]) -> str:
     """Return the experiment's README.md with one table per regime."""
     header = ("percent", *MODELS.values(), "NegCLIP - CLIP", "NegCLIP - CLIP-FT")
     parts = [
@@ -145,17 +145,17 @@ def page(measured: dict[str, dict[str, Any]], corpora: dict[str, Any], seeds: Se
         rivals = ", ".join(f"{share:.1%} {what}" for what, share in corpora[regime].items() if what != "pairs")
         parts.append(f"## Regime `{regime}`")
         parts.append(f"Of the captions with two objects: {rivals} (same nouns and attributes).")
-        parts.append(table(header, list(lines(rows))).rstrip())
+        parts.append(table(header, list(make_table_rows(rows))).rstrip())
     return "\n\n".join(parts) + "\n"
 
 
 def main() -> None:
     """Read the results of all regimes and seeds, and write the tables."""
-    settings = block("negclip", PARAMS)
+    settings = read_params("negclip", PARAMS)
     corpora = json.loads(Path("sources/negclip/stats.json").read_text())
     measured = {regime: measure(regime, settings["seeds"]) for regime in settings["regimes"]}
     write_json(OUTPUT / "table6.json", measured)
-    (OUTPUT / "README.md").write_text(page(measured, corpora, settings["seeds"]))
+    (OUTPUT / "README.md").write_text(make_page(measured, corpora, settings["seeds"]))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from evaluators import models
 from evaluators.engine.tasks import discover
 from evaluators.run import run
 from generators.storage import stage
-from generators.storage.params import block
+from generators.storage.params import read_params
 from trainers.clip import training as clip
 from trainers.negclip import training as negclip
 from trainers.negclip.finetune import Recipe
@@ -43,8 +43,8 @@ TASKS = (
 
 def train(regime: str, seed: int, folder: Path) -> None:
     """Write the three checkpoints below ``folder``."""
-    settings = block("negclip", PARAMS)
-    clip.run(regime, seed, block("train") | settings["train"], CORPORA, folder / "clip")
+    settings = read_params("negclip", PARAMS)
+    clip.run(regime, seed, read_params("train") | settings["train"], CORPORA, folder / "clip")
     recipe = Recipe(**settings["recipe"])
     for method in METHODS:
         with tqdm(desc=method, unit="step") as bar:

@@ -13,7 +13,7 @@ from generators.captioner.captioner import Captioner, EditableCaption, NoCaption
 from generators.captioner.realiser import supports_predicate
 from generators.graphs.walks import Walk, describable, walks
 from generators.schemas.annotated_image import AnnotatedImage
-from generators.seen_analysis.splits import crop_fault
+from generators.seen_analysis.splits import find_crop_fault
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def keyed_walks(
             visible=settings.visible,
             attempts=settings.attempts,
             limit=settings.walks_per_image,
-            fault=lambda box, image=image: crop_fault(box, image.width, image.height),
+            fault=lambda box, image=image: find_crop_fault(box, image.width, image.height),
             dropped=dropped,
         ):
             content = f"{settings.seed}:{image.image_id}:{json.dumps(walk.graph.to_row(), sort_keys=True)}"

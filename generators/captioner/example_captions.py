@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from generators.language import inflection
 from generators.llm.client import Cache, Endpoint
-from generators.llm.questions import Question, cached_items
+from generators.llm.questions import Question, read_cached_items
 
 GRAMMAR, LLM = "grammar", "llm"
 MAX_WORDS = 10
@@ -72,7 +72,7 @@ def examples(name: str, count: int = DEFAULT, endpoint: Endpoint | None = None, 
     """Return ``count`` captions of a class: a language model's if ``cache`` has enough, else the grammar's."""
     if endpoint is None or cache is None:
         return Examples(from_grammar(name, count), GRAMMAR)
-    captions, pending = cached_items(CAPTIONS, name, count, endpoint, cache)
+    captions, pending = read_cached_items(CAPTIONS, name, count, endpoint, cache)
     if len(captions) == count:
         return Examples(tuple(captions), f"{LLM}:{endpoint.model}")
     fault = "not asked yet" if pending else f"{len(captions)} of {count} captions are good"

@@ -23,7 +23,7 @@ from generators.hard_negatives.ngram import likelihoods
 from generators.hard_negatives.selection import POOL, Measure, length, rank_balanced, replace_rejected
 from generators.hard_negatives.source import Source
 from generators.hard_negatives.swap import swap_negatives
-from generators.schemas.annotated_image import id_order
+from generators.schemas.annotated_image import make_id_sort_key
 
 PER_TYPE = 5
 BALANCED = "hnneg_balanced"
@@ -46,7 +46,7 @@ class Example:
     @property
     def order(self) -> tuple[int, str, str]:
         """The sort key of rows: by image, then by key."""
-        return (*id_order(self.walk.image_id), self.walk.key)
+        return (*make_id_sort_key(self.walk.image_id), self.walk.key)
 
     @cached_property
     def hnatom(self) -> tuple[HardNegative, ...]:

@@ -19,7 +19,7 @@ from generators.hard_negatives.rejections import Rejections
 from generators.hard_negatives.selection import most_plausible
 from generators.schemas.annotated_image import AnnotatedImage
 from generators.schemas.scene_graph import Box, Parse
-from generators.seen_analysis.splits import crop_fault, normalize_caption
+from generators.seen_analysis.splits import find_crop_fault, normalize_caption
 
 NEGATIVES = {"hnatom": 4, "hncomp": 6}
 """Hard negatives per caption of each kind."""
@@ -60,7 +60,7 @@ def negatives_factory(
         normalize_caption(region.phrase)
         for image in images
         for region in image.regions
-        if not crop_fault(region.box, image.width, image.height)
+        if not find_crop_fault(region.box, image.width, image.height)
     )
     return partial(_make, vocabulary, CorpusStatistics.of(captions))
 

@@ -43,7 +43,7 @@ class Items(NamedTuple):
     pending: list[Message] | None
 
 
-def cached_items(question: Question, class_name: str, count: int, endpoint: Endpoint, answers: Cache) -> Items:
+def read_cached_items(question: Question, class_name: str, count: int, endpoint: Endpoint, answers: Cache) -> Items:
     """Return at most ``count`` items of the cached answers about a class."""
     items: list[str] = []
     messages: list[Message] = []
@@ -78,5 +78,5 @@ def ask(wanted: Sequence[tuple[Question, int]], names: Sequence[str], client: Cl
 
 
 def _pending(question: Question, names: Iterable[str], count: int, client: Client) -> list[list[Message]]:
-    results = (cached_items(question, name, count, client.endpoint, client.cache) for name in names)
+    results = (read_cached_items(question, name, count, client.endpoint, client.cache) for name in names)
     return [result.pending for result in results if result.pending]

@@ -17,9 +17,15 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from generators.microworld.captions.content import REGION_KINDS, Content, SceneFacts, choose_content, named_attributes
-from generators.microworld.captions.views import is_whole, region_box
-from generators.microworld.captions.wording import PHRASINGS, image_captions, region_phrase
+from generators.microworld.captions.content import (
+    REGION_KINDS,
+    Content,
+    SceneFacts,
+    choose_content,
+    list_named_attributes,
+)
+from generators.microworld.captions.views import sample_region, shows_sizes
+from generators.microworld.captions.wording import PHRASINGS, write_image_captions, write_region_phrase
 from generators.microworld.scene import DrawnObject, Scene, Triple
 from generators.microworld.world import CONVERSE, SIZES
 from generators.schemas.scene_graph import Box
@@ -72,7 +78,7 @@ class Annotation:
         return SceneFacts(
             {item.id: item.noun for item in self.objects},
             {
-                item.id: tuple(name for name in named_attributes(item) if self.keeps(item.id, name))
+                item.id: tuple(name for name in list_named_attributes(item) if self.keeps(item.id, name))
                 for item in self.objects
             },
             tuple(
@@ -91,9 +97,9 @@ class Annotation:
             rng = Random(f"{self.seed}:{self.scene.image_id}:region:{number}")
             content = choose_content(everything, REGION_KINDS, rng)
             assert content, "every object has a colour"
-            box = region_box(self.scene, content.objects, rng)
-            if facts := self._facts_about(content, sizes=is_whole(self.scene, box)):
-                phrase = region_phrase(facts, content, rng)
+            box = sample_region(self.scene, content.objects, rng)
+            if facts := self._facts_about(content, sizes=shows_sizes(self.scene, box)):
+                phrase = write_region_phrase(facts, content, rng)
                 regions.setdefault(phrase, Region(self._id(number), phrase, box))
         return tuple(regions.values())
 
@@ -194,7 +200,7 @@ def annotate(scenes: Iterable[Scene], seed: int, recall: float) -> dict[str, Any
         for name, entry in _visual_genome(annotation).items():
             files[name].append(entry)
         files["sceneGraphs.json"][str(scene.image_id)] = annotation.gqa()
-        files[caption_file(scene.image_id)].append(karpathy(scene, seed))
+        files[caption_file(scene.image_id)].append(make_caption_row(scene, seed))
     return files
 
 
@@ -246,10 +252,10 @@ def _visual_genome(annotation: Annotation) -> dict[str, dict[str, Any]]:
     return dict(zip(VISUAL_GENOME_FILES, entries, strict=True))
 
 
-def karpathy(scene: Scene, seed: int) -> dict[str, Any]:
+def make_caption_row(scene: Scene, seed: int) -> dict[str, Any]:
     """Return a row of the caption file, with up to five captions."""
     facts = SceneFacts.of(scene, [item.id for item in scene.objects], sizes=True)
-    captions = image_captions(facts, Random(f"{seed}:{scene.image_id}:captions"))
+    captions = write_image_captions(facts, Random(f"{seed}:{scene.image_id}:captions"))
     return {"image": image_path(scene.image_id), "caption": captions}
 
 

@@ -18,15 +18,15 @@ from typing import TypeVar
 from tqdm import tqdm
 
 from generators.microworld.annotate import annotate, image_path, write_annotations
-from generators.microworld.corpora import PICTURES_PER_SCENE, Example, examples_of, write_corpus
+from generators.microworld.corpora import IMAGES_PER_SCENE, Example, make_examples, write_corpus
 from generators.microworld.rendering.pictures import render_jpeg
 from generators.microworld.scene import Scene
-from generators.microworld.scenes.held_out import held_out
-from generators.microworld.scenes.splits import TEST_IDS, evaluation_scene, training_ids, training_scene
+from generators.microworld.scenes.held_out import choose_held_out
+from generators.microworld.scenes.splits import TEST_IDS, sample_test_scene, sample_training_scene, training_ids
 from generators.schemas.corpus_names import CORPORA
 from generators.storage import stage
 from generators.storage.atomic import atomic_folder
-from generators.storage.params import block
+from generators.storage.params import read_params
 
 FOLDER = Path("sources/microworld")
 WORKERS = 2
@@ -46,7 +46,7 @@ class Params:
     @classmethod
     def read(cls) -> Params:
         try:
-            return cls(**block("microworld"))
+            return cls(**read_params("microworld"))
         except TypeError as error:
             raise ValueError(f"params.yaml, microworld: {error}; expected {', '.join(cls.__annotations__)}.") from None
 
@@ -61,11 +61,11 @@ def build(folder: Path, params: Params, workers: int = WORKERS) -> None:
             lines.writelines(json.dumps(scene.to_json()) + "\n" for scene in scenes)
         write_annotations(annotate(scenes, params.seed, params.annotation_recall), scratch)
         for index, corpus in enumerate(CORPORA):
-            ids = training_ids(index, -(-params.train_images // PICTURES_PER_SCENE))
+            ids = training_ids(index, -(-params.train_images // IMAGES_PER_SCENE))
             examples = partial(_training_examples, params.seed, corpus, params.train_size)
             of_scenes = _map(pool, examples, ids, f"microworld {corpus}")
             write_corpus(scratch / "corpora" / corpus, islice(chain.from_iterable(of_scenes), params.train_images))
-            rules = json.dumps(held_out(params.seed, corpus).to_json(), indent=1)
+            rules = json.dumps(choose_held_out(params.seed, corpus).to_json(), indent=1)
             (scratch / "corpora" / corpus / "left_out.json").write_text(rules + "\n")
 
 
@@ -78,17 +78,17 @@ def write_images(folder: Path, images: Iterable[tuple[Scene, bytes]]) -> Iterato
         yield scene
 
 
-def full_size_jpeg(scene: Scene) -> bytes:
+def render_full_size(scene: Scene) -> bytes:
     return render_jpeg(scene, (scene.width, scene.height), subsampling="4:4:4")
 
 
 def _evaluation_image(seed: int, image_id: int) -> tuple[Scene, bytes]:
-    scene = evaluation_scene(seed, image_id)
-    return scene, full_size_jpeg(scene)
+    scene = sample_test_scene(seed, image_id)
+    return scene, render_full_size(scene)
 
 
 def _training_examples(seed: int, corpus: str, size: int, image_id: int) -> list[Example]:
-    return examples_of(seed, training_scene(seed, corpus, image_id), size)
+    return make_examples(seed, sample_training_scene(seed, corpus, image_id), size)
 
 
 def _map(pool: ProcessPoolExecutor, function: Callable[[int], T], ids: Sequence[int], title: str) -> Iterable[T]:

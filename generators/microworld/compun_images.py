@@ -37,7 +37,7 @@ _COLORS = {
 WITHOUT_PATTERN = ("hole",)
 
 
-class Pictures(NamedTuple):
+class CompoundImages(NamedTuple):
     """Encoded pictures of a compound and its two constituents."""
 
     compound: bytes
@@ -46,14 +46,14 @@ class Pictures(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Collection:
+class ImageCollection:
     """A user's pictures: file stem (lower-case, with underscores for spaces) -> file name."""
 
     place: Path
     files: Mapping[str, str]
 
     @classmethod
-    def open(cls, place: Path) -> Collection:
+    def open(cls, place: Path) -> ImageCollection:
         """Open a folder or a zip file. Raises FileNotFoundError if there is neither."""
         if place.is_dir():
             names = [str(path.relative_to(place)) for path in sorted(place.rglob("*"))]
@@ -74,8 +74,8 @@ class Collection:
             problems += [f"{len(broken)} are unreadable: {', '.join(broken)}"] if broken else []
             raise ValueError(f"{self.place}: of Compun's pictures {'; '.join(problems)}. None is left out silently.")
 
-    def of(self, noun: str) -> Pictures:
-        return Pictures(*(self._read(self.files[_key(f"{noun}{part}")]) for part in PARTS))
+    def of(self, noun: str) -> CompoundImages:
+        return CompoundImages(*(self._read(self.files[_key(f"{noun}{part}")]) for part in PARTS))
 
     def _read(self, name: str) -> bytes:
         if self.place.is_dir():
@@ -100,7 +100,7 @@ def can_draw(noun: str) -> bool:
     return noun in DRAWINGS
 
 
-def render_compound(compound: str, n1: str, n2: str, renderings: int, seed: int) -> Iterator[Pictures]:
+def render_compound(compound: str, n1: str, n2: str, renderings: int, seed: int) -> Iterator[CompoundImages]:
     """Yield several renderings of a compound and its constituents, each with another colour and background.
 
     The three pictures of one rendering share colour and background if possible, so that neither distinguishes them.
@@ -109,7 +109,7 @@ def render_compound(compound: str, n1: str, n2: str, renderings: int, seed: int)
         rng = Random(f"{seed}:compun:{compound}:{number}")
         background, color = rng.choice(BACKGROUNDS), rng.choice(list(COLORS))
         scenes = (single_object_scene(noun, color, background, rng) for noun in (compound, n1, n2))
-        yield Pictures(*(render_jpeg(scene, (SIZE, SIZE)) for scene in scenes))
+        yield CompoundImages(*(render_jpeg(scene, (SIZE, SIZE)) for scene in scenes))
 
 
 def allowed_color(noun: str, color: str, rng: Random) -> str:

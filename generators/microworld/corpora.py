@@ -15,14 +15,14 @@ from pathlib import Path
 from random import Random
 
 from generators.microworld.captions.content import TRAINING_KINDS, SceneFacts, choose_content
-from generators.microworld.captions.views import is_whole, region_box
-from generators.microworld.captions.wording import TRAINING_RICHNESS, training_caption
+from generators.microworld.captions.views import sample_region, shows_sizes
+from generators.microworld.captions.wording import TRAINING_RICHNESS, write_training_caption
 from generators.microworld.rendering.pictures import render_jpeg
 from generators.microworld.scene import Scene
 from generators.schemas.scene_graph import Box
 
 EXAMPLES_PER_SHARD = 2000
-PICTURES_PER_SCENE = 3
+IMAGES_PER_SCENE = 3
 """Several, since sampling a scene takes longer than rendering it."""
 WHOLE_SCENE = 0.15
 """Probability that a picture shows the whole scene."""
@@ -39,31 +39,31 @@ class Example:
     view: Box
 
 
-def examples_of(seed: int, scene: Scene, size: int, richness: float = TRAINING_RICHNESS) -> list[Example]:
+def make_examples(seed: int, scene: Scene, size: int, richness: float = TRAINING_RICHNESS) -> list[Example]:
     """Return ``PICTURES_PER_SCENE`` captioned pictures of one scene, each ``size`` x ``size`` pixels."""
-    described = [describe(seed, scene, number, richness) for number in range(PICTURES_PER_SCENE)]
-    return [example(scene, number, size, caption, view) for number, (caption, view) in enumerate(described)]
+    described = [sample_caption(seed, scene, number, richness) for number in range(IMAGES_PER_SCENE)]
+    return [make_example(scene, number, size, caption, view) for number, (caption, view) in enumerate(described)]
 
 
-def example(scene: Scene, number: int, size: int, caption: str, view: Box) -> Example:
+def make_example(scene: Scene, number: int, size: int, caption: str, view: Box) -> Example:
     return Example(scene.image_id, number, render_jpeg(scene, (size, size), view, "4:4:4"), caption, view)
 
 
-def describe(seed: int, scene: Scene, number: int, richness: float = TRAINING_RICHNESS) -> tuple[str, Box]:
+def sample_caption(seed: int, scene: Scene, number: int, richness: float = TRAINING_RICHNESS) -> tuple[str, Box]:
     """Return a training caption and the view of its picture: the whole scene, or a region around the named objects."""
     rng, ids = Random(f"{seed}:{scene.image_id}:example:{number}"), [item.id for item in scene.objects]
     content = choose_content(SceneFacts.of(scene, ids, sizes=False), TRAINING_KINDS, rng)
     assert content, "every object has a colour"
     view = sample_view(scene, content.objects, rng)
-    facts = SceneFacts.of(scene, ids, sizes=is_whole(scene, view))
-    return training_caption(facts, content, rng, richness), view
+    facts = SceneFacts.of(scene, ids, sizes=shows_sizes(scene, view))
+    return write_training_caption(facts, content, rng, richness), view
 
 
 def sample_view(scene: Scene, ids: tuple[str, ...], rng: Random) -> Box:
     """Return the whole scene or a region around the given objects."""
     if rng.random() < WHOLE_SCENE:
         return Box(0, 0, scene.width, scene.height)
-    return region_box(scene, ids, rng)
+    return sample_region(scene, ids, rng)
 
 
 def write_corpus(folder: Path, examples: Iterable[Example]) -> None:

@@ -18,7 +18,7 @@ from PIL import Image
 from generators.microworld.rendering.drawing import DRAWINGS
 from generators.microworld.rendering.renderer import BACKGROUNDS, render
 from generators.microworld.scene import DrawnObject, Scene
-from generators.microworld.scenes.splits import TEST_IDS, evaluation_scene
+from generators.microworld.scenes.splits import TEST_IDS, sample_test_scene
 from generators.microworld.world import ALL_NOUNS, COLORS, PATTERNS
 from generators.schemas.scene_graph import Box
 
@@ -64,7 +64,7 @@ def nouns_sheet() -> np.ndarray:
 
 def scenes_sheet(count: int = 24, seed: int = 0, columns: int = 6) -> np.ndarray:
     """Return the first test scenes at half their size, labelled with their image ids."""
-    scenes = [evaluation_scene(seed, image_id) for image_id in TEST_IDS[:count]]
+    scenes = [sample_test_scene(seed, image_id) for image_id in TEST_IDS[:count]]
     tiles = [(str(scene.image_id), render(scene, (scene.width // 2, scene.height // 2))) for scene in scenes]
     return contact_sheet(tiles, columns)
 

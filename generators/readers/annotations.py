@@ -27,7 +27,7 @@ from generators.schemas.annotated_image import AnnotatedImage
 from generators.schemas.rows import ANNOTATION_SCHEMA
 from generators.storage import parquet, stage
 from generators.storage.atomic import atomic_file, write_json
-from generators.storage.params import block
+from generators.storage.params import read_params
 
 IMAGES_PER_GROUP = 100
 """Images of a row group, the unit of reading."""
@@ -45,7 +45,7 @@ class Annotations:
         return Annotations, (self.path,)
 
     def __iter__(self) -> Iterator[AnnotatedImage]:
-        for batch in parquet.batches(self.path, DECODED):
+        for batch in parquet.read_batches(self.path, DECODED):
             yield from map(AnnotatedImage.from_row, batch.to_pylist())
 
     def __getitem__(self, image_id: str) -> AnnotatedImage:
@@ -54,12 +54,12 @@ class Annotations:
         if row < 0:
             raise KeyError(image_id)
         group, place = divmod(row, IMAGES_PER_GROUP)
-        with parquet.opened(self.path, self._metadata) as file:
+        with parquet.open_file(self.path, self._metadata) as file:
             return AnnotatedImage.from_row(file.read_row_group(group).slice(place, 1).to_pylist()[0])
 
     @cached_property
     def _metadata(self) -> pq.FileMetaData:
-        with parquet.opened(self.path) as file:
+        with parquet.open_file(self.path) as file:
             return file.metadata
 
     @cached_property
@@ -98,11 +98,11 @@ def main(name: Format, source: Path | None = None, output: Path = Path("annotati
     them to the folder OUTPUT."""
     flaws = Flaws()
     if name == Format.VISUAL_GENOME:
-        images = visual_genome.read(source or Path("sources") / block("source"), flaws)
+        images = visual_genome.read(source or Path("sources") / read_params("source"), flaws)
     elif source:
         images = gqa.read(source / "sceneGraphs.json", source / "VG_100K", flaws)
     else:
-        settings = block("aro")
+        settings = read_params("aro")
         images = gqa.read(Path(settings["scene_graphs"]), Path(settings["images"]), flaws)
     write(output / f"{name}.parquet", images, flaws)
     for kind, message in sorted(flaws.first.items()):

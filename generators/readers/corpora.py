@@ -52,7 +52,7 @@ Column = str | int
 """A column's name (csv, tsv, parquet), key (jsonl, a tar's json) or, in csv and tsv without a header, its position."""
 
 
-def shards(pattern: str) -> list[Shard]:
+def list_shards(pattern: str) -> list[Shard]:
     """The shards of every file that matches the glob ``pattern``, in order of path and position.
 
     FileNotFoundError if no file matches; ValueError for an empty file or an unknown kind of file.
@@ -63,7 +63,7 @@ def shards(pattern: str) -> list[Shard]:
     return [shard for path in paths for shard in _split(path)]
 
 
-def captions(shard: Shard, column: Column, skipped: Skipped | None = None) -> Iterator[str]:
+def read_captions(shard: Shard, column: Column, skipped: Skipped | None = None) -> Iterator[str]:
     """The captions of one shard in file order, unchanged; rows without a readable one are counted in ``skipped``.
 
     ``column`` is not used by txt, nor by a tar whose captions are .txt members (if both are there, .txt is read).
@@ -176,7 +176,7 @@ def _position(header: list[str], column: Column, path: Path) -> int:
 
 
 def _parquet_rows(shard: Shard, column: Column) -> Iterator[Any]:
-    with parquet.opened(shard.path) as file:
+    with parquet.open_file(shard.path) as file:
         _position(file.schema_arrow.names, column, shard.path)
         stop = file.metadata.num_rows if shard.stop is None else shard.stop
         end = 0
@@ -191,7 +191,7 @@ def _parquet_rows(shard: Shard, column: Column) -> Iterator[Any]:
 
 def _tar(shard: Shard, column: Column) -> Iterator[Any]:
     """A sample's caption is its .txt member, else ``column`` of its .json member."""
-    for _, members in webdataset.samples(shard.path, ("txt", "json"), Counter()):
+    for _, members in webdataset.read_samples(shard.path, ("txt", "json"), Counter()):
         if "txt" in members:
             yield _decoded(members["txt"].content or b"")
         else:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from generators.readers.records import MALFORMED, Flaws, RecordsByImage, stream
+from generators.readers.records import MALFORMED, Flaws, RecordsByImage, stream_records
 from generators.readers.visual_genome import ImageReader
 from generators.schemas.annotated_image import AnnotatedImage
 
@@ -23,7 +23,7 @@ def read(scene_graphs: Path, images: Path, flaws: Flaws) -> Iterator[AnnotatedIm
         raise FileNotFoundError(f"{scene_graphs}: no *sceneGraphs*.json in this folder.")
     records = RecordsByImage()
     for file in files:
-        for image_id, record in stream(file):
+        for image_id, record in stream_records(file):
             records.add(image_id, str(file), record)
     for image_id, ((file, record), *others) in records:
         path = Path(file)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 
-class Captioned(NamedTuple):
+class CaptionedImage(NamedTuple):
     """``image_id`` is the image's path as the file has it; ``path`` is where it lies."""
 
     image_id: str
@@ -20,7 +20,7 @@ class Captioned(NamedTuple):
     captions: tuple[str, ...]
 
 
-def read(file: Path, images: Path) -> Iterator[Captioned]:
+def read_images(file: Path, images: Path) -> Iterator[CaptionedImage]:
     """Every image of a file in its order, with its distinct captions, stripped; ``images`` is the folder of the images.
 
     FileNotFoundError for a missing file; ValueError, naming the entry, for broken JSON and for what is no entry.
@@ -43,4 +43,4 @@ def read(file: Path, images: Path) -> Iterator[Captioned]:
             raise ValueError(f"{file}, entry {number}: 'image' is not a path, or 'caption' neither a text nor several.")
         captions.setdefault(entry["image"], {}).update(dict.fromkeys(text.strip() for text in said if text.strip()))
     for name, texts in captions.items():
-        yield Captioned(name, images / name, tuple(texts))
+        yield CaptionedImage(name, images / name, tuple(texts))

@@ -34,7 +34,7 @@ class Flaws:
         self.first.setdefault(kind, message)
 
 
-def stream(path: Path) -> Iterator[tuple[str, Any]]:
+def stream_records(path: Path) -> Iterator[tuple[str, Any]]:
     """Each record of a top-level JSON list with its position, or of a top-level object with its key, in file order.
 
     FileNotFoundError for a missing file. ValueError for broken JSON, as nothing after it can be read.

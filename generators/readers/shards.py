@@ -46,7 +46,7 @@ class Pair(NamedTuple):
     caption: str
 
 
-def samples(path: Path, suffixes: Collection[str], skipped: Counter[str]) -> Iterator[Sample]:
+def read_samples(path: Path, suffixes: Collection[str], skipped: Counter[str]) -> Iterator[Sample]:
     """The samples of a shard (``.tar`` or ``.tar.gz``) in its order; the members of a sample are adjacent.
 
     Only members with one of ``suffixes`` are read. ValueError for a shard that is cut off or damaged, at the latest
@@ -89,9 +89,9 @@ def _members(path: Path, suffixes: Collection[str]) -> Iterator[dict[str, Any]]:
             raise tarfile.ReadError("it does not end as a tar file does")
 
 
-def pairs(path: Path, skipped: Counter[str], *, read_images: bool = True) -> Iterator[Pair]:
+def read_pairs(path: Path, skipped: Counter[str], *, read_images: bool = True) -> Iterator[Pair]:
     """The samples of a shard that have an image and a caption (``.txt``)."""
-    for key, members in samples(path, ("txt", *IMAGE_SUFFIXES) if read_images else ("txt",), skipped):
+    for key, members in read_samples(path, ("txt", *IMAGE_SUFFIXES) if read_images else ("txt",), skipped):
         image = next((members[suffix] for suffix in IMAGE_SUFFIXES if suffix in members), None)
         try:
             caption = (members["txt"].content or b"").decode().strip() if "txt" in members else ""
@@ -106,9 +106,9 @@ def pairs(path: Path, skipped: Counter[str], *, read_images: bool = True) -> Ite
             yield Pair(key, image, caption)
 
 
-def decoded_pairs(path: Path, skipped: Counter[str]) -> Iterator[tuple[Pair, Image.Image]]:
+def read_decoded_pairs(path: Path, skipped: Counter[str]) -> Iterator[tuple[Pair, Image.Image]]:
     """The pairs of a shard whose image Pillow can decode, with the image (RGB)."""
-    for pair in pairs(path, skipped):
+    for pair in read_pairs(path, skipped):
         try:
             image = Image.open(io.BytesIO(pair.image.content or b"")).convert("RGB")
         except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
@@ -117,7 +117,7 @@ def decoded_pairs(path: Path, skipped: Counter[str]) -> Iterator[tuple[Pair, Ima
         yield pair, image
 
 
-def show(path: Path, skipped: Counter[str]) -> None:
+def print_skipped(path: Path, skipped: Counter[str]) -> None:
     """Print to stderr how many samples of a shard or a folder of shards were skipped and why, if any were."""
     if skipped:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in sorted(skipped.items()))

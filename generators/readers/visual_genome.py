@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from generators.readers.records import MALFORMED, Flaws, RecordsByImage, stream
+from generators.readers.records import MALFORMED, Flaws, RecordsByImage, stream_records
 from generators.schemas.annotated_image import AnnotatedImage, Region
 from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
 
@@ -40,9 +40,9 @@ def read(folder: Path, flaws: Flaws) -> Iterator[AnnotatedImage]:
     paths = {name: folder / f"{name}.json" for name in ("image_data", *(name for name, _ in lists))}
     records = RecordsByImage()
     for name, path in paths.items():
-        for position, record in stream(path):
+        for position, record in stream_records(path):
             try:
-                records.add(str(get(record, "image_id", "id")), name, record)
+                records.add(str(get_first(record, "image_id", "id")), name, record)
             except ValueError as error:
                 flaws.add(MALFORMED, f"{path}, record {position}: {error}")
     for image_id, of_image in records:
@@ -62,7 +62,7 @@ def read(folder: Path, flaws: Flaws) -> Iterator[AnnotatedImage]:
             yield reader.image(*(folder / place / f"{image_id}.jpg" for place in IMAGE_FOLDERS))
 
 
-def get(record: Any, *keys: str) -> Any:
+def get_first(record: Any, *keys: str) -> Any:
     """The value of the first of ``keys`` that the record has; versions differ in their names."""
     if not isinstance(record, dict):
         raise ValueError(f"got {record!r}, expected an object with {' or '.join(map(repr, keys))}.")
@@ -87,7 +87,7 @@ def _texts(values: Any) -> list[str]:
 
 
 def _pixels(record: Record, side: str) -> int:
-    value = get(record, side)
+    value = get_first(record, side)
     if not isinstance(value, int | float) or value <= 0:
         raise ValueError(f"{side} {value!r}, expected a positive number.")
     return int(value)
@@ -95,7 +95,7 @@ def _pixels(record: Record, side: str) -> int:
 
 def _box(record: Record) -> Box:
     """The box as the record has it."""
-    sides = [get(record, *keys) for keys in (("x",), ("y",), ("w", "width"), ("h", "height"))]
+    sides = [get_first(record, *keys) for keys in (("x",), ("y",), ("w", "width"), ("h", "height"))]
     if not all(isinstance(side, int | float) for side in sides):
         raise ValueError(f"box {sides}, expected four numbers.")
     return Box(*map(float, sides))
@@ -159,7 +159,7 @@ class ImageReader:
         for record in records:
             self._place = path, kind, ""
             try:
-                record_id = str(get(record, f"{kind}_id", "id"))
+                record_id = str(get_first(record, f"{kind}_id", "id"))
                 self._place = path, kind, f" {record_id}"
                 add(record, record_id)
             except ValueError as error:
@@ -182,7 +182,7 @@ class ImageReader:
             self._describe(node, record)
 
     def _add_relationship(self, record: Record, edge_id: str) -> None:
-        predicate = _text(get(record, "predicate"))
+        predicate = _text(get_first(record, "predicate"))
         subject, object_ = (self._end(record, end) for end in ("subject", "object"))
         if edge_id in self._edge_ids:
             self._flaw("duplicate id", "duplicate id.")
@@ -197,7 +197,7 @@ class ImageReader:
         if not self._records.is_new(region_id):
             self._flaw("duplicate id", "duplicate id.")
             return
-        phrase = get(record, "phrase")
+        phrase = get_first(record, "phrase")
         if not isinstance(phrase, str):
             raise ValueError(f"phrase {phrase!r}, expected a string.")
         if (box := self._clipped(_box(record))) is not None:
@@ -205,7 +205,7 @@ class ImageReader:
 
     def _node(self, record: Record, object_id: str) -> _Node | None:
         """The node with one of the record's names and its box, else a new one; None if the record has no name."""
-        names = get(record, "names", "object_names", "name")
+        names = get_first(record, "names", "object_names", "name")
         names, box = _texts([names] if isinstance(names, str) else names), _box(record)
         if not names:
             self._flaw("empty name", "empty name.")
@@ -255,8 +255,8 @@ class ImageReader:
     def _end(self, record: Record, end: str) -> _Node | None:
         """The node at one end of a relationship, given as a record (assembled) or as an id (scene_graphs.json)."""
         if end in record:
-            return self._same(record[end], str(get(record[end], "object_id", "id")))
-        object_id = str(get(record, f"{end}_id", end))
+            return self._same(record[end], str(get_first(record[end], "object_id", "id")))
+        object_id = str(get_first(record, f"{end}_id", end))
         if object_id not in self._by_id:
             self._flaw("unknown object", f"its {end} {object_id} is no object of the image.")
         return self._by_id.get(object_id)

@@ -11,7 +11,7 @@ from typing import Any
 from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
 
 
-def id_order(image_id: str) -> tuple[int, str]:
+def make_id_sort_key(image_id: str) -> tuple[int, str]:
     """A key that sorts ids of digits by their number."""
     return len(image_id), image_id
 

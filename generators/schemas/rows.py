@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from generators.schemas.scene_graph import Box
 
-Pixels = Literal["embedded", "by_reference"]
+ImageStorage = Literal["embedded", "by_reference"]
 """Whether rows hold a crop's JPEG in the column ``image``, or the path of its source image in ``image_path``."""
 
 _text, _texts, _integer = pa.string(), pa.list_(pa.string()), pa.int64()
@@ -113,22 +113,22 @@ def classification_schema(classes: Sequence[str]) -> pa.Schema:
     return pa.schema([("image", _image), *_crop, label, *_origin])
 
 
-def by_reference(schema: pa.Schema) -> pa.Schema:
+def use_image_paths(schema: pa.Schema) -> pa.Schema:
     """The schema with ``image_path`` in place of ``image``; the crop is that image's part in the row's box. The path is
     absolute, or relative to the folder that contains the dataset's folder."""
     return schema.set(schema.get_field_index("image"), pa.field("image_path", _text))
 
 
-def embedded(schema: pa.Schema) -> pa.Schema:
+def use_stored_images(schema: pa.Schema) -> pa.Schema:
     """The inverse of :func:`by_reference`."""
     return schema.set(schema.get_field_index("image_path"), pa.field("image", _image))
 
 
-def pixels_of(schema: pa.Schema) -> Pixels:
+def get_image_storage(schema: pa.Schema) -> ImageStorage:
     return "by_reference" if "image_path" in schema.names else "embedded"
 
 
-def features_metadata(schema: pa.Schema) -> pa.Schema:
+def add_datasets_features(schema: pa.Schema) -> pa.Schema:
     """The schema with the metadata from which ``datasets`` knows its images and the names of its classes."""
     from datasets import ClassLabel, Features, Image
 

@@ -13,33 +13,33 @@ from pathlib import Path
 from typing import Any
 
 from generators.parser.caption_parser import RULES, make_parser
-from generators.seen_analysis.shards import MakeParser, RunShards, Search, run_shard, shard_worker
+from generators.seen_analysis.shards import MakeParser, RunShards, Search, get_shard_worker, run_shard
 from generators.storage.workers import map_with
 
 
-def engine_from_params(settings: Mapping[str, Any], parser: str = RULES) -> RunShards:
+def make_engine(settings: Mapping[str, Any], parser: str = RULES) -> RunShards:
     """The engine that the block ``seen`` of params.yaml selects."""
     make, workers = partial(make_parser, parser), settings["workers"]
     match settings.get("engine", "local"):
         case "local":
-            return local_engine(make, workers)
+            return make_local_engine(make, workers)
         case "ray":
-            return ray_engine(make, workers, settings.get("ray_address"))
+            return make_ray_engine(make, workers, settings.get("ray_address"))
         case other:
             raise ValueError(f"params.yaml: seen.engine is {other!r}; it can be local or ray.")
 
 
-def local_engine(make_parser: MakeParser, workers: int) -> RunShards:
+def make_local_engine(make_parser: MakeParser, workers: int) -> RunShards:
     """An engine of ``workers`` processes; one worker is this process."""
 
     def run_shards(search: Search, numbers: Sequence[int], seen: frozenset[int], folder: Path) -> Iterable[int]:
-        make_worker = partial(shard_worker, search, make_parser)
+        make_worker = partial(get_shard_worker, search, make_parser)
         return map_with(make_worker, partial(run_shard, seen=seen, folder=folder), numbers, min(workers, len(numbers)))
 
     return run_shards
 
 
-def ray_engine(make_parser: MakeParser, workers: int, address: str | None = None) -> RunShards:
+def make_ray_engine(make_parser: MakeParser, workers: int, address: str | None = None) -> RunShards:
     """An engine of ``workers`` Ray actors; ImportError with the remedy if Ray is not installed."""
     try:
         import ray
@@ -67,7 +67,7 @@ class ShardActor:
     """A Ray actor with a parser of its own."""
 
     def __init__(self, search: Search, make_parser: MakeParser, seen: frozenset[int], folder: Path) -> None:
-        self._worker, self._seen, self._folder = shard_worker(search, make_parser), seen, folder
+        self._worker, self._seen, self._folder = get_shard_worker(search, make_parser), seen, folder
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
         run_shard(self._worker, int(row["number"]), self._seen, self._folder)

@@ -16,7 +16,14 @@ from generators.parser.caption_parser import CaptionParser, make_parser
 from generators.schemas.annotated_image import AnnotatedImage, Region
 from generators.schemas.scene_graph import Parse
 from generators.seen_analysis.spelling import Speller
-from generators.seen_analysis.splits import REPEATED, WORDLESS, Funnel, caption_fault, crop_fault, normalize_caption
+from generators.seen_analysis.splits import (
+    REPEATED,
+    WORDLESS,
+    Funnel,
+    find_caption_fault,
+    find_crop_fault,
+    normalize_caption,
+)
 from generators.storage.workers import map_with
 
 IMAGES_PER_CHUNK = 64
@@ -63,7 +70,7 @@ def _facts(image: AnnotatedImage, parses: Mapping[str, Parse]) -> ImageFacts:
     return image_facts(image.facts()).with_texts(parse.graph for parse in parses.values())
 
 
-def candidates(
+def find_candidates(
     images: Iterable[AnnotatedImage], make_reader: Callable[[], RegionReader], workers: int, funnel: Funnel
 ) -> Iterator[list[Candidate]]:
     """The regions that pass every filter, one list per image; ``funnel`` counts all regions.
@@ -71,7 +78,7 @@ def candidates(
     Memory: the signature of each scene graph, and the images in progress.
     """
     signatures: set[object] = set()
-    for checked in map_with(make_reader, check, _chunks(images), workers):
+    for checked in map_with(make_reader, check_regions, _chunks(images), workers):
         passed: list[Candidate] = []
         for item in checked:
             if isinstance(item, str):
@@ -84,18 +91,18 @@ def candidates(
         yield from (list(group) for _, group in groupby(passed, key=lambda candidate: candidate.image.image_id))
 
 
-def check(reader: RegionReader, images: list[AnnotatedImage]) -> list[Candidate | str]:
+def check_regions(reader: RegionReader, images: list[AnnotatedImage]) -> list[Candidate | str]:
     """For each region a candidate, or the reason to drop it, by the filters that see one region."""
     checked: list[Candidate | str] = []
     for image, parses in zip(images, reader.parses(images), strict=True):
         facts = _facts(image, parses)
         for region in image.regions:
-            fault = crop_fault(region.box, image.width, image.height)
+            fault = find_crop_fault(region.box, image.width, image.height)
             parse = parses.get(reader.caption(region))
             if fault or parse is None:
                 checked.append(fault or WORDLESS)
             else:
-                checked.append(caption_fault(parse.graph) or Candidate(image, region, parse, facts))
+                checked.append(find_caption_fault(parse.graph) or Candidate(image, region, parse, facts))
     return checked
 
 

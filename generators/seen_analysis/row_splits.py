@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from generators.schemas.scene_graph import Atom, Compound, SceneGraph
-from generators.seen_analysis.splits import Split, split_of
+from generators.seen_analysis.splits import Split, choose_split
 from generators.seen_analysis.targets import Targets
 
 
-def targets_of(rows: Iterable[Mapping[str, Any]]) -> Targets:
+def collect_targets(rows: Iterable[Mapping[str, Any]]) -> Targets:
     """Return the atoms and compounds of the rows' scene graphs."""
     return Targets.of(SceneGraph.from_row(row["scene_graph"]) for row in rows)
 
@@ -37,7 +37,7 @@ class Seen(NamedTuple):
         return cls(frozenset(Atom(*item) for item in data["atoms"]), frozenset(Compound(*i) for i in data["compounds"]))
 
 
-def classify(
+def assign_splits(
     rows: Iterable[Mapping[str, Any]], seen: Seen, negatives: Mapping[str, int]
 ) -> tuple[list[Split], dict[str, dict[str, int]], dict[str, int]]:
     """Return the split of each row, Table 8 and the funnel; ``negatives`` is the number of negatives by kind.
@@ -51,7 +51,7 @@ def classify(
     for row in rows:
         atoms = [Atom(**atom) for atom in row["atoms"]]
         compounds = [Compound(**compound) for compound in row["compounds"]]
-        name = split_of(atoms, compounds, seen.atoms, seen.compounds)
+        name = choose_split(atoms, compounds, seen.atoms, seen.compounds)
         splits.append(name)
         if name != "ua" and any(row[kind] for kind in negatives):
             unique[name]["atoms"].update(atoms)

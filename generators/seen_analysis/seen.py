@@ -25,14 +25,14 @@ from tqdm import tqdm
 
 from generators.parser.caption_parser import RULES
 from generators.parser.spacy_model import MODELS
-from generators.readers.corpora import shards
-from generators.seen_analysis.engines import engine_from_params
+from generators.readers.corpora import list_shards
+from generators.seen_analysis.engines import make_engine
 from generators.seen_analysis.shards import RunShards, Search, ShardResult, result_path
 from generators.seen_analysis.targets import Targets
 from generators.storage import stage
 from generators.storage.atomic import write_json
 from generators.storage.code import code_digest
-from generators.storage.params import block
+from generators.storage.params import read_params
 
 FIRST_ROUND = 16
 """Shards in the first round."""
@@ -44,7 +44,7 @@ def analyse(search: Search, folder: Path, run_shards: RunShards, progress: bool 
     folder.mkdir(parents=True, exist_ok=True)
     total = ShardResult()
     with tqdm(total=len(search.shards), unit="shard", disable=not progress) as bar:
-        for numbers in rounds(len(search.shards)):
+        for numbers in split_into_rounds(len(search.shards)):
             seen = frozenset() if search.counting else frozenset(total.counts)
             missing = [number for number in numbers if not result_path(folder, number).exists()]
             bar.update(len(numbers) - len(missing))
@@ -57,7 +57,7 @@ def analyse(search: Search, folder: Path, run_shards: RunShards, progress: bool 
     return total
 
 
-def rounds(count: int) -> Iterator[range]:
+def split_into_rounds(count: int) -> Iterator[range]:
     """Consecutive ranges of shard numbers: FIRST_ROUND, then each as long as all before it together."""
     start, stop = 0, FIRST_ROUND
     while start < count:
@@ -74,7 +74,7 @@ def code_version(parser: str = RULES) -> str:
     return f"{code_digest(__file__)} {', '.join(versions)}"
 
 
-def summary(corpus: str, search: Search, result: ShardResult) -> dict[str, Any]:
+def make_summary(corpus: str, search: Search, result: ShardResult) -> dict[str, Any]:
     """The content of ``seen/<corpus>.json``: the seen targets, or all targets with their counts, sorted."""
     items, counts, first_compound = search.targets.items, result.counts, len(search.targets.atoms)
     indexes = range(len(items)) if search.counting else sorted(counts)
@@ -91,14 +91,14 @@ def summary(corpus: str, search: Search, result: ShardResult) -> dict[str, Any]:
 
 def main(corpus: str, counts: Annotated[bool, typer.Option(help="count every target, for Figure 12")] = False) -> None:
     """Find which of the test set's atoms and compounds occur in CORPUS."""
-    corpora, settings, parser = block("corpora"), block("seen"), block("parser")
+    corpora, settings, parser = read_params("corpora"), read_params("seen"), read_params("parser")
     if corpus not in corpora:
         raise ValueError(f"params.yaml: no corpus {corpus!r} in the block corpora; it has {', '.join(corpora)}.")
-    files = tuple(shards(corpora[corpus]["files"]))
+    files = tuple(list_shards(corpora[corpus]["files"]))
     targets = Targets.load(Path("regions/targets.json"))
     search = Search(targets, files, corpora[corpus]["column"], counts, code_version(parser))
-    result = analyse(search, Path("seen") / "shards" / corpus, engine_from_params(settings, parser))
-    write_json(Path("seen") / f"{corpus}{'.counts' if counts else ''}.json", summary(corpus, search, result))
+    result = analyse(search, Path("seen") / "shards" / corpus, make_engine(settings, parser))
+    write_json(Path("seen") / f"{corpus}{'.counts' if counts else ''}.json", make_summary(corpus, search, result))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 
 from generators.parser.caption_parser import CaptionParser
-from generators.readers.corpora import Column, Shard, Skipped, captions
+from generators.readers.corpora import Column, Shard, Skipped, read_captions
 from generators.seen_analysis.targets import CaptionWords, Targets, UnseenTargets
 from generators.storage.atomic import write_json
 
@@ -30,7 +30,7 @@ class ShardResult:
     number in ``counts`` is 1.
     """
 
-    captions: int = 0
+    read_captions: int = 0
     skipped: int = 0
     parsed: int = 0
     counts: dict[int, int] = field(default_factory=dict)
@@ -90,7 +90,7 @@ class ShardWorker:
         if seen != self._seen:
             self._unseen, self._seen = UnseenTargets(self._search.targets.words, seen), seen
         skipped, result, counts = Skipped(), ShardResult(), Counter[int]()
-        stream = captions(self._search.shards[number], self._search.column, skipped)
+        stream = read_captions(self._search.shards[number], self._search.column, skipped)
         while batch := list(islice(self._worth_parsing(stream, result), BATCH_SIZE)):
             result.parsed += len(batch)
             for indexes in self._targets(batch):
@@ -127,7 +127,7 @@ RunShards = Callable[[Search, Sequence[int], frozenset[int], Path], Iterable[int
 
 
 @lru_cache(maxsize=1)
-def shard_worker(search: Search, make_parser: MakeParser) -> ShardWorker:
+def get_shard_worker(search: Search, make_parser: MakeParser) -> ShardWorker:
     """The worker of this process, the same in every round."""
     return ShardWorker(search, make_parser())
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable
 from typing import Literal
 
 from generators.schemas.scene_graph import Atom, Box, Compound, SceneGraph
-from generators.storage.crops import rounded
+from generators.storage.crops import round_corners
 
 Split = Literal["sc", "uc", "ua"]
 
@@ -48,9 +48,9 @@ class Funnel:
         return {"regions": self._counts.total(), **dropped, "kept": self._counts[None]}
 
 
-def crop_fault(box: Box, width: int, height: int) -> str | None:
+def find_crop_fault(box: Box, width: int, height: int) -> str | None:
     """The reason to drop a crop of an image of that size (pixels); crops are measured in whole pixels, rounded."""
-    left, top, right, bottom = rounded(box)
+    left, top, right, bottom = round_corners(box)
     across, down = right - left, bottom - top
     if across * down < MIN_AREA:
         return SMALL
@@ -59,14 +59,14 @@ def crop_fault(box: Box, width: int, height: int) -> str | None:
     return None if ASPECT_RATIOS[0] <= across / down <= ASPECT_RATIOS[1] else STRETCHED
 
 
-def caption_fault(graph: SceneGraph) -> str | None:
+def find_caption_fault(graph: SceneGraph) -> str | None:
     """The reason to drop a caption with this scene graph."""
     if graph.complexity < MIN_ATOMS:
         return FEW_ATOMS
     return None if graph.compounds else NO_COMPOUND
 
 
-def split_of(
+def choose_split(
     atoms: Iterable[Atom],
     compounds: Iterable[Compound],
     seen_atoms: Collection[Atom],

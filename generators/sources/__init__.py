@@ -61,7 +61,7 @@ class DataSource:
 
 
 @cache
-def registry() -> dict[str, DataSource]:
+def read_registry() -> dict[str, DataSource]:
     """Name -> source, in the order of registry.yaml."""
     entries = yaml.safe_load(REGISTRY.read_text(encoding="utf-8"))
     return {

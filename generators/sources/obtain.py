@@ -24,7 +24,7 @@ Report = Callable[[str, int, int | None], None]
 """Called with a step's name, and the bytes that are done and to do."""
 
 
-def obtain(
+def fetch(
     source: DataSource,
     folder: Path,
     names: Sequence[str] = (),
@@ -43,7 +43,7 @@ def obtain(
     known = {file.name: file for file in source.files}
     if unknown := [name for name in names if name not in known]:
         raise ValueError(f"{source.name} has no file {unknown[0]}; it has {', '.join(known)}.")
-    missing = [file for name in dict.fromkeys(names or known) if state(file := known[name], folder) != "complete"]
+    missing = [file for name in dict.fromkeys(names or known) if check_file(file := known[name], folder) != "complete"]
     if existing is not None:
         _require(source, missing, existing)
     for file in missing:
@@ -53,7 +53,7 @@ def obtain(
     return [file.name for file in missing]
 
 
-def state(file: RemoteFile, folder: Path) -> str:
+def check_file(file: RemoteFile, folder: Path) -> str:
     """``complete``, ``missing``, or a description of the damage."""
     record = folder / WORK / f"{file.name}.json"
     if not record.is_file():

@@ -18,13 +18,13 @@ OUR_PACKAGES = frozenset({"generators", "loaders", "evaluators", "trainers", "co
 def code_digest(module: str) -> str:
     """16 hex digits over a module (its ``__file__``), the modules of ours that it imports and their YAML files."""
     digest = hashlib.sha256()
-    for path in code_files(Path(module)):
+    for path in list_code_files(Path(module)):
         source = path.read_text(encoding="utf-8")
-        digest.update((significant(source) if path.suffix == ".py" else source).encode())
+        digest.update((strip_comments(source) if path.suffix == ".py" else source).encode())
     return digest.hexdigest()[:16]
 
 
-def significant(source: str) -> str:
+def strip_comments(source: str) -> str:
     """Python source without comments, docstrings, blank lines and trailing spaces."""
     lines = source.splitlines()
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
@@ -37,7 +37,7 @@ def significant(source: str) -> str:
     return "\n".join(line.rstrip() for line in lines if line.strip())
 
 
-def code_files(module: Path) -> list[Path]:
+def list_code_files(module: Path) -> list[Path]:
     """The file of a module, those of ours that it imports at any depth, and the YAML files in their folders."""
     root = module.parent
     while (root / "__init__.py").exists():

@@ -17,7 +17,7 @@ from generators.schemas.scene_graph import Box
 JPEG_QUALITY = 92
 
 
-def rounded(box: Box) -> tuple[int, int, int, int]:
+def round_corners(box: Box) -> tuple[int, int, int, int]:
     """Left, top, right and bottom in whole pixels."""
     x, y, width, height = box
     return round(x), round(y), round(x + width), round(y + height)
@@ -43,29 +43,29 @@ def _open(path: Path) -> tuple[Image.Image, str]:
     return image, hashlib.sha256(data).hexdigest()
 
 
-def size_of(path: Path) -> tuple[int, int]:
+def read_size(path: Path) -> tuple[int, int]:
     """Width and height of an image in pixels."""
     return _open(path)[0].size
 
 
-def cut(path: Path, box: Box) -> Image.Image:
+def read_crop(path: Path, box: Box) -> Image.Image:
     """The crop, RGB. FileNotFoundError or ValueError, with the path, for an image that is not there or not readable."""
-    return _open(path)[0].crop(rounded(box))
+    return _open(path)[0].crop(round_corners(box))
 
 
-def crop(path: Path, box: Box) -> bytes:
+def encode_crop(path: Path, box: Box) -> bytes:
     """The crop as JPEG bytes, the same bytes at every call."""
     buffer = io.BytesIO()
-    cut(path, box).save(buffer, "JPEG", quality=JPEG_QUALITY)
+    read_crop(path, box).save(buffer, "JPEG", quality=JPEG_QUALITY)
     return buffer.getvalue()
 
 
 def crop_id(path: Path, box: Box) -> str:
     """16 hex digits of a hash over the source image's bytes and the rounded box."""
-    return id_of(_open(path)[1], box)
+    return make_crop_id(_open(path)[1], box)
 
 
-def id_of(file_sha256: str, box: Box) -> str:
+def make_crop_id(file_sha256: str, box: Box) -> str:
     """The same of an image whose file's hash is known."""
-    corners = ",".join(map(str, rounded(box)))
+    corners = ",".join(map(str, round_corners(box)))
     return hashlib.sha256(f"{file_sha256}:{corners}".encode()).hexdigest()[:16]

@@ -19,10 +19,10 @@ def write(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, object
 
 def read(path: Path, columns: Collection[str] = ()) -> list[dict[str, str]]:
     """The rows of a file. ValueError as in :func:`numbered`."""
-    return [row for _, row in numbered(path, columns)]
+    return [row for _, row in read_numbered(path, columns)]
 
 
-def numbered(path: Path, columns: Collection[str] = ()) -> Iterator[tuple[int, dict[str, str]]]:
+def read_numbered(path: Path, columns: Collection[str] = ()) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows, each after the line that it ends in.
 
     ValueError if the file is not in UTF-8, if it lacks one of ``columns``, or a row a cell of these (of all, if none

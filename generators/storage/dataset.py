@@ -15,53 +15,53 @@ from typing import Any, get_args
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from generators.schemas.rows import Pixels, by_reference, features_metadata
+from generators.schemas.rows import ImageStorage, add_datasets_features, use_image_paths
 from generators.schemas.scene_graph import Box, SceneGraph
 from generators.storage.atomic import atomic_folder
-from generators.storage.crops import Crop, crop, crop_id
-from generators.storage.params import block
+from generators.storage.crops import Crop, crop_id, encode_crop
+from generators.storage.params import read_params
 
 ROWS_PER_GROUP = 500
 BYTES_PER_FILE = 500_000_000
 
 
-def file_id(data: bytes) -> str:
+def make_file_id(data: bytes) -> str:
     """The ``crop_id`` of a whole image, from its file's bytes."""
     return hashlib.sha256(data).hexdigest()[:16]
 
 
-def group_cells(images: Iterable[bytes], captions: Iterable[str]) -> dict[str, Any]:
+def make_group_cells(images: Iterable[bytes], captions: Iterable[str]) -> dict[str, Any]:
     """The cells of GROUP_SCHEMA for two images' files, their ids and their captions."""
     cells: dict[str, Any] = {}
     for place, (data, caption) in enumerate(zip(images, captions, strict=True)):
         cells[f"image_{place}"] = {"bytes": data, "path": None}
-        cells[f"crop_id_{place}"] = file_id(data)
+        cells[f"crop_id_{place}"] = make_file_id(data)
         cells[f"caption_{place}"] = caption
     return cells
 
 
-def pixels_asked() -> Pixels:
+def read_image_storage() -> ImageStorage:
     """The ``pixels`` of params.yaml; its default is ``embedded`` for the micro-world, else ``by_reference``.
 
     ValueError for any other value.
     """
-    setting = block("pixels")
+    setting = read_params("pixels")
     if setting is None:
-        return "embedded" if block("source") == "microworld" else "by_reference"
-    if setting not in get_args(Pixels):
-        raise ValueError(f"params.yaml, pixels: {setting!r}, expected {', '.join(get_args(Pixels))} or null.")
+        return "embedded" if read_params("source") == "microworld" else "by_reference"
+    if setting not in get_args(ImageStorage):
+        raise ValueError(f"params.yaml, pixels: {setting!r}, expected {', '.join(get_args(ImageStorage))} or null.")
     return setting
 
 
 def write_split(
-    folder: Path, split: str, rows: Iterable[Mapping[str, Any]], schema: pa.Schema, pixels: Pixels = "embedded"
+    folder: Path, split: str, rows: Iterable[Mapping[str, Any]], schema: pa.Schema, pixels: ImageStorage = "embedded"
 ) -> int:
     """Write one split's parquet files in constant memory and return the number of rows.
 
     A row's ``image`` may be a Crop, of which the pixels or the path are stored. ValueError for the first row that does
     not have exactly the schema's columns.
     """
-    schema = features_metadata(by_reference(schema) if pixels == "by_reference" else schema)
+    schema = add_datasets_features(use_image_paths(schema) if pixels == "by_reference" else schema)
     files: list[Path] = []
     count, stream = 0, (_stored(row, pixels) for row in rows)
     group = list(islice(stream, ROWS_PER_GROUP))
@@ -82,13 +82,13 @@ def write_split(
     return count
 
 
-def _stored(row: Mapping[str, Any], pixels: Pixels) -> Mapping[str, Any]:
+def _stored(row: Mapping[str, Any], pixels: ImageStorage) -> Mapping[str, Any]:
     """The row with the pixels or the path of its crop."""
     image = row.get("image")
     if not isinstance(image, Crop):
         return row
     if pixels == "embedded":
-        return {**row, "image": {"bytes": crop(*image), "path": None}}
+        return {**row, "image": {"bytes": encode_crop(*image), "path": None}}
     others = {name: value for name, value in row.items() if name != "image"}
     return {**others, "image_path": image.path.as_posix()}
 
@@ -98,14 +98,14 @@ def write_config(
     config: str,
     splits: Mapping[str, Iterable[Mapping[str, Any]]],
     schema: pa.Schema,
-    pixels: Pixels = "embedded",
+    pixels: ImageStorage = "embedded",
 ) -> dict[str, int]:
     """Write ``root/config/`` with all its splits, replacing the folder; return the rows of each split."""
     with atomic_folder(root / config) as folder:
         return {split: write_split(folder, split, rows, schema, pixels) for split, rows in splits.items()}
 
 
-def raw_row(
+def make_raw_row(
     path: Path, image_id: str, box: Box, caption: str, graph: SceneGraph, provenance: Mapping[str, Any]
 ) -> dict[str, Any]:
     """A row of RAW_SCHEMA for a crop of the image at ``path``."""

@@ -8,7 +8,7 @@ import yaml
 Settings = TypeVar("Settings")
 
 
-def block(name: str, path: Path = Path("params.yaml")) -> Any:
+def read_params(name: str, path: Path = Path("params.yaml")) -> Any:
     """The named top-level block of params.yaml; KeyError-free: a missing file or block is one clear message."""
     if not path.exists():
         raise FileNotFoundError(f"{path.resolve()}: not found. Run the stages from the root of the checkout.")
@@ -18,15 +18,15 @@ def block(name: str, path: Path = Path("params.yaml")) -> Any:
     return params[name]
 
 
-def dataclass_of(kind: type[Settings], name: str, **others: Any) -> Settings:
+def read_settings(kind: type[Settings], name: str, **others: Any) -> Settings:
     """The block as a ``kind``, with what ``others`` say beside it. ValueError for a key too many or too few."""
-    told = block(name)
+    told = read_params(name)
     try:
         return kind(**told, **others)
     except TypeError as error:
         raise ValueError(f"params.yaml, block {name}: {str(error).partition(') ')[2] or error}.") from None
 
 
-def reading() -> dict[str, Any]:
+def read_parser_params() -> dict[str, Any]:
     """How the phrases of a source are read: the blocks ``parser`` and ``spelling``."""
-    return {name: block(name) for name in ("parser", "spelling")}
+    return {name: read_params(name) for name in ("parser", "spelling")}

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 
 @contextmanager
-def opened(path: Path, metadata: pq.FileMetaData | None = None) -> Iterator[pq.ParquetFile]:
+def open_file(path: Path, metadata: pq.FileMetaData | None = None) -> Iterator[pq.ParquetFile]:
     """The open file; its ``metadata``, where they are known, are not read again.
 
     ValueError, with the path and the remedy, for all that the block cannot read of it. FileNotFoundError if there is no
@@ -32,22 +32,22 @@ def opened(path: Path, metadata: pq.FileMetaData | None = None) -> Iterator[pq.P
 
 def read_schema(path: Path) -> pa.Schema:
     """The columns of a file."""
-    with opened(path) as file:
+    with open_file(path) as file:
         return file.schema_arrow
 
 
 def count_rows(path: Path) -> int:
-    with opened(path) as file:
+    with open_file(path) as file:
         return file.metadata.num_rows
 
 
 def read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
     """All rows of a file, or some columns of them."""
-    with opened(path) as file:
+    with open_file(path) as file:
         return file.read(columns)
 
 
-def batches(path: Path, size: int = 65_536, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+def read_batches(path: Path, size: int = 65_536, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
     """The rows of a file, at most ``size`` at a time."""
-    with opened(path) as file:
+    with open_file(path) as file:
         yield from file.iter_batches(size, columns=columns)

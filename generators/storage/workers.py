@@ -15,7 +15,7 @@ State = TypeVar("State")
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-AHEAD = 4
+ITEMS_PER_WORKER = 4
 """Items under way per worker: enough to keep all busy, few enough to bound memory."""
 
 
@@ -38,7 +38,7 @@ def map_with(
         try:
             for item in items:
                 waiting.append(pool.submit(_call, item))
-                if len(waiting) >= AHEAD * workers:
+                if len(waiting) >= ITEMS_PER_WORKER * workers:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()

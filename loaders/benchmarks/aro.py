@@ -59,7 +59,7 @@ def _visual_genome(path: Path) -> Iterator[Row | Unusable]:
 
 def _order(path: Path) -> Iterator[Row | Unusable]:
     source, split = path.name.split("_")[0], path.stem.rsplit("_", 1)[-1]
-    captions = [(item.image_id, caption) for item in karpathy.read(path, Path()) for caption in item.captions]
+    captions = [(item.image_id, caption) for item in karpathy.read_images(path, Path()) for caption in item.captions]
     for (image, _), words in zip(captions, Tagger()(caption for _, caption in captions), strict=True):
         shuffles = options(words, ORDER_SEED)
         if shuffles is None:

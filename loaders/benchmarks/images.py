@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
 from generators.schemas.scene_graph import Box
-from generators.storage.crops import Crop, crop_id, size_of
+from generators.storage.crops import Crop, crop_id, read_size
 from loaders.benchmarks.rows import Row
 
 
@@ -56,7 +56,7 @@ def dataset_row(row: Row, path: Path, schema: pa.Schema, provenance: Mapping[str
 
     Published files contain neither scene graphs nor foils, so in HARD_NEGATIVE_SCHEMA these columns are empty.
     """
-    box = row.box or Box(0.0, 0.0, *map(float, size_of(path)))
+    box = row.box or Box(0.0, 0.0, *map(float, read_size(path)))
     columns: dict[str, Any] = {
         "image": Crop(path.resolve(), box) if row.box else {"bytes": path.read_bytes(), "path": None},
         "crop_id": crop_id(path, box),

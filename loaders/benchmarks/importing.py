@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from generators.schemas.rows import Pixels
+from generators.schemas.rows import ImageStorage
 from generators.storage.atomic import atomic_folder
 from generators.storage.dataset import write_split
 from loaders.audit import FLAW_NAMES, Audit, audit
@@ -134,7 +134,7 @@ def _write(
     """Write the splits, then the card."""
     by_name = {counts.file: counts for counts in imported}
     configs: dict[str, dict[str, Iterator[dict[str, Any]]]] = {}
-    pixels: dict[str, Pixels] = {}
+    pixels: dict[str, ImageStorage] = {}
     for (config, split), (path, rows) in splits.items():
         counts = by_name[path.name]
         provenance = {"source": family.source(path), "captioner": "published", "seed": 0}

@@ -30,7 +30,7 @@ def read(path: Path) -> list[dict[str, str]]:
     """The accepted pairs. ValueError, with the line, for an invalid type, caption or answer."""
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file.")
-    pairs = [row for line, row in csv_tables.numbered(path, COLUMNS) if _accepted(path, line, row)]
+    pairs = [row for line, row in csv_tables.read_numbered(path, COLUMNS) if _accepted(path, line, row)]
     if not pairs:
         raise ValueError(f"{path}: no accepted pair. Write yes into the column accepted of each correct pair.")
     return pairs
@@ -68,7 +68,7 @@ def rows(pairs: list[dict[str, str]], images: Path) -> Iterator[dict[str, Any]]:
     """Rows of GROUP_SCHEMA."""
     for number, pair in enumerate(pairs):
         files = [find_image(images, pair[f"image_{position}"]).read_bytes() for position in (0, 1)]
-        yield dataset.group_cells(files, (pair["caption_0"], pair["caption_1"])) | {
+        yield dataset.make_group_cells(files, (pair["caption_0"], pair["caption_1"])) | {
             "image_id": f"{pair['type']}-{number}",
             "categories": [{"by": "type", "name": pair["type"]}],
             "provenance": {"source": "photographs", "captioner": "by hand", "seed": 0},

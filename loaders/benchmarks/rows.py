@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from generators.schemas.scene_graph import Box
-from generators.storage.crops import rounded
+from generators.storage.crops import round_corners
 from loaders.audit import Texts
 
 BOX_COLUMNS = ("x", "y", "width", "height")
@@ -95,7 +95,7 @@ def parse_box(x: Any, y: Any, width: Any, height: Any) -> Box:
         box = None
     if box is None or not all(map(math.isfinite, box)):
         raise ValueError("the box is not four numbers")
-    left, upper, right, lower = rounded(box)
+    left, upper, right, lower = round_corners(box)
     if not (right > left and lower > upper):
         raise ValueError("the box has no area")
     return box

@@ -48,7 +48,7 @@ def row(item: Mapping[str, Any], images: tuple[bytes, bytes], provenance: Mappin
         "tag": item["collapsed_tag"],
         "secondary tag": item["secondary_tag"] or "none",
     }
-    return dataset.group_cells(images, captions) | {
+    return dataset.make_group_cells(images, captions) | {
         "image_id": str(item["id"]),
         "categories": [{"by": by, "name": name} for by, name in categories.items()],
         "provenance": dict(provenance),
@@ -67,7 +67,7 @@ def read(folder: Path) -> Iterator[Item]:
 
 def _read_parquet(files: list[Path]) -> Iterator[Item]:
     for path in files:
-        for batch in parquet.batches(path, 16):
+        for batch in parquet.read_batches(path, 16):
             for item in batch.to_pylist():
                 yield item, (item["image_0"]["bytes"], item["image_1"]["bytes"])
 

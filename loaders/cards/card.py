@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from generators.schemas.rows import pixels_of
+from generators.schemas.rows import get_image_storage
 from generators.storage import parquet
 from loaders.datasets.stats import Stats, measure, parquet_files
 
@@ -35,7 +35,11 @@ PIXELS_HEADING = "\n## Pixels\n"
 def write_card(folder: Path, metadata: Mapping[str, Any], text: str, stats: Stats) -> None:
     """Write README.md and stats.json of a dataset folder."""
     referencing = sorted(
-        {path.parent.name for path in parquet_files(folder) if pixels_of(parquet.read_schema(path)) == "by_reference"}
+        {
+            path.parent.name
+            for path in parquet_files(folder)
+            if get_image_storage(parquet.read_schema(path)) == "by_reference"
+        }
     )
     if referencing:
         text += PIXELS_HEADING + "\n" + render("referenced_images", configs=referencing)

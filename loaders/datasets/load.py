@@ -13,7 +13,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from generators.schemas.rows import pixels_of
+from generators.schemas.rows import get_image_storage
 from generators.storage import parquet
 from loaders.datasets.folders import dataset_folder, list_datasets, unknown_name
 from loaders.datasets.referenced_images import with_images
@@ -43,7 +43,7 @@ def load_dataset(
     if split is not None and split not in configs[config]:
         raise unknown_name(f"split of {name}/{config}", split, configs[config])
     rows: Any = datasets.load_dataset(str(folder), config, split=split)
-    if pixels_of(parquet.read_schema(min((folder / config).glob("*.parquet")))) == "embedded":
+    if get_image_storage(parquet.read_schema(min((folder / config).glob("*.parquet")))) == "embedded":
         return rows
     return with_images(rows, folder)
 

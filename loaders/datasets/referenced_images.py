@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from generators.schemas.scene_graph import Box
-from generators.storage.crops import Crop, crop, cut
+from generators.storage.crops import Crop, encode_crop, read_crop
 
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict
@@ -29,7 +29,7 @@ def crop_of(row: Mapping[str, Any], folder: Path) -> Crop:
 
 def encoded(row: Mapping[str, Any], folder: Path) -> bytes:
     """The row's crop as the bytes of an image file: the embedded file, or the crop as JPEG."""
-    return row["image"]["bytes"] if "image" in row else crop(*crop_of(row, folder))
+    return row["image"]["bytes"] if "image" in row else encode_crop(*crop_of(row, folder))
 
 
 def with_images(rows: Rows, folder: Path) -> Rows:
@@ -43,4 +43,4 @@ def _add_images(columns: dict[str, list[Any]], folder: Path) -> dict[str, list[A
     rows = (
         dict(zip(COLUMNS, values, strict=True)) for values in zip(*(columns[name] for name in COLUMNS), strict=True)
     )
-    return {"image": [cut(*crop_of(row, folder)) for row in rows], **columns}
+    return {"image": [read_crop(*crop_of(row, folder)) for row in rows], **columns}

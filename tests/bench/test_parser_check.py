@@ -9,7 +9,7 @@ import pytest
 
 from bench.parser import GraphFacts, Score
 from bench.parser_check import ANNOTATIONS, KINDS, TABLE_3, check, read_annotations
-from generators.readers.corpora import Column, captions, shards
+from generators.readers.corpora import Column, list_shards, read_captions
 from generators.schemas.scene_graph import Relation, SceneGraph, SceneObject
 
 SOURCES: dict[str, tuple[str, Column]] = {
@@ -90,6 +90,6 @@ def test_sixty_captions_are_annotated_beside_table_3() -> None:
 def test_the_captions_are_the_drawn_ones(source: str, real_data: Path) -> None:
     """The rule that heads the file: the 20 distinct captions with the least SHA-256 of "0:<caption>"."""
     name, column = SOURCES[source]
-    distinct = {text for shard in shards(str(real_data / name)) for text in captions(shard, column)}
+    distinct = {text for shard in list_shards(str(real_data / name)) for text in read_captions(shard, column)}
     drawn = sorted(distinct, key=lambda text: sha256(f"0:{text}".encode()).digest())[:20]
     assert [item.caption for item in read_annotations(ANNOTATIONS) if item.source == source] == drawn

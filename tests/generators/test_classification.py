@@ -24,7 +24,7 @@ def test_image_ids_are_larger_than_those_of_all_other_scenes():
 
 
 def test_a_drawing_depends_only_on_seed_and_id():
-    first, again, other = (classification.draw(0, image_id, "kite", 7) for image_id in (1, 1, 2))
+    first, again, other = (classification.draw_image(0, image_id, "kite", 7) for image_id in (1, 1, 2))
     assert first == again
     assert first.data != other.data
     assert first.data is not None
@@ -33,11 +33,11 @@ def test_a_drawing_depends_only_on_seed_and_id():
 
 
 def test_every_noun_has_the_same_number_of_images():
-    names, pictures = classification.microworld(0, 2)
+    names, pictures = classification.make_microworld_set(0, 2)
     assert names == list(ALL_NOUNS)
     first = [next(pictures) for _ in range(4)]
     assert [picture.label for picture in first] == [0, 0, 1, 1]
-    assert classification.microworld(0, 1, ("kite", "cup")).class_names == ["kite", "cup"]
+    assert classification.make_microworld_set(0, 1, ("kite", "cup")).class_names == ["kite", "cup"]
 
 
 def write_cifar(folder: Path, label_bytes: int, batch: str, names: str) -> np.ndarray:
@@ -77,20 +77,20 @@ def test_imagenet_stays_where_it_is(tmp_path: Path):
     for number in range(1000):
         (tmp_path / f"n{number:08d}").mkdir()
     Image.new("RGB", (5, 4)).save(tmp_path / "n00000002" / "ILSVRC2012_val_00000001.JPEG")
-    names, pictures = classification.imagenet(tmp_path)
+    names, pictures = classification.read_imagenet(tmp_path)
     (picture,) = pictures
     assert (names[picture.label], picture.width, picture.height) == ("great white shark", 5, 4)
-    (row,) = classification.rows("imagenet", iter([picture]), 0)
+    (row,) = classification.make_rows("imagenet", iter([picture]), 0)
     assert row["image"] == {"bytes": None, "path": str(tmp_path / "n00000002" / "ILSVRC2012_val_00000001.JPEG")}
     (tmp_path / "n00000999").rmdir()
     with pytest.raises(ValueError, match="999 folders named by WordNet ids, 1,000 expected"):
-        classification.imagenet(tmp_path)
+        classification.read_imagenet(tmp_path)
 
 
 def test_folder_and_card(tmp_path: Path):
     write_cifar(tmp_path, 1, "test_batch.bin", "batches.meta.txt")
-    found = classification.cifar("cifar10", tmp_path)
-    rows = classification.rows("cifar10", found.images, 0)
+    found = classification.read_cifar("cifar10", tmp_path)
+    rows = classification.make_rows("cifar10", found.images, 0)
     write_config(tmp_path / "set", "cifar10", {"test": rows}, classification_schema(found.class_names))
     stats = measure(tmp_path / "set")
     assert count_classes(tmp_path / "set", stats) == {"cifar10": 2}

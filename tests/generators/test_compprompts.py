@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lemminflect import getLemma
 
-from generators.compprompts import GRID, Cell, Filler, Settings, draw, fillers, prompts, write
+from generators.compprompts import GRID, Cell, Filler, Settings, draw_prompt, draw_prompts, make_fillers, write
 from generators.language import inflection
 from generators.language.wordnet_database import wordnet
 from loaders.papers.prompt_types import PROMPT_TYPES
@@ -20,7 +20,7 @@ WORDS: dict[str, Any] = yaml.safe_load((Path(__file__).parents[2] / "sample/word
 
 @pytest.fixture(scope="module")
 def options() -> dict[str, list[Filler]]:
-    return fillers(WORDS)
+    return make_fillers(WORDS)
 
 
 def animate_senses(noun: str) -> list[Any]:
@@ -114,7 +114,7 @@ def read(text: str) -> list[tuple[str, str]]:
 
 @given(config=st.sampled_from(sorted(GRID)), seed=st.integers())
 def test_a_prompt_has_exactly_the_atoms_that_its_cell_says(options: dict[str, list[Filler]], config: str, seed: int):
-    prompt = draw(GRID[config].pattern, options, Random(seed))
+    prompt = draw_prompt(GRID[config].pattern, options, Random(seed))
     assert sorted(kind for kind, _ in prompt.atoms) == PROMPT_TYPES[config].kinds
     assert read(prompt.text) == list(prompt.atoms)
     differing = [atom for atom in prompt.atoms if atom[0] != "number"]
@@ -130,7 +130,7 @@ def test_a_prompt_has_exactly_the_atoms_that_its_cell_says(options: dict[str, li
 
 @given(config=st.sampled_from(sorted(GRID)), seed=st.integers())
 def test_articles_numbers_and_plurals_agree(options: dict[str, list[Filler]], config: str, seed: int):
-    text = draw(GRID[config].pattern, options, Random(seed)).text
+    text = draw_prompt(GRID[config].pattern, options, Random(seed)).text
     for article, word in re.findall(r"\b(an?) (\w+)", text):
         assert article == ("an" if word[0] in "aeiou" or word == "heir" else "a")
     numbers = sum(kind == "number" for kind, _ in read(text))
@@ -145,7 +145,7 @@ def test_the_grid_is_the_declared_list():
 
 
 def test_draws_favour_no_pair(options: dict[str, list[Filler]]):
-    found = prompts(Cell("a NOUN TRANSITIVE a NOUN", 5000), options, Random(1))
+    found = draw_prompts(Cell("a NOUN TRANSITIVE a NOUN", 5000), options, Random(1))
     first = [prompt.atoms[0][1] for prompt in found]
     # 5,000 prompts over 326 nouns: 15.3 each on average; 5 standard deviations (of 3.9) on either side.
     assert all(0 <= first.count(noun) <= 35 for noun in WORDS["nouns"])
@@ -158,7 +158,7 @@ def test_further_cells_grow_the_grid(options: dict[str, list[Filler]]):
     )
     cell = settings.grid["obj3_adj3"]
     assert len(settings.grid) == len(GRID) + 1
-    found = prompts(cell, options, Random(0))
+    found = draw_prompts(cell, options, Random(0))
     assert len({prompt.text for prompt in found}) == 7
     assert {tuple(sorted(kind for kind, _ in prompt.atoms)) for prompt in found} == {
         ("adjective", "adjective", "adjective", "noun", "noun", "noun", "spatial")
@@ -175,7 +175,7 @@ def test_further_cells_grow_the_grid(options: dict[str, list[Filler]]):
 )
 def test_a_pattern_that_cannot_be_filled_is_an_error(options: dict[str, list[Filler]], cell: Cell, message: str):
     with pytest.raises(ValueError, match=re.escape(message)):
-        prompts(cell, options, Random(0))
+        draw_prompts(cell, options, Random(0))
 
 
 def test_a_further_cell_cannot_take_the_name_of_a_benchmark_config():

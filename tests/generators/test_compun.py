@@ -8,10 +8,18 @@ import pytest
 import yaml
 from PIL import Image
 
-from generators.compun import Noun, Settings, described, read_nouns, template, turned, write
+from generators.compun import (
+    Noun,
+    Settings,
+    make_descriptor_prompting,
+    make_reversed_prompting,
+    make_template_prompting,
+    read_nouns,
+    write,
+)
 from generators.language import wordnet
 from generators.llm.client import Cache
-from generators.microworld.compun_images import Collection, can_draw, render_compound
+from generators.microworld.compun_images import ImageCollection, can_draw, render_compound
 
 WORDS = Path(__file__).parents[2] / "sample/words"
 NOUNS = read_nouns(WORDS / "compun.csv")
@@ -64,16 +72,16 @@ def test_notes_record_what_occurs_twice_and_what_is_longer():
 
 def test_prompts():
     houseboat, cube, cookies = BY_NAME["houseboat"], BY_NAME["Ice cube"], BY_NAME["M & M cookies"]
-    assert template(houseboat).prompts == ["a photo of a houseboat"]
-    assert turned(houseboat).prompts == ["a photo of a boathouse"]
-    assert template(cube).prompts == ["a photo of a ice cube"]  # the paper's template has no "an"
-    assert turned(cube).prompts == ["a photo of a cube ice"]
-    assert template(cookies).prompts == ["a photo of a M & M cookies"]
-    assert described(houseboat, {"houseboat": ["a hull", "a deck"]}, None, Cache([])).prompts == [
+    assert make_template_prompting(houseboat).prompts == ["a photo of a houseboat"]
+    assert make_reversed_prompting(houseboat).prompts == ["a photo of a boathouse"]
+    assert make_template_prompting(cube).prompts == ["a photo of a ice cube"]  # the paper's template has no "an"
+    assert make_reversed_prompting(cube).prompts == ["a photo of a cube ice"]
+    assert make_template_prompting(cookies).prompts == ["a photo of a M & M cookies"]
+    assert make_descriptor_prompting(houseboat, {"houseboat": ["a hull", "a deck"]}, None, Cache([])).prompts == [
         "a photo of a houseboat, which has a hull",
         "a photo of a houseboat, which has a deck",
     ]
-    assert described(cube, {}, None, Cache([])).captioner == "template"
+    assert make_descriptor_prompting(cube, {}, None, Cache([])).captioner == "template"
 
 
 def test_twelve_compounds_are_drawn_and_described():
@@ -105,7 +113,7 @@ def test_the_authors_naming_in_a_folder_and_in_a_zip(tmp_path: Path):
     with zipfile.ZipFile(tmp_path / "images.zip", "w") as archive:
         for path in folder.iterdir():
             archive.write(path, f"compun/{path.name}")
-    from_folder, from_zip = Collection.open(folder), Collection.open(tmp_path / "images.zip")
+    from_folder, from_zip = ImageCollection.open(folder), ImageCollection.open(tmp_path / "images.zip")
     from_folder.check(["raincoat", "Ice cube"])
     assert from_folder.of("Ice cube") == from_zip.of("Ice cube")
     assert len(set(from_zip.of("raincoat"))) == 3
@@ -116,7 +124,7 @@ def test_every_missing_and_every_unreadable_picture_is_listed_at_once(tmp_path: 
     (folder / "raincoat_n2.png").unlink()
     (folder / "ice_cube_n1.png").write_bytes(b"no picture")
     with pytest.raises(ValueError) as error:  # noqa: PT011 (the whole message is compared)
-        Collection.open(folder).check(["raincoat", "Ice cube", "firefly"])
+        ImageCollection.open(folder).check(["raincoat", "Ice cube", "firefly"])
     assert str(error.value) == (
         f"{folder}: of Compun's pictures 4 are missing: raincoat_n2, firefly, firefly_n1, firefly_n2; "
         "1 are unreadable: ice_cube_n1.png. None is left out silently."
@@ -125,7 +133,7 @@ def test_every_missing_and_every_unreadable_picture_is_listed_at_once(tmp_path: 
 
 def test_a_place_that_is_neither_folder_nor_zip(tmp_path: Path):
     with pytest.raises(FileNotFoundError, match="neither a folder nor a zip"):
-        Collection.open(tmp_path / "nowhere")
+        ImageCollection.open(tmp_path / "nowhere")
 
 
 def test_each_split_has_the_same_pictures_under_its_own_prompts(tmp_path: Path):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generators.controlledimcaps import TYPES, Settings, pairs, write
+from generators.controlledimcaps import TYPES, Settings, make_pairs, write
 
 
 @given(kind=st.sampled_from(sorted(TYPES)), seed=st.integers())
@@ -57,7 +57,7 @@ def test_things_stay_in_the_picture():
 
 
 def test_pairs_are_distinct_and_end_where_there_are_no_more():
-    found = list(pairs(TYPES["temporal"], 1000, Random(0)))
+    found = list(make_pairs(TYPES["temporal"], 1000, Random(0)))
     assert len(found) == 32  # 8 colours x 4 patterns
 
 

@@ -22,8 +22,8 @@ from generators.crepe_productivity import (
     SPLITS,
     Settings,
     ask,
-    chosen,
-    generate,
+    generate_split,
+    select_examples,
     write,
 )
 from generators.graphs.facts import image_facts
@@ -193,10 +193,10 @@ def test_another_image_changes_no_example_of_the_first_ones(folder: Path, tmp_pa
 
 
 def test_drops_are_counted_and_rows_are_capped(folder: Path) -> None:
-    rows, dropped = generate(SETTINGS, "microworld", Source.read(annotated(folder)), 4)
+    rows, dropped = generate_split(SETTINGS, "microworld", Source.read(annotated(folder)), 4)
     assert {config: len(kept) for config, kept in rows.items()}["prod_hnatom"] == 2
     assert dropped["hnswap: fewer than 5 negatives"] > 0
-    assert chosen([], 2, Counter()) == {config: [] for config in CONFIGS}
+    assert select_examples([], 2, Counter()) == {config: [] for config in CONFIGS}
 
 
 def test_refined_rows_have_the_foils_of_one_atom_and_half_of_them_stay(
@@ -205,7 +205,7 @@ def test_refined_rows_have_the_foils_of_one_atom_and_half_of_them_stay(
     more = ["tree", "hat", "bottle", "drum", "kite", "key", "boat", "flag"]  # words enough for five foils of one noun
     monkeypatch.setattr(sys.modules[__name__], "NOUNS", [*NOUNS, *more])
     write_source(tmp_path, 8)
-    rows, _ = generate(replace(SETTINGS, refine=True, rows=6), "microworld", Source.read(annotated(tmp_path)), 7)
+    rows, _ = generate_split(replace(SETTINGS, refine=True, rows=6), "microworld", Source.read(annotated(tmp_path)), 7)
     found = rows["prod_hnatom"]
     assert found
     for row in found:

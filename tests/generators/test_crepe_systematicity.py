@@ -12,14 +12,14 @@ from PIL import Image as Picture
 from generators.crepe_systematicity import (
     build_corpus,
     build_regions,
-    hard_negative_rows,
+    make_hard_negative_rows,
     read_rows,
 )
 from generators.hard_negatives.systematicity import NEGATIVES
 from generators.parser.caption_parser import make_parser
 from generators.readers.annotations import Annotations
 from generators.schemas.scene_graph import Atom, Compound
-from generators.seen_analysis.row_splits import Seen, classify
+from generators.seen_analysis.row_splits import Seen, assign_splits
 from generators.seen_analysis.targets import Targets
 from tests.annotated import annotations_of
 
@@ -193,16 +193,16 @@ def test_rows_with_too_few_negatives_leave_only_that_set() -> None:
     row = dict.fromkeys(
         ["image", "crop_id", "image_id", "x", "y", "width", "height", "caption", "atoms", "compounds", "complexity"]
     ) | {"scene_graph": None, "provenance": None, "hnatom": [{"caption": "a", "foils": []}] * 4, "hncomp": []}
-    assert len(list(hard_negative_rows([row], "hnatom"))) == 1
-    assert list(hard_negative_rows([row], "hncomp")) == []
-    assert list(hard_negative_rows([row], "hnall")) == []
+    assert len(list(make_hard_negative_rows([row], "hnatom"))) == 1
+    assert list(make_hard_negative_rows([row], "hncomp")) == []
+    assert list(make_hard_negative_rows([row], "hnall")) == []
 
 
 def test_unique_leaves_out_unseen_atoms_and_rows_without_negatives() -> None:
     row = {"atoms": [{"kind": "object", "text": "cat"}], "compounds": [], "hnatom": [], "hncomp": []}
     nothing = {"sc": {"atoms": 0, "compounds": 0}, "uc": {"atoms": 0, "compounds": 0}}
-    assert classify([row], Seen(frozenset({Atom("object", "cat")}), frozenset()), NEGATIVES)[1] == nothing
-    assert classify([row | {"hnatom": [1]}], Seen(frozenset(), frozenset()), NEGATIVES)[1] == nothing
+    assert assign_splits([row], Seen(frozenset({Atom("object", "cat")}), frozenset()), NEGATIVES)[1] == nothing
+    assert assign_splits([row | {"hnatom": [1]}], Seen(frozenset(), frozenset()), NEGATIVES)[1] == nothing
 
 
 def test_missing_seen_file_says_what_to_run(tmp_path) -> None:

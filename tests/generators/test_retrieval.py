@@ -13,7 +13,7 @@ from generators import retrieval
 from generators.hard_negatives import word_order
 from generators.hard_negatives.patch_order import GRIDS
 from generators.hard_negatives.word_order import TEXT_PERTURBATIONS, Tagger, Words
-from generators.readers.karpathy import Captioned
+from generators.readers.karpathy import CaptionedImage
 from loaders.cards import aro as aro_card
 from loaders.cards import retrieval as retrieval_card
 from loaders.datasets.load import load_dataset
@@ -114,8 +114,8 @@ def test_a_caption_without_four_different_other_orders_is_in_the_set_of_no_seed(
     """Of the nouns and of the trigrams, the only other order is "fish fish dive dive"."""
     twins = Words(("fish", "dive", "dive", "fish"), ("", " ", " ", " ", "."), ("other", "noun", "other", "noun"))
     dropped = Counter[str]()
-    image = Captioned("1", Path("1.jpg"), (twins.text,))
-    assert retrieval.entries([image], lambda captions: (twins for _ in captions), dropped) == []  # pyright: ignore
+    image = CaptionedImage("1", Path("1.jpg"), (twins.text,))
+    assert retrieval.select_entries([image], lambda captions: (twins for _ in captions), dropped) == []  # pyright: ignore
     assert dropped == {"captions that some perturbation cannot change": 1, "images without a caption left": 1}
 
 

@@ -38,10 +38,10 @@ def read_pairs(folder: Path, preprocess: Callable, tokenize: Callable) -> Pairs:
     images, texts, digest, skipped = [], [], hashlib.sha256(), Counter[str]()
     for path in paths:
         digest.update(path.read_bytes())
-        for pair, image in shards.decoded_pairs(path, skipped):
+        for pair, image in shards.read_decoded_pairs(path, skipped):
             images.append(preprocess(image))
             texts.append(pair.caption)
-    shards.show(folder, skipped)
+    shards.print_skipped(folder, skipped)
     if not images:
         raise ValueError(f"{folder}: no readable image with a caption in it.")
     image_NCHW = torch.stack(images).contiguous(memory_format=torch.channels_last)

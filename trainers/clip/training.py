@@ -27,7 +27,7 @@ from tqdm import trange
 
 from generators.storage import stage
 from generators.storage.atomic import atomic_folder
-from generators.storage.params import block
+from generators.storage.params import read_params
 from trainers.clip.pairs import Pairs, read_pairs
 from trainers.clip.precision import fast_bfloat16
 
@@ -167,7 +167,7 @@ def run(corpus: str, seed: int, recipe: dict[str, Any], source: Path, folder: Pa
         last = losses[-50:]
         record = {
             "corpus": corpus,
-            "source": block("source"),
+            "source": read_params("source"),
             "seed": seed,
             "pairs": len(pairs.text_NT),
             "data": pairs.digest,
@@ -180,8 +180,8 @@ def run(corpus: str, seed: int, recipe: dict[str, Any], source: Path, folder: Pa
 def main(corpus: str, seed: int = 0, corpora: Path | None = None) -> None:
     """Train on CORPUS: cc12m, yfcc or laion, or a folder of shards in CORPORA. SEED sets weights and order."""
     logging.getLogger().setLevel(logging.ERROR)  # open_clip warns that there are no weights to load
-    source = corpora or Path("sources") / block("source") / "corpora"
-    run(corpus, seed, block("train"), source, Path("checkpoints") / f"clip-{corpus}-s{seed}")
+    source = corpora or Path("sources") / read_params("source") / "corpora"
+    run(corpus, seed, read_params("train"), source, Path("checkpoints") / f"clip-{corpus}-s{seed}")
 
 
 if __name__ == "__main__":

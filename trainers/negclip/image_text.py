@@ -87,7 +87,7 @@ def read(data: Path, images: Path | None = None) -> ImageText:
 
 
 def _karpathy(file: Path, images: Path) -> ImageText:
-    captioned = [item for item in karpathy.read(file, images) if item.captions]
+    captioned = [item for item in karpathy.read_images(file, images) if item.captions]
     missing = [item.path for item in captioned if not item.path.is_file()]
     if missing:
         raise FileNotFoundError(
@@ -104,8 +104,8 @@ def _shards(folder: Path) -> ImageText:
     if not paths:
         raise FileNotFoundError(f"{folder}: no webdataset shard (*.tar) in it.")
     skipped = Counter[str]()
-    pairs = [(path, pair) for path in paths for pair in shards.pairs(path, skipped, read_images=False)]
-    shards.show(folder, skipped)
+    pairs = [(path, pair) for path in paths for pair in shards.read_pairs(path, skipped, read_images=False)]
+    shards.print_skipped(folder, skipped)
     places = tuple(Place(pair.key, path, pair.image.start, pair.image.size) for path, pair in pairs)
     return ImageText(places, tuple(pair.caption for _, pair in pairs), np.arange(len(pairs)))
 

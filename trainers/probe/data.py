@@ -42,7 +42,9 @@ def generated(count: int, seed: int, avoid: Prompts) -> list[str]:
 def read(pattern: str, column: str) -> list[str]:
     """Return the captions of the files that match a glob (generators/readers/corpora.py), stripped."""
     place: corpora.Column = int(column) if column.isdigit() else column
-    return [caption.strip() for shard in corpora.shards(pattern) for caption in corpora.captions(shard, place)]
+    return [
+        caption.strip() for shard in corpora.list_shards(pattern) for caption in corpora.read_captions(shard, place)
+    ]
 
 
 def split(texts: Sequence[str], seed: int) -> tuple[list[str], list[str]]:

@@ -89,4 +89,6 @@ def read(folder: Path) -> Prompts:
     if not files:
         raise FileNotFoundError(f"{folder}: no prompts found. Run `dvc repro compprompts`.")
     columns = ["prompt", "atoms"]
-    return of_rows(row for path in files for batch in parquet.batches(path, 1000, columns) for row in batch.to_pylist())
+    return of_rows(
+        row for path in files for batch in parquet.read_batches(path, 1000, columns) for row in batch.to_pylist()
+    )

@@ -54,12 +54,12 @@ class SceneFacts:
         objects = [item for item in scene.objects if item.id in ids]
         return cls(
             {item.id: item.noun for item in objects},
-            {item.id: named_attributes(item, sizes=sizes) for item in objects},
+            {item.id: list_named_attributes(item, sizes=sizes) for item in objects},
             tuple(triple for triple in scene.relations if triple[0] in ids and triple[2] in ids),
         )
 
 
-def named_attributes(item: DrawnObject, *, sizes: bool = True) -> tuple[str, ...]:
+def list_named_attributes(item: DrawnObject, *, sizes: bool = True) -> tuple[str, ...]:
     """Return size, colour and pattern, without ``medium`` and ``plain``."""
     size = (item.size,) if sizes and item.size != "medium" else ()
     return (*size, item.color, *((item.pattern,) if item.pattern != "plain" else ()))

@@ -12,7 +12,7 @@ WHOLE = 0.85
 """A view of at least this fraction of the image shows how large objects are."""
 
 
-def region_box(scene: Scene, ids: Sequence[str], rng: Random) -> Box:
+def sample_region(scene: Scene, ids: Sequence[str], rng: Random) -> Box:
     """Return a box in whole pixels around the given objects and some of their surroundings.
 
     Most are large enough for the papers' filters (40,000 pixels, sides at most 1 : 2); one in ten is the whole image.
@@ -31,7 +31,7 @@ def region_box(scene: Scene, ids: Sequence[str], rng: Random) -> Box:
     return Box(x, y, right - x, bottom - y)
 
 
-def is_whole(scene: Scene, box: Box) -> bool:
+def shows_sizes(scene: Scene, box: Box) -> bool:
     """Return whether a box shows enough of the image to see how large objects are."""
     return box.area >= WHOLE * scene.width * scene.height
 

@@ -103,12 +103,12 @@ def express(facts: SceneFacts, content: Content, rng: Random, *, richness: float
     return writer.list(content.objects)
 
 
-def region_phrase(facts: SceneFacts, content: Content, rng: Random) -> str:
+def write_region_phrase(facts: SceneFacts, content: Content, rng: Random) -> str:
     """Return a short lower-case phrase in the style of Visual Genome."""
     return express(facts, content, rng, richness=0.4)
 
 
-def training_caption(
+def write_training_caption(
     facts: SceneFacts,
     content: Content,
     rng: Random,
@@ -120,10 +120,10 @@ def training_caption(
     text = express(facts, content, rng, richness=richness, object_first=object_first)
     if text.startswith(("a ", "an ")) and not content.relations and rng.random() < 0.2:
         return f"{rng.choice(('picture', 'drawing', 'illustration', 'photo'))} of {text}"
-    return as_sentence(text) if _is_full(text) and rng.random() < 0.5 else text
+    return make_sentence(text) if _is_full(text) and rng.random() < 0.5 else text
 
 
-def image_captions(facts: SceneFacts, rng: Random, count: int = 5) -> list[str]:
+def write_image_captions(facts: SceneFacts, rng: Random, count: int = 5) -> list[str]:
     """Return up to ``count`` different captions of a whole image, in the style of COCO."""
     captions: dict[str, None] = {}
     for _ in range(20 * count):
@@ -132,7 +132,7 @@ def image_captions(facts: SceneFacts, rng: Random, count: int = 5) -> list[str]:
             break
         text = express(facts, content, rng, richness=0.8)
         if _is_full(text):
-            captions[as_sentence(text)] = None
+            captions[make_sentence(text)] = None
     return list(captions)
 
 
@@ -140,7 +140,7 @@ def _is_full(text: str) -> bool:
     return text.split(maxsplit=1)[0] in ("a", "an", "the", "there", "two")
 
 
-def as_sentence(text: str) -> str:
+def make_sentence(text: str) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
@@ -155,11 +155,11 @@ class _Writer:
         *rest, last = attributes
         return self._one_of(
             (5, " ".join((*attributes, noun))),
-            (5, with_article(" ".join((*attributes, noun)))),
+            (5, add_article(" ".join((*attributes, noun)))),
             (2, f"the {' '.join((*attributes, noun))}"),
             (3, f"the {noun} is {' and '.join(attributes)}"),
-            (2, f"{with_article(' '.join((*rest, noun)))} {self._that()} is {last}"),
-            (1, f"there is {with_article(' '.join((*attributes, noun)))}"),
+            (2, f"{add_article(' '.join((*rest, noun)))} {self._that()} is {last}"),
+            (1, f"there is {add_article(' '.join((*attributes, noun)))}"),
         )
 
     def pair(self, triple: Triple) -> str:
@@ -185,7 +185,7 @@ class _Writer:
     def twins(self, names: Sequence[str]) -> str:
         """Express the attributes that two objects of one noun share: "two red balls"."""
         shared = [text for text in self.facts.attributes[names[0]] if text in self.facts.attributes[names[1]]]
-        noun = plural(self.facts.nouns[names[0]])
+        noun = pluralise(self.facts.nouns[names[0]])
         phrase = " ".join((*self._some(shared), noun))
         return self._one_of((5, f"two {phrase}"), (1, f"there are two {phrase}"))
 
@@ -227,7 +227,7 @@ class _Writer:
         attributes = self.facts.attributes[name]
         chosen = self._some(attributes) if self.rng.random() < self.richness else ()
         phrase = " ".join((*chosen, self._noun(name)))
-        return with_article(phrase) if article == "a" else f"{article} {phrase}".lstrip()
+        return add_article(phrase) if article == "a" else f"{article} {phrase}".lstrip()
 
     def _some(self, attributes: Sequence[str]) -> tuple[str, ...]:
         """Return one or two attributes, in order, sometimes as synonyms."""
@@ -256,12 +256,12 @@ class _Writer:
 
 
 @lru_cache(maxsize=8192)
-def with_article(phrase: str) -> str:
+def add_article(phrase: str) -> str:
     return _english().a(phrase)
 
 
 @lru_cache
-def plural(noun: str) -> str:
+def pluralise(noun: str) -> str:
     return _english().plural_noun(noun)
 
 

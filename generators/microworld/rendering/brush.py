@@ -10,8 +10,8 @@ from typing import Literal
 
 import skia
 
-from generators.microworld.rendering.patterns import pattern_areas
-from generators.microworld.rendering.tones import BLACK, WHITE, mix, opaque, tones_of, translucent
+from generators.microworld.rendering.patterns import make_pattern_areas
+from generators.microworld.rendering.tones import BLACK, WHITE, add_opacity, choose_tones, mix, parse_color
 
 OUTLINE = 2.4
 """Width of an outline, centred on its path: drawings keep half of it as a margin to their box."""
@@ -29,8 +29,8 @@ class Brush:
     def __init__(self, canvas: skia.Canvas, color: str, pattern: str, period: float = 24.0) -> None:
         """``period`` is the period of the pattern."""
         self.canvas = canvas
-        self._tones = tones_of(color)
-        self._pattern = pattern_areas(pattern, period)
+        self._tones = choose_tones(color)
+        self._pattern = make_pattern_areas(pattern, period)
 
     def coat(self, area: skia.Path, light: Light = "flat", dim: float = 0.0) -> None:
         """Paint a part in the object's colour and pattern; ``dim`` (0 to 1) darkens parts in the shade."""
@@ -41,7 +41,7 @@ class Brush:
         if color is None:
             self._part(area, self._tones.base, self._tones.outline, light, dim, {})
         else:
-            self._part(area, opaque(color), mix(opaque(color), BLACK, 0.5), light, dim, {})
+            self._part(area, parse_color(color), mix(parse_color(color), BLACK, 0.5), light, dim, {})
 
     def hollow(self, area: skia.Path) -> None:
         """Paint the dark inside of a vessel or a doorway."""
@@ -53,23 +53,23 @@ class Brush:
 
     def mark(self, line: skia.Path, width: float, opacity: float = 1.0) -> None:
         """Draw a detail in a darker tone of the object's colour."""
-        self._stroke(line, translucent(self._tones.mark, opacity), width)
+        self._stroke(line, add_opacity(self._tones.mark, opacity), width)
 
     def bar(self, line: skia.Path, width: float, color: str | None = None) -> None:
         """Draw a round-ended rod ``width`` thick, outline included, in ``color`` (#rrggbb) or the object's own."""
-        base = opaque(color) if color else self._tones.base
+        base = parse_color(color) if color else self._tones.base
         self._stroke(line, mix(base, BLACK, 0.5), width)
         self._stroke(line, base, width - 1.5 * OUTLINE)
         self.canvas.translate(-0.1 * width, -0.1 * width)
-        self._stroke(line, translucent(WHITE, 0.3), 0.2 * width)
+        self._stroke(line, add_opacity(WHITE, 0.3), 0.2 * width)
         self.canvas.translate(0.1 * width, 0.1 * width)
 
     def flat(self, path: skia.Path, fill: str | None, stroke: str | None, width: float, opacity: float) -> None:
         """Fill and stroke a path in colours of its own (#rrggbb), without light or outline."""
         if fill:
-            self.canvas.drawPath(path, skia.Paint(Color=translucent(opaque(fill), opacity), AntiAlias=True))
+            self.canvas.drawPath(path, skia.Paint(Color=add_opacity(parse_color(fill), opacity), AntiAlias=True))
         if stroke:
-            self._stroke(path, translucent(opaque(stroke), opacity), width)
+            self._stroke(path, add_opacity(parse_color(stroke), opacity), width)
 
     def _part(
         self, area: skia.Path, base: int, outline: int, light: Light, dim: float, pattern: dict[str, skia.Path]
@@ -87,13 +87,13 @@ class Brush:
                 canvas.drawPaint(skia.Paint(Shader=_light_shader(light, *edges)))
                 self._bevel(area)
             if dim:
-                canvas.drawPaint(skia.Paint(Color=translucent(BLACK, dim)))
+                canvas.drawPaint(skia.Paint(Color=add_opacity(BLACK, dim)))
             canvas.restore()
         self._stroke(area, outline, OUTLINE)
 
     def _bevel(self, area: skia.Path) -> None:
         """Light along the upper left edges and shade along the lower right ones, inside the clip."""
-        for shift, color in ((_BEVEL, translucent(WHITE, 0.34)), (-_BEVEL, translucent(BLACK, 0.15))):
+        for shift, color in ((_BEVEL, add_opacity(WHITE, 0.34)), (-_BEVEL, add_opacity(BLACK, 0.15))):
             self.canvas.translate(shift, shift)
             self._stroke(area, color, 1.6 * _BEVEL)
             self.canvas.translate(-shift, -shift)
@@ -118,20 +118,20 @@ def _light_shader(light: Light, left: float, top: float, right: float, bottom: f
         return skia.GradientShader.MakeRadial(
             skia.Point(left + 0.34 * width, top + 0.28 * height),
             0.85 * max(width, height),
-            [translucent(WHITE, 0.42), _CLEAR_WHITE, _CLEAR_BLACK, translucent(BLACK, 0.28)],
+            [add_opacity(WHITE, 0.42), _CLEAR_WHITE, _CLEAR_BLACK, add_opacity(BLACK, 0.28)],
             [0.0, 0.36, 0.46, 1.0],
         )
     end = {"upright": (right, top), "lying": (left, bottom), "flat": (left + 0.25 * (right - left), bottom)}[light]
     if light == "flat":
-        colors = [translucent(WHITE, 0.20), _CLEAR_WHITE, _CLEAR_BLACK, translucent(BLACK, 0.14)]
+        colors = [add_opacity(WHITE, 0.20), _CLEAR_WHITE, _CLEAR_BLACK, add_opacity(BLACK, 0.14)]
         stops = [0.0, 0.5, 0.55, 1.0]
     else:
         colors = [
-            translucent(WHITE, 0.10),
-            translucent(WHITE, 0.30),
+            add_opacity(WHITE, 0.10),
+            add_opacity(WHITE, 0.30),
             _CLEAR_WHITE,
             _CLEAR_BLACK,
-            translucent(BLACK, 0.22),
+            add_opacity(BLACK, 0.22),
         ]
         stops = [0.0, 0.22, 0.5, 0.55, 1.0]
     return skia.GradientShader.MakeLinear([skia.Point(left, top), skia.Point(*end)], colors, stops)

@@ -29,7 +29,7 @@ from xml.etree import ElementTree
 import skia
 
 from generators.microworld.rendering.brush import OUTLINE, Brush, Light
-from generators.microworld.rendering.outline import outline, ring
+from generators.microworld.rendering.outline import make_path, make_ring
 
 FOLDER = Path(__file__).parents[1] / "drawings"
 
@@ -179,7 +179,7 @@ def _part(shape: str, attributes: Mapping[str, str]) -> Painter:
     width = float(attributes.get("stroke-width", OUTLINE))
     opacity, dim = float(attributes.get("opacity", 1)), float(attributes.get("data-dim", 0))
     fixed = "fixed" in classes
-    path = ring(attributes) if role in ("coat", "trim") and fill is None else outline(shape, attributes)
+    path = make_ring(attributes) if role in ("coat", "trim") and fill is None else make_path(shape, attributes)
     match role:
         case "coat":
             return lambda brush: brush.coat(path, light, dim)

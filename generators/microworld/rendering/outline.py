@@ -10,7 +10,7 @@ from fontTools.pens.recordingPen import RecordingPen
 from fontTools.svgLib.path import parse_path
 
 
-def outline(shape: str, attributes: Mapping[str, str]) -> skia.Path:
+def make_path(shape: str, attributes: Mapping[str, str]) -> skia.Path:
     """Return the path of a basic shape in drawing units."""
 
     def number(name: str, default: float = 0.0) -> float:
@@ -29,7 +29,7 @@ def outline(shape: str, attributes: Mapping[str, str]) -> skia.Path:
     raise ValueError(f"<{shape}>: expected path, circle, ellipse, rect, g or image.")
 
 
-def ring(attributes: Mapping[str, str]) -> skia.Path:
+def make_ring(attributes: Mapping[str, str]) -> skia.Path:
     """Return the area of a circle's stroke."""
     x, y, radius, width = (float(attributes[name]) for name in ("cx", "cy", "r", "stroke-width"))
     path = skia.Path(_oval(x, y, radius + width / 2, radius + width / 2))

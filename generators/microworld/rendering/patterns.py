@@ -14,7 +14,7 @@ _SLANT = 75
 
 
 @lru_cache(maxsize=256)
-def pattern_areas(pattern: str, period: float) -> dict[str, skia.Path]:
+def make_pattern_areas(pattern: str, period: float) -> dict[str, skia.Path]:
     """Return the area of each tone of a pattern: stripes are dark, spots light, checks both. ``plain`` has none."""
     cells = {
         "plain": {},

@@ -15,7 +15,7 @@ import skia
 
 from generators.microworld.rendering.brush import Brush
 from generators.microworld.rendering.drawing import DRAWINGS, Drawing, Painter
-from generators.microworld.rendering.tones import opaque, translucent
+from generators.microworld.rendering.tones import add_opacity, parse_color
 from generators.microworld.scene import DrawnObject, Scene
 from generators.schemas.scene_graph import Box
 
@@ -130,7 +130,7 @@ def _draw_shadow(canvas: skia.Canvas, box: Box) -> None:
 @lru_cache
 def _shadow_shader() -> skia.Shader:
     return skia.GradientShader.MakeRadial(
-        skia.Point(0, 0), 1, [translucent(0, 0.42), translucent(0, 0.30), translucent(0, 0.0)], [0.0, 0.55, 1.0]
+        skia.Point(0, 0), 1, [add_opacity(0, 0.42), add_opacity(0, 0.30), add_opacity(0, 0.0)], [0.0, 0.55, 1.0]
     )
 
 
@@ -146,7 +146,7 @@ def _backdrop_shaders(background: str, height: int) -> tuple[skia.Shader, skia.S
     backdrop, horizon = _BACKDROPS[background], HORIZON * height
     upper, lower = (
         skia.GradientShader.MakeLinear(
-            [skia.Point(0, start), skia.Point(0, end)], [opaque(first), opaque(last)], [0.0, 1.0]
+            [skia.Point(0, start), skia.Point(0, end)], [parse_color(first), parse_color(last)], [0.0, 1.0]
         )
         for start, end, first, last in (
             (0, horizon, backdrop.top, backdrop.far),

@@ -18,18 +18,18 @@ GRID = 32
 """Rows and columns of cells in a box."""
 
 
-def covered_points(far: DrawnObject, near: DrawnObject) -> np.ndarray:
+def find_covered_points(far: DrawnObject, near: DrawnObject) -> np.ndarray:
     """Return whether ``near`` covers each point of the silhouette of ``far``: bool, shape (P,)."""
     x, y = _points(far.noun)
     column = np.floor((far.box.x + x * far.box.width - near.box.x) * (GRID / near.box.width)).astype(int)
     row = np.floor((far.box.y + y * far.box.height - near.box.y) * (GRID / near.box.height)).astype(int)
     inside = (column >= 0) & (column < GRID) & (row >= 0) & (row < GRID)
-    inside[inside] = silhouette(near.noun)[row[inside], column[inside]]
+    inside[inside] = draw_silhouette(near.noun)[row[inside], column[inside]]
     return inside
 
 
 @cache
-def silhouette(noun: str) -> np.ndarray:
+def draw_silhouette(noun: str) -> np.ndarray:
     """Return which cells of its box a noun's drawing fills: bool, shape (GRID, GRID), row 0 at the top."""
     pixels = np.zeros((GRID, GRID, 4), np.uint8)
     canvas = skia.Surface(pixels).getCanvas()
@@ -41,5 +41,5 @@ def silhouette(noun: str) -> np.ndarray:
 @cache
 def _points(noun: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the centres (x, y) of the filled cells, as fractions of the box."""
-    rows, columns = np.nonzero(silhouette(noun))
+    rows, columns = np.nonzero(draw_silhouette(noun))
     return (columns + 0.5) / GRID, (rows + 0.5) / GRID

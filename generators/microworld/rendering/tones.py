@@ -50,12 +50,12 @@ class Tones:
     """The inside of a vessel."""
 
 
-def opaque(code: str) -> int:
+def parse_color(code: str) -> int:
     """Return Skia's opaque colour of ``#rrggbb``."""
     return 0xFF000000 | int(code[1:], 16)
 
 
-def translucent(color: int, opacity: float) -> int:
+def add_opacity(color: int, opacity: float) -> int:
     """Return ``color`` at an opacity of 0 to 1."""
     return (color & 0xFFFFFF) | round(opacity * 255) << 24
 
@@ -69,12 +69,12 @@ def mix(color: int, other: int, share: float) -> int:
 
 
 @lru_cache
-def tones_of(color: str) -> Tones:
-    base, is_black = opaque(COLORS[color]), color == "black"
+def choose_tones(color: str) -> Tones:
+    base, is_black = parse_color(COLORS[color]), color == "black"
     return Tones(
         base=base,
-        tint=opaque(TINTS[color]),
-        shade=opaque(SHADES[color]),
+        tint=parse_color(TINTS[color]),
+        shade=parse_color(SHADES[color]),
         outline=mix(base, BLACK, 0.46),
         mark=mix(base, WHITE, 0.42) if is_black else mix(base, BLACK, 0.42),
         hollow=mix(base, WHITE, 0.12) if is_black else mix(base, BLACK, 0.38),

@@ -59,7 +59,7 @@ PORTABLE = tuple(
 """Can stand on a carrier or be in a container that is large enough."""
 
 
-def themes_of(noun: str) -> tuple[str, ...]:
+def list_themes_of(noun: str) -> tuple[str, ...]:
     return tuple(theme for theme, nouns in THEMES.items() if noun in nouns)
 
 

@@ -73,7 +73,7 @@ def attributes_of(item: DrawnObject) -> tuple[str, str, str]:
 
 
 @lru_cache
-def held_out(seed: int, corpus: str) -> HeldOut:
+def choose_held_out(seed: int, corpus: str) -> HeldOut:
     """Return what a corpus holds out. Raises ValueError for an unknown corpus."""
     if corpus not in CORPORA:
         raise ValueError(f"unknown corpus {corpus!r}: expected one of {', '.join(CORPORA)}")

@@ -10,7 +10,7 @@ from dataclasses import replace
 from random import Random
 
 from generators.microworld.scene import DrawnObject
-from generators.microworld.scenes.affordances import THEMES, TYPICAL_SIDE, WEARERS, themes_of
+from generators.microworld.scenes.affordances import THEMES, TYPICAL_SIDE, WEARERS, list_themes_of
 from generators.microworld.scenes.held_out import HeldOut
 from generators.microworld.world import ALL_NOUNS, COLORS, PATTERNS, SIZES
 from generators.schemas.scene_graph import Box
@@ -30,7 +30,7 @@ Appearance = tuple[str, str, str]
 """Noun, colour, pattern."""
 
 
-def zipf_weights(seed: int, corpus: str) -> dict[str, float]:
+def make_zipf_weights(seed: int, corpus: str) -> dict[str, float]:
     """Return Zipf-like frequencies of nouns and attributes, from 1 to about 1/2, ranked differently in each corpus."""
     rng = Random(f"{seed}:{corpus}:weights")
     return {
@@ -43,7 +43,7 @@ def zipf_weights(seed: int, corpus: str) -> dict[str, float]:
 def sample_objects(rng: Random, count: int, forbidden: HeldOut, weights: Weights) -> list[DrawnObject]:
     """Return objects of one theme without size and position, largest nouns first, so that they can carry the others."""
     first = _sample(rng, [noun for noun in ALL_NOUNS if not forbidden.forbids(noun)], weights)
-    pool = [noun for noun in THEMES[rng.choice(themes_of(first))] if noun != first and not forbidden.forbids(noun)]
+    pool = [noun for noun in THEMES[rng.choice(list_themes_of(first))] if noun != first and not forbidden.forbids(noun)]
     nouns = [first]
     if count > 1 and first in WEARERS and "hat" in pool and rng.random() < HAT:
         pool.remove("hat")

@@ -24,10 +24,10 @@ from generators.microworld.scenes.spatial_relations import (
     Layout,
     Link,
     LinkKind,
-    ambiguities,
-    ambiguity_between,
-    relations_between,
-    relations_of,
+    find_ambiguities,
+    find_ambiguity,
+    find_relations,
+    find_relations_between,
     visible_fraction,
 )
 from generators.microworld.world import ALL_NOUNS
@@ -61,8 +61,8 @@ def sample_scene(
         objects = sample_objects(rng, n_objects, forbidden, weights or {})
         for _ in range(LAYOUTS):
             layout = _LayoutSampler(rng, width, height, forbidden).sample(resample_sizes(rng, objects, forbidden))
-            if layout and not ambiguities(layout):  # again, since coordinates have been rounded
-                return Scene(image_id, width, height, rng.choice(BACKGROUNDS), layout.objects, relations_of(layout))
+            if layout and not find_ambiguities(layout):  # again, since coordinates have been rounded
+                return Scene(image_id, width, height, rng.choice(BACKGROUNDS), layout.objects, find_relations(layout))
     raise AssertionError(f"no unambiguous layout of {n_objects} objects (seed {seed}, image {image_id})")
 
 
@@ -227,11 +227,11 @@ class _LayoutSampler:
         objects = (*placed, *new)
         layout = Layout(objects, self.links)
         pairs = [*product(placed, new), *combinations(new, 2)]
-        if any(ambiguity_between(layout, *pair) for pair in pairs):
+        if any(find_ambiguity(layout, *pair) for pair in pairs):
             return False
         if any(visible_fraction(layout, item) < VISIBLE for item in objects):
             return False
-        relations = (triple for pair in pairs for triple in relations_between(layout, *pair))
+        relations = (triple for pair in pairs for triple in find_relations_between(layout, *pair))
         return not self.forbidden.violations(objects, relations)
 
     def _shifted_into_view(self, objects: list[DrawnObject]) -> list[DrawnObject]:

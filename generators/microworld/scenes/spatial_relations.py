@@ -25,7 +25,7 @@ from typing import Literal
 
 import numpy as np
 
-from generators.microworld.rendering.silhouettes import covered_points
+from generators.microworld.rendering.silhouettes import find_covered_points
 from generators.microworld.scene import DrawnObject, Triple
 from generators.microworld.scenes.affordances import CARRIERS, CONTAINERS
 from generators.microworld.world import CONVERSE
@@ -81,14 +81,14 @@ class Layout:
         return self.links.get(item.id) == Link("on", None)
 
 
-def relations_of(layout: Layout) -> tuple[Triple, ...]:
+def find_relations(layout: Layout) -> tuple[Triple, ...]:
     """Return every true (subject id, relation, object id), converses included, sorted."""
     return tuple(
-        sorted(triple for pair in combinations(layout.objects, 2) for triple in relations_between(layout, *pair))
+        sorted(triple for pair in combinations(layout.objects, 2) for triple in find_relations_between(layout, *pair))
     )
 
 
-def relations_between(layout: Layout, first: DrawnObject, second: DrawnObject) -> Iterator[Triple]:
+def find_relations_between(layout: Layout, first: DrawnObject, second: DrawnObject) -> Iterator[Triple]:
     """Yield every true (subject id, relation, object id) of two objects, in both directions."""
     for subject, target in ((first, second), (second, first)):
         for relation in _forward_relations(layout, subject, target):
@@ -96,17 +96,17 @@ def relations_between(layout: Layout, first: DrawnObject, second: DrawnObject) -
             yield target.id, CONVERSE[relation], subject.id
 
 
-def ambiguities(layout: Layout) -> list[str]:
+def find_ambiguities(layout: Layout) -> list[str]:
     """Describe every ambiguity of a layout; the list is empty if every relation is clear."""
     between = [
         f"{first.id}, {second.id}: {reason}"
         for first, second in combinations(layout.objects, 2)
-        if (reason := ambiguity_between(layout, first, second))
+        if (reason := find_ambiguity(layout, first, second))
     ]
     return between + [f"{item.id}: hidden" for item in layout.objects if visible_fraction(layout, item) < VISIBLE]
 
 
-def ambiguity_between(layout: Layout, first: DrawnObject, second: DrawnObject) -> str | None:
+def find_ambiguity(layout: Layout, first: DrawnObject, second: DrawnObject) -> str | None:
     """Return why a relation of two objects is ambiguous, or None if all are clear."""
     across, along = _overlap_x(first.box, second.box), _overlap_y(first.box, second.box)
     if kind := layout.link_kind(first, second) or layout.link_kind(second, first):
@@ -128,7 +128,7 @@ def ambiguity_between(layout: Layout, first: DrawnObject, second: DrawnObject) -
     near, far = sorted((first, second), key=lambda item: item.depth)
     if near.noun in (*CARRIERS, *CONTAINERS) and far.box.width < CLEAR_WIDTH * near.box.width:
         return "the object behind seems to be on or in the other"
-    return "too little covered" if np.mean(covered_points(far, near)) < CLEAR_COVER else None
+    return "too little covered" if np.mean(find_covered_points(far, near)) < CLEAR_COVER else None
 
 
 def visible_fraction(layout: Layout, item: DrawnObject) -> float:
@@ -137,7 +137,7 @@ def visible_fraction(layout: Layout, item: DrawnObject) -> float:
     A container and its contents do not count as covering each other.
     """
     covers = [
-        covered_points(item, other)
+        find_covered_points(item, other)
         for other in layout.objects
         if other.depth < item.depth
         and _overlap_x(item.box, other.box) > 0

@@ -6,8 +6,8 @@ from functools import cache
 from random import Random
 
 from generators.microworld.scene import Scene
-from generators.microworld.scenes.held_out import held_out
-from generators.microworld.scenes.object_sampler import zipf_weights
+from generators.microworld.scenes.held_out import choose_held_out
+from generators.microworld.scenes.object_sampler import make_zipf_weights
 from generators.microworld.scenes.sampler import sample_scene
 
 TEST_IDS = range(1, 1_000_000)
@@ -26,35 +26,35 @@ def training_ids(corpus_index: int, images: int) -> range:
     return range(start, start + images)
 
 
-def evaluation_scene(seed: int, image_id: int) -> Scene:
+def sample_test_scene(seed: int, image_id: int) -> Scene:
     rng = Random(f"{seed}:{image_id}:frame")
-    width, height = sample_frame(rng)
+    width, height = sample_size(rng)
     return sample_scene(seed, image_id, width=width, height=height, n_objects=_sample_count(rng, TEST_OBJECTS))
 
 
-def training_scene(seed: int, corpus: str, image_id: int) -> Scene:
+def sample_training_scene(seed: int, corpus: str, image_id: int) -> Scene:
     """Return a scene that shows nothing that the corpus holds out."""
     rng = Random(f"{seed}:{image_id}:frame")
-    width, height = sample_frame(rng)
+    width, height = sample_size(rng)
     return sample_scene(
         seed,
         image_id,
         width=width,
         height=height,
         n_objects=_sample_count(rng, TRAINING_OBJECTS),
-        forbidden=held_out(seed, corpus),
+        forbidden=choose_held_out(seed, corpus),
         weights=_weights(seed, corpus),
     )
 
 
-def sample_frame(rng: Random) -> tuple[int, int]:
+def sample_size(rng: Random) -> tuple[int, int]:
     """Return a width and a height in pixels."""
     return PORTRAIT if rng.random() < PORTRAIT_PROBABILITY else LANDSCAPE
 
 
 @cache
 def _weights(seed: int, corpus: str) -> dict[str, float]:
-    return zipf_weights(seed, corpus)
+    return make_zipf_weights(seed, corpus)
 
 
 def _sample_count(rng: Random, weights: dict[int, int]) -> int:

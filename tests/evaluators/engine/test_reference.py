@@ -11,7 +11,7 @@ from bench import reference
 from evaluators.engine.tasks import discover, select
 from generators import crepe_productivity
 from generators.crepe_productivity import Settings
-from generators.crepe_systematicity import NEGATIVES, build_regions, hard_negative_rows, read_rows
+from generators.crepe_systematicity import NEGATIVES, build_regions, make_hard_negative_rows, read_rows
 from generators.microworld.build import Params, build
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
 from generators.storage.dataset import write_config
@@ -63,7 +63,7 @@ def micro_world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     annotations = annotations_of(root / "source")
     build_regions("microworld", annotations, regions, root / "regions")
     for kind in NEGATIVES:
-        rows = hard_negative_rows(read_rows(root / "regions"), [kind])
+        rows = make_hard_negative_rows(read_rows(root / "regions"), [kind])
         write_config(crepe, f"laion_sc_{kind}", {"test": rows}, HARD_NEGATIVE_SCHEMA)
     settings = Settings(
         seed=0, workers=1, rows=ROWS_A_TASK, walks_per_image=3, attempts=15, visible=0.1, refine=False, captioner={}

@@ -12,7 +12,7 @@ from evaluators.results import compose, documents
 from evaluators.results.compare import Comparison, compare, holm
 from evaluators.results.external import score_file
 from evaluators.run import run
-from generators.storage.code import code_files
+from generators.storage.code import list_code_files
 from tests.evaluators import tiny
 from tests.evaluators.engine.test_faults import raising
 
@@ -154,5 +154,5 @@ def test_scores_that_do_not_fit(here: Path, data: Path, table: pa.Table, message
 
 
 def test_the_code_fingerprint_covers_every_model_and_protocol():
-    files = {path.name for path in code_files(Path(compose.__file__))}
+    files = {path.name for path in list_code_files(Path(compose.__file__))}
     assert {"openclip.py", "prefix_forest.py", "huggingface.py", "choice.py", "group.py", "crops.py"} <= files

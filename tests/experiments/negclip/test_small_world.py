@@ -4,13 +4,13 @@ import json
 import re
 from pathlib import Path
 
-from experiments.negclip.small_world import NOUNS, described, scene_of, write_test_scenes
+from experiments.negclip.small_world import NOUNS, sample_small_caption, sample_small_scene, write_test_scenes
 from generators.microworld.build import Params
 from generators.microworld.scenes.splits import TEST_IDS, training_ids
 from generators.readers.gqa import read
 from generators.readers.records import Flaws
 
-SCENES = [scene_of(7, image_id) for image_id in range(1, 81)]
+SCENES = [sample_small_scene(7, image_id) for image_id in range(1, 81)]
 
 
 def test_scenes_have_two_things_of_two_dozen_nouns_none_small() -> None:
@@ -24,7 +24,7 @@ def test_scenes_have_two_things_of_two_dozen_nouns_none_small() -> None:
 
 
 def test_captions_never_name_the_object_first() -> None:
-    captions = [described(7, scene, 0.5)[0].lower() for scene in SCENES]
+    captions = [sample_small_caption(7, scene, 0.5)[0].lower() for scene in SCENES]
     assert not [caption for caption in captions if " with " in caption or " has " in caption]
     # Nine of ten say a relation, and so name both things.
     both = [
@@ -35,7 +35,7 @@ def test_captions_never_name_the_object_first() -> None:
 
 
 def test_no_caption_has_the_template_of_vg_relation() -> None:
-    captions = [described(7, scene, richness)[0].lower() for scene in SCENES for richness in (0.0, 0.5)]
+    captions = [sample_small_caption(7, scene, richness)[0].lower() for scene in SCENES for richness in (0.0, 0.5)]
     assert not [caption for caption in captions if re.search(r"^the .* is .*\bthe (?!(left|right) )", caption)]
 
 

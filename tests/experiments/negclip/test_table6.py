@@ -43,7 +43,7 @@ def test_scores_are_macro_and_differences_paired(runs: Path) -> None:
     assert mean == pytest.approx(1 / 12, abs=1e-4)
     assert low <= mean <= high
     assert measured["COCO-PRC"]["differences"]["negclip - clip"] == [0, 0, 0]
-    line = next(table6.lines(measured))
+    line = next(table6.make_table_rows(measured))
     assert line[:4] == ["VG-Relation", "0.0 ± 0.0", "50.0 ± 0.0", "58.3 ± 11.8"]
 
 

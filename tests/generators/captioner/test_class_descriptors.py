@@ -2,9 +2,9 @@ import json
 from pathlib import Path
 
 from generators.captioner.class_descriptors import DESCRIPTORS, prompts, select
-from generators.compun import described, read_nouns
+from generators.compun import make_descriptor_prompting, read_nouns
 from generators.llm.client import Cache, Endpoint, Message, request_hash
-from generators.llm.questions import cached_items
+from generators.llm.questions import read_cached_items
 
 WORDS = Path(__file__).parents[3] / "sample/words"
 HOUSEBOAT = next(noun for noun in read_nouns(WORDS / "compun.csv") if noun.compound == "houseboat")
@@ -34,17 +34,17 @@ def test_items_are_cleaned_and_checked():
 
 
 def test_a_models_descriptors_make_the_prompts(tmp_path: Path):
-    found = described(HOUSEBOAT, {"houseboat": ["ours"]}, ENDPOINT, cached(tmp_path, FIVE))
+    found = make_descriptor_prompting(HOUSEBOAT, {"houseboat": ["ours"]}, ENDPOINT, cached(tmp_path, FIVE))
     assert found == (prompts("houseboat", FIVE), "llm:m")
     assert found.prompts[0] == "a photo of a houseboat, which has a hull"
 
 
 def test_the_second_answer_completes_the_first(tmp_path: Path):
     cache = cached(tmp_path, FIVE[:3], FIVE[2:])
-    assert cached_items(DESCRIPTORS, "houseboat", 5, ENDPOINT, cache) == (FIVE, None)
+    assert read_cached_items(DESCRIPTORS, "houseboat", 5, ENDPOINT, cache) == (FIVE, None)
 
 
 def test_without_enough_of_them_our_own_are_used_and_named(tmp_path: Path):
     cache = cached(tmp_path, FIVE[:2], FIVE[:3])
-    assert described(HOUSEBOAT, {"houseboat": ["ours"]}, ENDPOINT, cache).captioner == "descriptors"
-    assert described(HOUSEBOAT, {}, ENDPOINT, cache).captioner == "template"
+    assert make_descriptor_prompting(HOUSEBOAT, {"houseboat": ["ours"]}, ENDPOINT, cache).captioner == "descriptors"
+    assert make_descriptor_prompting(HOUSEBOAT, {}, ENDPOINT, cache).captioner == "template"

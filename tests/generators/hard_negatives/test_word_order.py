@@ -20,7 +20,7 @@ from generators.hard_negatives.word_order import (
     shuffle_trigrams,
     shuffle_within_trigrams,
 )
-from generators.readers.karpathy import read
+from generators.readers.karpathy import read_images
 
 TABLE_1 = "remarkable scene with a blue ball behind a green chair"
 KINDS = ("noun", "adjective", "other")
@@ -133,7 +133,7 @@ def test_the_draw_depends_on_seed_and_caption_alone(tagger) -> None:
 def test_real_captions(real_data, tagger, tmp_path) -> None:
     file = real_data / "aro" / "coco_karpathy_test.json"
     assert len(json.loads(file.read_text())) == 1000
-    captions = [image.captions[0] for image in read(file, tmp_path)]
+    captions = [image.captions[0] for image in read_images(file, tmp_path)]
     changed = 0
     for caption, found in zip(captions, tagger(captions), strict=True):
         assert found.text.lower() == caption.lower()

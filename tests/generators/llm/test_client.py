@@ -21,7 +21,7 @@ from generators.llm.client import (
     Cache,
     Client,
     Endpoint,
-    estimated_tokens,
+    estimate_tokens,
     request_hash,
 )
 from tests.generators.llm_answers import KEY, asked, completion
@@ -233,7 +233,7 @@ def test_no_key_is_one_clear_error(server: HTTPServer, tmp_path: Path, monkeypat
 def test_estimate_counts_what_is_missing(server: HTTPServer, tmp_path: Path) -> None:
     priced = client(server, tmp_path, price_in=1_000.0, price_out=2_000.0)
     # "a red cup": three words are 4 tokens, 4 for the message: 8 in, 10 out. 8 * 0.001 + 10 * 0.002 = 0.028.
-    assert estimated_tokens("a red cup") == 8
+    assert estimate_tokens("a red cup") == 8
     estimate = priced.estimate([asked("a red cup"), asked("a red cup")], tokens_out=10)
     assert (estimate.requests, estimate.tokens_in, estimate.tokens_out) == (1, 8, 10)
     assert estimate.cost == pytest.approx(0.028)

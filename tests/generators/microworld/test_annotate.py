@@ -5,13 +5,13 @@ from random import Random
 import pytest
 
 from generators.microworld.annotate import CAPTION_FILES, VISUAL_GENOME_FILES, Annotation, annotate, write_annotations
-from generators.microworld.captions.views import is_whole, region_box
-from generators.microworld.scenes.splits import evaluation_scene
+from generators.microworld.captions.views import sample_region, shows_sizes
+from generators.microworld.scenes.splits import sample_test_scene
 from generators.microworld.world import CONVERSE, SIZES
 from generators.readers import gqa, visual_genome
 from generators.readers.records import Flaws
 
-SCENES = [evaluation_scene(5, image_id) for image_id in range(1, 21)]
+SCENES = [sample_test_scene(5, image_id) for image_id in range(1, 21)]
 COMPLETE = annotate(SCENES, 5, 1.0)
 
 
@@ -131,13 +131,13 @@ def test_regions():
             assert box.x + box.width <= scene.width
             assert box.y + box.height <= scene.height
             assert 0.5 <= box.width / box.height <= 2
-            assert is_whole(scene, box) or not set(phrase.split()) & {*SIZES, "tiny", "little", "big"}
+            assert shows_sizes(scene, box) or not set(phrase.split()) & {*SIZES, "tiny", "little", "big"}
 
 
 def test_a_region_contains_its_objects():
     for scene in SCENES:
         for item in scene.objects:
-            box = region_box(scene, [item.id], Random(item.id))
+            box = sample_region(scene, [item.id], Random(item.id))
             assert box.x <= item.box.x + 1
             assert box.x + box.width >= item.box.x + item.box.width - 1
             assert box.y <= item.box.y + 1

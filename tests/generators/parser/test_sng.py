@@ -14,8 +14,8 @@ from generators.hard_negatives.foils import atom_foils
 from generators.parser.caption_parser import make_parser
 from generators.parser.rule_parser import RuleParser
 from generators.parser.sng import SngParser
-from generators.readers.corpora import captions, shards
-from generators.seen_analysis.engines import local_engine
+from generators.readers.corpora import list_shards, read_captions
+from generators.seen_analysis.engines import make_local_engine
 from generators.seen_analysis.seen import analyse, code_version
 from generators.seen_analysis.shards import Search
 from generators.seen_analysis.targets import CaptionWords, Targets, split_words
@@ -71,9 +71,13 @@ def test_its_captions_have_foils(sng: SngParser):
 
 def test_its_forms_hold_on_real_captions(sng: SngParser, real_data: Path, tmp_path: Path):
     """The seen analysis finds what parsing everything finds; the filter's promise holds on every caption."""
-    (web,) = shards(str(real_data / "captions" / "web_alt_text_1k.tsv"))
-    (conceptual,) = shards(str(real_data / "captions" / "cc3m_validation_8k.tsv"))
-    texts = ["I cannot see the cats' dinner", *islice(captions(conceptual, 0), 120), *islice(captions(web, "TEXT"), 60)]
+    (web,) = list_shards(str(real_data / "captions" / "web_alt_text_1k.tsv"))
+    (conceptual,) = list_shards(str(real_data / "captions" / "cc3m_validation_8k.tsv"))
+    texts = [
+        "I cannot see the cats' dinner",
+        *islice(read_captions(conceptual, 0), 120),
+        *islice(read_captions(web, "TEXT"), 60),
+    ]
     texts = [" ".join(text.split()) for text in texts]
     parses = list(sng.parse(texts))
     vocabulary = {word for parse in parses for atom in parse.graph.atoms for word in split_words(atom.text)}
@@ -88,8 +92,8 @@ def test_its_forms_hold_on_real_captions(sng: SngParser, real_data: Path, tmp_pa
         if item in targets.index
     }
     (tmp_path / "c.jsonl").write_text("".join(json.dumps({"caption": text}) + "\n" for text in texts[1::2]))
-    search = Search(targets, tuple(shards(str(tmp_path / "c.jsonl"))), "caption")
-    engine = local_engine(lambda: sng, 1)
+    search = Search(targets, tuple(list_shards(str(tmp_path / "c.jsonl"))), "caption")
+    engine = make_local_engine(lambda: sng, 1)
     assert analyse(search, tmp_path, engine, progress=False).counts.keys() == expected
     assert len(expected) > 10
 

@@ -4,7 +4,7 @@ import pytest
 
 from generators.parser.rule_parser import RuleParser
 from generators.parser.word_forms import word_forms
-from generators.readers.corpora import captions, shards
+from generators.readers.corpora import list_shards, read_captions
 from generators.seen_analysis.targets import CaptionWords, Targets, split_words
 
 
@@ -45,10 +45,12 @@ def test_the_promise_holds_on_hard_captions(parser) -> None:
 
 
 def test_the_promise_holds_on_real_captions(parser, real_data) -> None:
-    texts = [text for shard in shards(str(real_data / "cc12m" / "*.tar")) for text in captions(shard, "caption")]
+    texts = [
+        text for shard in list_shards(str(real_data / "cc12m" / "*.tar")) for text in read_captions(shard, "caption")
+    ]
     for pattern, column in (("captions/web_alt_text_1k.tsv", "TEXT"), ("captions/cc3m_validation_8k.tsv", 0)):
-        (shard,) = shards(str(real_data / pattern))
-        texts += list(captions(shard, column))[::25]
+        (shard,) = list_shards(str(real_data / pattern))
+        texts += list(read_captions(shard, column))[::25]
     _check(parser, texts)
 
 

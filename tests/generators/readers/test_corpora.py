@@ -13,14 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from generators.readers import corpora
-from generators.readers.corpora import Shard, Skipped, captions, shards
+from generators.readers.corpora import Shard, Skipped, list_shards, read_captions
 
 TEXTS = ["a red cat", "zwei Bälle, \u201cquoted\u201d", "tab-free"]
 
 
 def read(pattern: Path | str, column: str | int = "caption") -> tuple[list[str], int]:
     skipped = Skipped()
-    return [text for shard in shards(str(pattern)) for text in captions(shard, column, skipped)], skipped.rows
+    return [text for shard in list_shards(str(pattern)) for text in read_captions(shard, column, skipped)], skipped.rows
 
 
 def maybe_zipped(path: Path, data: bytes) -> None:
@@ -82,7 +82,11 @@ def test_parquet_by_row_ranges(tmp_path, monkeypatch) -> None:
     texts = [f"caption {number}" for number in range(10)]
     table = pa.table({"url": texts, "TEXT": [*texts[:9], None]})
     pq.write_table(table, tmp_path / "c.parquet", row_group_size=3)
-    assert [(shard.start, shard.stop) for shard in shards(str(tmp_path / "c.parquet"))] == [(0, 4), (4, 8), (8, 10)]
+    assert [(shard.start, shard.stop) for shard in list_shards(str(tmp_path / "c.parquet"))] == [
+        (0, 4),
+        (4, 8),
+        (8, 10),
+    ]
     assert read(tmp_path / "c.parquet", "TEXT") == (texts[:9], 1)
 
 
@@ -92,7 +96,7 @@ def test_parts_of_a_line_file_hold_every_line_once(tmp_path_factory, lines, size
     path = tmp_path_factory.mktemp("parts") / "c.tsv"
     path.write_bytes(b"caption\n" + "\n".join(lines).encode())
     parts = [Shard(path, start, start + size) for start in range(0, path.stat().st_size, size)]
-    assert [text for part in parts for text in captions(part, "caption")] == lines
+    assert [text for part in parts for text in read_captions(part, "caption")] == lines
 
 
 def test_a_glob_reads_files_in_order(tmp_path) -> None:
@@ -125,7 +129,7 @@ def test_one_clear_message_for_a_file_that_cannot_be_read(tmp_path, name, data, 
 
 def test_no_file(tmp_path) -> None:
     with pytest.raises(FileNotFoundError, match="no caption file found"):
-        shards(str(tmp_path / "*.tsv"))
+        list_shards(str(tmp_path / "*.tsv"))
 
 
 def test_real_files(real_data) -> None:

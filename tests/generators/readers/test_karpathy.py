@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from generators.readers.karpathy import Captioned, read
+from generators.readers.karpathy import CaptionedImage, read_images
 
 
 def write(folder: Path, content) -> Path:
@@ -16,26 +16,26 @@ def write(folder: Path, content) -> Path:
 def test_captions_of_one_image_are_put_together(tmp_path) -> None:
     entries = [{"image": "b.jpg", "caption": "A dog. "}, {"image": "a.jpg", "caption": ["A cat.", " ", "A cat."]}]
     entries.append({"image": "b.jpg", "caption": "Dogs."})
-    assert list(read(write(tmp_path, entries), tmp_path)) == [
-        Captioned("b.jpg", tmp_path / "b.jpg", ("A dog.", "Dogs.")),
-        Captioned("a.jpg", tmp_path / "a.jpg", ("A cat.",)),
+    assert list(read_images(write(tmp_path, entries), tmp_path)) == [
+        CaptionedImage("b.jpg", tmp_path / "b.jpg", ("A dog.", "Dogs.")),
+        CaptionedImage("a.jpg", tmp_path / "a.jpg", ("A cat.",)),
     ]
 
 
 def test_a_wrong_file_is_named(tmp_path) -> None:
     with pytest.raises(FileNotFoundError, match=r"none\.json: not found"):
-        list(read(tmp_path / "none.json", tmp_path))
+        list(read_images(tmp_path / "none.json", tmp_path))
     with pytest.raises(ValueError, match="got dict at the top, expected a list"):
-        list(read(write(tmp_path, {}), tmp_path))
+        list(read_images(write(tmp_path, {}), tmp_path))
     with pytest.raises(ValueError, match=r"entry 1: got image, captions, expected the keys 'image' and 'caption'"):
-        list(read(write(tmp_path, [{"image": "a", "caption": "b"}, {"image": "a", "captions": []}]), tmp_path))
+        list(read_images(write(tmp_path, [{"image": "a", "caption": "b"}, {"image": "a", "captions": []}]), tmp_path))
     (tmp_path / "captions.json").write_text("[{")
     with pytest.raises(ValueError, match="broken JSON"):
-        list(read(tmp_path / "captions.json", tmp_path))
+        list(read_images(tmp_path / "captions.json", tmp_path))
 
 
 @pytest.mark.parametrize("entry", [{"image": 3, "caption": "a"}, {"image": "a", "caption": None},
                                    {"image": "a", "caption": ["a", 5]}])  # fmt: skip
 def test_an_entry_of_other_kinds_is_named(tmp_path, entry) -> None:
     with pytest.raises(ValueError, match="entry 0: 'image' is not a path, or 'caption' neither a text nor several"):
-        list(read(write(tmp_path, [entry]), tmp_path))
+        list(read_images(write(tmp_path, [entry]), tmp_path))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from generators.readers.records import RecordsByImage, stream
+from generators.readers.records import RecordsByImage, stream_records
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 
@@ -18,10 +18,10 @@ def test_streams_what_json_reads(tmp_path_factory, texts, indent, ascii_only) ->
     path = tmp_path_factory.mktemp("json") / "records.json"
     rows = [{"id": number, "text": text, "nested": [{"}": "]"}, 0.5]} for number, text in enumerate(texts)]
     path.write_text(json.dumps(rows, indent=indent, ensure_ascii=ascii_only), encoding="utf-8")
-    assert list(stream(path)) == [(str(number), row) for number, row in enumerate(rows)]
+    assert list(stream_records(path)) == [(str(number), row) for number, row in enumerate(rows)]
     keyed = dict(zip("abcdef", rows, strict=False))
     path.write_text(json.dumps(keyed, indent=indent, ensure_ascii=ascii_only), encoding="utf-8")
-    assert dict(stream(path)) == keyed
+    assert dict(stream_records(path)) == keyed
 
 
 @pytest.mark.parametrize(
@@ -42,13 +42,13 @@ def test_a_broken_file_is_one_clear_message(tmp_path, data, message) -> None:
     with pytest.raises(
         ValueError, match=rf"r\.json: {message} \(.*\)\. It is cut off or damaged: download it"
     ) as error:
-        list(stream(path))
+        list(stream_records(path))
     assert str(tmp_path) in str(error.value)
 
 
 def test_missing_file(tmp_path) -> None:
     with pytest.raises(FileNotFoundError, match=r"r\.json: not found"):
-        list(stream(tmp_path / "r.json"))
+        list(stream_records(tmp_path / "r.json"))
 
 
 def test_records_are_grouped_and_sorted_by_the_number_of_the_image() -> None:

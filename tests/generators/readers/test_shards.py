@@ -28,7 +28,7 @@ def png() -> bytes:
 
 
 def read(path: Path, *suffixes: str) -> list[shards.Sample]:
-    return list(shards.samples(path, suffixes, Counter()))
+    return list(shards.read_samples(path, suffixes, Counter()))
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_nothing_is_unpickled(tmp_path: Path):
     path = write(tmp_path / "a.tar", members)
     skipped = Counter[str]()
     assert len(read(path, "pyd", "pth", "pickle")) == 1
-    assert list(shards.decoded_pairs(path, skipped)) == []
+    assert list(shards.read_decoded_pairs(path, skipped)) == []
     assert skipped == {"with a caption that is not in UTF-8": 1}
     assert not (tmp_path / "harm").exists()
 
@@ -96,9 +96,9 @@ def test_a_bad_sample_is_skipped_and_counted(tmp_path: Path, capsys: pytest.Capt
         *(("bytes.png", png()), ("bytes.txt", b"caf\xe9"), ("cut.png", png()[:40]), ("cut.txt", b"a cup")),
     ]
     path, skipped = write(tmp_path / "a.tar", members), Counter[str]()
-    (good, image), (twice, _) = shards.decoded_pairs(path, skipped)
+    (good, image), (twice, _) = shards.read_decoded_pairs(path, skipped)
     assert (good.key, good.caption, image.getpixel((1, 0)), twice.caption) == ("good", "a cup", (7, 7, 7), "a hat")
-    shards.show(path, skipped)
+    shards.print_skipped(path, skipped)
     assert capsys.readouterr().err == (
         f"{path}: samples skipped: 1 with a caption that is not in UTF-8, 1 with a second member of the same name, "
         "1 with an image that cannot be decoded, 2 without a caption, 1 without an image.\n"
@@ -106,5 +106,5 @@ def test_a_bad_sample_is_skipped_and_counted(tmp_path: Path, capsys: pytest.Capt
 
 
 def test_nothing_is_shown_where_nothing_was_skipped(file: Path, capsys: pytest.CaptureFixture):
-    shards.show(file, Counter())
+    shards.print_skipped(file, Counter())
     assert capsys.readouterr().err == ""

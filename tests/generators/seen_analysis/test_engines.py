@@ -2,7 +2,7 @@
 
 import pytest
 
-from generators.seen_analysis.engines import ray_engine
+from generators.seen_analysis.engines import make_ray_engine
 from generators.seen_analysis.seen import analyse
 from tests.generators import fake_language as fake
 from tests.generators.seen_analysis.test_seen import files, run, search_of
@@ -15,7 +15,7 @@ def test_ray_writes_the_same_bytes(tmp_path) -> None:
     search = search_of(tmp_path)
     local = run(search, tmp_path / "local")
     try:
-        assert analyse(search, tmp_path / "ray", ray_engine(fake.FakeParser, 2), progress=False) == local
+        assert analyse(search, tmp_path / "ray", make_ray_engine(fake.FakeParser, 2), progress=False) == local
     finally:
         ray.shutdown()
     assert files(tmp_path / "ray") == files(tmp_path / "local")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from generators.schemas.annotated_image import AnnotatedImage, Region
 from generators.schemas.scene_graph import Box, SceneGraph
-from generators.seen_analysis.regions import IMAGES_PER_CHUNK, RegionReader, candidates
+from generators.seen_analysis.regions import IMAGES_PER_CHUNK, RegionReader, find_candidates
 from generators.seen_analysis.splits import FEW_ATOMS, NO_COMPOUND, REPEATED, SMALL, WORDLESS, Funnel
 from tests.generators import fake_language as fake
 
@@ -26,7 +26,7 @@ def image(image_id: int, *regions: tuple[str, Box]) -> AnnotatedImage:
 
 def read(images: list[AnnotatedImage], workers: int = 1) -> tuple[list[list[tuple[str, str]]], dict[str, int]]:
     funnel = Funnel()
-    found = candidates(iter(images), make_reader, workers, funnel)
+    found = find_candidates(iter(images), make_reader, workers, funnel)
     return [[(c.image.image_id, c.parse.caption) for c in group] for group in found], funnel.to_json()
 
 
@@ -54,7 +54,7 @@ def test_every_region_is_kept_or_counted() -> None:
 
 def test_phrases_of_all_regions_add_to_the_facts_of_their_image() -> None:
     images = [image(1, ("red cat", BIG), ("big dogs", TINY)), image(2, ("cat see cat", BIG))]
-    facts = [found.facts for group in candidates(iter(images), make_reader, 1, Funnel()) for found in group]
+    facts = [found.facts for group in find_candidates(iter(images), make_reader, 1, Funnel()) for found in group]
     assert [item.mentioned for item in facts] == [{"cat", "dog"}, {"cat"}]
     assert make_reader().facts(images[0]) == facts[0]
 

@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from generators.parser.caption_parser import make_parser
-from generators.readers.corpora import Shard, captions, shards
+from generators.readers.corpora import Shard, list_shards, read_captions
 from generators.seen_analysis import seen
 from generators.seen_analysis import shards as shards_module
-from generators.seen_analysis.engines import local_engine
-from generators.seen_analysis.seen import analyse, rounds
+from generators.seen_analysis.engines import make_local_engine
+from generators.seen_analysis.seen import analyse, split_into_rounds
 from generators.seen_analysis.shards import Search, ShardResult
 from generators.seen_analysis.targets import Targets
 from tests.generators import fake_language as fake
@@ -55,7 +55,7 @@ def parse_everything(targets: Targets, captions: list[str]) -> dict[int, int]:
 
 
 def run(search: Search, folder: Path, workers: int = 1) -> ShardResult:
-    return analyse(search, folder, local_engine(fake.FakeParser, workers), progress=False)
+    return analyse(search, folder, make_local_engine(fake.FakeParser, workers), progress=False)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
@@ -77,17 +77,18 @@ def test_equals_parsing_everything(tmp_path_factory, monkeypatch, test_set, part
 
 def test_equals_parsing_everything_on_real_captions_with_our_parser(tmp_path, real_data) -> None:
     parser = make_parser()
-    (web,) = shards(str(real_data / "captions" / "web_alt_text_1k.tsv"))
-    (conceptual,) = shards(str(real_data / "captions" / "cc3m_validation_8k.tsv"))
+    (web,) = list_shards(str(real_data / "captions" / "web_alt_text_1k.tsv"))
+    (conceptual,) = list_shards(str(real_data / "captions" / "cc3m_validation_8k.tsv"))
     texts = [
-        " ".join(text.split()) for text in (*islice(captions(conceptual, 0), 200), *islice(captions(web, "TEXT"), 100))
+        " ".join(text.split())
+        for text in (*islice(read_captions(conceptual, 0), 200), *islice(read_captions(web, "TEXT"), 100))
     ]
     targets = Targets.of(parse.graph for parse in parser.parse(texts[::2]))
     graphs = [parse.graph for parse in parser.parse(texts[1::2])]
     expected = {
         targets.index[item] for graph in graphs for item in (*graph.atoms, *graph.compounds) if item in targets.index
     }
-    engine = local_engine(lambda: parser, 1)
+    engine = make_local_engine(lambda: parser, 1)
     result = analyse(Search(targets, corpus(tmp_path, [texts[1::2]]), "caption"), tmp_path, engine, progress=False)
     assert result.counts.keys() == expected
     assert len(expected) > 20
@@ -113,8 +114,8 @@ def test_a_round_profits_from_the_rounds_before(tmp_path, monkeypatch) -> None:
 
 
 def test_rounds_double() -> None:
-    assert [*map(len, rounds(100))] == [16, 16, 32, 36]
-    assert [number for numbers in rounds(100) for number in numbers] == [*range(100)]
+    assert [*map(len, split_into_rounds(100))] == [16, 16, 32, 36]
+    assert [number for numbers in split_into_rounds(100) for number in numbers] == [*range(100)]
 
 
 def search_of(folder: Path) -> Search:
@@ -144,7 +145,7 @@ def test_finished_shards_are_not_done_again(tmp_path) -> None:
     def no_parser():
         raise AssertionError("a parser was made")
 
-    assert analyse(search, tmp_path / "work", local_engine(no_parser, 1), progress=False) == first
+    assert analyse(search, tmp_path / "work", make_local_engine(no_parser, 1), progress=False) == first
 
 
 def test_other_targets_columns_or_code_do_not_share_results(tmp_path) -> None:

@@ -7,10 +7,10 @@ from generators.seen_analysis.spelling import Speller
 from generators.seen_analysis.splits import (
     REASONS,
     Funnel,
-    caption_fault,
-    crop_fault,
+    choose_split,
+    find_caption_fault,
+    find_crop_fault,
     normalize_caption,
-    split_of,
 )
 
 
@@ -29,11 +29,11 @@ from generators.seen_analysis.splits import (
     ],
 )
 def test_crop_fault(box, fault) -> None:
-    assert crop_fault(box, 800, 500) == fault
+    assert find_crop_fault(box, 800, 500) == fault
 
 
 def test_a_crop_under_a_tenth_of_a_large_image() -> None:
-    assert crop_fault(Box(0, 0, 200, 200), 801, 500) == "crop under 10 % of the image"
+    assert find_crop_fault(Box(0, 0, 200, 200), 801, 500) == "crop under 10 % of the image"
 
 
 CAT = SceneObject("1", "cat", ("red",))
@@ -49,7 +49,7 @@ CAT = SceneObject("1", "cat", ("red",))
     ],
 )
 def test_caption_fault(graph, fault) -> None:
-    assert caption_fault(graph) == fault
+    assert find_caption_fault(graph) == fault
 
 
 def test_funnel_counts_every_reason() -> None:
@@ -74,11 +74,11 @@ RED_CAT, BIG_CAT = Compound("ao", "cat", None, "red"), Compound("ao", "cat", Non
     ],
 )
 def test_split(seen_atoms, seen_compounds, expected) -> None:
-    assert split_of([RED, CAT_ATOM], [RED_CAT], seen_atoms, seen_compounds) == expected
+    assert choose_split([RED, CAT_ATOM], [RED_CAT], seen_atoms, seen_compounds) == expected
 
 
 def test_one_unseen_compound_among_seen_ones_makes_uc() -> None:
-    assert split_of([CAT_ATOM], [RED_CAT, BIG_CAT], {CAT_ATOM}, {RED_CAT}) == "uc"
+    assert choose_split([CAT_ATOM], [RED_CAT, BIG_CAT], {CAT_ATOM}, {RED_CAT}) == "uc"
 
 
 def test_normalize_caption() -> None:
@@ -108,8 +108,12 @@ def test_speller(speller, phrase, corrected) -> None:
 
 def test_speller_leaves_the_words_of_real_captions_alone(speller, real_data) -> None:
     """Of 1,000 human captions few are changed, and never a word that the human graph has, but for its typos."""
-    from generators.readers.corpora import captions, shards
+    from generators.readers.corpora import list_shards, read_captions
 
-    phrases = [text for shard in shards(str(real_data / "factual" / "dev.csv")) for text in captions(shard, "caption")]
+    phrases = [
+        text
+        for shard in list_shards(str(real_data / "factual" / "dev.csv"))
+        for text in read_captions(shard, "caption")
+    ]
     changed = [phrase for phrase in phrases if speller.correct(phrase) != phrase]
     assert 0 < len(changed) <= 20

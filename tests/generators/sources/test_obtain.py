@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from compeval.cli import app
-from generators.sources import DataSource, RemoteFile, registry
+from generators.sources import DataSource, RemoteFile, read_registry
 from generators.sources import download as downloads
-from generators.sources.obtain import obtain, state
+from generators.sources.obtain import check_file, fetch
 from tests.generators.sources.server import Site, serve
 
 
@@ -53,24 +53,24 @@ WHOLE = {"VG_100K/1.jpg": b"one", "VG_100K/2.jpg": b"two", "facts.json": FACTS}
 
 
 def test_a_source_is_got_once_and_its_archive_goes(site: Site, tmp_path: Path):
-    assert obtain(toy(site), tmp_path) == ["images.zip", "facts.json"]
+    assert fetch(toy(site), tmp_path) == ["images.zip", "facts.json"]
     assert files_of(tmp_path) == WHOLE
     assert sorted(path.name for path in (tmp_path / ".downloads").iterdir()) == ["facts.json.json", "images.zip.json"]
-    assert obtain(toy(site), tmp_path) == []
+    assert fetch(toy(site), tmp_path) == []
     assert len(site.asked) == 2
 
 
 def test_what_is_gone_or_changed_is_seen_and_got_again(site: Site, tmp_path: Path):
     source = toy(site)
     images, facts = source.files
-    assert state(images, tmp_path) == "missing"
-    obtain(source, tmp_path)
+    assert check_file(images, tmp_path) == "missing"
+    fetch(source, tmp_path)
     (tmp_path / "VG_100K" / "2.jpg").unlink()
     (tmp_path / "facts.json").write_bytes(b"{}")
-    assert state(images, tmp_path) == "1 of 2 files are gone, VG_100K/2.jpg first"
-    assert state(facts, tmp_path) == "1 of 1 files have changed, facts.json first"
-    assert obtain(source, tmp_path, ["images.zip"]) == ["images.zip"]
-    assert state(images, tmp_path) == "complete"
+    assert check_file(images, tmp_path) == "1 of 2 files are gone, VG_100K/2.jpg first"
+    assert check_file(facts, tmp_path) == "1 of 1 files have changed, facts.json first"
+    assert fetch(source, tmp_path, ["images.zip"]) == ["images.zip"]
+    assert check_file(images, tmp_path) == "complete"
 
 
 @pytest.mark.parametrize(
@@ -83,13 +83,13 @@ def test_what_is_gone_or_changed_is_seen_and_got_again(site: Site, tmp_path: Pat
 def test_an_archive_that_is_refused_leaves_nothing(site: Site, tmp_path: Path, members: dict[str, bytes], message: str):
     site.files["/images.zip"] = bad = zipped({"VG_100K_2/1.jpg": b"x"} | members if "../" in message else members)
     with pytest.raises(ValueError, match=message):
-        obtain(toy(site, bad), tmp_path / "toy")
+        fetch(toy(site, bad), tmp_path / "toy")
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
 def test_a_mirror_has_the_files_below_the_name_of_the_source(site: Site, tmp_path: Path):
     site.files = {f"/mirror/toy{path}": data for path, data in site.files.items()}
-    obtain(toy(site), tmp_path, mirror=f"{site.url}/mirror/")
+    fetch(toy(site), tmp_path, mirror=f"{site.url}/mirror/")
     assert files_of(tmp_path) == WHOLE
 
 
@@ -103,7 +103,7 @@ def test_a_folder_that_has_the_files_already(site: Site, tmp_path: Path, packed:
         (there / "VG_100K" / "1.jpg").write_bytes(b"one")
         (there / "VG_100K" / "2.jpg").write_bytes(b"two")
     (there / "facts.json").write_bytes(FACTS)
-    obtain(toy(site), tmp_path / "toy", existing=there)
+    fetch(toy(site), tmp_path / "toy", existing=there)
     assert files_of(tmp_path / "toy") == WHOLE
     assert site.asked == []
     assert (there / "facts.json").is_file()
@@ -113,21 +113,21 @@ def test_a_folder_that_has_the_files_already(site: Site, tmp_path: Path, packed:
 def test_a_folder_that_lacks_files(site: Site, tmp_path: Path):
     (tmp_path / "facts.json").write_bytes(FACTS)
     with pytest.raises(FileNotFoundError, match=r"images\.zip \(or VG_100K\) not found, of toy\. To take only"):
-        obtain(toy(site), tmp_path / "toy", existing=tmp_path)
-    assert obtain(toy(site), tmp_path / "toy", ["facts.json"], existing=tmp_path) == ["facts.json"]
+        fetch(toy(site), tmp_path / "toy", existing=tmp_path)
+    assert fetch(toy(site), tmp_path / "toy", ["facts.json"], existing=tmp_path) == ["facts.json"]
     with pytest.raises(ValueError, match=r"toy has no file fact\.json; it has images\.zip, facts\.json"):
-        obtain(toy(site), tmp_path / "toy", ["fact.json"])
+        fetch(toy(site), tmp_path / "toy", ["fact.json"])
 
 
 def test_a_folder_with_a_wrong_archive(site: Site, tmp_path: Path):
     (tmp_path / "images.zip").write_bytes(IMAGES[:-1])
     with pytest.raises(ValueError, match=r"images\.zip: \d+ bytes, \d+ expected"):
-        obtain(toy(site), tmp_path / "toy", ["images.zip"], existing=tmp_path)
+        fetch(toy(site), tmp_path / "toy", ["images.zip"], existing=tmp_path)
     assert files_of(tmp_path / "toy") == {}
     assert (tmp_path / "images.zip").is_file()
 
 
-@pytest.mark.parametrize("source", registry().values(), ids=lambda source: source.name)
+@pytest.mark.parametrize("source", read_registry().values(), ids=lambda source: source.name)
 def test_every_source_says_where_from_and_under_which_licence(source: DataSource):
     assert bool(source.files) != bool(source.how)
     assert source.title
@@ -145,7 +145,7 @@ def test_every_source_says_where_from_and_under_which_licence(source: DataSource
 def test_the_command(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     import generators.sources
 
-    monkeypatch.setattr(generators.sources, "registry", lambda: {"toy": toy(site)})
+    monkeypatch.setattr(generators.sources, "read_registry", lambda: {"toy": toy(site)})
     monkeypatch.chdir(tmp_path)
 
     def call(*arguments: str):

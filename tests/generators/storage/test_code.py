@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from generators.storage.code import code_digest, code_files, significant
+from generators.storage.code import code_digest, list_code_files, strip_comments
 
 SOURCES = {
     "generators/__init__.py": "",
@@ -23,7 +23,7 @@ def module(tmp_path: Path) -> Path:
 
 
 def test_files_are_all_imports_and_the_word_lists_in_their_folders(module: Path):
-    files = [path.relative_to(module.parents[1]).as_posix() for path in code_files(module)]
+    files = [path.relative_to(module.parents[1]).as_posix() for path in list_code_files(module)]
     assert files == [
         "generators/part/__init__.py",
         "generators/part/deep.py",
@@ -36,7 +36,7 @@ def test_a_package_that_imports_its_modules_by_name_depends_on_all_of_them(modul
     package = module.parent / "part/__init__.py"
     package.write_text("from importlib import import_module\nPLUGIN = import_module(f'{__name__}.plugin')")
     (module.parent / "part/plugin.py").write_text("")
-    assert module.parent / "part/plugin.py" in code_files(module)
+    assert module.parent / "part/plugin.py" in list_code_files(module)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def f(a):
     as it is"""
 '''
     assert (
-        significant(source)
+        strip_comments(source)
         == '''import os
 X = "# no comment"
 def f(a):

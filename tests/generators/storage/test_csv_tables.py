@@ -12,7 +12,7 @@ def written(path: Path, content: bytes) -> Path:
 
 def test_a_spreadsheets_mark_is_no_part_of_a_name_and_lines_are_those_of_the_file(tmp_path: Path):
     path = written(tmp_path / "a.csv", '\ufeffid,answer\n1,"two\nlines"\n2,yes\n'.encode())
-    assert list(csv_tables.numbered(path, ["id"])) == [
+    assert list(csv_tables.read_numbered(path, ["id"])) == [
         (3, {"id": "1", "answer": "two\nlines"}),
         (4, {"id": "2", "answer": "yes"}),
     ]

@@ -4,9 +4,9 @@ import datasets
 import pyarrow.parquet as pq
 import pytest
 
-from generators.schemas.rows import RAW_SCHEMA, embedded, features_metadata, pixels_of
+from generators.schemas.rows import RAW_SCHEMA, add_datasets_features, get_image_storage, use_stored_images
 from generators.storage import dataset
-from generators.storage.crops import crop
+from generators.storage.crops import encode_crop
 from generators.storage.dataset import write_config
 from tests.rows import hard_negative_row
 
@@ -46,14 +46,14 @@ def test_what_rows_hold_of_their_crops(
 ):
     (tmp_path / "params.yaml").write_text(f"source: {source}\npixels: {told}\n")
     monkeypatch.chdir(tmp_path)
-    assert dataset.pixels_asked() == expected
+    assert dataset.read_image_storage() == expected
 
 
 def test_pixels_that_are_neither(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "params.yaml").write_text("source: microworld\npixels: embeded\n")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match="pixels: 'embeded', expected embedded, by_reference or null"):
-        dataset.pixels_asked()
+        dataset.read_image_storage()
 
 
 def test_a_crop_is_cut_out_or_its_place_is_written_down(tmp_path: Path):
@@ -62,12 +62,12 @@ def test_a_crop_is_cut_out_or_its_place_is_written_down(tmp_path: Path):
     for pixels in ("embedded", "by_reference"):
         write_config(tmp_path / pixels, "toy", {"test": rows}, RAW_SCHEMA, pixels)
         tables[pixels] = pq.read_table(tmp_path / pixels / "toy" / "test-00000-of-00001.parquet")
-        assert pixels_of(tables[pixels].schema) == pixels
+        assert get_image_storage(tables[pixels].schema) == pixels
     held, named = (tables[pixels].to_pylist() for pixels in ("embedded", "by_reference"))
-    assert [row.pop("image") for row in held] == [{"bytes": crop(*row["image"]), "path": None} for row in rows]
+    assert [row.pop("image") for row in held] == [{"bytes": encode_crop(*row["image"]), "path": None} for row in rows]
     assert [row.pop("image_path") for row in named] == [row["image"].path.as_posix() for row in rows]
     assert held == named
-    schemas = [embedded(tables["by_reference"].schema), tables["embedded"].schema]
+    schemas = [use_stored_images(tables["by_reference"].schema), tables["embedded"].schema]
     assert schemas[0].remove_metadata() == schemas[1].remove_metadata()
 
 
@@ -87,7 +87,7 @@ def test_an_empty_split_is_a_file_with_no_rows(tmp_path: Path):
     assert write_config(tmp_path, "toy", {"test": []}, RAW_SCHEMA) == {"test": 0}
     table = pq.read_table(tmp_path / "toy" / "test-00000-of-00001.parquet")
     assert table.num_rows == 0
-    assert table.schema.equals(features_metadata(RAW_SCHEMA))
+    assert table.schema.equals(add_datasets_features(RAW_SCHEMA))
 
 
 def test_a_wrong_column_is_named_and_the_old_config_stays(tmp_path: Path):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from generators.storage.params import dataclass_of
+from generators.storage.params import read_settings
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Walks:
 def test_a_block_and_what_others_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("params.yaml").write_text("walks: { rows: 3 }\n")
-    assert dataclass_of(Walks, "walks", parser="rules") == Walks(3, "rules")
+    assert read_settings(Walks, "walks", parser="rules") == Walks(3, "rules")
 
 
 @pytest.mark.parametrize(
@@ -32,4 +32,4 @@ def test_a_key_too_many_or_too_few(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.chdir(tmp_path)
     Path("params.yaml").write_text(f"walks: {block}\n")
     with pytest.raises(ValueError, match=message):
-        dataclass_of(Walks, "walks", parser="rules")
+        read_settings(Walks, "walks", parser="rules")

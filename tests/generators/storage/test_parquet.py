@@ -11,7 +11,7 @@ READERS = (
     parquet.read_schema,
     parquet.count_rows,
     parquet.read_table,
-    lambda path: list(parquet.batches(path, 2)),
+    lambda path: list(parquet.read_batches(path, 2)),
 )
 
 
@@ -26,7 +26,7 @@ def test_what_was_written_is_read(file: Path):
     assert parquet.read_schema(file).names == ["caption"]
     assert parquet.count_rows(file) == 1500
     assert parquet.read_table(file, ["caption"]).num_rows == 1500
-    assert [batch.num_rows for batch in parquet.batches(file, 1000)] == [1000, 500]
+    assert [batch.num_rows for batch in parquet.read_batches(file, 1000)] == [1000, 500]
 
 
 @pytest.mark.parametrize("read", READERS)
@@ -53,5 +53,5 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path, read: Callable[[Path]
 
 
 def test_an_error_of_the_reader_stays_what_it_is(file: Path):
-    with pytest.raises(ValueError, match=r"^mine$"), parquet.opened(file):
+    with pytest.raises(ValueError, match=r"^mine$"), parquet.open_file(file):
         raise ValueError("mine")

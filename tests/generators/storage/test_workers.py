@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from generators.storage.workers import AHEAD, map_with
+from generators.storage.workers import ITEMS_PER_WORKER, map_with
 
 
 def make_state() -> list[int]:
@@ -33,7 +33,7 @@ def test_two_workers_keep_the_order_and_do_not_run_far_ahead() -> None:
     results = map_with(make_state, square, (taken.append(n) or n for n in range(40)), 2)
     value, process = next(results)
     assert (value, process != os.getpid()) == (0, True)
-    assert len(taken) == 2 * AHEAD
+    assert len(taken) == 2 * ITEMS_PER_WORKER
     assert [value for value, _ in results] == [n * n for n in range(1, 40)]
 
 

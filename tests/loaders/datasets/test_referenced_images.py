@@ -12,7 +12,7 @@ from PIL import Image
 from compeval import load_dataset
 from evaluators.annotations import items
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA
-from generators.storage.crops import Crop, crop, rounded
+from generators.storage.crops import Crop, encode_crop, round_corners
 from generators.storage.dataset import write_config
 from loaders.cards.card import write_card
 from loaders.datasets.referenced_images import crop_of
@@ -50,7 +50,7 @@ def test_a_row_has_path_and_box_in_plain_datasets_and_the_crop_beside_them_in_ou
     for number, row in enumerate(ours):
         place = Crop(tmp_path / "pictures" / f"{number}.jpg", hard_negative_row(tmp_path, number)["image"].box)
         with Image.open(place.path) as whole:
-            assert row["image"].tobytes() == whole.crop(rounded(place.box)).tobytes()  # pyright: ignore
+            assert row["image"].tobytes() == whole.crop(round_corners(place.box)).tobytes()  # pyright: ignore
     assert ours["caption"] == ["red ball"] * 2, "columns without the image are read without it"
     both = load_dataset("crepe", "prod_hnatom", data_dir=tmp_path)
     assert [both[split][0]["image"].size for split in ("n4", "n5")] == [(40, 30)] * 2  # pyright: ignore
@@ -109,7 +109,7 @@ def test_annotators_see_the_crops(tmp_path: Path):
     shown = dict(items.crops(folder, sampled))
     assert len(shown) == 3
     place = hard_negative_row(tmp_path, 0)
-    assert shown[place["crop_id"]] == crop(*place["image"])
+    assert shown[place["crop_id"]] == encode_crop(*place["image"])
 
 
 def test_statistics_know_nothing_of_where_the_images_lie(tmp_path: Path):

@@ -16,12 +16,12 @@ from generators.microworld.captions.content import (
 from generators.microworld.captions.wording import (
     PHRASINGS,
     SYNONYMS,
+    add_article,
     express,
-    image_captions,
-    plural,
-    region_phrase,
-    training_caption,
-    with_article,
+    pluralise,
+    write_image_captions,
+    write_region_phrase,
+    write_training_caption,
 )
 from generators.microworld.scenes.sampler import sample_scene
 from generators.microworld.world import COLORS, NOUNS, PATTERNS, RELATIONS, SIZES
@@ -99,13 +99,13 @@ def test_twins_are_described_by_shared_attributes():
     [("box", "boxes"), ("bus", "buses"), ("bench", "benches"), ("fish", "fish"), ("lorry", "lorries")],
 )
 def test_plurals(noun, expected):
-    assert plural(noun) == expected
+    assert pluralise(noun) == expected
 
 
 def test_articles_of_every_word():
     attributes = (*COLORS, *PATTERNS, *SIZES)
     words = [noun for cluster in NOUNS.values() for noun in cluster] + [*attributes, *sum(SYNONYMS.values(), ())]
-    assert {text for text in words if with_article(text) == f"an {text}"} == {
+    assert {text for text in words if add_article(text) == f"an {text}"} == {
         *("apple", "umbrella", "orange", "automobile", "auto"),
     }
 
@@ -124,8 +124,8 @@ def samples(wordings_of, kinds, count=150):
 
 
 CAPTIONS = [
-    *samples(region_phrase, REGION_KINDS),
-    *samples(training_caption, TRAINING_KINDS),
+    *samples(write_region_phrase, REGION_KINDS),
+    *samples(write_training_caption, TRAINING_KINDS),
     *samples(lambda facts, content, rng: express(facts, content, rng, richness=0.8), IMAGE_KINDS),
 ]
 
@@ -172,6 +172,6 @@ def test_no_facts_no_content():
 def test_image_captions_are_different_sentences():
     scene = sample_scene(3, 4, width=640, height=480, n_objects=4)
     facts = SceneFacts.of(scene, [item.id for item in scene.objects], sizes=True)
-    captions = image_captions(facts, Random(0))
+    captions = write_image_captions(facts, Random(0))
     assert len(set(captions)) == 5
     assert all(text[0].isupper() and text.endswith(".") for text in captions)

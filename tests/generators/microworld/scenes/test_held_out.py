@@ -3,10 +3,10 @@ from itertools import combinations
 
 import pytest
 
-from generators.microworld.captions.wording import SYNONYMS, plural
-from generators.microworld.corpora import describe
-from generators.microworld.scenes.held_out import ATTRIBUTES, NAMED_SIZES, attributes_of, held_out
-from generators.microworld.scenes.splits import training_ids, training_scene
+from generators.microworld.captions.wording import SYNONYMS, pluralise
+from generators.microworld.corpora import sample_caption
+from generators.microworld.scenes.held_out import ATTRIBUTES, NAMED_SIZES, attributes_of, choose_held_out
+from generators.microworld.scenes.splits import sample_training_scene, training_ids
 from generators.microworld.world import ALL_NOUNS, CONVERSE
 from generators.schemas.corpus_names import CORPORA
 
@@ -17,28 +17,28 @@ EXAMPLES = 100
 def words_of(name):
     """Every word for a noun or an attribute."""
     words = (name, *SYNONYMS.get(name, ()))
-    return {*words, *map(plural, words)}
+    return {*words, *map(pluralise, words)}
 
 
 @pytest.mark.parametrize("corpus", CORPORA)
 def test_nothing_held_out_is_in_pictures_or_captions(corpus):
-    rules = held_out(0, corpus)
+    rules = choose_held_out(0, corpus)
     forbidden = set().union(*map(words_of, rules.nouns | rules.attributes))
     for image_id in training_ids(list(CORPORA).index(corpus), EXAMPLES):
-        scene = training_scene(0, corpus, image_id)
+        scene = sample_training_scene(0, corpus, image_id)
         nouns = {item.id: item.noun for item in scene.objects}
         assert not {(nouns[a], relation, nouns[b]) for a, relation, b in scene.relations} & rules.triples
         for item in scene.objects:
             assert item.noun not in rules.nouns
             assert not set(attributes_of(item)) & rules.attributes
             assert not {(attribute, item.noun) for attribute in attributes_of(item)} & rules.pairs
-        caption, _ = describe(0, scene, 0)
+        caption, _ = sample_caption(0, scene, 0)
         assert not set(caption.lower().rstrip(".").replace(",", "").split()) & forbidden
 
 
 @pytest.mark.parametrize("corpus", CORPORA)
 def test_shares(corpus):
-    rules = held_out(0, corpus)
+    rules = choose_held_out(0, corpus)
     assert len(rules.nouns) == 2
     assert len(rules.attributes) == 1
     # 38 nouns x 12 attributes and sizes remain.
@@ -52,7 +52,7 @@ def test_shares(corpus):
 
 @pytest.mark.parametrize("corpus", CORPORA)
 def test_every_noun_and_attribute_keeps_partners(corpus):
-    rules = held_out(0, corpus)
+    rules = choose_held_out(0, corpus)
     for noun in set(ALL_NOUNS) - rules.nouns:
         assert sum(rules.forbids(noun, attribute) for attribute in ATTRIBUTES) <= 4
         assert not all(rules.forbids(noun, size) for size in NAMED_SIZES)
@@ -62,14 +62,14 @@ def test_every_noun_and_attribute_keeps_partners(corpus):
 
 def test_on_is_held_out_with_above():
     for corpus in CORPORA:
-        triples = held_out(0, corpus).triples
-        carried = {(a, b) for c in CORPORA for a, relation, b in held_out(0, c).triples if relation == "on"}
+        triples = choose_held_out(0, corpus).triples
+        carried = {(a, b) for c in CORPORA for a, relation, b in choose_held_out(0, c).triples if relation == "on"}
         assert all((a, "on", b) in triples for a, relation, b in triples if relation == "above" and (a, b) in carried)
 
 
 def test_corpora_hold_out_different_things():
     for one, other in combinations(CORPORA, 2):
-        first, second = held_out(0, one), held_out(0, other)
+        first, second = choose_held_out(0, one), choose_held_out(0, other)
         assert not first.nouns & second.nouns
         assert not first.attributes & second.attributes
         assert not first.pairs & second.pairs
@@ -77,9 +77,9 @@ def test_corpora_hold_out_different_things():
 
 
 def test_depends_on_the_seed():
-    assert held_out(0, "laion").to_json() != held_out(1, "laion").to_json()
+    assert choose_held_out(0, "laion").to_json() != choose_held_out(1, "laion").to_json()
 
 
 def test_unknown_corpus():
     with pytest.raises(ValueError, match="unknown corpus 'coco': expected one of cc12m, yfcc, laion"):
-        held_out(0, "coco")
+        choose_held_out(0, "coco")

@@ -10,9 +10,9 @@ from generators.microworld.scenes.affordances import (
     TYPICAL_SIDE,
     share_theme,
 )
-from generators.microworld.scenes.object_sampler import zipf_weights
+from generators.microworld.scenes.object_sampler import make_zipf_weights
 from generators.microworld.scenes.sampler import GROUND, sample_scene
-from generators.microworld.scenes.spatial_relations import Layout, Link, ambiguities, relations_of
+from generators.microworld.scenes.spatial_relations import Layout, Link, find_ambiguities, find_relations
 from generators.microworld.scenes.splits import TEST_IDS, training_ids
 from generators.microworld.world import ALL_NOUNS, CONVERSE
 
@@ -44,9 +44,9 @@ def layout_of(scene):
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: str(scene.image_id))
 def test_truth_is_clear_and_complete(scene):
     layout = layout_of(scene)
-    assert relations_of(layout) == scene.relations
+    assert find_relations(layout) == scene.relations
     # Places are rounded to tenths of a pixel after the check, so an ambiguity can depend on the last digit.
-    assert [reason for reason in ambiguities(layout) if "hidden" not in reason and "covered" not in reason] == []
+    assert [reason for reason in find_ambiguities(layout) if "hidden" not in reason and "covered" not in reason] == []
     assert all((b, CONVERSE[relation], a) in scene.relations for a, relation, b in scene.relations)
 
 
@@ -100,8 +100,8 @@ def test_every_noun_is_in_a_theme_and_meets_itself():
 
 
 def test_zipf_weights_fall_to_about_a_half():
-    weights = zipf_weights(0, "laion")
+    weights = make_zipf_weights(0, "laion")
     nouns = sorted((weights[noun] for noun in ALL_NOUNS), reverse=True)
     assert nouns[0] == 1
     assert 0.48 < nouns[-1] < 0.50  # (1 + 39 / 4) ** -0.3 = 0.490
-    assert weights != zipf_weights(0, "yfcc")
+    assert weights != make_zipf_weights(0, "yfcc")

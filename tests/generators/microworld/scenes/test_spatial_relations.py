@@ -5,7 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from generators.microworld.scene import DrawnObject
-from generators.microworld.scenes.spatial_relations import Layout, Link, ambiguities, relations_of, visible_fraction
+from generators.microworld.scenes.spatial_relations import (
+    Layout,
+    Link,
+    find_ambiguities,
+    find_relations,
+    visible_fraction,
+)
 from generators.microworld.world import CONVERSE, RELATIONS
 from generators.schemas.scene_graph import Box
 
@@ -24,7 +30,7 @@ def layout(*objects, **links):
 def forward(scene):
     """The relations in one direction of each converse pair."""
     kept = ("on", "above", "left of", "in front of", "in", "wearing", "next to")
-    return {(a, r, b) for a, r, b in relations_of(scene) if r in kept and (r != "next to" or a < b)}
+    return {(a, r, b) for a, r, b in find_relations(scene) if r in kept and (r != "next to" or a < b)}
 
 
 def test_every_relation_of_the_world_has_its_converse():
@@ -48,9 +54,9 @@ def test_on_implies_above_and_is_not_transitive():
         ("cup", "above", "drum"),
         ("cup", "above", "table"),
     }
-    assert ("table", "supporting", "drum") in relations_of(scene)
-    assert ("table", "below", "cup") in relations_of(scene)
-    assert ambiguities(scene) == []
+    assert ("table", "supporting", "drum") in find_relations(scene)
+    assert ("table", "below", "cup") in find_relations(scene)
+    assert find_ambiguities(scene) == []
 
 
 def test_contents_of_a_bowl_are_in_it_and_above_what_the_bowl_stands_on():
@@ -67,14 +73,14 @@ def test_contents_of_a_bowl_are_in_it_and_above_what_the_bowl_stands_on():
         ("apple", "in", "bowl"),
         ("apple", "above", "table"),
     }
-    assert ("bowl", "containing", "apple") in relations_of(scene)
+    assert ("bowl", "containing", "apple") in find_relations(scene)
 
 
 def test_a_worn_hat_is_on_and_above_its_wearer():
     scene = layout(
         drawn("cat", 100, 200, 170, 180, 0.5), drawn("hat", 120, 175, 100, 62, 0.49), hat=Link("worn by", "cat")
     )
-    assert set(relations_of(scene)) == {
+    assert set(find_relations(scene)) == {
         ("cat", "wearing", "hat"),
         ("hat", "worn by", "cat"),
         ("hat", "on", "cat"),
@@ -94,7 +100,7 @@ def test_a_worn_hat_is_on_and_above_its_wearer():
 def test_next_to_needs_a_small_gap(gap, expected):
     scene = layout(drawn("ball1", 100, 300, 100, 100), drawn("ball2", 200 + gap, 260, 140, 140))
     assert forward(scene) == expected
-    assert ambiguities(scene) == []
+    assert find_ambiguities(scene) == []
 
 
 def test_next_to_needs_about_the_same_height():
@@ -106,13 +112,13 @@ def test_next_to_needs_about_the_same_height():
 def test_above_needs_horizontal_overlap_only():
     scene = Layout((drawn("kite", 150, 30, 70, 100), drawn("house", 100, 200, 200, 180)), {"house": GROUND})
     assert forward(scene) == {("kite", "above", "house")}
-    assert ambiguities(scene) == []
+    assert find_ambiguities(scene) == []
 
 
 def test_in_front_of_is_nearer_and_covering():
     scene = layout(drawn("ball", 150, 300, 100, 100, 0.4), drawn("house", 100, 180, 200, 180, 0.6))
     assert forward(scene) == {("ball", "in front of", "house")}
-    assert ambiguities(scene) == []
+    assert find_ambiguities(scene) == []
 
 
 @pytest.mark.parametrize(
@@ -146,12 +152,12 @@ def test_in_front_of_is_nearer_and_covering():
 )
 def test_ambiguities(scene, reason):
     first, second = (item.id for item in scene.objects)
-    assert ambiguities(scene) == [f"{first}, {second}: {reason}"]
+    assert find_ambiguities(scene) == [f"{first}, {second}: {reason}"]
 
 
 def test_a_mostly_covered_object_is_hidden():
     scene = layout(drawn("box", 100, 210, 130, 110, 0.4), drawn("apple", 110, 200, 90, 94, 0.6))
-    assert "apple: hidden" in ambiguities(scene)
+    assert "apple: hidden" in find_ambiguities(scene)
 
 
 def test_visible_fraction_counts_silhouettes():
@@ -184,7 +190,7 @@ def layouts(draw):
 
 @given(layouts())
 def test_relations_are_closed_and_consistent(scene):
-    triples = relations_of(scene)
+    triples = find_relations(scene)
     assert len(set(triples)) == len(triples)
     for first, relation, second in triples:
         assert first != second
