@@ -102,12 +102,12 @@ def score(parsed: Sequence[GraphFacts], annotated: Sequence[GraphFacts]) -> dict
 
 def _name(text: str) -> str:
     *modifiers, head = text.split() or [""]
-    return " ".join([*modifiers, lemmas.noun(head)])
+    return " ".join([*modifiers, lemmas.singular(head)])
 
 
 def _predicate(text: str) -> str:
     head, *others = text.split() or [""]
-    return " ".join([lemmas.verb(head), *others])
+    return " ".join([lemmas.infinitive(head), *others])
 
 
 def _value(text: str) -> str:

@@ -107,7 +107,7 @@ def make_fillers(words: Mapping[str, Any]) -> dict[str, list[Filler]]:
     """Every filler of every slot, inflected."""
 
     def verbs(key: str) -> list[Filler]:
-        return [Filler("verb", verb, inflection.verb(verb, "VBG"), f"verb {verb}") for verb in words[key]]
+        return [Filler("verb", verb, inflection.inflect_verb(verb, "VBG"), f"verb {verb}") for verb in words[key]]
 
     def phrases(key: str) -> list[Filler]:
         return [Filler("spatial", text, form, f"spatial {text}") for text, form in words[key].items()]
@@ -162,7 +162,7 @@ def draw_prompt(pattern: str, options: Mapping[str, list[Filler]], rng: Random) 
 def _with_articles(words: list[str]) -> str:
     following = [*words[1:], ""]
     return " ".join(
-        inflection.article(after) if word == "a" else word for word, after in zip(words, following, strict=True)
+        inflection.choose_article(after) if word == "a" else word for word, after in zip(words, following, strict=True)
     )
 
 

@@ -109,12 +109,14 @@ def make_descriptor_prompting(
     The template alone for a compound that has none.
     """
     if endpoint is not None:
-        items = read_cached_items(DESCRIPTORS, noun.name, class_descriptors.COUNT, endpoint, cache).items
-        if len(items) == class_descriptors.COUNT:
+        items = read_cached_items(
+            DESCRIPTORS, noun.name, class_descriptors.DESCRIPTORS_PER_CLASS, endpoint, cache
+        ).items
+        if len(items) == class_descriptors.DESCRIPTORS_PER_CLASS:
             captioner = f"{example_captions.LLM}:{endpoint.model}"
-            return Prompting(class_descriptors.prompts(noun.name, items), captioner)
+            return Prompting(class_descriptors.make_prompts(noun.name, items), captioner)
     if items := own.get(noun.name):
-        return Prompting(class_descriptors.prompts(noun.name, items), "descriptors")
+        return Prompting(class_descriptors.make_prompts(noun.name, items), "descriptors")
     return make_template_prompting(noun)
 
 
@@ -125,8 +127,8 @@ def make_promptings(
 
     def with_examples(count: int) -> Callable[[Noun], Prompting]:
         def make(noun: Noun) -> Prompting:
-            found = example_captions.examples(noun.name, MOST_EXAMPLES, settings.endpoint, cache)
-            return Prompting(example_captions.prompts(noun.name, found.captions[:count]), found.captioner)
+            found = example_captions.choose_examples(noun.name, MOST_EXAMPLES, settings.endpoint, cache)
+            return Prompting(example_captions.make_prompts(noun.name, found.captions[:count]), found.captioner)
 
         return make
 
@@ -203,7 +205,7 @@ def main(ask_model: Annotated[bool, typer.Option("--ask")] = False, max_cost: fl
             raise ValueError("params.yaml, compun.captioner: no endpoint is named, so there is nobody to ask.")
         client = Client(endpoint, Cache([Path("sample/llm")], Path("sample/llm/compun.jsonl")))
         nouns = [noun.name for noun in read_nouns(Path("sample/words/compun.csv"))]
-        wanted = [(CAPTIONS, MOST_EXAMPLES), (DESCRIPTORS, class_descriptors.COUNT)]
+        wanted = [(CAPTIONS, MOST_EXAMPLES), (DESCRIPTORS, class_descriptors.DESCRIPTORS_PER_CLASS)]
         for reason, count in sorted(ask(wanted, nouns, client, max_cost).items()):
             print(f"{count:,} {reason}")
         return

@@ -45,7 +45,7 @@ Pair = tuple[Half, Half]
 
 
 def _a(phrase: str) -> str:
-    return f"{inflection.article(phrase.split()[0])} {phrase}"
+    return f"{inflection.choose_article(phrase.split()[0])} {phrase}"
 
 
 def _thing(noun: str, color: str, pattern: str, share: float, ground: float, side: float = 58) -> DrawnObject:

@@ -24,11 +24,11 @@ from typing import Annotated, Any
 
 import typer
 
-from generators.captioner.captioned_walks import WalkSettings, keyed_walks
+from generators.captioner.captioned_walks import WalkSettings, sample_keyed_walks
 from generators.captioner.prompted import ask_captions, make_captioner
 from generators.graphs.walks import COMPLEXITIES
-from generators.hard_negatives.productivity import KINDS, PER_TYPE, Example, examples
-from generators.hard_negatives.refinement import refined_splits
+from generators.hard_negatives.productivity import KINDS, PER_TYPE, Example, make_examples
+from generators.hard_negatives.refinement import refine_splits
 from generators.hard_negatives.source import Source
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, ImageStorage
 from generators.storage import dataset, stage
@@ -87,7 +87,7 @@ def generate_split(
     """Return one split: its rows by config, in the order of the images, and the number of drops by reason."""
     dropped = Counter[str]()
     captioner = make_captioner(settings.captioner, settings.parser)
-    candidates = examples(source, complexity, captioner, settings, dropped, settings.entailment, settings.refine)
+    candidates = make_examples(source, complexity, captioner, settings, dropped, settings.entailment, settings.refine)
     taken = select_examples(candidates, settings.rows, dropped)
     provenance = {"source": name, "seed": settings.seed}
     rows = {
@@ -116,7 +116,7 @@ def write(
     for config in CONFIGS:
         rows = {split: by_config[config] for split, (by_config, _) in splits.items()}
         if settings.refine and config != RAW:
-            kept = refined_splits(rows, settings.seed)
+            kept = refine_splits(rows, settings.seed)
             for split, (_, dropped) in splits.items():
                 dropped[f"{config.removeprefix('prod_')}: refined away"] = len(rows[split]) - len(kept[split])
             rows = kept
@@ -134,7 +134,7 @@ def ask(annotations: Path, settings: Settings, max_cost: float) -> Counter[str]:
     graphs = [
         walk.graph
         for complexity in COMPLEXITIES[1:]  # four atoms take the template
-        for _, _, walk in keyed_walks(images, complexity, settings, Counter())[: ASKED_PER_ROW * settings.rows]
+        for _, _, walk in sample_keyed_walks(images, complexity, settings, Counter())[: ASKED_PER_ROW * settings.rows]
     ]
     return ask_captions(graphs, settings.captioner, max_cost)
 

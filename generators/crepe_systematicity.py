@@ -21,7 +21,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from generators.hard_negatives.systematicity import NEGATIVES, SystematicityNegatives, negatives_factory
+from generators.hard_negatives.systematicity import NEGATIVES, SystematicityNegatives, make_negatives_factory
 from generators.readers.annotations import Annotations
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, ImageStorage, get_image_storage
 from generators.seen_analysis.regions import Candidate, RegionReader, find_candidates
@@ -52,7 +52,7 @@ def build_regions(
 ) -> Funnel:
     """Write the regions with their negatives, and the targets of the seen analysis; ``images`` are read three times."""
     workers = settings["workers"]
-    make_negatives = negatives_factory(images, settings["at_least"], settings["ranker"])
+    make_negatives = make_negatives_factory(images, settings["at_least"], settings["ranker"])
     make_reader = partial(RegionReader.make, settings["spelling"], settings["parser"])
     funnel = Funnel()
     by_image = find_candidates(images, make_reader, workers, funnel)

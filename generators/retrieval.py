@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from generators.hard_negatives import word_order
-from generators.hard_negatives.patch_order import GRIDS, shuffled_patches
-from generators.hard_negatives.word_order import TEXT_PERTURBATIONS, Perturbation, Tagger, Words, perturbed
+from generators.hard_negatives.patch_order import GRIDS, shuffle_image_patches
+from generators.hard_negatives.word_order import TEXT_PERTURBATIONS, Perturbation, Tagger, Words, perturb
 from generators.readers.karpathy import CaptionedImage, read_images
 from generators.schemas.rows import CHOICE_SCHEMA, RETRIEVAL_SCHEMA
 from generators.schemas.scene_graph import Box
@@ -68,7 +68,7 @@ def make_order_rows(found: Sequence[Entry], seed: int, provenance: Row) -> Itera
     for entry in found:
         row = entry.row(provenance | {"seed": seed})
         for words in entry.captions:
-            yield row | {"caption": words.text, "hard_negatives": word_order.options(words, seed)}
+            yield row | {"caption": words.text, "hard_negatives": word_order.make_wrong_captions(words, seed)}
 
 
 def make_plain_rows(found: Sequence[Entry], provenance: Row) -> Iterator[Row]:
@@ -82,14 +82,14 @@ def make_perturbed_rows(
 ) -> Iterator[Row]:
     """The same with the words of all captions in another order."""
     for entry in found:
-        captions = [perturbed(words, perturbation, seed) for words in entry.captions]
+        captions = [perturb(words, perturbation, seed) for words in entry.captions]
         yield entry.row(provenance | {"seed": seed}) | {"captions": captions}
 
 
 def make_tiled_rows(found: Sequence[Entry], name: str, seed: int, provenance: Row) -> Iterator[Row]:
     """The same with the tiles of all images in another order."""
     for entry, row in zip(found, make_plain_rows(found, provenance | {"seed": seed}), strict=True):
-        pixels = shuffled_patches(row["image"]["bytes"], name, entry.image.image_id, seed)
+        pixels = shuffle_image_patches(row["image"]["bytes"], name, entry.image.image_id, seed)
         tiled_id = hashlib.sha256(f"{row['crop_id']}:{name}:{seed}".encode()).hexdigest()[:16]
         yield row | {"image": {"bytes": pixels, "path": None}, "crop_id": tiled_id}
 
@@ -123,8 +123,8 @@ def select_entries(images: Iterable[CaptionedImage], tagger: Tagger, dropped: Co
 
 
 def _has_other_orders(words: Words) -> bool:
-    return all(word_order.options(words, seed) for seed in ORDER_SEEDS) and all(
-        perturbed(words, one, seed) for one in TEXT_PERTURBATIONS for seed in RETRIEVAL_SEEDS
+    return all(word_order.make_wrong_captions(words, seed) for seed in ORDER_SEEDS) and all(
+        perturb(words, one, seed) for one in TEXT_PERTURBATIONS for seed in RETRIEVAL_SEEDS
     )
 
 

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from generators.language.texts import fold_case_and_space, same_words, words
+from generators.language.texts import fold_case_and_space, have_same_words, words
 from generators.storage import parquet
 from loaders.datasets.stats import parquet_files, read_stats, split_name
 
@@ -57,7 +57,7 @@ FLAWS_OF_ROWS: Flaws = {
 
 FLAWS_OF_SWAPS: Flaws = {
     "same order": lambda caption, negative: words(negative) == words(caption),
-    "words": lambda caption, negative: not same_words(negative, caption),
+    "words": lambda caption, negative: not have_same_words(negative, caption),
 }
 """Counted per swap or shuffle: the caption's words in the caption's order, or other words than the caption's."""
 

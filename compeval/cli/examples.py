@@ -48,7 +48,7 @@ def examples(
     if as_json:
         echo_json(
             {
-                name: of_class._asdict() | {"prompts": example_captions.prompts(name, of_class.captions)}
+                name: of_class._asdict() | {"prompts": example_captions.make_prompts(name, of_class.captions)}
                 for name, of_class in captions.items()
             }
         )

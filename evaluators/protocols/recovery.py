@@ -31,7 +31,7 @@ def bleu4(recovered: list[str], prompts: list[str]) -> np.ndarray:
 
 def shuffled(recovered: list[str], prompts: list[str]) -> float:
     """Share of texts in a wrong word order, of the texts with the words of their prompt (Table 6); NaN without any."""
-    same_words_N = np.array([texts.same_words(*pair) for pair in zip(recovered, prompts, strict=True)], dtype=bool)
+    same_words_N = np.array([texts.have_same_words(*pair) for pair in zip(recovered, prompts, strict=True)], dtype=bool)
     wrong_order_N = same_words_N & ~exact_match(recovered, prompts)
     return float(wrong_order_N.sum() / same_words_N.sum()) if same_words_N.any() else float("nan")
 

@@ -27,17 +27,17 @@ import jinja2
 import numpy as np
 
 from evaluators.metrics.statistics import bootstrap_intervals
-from generators.hard_negatives.language_models import language_model
-from generators.hard_negatives.refinement import refined
+from generators.hard_negatives.language_models import load_language_model
+from generators.hard_negatives.refinement import select_rows_at_chance
 from generators.hard_negatives.text_only_scorers import (
     HELD_OUT_SCORERS,
     REFINEMENT_SCORERS,
     RetrievalSets,
     Scorer,
-    most_alike,
-    pairwise_accuracy,
-    random_recall,
+    measure_pairwise_accuracy,
+    measure_random_recall,
     recall_at_1,
+    score_medoid,
 )
 from generators.storage import parquet, stage
 from generators.storage.params import read_params
@@ -90,7 +90,7 @@ def scores(sets: RetrievalSets, scorers: Mapping[str, Scorer]) -> dict[str, dict
         name: {
             "recall@1": float(hit_by[name].mean()),
             "interval": intervals[name],
-            "pairwise_accuracy": float(pairwise_accuracy(score_NK).mean()),
+            "pairwise_accuracy": float(measure_pairwise_accuracy(score_NK).mean()),
         }
         for name, score_NK in score_by.items()
     }
@@ -106,18 +106,18 @@ def measure(name: str, sets: RetrievalSets, seed: int, model: str | None) -> dic
         "by_design": BY_DESIGN.get(name),
         "refining": scores(sets, REFINEMENT_SCORERS),
         "held_out": scores(sets, held_out),
-        "random_scorers": float(random_recall(sets).mean()),
-        "comparing": scores(sets, {"most_alike": most_alike}),
+        "random_scorers": float(measure_random_recall(sets).mean()),
+        "comparing": scores(sets, {"most_alike": score_medoid}),
     }
     if name.startswith(PRODUCTIVITY):
-        keep_N = refined(sets, seed)
+        keep_N = select_rows_at_chance(sets, seed)
         result["share_kept"] = float(keep_N.mean())
-        result["held_out_after"] = scores(sets.where(keep_N), held_out)
+        result["held_out_after"] = scores(sets.select(keep_N), held_out)
     return result
 
 
 def _language_model_scores(model: str, sets: RetrievalSets) -> np.ndarray:
-    return np.array(language_model(model).score(sets.texts)).reshape(len(sets), sets.size)
+    return np.array(load_language_model(model).score(sets.texts)).reshape(len(sets), sets.size)
 
 
 def farthest(chance: float, results: Mapping[str, Mapping[str, Any]]) -> str:

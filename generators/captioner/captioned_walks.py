@@ -1,4 +1,4 @@
-"""Captioned random walks: from the images of a source to subgraphs of n atoms with a crop and a caption."""
+"""Captioned random walks: from the images of a source to subgraphs of n atoms, each with a crop and a caption."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from generators.captioner.captioner import Captioner, EditableCaption, NoCaption, Request
-from generators.captioner.realiser import supports_predicate
-from generators.graphs.walks import Walk, describable, walks
+from generators.captioner.realiser import can_express_predicate
+from generators.graphs.walks import Walk, sample_walks, select_describable
 from generators.schemas.annotated_image import AnnotatedImage
 from generators.seen_analysis.splits import find_crop_fault
 
@@ -22,14 +22,17 @@ class WalkSettings:
 
     seed: int
     walks_per_image: int
-    """Maximum per complexity."""
+    """Maximum number of walks per image and complexity."""
     attempts: int
-    """Maximum per image and complexity."""
+    """Maximum number of attempts per image and complexity."""
     visible: float
 
 
 class KeyedWalk(NamedTuple):
-    """``key`` is the hash of seed, image and subgraph: the order of walks and all random draws come from it."""
+    """A walk with its key: a hash of seed, image and subgraph.
+
+    The key decides the order of walks and all random draws.
+    """
 
     key: str
     image_id: str
@@ -43,14 +46,14 @@ class CaptionedWalk(NamedTuple):
     caption: EditableCaption
 
 
-def keyed_walks(
+def sample_keyed_walks(
     images: Iterable[AnnotatedImage], complexity: int, settings: WalkSettings, dropped: Counter[str]
 ) -> list[KeyedWalk]:
-    """Return every walk of one complexity, sorted by key; ``dropped`` counts failed attempts by reason."""
+    """Return all walks of one complexity, sorted by key. ``dropped`` counts failed attempts by reason."""
     keyed = []
     for image in images:
-        for walk in walks(
-            describable(image.graph, supports_predicate),
+        for walk in sample_walks(
+            select_describable(image.graph, can_express_predicate),
             complexity,
             key=f"{settings.seed}:{image.image_id}",
             visible=settings.visible,
@@ -64,8 +67,8 @@ def keyed_walks(
     return sorted(keyed, key=lambda item: item.key)
 
 
-def captioned(walks: list[KeyedWalk], captioner: Captioner, dropped: Counter[str]) -> list[CaptionedWalk]:
-    """Return the walks that get a caption; ``dropped`` counts the others by reason."""
+def caption_walks(walks: list[KeyedWalk], captioner: Captioner, dropped: Counter[str]) -> list[CaptionedWalk]:
+    """Return the walks that get a caption. ``dropped`` counts the other walks by reason."""
     captions = captioner.captions(Request(walk.graph, key) for key, _, walk in walks)
     results = []
     for walk, caption in zip(walks, captions, strict=True):

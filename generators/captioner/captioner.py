@@ -1,8 +1,9 @@
-"""Captioners: they turn a subgraph into a caption that follows edits of the subgraph.
+"""Captioners, which write the caption of a subgraph. If the subgraph is edited, the caption can be edited in the same
+style.
 
 Source: CREPE (arXiv:2212.07796), appendix A.3: a template for four atoms, a few-shot prompted language model for more.
-Differs from it in: the default for more atoms is our grammar, which needs no key. Provenance names the captioner of
-each row.
+Difference from the paper: by default, captions of more than four atoms are written by our grammar (realiser.py), which
+needs no API key. The column ``provenance`` names the captioner of each row.
 """
 
 from __future__ import annotations
@@ -12,14 +13,15 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from generators.captioner import realiser, template
-from generators.graphs.entailment import Negated, counterpart
+from generators.graphs.entailment import Negated, find_counterpart
 from generators.schemas.scene_graph import Mention, SceneGraph
 
 
 class EditableCaption(Protocol):
-    """A caption that can be generated from an edited graph in the same style; None if the edit cannot be expressed.
+    """A caption that can be written for an edited graph in the same style.
 
-    ``captioner`` goes into the provenance; ``mentions`` are the positions of the graph's atoms in ``text``.
+    ``captioner`` is the name in the column ``provenance``. ``mentions`` are the positions of the graph's atoms in
+    ``text``.
     """
 
     @property
@@ -30,15 +32,21 @@ class EditableCaption(Protocol):
     def mentions(self) -> tuple[Mention, ...]: ...
 
     def edit(self, edited: SceneGraph) -> str | None:
-        """Return the caption of a graph with the same ids and other names, attributes or predicates."""
+        """Return the caption of an edited graph, or None if the edit cannot be expressed.
+
+        The edited graph has the same ids, and other names, attributes or predicates.
+        """
         ...
 
     def negate(self, negated: Negated, edited: SceneGraph | None = None) -> str | None:
-        """Return the caption with one atom, or its replacement in an edited graph, negated."""
+        """Return the caption with one atom negated, or None if the negation cannot be expressed.
+
+        With ``edited``, the atom at the same position in the edited graph is negated instead.
+        """
         ...
 
     def negate_all(self, edited: SceneGraph | None = None) -> list[str]:
-        """Return the negations of the whole caption, or of that of an edited graph: one per suitable construction."""
+        """Return the negations of the whole caption, or of the caption of ``edited``."""
         ...
 
 
@@ -49,7 +57,7 @@ class NoCaption(NamedTuple):
 
 
 class Request(NamedTuple):
-    """A graph to be captioned; ``seed`` selects among phrasings."""
+    """A graph that needs a caption. ``seed`` selects the wording."""
 
     graph: SceneGraph
     seed: str
@@ -63,7 +71,7 @@ class Captioner(Protocol):
 
 @dataclass(frozen=True)
 class GrammarCaption:
-    """A caption of the template or the grammar; edits are realised from the edited graph."""
+    """A caption by the template or the grammar. An edited caption is written from the edited graph."""
 
     graph: SceneGraph
     seed: str
@@ -72,29 +80,29 @@ class GrammarCaption:
 
     @property
     def captioner(self) -> str:
-        return "template" if self.graph.complexity == template.SIZE else "grammar"
+        return "template" if self.graph.complexity == template.COMPLEXITY else "grammar"
 
     def edit(self, edited: SceneGraph) -> str | None:
-        return realiser.realise(edited, self.seed).text if realiser.supports(edited) else None
+        return realiser.write_caption(edited, self.seed).text if realiser.can_express(edited) else None
 
     def negate(self, negated: Negated, edited: SceneGraph | None = None) -> str | None:
         if edited is None:
-            return realiser.realise(self.graph, self.seed, negated).text
-        if not realiser.supports(edited):
+            return realiser.write_caption(self.graph, self.seed, negated).text
+        if not realiser.can_express(edited):
             return None
-        return realiser.realise(edited, self.seed, counterpart(negated, self.graph, edited)).text
+        return realiser.write_caption(edited, self.seed, find_counterpart(negated, self.graph, edited)).text
 
     def negate_all(self, edited: SceneGraph | None = None) -> list[str]:
         graph = edited or self.graph
-        return realiser.negate_all(graph, self.seed) if realiser.supports(graph) else []
+        return realiser.negate_all(graph, self.seed) if realiser.can_express(graph) else []
 
 
 class GrammarCaptioner:
-    """The template for four atoms, the grammar for more."""
+    """Writes captions of four atoms with the template, and longer captions with the grammar."""
 
     def captions(self, requests: Iterable[Request]) -> Iterator[EditableCaption | NoCaption]:
         for graph, seed in requests:
-            if realiser.supports(graph):
-                yield GrammarCaption(graph, seed, *realiser.realise(graph, seed))
+            if realiser.can_express(graph):
+                yield GrammarCaption(graph, seed, *realiser.write_caption(graph, seed))
             else:
                 yield NoCaption("no place in the template")

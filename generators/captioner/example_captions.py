@@ -1,9 +1,9 @@
-"""Example captions of a class: short sentences that mention it, for prompts with more than its name.
+"""Example captions of a class: short sentences that mention the class, for prompts with more than its name.
 
-Source: Kumar et al. 2024 (Compun), section 4: k captions of at most ten words in diverse settings, from a language
-model. Differs from it in: the request is our own (llm/questions.yaml); every caption is checked (it mentions the class,
-has ten words at most, and is distinct), and an answer with too few is requested once more. Without a language model the
-captions come from a small grammar, which the result names.
+Source: Kumar et al. 2024 (Compun), section 4: a language model writes k captions of at most ten words in diverse
+settings. Differences from the paper: the request has our own wording (llm/questions.yaml), every caption is checked (it
+must mention the class, have at most ten words, and be distinct), and the request is repeated once if too few captions
+are valid. Without a language model, a small grammar writes the captions; the result names the captioner.
 """
 
 from __future__ import annotations
@@ -21,23 +21,26 @@ from generators.llm.questions import Question, read_cached_items
 
 GRAMMAR, LLM = "grammar", "llm"
 MAX_WORDS = 10
-DEFAULT = 5
-"""Captions per class, as in the paper's main experiments (Table 2)."""
+CAPTIONS_PER_CLASS = 5
+"""The default, as in the paper's main experiments (Table 2)."""
 
-_LOOKS = ("small", "large", "red", "blue", "green", "yellow", "white", "old", "new")
+_ADJECTIVES = ("small", "large", "red", "blue", "green", "yellow", "white", "old", "new")
 _SETTINGS = ("in a room", "in a garden", "on a street", "on a beach", "at home", "in front of a wall", "in the evening")
 
 
 class Examples(NamedTuple):
-    """The captions of a class and their captioner; ``fault`` is the reason why it is not a language model."""
+    """The captions of a class and their captioner.
+
+    ``fault`` is the reason why the captioner is not a language model.
+    """
 
     captions: tuple[str, ...]
     captioner: str
     fault: str | None = None
 
 
-def faults(caption: str, name: str) -> list[str]:
-    """Return the faults of a caption: the class is not mentioned (in singular or plural), or it is too long."""
+def find_faults(caption: str, name: str) -> list[str]:
+    """Return the faults of a caption: it does not mention the class in singular or plural, or it is too long."""
     faults = []
     names = "|".join(re.escape(form.lower()) for form in {name, inflection.pluralise(name)})
     if not re.search(rf"(?<!\w)(?:{names})(?!\w)", caption.lower()):
@@ -47,54 +50,62 @@ def faults(caption: str, name: str) -> list[str]:
     return faults
 
 
-def select(captions: Iterable[str], name: str) -> list[str]:
-    """Return the captions without faults that are distinct up to case and final period."""
+def select_valid(captions: Iterable[str], name: str) -> list[str]:
+    """Return the captions without faults, without duplicates. Case and a final period are ignored."""
     distinct: dict[str, str] = {}
     for caption in captions:
-        if not faults(caption, name):
+        if not find_faults(caption, name):
             distinct.setdefault(caption.lower().rstrip(". "), caption)
     return list(distinct.values())
 
 
-CAPTIONS = Question("example_captions", select)
+CAPTIONS = Question("example_captions", select_valid)
 
 
-def from_grammar(name: str, count: int) -> tuple[str, ...]:
-    """Return captions like "a small raincoat in a garden", the same at every call. ValueError above the maximum."""
-    frames = list(product(_LOOKS, _SETTINGS))
-    if count > len(frames):
-        raise ValueError(f"{name}: {count} example captions requested, the grammar has {len(frames)}.")
-    chosen = Random(f"examples:{name}").sample(frames, count)
-    return tuple(f"{inflection.article(look)} {look} {name} {setting}" for look, setting in chosen)
+def captions_from_grammar(name: str, count: int) -> tuple[str, ...]:
+    """Return captions such as "a small raincoat in a garden", the same in every call.
+
+    Raises ValueError if ``count`` is larger than the number of captions in the grammar.
+    """
+    phrases = list(product(_ADJECTIVES, _SETTINGS))
+    if count > len(phrases):
+        raise ValueError(f"{name}: {count} example captions requested, but the grammar has only {len(phrases)}.")
+    chosen = Random(f"examples:{name}").sample(phrases, count)
+    return tuple(
+        f"{inflection.choose_article(adjective)} {adjective} {name} {setting}" for adjective, setting in chosen
+    )
 
 
-def examples(name: str, count: int = DEFAULT, endpoint: Endpoint | None = None, cache: Cache | None = None) -> Examples:
-    """Return ``count`` captions of a class: a language model's if ``cache`` has enough, else the grammar's."""
+def choose_examples(
+    name: str, count: int = CAPTIONS_PER_CLASS, endpoint: Endpoint | None = None, cache: Cache | None = None
+) -> Examples:
+    """Return ``count`` captions of a class, from the cached answers of a language model or else from the grammar."""
     if endpoint is None or cache is None:
-        return Examples(from_grammar(name, count), GRAMMAR)
+        return Examples(captions_from_grammar(name, count), GRAMMAR)
     captions, pending = read_cached_items(CAPTIONS, name, count, endpoint, cache)
     if len(captions) == count:
         return Examples(tuple(captions), f"{LLM}:{endpoint.model}")
     fault = "not asked yet" if pending else f"{len(captions)} of {count} captions are good"
-    return Examples(from_grammar(name, count), GRAMMAR, fault)
+    return Examples(captions_from_grammar(name, count), GRAMMAR, fault)
 
 
 def example_captions(
-    names: Iterable[str], count: int = DEFAULT, endpoint: Endpoint | None = None, answers: Path | None = None
+    names: Iterable[str], count: int = CAPTIONS_PER_CLASS, endpoint: Endpoint | None = None, answers: Path | None = None
 ) -> dict[str, Examples]:
     """Return ``count`` example captions per class: ``compeval.example_captions(["lab coat", "coat"])``.
 
-    ``answers`` is the folder of a language model's cached answers (``*.jsonl``), ``endpoint`` the model. Without both,
-    or if the cache has too few suitable captions of a class, its captions come from the grammar. No request is sent:
-    ``compeval examples --ask`` fills the cache. ``prompts`` makes prompts of captions. ValueError for an empty name.
+    ``answers`` is the folder of a language model's cached answers (``*.jsonl``), and ``endpoint`` is that model. The
+    grammar writes the captions of a class if one of the two is missing, or if the cache has too few valid captions. No
+    request is sent: ``compeval examples --ask`` fills the cache. ``make_prompts`` turns captions into prompts. Raises
+    ValueError for an empty name.
     """
     names = list(names)
     if not all(name.strip() for name in names):
-        raise ValueError("A class without a name: give each a word or more.")
+        raise ValueError("A class name is empty.")
     cache = Cache([answers]) if answers else None
-    return {name: examples(name, count, endpoint, cache) for name in names}
+    return {name: choose_examples(name, count, endpoint, cache) for name in names}
 
 
-def prompts(name: str, captions: Iterable[str]) -> list[str]:
+def make_prompts(name: str, captions: Iterable[str]) -> list[str]:
     """Return the paper's prompts, one per caption (section 4)."""
     return [f"a photo of a {name}. An example of {name} in an image is {caption}" for caption in captions]

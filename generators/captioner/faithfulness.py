@@ -1,8 +1,8 @@
-"""Does a caption state its whole graph, and nothing else?
+"""A check that a caption states its whole graph and nothing else.
 
-Source: CREPE (arXiv:2212.07796), appendix A.3, which drops captions that omit an atom. Differs from it in: additions
-count too, and the comparison is with the caption's own scene graph (generators/parser), so that inflections, synonyms,
-later references ("the cup") and inverse relations are recognised.
+Source: CREPE (arXiv:2212.07796), appendix A.3, which drops captions that omit an atom. Differences from the paper:
+additions are also detected, and the graph is compared with the caption's own scene graph (generators/parser), so that
+inflections, synonyms, later references ("the cup") and converse relations are recognised.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from dataclasses import replace
 from itertools import permutations
 
 from generators.graphs.entailment import entails
-from generators.language.lexicon.attributes import may_mean_the_same
-from generators.language.lexicon.nouns import may_name_the_same
+from generators.language.lexicon.attributes import may_hold_together
+from generators.language.lexicon.nouns import may_name_same_object
 from generators.schemas.scene_graph import Mention, Parse, Relation, SceneGraph, SceneObject
 
 
-def aligned(parse: Parse, graph: SceneGraph) -> tuple[Mention, ...] | None:
-    """Return the caption's mentions with the ids and texts of the graph, or None for an unfaithful caption."""
-    parse = _normalised(parse, graph)
-    ids = _alignment(parse.graph, graph)
+def align_mentions(parse: Parse, graph: SceneGraph) -> tuple[Mention, ...] | None:
+    """Return the caption's mentions with the ids and texts of the graph, or None if the caption is not faithful."""
+    parse = _normalise_parse(parse, graph)
+    ids = _align_objects(parse.graph, graph)
     if ids is None:
         return None
     mentions = []
-    for mention in (_renamed(mention, ids) for mention in parse.mentions):
+    for mention in (_rename_objects(mention, ids) for mention in parse.mentions):
         item = graph.by_id[mention.object]
         if mention.kind == "object":
             texts = [item.name]
         elif mention.kind == "attribute":
-            texts = [text for text in item.attributes if may_mean_the_same(text, mention.text)]
+            texts = [text for text in item.attributes if may_hold_together(text, mention.text)]
         else:
             ends = (mention.object, mention.target)
             texts = [edge.predicate for edge in graph.relations if (edge.subject, edge.object) == ends]
@@ -39,13 +39,13 @@ def aligned(parse: Parse, graph: SceneGraph) -> tuple[Mention, ...] | None:
     return tuple(mentions)
 
 
-def difference(parse: Parse, graph: SceneGraph) -> str:
-    """Return the first difference of an unfaithful caption: "omits an object", "adds a relation", ..."""
-    stated = _normalised(parse, graph).graph
+def describe_difference(parse: Parse, graph: SceneGraph) -> str:
+    """Return the first difference of an unfaithful caption ("omits an object", "adds a relation")."""
+    stated = _normalise_parse(parse, graph).graph
     for kind, article in (("object", "an"), ("attribute", "an"), ("relation", "a")):
         expected, stated_counts = (
-            Counter(atom.text if kind != "relation" else "" for atom in one.atoms if atom.kind == kind)
-            for one in (graph, stated)
+            Counter(atom.text if kind != "relation" else "" for atom in scene_graph.atoms if atom.kind == kind)
+            for scene_graph in (graph, stated)
         )
         if expected - stated_counts:
             return f"omits {article} {kind}"
@@ -54,46 +54,46 @@ def difference(parse: Parse, graph: SceneGraph) -> str:
     return "says the atoms of the wrong objects"
 
 
-def _normalised(parse: Parse, graph: SceneGraph) -> Parse:
-    return _with_references(_with_split_names(parse, graph))
+def _normalise_parse(parse: Parse, graph: SceneGraph) -> Parse:
+    return _resolve_references(_split_names(parse, graph))
 
 
-def _with_references(parse: Parse) -> Parse:
-    """The parse with "the cup" resolved to the last cup before it that matches."""
+def _resolve_references(parse: Parse) -> Parse:
+    """Return the parse with "the cup" resolved to the last matching cup before it."""
     ids: dict[str, str] = {}
     heads = {mention.object: mention for mention in parse.mentions if mention.kind == "object"}
     for item in parse.graph.objects:
         definite = re.search(r"\bthe [\w\s-]*$", parse.caption[: heads[item.id].start]) if item.id in heads else None
         earlier = [
-            other
-            for other in parse.graph.objects
-            if ids.get(other.id) == other.id
-            and other.name == item.name
-            and set(item.attributes) <= set(other.attributes)
+            candidate
+            for candidate in parse.graph.objects
+            if ids.get(candidate.id) == candidate.id
+            and candidate.name == item.name
+            and set(item.attributes) <= set(candidate.attributes)
         ]
         ids[item.id] = earlier[-1].id if definite and earlier else item.id
     objects = tuple(item for item in parse.graph.objects if ids[item.id] == item.id)
     edges = dict.fromkeys(replace(e, subject=ids[e.subject], object=ids[e.object]) for e in parse.graph.relations)
-    mentions = tuple(_renamed(mention, ids) for mention in parse.mentions)
+    mentions = tuple(_rename_objects(mention, ids) for mention in parse.mentions)
     return Parse(parse.caption, SceneGraph(objects, tuple(edges)), mentions)
 
 
-def _renamed(mention: Mention, ids: dict[str, str]) -> Mention:
+def _rename_objects(mention: Mention, ids: dict[str, str]) -> Mention:
     return replace(mention, object=ids[mention.object], target=mention.target and ids[mention.target])
 
 
-def _with_split_names(parse: Parse, graph: SceneGraph) -> Parse:
-    """The parse with "round table" read as a table that is round, if the graph has it so."""
+def _split_names(parse: Parse, graph: SceneGraph) -> Parse:
+    """Return the parse with "round table" read as a table with the attribute "round", if the graph states this."""
     for item in parse.graph.objects:
-        for other in graph.objects:
-            texts = item.name.removesuffix(other.name).split()
-            if item.name.endswith(f" {other.name}") and set(texts) <= set(other.attributes):
-                parse = _split(parse, item, other.name, texts)
+        for graph_object in graph.objects:
+            texts = item.name.removesuffix(graph_object.name).split()
+            if item.name.endswith(f" {graph_object.name}") and set(texts) <= set(graph_object.attributes):
+                parse = _split_name(parse, item, graph_object.name, texts)
                 break
     return parse
 
 
-def _split(parse: Parse, item: SceneObject, name: str, texts: Sequence[str]) -> Parse:
+def _split_name(parse: Parse, item: SceneObject, name: str, texts: Sequence[str]) -> Parse:
     mentions: list[Mention] = []
     for mention in parse.mentions:
         if (mention.kind, mention.object) == ("object", item.id):
@@ -104,22 +104,22 @@ def _split(parse: Parse, item: SceneObject, name: str, texts: Sequence[str]) -> 
             mention = replace(mention, text=name, start=start)
         mentions.append(mention)
     new = replace(item, name=name, attributes=(*texts, *item.attributes))
-    objects = tuple(new if other is item else other for other in parse.graph.objects)
+    objects = tuple(new if stated_object is item else stated_object for stated_object in parse.graph.objects)
     return Parse(parse.caption, SceneGraph(objects, parse.graph.relations), tuple(mentions))
 
 
-def _alignment(stated: SceneGraph, graph: SceneGraph) -> dict[str, str] | None:
-    """The graph's id for each object of a caption's graph if both state the same, else None.
+def _align_objects(stated: SceneGraph, graph: SceneGraph) -> dict[str, str] | None:
+    """Return the graph's id of each object in the caption's graph, or None if the two graphs differ.
 
-    Objects and attributes must match. Of a relation, the predicate and one end must match: attachment is the parser's
-    most frequent error, and no caption with exchanged ends passes.
+    All objects and attributes must match. For a relation, the predicate and one end must match, because wrong
+    attachment is the parser's most frequent error. A caption with swapped objects still fails.
     """
     if len(stated.objects) != len(graph.objects):
         return None
     for order in permutations(graph.objects):
         pairs = list(zip(stated.objects, order, strict=True))
-        if all(_same_object(one, other) for one, other in pairs):
-            ids = {one.id: other.id for one, other in pairs}
+        if all(_may_be_same_object(stated_object, graph_object) for stated_object, graph_object in pairs):
+            ids = {stated_object.id: graph_object.id for stated_object, graph_object in pairs}
             edges = [Relation(ids[edge.subject], edge.predicate, ids[edge.object]) for edge in stated.relations]
             required = [edge for edge in edges if edge.predicate != "with"]
             if _imply(graph.relations, required) and _imply(edges, graph.relations):
@@ -127,26 +127,30 @@ def _alignment(stated: SceneGraph, graph: SceneGraph) -> dict[str, str] | None:
     return None
 
 
-def _imply(edges: Iterable[Relation], others: Iterable[Relation]) -> bool:
-    """True if each of the others, with at most one of its ends changed, follows from one of the edges."""
+def _imply(edges: Iterable[Relation], conclusions: Iterable[Relation]) -> bool:
+    """Return True if each conclusion follows from one of the edges, after at most one of its ends is replaced."""
     edges = list(edges)
     return all(
         any(
             entails([edge], variant)
             for edge in edges
-            for variant in (other, replace(other, subject=edge.subject), replace(other, object=edge.object))
+            for variant in (
+                conclusion,
+                replace(conclusion, subject=edge.subject),
+                replace(conclusion, object=edge.object),
+            )
         )
-        for other in others
+        for conclusion in conclusions
     )
 
 
-def _same_object(one: SceneObject, other: SceneObject) -> bool:
+def _may_be_same_object(first: SceneObject, second: SceneObject) -> bool:
     return (
-        may_name_the_same(one.name, other.name)
-        and _covered(one.attributes, other.attributes)
-        and _covered(other.attributes, one.attributes)
+        may_name_same_object(first.name, second.name)
+        and _all_match(first.attributes, second.attributes)
+        and _all_match(second.attributes, first.attributes)
     )
 
 
-def _covered(texts: Iterable[str], by: Sequence[str]) -> bool:
-    return all(any(may_mean_the_same(text, other) for other in by) for text in texts)
+def _all_match(texts: Iterable[str], candidates: Sequence[str]) -> bool:
+    return all(any(may_hold_together(text, candidate) for candidate in candidates) for text in texts)

@@ -1,10 +1,13 @@
-"""The language-model captioner: few-shot prompts, cached answers, and a check that each states exactly its graph.
+"""The language-model captioner: few-shot prompts, cached answers, and a check that each caption states exactly its
+graph.
 
-Source: CREPE (arXiv:2212.07796), appendix A.3: the objects with their attributes on the first line, numbered if a name
-repeats, then the relations, after five hand-written examples of the same complexity (shots.yaml, ours). Differs from it
-in: one relation per line, a chat model, and a check in both directions by the parser (faithfulness.py). Captions of
-four atoms come from the template. Building only reads the cache; ``python -m generators.crepe_productivity --ask``
-fills it.
+Source: CREPE (arXiv:2212.07796), appendix A.3. The prompt lists the objects with their attributes on the first line
+(numbered if a name repeats), then the relations. Five hand-written examples of the same complexity precede it; the
+examples in shots.yaml are our own.
+Differences from the paper: each relation has its own line, the model is a chat model, and the parser checks that a
+caption neither omits nor adds atoms (faithfulness.py).
+Captions of four atoms come from the template. Building a dataset only reads the cache; ``python -m
+generators.crepe_productivity --ask`` fills it.
 """
 
 from __future__ import annotations
@@ -20,16 +23,16 @@ import yaml
 
 from generators.captioner import template
 from generators.captioner.captioner import Captioner, EditableCaption, GrammarCaptioner, NoCaption, Request
-from generators.captioner.faithfulness import aligned, difference
-from generators.captioner.substitution import apply
-from generators.graphs.entailment import Negated, counterpart
+from generators.captioner.faithfulness import align_mentions, describe_difference
+from generators.captioner.substitution import replace_atom_text
+from generators.graphs.entailment import Negated, find_counterpart
 from generators.language import inflection
 from generators.llm.client import REFUSED, Cache, Endpoint, Message, ask_all, make_client, request_hash
 from generators.parser.caption_parser import CaptionParser, make_parser
 from generators.schemas.scene_graph import Mention, Relation, SceneGraph, SceneObject
 
 ANSWER_TOKENS = 60
-"""Tokens per answer, for the cost estimate."""
+"""Assumed number of tokens per answer, for the cost estimate."""
 SHOTS = Path("words/shots.yaml")
 
 INSTRUCTION = (
@@ -45,7 +48,7 @@ class Shot(NamedTuple):
 
 
 def make_captioner(endpoint: Mapping[str, Any], parser: str) -> Captioner:
-    """Return the grammar for an empty ``endpoint``, else the cached answers of its language model."""
+    """Return the grammar captioner if ``endpoint`` is empty, or else a captioner that reads cached answers."""
     if not endpoint:
         return GrammarCaptioner()
     return PromptedCaptioner(
@@ -54,36 +57,38 @@ def make_captioner(endpoint: Mapping[str, Any], parser: str) -> Captioner:
 
 
 def ask_captions(graphs: Iterable[SceneGraph], endpoint: Mapping[str, Any], max_cost: float) -> Counter[str]:
-    """Request the captions that the cache in sample/llm lacks; return the number of answers by outcome.
+    """Request the captions that the cache in sample/llm lacks, and return the number of answers by outcome.
 
-    ValueError before the first request if the estimated cost is above ``max_cost``.
+    Raises ValueError before the first request if the estimated cost is above ``max_cost``.
     """
     shots = read_shots(Path("sample") / SHOTS)
     client = make_client(Endpoint(**endpoint), Path("sample/llm"))
-    return ask_all(client, [messages(graph, shots) for graph in graphs], ANSWER_TOKENS, max_cost)
+    return ask_all(client, [make_messages(graph, shots) for graph in graphs], ANSWER_TOKENS, max_cost)
 
 
 def read_shots(path: Path) -> dict[int, list[Shot]]:
     """Return the hand-written examples by complexity."""
-    return {size: [_shot(entry) for entry in entries] for size, entries in yaml.safe_load(path.read_text()).items()}
+    return {
+        size: [_read_shot(entry) for entry in entries] for size, entries in yaml.safe_load(path.read_text()).items()
+    }
 
 
-def _shot(entry: Mapping[str, Any]) -> Shot:
+def _read_shot(entry: Mapping[str, Any]) -> Shot:
     objects = (SceneObject(key, key.rstrip("0123456789"), tuple(texts)) for key, texts in entry["objects"].items())
     return Shot(SceneGraph(tuple(objects), tuple(Relation(*edge) for edge in entry["relations"])), entry["caption"])
 
 
-def messages(graph: SceneGraph, shots: Mapping[int, Sequence[Shot]]) -> list[Message]:
-    """Return the request: the instruction, five examples of the same complexity, the graph."""
+def make_messages(graph: SceneGraph, shots: Mapping[int, Sequence[Shot]]) -> list[Message]:
+    """Return the request: the instruction, five examples of the same complexity, and the graph."""
     conversation = [Message(role="system", content=INSTRUCTION)]
     for shot in shots[graph.complexity]:
-        conversation.append(Message(role="user", content=prompt(shot.graph)))
+        conversation.append(Message(role="user", content=make_prompt(shot.graph)))
         conversation.append(Message(role="assistant", content=shot.caption))
-    return [*conversation, Message(role="user", content=prompt(graph))]
+    return [*conversation, Message(role="user", content=make_prompt(graph))]
 
 
-def prompt(graph: SceneGraph) -> str:
-    """Return the graph as text (A.3): "red cup1, cup2, table" and one line per relation."""
+def make_prompt(graph: SceneGraph) -> str:
+    """Return the graph as text (A.3): "red cup1, cup2, table", then one line per relation."""
     counts = Counter(item.name for item in graph.objects)
     seen: Counter[str] = Counter()
     names = {}
@@ -95,14 +100,14 @@ def prompt(graph: SceneGraph) -> str:
     return "\n".join((objects, *relations))
 
 
-def normalised(answer: str) -> str:
+def normalise_answer(answer: str) -> str:
     """Return an answer in the style of all captions: lower case, one line, no quotes, no final period."""
     return " ".join(answer.split()).strip("\"' ").rstrip(".").lower()
 
 
 @dataclass(frozen=True)
 class PromptedCaptioner:
-    """Captions from cached answers; graphs of four atoms take the template."""
+    """Reads captions from cached answers. Graphs of four atoms get the template."""
 
     endpoint: Endpoint
     shots: Mapping[int, Sequence[Shot]]
@@ -111,27 +116,29 @@ class PromptedCaptioner:
 
     def captions(self, requests: Iterable[Request]) -> Iterator[EditableCaption | NoCaption]:
         for request in requests:
-            if request.graph.complexity == template.SIZE:
+            if request.graph.complexity == template.COMPLEXITY:
                 yield from GrammarCaptioner().captions([request])
                 continue
-            answer = self.cache.get(request_hash(self.endpoint, messages(request.graph, self.shots)))
+            answer = self.cache.get(request_hash(self.endpoint, make_messages(request.graph, self.shots)))
             if answer is None:
                 yield NoCaption("no cached answer")
             elif answer == REFUSED:
                 yield NoCaption("the model declined")
             else:
-                yield self.checked(request.graph, normalised(answer))
+                yield self.check(request.graph, normalise_answer(answer))
 
-    def checked(self, graph: SceneGraph, text: str) -> EditableCaption | NoCaption:
+    def check(self, graph: SceneGraph, text: str) -> EditableCaption | NoCaption:
         """Return the caption with its mentions, or the reason why it is not faithful to the graph."""
         (parse,) = self.parser.parse([text])
-        mentions = aligned(parse, graph)
-        return NoCaption(difference(parse, graph)) if mentions is None else ParsedCaption(graph, text, mentions)
+        mentions = align_mentions(parse, graph)
+        return (
+            NoCaption(describe_difference(parse, graph)) if mentions is None else ParsedCaption(graph, text, mentions)
+        )
 
 
 @dataclass(frozen=True)
 class ParsedCaption:
-    """A caption that is edited in place, at the mentions of the parser."""
+    """A caption that is edited in place, at the positions that the parser found."""
 
     graph: SceneGraph
     text: str
@@ -142,7 +149,7 @@ class ParsedCaption:
         return "llm"
 
     def edit(self, edited: SceneGraph) -> str | None:
-        """Return the caption with words replaced; None if an attribute moved to an object with no free position."""
+        """Return the caption with words replaced, or None if an object has a different number of attributes."""
         changes: dict[tuple[str, str, str, str | None], str] = {}
         for old, new in zip(self.graph.objects, edited.objects, strict=True):
             changes["object", old.name, old.id, None] = new.name
@@ -150,27 +157,32 @@ class ParsedCaption:
             added = [text for text in new.attributes if text not in old.attributes]
             if len(removed) != len(added):
                 return None
-            changes |= {("attribute", text, old.id, None): other for text, other in zip(removed, added, strict=True)}
-        for edge, other in zip(self.graph.relations, edited.relations, strict=True):
-            changes["relation", edge.predicate, edge.subject, edge.object] = other.predicate
+            changes |= {
+                ("attribute", text, old.id, None): new_text for text, new_text in zip(removed, added, strict=True)
+            }
+        for edge, new_edge in zip(self.graph.relations, edited.relations, strict=True):
+            changes["relation", edge.predicate, edge.subject, edge.object] = new_edge.predicate
         caption: str | None = self.text
         for mention in sorted(self.mentions, key=lambda mention: -mention.start):
             word = changes.get((mention.kind, mention.text, mention.object, mention.target), mention.text)
             if caption is not None and word != mention.text:
-                caption = apply(caption, mention, word)
+                caption = replace_atom_text(caption, mention, word)
         return caption
 
     def negate(self, negated: Negated, edited: SceneGraph | None = None) -> str | None:
-        """Return the caption with "not" before a relation, or an attribute removed and negated at the end."""
+        """Return the caption with one atom negated.
+
+        A relation gets "not" before it. An attribute is removed and negated in a last sentence.
+        """
         atom = negated.kind, negated.text, negated.object
         mentions = [mention for mention in self.mentions if (mention.kind, mention.text, mention.object) == atom]
         if len(mentions) != 1 or negated.kind == "object":
             return None
         (mention,) = mentions
-        word = counterpart(negated, self.graph, edited).text if edited else negated.text
+        word = find_counterpart(negated, self.graph, edited).text if edited else negated.text
         before, after = self.text[: mention.start], self.text[mention.end :]
         if negated.kind == "relation":
-            caption = self.text if word == negated.text else apply(self.text, mention, word)
+            caption = self.text if word == negated.text else replace_atom_text(self.text, mention, word)
             is_finite = mention.tag in ("VBZ", "VBP")
             return None if caption is None or is_finite else f"{before}not {caption[mention.start :]}"
         item = self.graph.by_id[negated.object]
@@ -181,7 +193,7 @@ class ParsedCaption:
         return f"{before}{after}. the {item.name} is not {word}"
 
     def negate_all(self, edited: SceneGraph | None = None) -> list[str]:
-        """Return "it is not true that ... and that ..."."""
+        """Return a list with "it is not true that ... and that ..."."""
         caption = self.edit(edited) if edited else self.text
         if caption is None:
             return []
@@ -190,5 +202,5 @@ class ParsedCaption:
 
 
 def _clause(sentence: str) -> str:
-    """The sentence; "there is a cup on a table" for "a cup on a table"."""
+    """Return the sentence as a clause: "there is a cup on a table" for "a cup on a table"."""
     return sentence if re.search(r"(?<!\bthat )\b(?:is|are|has|have)\b", sentence) else f"there is {sentence}"

@@ -1,22 +1,25 @@
-"""A grammar that realises scene graphs of up to twelve atoms as fluent English captions, and negates them.
+"""The grammar captioner: captions of scene graphs of four to twelve atoms in fluent English, and their negations.
 
-It replaces the language model of CREPE's appendix A.3 (arXiv:2212.07796) where there is no key. Graphs of four atoms
-take the paper's template (template.py). All captions are lower-case sentences joined by ". " without a final period, so
-that neither case nor punctuation distinguishes a negative.
+It replaces the language model of CREPE's appendix A.3 (arXiv:2212.07796) if no API key is configured. Graphs of four
+atoms use the paper's template (template.py). All captions are lower-case sentences joined by ". ", without a final
+period, so that case and punctuation do not distinguish hard negatives.
 
-Constructions for n >= 5 (NP: "a large red cup", later "the cup", or "the red cup" if there are several; P: a relation):
+Constructions for five or more atoms. NP is a noun phrase: "a large red cup", after its first mention "the cup", or "the
+red cup" if there are several cups. P is the predicate of a relation. S is a sentence.
 
-    opening     "NP P NP", "there is NP P NP", "NP is P NP"; two relations: "P NP and P NP", "P and P NP"
-    embedding   "NP P NP that is P NP", "NP P NP that has NP"
-    later       "the cup is P NP", "NP is P the cup", "P the cup is NP", "there is NP P the cup"
-    possession  "NP with NP is P NP"
-    unrelated   "there is also NP and NP", "NP, NP and NP are also visible"; no relation at all: "NP, NP and NP"
-    attributes  "the cup is red and striped" for some of three or more
-    negation    "the cup is not red", "the cup is not P the table", "there is no red cup P the table" at the end;
-                "it is not true that S, that S and that S" with one relation per clause, "there is no NP P NP"
+    first sentence   "NP P NP", "there is NP P NP", "NP is P NP"
+                     with two relations: "NP P NP and P NP", "NP P and P NP"
+    relative clause  "NP P NP that is P NP", "NP P NP that has NP"
+    later sentences  "the cup is P NP", "NP is P the cup", "P the cup is NP", "there is NP P the cup"
+    possession       "NP with NP is P NP"
+    without relation "there is also NP and NP", "NP, NP and NP are also visible"
+                     if the graph has no relations: "NP, NP and NP"
+    attributes       "the cup is red and striped", for some of the objects with three or more attributes
+    negated atom     as the last sentence: "the cup is not red", "the cup is not P the table", "there is no NP P NP"
+    negated caption  "it is not true that S, that S and that S" with one relation per S, "there is no NP P NP"
 
-The seed selects among the forms. Planning depends on the ids and edges of the graph only, so that a graph with other
-words is phrased in the same way.
+The seed selects among the constructions. The selection depends only on the graph's ids and edges, so that a graph with
+replaced words gets the same sentences.
 """
 
 from __future__ import annotations
@@ -25,50 +28,52 @@ from random import Random
 from typing import NamedTuple
 
 from generators.captioner import template
-from generators.captioner.words import Piece, copula, determiner, linearise, listed, words
+from generators.captioner.words import Piece, choose_copula, choose_determiner, join_pieces, join_with_and, to_pieces
 from generators.captioner.writer import Writer
 from generators.graphs.entailment import Negated
 from generators.language.grammar import predicate_kind
 from generators.schemas.scene_graph import Mention, SceneGraph
 
 
-class Realisation(NamedTuple):
-    """A caption, and a mention for every position at which it names an atom, later references included."""
+class CaptionWithMentions(NamedTuple):
+    """A caption, and a mention for each position at which it names an atom, including later references."""
 
     text: str
     mentions: tuple[Mention, ...]
 
 
-def supports_predicate(predicate: str) -> bool:
-    """True if the grammar has a construction for the predicate."""
+def can_express_predicate(predicate: str) -> bool:
+    """Return True if the grammar has a construction for the predicate."""
     return predicate_kind(predicate) is not None
 
 
-def supports(graph: SceneGraph) -> bool:
-    """True if the grammar can realise a graph whose predicates it supports."""
-    return graph.complexity != template.SIZE or template.supports(graph)
+def can_express(graph: SceneGraph) -> bool:
+    """Return True if the grammar can express the graph, given that it can express each of its predicates."""
+    return graph.complexity != template.COMPLEXITY or template.can_express(graph)
 
 
-def realise(graph: SceneGraph, seed: str, negated: Negated | None = None) -> Realisation:
-    """Return a caption that asserts every atom of the graph, except for ``negated``, which it negates."""
-    if graph.complexity == template.SIZE:
-        return Realisation(*linearise(template.caption(graph, negated)))
-    writer = Writer(negated.rest(graph) if negated else graph, Random(seed), full_graph=graph)
-    first, *others = writer.sentences() + ([writer.negation(negated)] if negated else [])
+def write_caption(graph: SceneGraph, seed: str, negated: Negated | None = None) -> CaptionWithMentions:
+    """Return a caption that asserts every atom of the graph except ``negated``, and negates ``negated``."""
+    if graph.complexity == template.COMPLEXITY:
+        return CaptionWithMentions(*join_pieces(template.write_caption(graph, negated)))
+    writer = Writer(negated.remove_from(graph) if negated else graph, Random(seed), full_graph=graph)
+    first, *later_sentences = writer.write_sentences() + ([writer.write_negation(negated)] if negated else [])
     pieces = first.words
-    for sentence in others:
+    for sentence in later_sentences:
         pieces += (Piece("."), *sentence.words)
-    return Realisation(*linearise(pieces))
+    return CaptionWithMentions(*join_pieces(pieces))
 
 
 def negate_all(graph: SceneGraph, seed: str) -> list[str]:
     """Return the captions that negate the whole graph, one per suitable construction."""
-    if graph.complexity == template.SIZE:
-        return [linearise(template.negate_all(graph))[0]]
-    clauses = Writer(graph, Random(seed), style="existential", plain=True).sentences()
-    negations = [(*words("it is not true"), *listed([(Piece("that"), *clause.words) for clause in clauses]))]
+    if graph.complexity == template.COMPLEXITY:
+        return [join_pieces(template.negate_all(graph))[0]]
+    clauses = Writer(graph, Random(seed), style="existential", negatable=True).write_sentences()
+    negations = [(*to_pieces("it is not true"), *join_with_and([(Piece("that"), *clause.words) for clause in clauses]))]
     if len(clauses) == 1 and graph.relations:
         subject = graph.by_id[graph.relations[0].subject]
-        fragment = Writer(graph, Random(seed), style="fragment", plain=True).sentences()[0].words
-        negations.append((*words(f"there {copula(subject)} no"), *fragment[len(determiner(subject)) :]))
-    return [linearise(negation)[0] for negation in negations]
+        fragment = Writer(graph, Random(seed), style="fragment", negatable=True).write_sentences()[0].words
+        negations.append(
+            (*to_pieces(f"there {choose_copula(subject)} no"), *fragment[len(choose_determiner(subject)) :])
+        )
+    return [join_pieces(negation)[0] for negation in negations]

@@ -1,7 +1,8 @@
-"""One atom of a caption replaced, in the inflected form that its position requires.
+"""The replacement of one atom of a caption by another word, inflected for its position.
 
-Source: CREPE (arXiv:2212.07796), appendix A.1: an atomic foil changes one atom and nothing else. Number, degree, verb
-form, capitals and the article before the atom are adapted ("an orange cup" for "a red cup").
+Source: CREPE (arXiv:2212.07796), appendix A.1: an atomic foil changes one atom and nothing else. The new word takes the
+number, degree, verb form and capitals of the old word, and the article before it is adapted ("an orange cup" for "a red
+cup").
 """
 
 from __future__ import annotations
@@ -14,85 +15,87 @@ from generators.language.lexicon import relations
 from generators.schemas.scene_graph import Mention
 
 FINITE = frozenset({"VB", "VBD", "VBP", "VBZ"})
-"""Penn tags of verbs that a clause requires."""
+"""Penn tags of finite verbs, which a clause requires."""
 AGENT = re.compile(r"\s+(?:by|with)\b", re.IGNORECASE)
 PARTLY = re.compile(r"\bpart(?:ly|ially)\s+$", re.IGNORECASE)
 
 
-def apply(caption: str, mention: Mention, replacement: str) -> str | None:
+def replace_atom_text(caption: str, mention: Mention, replacement: str) -> str | None:
     """Return the caption with one atom replaced, or None if the word does not fit its position.
 
     ``replacement`` is a lemma, a preposition, or a verb's lemma with its preposition ("sit under").
     """
     surface = caption[mention.start : mention.end]
-    fitted = _inflected(caption, mention, surface, replacement)
-    if fitted is None:
+    inflected = _inflect_atom(caption, mention, surface, replacement)
+    if inflected is None:
         return None
-    before, after = inflection.fit_article(caption[: mention.start], fitted), caption[mention.end :]
+    before, after = inflection.fit_article(caption[: mention.start], inflected), caption[mention.end :]
     if caption.isupper():
-        return (before + fitted).upper() + after
+        return (before + inflected).upper() + after
     is_initial = not before.strip() or caption.istitle()
-    return before + (inflection.capitalised(fitted) if is_initial and surface[0].isupper() else fitted) + after
+    return before + (inflection.capitalise(inflected) if is_initial and surface[0].isupper() else inflected) + after
 
 
-def as_written(caption: str, mention: Mention) -> Mention:
-    """Return a relation in the direction and with the words of the text, if the lexicon has them; others unchanged.
+def read_as_written(caption: str, mention: Mention) -> Mention:
+    """Return a relation in the direction and with the words of the caption, if the lexicon lists these words.
 
-    For "a hat partly hidden by a cat" the parse states that the cat hides the hat, the text that the hat is "partly
-    hidden by" the cat.
+    Other mentions are returned unchanged. For "a hat partly hidden by a cat", the parse states that the cat hides the
+    hat. The result states that the hat is "partly hidden by" the cat.
     """
     if mention.kind != "relation" or mention.target is None:
         return mention
     agent = AGENT.match(caption, mention.end)
     end = agent.end() if agent else mention.end
     text = caption[mention.start : end].lower()
-    parsed, written = relations.sense(mention.text), relations.sense(text)
+    parsed, written = relations.find_sense(mention.text), relations.find_sense(text)
     if mention.tag == "VBN" and parsed and written and parsed.group != written.group:
         mention = replace(mention, end=end, text=text, object=mention.target, target=mention.object)
     partly = PARTLY.search(caption[: mention.start])
-    if partly and relations.sense(caption[partly.start() : mention.end]):
+    if partly and relations.find_sense(caption[partly.start() : mention.end]):
         mention = replace(mention, start=partly.start(), text=caption[partly.start() : mention.end].lower())
     return mention
 
 
-def relation_phrase(surface: str, mention: Mention, group: str) -> str | None:
-    """Return the lemma of the synonym in a relation group that best fits the position, or None.
+def choose_synonym(surface: str, mention: Mention, group: str) -> str | None:
+    """Return the lemma of the synonym in a relation group that best fits the position, or None if none fits.
 
-    ``surface`` is the present text: "to the right of" replaces "to the left of", "right of" replaces "left of".
+    ``surface`` is the text to replace: "to the right of" replaces "to the left of", and "right of" replaces "left of".
     """
-    sense = relations.sense(surface)
-    decisive = " ".join(surface.split()[sense.at :]) if sense else surface
-    phrases = (_lemma(phrase) for phrase in relations.phrases(group, decisive))
-    return next((phrase for phrase in phrases if _relation(mention, surface, phrase) is not None), None)
+    sense = relations.find_sense(surface)
+    decisive = " ".join(surface.split()[sense.num_leading_words :]) if sense else surface
+    phrases = (_lemmatise_phrase(phrase) for phrase in relations.sort_synonyms(group, decisive))
+    return next((phrase for phrase in phrases if _inflect_relation(mention, surface, phrase) is not None), None)
 
 
-def _lemma(phrase: str) -> str:
-    """A lexicon phrase with its verb as a lemma; passives and prepositions stay."""
+def _lemmatise_phrase(phrase: str) -> str:
+    """Return a lexicon phrase with its verb as a lemma. Passives and prepositions are unchanged."""
     first, *rest = phrase.split()
     if relations.is_participle(first) and first not in relations.PASSIVES:
         return " ".join([relations.verb_lemma(first), *rest])
     return phrase
 
 
-def _inflected(caption: str, mention: Mention, surface: str, replacement: str) -> str | None:
+def _inflect_atom(caption: str, mention: Mention, surface: str, replacement: str) -> str | None:
     if mention.kind == "object":
-        return inflection.noun(replacement, mention.tag, counted=inflection.is_counted(caption[: mention.start]))
+        return inflection.inflect_noun(
+            replacement, mention.tag, counted=inflection.is_counted(caption[: mention.start])
+        )
     if mention.kind == "attribute":
-        return inflection.adjective(replacement, mention.tag)
+        return inflection.inflect_adjective(replacement, mention.tag)
     is_passive = mention.tag == "VBN" and AGENT.match(caption, mention.end) is not None
-    return _relation(mention, surface, replacement, is_passive=is_passive)
+    return _inflect_relation(mention, surface, replacement, is_passive=is_passive)
 
 
-def _relation(mention: Mention, surface: str, replacement: str, *, is_passive: bool = False) -> str | None:
-    """A relation in the form of the one it replaces; None if a finite verb would be lost."""
+def _inflect_relation(mention: Mention, surface: str, replacement: str, *, is_passive: bool = False) -> str | None:
+    """Return a relation in the form of the replaced relation, or None if the clause would lose its finite verb."""
     words = surface.split()
     copulas = [word for word in words[:1] if word.lower() in relations.COPULAS]
-    old = relations.sense(surface)
-    decisive = words[old.at :] if old else words[len(copulas) :]
+    old = relations.find_sense(surface)
+    decisive = words[old.num_leading_words :] if old else words[len(copulas) :]
     verbs = words[len(copulas) : len(words) - len(decisive)]
     is_finite = mention.tag in FINITE and not copulas
     if relations.is_preposition(replacement):
         return None if is_finite and not verbs else " ".join([*copulas, *verbs, replacement])
     if replacement.split()[0] in relations.PASSIVES:
         return None if is_finite else " ".join([*copulas, replacement])
-    return " ".join([*copulas, inflection.verb(replacement, mention.tag if is_finite or is_passive else "VBG")])
+    return " ".join([*copulas, inflection.inflect_verb(replacement, mention.tag if is_finite or is_passive else "VBG")])

@@ -1,4 +1,4 @@
-"""The text of a graph, sentence by sentence: content order and constructions (realiser.py lists the forms)."""
+"""The text of a graph, sentence by sentence. realiser.py lists the constructions."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from typing import Literal, NamedTuple
 from generators.captioner.words import (
     Piece,
     Words,
-    adjectives,
-    attribute,
-    copula,
-    determiner,
-    listed,
-    noun,
-    related,
-    words,
+    attribute_piece,
+    choose_copula,
+    choose_determiner,
+    join_with_and,
+    noun_piece,
+    to_pieces,
+    write_adjectives,
+    write_predicate,
 )
 from generators.graphs.entailment import Negated
 from generators.language.grammar import (
+    are_same_verb,
     follows_noun,
-    in_adjective_order,
     is_finite,
     is_plural,
-    is_possession,
-    is_same_verb,
+    is_with_or_has,
     predicate_kind,
+    sort_adjectives,
 )
 from generators.schemas.scene_graph import Relation, SceneGraph, SceneObject
 
 Style = Literal["fragment", "existential", "clause"]
 Opening = Style | Literal["inverted"]
 MAX_LISTED = 4
-"""Objects in one list."""
+"""Maximum number of objects in one list."""
 
 
 class Sentence(NamedTuple):
@@ -42,10 +42,10 @@ class Sentence(NamedTuple):
 
 
 class Writer:
-    """Writes a graph edge by edge.
+    """Writes the sentences of a graph.
 
-    References are unambiguous in ``full_graph``. A ``plain`` text has one relation per sentence, because the negation
-    of a sentence with two readings may be true.
+    References to objects are unambiguous in ``full_graph``. With ``negatable``, each sentence has one relation and
+    one reading, because the negation of an ambiguous sentence may be true.
     """
 
     def __init__(
@@ -54,54 +54,54 @@ class Writer:
         rng: Random,
         style: Style | None = None,
         full_graph: SceneGraph | None = None,
-        plain: bool = False,
+        negatable: bool = False,
     ) -> None:
-        self.graph, self.rng, self.full_graph, self.plain = graph, rng, full_graph or graph, plain
+        self.graph, self.rng, self.full_graph, self.negatable = graph, rng, full_graph or graph, negatable
         drawn: Style = rng.choice(("fragment", "existential", "clause"))
         self.style: Style = style or drawn
         self.pending = list(graph.relations)
         self.introduced: list[str] = []
-        self.deferred = {item.id: self._defer(item) for item in graph.objects}
+        self.deferred = {item.id: self._choose_deferred_attributes(item) for item in graph.objects}
 
-    # Planning
+    # Order and style of the sentences
 
-    def sentences(self) -> list[Sentence]:
+    def write_sentences(self) -> list[Sentence]:
         """Return sentences for the whole graph, in order."""
         sentences: list[Sentence] = []
         while self.pending:
-            known = len(self.introduced)
-            sentences.append(self._relate(sentences))
-            sentences += self._attributes(self.introduced[known:])
+            num_introduced = len(self.introduced)
+            sentences.append(self._write_related_objects(sentences))
+            sentences += self._write_deferred_attributes(self.introduced[num_introduced:])
         unrelated = [item.id for item in self.graph.objects if item.id not in self.introduced]
-        count = -(-len(unrelated) // MAX_LISTED)
-        for part in range(count):  # as few lists as possible, of equal length
-            keys = unrelated[len(unrelated) * part // count : len(unrelated) * (part + 1) // count]
-            sentences.append(self._list(keys, sentences))
-            sentences += self._attributes(keys)
+        num_lists = -(-len(unrelated) // MAX_LISTED)
+        for index in range(num_lists):  # as few lists as possible, of equal length
+            keys = unrelated[len(unrelated) * index // num_lists : len(unrelated) * (index + 1) // num_lists]
+            sentences.append(self._write_list(keys, sentences))
+            sentences += self._write_deferred_attributes(keys)
         return sentences
 
-    def _relate(self, previous: Sequence[Sentence]) -> Sentence:
-        """The next sentence that relates objects: one or two relations of one subject."""
-        subject = self._next_subject()
+    def _write_related_objects(self, previous: Sequence[Sentence]) -> Sentence:
+        """Return the next sentence that relates objects, with one or two relations of one subject."""
+        subject = self._choose_subject()
         edges = [edge for edge in self.pending if edge.subject == subject]
-        edges = self._take(edges[: 1 if self.plain or not _can_be_coordinated(edges[:2]) else 2])
+        edges = self._pop_edges(edges[: 1 if self.negatable or not _can_be_coordinated(edges[:2]) else 2])
         if subject in self.introduced:
-            return Sentence(self._clause(subject, edges), "clause")
+            return Sentence(self._write_clause(subject, edges), "clause")
         refers_back = any(edge.object in self.introduced for edge in edges)
-        style = self._opening_style(previous, edges, refers_back)
+        style = self._choose_style(previous, edges, refers_back)
         if style == "inverted":
-            return Sentence(self._inverted(edges[0]), "clause")
+            return Sentence(self._write_inverted(edges[0]), "clause")
         # Relations that follow their subject without a verb: not "with a hat and on a bench".
-        follow = len(edges) == 1 or sum(is_possession(edge.predicate) for edge in edges) != 1
-        if style != "clause" and follow:
-            also = bool(previous) and not self.plain and not refers_back
-            there = () if style == "fragment" else self._there(subject, also=also)
-            return Sentence((*there, *self._phrase(subject, edges)), style)
-        return Sentence(self._clause(subject, edges), "clause")
+        can_follow_subject = len(edges) == 1 or sum(is_with_or_has(edge.predicate) for edge in edges) != 1
+        if style != "clause" and can_follow_subject:
+            also = bool(previous) and not self.negatable and not refers_back
+            there = () if style == "fragment" else self._write_there_is(subject, also=also)
+            return Sentence((*there, *self._write_fragment(subject, edges)), style)
+        return Sentence(self._write_clause(subject, edges), "clause")
 
-    def _opening_style(self, previous: Sequence[Sentence], edges: Sequence[Relation], refers_back: bool) -> Opening:
-        """The construction that introduces an object: not "there is" twice in a row."""
-        if not previous or self.plain:
+    def _choose_style(self, previous: Sequence[Sentence], edges: Sequence[Relation], refers_back: bool) -> Opening:
+        """Return the construction that introduces an object. "there is" does not start two sentences in a row."""
+        if not previous or self.negatable:
             return self.style
         styles: list[Opening] = ["clause"]
         if previous[-1].style != "existential":
@@ -110,8 +110,12 @@ class Writer:
             styles.append("inverted")
         return self.rng.choice(styles)
 
-    def _next_subject(self) -> str:
-        """The last introduced subject, else a new one related to an introduced object, else any with most relations."""
+    def _choose_subject(self) -> str:
+        """Return the subject of the next sentence.
+
+        It is the last introduced object with pending relations, or else an object related to an introduced object, or
+        else a random object among those with the most relations.
+        """
         subjects = list(dict.fromkeys(edge.subject for edge in self.pending))
         for key in reversed(self.introduced):
             if key in subjects:
@@ -122,146 +126,183 @@ class Writer:
         degrees = {key: sum(edge.subject == key for edge in self.pending) for key in subjects}
         return self.rng.choice([key for key in subjects if degrees[key] == max(degrees.values())])
 
-    def _take(self, edges: list[Relation]) -> list[Relation]:
+    def _pop_edges(self, edges: list[Relation]) -> list[Relation]:
         for edge in edges:
             self.pending.remove(edge)
         return edges
 
-    def _defer(self, item: SceneObject) -> tuple[str, ...]:
-        """The attributes of an object that get a sentence of their own."""
+    def _choose_deferred_attributes(self, item: SceneObject) -> tuple[str, ...]:
+        """Return the attributes of an object that get a separate sentence."""
         deferred = [text for text in item.attributes if follows_noun(text)]
         others = [text for text in item.attributes if text not in deferred]
         is_crowded = len(others) >= 3 and self.rng.random() < 0.7
-        if is_crowded and not self.plain and not self._namesakes(item):
+        if is_crowded and not self.negatable and not self._find_namesakes(item):
             deferred += self.rng.sample(others, len(others) - 1)
         return tuple(deferred)
 
-    def _namesakes(self, item: SceneObject) -> list[SceneObject]:
+    def _find_namesakes(self, item: SceneObject) -> list[SceneObject]:
         return [other for other in self.full_graph.objects if other.name == item.name and other.id != item.id]
 
     # Sentences
 
-    def _clause(self, subject: str, edges: Sequence[Relation]) -> Words:
-        """ "NP is P NP and P NP"; "NP with NP is P NP" for a new subject with a possession."""
+    def _write_clause(self, subject: str, edges: Sequence[Relation]) -> Words:
+        """Return "NP is P NP and P NP", or "NP with NP is P NP" for a new subject with a possession."""
         item = self.graph.by_id[subject]
-        owned = [edge for edge in edges if is_possession(edge.predicate)]
+        owned = [edge for edge in edges if is_with_or_has(edge.predicate)]
         if len(owned) == 1 and len(edges) == 2 and subject not in self.introduced:
             edges = [edge for edge in edges if edge not in owned]
-            head = (*self._refer(subject), related(owned, item, clause=False), *self._refer(owned[0].object))
-            return (*head, *self._predicates(item, edges))
-        return (*self._refer(subject), *self._predicates(item, edges), *self._embedded(edges))
+            head = (
+                *self._name_object(subject),
+                write_predicate(owned, item, clause=False),
+                *self._name_object(owned[0].object),
+            )
+            return (*head, *self._write_predicates(item, edges))
+        return (*self._name_object(subject), *self._write_predicates(item, edges), *self._write_relative_clause(edges))
 
-    def _phrase(self, subject: str, edges: Sequence[Relation]) -> Words:
-        """ "NP P NP and P NP", "NP with NP"."""
+    def _write_fragment(self, subject: str, edges: Sequence[Relation]) -> Words:
+        """Return "NP P NP and P NP" or "NP with NP"."""
         item = self.graph.by_id[subject]
-        head = self._refer(subject)
-        phrases = [(related(group, item, clause=False),) for group in _groups(edges)]
-        return (*head, *self._with_objects(edges, phrases), *self._embedded(edges))
+        head = self._name_object(subject)
+        phrases = [(write_predicate(group, item, clause=False),) for group in _group_by_verb(edges)]
+        return (*head, *self._join_objects(edges, phrases), *self._write_relative_clause(edges))
 
-    def _inverted(self, edge: Relation) -> Words:
-        """ "behind the table is a lamp"."""
+    def _write_inverted(self, edge: Relation) -> Words:
+        """Return an inverted clause such as "behind the table is a lamp"."""
         item = self.graph.by_id[edge.subject]
-        preposition = related([edge], item, clause=False)
-        return (preposition, *self._refer(edge.object), Piece(copula(item)), *self._refer(edge.subject))
+        preposition = write_predicate([edge], item, clause=False)
+        return (
+            preposition,
+            *self._name_object(edge.object),
+            Piece(choose_copula(item)),
+            *self._name_object(edge.subject),
+        )
 
-    def _predicates(self, item: SceneObject, edges: Sequence[Relation]) -> Words:
-        """ "is on a table and next to a lamp", "is on a bench and has a beard"."""
+    def _write_predicates(self, item: SceneObject, edges: Sequence[Relation]) -> Words:
+        """Return predicates such as "is on a table and next to a lamp" or "is on a bench and has a beard"."""
         parts: list[Words] = []
         has_copula = False
-        for group in _groups(edges):
+        for group in _group_by_verb(edges):
             finite = is_finite(group[0].predicate)
-            auxiliary = () if finite or has_copula else words(copula(item))
+            auxiliary = () if finite or has_copula else to_pieces(choose_copula(item))
             has_copula = not finite
-            parts.append((*auxiliary, related(group, item, clause=True)))
-        return self._with_objects(edges, parts)
+            parts.append((*auxiliary, write_predicate(group, item, clause=True)))
+        return self._join_objects(edges, parts)
 
-    def _with_objects(self, edges: Sequence[Relation], parts: Sequence[Words]) -> Words:
-        """ "on a table and next to a lamp", "next to and to the left of a lamp", "wearing a hat and a coat"."""
+    def _join_objects(self, edges: Sequence[Relation], parts: Sequence[Words]) -> Words:
+        """Return predicates with their objects, such as "on a table and next to a lamp"."""
         if len(parts) < len(edges):
-            return (*parts[0], *listed([self._refer(edge.object) for edge in edges]))
+            return (*parts[0], *join_with_and([self._name_object(edge.object) for edge in edges]))
         following = (*(edge.object for edge in edges[1:]), None)
-        return listed(
+        return join_with_and(
             [
-                part if edge.object == next_object else (*part, *self._refer(edge.object))
+                part if edge.object == next_object else (*part, *self._name_object(edge.object))
                 for edge, part, next_object in zip(edges, parts, following, strict=True)
             ]
         )
 
-    def _embedded(self, edges: Sequence[Relation]) -> Words:
-        """ "that is P NP" about the object at the end of a sentence of one relation, if it has one other relation."""
-        if len(edges) != 1 or self.plain:
-            return ()
-        host = self.graph.by_id[edges[0].object]
-        more = [edge for edge in self.pending if edge.subject == host.id]
-        if len(more) != 1 or self.deferred[host.id] or self.introduced[-1] != host.id or self.rng.random() < 0.3:
-            return ()
-        return (Piece("that"), *self._predicates(host, self._take(more)))
+    def _write_relative_clause(self, edges: Sequence[Relation]) -> Words:
+        """Return "that is P NP", or no words.
 
-    def _list(self, keys: Sequence[str], previous: Sequence[Sentence]) -> Sentence:
-        """A list of unrelated objects."""
-        phrases = listed([self._refer(key) for key in keys])
+        The clause describes the object at the end of a sentence of one relation, if that object has exactly one pending
+        relation.
+        """
+        if len(edges) != 1 or self.negatable:
+            return ()
+        last_object = self.graph.by_id[edges[0].object]
+        object_edges = [edge for edge in self.pending if edge.subject == last_object.id]
+        if (
+            len(object_edges) != 1
+            or self.deferred[last_object.id]
+            or self.introduced[-1] != last_object.id
+            or self.rng.random() < 0.3
+        ):
+            return ()
+        return (Piece("that"), *self._write_predicates(last_object, self._pop_edges(object_edges)))
+
+    def _write_list(self, keys: Sequence[str], previous: Sequence[Sentence]) -> Sentence:
+        """Return a sentence that lists unrelated objects."""
+        phrases = join_with_and([self._name_object(key) for key in keys])
         if not previous and self.style == "fragment":
             return Sentence(phrases, "fragment")
-        if previous and previous[-1].style == "existential" and not self.plain:
-            verb = copula(self.graph.by_id[keys[0]]) if len(keys) == 1 else "are"
-            return Sentence((*phrases, *words(f"{verb} also visible")), "clause")
-        also = bool(previous) and not self.plain
-        return Sentence((*self._there(keys[0], also=also), *phrases), "existential")
+        if previous and previous[-1].style == "existential" and not self.negatable:
+            verb = choose_copula(self.graph.by_id[keys[0]]) if len(keys) == 1 else "are"
+            return Sentence((*phrases, *to_pieces(f"{verb} also visible")), "clause")
+        also = bool(previous) and not self.negatable
+        return Sentence((*self._write_there_is(keys[0], also=also), *phrases), "existential")
 
-    def _there(self, key: str, *, also: bool) -> Words:
-        return words(f"there {copula(self.graph.by_id[key])}{' also' if also else ''}")
+    def _write_there_is(self, key: str, *, also: bool) -> Words:
+        return to_pieces(f"there {choose_copula(self.graph.by_id[key])}{' also' if also else ''}")
 
-    def _attributes(self, keys: Sequence[str]) -> list[Sentence]:
-        """A sentence for the deferred attributes of each object."""
+    def _write_deferred_attributes(self, keys: Sequence[str]) -> list[Sentence]:
+        """Return one sentence per object for its deferred attributes."""
         sentences = []
         for item in (self.graph.by_id[key] for key in keys if self.deferred[key]):
-            texts = listed([(attribute(item, text),) for text in in_adjective_order(self.deferred[item.id])])
-            sentences.append(Sentence((*self._refer(item.id), Piece(copula(item)), *texts), "clause"))
+            texts = join_with_and([(attribute_piece(item, text),) for text in sort_adjectives(self.deferred[item.id])])
+            sentences.append(Sentence((*self._name_object(item.id), Piece(choose_copula(item)), *texts), "clause"))
         return sentences
 
-    def negation(self, negated: Negated) -> Sentence:
-        """Return the sentence that negates one atom of the full graph, after all other sentences."""
+    def write_negation(self, negated: Negated) -> Sentence:
+        """Return the sentence that negates one atom of the full graph. It follows all other sentences."""
         item = self.full_graph.by_id[negated.object]
         if negated.kind == "attribute":
-            pieces = (*self._refer(item.id), *words(f"{copula(item)} not"), attribute(item, negated.text))
+            pieces = (
+                *self._name_object(item.id),
+                *to_pieces(f"{choose_copula(item)} not"),
+                attribute_piece(item, negated.text),
+            )
         elif (edge := negated.relation) is not None:
             is_verb = is_finite(edge.predicate)  # "does not have", else "is not on"
-            auxiliary = ("do" if is_plural(item.name) else "does") if is_verb else copula(item)
-            predicate = related([edge], item, clause=True, bare=is_verb)
-            pieces = (*self._refer(item.id), *words(f"{auxiliary} not"), predicate, *self._refer(edge.object))
+            auxiliary = ("do" if is_plural(item.name) else "does") if is_verb else choose_copula(item)
+            predicate = write_predicate([edge], item, clause=True, after_does=is_verb)
+            pieces = (
+                *self._name_object(item.id),
+                *to_pieces(f"{auxiliary} not"),
+                predicate,
+                *self._name_object(edge.object),
+            )
         else:
-            pieces = (*words(f"there {copula(item)} no"), *adjectives(item, item.attributes), noun(item))
+            pieces = (
+                *to_pieces(f"there {choose_copula(item)} no"),
+                *write_adjectives(item, item.attributes),
+                noun_piece(item),
+            )
             edges = [edge for edge in self.full_graph.relations if edge.subject == item.id]
             for edge in [edge for edge in edges if edge.object in self.graph.by_id][:1]:
-                pieces += (related([edge], item, clause=False), *self._refer(edge.object))
+                pieces += (write_predicate([edge], item, clause=False), *self._name_object(edge.object))
         return Sentence(pieces, "clause")
 
     # Noun phrases
 
-    def _refer(self, key: str) -> Words:
-        """ "a large red cup" at first, then "the cup", or "the red cup" if there are several cups."""
+    def _name_object(self, key: str) -> Words:
+        """Return "a large red cup" at the first mention, then "the cup", or "the red cup" if there are several cups."""
         item = self.graph.by_id[key]
         if key not in self.introduced:
             self.introduced.append(key)
             texts = [text for text in item.attributes if text not in self.deferred[key]]
-            return (*determiner(item), *adjectives(item, texts), noun(item))
-        others = self._namesakes(item)
-        unique = [text for text in item.attributes if not any(text in other.attributes for other in others)]
-        return (Piece("the"), *adjectives(item, (unique[:1] or item.attributes) if others else ()), noun(item))
+            return (*choose_determiner(item), *write_adjectives(item, texts), noun_piece(item))
+        namesakes = self._find_namesakes(item)
+        distinctive = [
+            text for text in item.attributes if not any(text in namesake.attributes for namesake in namesakes)
+        ]
+        return (
+            Piece("the"),
+            *write_adjectives(item, (distinctive[:1] or item.attributes) if namesakes else ()),
+            noun_piece(item),
+        )
 
 
-def _groups(edges: Sequence[Relation]) -> list[Sequence[Relation]]:
-    """Each relation by itself, but two of one verb together: "wearing a hat and a coat"."""
-    if len(edges) == 2 and is_same_verb(edges[0].predicate, edges[1].predicate):
+def _group_by_verb(edges: Sequence[Relation]) -> list[Sequence[Relation]]:
+    """Return the relations in groups: two relations of one verb together ("wearing a hat and a coat"), others alone."""
+    if len(edges) == 2 and are_same_verb(edges[0].predicate, edges[1].predicate):
         return [edges]
     return [[edge] for edge in edges]
 
 
 def _can_be_coordinated(edges: Sequence[Relation]) -> bool:
-    """True if two relations of a subject read well together: "on and next to a box", not "holding and on a box"."""
+    """Return True if two relations can be joined: "on and next to a box", but not "holding and on a box"."""
     return len({edge.object for edge in edges}) == len(edges) or all(map(_locates, edges))
 
 
 def _locates(edge: Relation) -> bool:
-    """True if a relation is a preposition other than "with"."""
-    return predicate_kind(edge.predicate) == "preposition" and not is_possession(edge.predicate)
+    """Return True if a relation is a preposition other than "with"."""
+    return predicate_kind(edge.predicate) == "preposition" and not is_with_or_has(edge.predicate)

@@ -1,9 +1,10 @@
-"""Proofs that a statement about an image is false: a graph with exchanged words, or a graph with one atom denied.
+"""Proofs that a statement about an image is false, for a graph with swapped words or with one negated atom.
 
-A graph is read as "there are such objects, so related". facts.py lists the readings that an image's facts do not
-exclude. A statement without a reading is false, and a denial is false if the facts assert the denied atom in every
-reading. This is stricter than CREPE's checks (arXiv:2212.07796, A.4), which assume that the graph is complete: there a
-cup that nobody annotated as red counts as not red.
+A graph states that objects with these names, attributes and relations exist. facts.py lists its readings: the
+assignments of its objects to the image's objects that the image's facts do not exclude. A statement without a reading
+is false. A negation is false if the facts assert the negated atom in every reading.
+Difference from the paper (CREPE, arXiv:2212.07796, A.4): the paper's checks assume that the scene graph is complete, so
+that a cup without the annotation "red" counts as not red. The proofs here do not.
 """
 
 from __future__ import annotations
@@ -20,15 +21,18 @@ NegationKind = Literal["object", "attribute", "relation"]
 
 
 class Negated(NamedTuple):
-    """The one atom that a statement denies: an object by id, an attribute by object id and text, or a relation."""
+    """The one atom that a statement negates.
+
+    ``object`` is the id of the object, of the attribute's object, or of the relation's subject.
+    """
 
     kind: NegationKind
     object: str
     text: str
     relation: Relation | None = None
 
-    def rest(self, graph: SceneGraph) -> SceneGraph:
-        """The graph that is still asserted: without the denied atom, and without the relations of a denied object."""
+    def remove_from(self, graph: SceneGraph) -> SceneGraph:
+        """Return the graph without the negated atom, and without the relations of a negated object."""
         objects, edges = graph.objects, graph.relations
         if self.kind == "relation":
             return SceneGraph(objects, tuple(edge for edge in edges if edge != self.relation))
@@ -40,8 +44,8 @@ class Negated(NamedTuple):
         return SceneGraph(tuple(changed), edges)
 
 
-def counterpart(negated: Negated, graph: SceneGraph, edited: SceneGraph) -> Negated:
-    """The atom of ``edited`` in the place of the denied atom of ``graph``."""
+def find_counterpart(negated: Negated, graph: SceneGraph, edited: SceneGraph) -> Negated:
+    """Return the atom of ``edited`` at the position of the negated atom in ``graph``."""
     if negated.relation is not None:
         edge = edited.relations[graph.relations.index(negated.relation)]
         return Negated("relation", edge.subject, edge.predicate, edge)
@@ -52,7 +56,7 @@ def counterpart(negated: Negated, graph: SceneGraph, edited: SceneGraph) -> Nega
 
 
 def entails(known: Iterable[Relation], conclusion: Relation) -> bool:
-    """Whether one known relation states at least the conclusion: "on" entails "above", and "below" in reverse."""
+    """Return True if a known relation entails the conclusion ("on" entails "above", and "below" in reverse)."""
     return any(_entails(edge, conclusion) for edge in known)
 
 
@@ -60,47 +64,48 @@ def _entails(edge: Relation, conclusion: Relation) -> bool:
     reverse = (edge.subject, edge.object) == (conclusion.object, conclusion.subject)
     if not reverse and (edge.subject, edge.object) != (conclusion.subject, conclusion.object):
         return False
-    premise, concluded = relations.sense(edge.predicate), relations.sense(conclusion.predicate)
-    if premise is None or concluded is None:
-        return not reverse and _lemmatized(edge.predicate) == _lemmatized(conclusion.predicate)
-    return relations.situations(premise.group, reverse=reverse) <= relations.situations(concluded.group)
+    premise_sense, conclusion_sense = relations.find_sense(edge.predicate), relations.find_sense(conclusion.predicate)
+    if premise_sense is None or conclusion_sense is None:
+        return not reverse and _lemmatise_verb(edge.predicate) == _lemmatise_verb(conclusion.predicate)
+    return relations.situations(premise_sense.group, reverse=reverse) <= relations.situations(conclusion_sense.group)
 
 
-def _lemmatized(predicate: str) -> str:
-    """The predicate with its verb as a lemma: "flying over" and "fly over" are equal."""
+def _lemmatise_verb(predicate: str) -> str:
+    """Return the predicate with its verb as a lemma, so that "flying over" and "fly over" are equal."""
     first, *rest = predicate.split()
     return " ".join((relations.verb_lemma(first), *rest))
 
 
 def proves_false(image: ImageFacts, graph: SceneGraph, negated: Negated) -> bool:
-    """Whether ``graph`` with one atom denied is false: every reading of the rest has that atom.
+    """Return True if ``graph`` with one atom negated is false: the image has that atom in every reading of the rest.
 
-    A denied object must be present, with its attributes and relations, in addition to the objects of each reading.
+    A negated object must be present in the image, with its attributes and relations, in addition to the objects of the
+    reading.
     """
-    return all(_has(image, graph, negated, reading) for reading in image.readings(negated.rest(graph)))
+    return all(_holds_in(image, graph, negated, reading) for reading in image.find_readings(negated.remove_from(graph)))
 
 
-def _has(image: ImageFacts, graph: SceneGraph, negated: Negated, reading: Mapping[str, Entity]) -> bool:
+def _holds_in(image: ImageFacts, graph: SceneGraph, negated: Negated, reading: Mapping[str, Entity]) -> bool:
     if negated.kind == "attribute":
         return negated.text in reading[negated.object].attributes
     if negated.relation is not None:
-        return _asserts(image, negated.relation, reading)
+        return _is_asserted(image, negated.relation, reading)
     item = graph.by_id[negated.object]
     edges = [edge for edge in graph.relations if item.id in (edge.subject, edge.object)]
     return any(
         item.name in entity.names
         and set(item.attributes) <= set(entity.attributes)
-        and all(_asserts(image, edge, {**reading, item.id: entity}) for edge in edges)
+        and all(_is_asserted(image, edge, {**reading, item.id: entity}) for edge in edges)
         for entity in image.entities
         if entity not in reading.values()
     )
 
 
-def _asserts(image: ImageFacts, edge: Relation, reading: Mapping[str, Entity]) -> bool:
+def _is_asserted(image: ImageFacts, edge: Relation, reading: Mapping[str, Entity]) -> bool:
     subject, target = reading[edge.subject].id, reading[edge.object].id
     known = [
-        Relation(one, predicate, other)
-        for one, other in ((subject, target), (target, subject))
-        for predicate in image.predicates.get((one, other), ())
+        Relation(start, predicate, end)
+        for start, end in ((subject, target), (target, subject))
+        for predicate in image.predicates.get((start, end), ())
     ]
     return entails(known, Relation(subject, edge.predicate, target))

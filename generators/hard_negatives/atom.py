@@ -1,7 +1,7 @@
-"""HN-Atom for captions of several atoms: one atom is replaced wherever the caption mentions it.
+"""HN-Atom for captions of several atoms: one atom is replaced at each position where the caption mentions it.
 
-Source: CREPE (arXiv:2212.07796), section 4.2: a random atom is replaced as in systematicity (foils.py). The caption is
-generated from the edited graph, because it may mention an object more than once ("a cup ... the cup").
+Source: CREPE (arXiv:2212.07796), section 4.2: a random atom is replaced as in systematicity (foils.py). The hard
+negative is written from the edited graph, because a caption may mention an object twice ("a cup ... the cup").
 """
 
 from __future__ import annotations
@@ -13,57 +13,63 @@ from random import Random
 from generators.captioner.captioner import EditableCaption
 from generators.graphs.facts import ImageFacts
 from generators.graphs.vocabulary import Vocabulary, relation_key
-from generators.graphs.walks import redundant
-from generators.hard_negatives.foils import atom_foils
-from generators.hard_negatives.hard_negative import Foil, HardNegative, distinct
+from generators.graphs.walks import is_redundant
+from generators.hard_negatives.foils import make_atom_foils
+from generators.hard_negatives.hard_negative import Foil, HardNegative, drop_duplicates
 from generators.language.grammar import predicate_kind
-from generators.language.inflection import verb
+from generators.language.inflection import inflect_verb
 from generators.language.lexicon import relations
 from generators.schemas.scene_graph import Mention, Parse, Relation, SceneGraph
 
 Edit = tuple[Foil, SceneGraph]
 
 FOILS_PER_ATOM = 6
+"""Maximum number of foils per atom."""
 UNKNOWN_FREQUENCY = 1e-3
-"""Frequency of a word outside the vocabulary: lower than that of any word in it."""
+"""The frequency assumed for words outside the vocabulary, lower than that of any word in it."""
 
 
-def atom_negatives(
+def make_atom_negatives(
     graph: SceneGraph, image: ImageFacts, caption: EditableCaption, vocabulary: Vocabulary, rng: Random
 ) -> Iterator[HardNegative]:
-    """Yield HN-Atoms that are false of the image: one per atom in random order, then a second per atom, and so on.
+    """Yield HN-Atoms that are false of the image.
 
-    Foils outside the vocabulary come last.
+    The atoms are in random order: first one foil per atom, then a second foil per atom, and so on. Foils outside the
+    vocabulary come last.
     """
-    by_atom = [foil_edits(atom, graph, image, caption, vocabulary, rng) for atom in first_mentions(caption.mentions)]
+    by_atom = [
+        make_foil_edits(atom, graph, image, caption, vocabulary, rng)
+        for atom in select_first_mentions(caption.mentions)
+    ]
     rng.shuffle(by_atom)
     edits = [edit for rank in range(FOILS_PER_ATOM) for atom_edits in by_atom for edit in atom_edits[rank : rank + 1]]
     edits.sort(key=lambda edit: not is_known(edit[0], vocabulary))
-    return _captioned(edits, caption)
+    return _write_negatives(edits, caption)
 
 
-def one_atom_negatives(
+def make_one_atom_negatives(
     graph: SceneGraph, image: ImageFacts, caption: EditableCaption, vocabulary: Vocabulary, count: int, rng: Random
 ) -> list[HardNegative]:
-    """Return the HN-Atoms of a single atom, with foils of the vocabulary only: the first random atom with ``count``.
+    """Return the HN-Atoms of a single random atom that has at least ``count`` foils in the vocabulary, or [].
 
-    All captions of the retrieval set then differ in one position. With foils in several positions the true caption is
-    the medoid of the set, and even random scorers rank it first less often than 1/K (text_only_scorers.py).
+    All captions of the retrieval set then differ in one position. If the foils were in several positions, the true
+    caption would be the medoid of the set, and random scorers would rank it first less often than 1/K
+    (text_only_scorers.py).
     """
-    mentions = first_mentions(caption.mentions)
+    mentions = select_first_mentions(caption.mentions)
     for mention in rng.sample(mentions, len(mentions)):
-        edits = foil_edits(mention, graph, image, caption, vocabulary, rng)
-        negatives = list(_captioned((edit for edit in edits if is_known(edit[0], vocabulary)), caption))
+        edits = make_foil_edits(mention, graph, image, caption, vocabulary, rng)
+        negatives = list(_write_negatives((edit for edit in edits if is_known(edit[0], vocabulary)), caption))
         if len(negatives) >= count:
             return negatives
     return []
 
 
-def _captioned(edits: Iterable[Edit], caption: EditableCaption) -> Iterator[HardNegative]:
-    return distinct(((caption.edit(edited), foil) for foil, edited in edits), caption.text)
+def _write_negatives(edits: Iterable[Edit], caption: EditableCaption) -> Iterator[HardNegative]:
+    return drop_duplicates(((caption.edit(edited), foil) for foil, edited in edits), caption.text)
 
 
-def foil_edits(
+def make_foil_edits(
     mention: Mention,
     graph: SceneGraph,
     image: ImageFacts,
@@ -71,22 +77,23 @@ def foil_edits(
     vocabulary: Vocabulary,
     rng: Random,
 ) -> list[Edit]:
-    """Return every foil of one atom with its edited graph, in a random order weighted by word frequency.
+    """Return all foils of one atom with their edited graphs, in a random order weighted by word frequency.
 
-    Always taking the nearest or most frequent word would reuse few words as foils, which a text-only model can learn.
+    If the nearest or most frequent word were always taken, few words would be foils, and a text-only model could learn
+    them.
     """
-    negatives = atom_foils(Parse(caption.text, graph, (mention,)), image, vocabulary)
-    foils = dict.fromkeys(foil for item in negatives for foil in _phrasings(item.foils[0], vocabulary))
+    negatives = make_atom_foils(Parse(caption.text, graph, (mention,)), image, vocabulary)
+    foils = dict.fromkeys(foil for item in negatives for foil in _list_synonyms(item.foils[0], vocabulary))
     edits = [(foil, replace_atom(graph, mention, foil.replacement)) for foil in foils]
-    usable = [(foil, edited) for foil, edited in edits if edited and not redundant(edited)]
+    usable = [(foil, edited) for foil, edited in edits if edited and not is_redundant(edited)]
     # Weighted sampling without replacement by exponential clocks (Efraimidis and Spirakis 2006).
-    clocks = [rng.expovariate(max(_frequency(foil, vocabulary), UNKNOWN_FREQUENCY)) for foil, _ in usable]
+    clocks = [rng.expovariate(max(_count_word(foil, vocabulary), UNKNOWN_FREQUENCY)) for foil, _ in usable]
     return [edit for _, edit in sorted(zip(clocks, usable, strict=True), key=lambda item: item[0])]
 
 
-def _phrasings(foil: Foil, vocabulary: Vocabulary) -> list[Foil]:
-    """The foil with each phrasing of its relation in the source ("under", "below"); other foils unchanged."""
-    sense = relations.sense(foil.replacement) if foil.type == "relation" else None
+def _list_synonyms(foil: Foil, vocabulary: Vocabulary) -> list[Foil]:
+    """Return the foil with each synonym of its relation in the source. Other foils are returned unchanged."""
+    sense = relations.find_sense(foil.replacement) if foil.type == "relation" else None
     if sense is None or sense.verb:
         return [foil]
     phrasings = [
@@ -97,23 +104,23 @@ def _phrasings(foil: Foil, vocabulary: Vocabulary) -> list[Foil]:
     return phrasings or [foil]
 
 
-def _frequency(foil: Foil, vocabulary: Vocabulary) -> int:
-    counts = vocabulary.predicates if foil.type == "relation" else _words(foil, vocabulary)
+def _count_word(foil: Foil, vocabulary: Vocabulary) -> int:
+    counts = vocabulary.predicates if foil.type == "relation" else _word_counts(foil, vocabulary)
     return counts.get(foil.replacement, 0)
 
 
 def is_known(foil: Foil, vocabulary: Vocabulary) -> bool:
-    """True if the foil's word is in the vocabulary."""
+    """Return True if the foil's word is in the vocabulary."""
     if foil.type == "relation":
         return relation_key(foil.replacement) in vocabulary.relations
-    return foil.replacement in _words(foil, vocabulary)
+    return foil.replacement in _word_counts(foil, vocabulary)
 
 
-def _words(foil: Foil, vocabulary: Vocabulary) -> Mapping[str, int]:
+def _word_counts(foil: Foil, vocabulary: Vocabulary) -> Mapping[str, int]:
     return vocabulary.nouns if foil.type == "object" else vocabulary.attributes
 
 
-def first_mentions(mentions: tuple[Mention, ...]) -> list[Mention]:
+def select_first_mentions(mentions: tuple[Mention, ...]) -> list[Mention]:
     """Return the first mention of each atom."""
     first: dict[tuple[str, ...], Mention] = {}
     for mention in mentions:
@@ -122,11 +129,11 @@ def first_mentions(mentions: tuple[Mention, ...]) -> list[Mention]:
 
 
 def replace_atom(graph: SceneGraph, mention: Mention, word: str) -> SceneGraph | None:
-    """Return the graph with one atom replaced, or None for a predicate that the grammar cannot express."""
+    """Return the graph with one atom replaced, or None if the grammar cannot express the new predicate."""
     if mention.kind == "relation":
         # A verb that replaces a preposition or a participle becomes a participle: "holding" for "wearing".
         is_verb_form = predicate_kind(mention.text) == "verb" or predicate_kind(word) != "verb"
-        predicate = word if is_verb_form else verb(word, "VBG")
+        predicate = word if is_verb_form else inflect_verb(word, "VBG")
         if predicate_kind(predicate) is None:
             return None
         old = Relation(mention.object, mention.text, mention.target or "")
@@ -137,4 +144,4 @@ def replace_atom(graph: SceneGraph, mention: Mention, word: str) -> SceneGraph |
         new = replace(item, name=word)
     else:
         new = replace(item, attributes=tuple(word if text == mention.text else text for text in item.attributes))
-    return replace(graph, objects=tuple(new if other is item else other for other in graph.objects))
+    return replace(graph, objects=tuple(new if candidate is item else candidate for candidate in graph.objects))

@@ -1,8 +1,8 @@
-"""The plausibility of a caption, as co-occurrence statistics of a source's captions: a ranker without weights.
+"""The plausibility of captions from co-occurrence statistics, as a ranker without a neural model.
 
 CREPE (arXiv:2212.07796, section 4.1) selects the most plausible negatives with BERT (language_models.MaskedLM). These
-statistics are the default. They are of the source's captions, never of a training corpus, so that negatives do not
-depend on the corpus.
+statistics are the default. They are computed on the source's captions and never on a training corpus, so that hard
+negatives do not depend on the corpus.
 """
 
 from __future__ import annotations
@@ -18,23 +18,25 @@ from typing import Protocol
 WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
 START = "<s>"
 COOCCURRENCE_WEIGHT = 0.5
-"""Weight of words that occur in one caption, relative to adjacent words."""
+"""Weight of word pairs in one caption, relative to adjacent word pairs."""
 SMOOTHING = 0.1
+"""Added to the counts of word pairs."""
 UNKNOWN_PENALTY = 100.0
-"""Subtracted per unknown word: more than known words can add."""
+"""Penalty per unknown word. It outweighs all known words of a caption."""
 
 
 class Ranker(Protocol):
-    """Scores captions by plausibility; a higher score is more plausible, and only the order counts."""
+    """Scores captions by plausibility. Only the order of the scores matters; higher is more plausible."""
 
     def score(self, captions: Sequence[str]) -> Sequence[float]: ...
 
 
 @dataclass(frozen=True)
 class CorpusStatistics:
-    """The number of captions with each word, of each pair of adjacent words, and of captions with each pair of words.
+    """Counts of words, of adjacent words, and of word pairs in one caption.
 
-    ``START`` counts as a word of every caption.
+    ``words`` and ``cooccurring`` count captions; ``adjacent`` counts occurrences. ``START`` counts as a word of every
+    caption.
     """
 
     words: Mapping[str, int]
@@ -53,7 +55,7 @@ class CorpusStatistics:
         return cls(words, adjacent, cooccurring)
 
     def score(self, captions: Sequence[str]) -> list[float]:
-        """Return the mean log-odds of adjacent and of co-occurring words, minus the penalty of unknown words."""
+        """Return the mean log-odds of adjacent and of co-occurring words, minus the penalty for unknown words."""
         return [self._score(_tokens(caption)) for caption in captions]
 
     def _score(self, tokens: Sequence[str]) -> float:
@@ -63,7 +65,7 @@ class CorpusStatistics:
         return _mean(adjacent) + COOCCURRENCE_WEIGHT * _mean(cooccurring) - UNKNOWN_PENALTY * unknown
 
     def _log_odds(self, pairs: Mapping[tuple[str, str], int], pair: tuple[str, str]) -> float:
-        """The smoothed logarithm of how much more often two words go together than by chance."""
+        """Return the smoothed logarithm of the ratio between the observed and the expected count of a word pair."""
         captions = max(self.words.get(START, 0), 1)
         expected = self.words.get(pair[0], 0) * self.words.get(pair[1], 0) / captions
         return math.log((pairs.get(pair, 0) + SMOOTHING) / (expected + 1))

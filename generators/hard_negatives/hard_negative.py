@@ -9,7 +9,7 @@ FoilType = Literal["object", "attribute", "relation", "swap", "negation"]
 
 
 class Foil(NamedTuple):
-    """One change of the caption. For a replaced atom, ``original`` and ``replacement`` are lemmas."""
+    """One change of the caption. If an atom is replaced, ``original`` and ``replacement`` are lemmas."""
 
     type: FoilType
     original: str
@@ -26,8 +26,8 @@ class HardNegative(NamedTuple):
         return [{"type": foil.type, "from": foil.original, "to": foil.replacement} for foil in self.foils]
 
 
-def distinct(candidates: Iterable[tuple[str | None, Foil]], truth: str) -> Iterator[HardNegative]:
-    """Yield the candidates with a caption, each caption once and never the true one."""
+def drop_duplicates(candidates: Iterable[tuple[str | None, Foil]], truth: str) -> Iterator[HardNegative]:
+    """Yield each candidate that has a caption, without duplicates and without the true caption."""
     seen = {truth}
     for caption, foil in candidates:
         if caption is not None and caption not in seen:

@@ -1,6 +1,6 @@
 """Hugging Face models that score captions (masked and causal language models) or compare them (NLI classifiers).
 
-A model's ``name`` is a repository of the Hub or a local folder.
+The ``name`` of a model is a repository on the Hub or a local folder.
 """
 
 from __future__ import annotations
@@ -27,24 +27,27 @@ class _Model:
 
 
 class MaskedLM(_Model):
-    """Scores captions by pseudo-log-likelihood (Salazar et al. 2020): the mean over tokens, each masked in turn."""
+    """Scores captions by pseudo-log-likelihood (Salazar et al. 2020).
+
+    The score is the mean log-probability of the tokens, each masked in turn.
+    """
 
     def __init__(self, name: str, batch_size: int = 64) -> None:
         super().__init__(
             "AutoModelForMaskedLM", name, batch_size, padding_side="right"
-        )  # positions count from the left
+        )  # because positions count from the left
 
     def score(self, captions: Sequence[str]) -> list[float]:
-        """Return one score per caption. A caption of T tokens takes T rows; rows of all captions share batches."""
+        """Return one score per caption. A caption of T tokens needs T rows; a batch may contain several captions."""
         sums, lengths = [0.0] * len(captions), [0] * len(captions)
-        for batch in _batched(self._masked(captions), self.batch_size):
+        for batch in _split_batches(self._mask_each_token(captions), self.batch_size):
             for (caption, *_), value in zip(batch, self._log_probabilities(batch), strict=True):
                 sums[caption] += value
                 lengths[caption] += 1
         return [total / max(length, 1) for total, length in zip(sums, lengths, strict=True)]
 
-    def _masked(self, captions: Sequence[str]) -> Iterator[tuple[int, list[int], int]]:
-        """(index of the caption, its token ids, position to mask) for each token that is not special."""
+    def _mask_each_token(self, captions: Sequence[str]) -> Iterator[tuple[int, list[int], int]]:
+        """Yield (index of the caption, token ids, position to mask) for each token that is not special."""
         special = set(self.tokenizer.all_special_ids)
         for caption, ids in enumerate(self.tokenizer(list(captions), truncation=True)["input_ids"] if captions else []):
             yield from ((caption, ids, position) for position, token in enumerate(ids) if token not in special)
@@ -62,19 +65,19 @@ class MaskedLM(_Model):
 
 
 class CausalLM(_Model):
-    """Scores captions by the mean log-probability of each token given those before it."""
+    """Scores captions by the mean log-probability of each token given the previous tokens."""
 
     def __init__(self, name: str, batch_size: int = 64) -> None:
         super().__init__("AutoModelForCausalLM", name, batch_size)
 
     def score(self, captions: Sequence[str]) -> list[float]:
-        """Return one score per caption; the first token counts only for a model with a beginning-of-text token."""
+        """Return one score per caption. The first token counts only if the model has a beginning-of-text token."""
         import torch
         from torch.nn.utils.rnn import pad_sequence
 
         bos = [] if self.tokenizer.bos_token_id is None else [self.tokenizer.bos_token_id]
         scores: list[float] = []
-        for batch in _batched(captions, self.batch_size):
+        for batch in _split_batches(captions, self.batch_size):
             ids = [bos + self.tokenizer(text, add_special_tokens=False)["input_ids"] for text in batch]
             token_BT = pad_sequence([torch.tensor(row, dtype=torch.long) for row in ids], batch_first=True)
             mask_BT = (torch.arange(token_BT.shape[1]) < torch.tensor([[len(row)] for row in ids])).long()
@@ -85,8 +88,8 @@ class CausalLM(_Model):
         return scores
 
 
-def language_model(name: str) -> Ranker:
-    """Return the masked or causal language model, as the model's configuration says."""
+def load_language_model(name: str) -> Ranker:
+    """Load the masked or causal language model with this name, as its configuration says."""
     from transformers import AutoConfig
 
     architectures = AutoConfig.from_pretrained(name).architectures or []
@@ -96,12 +99,12 @@ def language_model(name: str) -> Ranker:
 class EntailmentModel(_Model):
     """A sequence classifier with a label "entailment", such as roberta-large-mnli.
 
-    CREPE (arXiv:2212.07796, section 4.2) filters swaps by RoBERTa's entailment: a negative that its caption entails is
-    true of the image. Here the filter complements the proof by the image's graph, and is optional.
+    CREPE (arXiv:2212.07796, section 4.2) uses RoBERTa to remove swaps that the caption entails, because these are true
+    of the image. Here this filter is optional and is applied in addition to the proof by the image's graph.
     """
 
     def __init__(self, name: str, batch_size: int = 32) -> None:
-        """Load the model. ValueError for a model without an entailment label."""
+        """Load the model. Raises ValueError if it has no entailment label."""
         super().__init__("AutoModelForSequenceClassification", name, batch_size)
         labels = {label.lower(): index for index, label in self.model.config.id2label.items()}
         if "entailment" not in labels:
@@ -109,33 +112,33 @@ class EntailmentModel(_Model):
         self.label = labels["entailment"]
 
     def logits(self, premise: str, hypotheses: Sequence[str]) -> list[list[float]]:
-        """Return one list per hypothesis with one logit per label."""
+        """Return a list of one logit per label for each hypothesis."""
         import torch
 
         logits: list[list[float]] = []
-        for batch in _batched(hypotheses, self.batch_size):
+        for batch in _split_batches(hypotheses, self.batch_size):
             inputs = self.tokenizer([premise] * len(batch), batch, padding=True, truncation=True, return_tensors="pt")
             with torch.inference_mode():
                 logits += self.model(**inputs).logits.float().tolist()
         return logits
 
-    def entailed(self, premise: str, hypotheses: Sequence[str]) -> list[bool]:
-        """Return for each hypothesis whether entailment is its most likely label; a tie counts as entailed."""
+    def predict_entailment(self, premise: str, hypotheses: Sequence[str]) -> list[bool]:
+        """Return one boolean per hypothesis: True if entailment is the most likely label. A tie counts as entailed."""
         return [logits[self.label] == max(logits) for logits in self.logits(premise, hypotheses)]
 
 
-def not_entailed(
+def drop_entailed(
     caption: str, negatives: Iterable[HardNegative], model: EntailmentModel | None
 ) -> Iterator[HardNegative]:
-    """Yield the negatives that the caption does not entail, one batch at a time; all of them without a model."""
+    """Yield the negatives that the caption does not entail. Without a model, yield all negatives."""
     if model is None:
         yield from negatives
         return
-    for batch in _batched(negatives, model.batch_size):
-        entailed = model.entailed(caption, [negative.caption for negative in batch])
+    for batch in _split_batches(negatives, model.batch_size):
+        entailed = model.predict_entailment(caption, [negative.caption for negative in batch])
         yield from (negative for negative, is_entailed in zip(batch, entailed, strict=True) if not is_entailed)
 
 
-def _batched(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+def _split_batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
     iterator = iter(items)
     return iter(lambda: list(islice(iterator, size)), [])

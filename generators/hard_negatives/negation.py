@@ -1,19 +1,22 @@
-"""HN-Neg: captions that negate an atom of the image, and a balanced variant in which the true caption negates as well.
+"""HN-Neg: captions that negate an atom of the image, and a balanced variant with negations in all captions.
 
-Source: CREPE (arXiv:2212.07796), section 4.2 and appendix A.4. The paper's checks against G (no other black dog on a
-building, no second pair of the same objects, no other object with the same attributes and relations) are one proof
-here: in every reading of the rest of the caption, the graph has the negated atom (graphs/entailment.py). Differs from
-the published set in: a negation keeps the caption's case and punctuation, and does not also assert the negated atom.
+Source: CREPE (arXiv:2212.07796), section 4.2 and appendix A.4. The paper checks separately that the image has no other
+black dog on a building, no second pair of the same objects, and no other object with the same attributes and relations.
+Here one proof replaces these checks: in every reading of the rest of the caption, the graph has the negated atom
+(graphs/entailment.py).
+Difference from the published dataset: a negation keeps the case and punctuation of the caption, and does not also
+assert the negated atom.
 
-The balanced variant is ours. In HN-Neg every caption with "not" or "no" is a negative, so a text-only model can solve
-it. In the balanced variant each of the six captions contains exactly one negation. A negative negates an atom of the
-image ("the vase is not green"). The true caption replaces one atom by the negation of a contrary ("the vase is not
-blue", for a green vase), so it asserts n - 1 atoms. Its atom is drawn from those that a negative could negate, and both
-are written with the same constructions, so that type, number and position of negations have the same distribution; the
-contrary is drawn by word frequency (atom.py).
+The balanced variant is our own. In HN-Neg, every caption with "not" or "no" is a negative, so that a text-only model
+can solve it. In the balanced variant, each of the six captions contains exactly one negation. A negative negates an
+atom of the image ("the vase is not green"). The true caption replaces one atom by the negation of a contrary ("the vase
+is not blue" for a green vase), so it asserts n - 1 atoms. The atom is drawn from the atoms that a negative could
+negate, and both captions use the same constructions, so that type, number and position of negations have the same
+distribution. The contrary is drawn by word frequency (atom.py).
 
-A contrary must be contradicted by the graph, not only be absent from it: another value of an annotated attribute, a
-relation that excludes the annotated one, or an object that is neither annotated nor mentioned in a region phrase.
+The graph must contradict the contrary. It is not enough that the contrary is absent from the graph. A contrary is
+another value of an annotated attribute, a relation that excludes the annotated relation, or an object that is neither
+annotated nor mentioned in a region phrase.
 """
 
 from __future__ import annotations
@@ -25,30 +28,31 @@ from typing import NamedTuple
 
 from generators.captioner import template
 from generators.captioner.captioner import EditableCaption
-from generators.graphs.entailment import Negated, counterpart, proves_false
-from generators.graphs.facts import ImageFacts, image_facts
+from generators.graphs.entailment import Negated, find_counterpart, proves_false
+from generators.graphs.facts import ImageFacts, collect_facts
 from generators.graphs.vocabulary import Vocabulary
-from generators.graphs.walks import redundant
-from generators.hard_negatives.atom import Edit, first_mentions, foil_edits
-from generators.hard_negatives.hard_negative import Foil, HardNegative, distinct
+from generators.graphs.walks import is_redundant
+from generators.hard_negatives.atom import Edit, make_foil_edits, select_first_mentions
+from generators.hard_negatives.hard_negative import Foil, HardNegative, drop_duplicates
 from generators.schemas.scene_graph import Mention, SceneGraph
 
 NOT = "not"
 """The foil of a caption that is negated as a whole."""
 
 
-def negation_negatives(
+def make_negation_negatives(
     graph: SceneGraph, image: ImageFacts, caption: EditableCaption, rng: Random
 ) -> Iterator[HardNegative]:
-    """Yield every negation of the caption that the image's graph proves false, in random order, each caption once."""
-    whole = caption.negate_all()
-    choices: list[Negated | None] = [*(None for _ in whole), *negatable_atoms(graph)]  # None: the whole caption
+    """Yield all negations of the caption that the image's graph proves false, in random order, without duplicates."""
+    whole_negations = caption.negate_all()
+    # None stands for a negation of the whole caption.
+    choices: list[Negated | None] = [*(None for _ in whole_negations), *find_negatable_atoms(graph)]
     rng.shuffle(choices)
-    return distinct(
+    return drop_duplicates(
         (
-            (whole.pop(), Foil("negation", "", NOT))
+            (whole_negations.pop(), Foil("negation", "", NOT))
             if atom is None
-            else (caption.negate(atom), Foil("negation", atom.text, _negation(atom.kind, atom.text)))
+            else (caption.negate(atom), Foil("negation", atom.text, _describe_negation(atom.kind, atom.text)))
             for atom in choices
             if atom is None or proves_false(image, graph, atom)
         ),
@@ -56,28 +60,31 @@ def negation_negatives(
     )
 
 
-def negatable_atoms(graph: SceneGraph) -> Iterator[Negated]:
-    """Yield every atom whose negation leaves a graph that is not empty and in which no two objects are alike."""
+def find_negatable_atoms(graph: SceneGraph) -> Iterator[Negated]:
+    """Yield all atoms that can be negated.
+
+    The graph without the atom must not be empty, and must not have redundant objects.
+    """
     for item in graph.objects:
         for atom in (
             Negated("object", item.id, item.name),
             *(Negated("attribute", item.id, text) for text in item.attributes),
         ):
-            rest = atom.rest(graph)
-            if rest.objects and not redundant(rest):
+            rest = atom.remove_from(graph)
+            if rest.objects and not is_redundant(rest):
                 yield atom
     for edge in graph.relations:
         yield Negated("relation", edge.subject, edge.predicate, edge)
 
 
-def _negation(kind: str, text: str) -> str:
+def _describe_negation(kind: str, text: str) -> str:
     return f"{'no' if kind == 'object' else NOT} {text}"
 
 
 class NegationPair(NamedTuple):
-    """Two captions with a negation at one position, and the negations ("not green", "no cup").
+    """Two captions with a negation at the same position, and the negations ("not green", "no cup").
 
-    ``false`` negates an atom of the image, ``true`` a contrary of that atom.
+    ``false`` negates an atom of the image, and ``true`` negates a contrary of that atom.
     """
 
     false: str
@@ -87,17 +94,17 @@ class NegationPair(NamedTuple):
 
 
 class BalancedSet(NamedTuple):
-    """A true caption with a negation, and all its negatives; each foil names both negations."""
+    """A true caption with a negation, and its negatives. Each foil names both negations."""
 
     caption: str
     negatives: tuple[HardNegative, ...]
 
 
-def balanced_negation(
+def make_balanced_set(
     graph: SceneGraph, image: ImageFacts, caption: EditableCaption, vocabulary: Vocabulary, rng: Random
 ) -> BalancedSet | None:
-    """Return the true caption and every negative, in random order, or None if no atom has both negations."""
-    pairs = list({pair.false: pair for pair in _pairs(graph, image, caption, vocabulary, rng)}.values())
+    """Return the true caption and all negatives in random order, or None if no atom has both negations."""
+    pairs = list({pair.false: pair for pair in _make_pairs(graph, image, caption, vocabulary, rng)}.values())
     if not pairs:
         return None
     chosen = rng.choice(pairs)
@@ -109,18 +116,18 @@ def balanced_negation(
     return BalancedSet(chosen.true, tuple(negatives))
 
 
-def _pairs(
+def _make_pairs(
     graph: SceneGraph, image: ImageFacts, caption: EditableCaption, vocabulary: Vocabulary, rng: Random
 ) -> Iterator[NegationPair]:
-    mentions = {_identity(mention): mention for mention in first_mentions(caption.mentions)}
+    mentions = {_atom_key(mention): mention for mention in select_first_mentions(caption.mentions)}
     first_edits: list[Edit] = []
-    for atom in negatable_atoms(graph):
+    for atom in find_negatable_atoms(graph):
         mention = mentions.get((atom.kind, atom.text, atom.object, atom.relation and atom.relation.object))
         if mention is None:
             continue
-        edits = foil_edits(mention, graph, image, caption, vocabulary, rng)
+        edits = make_foil_edits(mention, graph, image, caption, vocabulary, rng)
         first_edits += edits[:1]
-        pair = _atom_pair(graph, caption, atom, edits)
+        pair = _make_atom_pair(graph, caption, atom, edits)
         if pair is not None and proves_false(image, graph, atom):
             yield pair
     if first_edits and not _is_negated_by_part(graph):
@@ -130,32 +137,40 @@ def _pairs(
 
 
 def _is_negated_by_part(graph: SceneGraph) -> bool:
-    """True if the template negates each part: "no cup on table and no vase" is false if one of the two is there."""
-    related = {end for edge in graph.relations for end in (edge.subject, edge.object)}
-    parts = bool(related) + sum(item.id not in related for item in graph.objects)
-    return graph.complexity == template.SIZE and parts > 1
+    """Return True if the template negates each part of the graph separately.
+
+    "no cup on table and no vase" is false if one of the two parts is present.
+    """
+    related_ids = {end for edge in graph.relations for end in (edge.subject, edge.object)}
+    num_parts = bool(related_ids) + sum(item.id not in related_ids for item in graph.objects)
+    return graph.complexity == template.COMPLEXITY and num_parts > 1
 
 
-def _identity(mention: Mention) -> tuple[str, str, str, str | None]:
+def _atom_key(mention: Mention) -> tuple[str, str, str, str | None]:
     return mention.kind, mention.text, mention.object, mention.target
 
 
-def _atom_pair(graph: SceneGraph, caption: EditableCaption, atom: Negated, edits: list[Edit]) -> NegationPair | None:
-    """The atom negated, and the first of its foils that the rest of the caption does not already rule out."""
-    rest = image_facts(_without_boxes(atom.rest(graph)))
+def _make_atom_pair(
+    graph: SceneGraph, caption: EditableCaption, atom: Negated, edits: list[Edit]
+) -> NegationPair | None:
+    """Return the pair of an atom's negation and the negation of its first suitable foil, or None.
+
+    A foil is suitable if the rest of the caption does not exclude it already.
+    """
+    rest = collect_facts(_remove_boxes(atom.remove_from(graph)))
     false = caption.negate(atom)
     for foil, edited in edits:
-        if atom.kind != "object" and rest.is_false(_statement(counterpart(atom, graph, edited), edited)):
-            continue  # "left of a table and not right of it" is true of every image
+        if atom.kind != "object" and rest.is_false(_extract_statement(find_counterpart(atom, graph, edited), edited)):
+            continue  # "left of a table" and "not right of the table" would be redundant
         true = caption.negate(atom, edited)
         if false is not None and true is not None:
-            negations = _negation(atom.kind, atom.text), _negation(foil.type, foil.replacement)
+            negations = _describe_negation(atom.kind, atom.text), _describe_negation(foil.type, foil.replacement)
             return NegationPair(false, true, *negations)
     return None
 
 
-def _statement(atom: Negated, graph: SceneGraph) -> SceneGraph:
-    """The graph of an attribute or a relation by itself: "a blue vase", "a cup under a table"."""
+def _extract_statement(atom: Negated, graph: SceneGraph) -> SceneGraph:
+    """Return the graph of an attribute or a relation alone: "a blue vase", "a cup under a table"."""
     edge = atom.relation
     if edge is None:
         return SceneGraph((replace(graph.by_id[atom.object], attributes=(atom.text,), box=None),))
@@ -163,5 +178,5 @@ def _statement(atom: Negated, graph: SceneGraph) -> SceneGraph:
     return SceneGraph(tuple(replace(end, attributes=(), box=None) for end in ends), (edge,))
 
 
-def _without_boxes(graph: SceneGraph) -> SceneGraph:
+def _remove_boxes(graph: SceneGraph) -> SceneGraph:
     return replace(graph, objects=tuple(replace(item, box=None) for item in graph.objects))

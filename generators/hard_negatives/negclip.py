@@ -1,15 +1,15 @@
-"""NegCLIP's negative captions: a caption in which two of its parts swap places.
+"""NegCLIP's negative captions: a caption in which two parts swap positions.
 
-Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), section 4 and appendix C.1: two nouns, two adjectives, two adverbs,
-two verbs, or two noun phrases of three tokens or more swap places; up to five negatives per caption. Differs from the
-authors' script, which joins tokens by spaces ("a dog .") and lower-cases words, in that a negative is as fluent as its
-caption:
+Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), section 4 and appendix C.1: two nouns, adjectives, adverbs, verbs,
+or noun phrases of at least three tokens swap positions, with up to five negatives per caption.
+The authors' script joins tokens by spaces ("a dog .") and lower-cases words. Here, a negative is as fluent as its
+caption. Differences from the script:
 
-- only parts of one form swap places (singular with singular, participle with participle, verbs with an object among
-  themselves, compounds as a whole); spaces and punctuation stay, a sentence begins with a capital, and "a" or "an"
-  agrees with the next word;
-- swaps that change nothing are skipped: two items of a list ("cats and dogs", "a gray chair and a black chair"), two
-  ends of a symmetric relation ("a cat next to a dog").
+- Only parts of the same form swap positions: singular with singular nouns, participles with participles, verbs with
+  verbs that also have an object; compounds are swapped as a whole. Spaces and punctuation stay in place, a sentence
+  begins with a capital letter, and "a" or "an" is adapted to the next word.
+- Swaps that do not change the meaning are skipped: two items of a list ("cats and dogs", "a gray chair and a black
+  chair") and two ends of a symmetric relation ("a cat next to a dog").
 """
 
 from __future__ import annotations
@@ -21,33 +21,33 @@ from itertools import combinations
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
-from generators.language.inflection import article
+from generators.language.inflection import choose_article
 from generators.language.lexicon.relations import is_asymmetric
-from generators.parser.spacy_model import installed_model
+from generators.parser.spacy_model import find_installed_model
 
 if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc, Token
 
 MAX_NEGATIVES = 5
-"""Negatives per caption (appendix C.1)."""
-MIN_PHRASE = 3
-"""Tokens of a noun phrase that is swapped as a whole."""
+"""Maximum number of negatives per caption (appendix C.1)."""
+MIN_PHRASE_TOKENS = 3
+"""Minimum number of tokens in a noun phrase that is swapped as a whole."""
 QUANTIFIERS = frozenset(["few", "many", "more", "most", "much", "other", "own", "same", "several", "such"])
-"""Words that are tagged as adjectives."""
-PLACES = frozenset(["back", "bottom", "center", "edge", "end", "front", "left", "middle", "right", "side", "top"])
+"""Quantifiers that spaCy tags as adjectives."""
+PART_NOUNS = frozenset(["back", "bottom", "center", "edge", "end", "front", "left", "middle", "right", "side", "top"])
 """Nouns that are part of a preposition: "in front of", "to the left of"."""
 
 
 class Negative(NamedTuple):
-    """A negative caption, and the kind of the parts that swapped places."""
+    """A negative caption, and the kind of parts that swapped positions."""
 
     text: str
     kind: str
 
 
 class Part(NamedTuple):
-    """Characters ``start`` to ``stop`` of a caption; parts of equal ``form`` may swap places."""
+    """The characters ``start`` to ``stop`` of a caption. Parts with equal ``form`` may swap positions."""
 
     start: int
     stop: int
@@ -55,37 +55,40 @@ class Part(NamedTuple):
     head: Token
 
 
-def negatives(captions: Iterable[str]) -> Iterator[list[Negative]]:
-    """Yield for each caption up to five different negatives, their kinds in turn. Draws depend on the caption only."""
-    return map(_negatives, _language().pipe(captions, batch_size=256))
+def make_negatives(captions: Iterable[str]) -> Iterator[list[Negative]]:
+    """Yield up to five different negatives per caption, alternating between kinds.
+
+    Random draws depend only on the caption.
+    """
+    return map(_make_negatives, _load_model().pipe(captions, batch_size=256))
 
 
 @cache
-def _language() -> Language:
+def _load_model() -> Language:
     import spacy
 
-    return spacy.load(installed_model(), exclude=["ner", "senter", "lemmatizer"])
+    return spacy.load(find_installed_model(), exclude=["ner", "senter", "lemmatizer"])
 
 
-def _negatives(doc: Doc) -> list[Negative]:
+def _make_negatives(doc: Doc) -> list[Negative]:
     rng = Random(doc.text)
     queues = []
     for kind, find in KINDS.items():
         pairs = [pair for pair in combinations(find(doc), 2) if _changes_meaning(doc, *pair)]
-        queues.append([Negative(_swapped(doc.text, *pair), kind) for pair in rng.sample(pairs, len(pairs))])
-    distinct: dict[str, Negative] = {}
-    for turn in range(max(map(len, queues))):
+        queues.append([Negative(_swap_parts(doc.text, *pair), kind) for pair in rng.sample(pairs, len(pairs))])
+    by_text: dict[str, Negative] = {}
+    for round_index in range(max(map(len, queues))):
         for queue in queues:
-            if turn < len(queue) and queue[turn].text.lower() != doc.text.lower():
-                distinct.setdefault(queue[turn].text.lower(), queue[turn])
-    return list(distinct.values())[:MAX_NEGATIVES]
+            if round_index < len(queue) and queue[round_index].text.lower() != doc.text.lower():
+                by_text.setdefault(queue[round_index].text.lower(), queue[round_index])
+    return list(by_text.values())[:MAX_NEGATIVES]
 
 
-def _nouns(doc: Doc) -> list[Part]:
-    """Nouns with their compounds ("fire hydrant"), except those that are part of a preposition."""
+def _find_nouns(doc: Doc) -> list[Part]:
+    """Return nouns with their compounds ("fire hydrant"), except nouns that are part of a preposition."""
     parts = []
-    for token in _words(doc, "NN"):
-        if token.lower_ in PLACES and [child.lower_ for child in token.rights][:1] == ["of"]:
+    for token in _find_words(doc, "NN"):
+        if token.lower_ in PART_NOUNS and [child.lower_ for child in token.rights][:1] == ["of"]:
             continue
         compounds = [child for child in token.lefts if child.dep_ == "compound"]
         start = compounds[0].left_edge.idx if compounds else token.idx
@@ -93,38 +96,47 @@ def _nouns(doc: Doc) -> list[Part]:
     return parts
 
 
-def _adjectives(doc: Doc) -> list[Part]:
-    """Adjectives before their nouns, except quantifiers."""
+def _find_adjectives(doc: Doc) -> list[Part]:
+    """Return adjectives before their nouns, except quantifiers."""
     return [
-        _part(token, token.tag_)
-        for token in _words(doc, "JJ")
+        _make_part(token, token.tag_)
+        for token in _find_words(doc, "JJ")
         if token.dep_ == "amod" and token.head.tag_.startswith("NN") and token.lower_ not in QUANTIFIERS
     ]
 
 
-def _adverbs(doc: Doc) -> list[Part]:
-    """Adverbs by the tag of their head, except "next" of "next to"."""
-    adverbs = (token for token in _words(doc, "RB") if token.dep_ == "advmod" and not token.n_rights)
-    return [_part(token, f"{token.tag_} of {token.head.tag_[:2]}") for token in adverbs]
+def _find_adverbs(doc: Doc) -> list[Part]:
+    """Return adverbs, with the tag of the word they modify as their form. "next" in "next to" is omitted."""
+    adverbs = (token for token in _find_words(doc, "RB") if token.dep_ == "advmod" and not token.n_rights)
+    return [_make_part(token, f"{token.tag_} of {token.head.tag_[:2]}") for token in adverbs]
 
 
-def _verbs(doc: Doc) -> list[Part]:
-    """Verbs by their complements, so that none loses its object: "holding a bat", "standing on a field"."""
-    return [_part(token, f"{token.tag_} with {_frame(token)}") for token in _words(doc, "VB")]
+def _find_verbs(doc: Doc) -> list[Part]:
+    """Return verbs, with their complements as their form, so that no verb loses its object ("holding a bat")."""
+    return [_make_part(token, f"{token.tag_} with {_list_complements(token)}") for token in _find_words(doc, "VB")]
 
 
-def _frame(verb: Token) -> list[str]:
-    """The objects, particles and clauses of a verb, and whether it modifies the noun after it."""
-    own = {child.dep_ for child in verb.rights} & {"acomp", "attr", "ccomp", "dative", "dobj", "oprd", "prt", "xcomp"}
-    return sorted(own | ({"amod"} if verb.dep_ == "amod" else set()))
+def _list_complements(verb: Token) -> list[str]:
+    """Return the labels of a verb's objects, particles and clauses, and "amod" if it modifies the noun after it."""
+    labels = {child.dep_ for child in verb.rights} & {
+        "acomp",
+        "attr",
+        "ccomp",
+        "dative",
+        "dobj",
+        "oprd",
+        "prt",
+        "xcomp",
+    }
+    return sorted(labels | ({"amod"} if verb.dep_ == "amod" else set()))
 
 
-def _part(token: Token, form: str) -> Part:
+def _make_part(token: Token, form: str) -> Part:
     return Part(token.idx, token.idx + len(token.text), form, token)
 
 
-def _words(doc: Doc, tag: str) -> Iterator[Token]:
-    """Words with a Penn tag, except auxiliaries, particles, names and parts of hyphenated or compound words."""
+def _find_words(doc: Doc, tag: str) -> Iterator[Token]:
+    """Yield words with a Penn tag, except auxiliaries, particles, names, and parts of hyphenated or compound words."""
     for token in doc:
         start, end = token.idx, token.idx + len(token.text)
         is_joined = doc.text[start - 1 : start] in ("-", "'") or doc.text[end : end + 1] in ("-", "'")
@@ -133,31 +145,33 @@ def _words(doc: Doc, tag: str) -> Iterator[Token]:
             yield token
 
 
-def _phrases(doc: Doc) -> list[Part]:
+def _find_phrases(doc: Doc) -> list[Part]:
     parts = []
     for chunk in doc.noun_chunks:
         words = [token for token in chunk if not token.is_space]
-        if len(words) >= MIN_PHRASE:
+        if len(words) >= MIN_PHRASE_TOKENS:
             parts.append(Part(words[0].idx, chunk.end_char, chunk.root.tag_, chunk.root))
     return parts
 
 
 KINDS: dict[str, Callable[[Doc], list[Part]]] = {
-    "noun": _nouns,
-    "adjective": _adjectives,
-    "adverb": _adverbs,
-    "verb": _verbs,
-    "noun phrase": _phrases,
+    "noun": _find_nouns,
+    "adjective": _find_adjectives,
+    "adverb": _find_adverbs,
+    "verb": _find_verbs,
+    "noun phrase": _find_phrases,
 }
 
 
 def _changes_meaning(doc: Doc, first: Part, second: Part) -> bool:
-    """True if two parts have one form and swapping them changes what the caption states."""
+    """Return True if two parts have the same form and swapping them changes what the caption states."""
     if first.form != second.form or first.stop > second.start:
         return False
     if doc.text[first.start : first.stop].lower() == doc.text[second.start : second.stop].lower():
         return False
-    if first.head.dep_ == second.head.dep_ == "amod" and _are_listed(_modified(first), _modified(second)):
+    if first.head.dep_ == second.head.dep_ == "amod" and _are_listed(
+        _find_modified_noun(first), _find_modified_noun(second)
+    ):
         return False
     are_conjuncts = second.head in first.head.conjuncts
     if first.head.tag_.startswith("VB") and are_conjuncts and _is_bare(first.head):
@@ -165,11 +179,11 @@ def _changes_meaning(doc: Doc, first: Part, second: Part) -> bool:
     between = doc.text[first.stop : second.start].lower()
     relation = " ".join(word for word in re.findall(r"[a-z]+", between) if word not in ("a", "an", "the", "is", "are"))
     is_symmetric = are_conjuncts or not is_asymmetric(relation)
-    return not (is_symmetric and _modifiers(first) == _modifiers(second))
+    return not (is_symmetric and _list_modifiers(first) == _list_modifiers(second))
 
 
-def _modified(part: Part) -> Token:
-    """The noun that an adjective modifies, with its compound."""
+def _find_modified_noun(part: Part) -> Token:
+    """Return the noun that an adjective modifies, or the last noun of its compound."""
     noun = part.head.head
     while noun.dep_ == "compound":
         noun = noun.head
@@ -177,36 +191,38 @@ def _modified(part: Part) -> Token:
 
 
 def _are_listed(first: Token, second: Token) -> bool:
-    """True for one noun ("a cloudy blue sky") and for a list of equal nouns ("a gray chair and a black chair")."""
+    """Return True for one noun, or for two equal nouns in a list ("a gray chair and a black chair")."""
     return first == second or (first.lower_ == second.lower_ and second in first.conjuncts)
 
 
 def _is_bare(verb: Token) -> bool:
-    """True for a verb that shares all its complements: "stand and drink from a pond"."""
+    """Return True if a verb has no complements of its own ("stand" in "stand and drink from a pond")."""
     return all(child.dep_ in ("cc", "conj", "punct") for child in verb.rights)
 
 
-def _modifiers(part: Part) -> list[str]:
-    """The modifiers before a part, except articles and conjunctions."""
+def _list_modifiers(part: Part) -> list[str]:
+    """Return the modifiers before a part, except articles and conjunctions."""
     outside = (child for child in part.head.lefts if child.idx < part.start)
     return sorted(child.lower_ for child in outside if child.dep_ not in ("det", "cc"))
 
 
-def _swapped(text: str, first: Part, second: Part) -> str:
-    """The text with two parts swapped, the first letter capitalised and articles adapted."""
-    start, stop = text[first.start : first.stop], text[second.start : second.stop]
-    if start[:1].isupper() and not text[: first.start].strip():
-        opener, stop = start.split()[0], stop[0].upper() + stop[1:]
-        if opener != "I" and (len(opener) == 1 or opener[1:].islower()):
-            start = start[0].lower() + start[1:]
+def _swap_parts(text: str, first: Part, second: Part) -> str:
+    """Return the text with two parts swapped, the first letter capitalised, and articles adapted."""
+    first_text, second_text = text[first.start : first.stop], text[second.start : second.stop]
+    if first_text[:1].isupper() and not text[: first.start].strip():
+        first_word, second_text = first_text.split()[0], second_text[0].upper() + second_text[1:]
+        if first_word != "I" and (len(first_word) == 1 or first_word[1:].islower()):
+            first_text = first_text[0].lower() + first_text[1:]
     before, between, after = text[: first.start], text[first.stop : second.start], text[second.stop :]
-    return _with_article(before, stop) + _with_article(between, start) + after
+    return _adapt_article(before, second_text) + _adapt_article(between, first_text) + after
 
 
 _ARTICLE = re.compile(r"\b([Aa])n?( +)$")
 
 
-def _with_article(before: str, part: str) -> str:
-    """The text before a part and the part, with a final "a" or "an" adapted to the part's first word."""
+def _adapt_article(before: str, part: str) -> str:
+    """Return the text before a part and the part, with a final "a" or "an" adapted to the part."""
     word = re.match(r"[A-Za-z][\w-]*", part)
-    return (_ARTICLE.sub(lambda match: match[1] + article(word[0])[1:] + match[2], before) if word else before) + part
+    return (
+        _ARTICLE.sub(lambda match: match[1] + choose_article(word[0])[1:] + match[2], before) if word else before
+    ) + part

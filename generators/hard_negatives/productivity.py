@@ -1,6 +1,6 @@
-"""The hard negatives of a productivity caption, from its subgraph to five captions of each type.
+"""The hard negatives of a productivity caption: from its subgraph to five captions of each kind.
 
-Source: CREPE (arXiv:2212.07796), section 4.2 and appendix A.4. ``hnneg_balanced`` is ours (negation.py).
+Source: CREPE (arXiv:2212.07796), section 4.2 and appendix A.4. The kind ``hnneg_balanced`` is our own (negation.py).
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from itertools import islice
 from random import Random
 from typing import Any
 
-from generators.captioner.captioned_walks import CaptionedWalk, WalkSettings, captioned, keyed_walks
+from generators.captioner.captioned_walks import CaptionedWalk, WalkSettings, caption_walks, sample_keyed_walks
 from generators.captioner.captioner import Captioner
-from generators.hard_negatives.atom import atom_negatives, one_atom_negatives
+from generators.hard_negatives.atom import make_atom_negatives, make_one_atom_negatives
 from generators.hard_negatives.hard_negative import HardNegative
-from generators.hard_negatives.language_models import EntailmentModel, not_entailed
-from generators.hard_negatives.negation import BalancedSet, balanced_negation, negation_negatives
-from generators.hard_negatives.ngram import likelihoods
-from generators.hard_negatives.selection import POOL, Measure, length, rank_balanced, replace_rejected
+from generators.hard_negatives.language_models import EntailmentModel, drop_entailed
+from generators.hard_negatives.negation import BalancedSet, make_balanced_set, make_negation_negatives
+from generators.hard_negatives.ngram import fit_bigram_scores
+from generators.hard_negatives.selection import POOL, Measure, measure_length, replace_rejected, select_rank_balanced
 from generators.hard_negatives.source import Source
-from generators.hard_negatives.swap import swap_negatives
+from generators.hard_negatives.swap import make_swap_negatives
 from generators.schemas.annotated_image import make_id_sort_key
 
 PER_TYPE = 5
@@ -32,9 +32,10 @@ KINDS = ("hnatom", "hnswap", "hnneg", BALANCED, "hnall")
 
 @dataclass(frozen=True)
 class Example:
-    """A captioned walk with its hard negatives, computed on first use; each kind is () if there are too few.
+    """A captioned walk and its hard negatives, which are computed on first use.
 
-    ``entailment`` filters the swaps. ``one_atom`` takes all foils of an HN-Atom set from one atom.
+    Each kind is () if there are fewer than ``PER_TYPE`` negatives. ``entailment`` filters the swaps. With ``one_atom``,
+    all foils of an HN-Atom set replace the same atom.
     """
 
     walk: CaptionedWalk
@@ -52,18 +53,20 @@ class Example:
     def hnatom(self) -> tuple[HardNegative, ...]:
         rng = self._rng("hnatom")
         inputs = *self._inputs, self.source.vocabulary
-        candidates = one_atom_negatives(*inputs, PER_TYPE, rng) if self.one_atom else atom_negatives(*inputs, rng)
+        candidates = (
+            make_one_atom_negatives(*inputs, PER_TYPE, rng) if self.one_atom else make_atom_negatives(*inputs, rng)
+        )
         return self._choose(self.walk.caption.text, candidates, rng)
 
     @cached_property
     def hnswap(self) -> tuple[HardNegative, ...]:
         rng = self._rng("hnswap")
         text = self.walk.caption.text
-        return self._choose(text, not_entailed(text, swap_negatives(*self._inputs, rng), self.entailment), rng)
+        return self._choose(text, drop_entailed(text, make_swap_negatives(*self._inputs, rng), self.entailment), rng)
 
     @cached_property
     def hnneg(self) -> tuple[HardNegative, ...]:
-        candidates = negation_negatives(*self._inputs, self._rng("hnneg"))
+        candidates = make_negation_negatives(*self._inputs, self._rng("hnneg"))
         chosen = tuple(islice(candidates, PER_TYPE))
         return replace_rejected(chosen, candidates, self._rejected) if len(chosen) == PER_TYPE else ()
 
@@ -75,12 +78,15 @@ class Example:
 
     @cached_property
     def hnall(self) -> tuple[HardNegative, ...]:
-        """All of the paper's types, or (). Swaps are computed first, because they fail most often."""
+        """All negatives of the paper's three kinds, or ().
+
+        Swaps are computed first, because they are missing most often.
+        """
         return (*self.hnatom, *self.hnswap, *self.hnneg) if self.hnswap and self.hnneg and self.hnatom else ()
 
     @cached_property
     def _balanced(self) -> BalancedSet | None:
-        return balanced_negation(*self._inputs, self.source.vocabulary, self._rng(BALANCED))
+        return make_balanced_set(*self._inputs, self.source.vocabulary, self._rng(BALANCED))
 
     @cached_property
     def _inputs(self):
@@ -95,21 +101,21 @@ class Example:
 
     def _choose(self, truth: str, candidates: Iterable[HardNegative], rng: Random) -> tuple[HardNegative, ...]:
         pool = tuple(islice(candidates, POOL))
-        chosen = rank_balanced(truth, pool, (length, self.likelihood), PER_TYPE, rng)
+        chosen = select_rank_balanced(truth, pool, (measure_length, self.likelihood), PER_TYPE, rng)
         return replace_rejected(chosen, pool, self._rejected)
 
     def columns(self, kind: str) -> dict[str, Any]:
         """Return the columns ``caption``, ``hard_negatives`` and ``foils`` of a row of one kind."""
         negatives: tuple[HardNegative, ...] = getattr(self, kind)
-        caption = self._balanced if kind == BALANCED else None
+        balanced_set = self._balanced if kind == BALANCED else None
         return {
-            "caption": caption.caption if caption else self.walk.caption.text,
+            "caption": balanced_set.caption if balanced_set else self.walk.caption.text,
             "hard_negatives": [negative.caption for negative in negatives],
             "foils": [negative.foil_rows for negative in negatives],
         }
 
 
-def examples(
+def make_examples(
     source: Source,
     complexity: int,
     captioner: Captioner,
@@ -118,9 +124,9 @@ def examples(
     entailment: str | None = None,
     one_atom: bool = False,
 ) -> Iterator[Example]:
-    """Yield the examples of one complexity in the order of their keys; ``entailment`` is the name of an NLI model."""
-    walks = captioned(keyed_walks(source.images, complexity, settings, dropped), captioner, dropped)
+    """Yield the examples of one complexity in the order of their keys. ``entailment`` is the name of an NLI model."""
+    walks = caption_walks(sample_keyed_walks(source.images, complexity, settings, dropped), captioner, dropped)
     model = EntailmentModel(entailment) if entailment else None
-    likelihood = likelihoods([walk.caption.text for walk in walks], [walk.image_id for walk in walks])
+    likelihood = fit_bigram_scores([walk.caption.text for walk in walks], [walk.image_id for walk in walks])
     for walk in walks:
         yield Example(walk, source, likelihood[walk.image_id], model, one_atom)

@@ -1,15 +1,16 @@
-"""Adversarial refinement: the largest part of a dataset on which text-only scorers are at chance.
+"""Adversarial refinement: selects the largest part of a dataset on which text-only scorers are at chance.
 
 Source: SugarCrepe (arXiv:2306.14610, section 4), which balances the score gaps of two text models over pairs of
-captions. Differs from it in: retrieval sets of K captions, in which the truth is to come first under each scorer with
-frequency 1/K. A lower frequency is a cue as well, since it tells which caption to avoid. A linear program selects the
-rows to drop: hits of scorers above chance and misses of scorers below it.
+captions. Difference from the paper: retrieval sets of K captions, in which each scorer should rank the truth first with
+frequency 1/K. A lower frequency is a cue as well, because it shows which caption to avoid. A linear program selects the
+rows to drop: rows that scorers above chance get right, and rows that scorers below chance get wrong.
 
-Negatives are edits of the truth; if these are in different positions, even random scorers rank the truth first less
-often than 1/K, so the program balances random scorers as well. Trained scorers would adapt to the remaining rows, so
-they are retrained on those and the program is solved again, over all rows and the scorers of every round.
+Negatives are edits of the truth. If the edits are in different positions, even random scorers rank the truth first less
+often than 1/K; therefore the program balances random scorers as well. Trained scorers would adapt to the remaining
+rows. Therefore they are retrained on these rows, and the program is solved again over all rows and the scorers of all
+rounds.
 
-Deterministic, and independent of the order of the rows.
+The result is deterministic and does not depend on the order of the rows.
 """
 
 from __future__ import annotations
@@ -27,44 +28,50 @@ from generators.hard_negatives.text_only_scorers import (
     REFINEMENT_SCORERS,
     RetrievalSets,
     Scorer,
-    random_recall,
+    measure_random_recall,
     recall_at_1,
 )
 
 MIN_KEPT = 0.5
-"""Share of the rows that is kept in any case."""
+"""Minimum share of the rows that is kept."""
 ROUNDS = 3
 MAX_PRICE, MEAN_PRICE = 1000.0, 300.0
-"""Prices of the scorers' largest and mean distance from chance, relative to one row: distances are minimised first. The
-mean is priced too, because with one scorer that cannot reach chance the others could stay as far as that one."""
+"""Prices of the largest and of the mean distance of the scorers from chance, relative to one row.
+
+Both are high, so that distances are minimised first. The mean has a price too, because otherwise one scorer that cannot
+reach chance would allow all others to stay equally far from it.
+"""
 TOLERANCE = 1e-6
 """Numerical error of the solver's number of rows."""
 
 
-def refined(sets: RetrievalSets, seed: int, scorers: Mapping[str, Scorer] = REFINEMENT_SCORERS) -> np.ndarray:
-    """Return a boolean mask of the N sets to keep."""
+def select_rows_at_chance(
+    sets: RetrievalSets, seed: int, scorers: Mapping[str, Scorer] = REFINEMENT_SCORERS
+) -> np.ndarray:
+    """Return a boolean mask of the N retrieval sets to keep."""
     keys = [f"{seed}:{image}:{captions[0]}" for image, captions in zip(sets.images, sets.captions, strict=True)]
     order_N = np.array([hashlib.sha256(key.encode()).hexdigest() for key in keys]).argsort(kind="stable")
     keep_N = np.zeros(len(sets), dtype=bool)
-    keep_N[order_N[_balanced(sets.at(order_N), scorers)]] = True
+    keep_N[order_N[_select_in_rounds(sets.take(order_N), scorers)]] = True
     return keep_N
 
 
-def _balanced(sets: RetrievalSets, scorers: Mapping[str, Scorer]) -> np.ndarray:
-    """The indices of the sets to keep after all rounds; scorers are retrained on those that the last round kept."""
-    kept, hit_SN = np.arange(len(sets)), random_recall(sets)
+def _select_in_rounds(sets: RetrievalSets, scorers: Mapping[str, Scorer]) -> np.ndarray:
+    """Return the indices of the sets to keep after all rounds. Each round retrains the scorers on the sets kept."""
+    kept, hit_SN = np.arange(len(sets)), measure_random_recall(sets)
     for _ in range(ROUNDS):
         trainable = replace(sets, trainable_N=np.isin(np.arange(len(sets)), kept))
         hit_SN = np.vstack([hit_SN, *(recall_at_1(scorer(trainable)) for scorer in scorers.values())])
-        kept = largest_at_chance(hit_SN, sets.chance)
+        kept = select_most_rows(hit_SN, sets.chance)
     return kept
 
 
-def largest_at_chance(hit_SN: np.ndarray, chance: float) -> np.ndarray:
-    """Return the indices of the most of N rows on which each of S scorers has recall@1 ``chance``.
+def select_most_rows(hit_SN: np.ndarray, chance: float) -> np.ndarray:
+    """Return the indices of as many rows as possible on which each of S scorers has recall@1 ``chance``.
 
-    ``hit_SN`` is the recall@1 of each scorer on each row. If chance cannot be reached, the distances from it are as
-    small as possible with ``MIN_KEPT`` of the rows. Rows that the program keeps in part are rounded by their share.
+    ``hit_SN`` is the recall@1 of each scorer on each row. If chance cannot be reached, the distances from chance are
+    minimised while at least ``MIN_KEPT`` of the rows are kept. The program may keep a fraction of a row; the rows with
+    the largest fractions are kept.
     """
     scorers, rows = hit_SN.shape
     gain_SN, distance_SS, max_S1 = (hit_SN - chance) / rows, np.eye(scorers), np.ones((scorers, 1))
@@ -87,11 +94,11 @@ def largest_at_chance(hit_SN: np.ndarray, chance: float) -> np.ndarray:
     return np.sort(np.argsort(-share_N.round(6), kind="stable")[: math.ceil(share_N.sum() - TOLERANCE)])
 
 
-def refined_splits(splits: Mapping[str, list[dict[str, Any]]], seed: int) -> dict[str, list[dict[str, Any]]]:
-    """Return the rows of a config to keep, by split; all splits are refined together."""
+def refine_splits(splits: Mapping[str, list[dict[str, Any]]], seed: int) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of a config to keep, by split. All splits are refined together."""
     rows = [row for split in splits.values() for row in split]
     if not rows:
         return dict(splits)
     captions = [[row["caption"], *row["hard_negatives"]] for row in rows]
-    keep = iter(refined(RetrievalSets(captions, [row["image_id"] for row in rows]), seed))
+    keep = iter(select_rows_at_chance(RetrievalSets(captions, [row["image_id"] for row in rows]), seed))
     return {name: [row for row in split if next(keep)] for name, split in splits.items()}

@@ -1,8 +1,8 @@
-"""Hard negatives that annotators judged true of their image, which the next build leaves out.
+"""Hard negatives that annotators judged true of their image. The next build omits them.
 
 ``compeval annotate import`` writes them to ``sample/annotations/<dataset>/rejected.csv`` (crop_id, image_id, text); the
-stages read ``data/annotations/...``. A rejected negative is replaced by the next-ranked one; a caption with too few is
-left out of the hard-negative sets.
+stages read ``data/annotations/...``. A rejected negative is replaced by the next one in the ranking. A caption with too
+few negatives is omitted from the hard-negative sets.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ FILE = "rejected.csv"
 
 
 class Rejections(NamedTuple):
-    """Rejected texts by crop id, and the images they are of, so that crop ids are computed only for those images."""
+    """Rejected texts by crop id, and the ids of their images.
+
+    Crop ids are expensive, so they are computed only for these images.
+    """
 
     by_crop: Mapping[str, frozenset[str]] = {}
     images: frozenset[str] = frozenset()
@@ -34,7 +37,7 @@ class Rejections(NamedTuple):
 
     @classmethod
     def read(cls, folder: Path = FOLDER) -> Rejections:
-        """Read ``FILE`` in a folder, if it exists. ValueError for a file without the expected columns."""
+        """Read ``FILE`` in a folder if it exists. Raises ValueError if the file lacks a column."""
         path = folder / FILE
         if not path.is_file():
             return cls()
@@ -45,5 +48,5 @@ class Rejections(NamedTuple):
                 by_crop.setdefault(row["crop_id"], set()).add(row["text"])
             images = frozenset(row["image_id"] for row in rows)
         except KeyError as error:
-            raise ValueError(f"{path}: no column {error}. `compeval annotate import` writes this file.") from None
+            raise ValueError(f"{path}: no column {error}. `compeval annotate import` writes this file again.") from None
         return cls({crop: frozenset(texts) for crop, texts in by_crop.items()}, images)

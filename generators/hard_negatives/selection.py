@@ -1,4 +1,4 @@
-"""Choosing the k hard negatives of a caption among many candidates."""
+"""Selection of k hard negatives of a caption from many candidates."""
 
 from __future__ import annotations
 
@@ -15,49 +15,51 @@ from generators.hard_negatives.corpus_statistics import Ranker
 from generators.hard_negatives.hard_negative import HardNegative
 
 POOL = 20
-"""Candidates among which ``rank_balanced`` searches: 15,504 choices of five."""
+"""Number of candidates among which ``select_rank_balanced`` searches: 15,504 choices of five."""
 
 Measure = Callable[[Sequence[str]], Sequence[float]]
 """A text-only score of each caption."""
 
 
-def most_plausible(
+def select_most_plausible(
     candidates: Sequence[HardNegative], k: int, ranker: Ranker, rejected: frozenset[str] = frozenset()
 ) -> tuple[HardNegative, ...]:
-    """Return the k most plausible candidates, () if there are fewer; ties go to the earlier candidate.
+    """Return the k most plausible candidates, or () if there are fewer.
 
-    No atom and no new word has a part in more than half of them (rounded up) as long as other candidates exist.
+    If scores are equal, the earlier candidate wins. No atom and no new word is used in more than half of the negatives
+    (rounded up), as long as other candidates exist.
     """
     if len(candidates) < k:
         return ()
     scores = ranker.score([candidate.caption for candidate in candidates])
-    ranked = [candidates[at] for at in sorted(range(len(candidates)), key=lambda at: (-scores[at], at))]
-    chosen = _diverse(ranked, k)
+    ranked = [candidates[index] for index in sorted(range(len(candidates)), key=lambda index: (-scores[index], index))]
+    chosen = _select_diverse(ranked, k)
     return replace_rejected(chosen, ranked, rejected) if len(chosen) == k else ()
 
 
-def _diverse(ranked: Sequence[HardNegative], k: int) -> list[HardNegative]:
-    """At most k; an atom that a caption has twice counts twice."""
+def _select_diverse(ranked: Sequence[HardNegative], k: int) -> list[HardNegative]:
+    """Return at most k candidates. An atom that occurs twice in a caption counts twice."""
     chosen: list[int] = []
     used = Counter[tuple[str, ...]]()
     for limit in (math.ceil(k / 2), k):
-        for at, candidate in enumerate(ranked):
+        for index, candidate in enumerate(ranked):
             parts = [("atom", foil.type, foil.original) for foil in candidate.foils]
             parts += [("word", foil.type, foil.replacement) for foil in candidate.foils]
-            if len(chosen) < k and at not in chosen and all(used[part] < limit for part in parts):
-                chosen.append(at)
+            if len(chosen) < k and index not in chosen and all(used[part] < limit for part in parts):
+                chosen.append(index)
                 used.update(parts)
-    return [ranked[at] for at in sorted(chosen)]
+    return [ranked[index] for index in sorted(chosen)]
 
 
-def rank_balanced(
+def select_rank_balanced(
     truth: str, pool: Sequence[HardNegative], measures: Sequence[Measure], k: int, rng: Random
 ) -> tuple[HardNegative, ...]:
-    """Return k of the first ``POOL`` candidates, in their order, such that the truth has a uniformly random rank.
+    """Return k of the first ``POOL`` candidates such that the truth has a uniformly random rank; the order is kept.
 
-    Negatives are edits of the truth, so by any text-only measure (length, likelihood) the truth tends to the middle of
-    its retrieval set, or to the top if edits make captions worse. For each measure a rank of the truth is drawn
-    uniformly, and the k candidates that come nearest to all ranks are chosen. () if there are fewer than k.
+    Negatives are edits of the truth. By any text-only measure (length, likelihood), the truth therefore tends to be in
+    the middle of its retrieval set, or at the top if edits make captions worse. For each measure, a rank of the truth
+    is drawn uniformly. The k candidates that come nearest to all drawn ranks are chosen. Returns () if there are fewer
+    than k candidates.
     """
     pool = pool[:POOL]
     if len(pool) < k:
@@ -65,11 +67,11 @@ def rank_balanced(
     choice_CK = _choices(len(pool), k)
     distance_C = np.zeros(len(choice_CK))
     for measure in measures:
-        own, *others = np.round(measure([truth, *(negative.caption for negative in pool)]), 9)
-        above_P = (np.array(others) > own) + 0.5 * (np.array(others) == own)
+        truth_score, *pool_scores = np.round(measure([truth, *(negative.caption for negative in pool)]), 9)
+        above_P = (np.array(pool_scores) > truth_score) + 0.5 * (np.array(pool_scores) == truth_score)
         distance_C += np.abs(above_P[choice_CK].sum(axis=1) - rng.randint(0, k))
     nearest = np.flatnonzero(distance_C == distance_C.min())
-    return tuple(pool[at] for at in choice_CK[nearest[rng.randrange(len(nearest))]])
+    return tuple(pool[index] for index in choice_CK[nearest[rng.randrange(len(nearest))]])
 
 
 @cache
@@ -77,16 +79,19 @@ def _choices(size: int, k: int) -> np.ndarray:
     return np.array(list(combinations(range(size), k)))
 
 
-def length(captions: Sequence[str]) -> list[float]:
-    """The measure of length: number of characters."""
+def measure_length(captions: Sequence[str]) -> list[float]:
+    """Return the number of characters of each caption, as a measure."""
     return [float(len(caption)) for caption in captions]
 
 
 def replace_rejected(
     chosen: Sequence[HardNegative], ranked: Iterable[HardNegative], rejected: frozenset[str]
 ) -> tuple[HardNegative, ...]:
-    """Replace each rejected negative, in place, by the next of ``ranked`` that is unused; () if there are too few."""
+    """Return the chosen negatives, with each rejected one replaced by the next unused negative of ``ranked``.
+
+    Returns () if there are too few.
+    """
     unusable = {negative.caption for negative in chosen} | rejected
-    spare = (negative for negative in ranked if negative.caption not in unusable)
-    kept = [next(spare, None) if negative.caption in rejected else negative for negative in chosen]
-    return tuple(negative for negative in kept if negative) if None not in kept else ()
+    replacements = (negative for negative in ranked if negative.caption not in unusable)
+    replaced = [next(replacements, None) if negative.caption in rejected else negative for negative in chosen]
+    return tuple(negative for negative in replaced if negative) if None not in replaced else ()

@@ -1,4 +1,4 @@
-"""An annotations file and what hard negatives require of its images: vocabulary, facts and rejected texts."""
+"""An annotations file, with all that hard negatives require: vocabulary, facts of its images, and rejected texts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from generators.seen_analysis.regions import RegionReader
 
 CACHED_IMAGES = 32
 CACHED_FACTS = 2000
-"""Images whose facts a process keeps, about 20 KB each: every complexity needs them."""
+"""Number of images whose facts each process keeps (about 20 KB per image), because every complexity needs them."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Source:
 
     @cached_property
     def facts(self) -> Callable[[str], ImageFacts]:
-        """A function from an image id to the facts of its graph and region phrases; phrases are parsed on first use."""
+        """A function from an image id to the facts of its graph and region phrases. Phrases are parsed on first use."""
         reader = RegionReader.make(self.spelling, self.parser)
         return lru_cache(CACHED_FACTS)(lambda image_id: reader.facts(self.image(image_id)))
 

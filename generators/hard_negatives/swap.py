@@ -1,10 +1,11 @@
 """HN-Swap: captions with the same words, attached to the wrong objects.
 
-Source: CREPE (arXiv:2212.07796), section 4.2 and appendix A.4, all five cases: (1) the two objects of a relation; (2)
-two attributes of two objects; (3) two unrelated objects; (4) one attribute moved to another object; (5) for four atoms,
-any permutation of atoms of one type. Each is an edit of the subgraph. Differs from it in: the image's graph must prove
-the whole edited graph false (graphs/facts.py), not only lack the new attribute; and a swap has exactly the words of the
-caption, so no second "the cup" for an object that is mentioned twice and no "an" for "a".
+Source: CREPE (arXiv:2212.07796), section 4.2 and appendix A.4, with all five cases: (1) swap the two objects of a
+relation; (2) swap two attributes of two objects; (3) swap two unrelated objects; (4) move one attribute to another
+object; (5) for four atoms, permute the atoms of one type. Each case is an edit of the subgraph.
+Differences from the paper: the image's graph must prove that the whole edited graph is false (graphs/facts.py); it is
+not enough that the graph lacks the new attribute. A swap has exactly the words of the caption: a caption that would
+need a second "the cup", or "an" for "a", is dropped.
 """
 
 from __future__ import annotations
@@ -17,37 +18,39 @@ from random import Random
 from generators.captioner import template
 from generators.captioner.captioner import EditableCaption
 from generators.graphs.facts import ImageFacts
-from generators.graphs.walks import redundant
-from generators.hard_negatives.hard_negative import Foil, HardNegative, distinct
-from generators.language.grammar import same_kind
-from generators.language.texts import same_words
+from generators.graphs.walks import is_redundant
+from generators.hard_negatives.hard_negative import Foil, HardNegative, drop_duplicates
+from generators.language.grammar import are_same_kind
+from generators.language.texts import have_same_words
 from generators.schemas.scene_graph import SceneGraph
 
 Edit = tuple[SceneGraph, Foil]
 
 
-def swap_negatives(
+def make_swap_negatives(
     graph: SceneGraph, image: ImageFacts, caption: EditableCaption, rng: Random
 ) -> Iterator[HardNegative]:
-    """Yield every swap that the image's graph proves false, in random order, each caption once."""
-    edits = list(swaps(graph))
+    """Yield all swaps that the image's graph proves false, in random order, without duplicates."""
+    edits = list(make_swaps(graph))
     rng.shuffle(edits)
-    false = ((edited, foil) for edited, foil in edits if not redundant(edited) and image.is_false(edited))
+    false = ((edited, foil) for edited, foil in edits if not is_redundant(edited) and image.is_false(edited))
     captions = ((caption.edit(edited), foil) for edited, foil in false)
-    return distinct(((text, foil) for text, foil in captions if text and same_words(text, caption.text)), caption.text)
+    return drop_duplicates(
+        ((text, foil) for text, foil in captions if text and have_same_words(text, caption.text)), caption.text
+    )
 
 
-def swaps(graph: SceneGraph) -> Iterator[Edit]:
-    """Yield every edit of appendix A.4, each distinct graph once."""
+def make_swaps(graph: SceneGraph) -> Iterator[Edit]:
+    """Yield all edits of appendix A.4, without graphs that are equal."""
     seen = {graph.signature}
-    for edited, foil in _all_swaps(graph):
+    for edited, foil in _apply_all_cases(graph):
         if edited.signature not in seen:
             seen.add(edited.signature)
             yield edited, foil
 
 
-def _all_swaps(graph: SceneGraph) -> Iterator[Edit]:
-    if graph.complexity == template.SIZE:
+def _apply_all_cases(graph: SceneGraph) -> Iterator[Edit]:
+    if graph.complexity == template.COMPLEXITY:
         yield from permute_objects(graph)
         yield from permute_attributes(graph)
         yield from permute_relations(graph)
@@ -57,74 +60,85 @@ def _all_swaps(graph: SceneGraph) -> Iterator[Edit]:
 
 
 def swap_objects(graph: SceneGraph) -> Iterator[Edit]:
-    """Two objects swap places, related (case 1) or not (case 3); attributes stay in place."""
-    for one, other in combinations(graph.objects, 2):
-        if one.name != other.name:
-            yield _with_names(graph, {one.id: other.name, other.id: one.name})
+    """Swap two objects, related (case 1) or unrelated (case 3). Attributes keep their positions."""
+    for first, second in combinations(graph.objects, 2):
+        if first.name != second.name:
+            yield _replace_names(graph, {first.id: second.name, second.id: first.name})
 
 
 def swap_attributes(graph: SceneGraph) -> Iterator[Edit]:
-    """Two attributes of two objects swap places (case 2).
+    """Swap two attributes of two objects (case 2).
 
-    No object gets two attributes of one kind: "a red and blue cup" is unlike any true caption.
+    No object gets two attributes of one kind, because no true caption has "a red and blue cup".
     """
-    for one, other in combinations(graph.objects, 2):
-        for mine in one.attributes:
-            for theirs in other.attributes:
-                my_rest = [text for text in one.attributes if text != mine]
-                their_rest = [text for text in other.attributes if text != theirs]
-                if mine != theirs and not _has_kind(theirs, my_rest) and not _has_kind(mine, their_rest):
-                    attributes = {one.id: (*my_rest, theirs), other.id: (*their_rest, mine)}
-                    yield _with_attributes(graph, attributes), Foil("swap", mine, theirs)
+    for first, second in combinations(graph.objects, 2):
+        for first_text in first.attributes:
+            for second_text in second.attributes:
+                first_rest = [text for text in first.attributes if text != first_text]
+                second_rest = [text for text in second.attributes if text != second_text]
+                if (
+                    first_text != second_text
+                    and not _has_kind(second_text, first_rest)
+                    and not _has_kind(first_text, second_rest)
+                ):
+                    attributes = {first.id: (*first_rest, second_text), second.id: (*second_rest, first_text)}
+                    yield _replace_attributes(graph, attributes), Foil("swap", first_text, second_text)
 
 
 def move_attributes(graph: SceneGraph) -> Iterator[Edit]:
-    """One attribute moves to an object without an attribute of its kind (case 4)."""
-    for one, other in permutations(graph.objects, 2):
-        for text in one.attributes:
-            if not _has_kind(text, other.attributes):
-                rest = tuple(mine for mine in one.attributes if mine != text)
-                attributes = {one.id: rest, other.id: (*other.attributes, text)}
-                yield _with_attributes(graph, attributes), Foil("swap", f"{text} {one.name}", f"{text} {other.name}")
+    """Move one attribute to an object without an attribute of its kind (case 4)."""
+    for first, second in permutations(graph.objects, 2):
+        for text in first.attributes:
+            if not _has_kind(text, second.attributes):
+                rest = tuple(attribute for attribute in first.attributes if attribute != text)
+                attributes = {first.id: rest, second.id: (*second.attributes, text)}
+                yield (
+                    _replace_attributes(graph, attributes),
+                    Foil("swap", f"{text} {first.name}", f"{text} {second.name}"),
+                )
 
 
 def _has_kind(text: str, attributes: Sequence[str]) -> bool:
-    return any(text == other or same_kind(text, other) for other in attributes)
+    return any(text == other or are_same_kind(text, other) for other in attributes)
 
 
 def permute_objects(graph: SceneGraph) -> Iterator[Edit]:
-    """The object names in every order (case 5)."""
+    """Put the object names in every order (case 5)."""
     for order in permutations(item.name for item in graph.objects):
-        yield _with_names(graph, {item.id: name for item, name in zip(graph.objects, order, strict=True)})
+        yield _replace_names(graph, {item.id: name for item, name in zip(graph.objects, order, strict=True)})
 
 
 def permute_attributes(graph: SceneGraph) -> Iterator[Edit]:
-    """The attributes in every order over the same positions (case 5)."""
+    """Put the attributes in every order, with the same number per object (case 5)."""
     owners = [item.id for item in graph.objects for _ in item.attributes]
     texts = [text for item in graph.objects for text in item.attributes]
     for order in permutations(texts):
         attributes: dict[str, tuple[str, ...]] = {}
         for owner, text in zip(owners, order, strict=True):
             attributes[owner] = (*attributes.get(owner, ()), text)
-        if not any(_has_kind(one, [other]) for own in attributes.values() for one, other in combinations(own, 2)):
-            yield _with_attributes(graph, attributes), Foil("swap", ", ".join(texts), ", ".join(order))
+        if not any(
+            _has_kind(first, [second])
+            for object_attributes in attributes.values()
+            for first, second in combinations(object_attributes, 2)
+        ):
+            yield _replace_attributes(graph, attributes), Foil("swap", ", ".join(texts), ", ".join(order))
 
 
 def permute_relations(graph: SceneGraph) -> Iterator[Edit]:
-    """The predicates in every order (case 5)."""
+    """Put the predicates in every order (case 5)."""
     texts = [edge.predicate for edge in graph.relations]
     for order in permutations(texts):
         edges = (replace(edge, predicate=text) for edge, text in zip(graph.relations, order, strict=True))
         yield replace(graph, relations=tuple(edges)), Foil("swap", ", ".join(texts), ", ".join(order))
 
 
-def _with_names(graph: SceneGraph, names: Mapping[str, str]) -> Edit:
+def _replace_names(graph: SceneGraph, names: Mapping[str, str]) -> Edit:
     renamed = [item for item in graph.objects if names.get(item.id, item.name) != item.name]
     foil = Foil("swap", ", ".join(item.name for item in renamed), ", ".join(names[item.id] for item in renamed))
     objects = (replace(item, name=names.get(item.id, item.name)) for item in graph.objects)
     return replace(graph, objects=tuple(objects)), foil
 
 
-def _with_attributes(graph: SceneGraph, attributes: Mapping[str, tuple[str, ...]]) -> SceneGraph:
+def _replace_attributes(graph: SceneGraph, attributes: Mapping[str, tuple[str, ...]]) -> SceneGraph:
     objects = (replace(item, attributes=attributes.get(item.id, item.attributes)) for item in graph.objects)
     return replace(graph, objects=tuple(objects))

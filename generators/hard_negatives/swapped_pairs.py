@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from itertools import combinations, permutations, product
 from typing import NamedTuple
 
-from generators.graphs.facts import Entity, ImageFacts, image_facts
+from generators.graphs.facts import Entity, ImageFacts, collect_facts
 from generators.language.lexicon import attributes, nouns, relations
 from generators.schemas.annotated_image import AnnotatedImage
 from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
@@ -79,7 +79,7 @@ def large_objects(image: AnnotatedImage) -> list[SceneObject]:
 
 def may_share_a_name(first: SceneObject, second: SceneObject) -> bool:
     """Return True if one name may describe both objects (man, person), so that a swap changes nothing."""
-    return first.name == second.name or nouns.may_name_the_same(first.name, second.name)
+    return first.name == second.name or nouns.may_name_same_object(first.name, second.name)
 
 
 def relation_caption(subject: str, relation: str, object: str) -> str:
@@ -95,7 +95,7 @@ def attribute_caption(attribute: str, noun: str, other_attribute: str, other_nou
 def relation_pairs(image: AnnotatedImage, attested: AttestedPairs, dropped: Counter[str]) -> Iterator[SwappedPair]:
     """Yield VG-Relation's pairs of an image in the order of its relations; count the others in ``dropped``."""
     large = {item.id: item for item in large_objects(image)}
-    facts = image_facts(image.graph)
+    facts = collect_facts(image.graph)
     captions: set[str] = set()
     for edge in image.graph.relations:
         if edge.subject not in large or edge.object not in large:
@@ -123,12 +123,12 @@ def _may_hold_reversed(
     """Return True if an entity called like the object may stand in the relation to one called like the subject."""
     if (object.name, edge.predicate) not in attested.subjects or (edge.predicate, subject.name) not in attested.objects:
         return False
-    is_spatial = relations.sense(edge.predicate) is not None
+    is_spatial = relations.find_sense(edge.predicate) is not None
     return any(
         edge.predicate in facts.predicates.get((first.id, second.id), ())
         or (is_spatial and not facts.excludes_relation(first, edge.predicate, second))
         for first, second in permutations(facts.entities, 2)
-        if first.is_called(object.name) and second.is_called(subject.name)
+        if first.may_have_name(object.name) and second.may_have_name(subject.name)
     )
 
 
@@ -137,7 +137,7 @@ def attribute_pairs(image: AnnotatedImage, attested: AttestedPairs, dropped: Cou
 
     Rejected pairs are counted in ``dropped``.
     """
-    facts = image_facts(image.graph)
+    facts = collect_facts(image.graph)
     captions: set[str] = set()
     for first, second in combinations(large_objects(image), 2):
         if may_share_a_name(first, second):
@@ -148,7 +148,7 @@ def attribute_pairs(image: AnnotatedImage, attested: AttestedPairs, dropped: Cou
             continue
         for attribute, other_attribute in product(first.attributes, second.attributes):
             true = attribute_caption(attribute, first.name, other_attribute, second.name)
-            if attributes.may_mean_the_same(attribute, other_attribute):
+            if attributes.may_hold_together(attribute, other_attribute):
                 dropped["one attribute"] += 1
             elif _may_hold_exchanged((attribute, first), (other_attribute, second), facts, attested):
                 dropped["the swapped caption may be true"] += 1

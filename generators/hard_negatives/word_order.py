@@ -1,13 +1,13 @@
-"""Order perturbations of captions: the same words in another order.
+"""Perturbations of the word order of captions.
 
-Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), section 2.2, Table 1 and section 3.1. A perturbation depends on a
-seed and the caption only. Differs from the authors' functions, which join spaCy's tokens by spaces, in that
-only the order distinguishes a perturbed caption from the true one:
+Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), section 2.2, Table 1 and section 3.1. A perturbation depends only on
+a seed and the caption. The authors' functions join spaCy's tokens by spaces. Here only the order distinguishes a
+perturbed caption from the true caption. Differences:
 
-- words move with their clitics and hyphens ("man's", "black-and-white"); spaces and punctuation stay in place;
-- the capital of the sentence is removed first, from the true caption as well;
-- a perturbation never returns the caption itself, and the four wrong captions differ: the draw is repeated, and a
-  caption without enough other orders gets None.
+- Words move with their clitics and hyphens ("man's", "black-and-white"). Spaces and punctuation stay in place.
+- The capital letter at the start of the sentence is removed first, also in the true caption.
+- A perturbation never returns the caption itself, and the four wrong captions are different: draws are repeated, and
+  the result is None if a caption has too few other orders.
 """
 
 from __future__ import annotations
@@ -17,13 +17,16 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING
 
-from generators.parser.spacy_model import installed_model
+from generators.parser.spacy_model import find_installed_model
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
 
 MAX_DRAWS = 60
-"""Draws until a caption counts as having no other order; of two words, each draw finds it with probability 1/2."""
+"""Number of draws after which a caption counts as having no other order.
+
+For two words, each draw succeeds with probability 1/2.
+"""
 
 Order = list[int]
 """Position i of the result has the word at position ``order[i]``."""
@@ -49,20 +52,23 @@ class Words:
 
 
 class Tagger:
-    """Splits captions into words, with their kinds by spaCy's tags."""
+    """Splits captions into words and assigns their kinds by spaCy's tags."""
 
     def __init__(self) -> None:
         import spacy
 
-        self._nlp = spacy.load(installed_model(), exclude=["parser", "ner", "senter", "lemmatizer"])
+        self._nlp = spacy.load(find_installed_model(), exclude=["parser", "ner", "senter", "lemmatizer"])
 
     def __call__(self, captions: Iterable[str]) -> Iterator[Words]:
         """Yield one ``Words`` per caption."""
-        return map(_words, self._nlp.pipe(captions, batch_size=256))
+        return map(_split_words, self._nlp.pipe(captions, batch_size=256))
 
 
-def _words(doc: Doc) -> Words:
-    """Tokens without a space between them are one word, except for punctuation at its ends."""
+def _split_words(doc: Doc) -> Words:
+    """Return the words, gaps and kinds of a parsed caption.
+
+    Tokens without a space between them are one word, except for punctuation at its ends.
+    """
     words: list[str] = []
     kinds: list[str] = []
     gaps = [""]
@@ -76,7 +82,7 @@ def _words(doc: Doc) -> Words:
             gaps[-1] += "".join(item.text for item in group[:start])
             if start < stop:
                 words.append("".join(item.text for item in group[start:stop]))
-                kinds.append(_kind(group[start:stop]))
+                kinds.append(_find_kind(group[start:stop]))
                 gaps.append("".join(item.text for item in group[stop:]))
             gaps[-1] += token.whitespace_
             group = []
@@ -85,20 +91,20 @@ def _words(doc: Doc) -> Words:
     return Words(tuple(words), tuple(gaps), tuple(kinds))
 
 
-def _kind(tokens: Sequence[Token]) -> str:
-    """The kind of a word's last noun or adjective, by Penn tags."""
+def _find_kind(tokens: Sequence[Token]) -> str:
+    """Return the kind of the last noun or adjective among the tokens of a word, by Penn tags."""
     kinds = [{"N": "noun", "J": "adjective"}.get(token.tag_[:1], "other") for token in tokens]
     return next((kind for kind in reversed(kinds) if kind != "other"), "other")
 
 
 def _is_sentence_case(word: str, doc: Doc) -> bool:
-    """True if the first word is capitalised because of its position: no name, no "I", no "TV"."""
+    """Return True if the first word is capitalised only because of its position: not a name, "I" or "TV"."""
     first = next(token for token in doc if token.text[:1] == word[:1])
     return word[0].isupper() and (len(word) == 1 or word[1:].islower()) and word != "I" and first.tag_ != "NNP"
 
 
 def _shuffle_groups(rng: Random, kinds: Sequence[str], *groups: str) -> Order:
-    """Each kind shuffled among its own positions; all other words stay."""
+    """Return an order that shuffles the words of each kind among their own positions. All other words stay in place."""
     order = list(range(len(kinds)))
     for group in groups:
         positions = [index for index, kind in enumerate(kinds) if kind == group]
@@ -107,12 +113,12 @@ def _shuffle_groups(rng: Random, kinds: Sequence[str], *groups: str) -> Order:
     return order
 
 
-def _trigrams(kinds: Sequence[str]) -> list[list[int]]:
+def _trigram_positions(kinds: Sequence[str]) -> list[list[int]]:
     return [list(range(start, min(start + 3, len(kinds)))) for start in range(0, len(kinds), 3)]
 
 
 def shuffle_nouns_and_adjectives(rng: Random, kinds: Sequence[str]) -> Order:
-    """Nouns swap with nouns, adjectives with adjectives."""
+    """Shuffle nouns among the positions of nouns, and adjectives among the positions of adjectives."""
     return _shuffle_groups(rng, kinds, "noun", "adjective")
 
 
@@ -121,17 +127,17 @@ def shuffle_all_but_nouns_and_adjectives(rng: Random, kinds: Sequence[str]) -> O
 
 
 def shuffle_trigrams(rng: Random, kinds: Sequence[str]) -> Order:
-    """Runs of three words swap places."""
-    trigrams = _trigrams(kinds)
+    """Shuffle sequences of three words."""
+    trigrams = _trigram_positions(kinds)
     return [index for trigram in rng.sample(trigrams, len(trigrams)) for index in trigram]
 
 
 def shuffle_within_trigrams(rng: Random, kinds: Sequence[str]) -> Order:
-    return [index for trigram in _trigrams(kinds) for index in rng.sample(trigram, len(trigram))]
+    return [index for trigram in _trigram_positions(kinds) for index in rng.sample(trigram, len(trigram))]
 
 
 def shuffle_all_words(rng: Random, kinds: Sequence[str]) -> Order:
-    """Of perturbed retrieval only (section 3.1)."""
+    """Shuffle all words. Used for perturbed retrieval only (section 3.1)."""
     return rng.sample(range(len(kinds)), len(kinds))
 
 
@@ -143,24 +149,24 @@ OPTIONS: tuple[Perturbation, ...] = (
     shuffle_trigrams,
     shuffle_within_trigrams,
 )
-"""The four wrong captions of a choice among captions (Table 1), in this order."""
+"""The perturbations of the four wrong captions (Table 1), in this order."""
 TEXT_PERTURBATIONS: tuple[Perturbation, ...] = (*OPTIONS, shuffle_all_words)
 """The five perturbations of perturbed retrieval (Table 3)."""
 
 
-def perturbed(words: Words, perturbation: Perturbation, seed: int, taken: Sequence[str] = ()) -> str | None:
-    """Return the caption in another order, different from all of ``taken``; None if there is no such order."""
+def perturb(words: Words, perturbation: Perturbation, seed: int, taken: Sequence[str] = ()) -> str | None:
+    """Return the caption in another order that differs from all of ``taken``, or None if there is no such order."""
     rng = Random(f"{seed}:{perturbation.__name__}:{words.text}")
     known = {text.lower() for text in (words.text, *taken)}
     draws = (words.in_order(perturbation(rng, words.kinds)) for _ in range(MAX_DRAWS))
     return next((text for text in draws if text.lower() not in known), None)
 
 
-def options(words: Words, seed: int) -> list[str] | None:
-    """Return the four wrong captions of a true one, all different; None if there are fewer."""
+def make_wrong_captions(words: Words, seed: int) -> list[str] | None:
+    """Return the four wrong captions of a true caption, all different, or None if there are fewer."""
     texts: list[str] = []
     for perturbation in OPTIONS:
-        text = perturbed(words, perturbation, seed, texts)
+        text = perturb(words, perturbation, seed, texts)
         if text is None:
             return None
         texts.append(text)

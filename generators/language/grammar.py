@@ -1,6 +1,6 @@
-"""Grammar of the words of scene graphs: names of visible objects, forms of predicates in clauses, adjective order.
+"""Grammar of the words in scene graphs: visible nouns, predicates in clauses, and the order of adjectives.
 
-``grammar.yaml`` lists the words whose grammar neither WordNet nor the inflection library has.
+``grammar.yaml`` lists the words that WordNet and the inflection library do not cover.
 """
 
 from __future__ import annotations
@@ -12,41 +12,43 @@ from typing import Any, Literal, NamedTuple
 
 import yaml
 
-from generators.language.inflection import noun_lemma
+from generators.language.inflection import lemmatise_noun
 from generators.language.lexicon.nouns import is_plural_only
-from generators.language.wordnet import base_form, is_entry, is_visible
+from generators.language.wordnet import is_in_wordnet, is_visible, lemmatise
 
 PredicateKind = Literal["preposition", "participle", "verb"]
 
 
 @cache
-def grammar() -> Mapping[str, Any]:
-    """The content of grammar.yaml."""
+def load_grammar() -> Mapping[str, Any]:
+    """Return the content of grammar.yaml."""
     return yaml.safe_load(Path(__file__).with_name("grammar.yaml").read_text("utf-8"))
 
 
 @cache
 def is_plural(noun: str) -> bool:
-    """Whether a noun, by its last word, is a plural form."""
-    return is_plural_only(noun.split()[-1]) or noun_lemma(noun) != noun
+    """Return True if the last word of a noun is a plural form."""
+    return is_plural_only(noun.split()[-1]) or lemmatise_noun(noun) != noun
 
 
 @cache
 def predicate_kind(predicate: str) -> PredicateKind | None:
-    """The kind of a predicate in a clause; None for one that cannot relate two objects.
+    """Return how a clause uses a predicate, or None if the predicate cannot relate two objects ("are fully").
 
-    ``preposition``: "is on"; ``participle``: "is wearing", "is worn by"; ``verb``: "wears", "have".
+    - ``preposition``: after "is", without a verb of its own ("on")
+    - ``participle``: after "is" ("wearing", "worn by")
+    - ``verb``: without "is" ("wears", "have")
     """
     first, *rest = predicate.split()
     if first.endswith("ly") and rest:  # "partly hidden by"
         return predicate_kind(" ".join(rest))
-    rules = grammar()
-    if predicate in rules["prepositions"] or (rest and predicate.startswith(tuple(rules["phrases"]))):
+    words = load_grammar()
+    if predicate in words["prepositions"] or (rest and predicate.startswith(tuple(words["first prepositions"]))):
         return "preposition"
-    lemma = base_form(first, "v")
-    if lemma is None or lemma in rules["empty verbs"]:
+    lemma = lemmatise(first, "v")
+    if lemma is None or lemma in words["meaningless verbs"]:
         return None
-    if rest and rest[-1] not in (*rules["prepositions"], *rules["closing"]):
+    if rest and rest[-1] not in (*words["prepositions"], *words["last prepositions"]):
         return None
     if first.endswith("ing"):
         return "participle"
@@ -56,77 +58,77 @@ def predicate_kind(predicate: str) -> PredicateKind | None:
 
 
 class ActiveVerb(NamedTuple):
-    """An active verb: "partly covering" has the adverb "partly", the lemma "cover" and an empty rest."""
+    """An active verb: "partly leaning on" has the adverb "partly", the lemma "lean" and the particles "on"."""
 
     adverb: str
     lemma: str
-    rest: str
+    particles: str
 
 
 @cache
-def active_verb(predicate: str) -> ActiveVerb | None:
-    """The predicate as an active verb, in any form; None for prepositions and passives."""
+def parse_active_verb(predicate: str) -> ActiveVerb | None:
+    """Return the parts of an active verb in any form, or None for prepositions and passives."""
     words = predicate.split()
     adverbs = words[:1] if words[0].endswith("ly") else []
     first, *rest = words[len(adverbs) :] or [""]
     kind = predicate_kind(predicate)
     if kind == "verb" or (kind == "participle" and first.endswith("ing")):
-        return ActiveVerb(" ".join(adverbs), base_form(first, "v") or first, " ".join(rest))
+        return ActiveVerb(" ".join(adverbs), lemmatise(first, "v") or first, " ".join(rest))
     return None
 
 
-def is_possession(predicate: str) -> bool:
-    """Whether a predicate is "with" or "has"."""
-    active = active_verb(predicate)
-    return predicate == "with" or (active is not None and active.lemma == "have" and not active.rest)
+def is_with_or_has(predicate: str) -> bool:
+    """Return True if the predicate is "with" or a form of "have"."""
+    active = parse_active_verb(predicate)
+    return predicate == "with" or (active is not None and active.lemma == "have" and not active.particles)
 
 
 def is_finite(predicate: str) -> bool:
-    """Whether a clause has the predicate as its own verb ("has", "contains"), not with "is" ("is partly hiding")."""
-    active = active_verb(predicate)
-    stative = active is not None and not active.adverb and active.lemma in grammar()["stative verbs"]
-    return is_possession(predicate) or stative
+    """Return True if a clause uses the predicate without "is" ("has", "contains", but not "partly hiding")."""
+    active = parse_active_verb(predicate)
+    stative = active is not None and not active.adverb and active.lemma in load_grammar()["stative verbs"]
+    return is_with_or_has(predicate) or stative
 
 
-def is_same_verb(one: str, other: str) -> bool:
-    """Whether two predicates are one active verb, "with" included, in any form: "wears" and "wearing"."""
-    active = active_verb(one)
-    return active == active_verb(other) if active else one == other == "with"
+def are_same_verb(first: str, second: str) -> bool:
+    """Return True if two predicates are forms of one active verb ("wears" and "wearing"), or both are "with"."""
+    active = parse_active_verb(first)
+    return active == parse_active_verb(second) if active else first == second == "with"
 
 
-def same_kind(one: str, other: str) -> bool:
-    """Whether both are sizes, ages, shapes, colours, patterns or materials."""
-    return any(one in group and other in group for group in grammar()["kinds"].values())
+def are_same_kind(first: str, second: str) -> bool:
+    """Return True if both attributes are sizes, or both ages, shapes, colours, patterns or materials."""
+    return any(first in group and second in group for group in load_grammar()["adjective kinds"].values())
 
 
-def in_adjective_order(texts: Iterable[str]) -> list[str]:
-    """Adjectives in English order: size, age, shape, colour, pattern, material."""
-    kinds = grammar()["kinds"]
-    ranks = {text: rank for rank, group in enumerate(kinds.values()) for text in group}
-    return sorted(texts, key=lambda text: ranks.get(text, list(kinds).index("other")))
+def sort_adjectives(attributes: Iterable[str]) -> list[str]:
+    """Return the attributes in the English order: size, age, shape, colour, pattern, material."""
+    kinds = load_grammar()["adjective kinds"]
+    ranks = {adjective: rank for rank, group in enumerate(kinds.values()) for adjective in group}
+    return sorted(attributes, key=lambda attribute: ranks.get(attribute, list(kinds).index("other")))
 
 
 @cache
-def is_descriptive(text: str) -> bool:
-    """Whether an attribute can describe an object: "red", "parked", "made of bricks", not "tennis" or "phone"."""
-    last = text.split()[-1]
-    if last in grammar()["not visible"]:
+def is_descriptive(attribute: str) -> bool:
+    """Return True if an attribute can describe an object ("red", "parked", "made of bricks", but not "phone")."""
+    last_word = attribute.split()[-1]
+    if last_word in load_grammar()["invisible nouns"]:
         return False
-    if any(text in group for group in grammar()["kinds"].values()) or follows_noun(text):
+    if any(attribute in group for group in load_grammar()["adjective kinds"].values()) or follows_noun(attribute):
         return True
-    participle = last.endswith(("ing", "ed", "en")) and base_form(last, "v") is not None
-    return participle or base_form(last, "a") is not None
+    is_participle = last_word.endswith(("ing", "ed", "en")) and lemmatise(last_word, "v") is not None
+    return is_participle or lemmatise(last_word, "a") is not None
 
 
 @cache
 def is_visible_object(name: str) -> bool:
-    """Whether a name is of something visible, by its last word: not "pluged", "color" or "area"."""
-    head = noun_lemma(name).split()[-1]
-    return head not in grammar()["not visible"] and is_entry(head) and is_visible(head)
+    """Return True if the last word of a name is a visible noun ("cup", but not "color" or "area")."""
+    noun = lemmatise_noun(name).split()[-1]
+    return noun not in load_grammar()["invisible nouns"] and is_in_wordnet(noun) and is_visible(noun)
 
 
 @cache
-def follows_noun(text: str) -> bool:
-    """Whether an attribute can only follow its noun: "made of bricks", "turned off"."""
-    first, *rest = text.split()
-    return bool(rest) and (first in grammar()["prepositions"] or base_form(first, "v") is not None)
+def follows_noun(attribute: str) -> bool:
+    """Return True if an attribute can only follow its noun ("made of bricks", "turned off")."""
+    first, *rest = attribute.split()
+    return bool(rest) and (first in load_grammar()["prepositions"] or lemmatise(first, "v") is not None)

@@ -1,4 +1,4 @@
-"""Comparisons of texts by their words. A word is a run of letters, digits and underscores; case does not count."""
+"""Comparison of texts by their words. A word is a run of letters, digits and underscores; case is ignored."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ WORD = re.compile(r"\w+")
 
 
 def words(text: str) -> list[str]:
-    """The words in order, in lower case."""
+    """Return the words in order, in lower case."""
     return WORD.findall(text.lower())
 
 
-def same_words(one: str, other: str) -> bool:
-    """Whether two texts have the same words equally often, in any order."""
-    return Counter(words(one)) == Counter(words(other))
+def have_same_words(first: str, second: str) -> bool:
+    """Return True if two texts have the same words with the same counts, in any order."""
+    return Counter(words(first)) == Counter(words(second))
 
 
 def fold_case_and_space(text: str) -> str:
-    """The text without differences of case and white space."""
+    """Return the text in lower case with single spaces, for comparisons."""
     return " ".join(text.casefold().split())

@@ -1,9 +1,10 @@
-"""WordNet 3.0: words that may replace one another in a hard negative, and words that must not.
+"""WordNet 3.0: which words may replace each other in a hard negative, and which must not.
 
-Source: CREPE (arXiv:2212.07796), section 4.1: a foil is an antonym of the word or shares its grand-hypernym. Differs
-from it in: a word counts in its usual senses only (:func:`senses`), and :func:`hypernym_distance` is a number, so that
-a caller can go one step further where a source knows too few cousins. Words are lower-case lemmas; a name of several
-words that WordNet lacks counts as its last word ("car door" as "door").
+Source: CREPE (arXiv:2212.07796), section 4.1: a foil is an antonym of a word or shares the word's grand-hypernym.
+Differences from the paper: only the usual senses of a word count (:func:`senses`), and :func:`hypernym_distance` is a
+number, so that a caller can accept a larger distance where a source has too few words.
+Words are lower-case lemmas. If WordNet does not have a name of several words, the last word is used ("door" for "car
+door").
 """
 
 from __future__ import annotations
@@ -24,18 +25,18 @@ VISIBLE = frozenset(
     f"noun.{name}"
     for name in ("Tops", "animal", "artifact", "body", "food", "object", "person", "phenomenon", "plant", "substance")
 )
-"""Lexicographer files of nouns for visible things."""
+"""Lexicographer files that contain the nouns for visible objects."""
 USUAL_SHARE = 1 / 8
-"""A sense is usual if it is tagged at least this often, relative to the commonest sense of the word."""
+"""A sense is usual if its tag count is at least this share of the tag count of the word's most frequent sense."""
 VISIBLE_SHARE = 1 / 4
-"""A noun is visible if a visible sense is tagged at least this often, relative to its commonest sense."""
+"""A noun is visible if a visible sense has at least this share of the tag count of its most frequent sense."""
 
 
-def _key(word: str) -> str:
+def _wordnet_name(word: str) -> str:
     return word.strip().lower().replace(" ", "_")
 
 
-def _text(lemma: str) -> str:
+def _plain_text(lemma: str) -> str:
     return lemma.replace("_", " ")
 
 
@@ -43,45 +44,48 @@ def _last_word(name: str) -> str:
     return name.strip().rsplit(" ", 1)[-1]
 
 
-def is_entry(word: str, pos: PartOfSpeech = "n") -> bool:
-    """Whether WordNet has the whole word, not only its last part."""
-    return bool(wordnet().synsets(_key(word), pos))
+def is_in_wordnet(word: str, pos: PartOfSpeech = "n") -> bool:
+    """Return True if WordNet has the whole word, not only its last part."""
+    return bool(wordnet().synsets(_wordnet_name(word), pos))
 
 
 @cache
-def base_form(word: str, pos: PartOfSpeech) -> str | None:
-    """The lemma of a word form ("wearing": "wear"), None if WordNet knows none of this part of speech."""
+def lemmatise(word: str, pos: PartOfSpeech) -> str | None:
+    """Return the lemma of a word form ("wearing": "wear"), or None if WordNet does not have the word."""
     return wordnet().morphy(word, pos)
 
 
 @cache
 def _tag_counts() -> Mapping[str, int]:
-    """SemCor's number of occurrences of each sense key, read once: NLTK's own lookup searches the file every time."""
+    """Return how often SemCor uses each sense key. NLTK's own lookup would search the file for every key."""
     with wordnet().open("cntlist.rev") as file:
         rows = (line.split() for line in file)
         return {row[0]: int(row[2]) for row in rows}
 
 
-def _count(lemma: Lemma) -> int:
+def _tag_count(lemma: Lemma) -> int:
     return _tag_counts().get(lemma.key(), 0)
 
 
 @cache
 def _sense_counts(word: str, pos: PartOfSpeech) -> Mapping[Synset, int]:
-    """Every sense, commonest first, of the word (else of its last word) with its number of occurrences in SemCor."""
-    key = _key(word if is_entry(word, pos) else _last_word(word))
+    """Return the senses of a word with their SemCor counts, most frequent first.
+
+    If WordNet does not have the word, the senses are those of its last word.
+    """
+    key = _wordnet_name(word if is_in_wordnet(word, pos) else _last_word(word))
     counts: dict[Synset, int] = {}
     for sense in wordnet().synsets(key, pos):
         names = {key, wordnet().morphy(key, sense.pos().replace("s", "a"))}
-        counts[sense] = max((_count(lemma) for lemma in sense.lemmas() if lemma.name().lower() in names), default=0)
+        counts[sense] = max((_tag_count(lemma) for lemma in sense.lemmas() if lemma.name().lower() in names), default=0)
     return counts
 
 
 @cache
 def senses(word: str, pos: PartOfSpeech = "n") -> tuple[Synset, ...]:
-    """The usual senses, commonest first.
+    """Return the usual senses, most frequent first.
 
-    For a noun only visible senses (a table, not of data; a kite, not of a cheque), unless it has none.
+    For nouns, these are only visible senses (the furniture "table", not the data "table"), unless there are none.
     """
     counts = _sense_counts(word, pos)
     if pos == "n":
@@ -90,7 +94,7 @@ def senses(word: str, pos: PartOfSpeech = "n") -> tuple[Synset, ...]:
 
 
 def is_visible(noun: str) -> bool:
-    """Whether the noun usually names something visible ("table", not "appointment")."""
+    """Return True if the noun usually names something visible ("table", not "appointment")."""
     counts = _sense_counts(noun, "n")
     visible = (count for sense, count in counts.items() if sense.lexname() in VISIBLE)
     return any(count >= VISIBLE_SHARE * max(counts.values()) for count in visible)
@@ -98,7 +102,7 @@ def is_visible(noun: str) -> bool:
 
 @cache
 def ancestors(word: str, pos: PartOfSpeech = "n") -> Mapping[Synset, int]:
-    """Every sense of the word (0) and every synset above one, with the fewest steps up to it."""
+    """Return the senses of a word (0 steps) and all synsets above them, each with the smallest number of steps."""
     steps: dict[Synset, int] = {}
     level, height = list(senses(word, pos)), 0
     while level:
@@ -109,21 +113,27 @@ def ancestors(word: str, pos: PartOfSpeech = "n") -> Mapping[Synset, int]:
 
 
 @lru_cache(maxsize=1 << 18)
-def are_related(one: str, other: str, pos: PartOfSpeech = "n") -> bool:
-    """Whether one word is the other, its synonym, its hypernym or its hyponym, at any distance, in a usual sense.
+def are_related(first: str, second: str, pos: PartOfSpeech = "n") -> bool:
+    """Return True if one word is the other, or its synonym, hypernym or hyponym at any distance, in a usual sense.
 
-    A name that ends with another is its hyponym ("dining table"). Adjectives have no hypernyms: a word is related to
-    its synonyms and to the words that its sense is similar to.
+    A name that ends with another name is its hyponym ("dining table" of "table"). Adjectives have no hypernyms; they
+    are related to their synonyms and to the words that WordNet lists as similar.
     """
-    if _key(one) == _key(other) or f" {one}".endswith(f" {other}") or f" {other}".endswith(f" {one}"):
+    if (
+        _wordnet_name(first) == _wordnet_name(second)
+        or f" {first}".endswith(f" {second}")
+        or f" {second}".endswith(f" {first}")
+    ):
         return True
-    wider_one, wider_other = (_similar(word) if pos == "a" else ancestors(word, pos).keys() for word in (one, other))
-    return not (wider_other.isdisjoint(senses(one, pos)) and wider_one.isdisjoint(senses(other, pos)))
+    above_first, above_second = (
+        _similar_senses(word) if pos == "a" else ancestors(word, pos).keys() for word in (first, second)
+    )
+    return not (above_second.isdisjoint(senses(first, pos)) and above_first.isdisjoint(senses(second, pos)))
 
 
 @cache
 def _parts(whole: str) -> frozenset[Synset]:
-    """The parts, members and substances of a noun and of everything above it."""
+    """Return the parts, members and substances of a noun and of all its hypernyms."""
     return frozenset(
         part
         for sense in ancestors(whole)
@@ -138,92 +148,97 @@ def _kinds_of_parts(whole: str) -> frozenset[Synset]:
 
 @lru_cache(maxsize=1 << 18)
 def is_part(part: str, whole: str) -> bool:
-    """Whether one noun names a part, a member or the substance of the other, or of something above the other.
+    """Return True if the first noun names a part, a member or the substance of the second noun or of its hypernyms.
 
     A car has car wheels, so it has wheels; a man has body parts, so he has hands.
     """
-    own = senses(part)
-    bodily = {up for sense in own if sense.lexname() == "noun.body" for up in ancestors(part)}
-    return not (_kinds_of_parts(whole).isdisjoint(own) and _parts(whole).isdisjoint(bodily))
+    part_senses = senses(part)
+    body_parts = {up for sense in part_senses if sense.lexname() == "noun.body" for up in ancestors(part)}
+    return not (_kinds_of_parts(whole).isdisjoint(part_senses) and _parts(whole).isdisjoint(body_parts))
 
 
-def hypernym_distance(one: str, other: str, pos: PartOfSpeech = "n") -> int | None:
-    """The steps up to the nearest shared hypernym, from the farther word: 1 shares a hypernym, 2 a grand-hypernym.
+def hypernym_distance(first: str, second: str, pos: PartOfSpeech = "n") -> int | None:
+    """Return the number of steps up to the nearest shared hypernym, or None if there is none.
 
-    None if there is none; the minimum over the usual senses of both.
+    The steps are counted from the word that is farther from it: 1 means a shared hypernym, 2 a shared grand-hypernym.
+    The minimum over all usual senses counts.
     """
-    above_one, above_other = ancestors(one, pos), ancestors(other, pos)
-    shared = above_one.keys() & above_other.keys()
-    return min((max(above_one[sense], above_other[sense]) for sense in shared), default=None)
+    above_first, above_second = ancestors(first, pos), ancestors(second, pos)
+    shared = above_first.keys() & above_second.keys()
+    return min((max(above_first[sense], above_second[sense]) for sense in shared), default=None)
 
 
 @cache
 def grand_hypernym_siblings(noun: str) -> tuple[str, ...]:
-    """Visible nouns that share the noun's hypernym or grand-hypernym and are not related to it, the commonest first.
+    """Return unrelated visible nouns that share the noun's hypernym or grand-hypernym, most frequent first.
 
-    Capitalised names (people, places) are omitted. Source: CREPE, section 4.1.
+    Names of people and places (capitalised) are omitted. Source: CREPE, section 4.1.
     """
-    tops = [sense for sense, height in ancestors(noun).items() if 1 <= height <= 2]
-    cousins = {cousin for top in tops for child in top.hyponyms() for cousin in (child, *child.hyponyms())}
+    hypernyms = [sense for sense, height in ancestors(noun).items() if 1 <= height <= 2]
+    cousins = {
+        cousin for hypernym in hypernyms for child in hypernym.hyponyms() for cousin in (child, *child.hyponyms())
+    }
     counts = Counter[str]()
     for lemma in (lemma for cousin in cousins for lemma in cousin.lemmas()):
         if lemma.name().islower():
-            counts[_text(lemma.name())] += _count(lemma)
+            counts[_plain_text(lemma.name())] += _tag_count(lemma)
     candidates = (word for word in counts if is_visible(word) and not are_related(noun, word))
-    near = (word for word in candidates if (hypernym_distance(noun, word) or 9) <= 2)
-    return tuple(sorted(near, key=lambda word: (-counts[word], word)))
+    close_words = (word for word in candidates if (hypernym_distance(noun, word) or 9) <= 2)
+    return tuple(sorted(close_words, key=lambda word: (-counts[word], word)))
 
 
-def _similar(adjective: str) -> set[Synset]:
-    """The usual senses and those that WordNet calls similar to them."""
+def _similar_senses(adjective: str) -> set[Synset]:
+    """Return the usual senses of an adjective and the senses that WordNet lists as similar."""
     return {near for sense in senses(adjective, "a") for near in (sense, *sense.similar_tos())}
 
 
 @cache
 def antonyms(word: str, pos: PartOfSpeech = "a") -> tuple[str, ...]:
-    """Words for the opposite: direct antonyms first, then (adjectives) indirect ones, each group the commonest first.
+    """Return direct antonyms, then indirect antonyms (of adjectives), each group sorted by frequency.
 
-    Indirect antonyms are the opposites of similar words ("tiny": "large"), and words similar to a direct antonym
-    ("small": "huge").
+    Indirect antonyms are the antonyms of similar words ("tiny": "large"), and words that are similar to a direct
+    antonym ("small": "huge").
     """
-    own = senses(word, pos)
-    heads = [head for sense in own if sense.pos() == "s" for head in sense.similar_tos()]
-    lemmas = (lemma for sense in (*own, *heads) for lemma in sense.lemmas())
+    word_senses = senses(word, pos)
+    heads = [head for sense in word_senses if sense.pos() == "s" for head in sense.similar_tos()]
+    lemmas = (lemma for sense in (*word_senses, *heads) for lemma in sense.lemmas())
     opposites = {other.synset() for lemma in lemmas for other in lemma.antonyms()}
-    near = {other for sense in opposites for other in sense.similar_tos()} if pos == "a" else set()
-    synonyms = {lemma.name().lower() for sense in own for lemma in sense.lemmas()}
+    similar_opposites = {other for sense in opposites for other in sense.similar_tos()} if pos == "a" else set()
+    synonyms = {lemma.name().lower() for sense in word_senses for lemma in sense.lemmas()}
 
-    def common_first(lemmas: Iterable[Lemma]) -> list[str]:
+    def sort_by_frequency(lemmas: Iterable[Lemma]) -> list[str]:
         counts = Counter[str]()
         for lemma in lemmas:
-            counts[lemma.name().lower()] += _count(lemma)
-        return sorted(counts.keys() - synonyms - {_key(word)}, key=lambda name: (-counts[name], name))
+            counts[lemma.name().lower()] += _tag_count(lemma)
+        return sorted(counts.keys() - synonyms - {_wordnet_name(word)}, key=lambda name: (-counts[name], name))
 
-    named = (lemma for sense in own for lemma in sense.lemmas() if lemma.name().lower() == _key(word))
-    groups = (
-        (other for lemma in named for other in lemma.antonyms()),
-        (lemma for sense in opposites for lemma in sense.lemmas()),
-        (lemma for sense in near for lemma in sense.lemmas() if _count(lemma)),
+    word_lemmas = (
+        lemma for sense in word_senses for lemma in sense.lemmas() if lemma.name().lower() == _wordnet_name(word)
     )
-    return tuple(dict.fromkeys(_text(name) for group in groups for name in common_first(group)))
+    lemma_groups = (
+        (other for lemma in word_lemmas for other in lemma.antonyms()),
+        (lemma for sense in opposites for lemma in sense.lemmas()),
+        (lemma for sense in similar_opposites for lemma in sense.lemmas() if _tag_count(lemma)),
+    )
+    return tuple(dict.fromkeys(_plain_text(name) for group in lemma_groups for name in sort_by_frequency(group)))
 
 
 @cache
 def _color_synsets(word: str) -> frozenset[Synset]:
-    """The colours that the last part of an adjective names, each with the colours that it is a shade of."""
-    head = _last_word(word.lower().replace("-", " "))
-    if not is_entry(head, "a"):
+    """Return the colours that an adjective's last part names, and the colours of which they are shades."""
+    last_word = _last_word(word.lower().replace("-", " "))
+    if not is_in_wordnet(last_word, "a"):
         return frozenset()
     tops = [wordnet().synset(f"{name}_color.n.01") for name in ("chromatic", "achromatic")]
-    paths = [path for sense in wordnet().synsets(_key(head), "n") for path in sense.hypernym_paths()]
+    paths = [path for sense in wordnet().synsets(_wordnet_name(last_word), "n") for path in sense.hypernym_paths()]
     return frozenset(shade for path in paths for top in tops if top in path for shade in path[path.index(top) + 1 :])
 
 
 def is_color(adjective: str) -> bool:
-    """Whether an adjective names a colour, according to WordNet's noun for it ("red", "dark green")."""
+    """Return True if WordNet has a noun for the adjective that names a colour ("red", "dark green")."""
     return bool(_color_synsets(adjective))
 
 
-def are_shades(one: str, other: str) -> bool:
-    """Whether two adjectives name one colour, or a colour and a shade of it ("crimson" and "red")."""
-    return not _color_synsets(one).isdisjoint(_color_synsets(other))
+def name_same_color(first: str, second: str) -> bool:
+    """Return True if two adjectives name one colour, or a colour and one of its shades ("crimson" and "red")."""
+    return not _color_synsets(first).isdisjoint(_color_synsets(second))

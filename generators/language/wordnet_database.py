@@ -1,7 +1,8 @@
-"""The WordNet 3.0 database, wherever this machine has it.
+"""The WordNet 3.0 database of this machine.
 
-NLTK's reader reads all three forms: NLTK's own corpus, the files of Debian's ``wordnet-base`` (without the table of
-lexicographer files, which lexicographer_files.yaml supplies), and NLTK's download. No system folder is written to.
+NLTK's reader reads three installations: NLTK's own corpus, Debian's package ``wordnet-base``, and the corpus that NLTK
+downloads. Debian's package has no table of lexicographer files; lexicographer_files.yaml replaces it. Nothing is
+written to system folders.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from nltk.corpus.reader.wordnet import WordNetCorpusReader
 
 VERSION = "3.0"
 LEXICOGRAPHER_FILES: list[str] = yaml.safe_load(Path(__file__).with_name("lexicographer_files.yaml").read_text())
-REMEDIES = (
-    f"WordNet {VERSION} was not found. Any one of these provides it:\n"
+NOT_FOUND_MESSAGE = (
+    f"WordNet {VERSION} was not found. Install it with one of these commands:\n"
     "  python -m nltk.downloader wordnet\n"
     "  apt-get install wordnet-base\n"
     "  apt-get download wordnet-base && dpkg -x wordnet-base_*.deb wn && cp -r wn/usr/share/wordnet"
@@ -29,7 +30,7 @@ REMEDIES = (
 
 
 class _Reader(WordNetCorpusReader):
-    """NLTK's reader, extended to the system database and without multilingual tables."""
+    """NLTK's reader, extended to Debian's database and without multilingual tables."""
 
     def open(self, file: str) -> Any:
         if file == "lexnames":
@@ -37,10 +38,10 @@ class _Reader(WordNetCorpusReader):
         return super().open(file)
 
     def map_wn(self, version: str = "wordnet") -> None:
-        """Map nothing: the database is WordNet 3.0 itself, and NLTK would look for its own copy to compare."""
+        """Do nothing. NLTK would map other versions to WordNet 3.0, but the database is already version 3.0."""
 
 
-def _nltk_corpus() -> Any | None:
+def _find_nltk_corpus() -> Any | None:
     for name in ("corpora/wordnet", "corpora/wordnet.zip/wordnet/"):
         try:
             return nltk.data.find(name)
@@ -49,26 +50,31 @@ def _nltk_corpus() -> Any | None:
     return None
 
 
-def _system_database() -> str | None:
+def _find_system_database() -> str | None:
     for folder in (Path("/usr/share/wordnet"), Path(sys.prefix, "share", "wordnet")):
         if (folder / "data.noun").exists():
-            nltk.data.path.append(str(folder))  # NLTK reads only below the folders of its path
+            nltk.data.path.append(str(folder))  # NLTK reads only from the folders of its path
             return str(folder)
     return None
 
 
 @cache
 def wordnet() -> Any:
-    """The WordNet 3.0 database: NLTK's corpus, else the system's, else NLTK's download; opened once.
+    """Return the reader of the WordNet 3.0 database, opened once.
 
-    Raises FileNotFoundError with the remedies if there is none, ValueError for another version.
+    The installations are tried in this order: NLTK's corpus, the system's database, a download by NLTK. Raises
+    FileNotFoundError if there is none, and ValueError if the database has another version.
     """
-    root = _nltk_corpus() or _system_database() or (nltk.download("wordnet", quiet=True) and _nltk_corpus())
+    root = _find_nltk_corpus() or _find_system_database()
+    if not root and nltk.download("wordnet", quiet=True):
+        root = _find_nltk_corpus()
     if not root:
-        raise FileNotFoundError(REMEDIES)
+        raise FileNotFoundError(NOT_FOUND_MESSAGE)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about the missing multilingual tables
         reader = _Reader(root, None)
     if reader.get_version() != VERSION:
-        raise ValueError(f"{root}: WordNet {reader.get_version()}, expected {VERSION}. Remove it.\n{REMEDIES}")
+        raise ValueError(
+            f"{root}: WordNet {reader.get_version()}, expected {VERSION}. Remove that database.\n{NOT_FOUND_MESSAGE}"
+        )
     return reader

@@ -1,7 +1,7 @@
-"""The entry point of this folder: :func:`make_parser` returns a parser from captions to scene graphs.
+"""The interface of caption parsers, and :func:`make_parser`, which makes one.
 
-``parser: rules | sng`` in params.yaml selects it: our rules over spaCy (rule_parser.py), or the parser that CREPE's
-authors used (sng.py).
+``parser: rules | sng`` in params.yaml selects the parser: our rules over spaCy (rule_parser.py), or the parser that
+CREPE's authors used (sng.py).
 """
 
 from __future__ import annotations
@@ -18,22 +18,25 @@ class CaptionParser(Protocol):
     """The interface of both parsers."""
 
     added_words: frozenset[str]
-    """Words that the parser may add to any caption."""
+    """Words that the parser may add to the graph of any caption."""
 
     def parse(self, captions: Iterable[str]) -> Iterator[Parse]:
-        """One parse per caption, in order; a caption without words has an empty graph."""
+        """Yield one parse per caption, in order. A caption without words has an empty graph."""
         ...
 
     def forms(self, token: str) -> Iterable[str]:
-        """All words that a lower-case token can become in an atom's text, under any part of speech.
+        """Return all words that a lower-case token can become in the text of an atom, as any part of speech.
 
-        The word filter of the seen analysis relies on it: too many forms cost time, a missing one loses targets.
+        The word filter of the seen analysis relies on this: superfluous forms cost time, a missing form loses targets.
         """
         ...
 
 
 def make_parser(name: str = RULES) -> CaptionParser:
-    """The parser of that name; ValueError for an unknown name, ImportError with the remedy for a missing package."""
+    """Return the parser with a name: ``rules`` or ``sng``.
+
+    Raises ValueError for an unknown name and ImportError if the package of the parser is not installed.
+    """
     if name == RULES:
         from generators.parser.rule_parser import RuleParser
 
@@ -43,5 +46,5 @@ def make_parser(name: str = RULES) -> CaptionParser:
 
         return SngParser()
     raise ValueError(
-        f"params.yaml: parser is {name!r}; it can be {RULES} (ours) or {SNG} (the parser of CREPE's authors)."
+        f"params.yaml: parser is {name!r}; expected {RULES} (our rules) or {SNG} (the parser of CREPE's authors)."
     )

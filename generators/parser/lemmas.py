@@ -1,7 +1,8 @@
-"""Lemmas of single words, each a function of the word only, so that word_forms.py can list every possible lemma.
+"""Lemmas of single words.
 
-lemminflect does the work. Captions need three exceptions: nouns without a singular keep their form, ``leaves`` are
-leaves, and ``lie`` and ``lay`` are one verb, written ``lay on`` in the human graphs of FACTUAL.
+Each lemma depends only on the word, so that word_forms.py can list all possible lemmas. lemminflect computes the
+lemmas, with three exceptions for captions: nouns without a singular are unchanged, the singular of "leaves" is "leaf",
+and "lie" and "lay" are one verb, written "lay on" in FACTUAL's human graphs.
 """
 
 from __future__ import annotations
@@ -9,25 +10,25 @@ from __future__ import annotations
 from functools import cache, lru_cache
 from typing import Any
 
-from generators.parser.lexicon import LEXICON, words
+from generators.parser.lexicon import LEXICON, read_words
 
 NUMBERS: dict[str, str] = LEXICON["numbers"]
 SPELLINGS: dict[str, str] = LEXICON["spellings"]
-_NO_SINGULAR, _LAY_FORMS = words("no_singular"), words("lay_forms")
+_NO_SINGULAR, _LAY_FORMS = read_words("no_singular"), read_words("lay_forms")
 _CACHE_SIZE = 1 << 16
 
 
 @cache
 def _lemminflect() -> Any:
-    """The module, imported on first use: it loads spaCy and PyTorch, which takes seconds."""
+    """Import lemminflect on first use, because it loads spaCy and PyTorch, which takes seconds."""
     import lemminflect
 
     return lemminflect
 
 
 @lru_cache(_CACHE_SIZE)
-def noun(word: str, plural: bool = True) -> str:
-    """The singular of a lower-case noun; the ending of a word outside the dictionary is removed only if ``plural``."""
+def singular(word: str, plural: bool = True) -> str:
+    """Return the singular of a lower-case noun. The -s of an unknown word is removed only if ``plural`` is true."""
     if word in _NO_SINGULAR:
         return word
     plural = plural and word.endswith("s") and not word.endswith(("ss", "us", "is"))
@@ -36,8 +37,8 @@ def noun(word: str, plural: bool = True) -> str:
 
 
 @lru_cache(_CACHE_SIZE)
-def verb(word: str) -> str:
-    """The infinitive of a lower-case verb form."""
+def infinitive(word: str) -> str:
+    """Return the infinitive of a lower-case verb form."""
     if word in _LAY_FORMS:
         return "lay"
     lemmas = _lemminflect().getLemma(word, "VERB")
@@ -46,37 +47,37 @@ def verb(word: str) -> str:
 
 @lru_cache(_CACHE_SIZE)
 def participle(word: str) -> str:
-    """The -ing form of a lower-case verb form: the attribute that a finite verb gives its subject."""
-    inflections = _lemminflect().getInflection(verb(word), "VBG")
+    """Return the -ing form of a lower-case verb form, which is the attribute for a finite verb ("the man sits")."""
+    inflections = _lemminflect().getInflection(infinitive(word), "VBG")
     return inflections[0] if inflections else word
 
 
-def attribute(word: str) -> str:
-    """The text of an attribute: number words as digits, ``wood`` as ``wooden``, other words unchanged."""
+def normalise_attribute(word: str) -> str:
+    """Return the text of an attribute: number words become digits, "wood" becomes "wooden"."""
     return "wooden" if word == "wood" else NUMBERS.get(word, word)
 
 
 @lru_cache(_CACHE_SIZE)
 def is_verb(word: str) -> bool:
-    """Whether the dictionary lists the word as a form of a verb."""
+    """Return True if the dictionary lists the word as a verb form."""
     return bool(_lemminflect().getAllLemmas(word, "VERB"))
 
 
 @lru_cache(_CACHE_SIZE)
 def is_noun(word: str) -> bool:
-    """Whether the dictionary lists the word as a noun, and otherwise only as a verb."""
+    """Return True if the dictionary lists the word as a noun, and as nothing else except a verb."""
     parts_of_speech = set(_lemminflect().getAllLemmas(word))
     return "NOUN" in parts_of_speech and parts_of_speech <= {"NOUN", "PROPN", "VERB"}
 
 
 @lru_cache(_CACHE_SIZE)
 def is_adjective(word: str) -> bool:
-    """Whether the word can only be an adjective, whatever its tag."""
+    """Return True if the word can only be an adjective."""
     return set(_lemminflect().getAllLemmas(word)) == {"ADJ"} or word.endswith(("less", "ish"))
 
 
 def load_tables() -> None:
-    """Load lemminflect's tables now (about a second) instead of at the first word that needs each."""
-    noun("men")
+    """Load lemminflect's tables now, which takes about a second, instead of on first use."""
+    singular("men")
     participle("sits")
     is_adjective("red")

@@ -7,21 +7,21 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from generators.parser import lemmas, lexicon
-from generators.parser.lexicon import COLORS, MEASURES, NAMES, PICTURES
-from generators.parser.sentence import FOLDED, Sentence
+from generators.parser.lexicon import COLORS, IMAGE_NOUNS, MEASURES, NAMES
+from generators.parser.sentence import MERGED, Sentence
 
 ADJECTIVE_TAGS = frozenset({"JJ", "JJR", "JJS", "VBN", "VBG", "VBD", "AFX"})
-_MODIFIER_DEPS = lexicon.words("modifier_deps")
+_MODIFIER_DEPS = lexicon.read_words("modifier_deps")
 _ARGUMENT_DEPS = frozenset({"pobj", "dobj", "nsubj", "nsubjpass", "attr"})
 _NOMINALISED_TAGS = frozenset({"JJ", "VBG", "VBN", "VB", "VBP", "VBD", "FW", "UH"})
 _MAX_DEPTH = 8
-"""Longest chain of "of" that is followed."""
+"""Maximum length of a chain of "of" that is followed."""
 _MAX_DIGITS = 3
-"""Longer numbers are years or models, not counts."""
+"""Longer numbers are years or model names, not counts."""
 
 
 class Attribute(NamedTuple):
-    """``text`` covers tokens ``start`` to ``last`` inclusive; ``tag`` is the tag of its head word."""
+    """An attribute: its text, its first and last token (inclusive), and the tag of its head word."""
 
     text: str
     start: int
@@ -31,48 +31,54 @@ class Attribute(NamedTuple):
 
 @dataclass(slots=True)
 class Noun:
-    """An object named by tokens ``start`` to ``head``, modified from ``edge`` on; ``lemma`` is of its head word."""
+    """An object that is named by the tokens ``start`` to ``head``.
+
+    ``first_modifier`` is the first token of its modifiers. ``lemma`` is the lemma of the head token.
+    """
 
     head: int
     start: int
-    edge: int
+    first_modifier: int
     name: str
     lemma: str
     attributes: list[Attribute] = field(default_factory=list)
 
 
 class Nouns:
-    """The objects of a sentence by head token, and the objects that any token stands for."""
+    """The objects of a sentence by head token.
+
+    ``alias`` maps tokens that are not objects themselves to the object to which they belong.
+    """
 
     def __init__(self, sentence: Sentence) -> None:
         self.sentence = sentence
         self.by_head: dict[int, Noun] = {}
         self.alias: dict[int, int] = {}
-        self.denied: set[int] = set()
+        self.negated: set[int] = set()
         for index in range(len(sentence)):
-            if self._heads_object(index):
-                self._add(index)
+            if self._is_object_head(index):
+                self._add_object(index)
         for head in self.by_head:
-            if self._is_denied(head):
-                self.denied.add(head)
+            if self._is_negated(head):
+                self.negated.add(head)
 
     def __contains__(self, index: int) -> bool:
         return index in self.by_head
 
-    def of(self, index: int, depth: int = 0) -> list[int]:
-        """The objects that a token stands for, with those coordinated after it."""
+    def resolve(self, index: int, depth: int = 0) -> list[int]:
+        """Return the objects to which a token refers, with the objects that are coordinated after it."""
         heads: set[int] = set()
         chain = [self.alias.get(index, index)]
         for member in chain:
-            heads.update([member] if member in self.by_head else self._content(member, depth))
+            heads.update([member] if member in self.by_head else self._find_content(member, depth))
             chain.extend(child for child in self.sentence.children_by(member, "conj") if child not in self.alias)
         return sorted(heads)
 
-    def subjects(self, index: int, before: int) -> list[int]:
-        """Like :meth:`of`, but only objects left of token ``before``, including those coordinated before ``index``.
+    def resolve_before(self, index: int, before: int) -> list[int]:
+        """Return the objects to which a token refers and those coordinated before it, if they are left of ``before``.
 
-        A noun with a phrase of its own behind it shares no phrase of a later noun ("a ball on a table and a cup on a
-        box").
+        A noun that is followed by its own phrase does not share the phrase of a later noun: "a ball on a table and a
+        cup on a box".
         """
         s = self.sentence
         first = index
@@ -80,12 +86,12 @@ class Nouns:
             if any(child > s.heads[first] for child in s.children_by(s.heads[first], "prep", "acl", "relcl")):
                 break
             first = s.heads[first]
-        return [head for head in self.of(first) if head < before or head == index]
+        return [head for head in self.resolve(first) if head < before or head == index]
 
     def is_person(self, head: int) -> bool:
-        """Whether the object can wear, hold and act: people and animals."""
+        """Return True if the object is a person or an animal, which can wear, hold and act."""
         lemma = self.by_head[head].lemma if head in self.by_head else ""
-        return lemma in lexicon.PERSONAL or lemma.endswith(("man", "boy", "girl"))
+        return lemma in lexicon.ANIMATE_NOUNS or lemma.endswith(("man", "boy", "girl"))
 
     def is_body_part(self, head: int) -> bool:
         return head in self.by_head and self.by_head[head].lemma in lexicon.BODY_PARTS
@@ -93,30 +99,34 @@ class Nouns:
     def are_clothes(self, heads: Iterable[int]) -> bool:
         return all({self.by_head[head].lemma, self.sentence.words[head]} & lexicon.CLOTHES for head in heads)
 
-    def complements_of(self, index: int) -> list[int]:
-        """The complements of "of" after a token."""
+    def of_complements(self, index: int) -> list[int]:
+        """Return the complements of the "of" phrases after a token."""
         s = self.sentence
         links = (child for child in s.children_by(index, "prep") if s.words[child] == "of")
         return [child for link in links for child in s.children_by(link, "pobj")]
 
-    def _content(self, index: int, depth: int) -> list[int]:
-        """The objects in a picture or measured by a measure."""
-        if self.sentence.words[index] not in PICTURES | MEASURES or depth > _MAX_DEPTH:
+    def _find_content(self, index: int, depth: int) -> list[int]:
+        """Return the objects that an image shows ("a photo of a cat") or that a measure counts ("a group of cats")."""
+        if self.sentence.words[index] not in IMAGE_NOUNS | MEASURES or depth > _MAX_DEPTH:
             return []
-        return [head for child in self.complements_of(index) for head in self.of(child, depth + 1)]
+        return [head for child in self.of_complements(index) for head in self.resolve(child, depth + 1)]
 
-    def _heads_object(self, index: int) -> bool:
+    def _is_object_head(self, index: int) -> bool:
         s = self.sentence
         word, tag, dep = s.words[index], s.tags[index], s.deps[index]
-        if dep == FOLDED or not word.replace("-", "").isalpha():
+        if dep == MERGED or not word.replace("-", "").isalpha():
             return False
         if word in lexicon.NON_OBJECTS and not s.children_by(index, "compound"):
             return False
-        if word in lexicon.PLACES and dep == "pobj" and not s.children_by(index, "amod", "compound", "prep"):
+        if word in lexicon.PART_NOUNS and dep == "pobj" and not s.children_by(index, "amod", "compound", "prep"):
             return False
-        if word in PICTURES | MEASURES and self.complements_of(index):
+        if word in IMAGE_NOUNS | MEASURES and self.of_complements(index):
             return False
-        if index and s.words[index - 1] in lexicon.BOILERPLATE and (lemmas.noun(word) in PICTURES or word == "space"):
+        if (
+            index
+            and s.words[index - 1] in lexicon.BOILERPLATE
+            and (lemmas.singular(word) in IMAGE_NOUNS or word == "space")
+        ):
             return False
         if s.is_noun(index):
             return not self._is_modifier(index)
@@ -126,47 +136,55 @@ class Nouns:
         return dep in _ARGUMENT_DEPS and has_article and tag in _NOMINALISED_TAGS
 
     def _is_modifier(self, index: int) -> bool:
-        """Whether a noun token belongs to another noun behind it."""
+        """Return True if a noun token belongs to a later noun."""
         s = self.sentence
         head = s.heads[index]
         if s.deps[index] in {"compound", "amod", "nmod", "nummod"} and head > index:
             return True
         if s.deps[index] == "npadvmod":
             return head > index or not s.children[index]
-        return s.words[index] in COLORS and self._colors_next_noun(index)
+        return s.words[index] in COLORS and self._is_color_in_list(index)
 
-    def _colors_next_noun(self, index: int) -> bool:
-        """Whether a colour begins a row like "orange and white cat", which spaCy reads as two objects."""
+    def _is_color_in_list(self, index: int) -> bool:
+        """Return True if a colour starts a list like "orange and white cat", which spaCy reads as two objects.
+
+        In that case, record the noun as the alias of the colour.
+        """
         s = self.sentence
-        after = index + 1
-        while after < len(s) and (s.words[after] in {"and", ","} or s.words[after] in COLORS):
-            after += 1
-        while after < len(s) and s.tags[after] in {"JJ", "VBN"}:
-            after += 1
-        if after == index + 1 or after >= len(s) or not s.is_noun(after) or s.words[after - 1] in {"and", ","}:
+        position = index + 1
+        while position < len(s) and (s.words[position] in {"and", ","} or s.words[position] in COLORS):
+            position += 1
+        while position < len(s) and s.tags[position] in {"JJ", "VBN"}:
+            position += 1
+        if (
+            position == index + 1
+            or position >= len(s)
+            or not s.is_noun(position)
+            or s.words[position - 1] in {"and", ","}
+        ):
             return False
-        head = after
+        head = position
         while head + 1 < len(s) and s.is_noun(head + 1) and s.deps[head] == "compound":
             head += 1
         self.alias[index] = head
         return True
 
-    def _add(self, head: int) -> None:
+    def _add_object(self, head: int) -> None:
         s = self.sentence
-        lemma = lemmas.noun(s.words[head], s.tags[head] in {"NNS", "NNPS"})
+        lemma = lemmas.singular(s.words[head], s.tags[head] in {"NNS", "NNPS"})
         start = head
         while start > 0 and self._in_name(start - 1, head):
             start -= 1
         name = " ".join([*s.words[start:head], lemma])
         noun = self.by_head[head] = Noun(head, start, start, lemmas.SPELLINGS.get(name, name), lemma)
-        while noun.edge > 0 and self._is_left_part(noun.edge - 1, head):
-            attribute = self._attribute(noun.edge - 1)
+        while noun.first_modifier > 0 and self._is_left_part(noun.first_modifier - 1, head):
+            attribute = self._read_attribute(noun.first_modifier - 1)
             if attribute:
                 noun.attributes.insert(0, attribute)
-            noun.edge = attribute.start if attribute else noun.edge - 1
+            noun.first_modifier = attribute.start if attribute else noun.first_modifier - 1
 
     def _is_left_part(self, index: int, head: int) -> bool:
-        """Whether a token in front of a noun belongs to it, by the tree or as a colour in a row of colours."""
+        """Return True if a token in front of a noun belongs to it, by the tree or as part of a list of colours."""
         s = self.sentence
         if s.deps[index] == "nsubj" and s.deps[s.heads[index]] == "covering":
             return s.heads[s.heads[index]] == head
@@ -198,49 +216,54 @@ class Nouns:
         return s.is_noun(index) and s.deps[index] in {"compound", "nmod", "amod"}
 
     def _is_name(self, index: int) -> bool:
-        """Whether a token and the next are a listed name."""
-        return f"{self.sentence.words[index]} {lemmas.noun(self.sentence.words[index + 1])}" in NAMES
+        """Return True if a token and the next token are a listed name."""
+        return f"{self.sentence.words[index]} {lemmas.singular(self.sentence.words[index + 1])}" in NAMES
 
-    def _attribute(self, index: int) -> Attribute | None:
-        """The attribute that ends at a token in front of a noun; None for words that describe nothing visible."""
+    def _read_attribute(self, index: int) -> Attribute | None:
+        """Return the attribute that ends at a token, or None if the word describes nothing visible."""
         s = self.sentence
         word, tag = s.words[index], s.tags[index]
-        numeral = tag == "CD" or word in lemmas.NUMBERS
+        is_numeral = tag == "CD" or word in lemmas.NUMBERS
         if index in self.by_head or word in lexicon.QUANTIFIERS or s.deps[index] == "covering":
             return None
-        if numeral and not word.isalpha() and not (word.isdigit() and len(word) <= _MAX_DIGITS):
+        if is_numeral and not word.isalpha() and not (word.isdigit() and len(word) <= _MAX_DIGITS):
             return None
         if word in {"colored", "coloured", "color", "colour"}:
             return None
-        if not (numeral or tag in ADJECTIVE_TAGS or s.is_noun(index) or word in COLORS):
+        if not (is_numeral or tag in ADJECTIVE_TAGS or s.is_noun(index) or word in COLORS):
             return None
-        return adjective(s, index, joined=not numeral)
+        return read_adjective(s, index, joined=not is_numeral)
 
-    def _is_denied(self, head: int) -> bool:
-        """Whether the caption denies the object ("no hat", "without a hat or a coat")."""
+    def _is_negated(self, head: int) -> bool:
+        """Return True if the caption denies the object ("no hat", "without a hat or a coat")."""
         s = self.sentence
-        first, edge = s.heads[head], self.by_head[head].edge
-        coordinated = s.deps[head] == "conj" and first in self.denied
-        if coordinated and any(s.words[child] in {"or", "nor"} for child in s.children[first]):
+        first, first_modifier = s.heads[head], self.by_head[head].first_modifier
+        is_coordinated = s.deps[head] == "conj" and first in self.negated
+        if is_coordinated and any(s.words[child] in {"or", "nor"} for child in s.children[first]):
             return True
-        while edge > 0 and s.tags[edge - 1] in {"DT", "PRP$"}:
-            edge -= 1
-        before = s.words[max(edge - 1, 0) : head]
-        return bool(lexicon.NEGATIONS & set(before)) or (edge > 0 and s.words[edge - 1] == "without")
+        while first_modifier > 0 and s.tags[first_modifier - 1] in {"DT", "PRP$"}:
+            first_modifier -= 1
+        preceding_words = s.words[max(first_modifier - 1, 0) : head]
+        return bool(lexicon.NEGATIONS & set(preceding_words)) or (
+            first_modifier > 0 and s.words[first_modifier - 1] == "without"
+        )
 
 
-def adjective(s: Sentence, index: int, joined: bool = True) -> Attribute:
-    """The attribute of an adjective, ``joined`` with a shade or an adverb before it ("dark green", "partly cloudy")."""
+def read_adjective(s: Sentence, index: int, joined: bool = True) -> Attribute:
+    """Return the attribute of an adjective.
+
+    With ``joined``, a shade or an adverb in front is included ("dark green", "partly cloudy").
+    """
     word, before, tag = s.words[index], index - 1, s.tags[index]
-    if joined and before >= 0 and _joins(s, before):
+    if joined and before >= 0 and _is_joined(s, before):
         return Attribute(f"{s.words[before]} {word}", before, index, tag)
-    return Attribute(lemmas.attribute(word), index, index, tag)
+    return Attribute(lemmas.normalise_attribute(word), index, index, tag)
 
 
-def _joins(s: Sentence, before: int) -> bool:
-    """Whether a shade or an adverb is one attribute with the word after it."""
+def _is_joined(s: Sentence, before: int) -> bool:
+    """Return True if a shade or an adverb forms one attribute with the word after it."""
     word, index = s.words[before], before + 1
     if word in lexicon.SHADES:
         return s.words[index] in COLORS
-    adverb = s.tags[before] == "RB" and s.heads[before] == index and word.endswith("ly")
-    return adverb or word in {"well", "hard"}
+    is_adverb = s.tags[before] == "RB" and s.heads[before] == index and word.endswith("ly")
+    return is_adverb or word in {"well", "hard"}

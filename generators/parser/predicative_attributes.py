@@ -6,36 +6,39 @@ from collections.abc import Iterable, Set
 
 from generators.parser import lemmas
 from generators.parser.clauses import Clauses
-from generators.parser.lexicon import GOVERNING_ADJECTIVES, LIGHT_VERBS, OUTDOORS, QUANTIFIERS
-from generators.parser.nouns import ADJECTIVE_TAGS, Attribute, adjective
-from generators.parser.sentence import FOLDED
+from generators.parser.lexicon import GOVERNING_ADJECTIVES, LIGHT_VERBS, LOCATION_ATTRIBUTES, QUANTIFIERS
+from generators.parser.nouns import ADJECTIVE_TAGS, Attribute, read_adjective
+from generators.parser.sentence import MERGED
 
 _COMPLEMENTS = ("xcomp", "ccomp", "dobj", "acomp", "attr", "oprd")
 _NO_PREDICATE = frozenset({"amod", "compound", "aux", "auxpass", "prep", "covering"})
 
 
 def add_predicative_attributes(clauses: Clauses, related: Set[int]) -> None:
-    """Add the attributes to the sentence's objects; verbs in ``related`` already state a relation."""
+    """Add the attributes to the objects of ``clauses``.
+
+    Verbs in ``related`` already state a relation and are skipped.
+    """
     s = clauses.sentence
     for index, dep in enumerate(s.deps):
-        if dep == FOLDED:
+        if dep == MERGED:
             continue
         if dep in {"acomp", "oprd"} or (dep in {"ROOT", "ccomp"} and s.tags[index] == "JJ"):  # "the ball is red"
             if not s.is_negated(s.heads[index]) and not s.is_negated(index):
                 verb = index if s.children_by(index, "nsubj") else s.heads[index]
-                _add_adjectives(clauses, clauses.subjects(verb), index)
+                _add_adjectives(clauses, clauses.find_subjects(verb), index)
         elif dep == "amod" and s.heads[index] < index and s.heads[index] in clauses.nouns:
             _add_adjectives(clauses, [s.heads[index]], index)
-        elif dep == "advmod" and s.words[index] in OUTDOORS and not s.children[index]:  # "people standing outside"
-            head = s.heads[index]
-            subjects = [head] if head in clauses.nouns else clauses.subjects(head) if s.is_verb(head) else []
+        elif dep == "advmod" and s.words[index] in LOCATION_ATTRIBUTES and not s.children[index]:
+            head = s.heads[index]  # "people standing outside": the head is "standing"
+            subjects = [head] if head in clauses.nouns else clauses.find_subjects(head) if s.is_verb(head) else []
             _add(clauses, subjects, Attribute(s.words[index], index, index, s.tags[index]))
         elif s.is_verb(index) and index not in related:
             _add_participle(clauses, index)
 
 
 def _add_adjectives(clauses: Clauses, subjects: list[int], first: int) -> None:
-    """Add an adjective and those coordinated with it."""
+    """Add an adjective and the adjectives coordinated with it."""
     s = clauses.sentence
     chain = [first]
     for index in chain:
@@ -44,24 +47,28 @@ def _add_adjectives(clauses: Clauses, subjects: list[int], first: int) -> None:
         governs = word in GOVERNING_ADJECTIVES and s.children_by(index, "prep")
         describes = s.tags[index] in ADJECTIVE_TAGS | {"NN", "CD"} and index not in clauses.nouns
         if describes and not governs and word not in QUANTIFIERS:
-            _add(clauses, subjects, adjective(s, index))
+            _add(clauses, subjects, read_adjective(s, index))
 
 
 def _add_participle(clauses: Clauses, verb: int) -> None:
-    """Add a verb that relates its subject to nothing ("a man surfing", "the lamp is switched off")."""
+    """Add a verb without an object as an attribute of its subject ("a man surfing", "the lamp is switched off")."""
     s = clauses.sentence
     word, tag, dep = s.words[verb], s.tags[verb], s.deps[verb]
-    bare = tag == "VB" and dep not in {"ROOT", "conj"}
-    if bare or dep in _NO_PREDICATE or lemmas.verb(word) in LIGHT_VERBS:
+    is_infinitive = tag == "VB" and dep not in {"ROOT", "conj"}
+    if is_infinitive or dep in _NO_PREDICATE or lemmas.infinitive(word) in LIGHT_VERBS:
         return
     if s.children_by(verb, *_COMPLEMENTS) or s.is_negated(verb):
         return
-    passive = tag == "VBN" or bool(s.children_by(verb, "auxpass"))
-    last = verb + 1 if passive and verb + 1 in s.children_by(verb, "prt") else verb
-    if not (passive or tag == "VBG" or lemmas.is_verb(word)):
+    is_passive = tag == "VBN" or bool(s.children_by(verb, "auxpass"))
+    last = verb + 1 if is_passive and verb + 1 in s.children_by(verb, "prt") else verb
+    if not (is_passive or tag == "VBG" or lemmas.is_verb(word)):
         return  # a word of another language, or a name
-    form = word if passive or tag == "VBG" else lemmas.participle(word)
-    _add(clauses, clauses.subjects(verb), Attribute(" ".join([form, *s.words[verb + 1 : last + 1]]), verb, last, tag))
+    form = word if is_passive or tag == "VBG" else lemmas.participle(word)
+    _add(
+        clauses,
+        clauses.find_subjects(verb),
+        Attribute(" ".join([form, *s.words[verb + 1 : last + 1]]), verb, last, tag),
+    )
 
 
 def _add(clauses: Clauses, subjects: Iterable[int], attribute: Attribute) -> None:

@@ -1,26 +1,27 @@
-"""A caption's dependency tree as plain lists, with every phrasal preposition folded into one token."""
+"""The dependency tree of a caption as plain lists, with each phrasal preposition merged into one token."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from generators.parser.lexicon import NEGATIONS
-from generators.parser.phrasal_prepositions import SPELLINGS, Phrase, phrasal_prepositions
+from generators.parser.phrasal_prepositions import SPELLINGS, Phrase, find_phrasal_prepositions
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
 
-FOLDED = "folded"
-"""Dependency label of the tokens of a phrasal preposition after its first."""
+MERGED = "merged"
+"""Dependency label of the tokens of a phrasal preposition after its first token."""
 _REACH = 40
-"""Distance in tokens within which repairs look for children, so that their cost per word has a bound."""
+"""Maximum distance in tokens at which repairs look for children, so that their cost per word is bounded."""
 
 
 class Sentence:
-    """Parallel lists over T tokens: words, Penn tags, dependency labels, heads, and the characters that they cover.
+    """A sentence of T tokens as parallel lists: words, Penn tags, dependency labels, heads, and character offsets.
 
-    A root is its own head. A phrasal preposition is its first token, with its written form as the word. Repairs edit
-    the lists; :meth:`index_children` then fills ``children``.
+    A root is its own head. A phrasal preposition is represented by its first token, whose word is the written form;
+    ``lasts`` is the last token of each phrase. Repairs edit the lists. After the last repair, :meth:`index_children`
+    fills ``children``.
     """
 
     def __init__(self, doc: Doc, skip: int = 0) -> None:
@@ -37,13 +38,13 @@ class Sentence:
         for index, tag in enumerate(self.tags):
             if tag in {"IN", "RB"}:
                 self.words[index] = SPELLINGS.get(self.words[index], self.words[index])
-        for phrase in phrasal_prepositions(self.words):
-            self._fold(phrase)
+        for phrase in find_phrasal_prepositions(self.words):
+            self._merge(phrase)
 
     def __len__(self) -> int:
         return len(self.words)
 
-    def _fold(self, phrase: Phrase) -> None:
+    def _merge(self, phrase: Phrase) -> None:
         first, inside = phrase.start, range(phrase.start, phrase.end)
         outside = [self.heads[i] for i in inside if self.heads[i] not in inside]
         for index, head in enumerate(self.heads):
@@ -52,12 +53,12 @@ class Sentence:
         self.heads[first] = first
         governor = next((index for index in outside if not self._is_below(index, first)), first)
         for index in inside:
-            self.deps[index] = FOLDED
+            self.deps[index] = MERGED
         self.heads[first], self.deps[first], self.tags[first] = governor, "prep", "IN"
         self.words[first], self.lasts[first] = phrase.text, phrase.end - 1
 
     def _is_below(self, index: int, ancestor: int) -> bool:
-        """Whether a token is the other or one of its descendants."""
+        """Return True if a token is the ancestor or one of its descendants."""
         while index != ancestor and self.heads[index] != index:
             index = self.heads[index]
         return index == ancestor
@@ -65,42 +66,42 @@ class Sentence:
     # Repairs
 
     def near_children(self, index: int) -> list[int]:
-        """The children of a token in the tree as it is now, within :data:`_REACH` tokens."""
+        """Return the children of a token in the current tree that are at most :data:`_REACH` tokens away."""
         near = range(max(0, index - _REACH), min(len(self), index + _REACH + 1))
         return [child for child in near if self.heads[child] == index and child != index]
 
     def left_edge(self, noun: int) -> int:
-        """The first of the children directly in front of a noun."""
+        """Return the first of the consecutive children directly before a noun."""
         edge = noun
         while edge and self.heads[edge - 1] == noun:
             edge -= 1
         return edge
 
     def attach(self, index: int, head: int, dep: str) -> None:
-        """Attach a token to another, unless that would make a cycle."""
+        """Attach a token to a head with a label, unless this would create a cycle."""
         if index == head or not self._is_below(head, index):
             self.heads[index], self.deps[index] = head, dep
 
     def move(self, index: int, head: int) -> None:
-        """Attach a token to another with its present label."""
+        """Attach a token to a head and keep its label."""
         self.attach(index, head, self.deps[index])
 
     def replace(self, old: int, new: int) -> None:
-        """Attach ``new`` where ``old`` is attached."""
+        """Attach ``new`` to the head of ``old``, with the label of ``old``."""
         self.attach(new, new if self.heads[old] == old else self.heads[old], self.deps[old])
 
     def index_children(self) -> None:
-        """Fill ``children`` after the last repair; folded tokens are nobody's children."""
+        """Fill ``children`` after the last repair. Merged tokens are omitted."""
         for index, head in enumerate(self.heads):
             if head == index:
                 self.deps[index] = "ROOT"
-            elif self.deps[index] != FOLDED:
+            elif self.deps[index] != MERGED:
                 self.children[head].append(index)
 
     # Queries
 
     def children_by(self, index: int, *deps: str) -> list[int]:
-        """The children of a token that have one of the labels, from left to right."""
+        """Return the children of a token that have one of the labels, from left to right."""
         return [child for child in self.children[index] if self.deps[child] in deps]
 
     def is_noun(self, index: int) -> bool:
@@ -110,7 +111,7 @@ class Sentence:
         return self.tags[index].startswith("VB")
 
     def is_negated(self, index: int) -> bool:
-        """Whether a word of negation is a child of the token or directly before it."""
+        """Return True if a negation word is a child of the token or directly precedes it."""
         if any(self.words[child] in NEGATIONS for child in self.children[index]):
             return True
         before = index - 1

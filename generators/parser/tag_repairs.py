@@ -1,23 +1,23 @@
-"""Corrections of words to which spaCy's model, trained on news and speech, gives a wrong part of speech in captions.
+"""Corrections of words to which spaCy's model, trained on news and speech, assigns a wrong part of speech in captions.
 
-Each rule edits a sentence in place; its docstring shows captions and their wrong reading. The order of
+Each rule edits a sentence in place. Its docstring shows captions and how spaCy misreads them. The order of
 :data:`TAG_REPAIRS` matters.
 """
 
 from __future__ import annotations
 
 from generators.parser import lemmas
-from generators.parser.lexicon import CLOTHES, COLORS, GERUND_NAMES, ING_NOUNS, NAMES, PERSONAL, PLURAL_ALIKE
+from generators.parser.lexicon import ANIMATE_NOUNS, CLOTHES, COLORS, GERUND_NAMES, ING_NOUNS, NAMES, SAME_IN_PLURAL
 from generators.parser.sentence import Sentence
 
 NOUN_MODIFIERS = frozenset({"compound", "nmod", "npadvmod", "amod"})
 _VERB_DEPS = frozenset({"nsubj", "nsubjpass", "dobj", "aux", "auxpass", "prt"})
 _DETERMINING_DEPS = frozenset({"det", "amod", "compound", "nummod", "poss"})
-_MANY = frozenset({"several", "many", "few", "some", "both", "these", "those"})
+_PLURAL_DETERMINERS = frozenset({"several", "many", "few", "some", "both", "these", "those"})
 
 
 def verbs_to_nouns(s: Sentence) -> None:
-    """ "the leaves on the tree", "a glass railing", "on a building", "rocks and gravel", tagged as verbs."""
+    """Repair nouns that are tagged as verbs: "leaves on a tree", "a glass railing", "rocks and gravel"."""
     for index, tag in enumerate(s.tags):
         if not tag.startswith("VB") or s.deps[index] in {"aux", "auxpass"}:
             continue
@@ -39,7 +39,7 @@ def verbs_to_nouns(s: Sentence) -> None:
 
 
 def gerunds_to_names(s: Sentence) -> None:
-    """ "on cutting board", read as cutting a board."""
+    """Repair "on cutting board", which is read as cutting a board."""
     for index in range(len(s) - 1):
         following = index + 1
         if s.words[index] in GERUND_NAMES and s.deps[index] == "pcomp" and s.heads[following] == index:
@@ -48,7 +48,7 @@ def gerunds_to_names(s: Sentence) -> None:
 
 
 def prepositions_to_participles(s: Sentence) -> None:
-    """ "a boy following a cow", with following as a preposition."""
+    """Repair "a boy following a cow", where "following" is read as a preposition."""
     for index, dep in enumerate(s.deps):
         if s.tags[index] == "VBG" and dep == "prep" and s.words[index] != "including":
             s.deps[index] = "acl"
@@ -58,7 +58,7 @@ def prepositions_to_participles(s: Sentence) -> None:
 
 
 def names_to_clauses(s: Sentence) -> None:
-    """ "tennis player holding racket", read as one noun with two modifiers, or "zebra grazing" as one name."""
+    """Repair "tennis player holding racket" and "zebra grazing", which are read as one name."""
     for index in range(1, len(s)):
         before, head = index - 1, s.heads[index]
         if s.words[index] in GERUND_NAMES or not s.is_noun(before) or head <= index or not _is_action(s, index):
@@ -76,18 +76,25 @@ def names_to_clauses(s: Sentence) -> None:
 
 
 def _is_action(s: Sentence, index: int) -> bool:
-    """Whether a modifier in -ing is what the noun before it does: a verb, or a word after a person or clothes."""
+    """Return True if a word in -ing is the action of the noun before it, and not part of a name.
+
+    A word that is not tagged as a verb counts only after a person, an animal or clothes; it is then tagged as a verb.
+    """
     if s.tags[index] == "VBG":
         return s.deps[index] == "amod"
-    verbal = s.words[index].endswith("ing") and s.words[index] not in ING_NOUNS and lemmas.is_verb(s.words[index])
-    if s.deps[index] != "compound" or not verbal or lemmas.noun(s.words[index - 1]) not in PERSONAL | CLOTHES:
+    is_verb_form = s.words[index].endswith("ing") and s.words[index] not in ING_NOUNS and lemmas.is_verb(s.words[index])
+    if (
+        s.deps[index] != "compound"
+        or not is_verb_form
+        or lemmas.singular(s.words[index - 1]) not in ANIMATE_NOUNS | CLOTHES
+    ):
         return False
     s.tags[index] = "VBG"
     return True
 
 
 def adverbs_to_objects(s: Sentence) -> None:
-    """ "riding skateboard", with skateboard as an adverb."""
+    """Repair "riding skateboard", where "skateboard" is read as an adverb."""
     for index, tag in enumerate(s.tags):
         verb = s.heads[index]
         if tag != "RB" or s.deps[index] != "advmod" or verb >= index or not s.is_verb(verb):
@@ -97,7 +104,7 @@ def adverbs_to_objects(s: Sentence) -> None:
 
 
 def names_to_verbs(s: Sentence) -> None:
-    """ "zebra walking in a field", with walking as the last noun of the name."""
+    """Repair "zebra walking in a field", where "walking" is read as the last noun of the name."""
     for index in range(1, len(s)):
         before = index - 1
         if not (s.is_noun(index) and s.is_noun(before) and s.words[index].endswith("ing")):
@@ -114,7 +121,7 @@ def names_to_verbs(s: Sentence) -> None:
 
 
 def color_subjects_to_attributes(s: Sentence) -> None:
-    """ "white spotted umbrella", read as something white that spotted an umbrella."""
+    """Repair "white spotted umbrella", where "white" is read as the subject of the verb "spotted"."""
     for index in range(1, len(s)):
         color = index - 1
         if s.tags[index] != "VBD" or s.words[color] not in COLORS or s.heads[color] != index:
@@ -131,30 +138,33 @@ def color_subjects_to_attributes(s: Sentence) -> None:
 
 
 def verbs_to_names(s: Sentence) -> None:
-    """ "teddy bears on a bed", read as someone who bears: animals, people and clothes after a bare noun."""
+    """Repair "teddy bears on a bed", where "bears" is read as a verb.
+
+    The rule applies to listed names, and to animals, people and clothes after a singular noun.
+    """
     for index in range(1, len(s)):
-        before, noun = index - 1, lemmas.noun(s.words[index])
+        before, noun = index - 1, lemmas.singular(s.words[index])
         if s.tags[index] != "VBZ" or s.heads[before] != index or not s.is_noun(before):
             continue
-        named = f"{s.words[before]} {noun}" in NAMES or (noun in PERSONAL | CLOTHES and s.tags[before] != "NNS")
+        is_name = f"{s.words[before]} {noun}" in NAMES or (noun in ANIMATE_NOUNS | CLOTHES and s.tags[before] != "NNS")
         deps = {s.deps[child] for child in s.near_children(index)}
-        if named and not deps & {"dobj", "aux", "auxpass", "acomp", "xcomp"}:
+        if is_name and not deps & {"dobj", "aux", "auxpass", "acomp", "xcomp"}:
             s.tags[index] = "NNS"
             for child in s.near_children(before):
                 s.move(child, index)
             s.attach(before, index, "compound")
 
 
-def plurals_alike(s: Sentence) -> None:
-    """ "two fish", "the sheep are grazing", tagged as singular."""
+def repair_plurals(s: Sentence) -> None:
+    """Repair "two fish" and "the sheep are grazing", where the noun is tagged as singular."""
     for index, word in enumerate(s.words):
-        if s.tags[index] != "NN" or word not in PLURAL_ALIKE:
+        if s.tags[index] != "NN" or word not in SAME_IN_PLURAL:
             continue
         verb = s.heads[index] if s.deps[index] in {"nsubj", "nsubjpass"} else index
         finite = {s.words[child] for child in (verb, *s.near_children(verb))} if verb != index else set()
         left = [child for child in s.near_children(index) if child < index]
-        counted = any(s.tags[child] == "CD" and s.words[child] not in {"one", "1"} for child in left)
-        if counted or finite & {"are", "were"} or any(s.words[child] in _MANY for child in left):
+        is_counted = any(s.tags[child] == "CD" and s.words[child] not in {"one", "1"} for child in left)
+        if is_counted or finite & {"are", "were"} or any(s.words[child] in _PLURAL_DETERMINERS for child in left):
             s.tags[index] = "NNS"
 
 
@@ -167,5 +177,5 @@ TAG_REPAIRS = (
     adverbs_to_objects,
     color_subjects_to_attributes,
     verbs_to_names,
-    plurals_alike,
+    repair_plurals,
 )

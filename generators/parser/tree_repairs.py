@@ -1,28 +1,29 @@
-"""Corrections of the dependency tree where spaCy's model, trained on news and speech, misreads captions.
+"""Corrections of dependency trees where spaCy's model, trained on news and speech, misreads captions.
 
-:func:`repair` applies the rules of tag_repairs.py and then those of this file, in order, each in place.
+:func:`repair` applies the rules of tag_repairs.py and then the rules of this file, in order. Each rule edits the
+sentence in place.
 """
 
 from __future__ import annotations
 
 from generators.parser import lemmas
-from generators.parser.lexicon import COVERING_VERBS, PERSONAL, RELATIVE_PRONOUNS
-from generators.parser.sentence import FOLDED, Sentence
+from generators.parser.lexicon import ANIMATE_NOUNS, COVERING_VERBS, RELATIVE_PRONOUNS
+from generators.parser.sentence import MERGED, Sentence
 from generators.parser.tag_repairs import NOUN_MODIFIERS, TAG_REPAIRS
 
 _FINAL = frozenset({".", ",", ":", "''", "``"})
 
 
 def repair(s: Sentence) -> Sentence:
-    """The same sentence, repaired and with its children listed."""
+    """Repair the sentence in place, index its children, and return it."""
     for rule in (*TAG_REPAIRS, *TREE_REPAIRS):
         rule(s)
     s.index_children()
     return s
 
 
-def possession(s: Sentence) -> None:
-    """ "the bird has beak", with has as an auxiliary of a noun."""
+def repair_possessions(s: Sentence) -> None:
+    """Repair "the bird has beak", where "has" is read as an auxiliary of "beak"."""
     for index, word in enumerate(s.words):
         head = s.heads[s.heads[index]] if s.deps[s.heads[index]] == "amod" else s.heads[index]
         auxiliary = word in {"has", "have", "had"} and s.deps[index] == "aux" and head > index
@@ -35,8 +36,8 @@ def possession(s: Sentence) -> None:
             s.attach(head, index, "dobj")
 
 
-def bare_subjects(s: Sentence) -> None:
-    """ "man holding a bag", with man as an adverbial."""
+def repair_bare_subjects(s: Sentence) -> None:
+    """Repair "man holding a bag", where "man" is read as an adverbial."""
     for index, dep in enumerate(s.deps):
         head = s.heads[index]
         if dep == "npadvmod" and head > index and s.is_noun(index) and s.tags[head] in {"VBG", "VBZ", "VBP"}:
@@ -45,39 +46,39 @@ def bare_subjects(s: Sentence) -> None:
                 s.deps[index] = "nsubj"
 
 
-def appositions(s: Sentence) -> None:
-    """ "a suit and white shirt", with the shirt attached elsewhere; "a cup, a plate and a fork"."""
+def repair_appositions(s: Sentence) -> None:
+    """Repair "a suit and white shirt" and "a cup, a plate and a fork", where the last noun is read as an apposition."""
     for index, dep in enumerate(s.deps):
         edge = s.left_edge(index)
         if dep != "appos" or not s.is_noun(index) or not edge:
             continue
-        joint, head = s.words[edge - 1], s.heads[edge - 1]
-        if joint == "," and any(s.deps[child] == "cc" for child in s.near_children(index)):
+        separator, head = s.words[edge - 1], s.heads[edge - 1]
+        if separator == "," and any(s.deps[child] == "cc" for child in s.near_children(index)):
             s.deps[index] = "conj"
-        elif joint == "and" and head < edge and s.is_noun(head):
+        elif separator == "and" and head < edge and s.is_noun(head):
             s.attach(index, head, "conj")
 
 
-def coordination(s: Sentence) -> None:
-    """ "X with Y and Z", where Z may belong with X or with Y: spaCy guesses, these rules decide."""
+def repair_coordinations(s: Sentence) -> None:
+    """Decide in "X with Y and Z" whether Z is coordinated with X or with Y. spaCy often guesses wrong."""
     for index, dep in enumerate(s.deps):
         if dep != "conj" or not s.is_noun(index):
             continue
-        near, other = s.left_edge(index) - 2, s.heads[index]
-        if near > other and s.words[near + 1] == "and":
-            is_object = s.deps[near] == "dobj" and lemmas.noun(s.words[index]) not in PERSONAL
-            if is_object or (s.deps[near] == "pobj" and _are_alike(s, near, index)):
-                s.attach(index, near, "conj")
+        nearest, first_conjunct = s.left_edge(index) - 2, s.heads[index]
+        if nearest > first_conjunct and s.words[nearest + 1] == "and":
+            is_object = s.deps[nearest] == "dobj" and lemmas.singular(s.words[index]) not in ANIMATE_NOUNS
+            if is_object or (s.deps[nearest] == "pobj" and _have_same_modifiers(s, nearest, index)):
+                s.attach(index, nearest, "conj")
             continue
-        link = s.heads[other]
-        repeated = s.deps[other] == "pobj" and _repeats_phrase(s, link, index)
-        clothed = lemmas.verb(s.words[link]) == "wear" and lemmas.noun(s.words[index]) in PERSONAL
-        if repeated or clothed:
+        link = s.heads[first_conjunct]
+        is_repeated = s.deps[first_conjunct] == "pobj" and _repeats_phrase(s, link, index)
+        is_clothed = lemmas.infinitive(s.words[link]) == "wear" and lemmas.singular(s.words[index]) in ANIMATE_NOUNS
+        if is_repeated or is_clothed:
             s.attach(index, s.heads[link], "conj")
 
 
-def _are_alike(s: Sentence, first: int, second: int) -> bool:
-    """Whether two nouns have the same modifiers, none of them behind ("a cat next to a dog and a bird")."""
+def _have_same_modifiers(s: Sentence, first: int, second: int) -> bool:
+    """Return True if two nouns have the same modifiers and none follow them ("a cat next to a dog and a bird")."""
     first_deps, second_deps = (
         [
             s.deps[child]
@@ -90,7 +91,10 @@ def _are_alike(s: Sentence, first: int, second: int) -> bool:
 
 
 def _repeats_phrase(s: Sentence, preposition: int, noun: int) -> bool:
-    """Whether a noun has a phrase like the one it seems to be in ("a man with a bag and a woman with a dog")."""
+    """Return True if the same preposition follows a noun ("a man with a bag and a woman with a dog").
+
+    In that case, attach the second phrase to the noun.
+    """
     after, governor = noun + 1, s.heads[preposition]
     if not s.is_noun(governor) or after >= len(s) or s.words[after] != s.words[preposition]:
         return False
@@ -99,17 +103,17 @@ def _repeats_phrase(s: Sentence, preposition: int, noun: int) -> bool:
     return s.heads[after] == noun
 
 
-def reduced_relatives(s: Sentence) -> None:
-    """ "the table the vases are on", "ground giraffes are standing on": a clause about the first noun.
+def repair_reduced_relatives(s: Sentence) -> None:
+    """Repair relative clauses about the first noun: "the table the vases are on", "ground giraffes are standing on".
 
-    Annotators of Visual Genome like this form. spaCy reads the first noun as a second subject of the verb or as a part
-    of its subject's name; the preposition without an object at the end of the caption shows which it is.
+    This form is frequent in Visual Genome. spaCy reads the first noun as a second subject of the verb, or as part of
+    the name of the subject. A preposition without an object at the end of the caption identifies the form.
     """
-    stranded = _stranded_preposition(s)
+    stranded = _find_stranded_preposition(s)
     roots = [index for index, head in enumerate(s.heads) if head == index and s.is_verb(index)]
     verbs = [s.heads[stranded]] if stranded is not None else roots
     for verb in verbs[:1]:
-        topic = _topic(s, verb, stranded is not None)
+        topic = _find_topic(s, verb, stranded is not None)
         if topic is not None and s.is_verb(verb):
             if stranded is not None:
                 s.deps[stranded] = "prep"
@@ -117,16 +121,19 @@ def reduced_relatives(s: Sentence) -> None:
             s.attach(verb, topic, "relcl")
 
 
-def _stranded_preposition(s: Sentence) -> int | None:
-    """The preposition that ends the caption, if one does."""
-    words = [i for i, tag in enumerate(s.tags) if tag not in _FINAL and s.deps[i] not in {"punct", FOLDED}]
+def _find_stranded_preposition(s: Sentence) -> int | None:
+    """Return the preposition without an object that ends the caption, or None."""
+    words = [i for i, tag in enumerate(s.tags) if tag not in _FINAL and s.deps[i] not in {"punct", MERGED}]
     last = words[-1] if words else 0
     hanging = last > 0 and s.tags[last] in {"IN", "TO", "RB"} and s.deps[last] in {"prep", "prt"}
     return last if hanging and not s.near_children(last) else None
 
 
-def _topic(s: Sentence, verb: int, stranded: bool) -> int | None:
-    """The noun that the verb is a relative clause of: one of two subjects, or one hidden in the subject's name."""
+def _find_topic(s: Sentence, verb: int, stranded: bool) -> int | None:
+    """Return the noun that the relative clause describes, or None.
+
+    It is the first of two subjects, or it is inside the name of the subject and is then separated from it.
+    """
     children = s.near_children(verb)
     subjects = [child for child in children if s.deps[child] in {"nsubj", "npadvmod"} and s.is_noun(child)]
     if not subjects or any(s.words[child] in RELATIVE_PRONOUNS for child in children):
@@ -144,15 +151,22 @@ def _topic(s: Sentence, verb: int, stranded: bool) -> int | None:
     return topic
 
 
-def covered(s: Sentence) -> None:
-    """ "a snow covered sign": snow covers it."""
+def repair_covering_participles(s: Sentence) -> None:
+    """Repair "a snow covered sign": "snow" becomes the subject of "covered"."""
     for index in range(1, len(s)):
         before, head = index - 1, s.heads[index]
         participle = s.tags[index] in {"VBN", "VBD", "JJ"} and s.deps[index] == "amod" and head > index
         compound = s.is_noun(before) and s.heads[before] in {index, head}
-        if participle and compound and lemmas.verb(s.words[index]) in COVERING_VERBS:
+        if participle and compound and lemmas.infinitive(s.words[index]) in COVERING_VERBS:
             s.attach(before, index, "nsubj")
             s.tags[index], s.deps[index] = "VBN", "covering"
 
 
-TREE_REPAIRS = (possession, bare_subjects, appositions, coordination, reduced_relatives, covered)
+TREE_REPAIRS = (
+    repair_possessions,
+    repair_bare_subjects,
+    repair_appositions,
+    repair_coordinations,
+    repair_reduced_relatives,
+    repair_covering_participles,
+)

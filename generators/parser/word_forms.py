@@ -1,7 +1,7 @@
-"""Every word that the rule parser can make of one word of a caption; the seen analysis is exact because of it.
+"""All words that the rule parser can derive from a word of a caption. The seen analysis relies on these lists.
 
 The text of an atom consists of lemmas and forms of single tokens (lemmas.py), phrasal prepositions in their written
-form, and a few words that the parser adds: "man in a shirt" is ``wear``, an owner's relation is ``have``.
+form, and a few words that the parser adds: "man in a shirt" becomes ``wear``, and owners get the relation ``have``.
 """
 
 from __future__ import annotations
@@ -9,33 +9,33 @@ from __future__ import annotations
 from functools import cache
 
 from generators.parser import lemmas
-from generators.parser.phrasal_prepositions import PAIRS, PLACES, SPELLINGS
+from generators.parser.phrasal_prepositions import NOUN_PHRASES, PAIRS, SPELLINGS
 from generators.parser.spacy_model import split_words
 
 ADDED_WORDS = frozenset({"have"})
-"""Words that may be added to any caption: possession needs no word of its own ("the dog house's roof")."""
+"""Words that may be added to any caption: a possession may not have a word of its own ("the dog house's roof")."""
 
 
-def word_forms(token: str) -> frozenset[str]:
-    """All words that a lower-case token, or its parts after tokenisation, can become in an atom of any kind."""
+def find_word_forms(token: str) -> frozenset[str]:
+    """Return all words that a lower-case token, or a part of it, can become in the text of any atom."""
     forms: set[str] = set()
     for part in (token, *split_words().get(token, ())):
-        forms |= name_forms(part) | {lemmas.verb(part)} | _written_forms().get(part, frozenset())
+        forms |= find_name_forms(part) | {lemmas.infinitive(part)} | _find_written_forms().get(part, frozenset())
     return frozenset(forms)
 
 
-def name_forms(word: str) -> frozenset[str]:
-    """All words that a lower-case token can become in the text of an object or an attribute."""
+def find_name_forms(word: str) -> frozenset[str]:
+    """Return all words that a lower-case token can become in the text of an object or an attribute."""
     joined = (name for parts, name in lemmas.SPELLINGS.items() if word in parts.split())
-    singulars = lemmas.noun(word, plural=False), lemmas.noun(word)
-    return frozenset((word, *singulars, lemmas.participle(word), lemmas.attribute(word), *joined))
+    singulars = lemmas.singular(word, plural=False), lemmas.singular(word)
+    return frozenset((word, *singulars, lemmas.participle(word), lemmas.normalise_attribute(word), *joined))
 
 
 @cache
-def _written_forms() -> dict[str, frozenset[str]]:
-    """The words of the written forms of the prepositions that a word can be part of."""
-    written = {"in": {"wear"}, "of": {"on", "in"}, "side": set(PLACES["sides"].split())}
+def _find_written_forms() -> dict[str, frozenset[str]]:
+    """Return for each word the words of all prepositions that the parser may write when it reads that word."""
+    written = {"in": {"wear"}, "of": {"on", "in"}, "side": set(NOUN_PHRASES["sides"].split())}
     first_words = ((pair.split()[0], text) for pair, text in PAIRS.items())
-    for word, text in (*SPELLINGS.items(), *PLACES.items(), *first_words):
+    for word, text in (*SPELLINGS.items(), *NOUN_PHRASES.items(), *first_words):
         written.setdefault(word, set()).update(text.split())
     return {word: frozenset(forms) for word, forms in written.items()}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby, islice
 from typing import NamedTuple
 
-from generators.graphs.facts import ImageFacts, image_facts
+from generators.graphs.facts import ImageFacts, collect_facts
 from generators.parser.caption_parser import CaptionParser, make_parser
 from generators.schemas.annotated_image import AnnotatedImage, Region
 from generators.schemas.scene_graph import Parse
@@ -67,7 +67,7 @@ class RegionReader(NamedTuple):
 
 
 def _facts(image: AnnotatedImage, parses: Mapping[str, Parse]) -> ImageFacts:
-    return image_facts(image.facts()).with_texts(parse.graph for parse in parses.values())
+    return collect_facts(image.facts()).with_texts(parse.graph for parse in parses.values())
 
 
 def find_candidates(

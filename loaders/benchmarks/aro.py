@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from generators.hard_negatives.word_order import Tagger, options
+from generators.hard_negatives.word_order import Tagger, make_wrong_captions
 from generators.readers import karpathy
 from generators.schemas.rows import CHOICE_SCHEMA
 from loaders.benchmarks.rows import Family, Row, Unusable, csv_rows, json_items, parse_box, parse_texts, read_each
@@ -61,7 +61,7 @@ def _order(path: Path) -> Iterator[Row | Unusable]:
     source, split = path.name.split("_")[0], path.stem.rsplit("_", 1)[-1]
     captions = [(item.image_id, caption) for item in karpathy.read_images(path, Path()) for caption in item.captions]
     for (image, _), words in zip(captions, Tagger()(caption for _, caption in captions), strict=True):
-        shuffles = options(words, ORDER_SEED)
+        shuffles = make_wrong_captions(words, ORDER_SEED)
         if shuffles is None:
             yield Unusable("a shuffle would leave the caption unchanged")
         else:

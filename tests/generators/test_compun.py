@@ -43,8 +43,8 @@ def split(compound: str) -> tuple[str, str] | None:
         first, _, second = name.rpartition(" ")
         return first, second
     cuts = [(name[:at], name[at:]) for at in range(3, len(name) - 2)]
-    nouns = [cut for cut in cuts if all(map(wordnet.is_entry, cut))]
-    singular = [cut for cut in nouns if not (cut[0].endswith("s") and wordnet.is_entry(cut[0][:-1]))]
+    nouns = [cut for cut in cuts if all(map(wordnet.is_in_wordnet, cut))]
+    singular = [cut for cut in nouns if not (cut[0].endswith("s") and wordnet.is_in_wordnet(cut[0][:-1]))]
     return max(singular, key=lambda cut: min(map(len, cut)), default=None)
 
 

@@ -26,9 +26,9 @@ from generators.crepe_productivity import (
     select_examples,
     write,
 )
-from generators.graphs.facts import image_facts
-from generators.hard_negatives.productivity import examples
-from generators.hard_negatives.refinement import refined_splits
+from generators.graphs.facts import collect_facts
+from generators.hard_negatives.productivity import make_examples
+from generators.hard_negatives.refinement import refine_splits
 from generators.hard_negatives.source import Source
 from generators.llm.client import KEY_VARIABLE, Cache, Endpoint
 from generators.parser.rule_parser import RuleParser
@@ -173,7 +173,7 @@ def test_an_object_of_a_phrase_is_neither_a_foil_nor_negated(folder: Path, tmp_p
 
 def _nouns_of_foils(folder: Path) -> tuple[set[str], list[str]]:
     """The nouns that HN-Atoms insert and that balanced truths negate, and the captions."""
-    found = list(examples(Source.read(annotated(folder)), 6, GrammarCaptioner(), SETTINGS, Counter()))
+    found = list(make_examples(Source.read(annotated(folder)), 6, GrammarCaptioner(), SETTINGS, Counter()))
     foils = {foil.replacement for item in found for atom in item.hnatom for foil in atom.foils}
     negated = {item.hnneg_balanced[0].foils[0].original.removeprefix("no ") for item in found if item.hnneg_balanced}
     return foils | negated, [item.walk.caption.text for item in found]
@@ -184,7 +184,7 @@ def test_another_image_changes_no_example_of_the_first_ones(folder: Path, tmp_pa
     few, more = (
         {
             example.walk.key: example.walk.caption.text
-            for example in examples(Source.read(annotated(place)), 8, GrammarCaptioner(), SETTINGS, Counter())
+            for example in make_examples(Source.read(annotated(place)), 8, GrammarCaptioner(), SETTINGS, Counter())
         }
         for place in (folder, tmp_path)
     )
@@ -212,14 +212,14 @@ def test_refined_rows_have_the_foils_of_one_atom_and_half_of_them_stay(
         foils = [foil for foils in row["foils"] for foil in foils]
         assert len({(foil["type"], foil["from"]) for foil in foils}) == 1
         assert len({foil["to"] for foil in foils}) == 5
-    left = refined_splits({"n7": found}, 0)["n7"]
+    left = refine_splits({"n7": found}, 0)["n7"]
     assert len(found) / 2 <= len(left) <= len(found)
 
 
 def test_real_annotations(real_data: Path, tmp_path: Path) -> None:
     for version in ("v1.0.0", "v1.2.0"):
         source = Source.read(annotations_of(real_data / "visual_genome" / version, tmp_path / version).path)
-        found = list(examples(source, 8, GrammarCaptioner(), SETTINGS, Counter()))
+        found = list(make_examples(source, 8, GrammarCaptioner(), SETTINGS, Counter()))
         assert len(found) >= 5
         assert all(example.walk.walk.graph.complexity == 8 for example in found)
         assert sum(bool(example.hnatom) for example in found) >= 5
@@ -233,11 +233,11 @@ def test_phrases_of_real_images_name_what_their_objects_lack(real_data: Path, tm
     source = Source.read(annotations.path, spelling=True)
     named = [("1", "canopy"), ("2", "cloth"), ("3", "chair"), ("4", "outlet"), ("5", "bag"), ("5", "cloth")]
     for image_id, noun in named:
-        assert image_facts(source.images[image_id].facts()).is_absent(noun)
+        assert collect_facts(source.images[image_id].facts()).is_absent(noun)
         assert not source.facts(image_id).is_absent(noun)
     # "a calender has been hanged": the phrase is corrected where people typed it.
     assert "calendar" in source.facts("3").mentioned
-    for example in examples(source, 6, GrammarCaptioner(), SETTINGS, Counter()):
+    for example in make_examples(source, 6, GrammarCaptioner(), SETTINGS, Counter()):
         facts = source.facts(example.walk.image_id)
         negated = [foil.original.removeprefix("no ") for item in example.hnneg_balanced[:1] for foil in item.foils]
         foils = [foil.replacement for item in example.hnatom for foil in item.foils if foil.type == "object"]
@@ -267,7 +267,7 @@ def test_ask_prints_the_estimate_and_stops_above_the_cost(
             Endpoint(**endpoint), read_shots(words / "shots.yaml"), Cache([tmp_path / "sample/llm"]), RuleParser()
         )
         dropped: Counter[str] = Counter()
-        assert not list(examples(Source.read(annotated(folder)), 8, captioner, settings, dropped))
+        assert not list(make_examples(Source.read(annotated(folder)), 8, captioner, settings, dropped))
         assert dropped["caption: omits an object"] > 0
         assert dropped["caption: no cached answer"] == 0
         asked = len(server.log)

@@ -121,8 +121,8 @@ def test_a_caption_without_four_different_other_orders_is_in_the_set_of_no_seed(
 
 def test_the_perturbations_are_those_of_the_seed_alone() -> None:
     (words,) = Tagger()(["A small dog sits under the wooden table."])
-    assert word_order.options(words, 0) == word_order.options(words, 0)
-    assert word_order.options(words, 0) != word_order.options(words, 1)
+    assert word_order.make_wrong_captions(words, 0) == word_order.make_wrong_captions(words, 0)
+    assert word_order.make_wrong_captions(words, 0) != word_order.make_wrong_captions(words, 1)
 
 
 def test_cards_and_loading(built: Path) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from torch import Tensor
 
-from generators.hard_negatives.negclip import Negative, negatives
+from generators.hard_negatives.negclip import Negative, make_negatives
 from generators.storage.atomic import write_json
 from trainers.negclip.image_text import ImageText
 from trainers.negclip.neighbours import nearest
@@ -46,7 +46,7 @@ def mine(data: ImageText, embed: Callable[[ImageText], Tensor], model: str, cach
     if cached.get("key") == key:
         negatives_C = [tuple(Negative(*one) for one in some) for some in cached["negatives"]]
     else:
-        negatives_C = [tuple(some) for some in negatives(data.captions)]
+        negatives_C = [tuple(some) for some in make_negatives(data.captions)]
     if not any(negatives_C):
         raise ValueError(f"None of {len(negatives_C):,} captions has two parts that can be exchanged: no negatives.")
     selected = data.with_captions(np.array([bool(some) for some in negatives_C]))

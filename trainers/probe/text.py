@@ -47,8 +47,8 @@ def read_words(listed: Mapping[str, Any]) -> Words:
     return Words(
         [(noun, inflection.pluralise(noun)) for noun in nouns],
         [*adjectives, *WORD_LISTS["adjectives"]],
-        [inflection.verb(verb, "VBG") for verb in intransitive],
-        [inflection.verb(verb, "VBG") for verb in transitive],
+        [inflection.inflect_verb(verb, "VBG") for verb in intransitive],
+        [inflection.inflect_verb(verb, "VBG") for verb in transitive],
     )
 
 
@@ -150,7 +150,8 @@ class Grammar:
 def _with_articles(text: str) -> str:
     words = text.split(" ")
     return " ".join(
-        inflection.article(after) if word == "a" else word for word, after in zip(words, [*words[1:], ""], strict=True)
+        inflection.choose_article(after) if word == "a" else word
+        for word, after in zip(words, [*words[1:], ""], strict=True)
     )
 
 

@@ -1,4 +1,4 @@
-"""Word knowledge that WordNet lacks: relations, attributes that exclude each other, nouns that fit only some slots."""
+"""Knowledge about words that WordNet lacks: relations, exclusive attributes, and nouns with irregular grammar."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ import yaml
 
 
 @cache
-def read(name: str) -> Any:
-    """The content of ``name``.yaml in this folder."""
+def load_lexicon(name: str) -> Any:
+    """Return the content of ``name``.yaml in this folder."""
     return yaml.safe_load(Path(__file__).with_name(f"{name}.yaml").read_text("utf-8"))

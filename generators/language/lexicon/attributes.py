@@ -1,7 +1,8 @@
-"""Attributes that exclude each other, and words that may replace one without being true of the same thing.
+"""Attributes that exclude each other, and attributes that may replace each other in a hard negative.
 
-Source: CREPE (arXiv:2212.07796), section 4.1: antonyms and words of the same grand-hypernym. WordNet provides antonyms
-and, through their nouns, colours; attributes.yaml (written for this project) adds the kinds for which it has no word.
+Source: CREPE (arXiv:2212.07796), section 4.1: foils are antonyms or words with the same grand-hypernym. WordNet
+provides antonyms and colours; attributes.yaml (written for this project) adds kinds of attributes that WordNet does not
+group.
 """
 
 from __future__ import annotations
@@ -9,59 +10,64 @@ from __future__ import annotations
 from functools import cache, lru_cache
 
 from generators.language import wordnet
-from generators.language.lexicon import read
-from generators.language.wordnet import antonyms, are_related, are_shades
+from generators.language.lexicon import load_lexicon
+from generators.language.wordnet import antonyms, are_related, name_same_color
 
 
 @cache
-def _listed(attribute: str) -> frozenset[tuple[str, int]]:
-    """The (kind, item) pairs of attributes.yaml that have the word."""
-    kinds = read("attributes")["exclusive"]
+def _find_listed(attribute: str) -> frozenset[tuple[str, int]]:
+    """Return the (kind, index) pairs of all entries in attributes.yaml that contain the word."""
+    kinds = load_lexicon("attributes")["exclusive"]
     return frozenset(
-        (kind, at) for kind, items in kinds.items() for at, words in enumerate(items) if attribute in words
+        (kind, index) for kind, items in kinds.items() for index, words in enumerate(items) if attribute in words
     )
 
 
 @cache
-def _values(attribute: str) -> frozenset[tuple[str, int]]:
-    """The word's (kind, item) pairs, or those of the colour that it is a shade of ("dark green")."""
-    head = attribute.replace("-", " ").rsplit(" ", 1)[-1]
-    return _listed(attribute) or (_listed(head) if wordnet.is_color(attribute) else frozenset())
+def _find_values(attribute: str) -> frozenset[tuple[str, int]]:
+    """Return the entries of the word, or of the colour that its last part names ("dark green")."""
+    last_part = attribute.replace("-", " ").rsplit(" ", 1)[-1]
+    return _find_listed(attribute) or (_find_listed(last_part) if wordnet.is_color(attribute) else frozenset())
 
 
 @cache
 def is_color(attribute: str) -> bool:
-    """Whether an attribute names one colour."""
-    return wordnet.is_color(attribute) or any(kind == "color" for kind, _ in _values(attribute))
+    """Return True if an attribute names a single colour."""
+    return wordnet.is_color(attribute) or any(kind == "color" for kind, _ in _find_values(attribute))
 
 
 @lru_cache(maxsize=1 << 18)
-def may_mean_the_same(one: str, other: str) -> bool:
-    """Whether one thing may have both, because one word is a shade, a synonym or a neighbour of the other."""
-    if one == other or _values(one) & _values(other):
+def may_hold_together(first: str, second: str) -> bool:
+    """Return True if an object may have both attributes, because they have the same or a similar meaning."""
+    if first == second or _find_values(first) & _find_values(second):
         return True
-    return are_shades(one, other) if is_color(one) and is_color(other) else are_related(one, other, "a")
+    return name_same_color(first, second) if is_color(first) and is_color(second) else are_related(first, second, "a")
 
 
 @lru_cache(maxsize=1 << 18)
-def exclude(one: str, other: str) -> bool:
-    """Whether no thing has both: two items of one kind, two colours, or antonyms, unless they may mean the same."""
-    if may_mean_the_same(one, other):
+def exclude(first: str, second: str) -> bool:
+    """Return True if no object has both attributes: they are two values of one kind, two colours, or antonyms."""
+    if may_hold_together(first, second):
         return False
-    if is_color(one) or is_color(other):
-        many = read("attributes")["many-coloured"]
-        return is_color(one) and is_color(other) and one not in many and other not in many
-    kinds = {kind for kind, _ in _values(one)} & {kind for kind, _ in _values(other)}
-    return bool(kinds) or other in antonyms(one, "a") or one in antonyms(other, "a")
+    if is_color(first) or is_color(second):
+        multicolored = load_lexicon("attributes")["several colours"]
+        return is_color(first) and is_color(second) and first not in multicolored and second not in multicolored
+    kinds = {kind for kind, _ in _find_values(first)} & {kind for kind, _ in _find_values(second)}
+    return bool(kinds) or second in antonyms(first, "a") or first in antonyms(second, "a")
 
 
 @cache
-def foils(attribute: str) -> tuple[tuple[str, ...], ...]:
-    """Attributes that exclude this one, in groups of words for the same: other values of its kinds, then antonyms."""
-    kinds = {kind for kind, _ in _values(attribute)}
-    values = [words for kind, items in read("attributes")["exclusive"].items() if kind in kinds for words in items]
-    listed = [tuple(word for word in words if exclude(attribute, word)) for words in values]
-    opposites = () if is_color(attribute) else antonyms(attribute, "a")
-    known = {word for words in listed for word in words}
-    others = ((word,) for word in opposites if word not in known and exclude(attribute, word))
-    return (*filter(None, listed), *others)
+def exclusive_attributes(attribute: str) -> tuple[tuple[str, ...], ...]:
+    """Return attributes that exclude the given one, in groups of words with the same meaning.
+
+    Other values of the same kinds come first, then antonyms.
+    """
+    kinds = {kind for kind, _ in _find_values(attribute)}
+    values = [
+        words for kind, items in load_lexicon("attributes")["exclusive"].items() if kind in kinds for words in items
+    ]
+    groups = [tuple(word for word in words if exclude(attribute, word)) for words in values]
+    antonym_words = () if is_color(attribute) else antonyms(attribute, "a")
+    listed_words = {word for words in groups for word in words}
+    antonym_groups = ((word,) for word in antonym_words if word not in listed_words and exclude(attribute, word))
+    return (*filter(None, groups), *antonym_groups)

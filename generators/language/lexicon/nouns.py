@@ -1,47 +1,51 @@
-"""Nouns that may name the same thing, beyond WordNet's relations, and nouns that fit only some slots of a caption."""
+"""Nouns that may name the same object although WordNet does not relate them, and nouns with irregular grammar."""
 
 from __future__ import annotations
 
 from functools import cache, lru_cache
 
-from generators.language.lexicon import read
+from generators.language.lexicon import load_lexicon
 from generators.language.wordnet import are_related, is_part
 
 
 @cache
-def _lists_with(noun: str, name: str) -> frozenset[int]:
-    """The numbers of the lists under ``name`` that have the noun."""
-    return frozenset(number for number, words in enumerate(read("nouns")[name]) if noun in words)
+def _list_indices(noun: str, name: str) -> frozenset[int]:
+    """Return the indices of the lists under the key ``name`` of nouns.yaml that contain the noun."""
+    return frozenset(number for number, words in enumerate(load_lexicon("nouns")[name]) if noun in words)
 
 
 def is_mass(noun: str) -> bool:
-    """Whether a noun has neither a plural nor "a"."""
-    return noun in read("nouns")["mass"]
+    """Return True if a noun has no plural and does not follow "a" ("water")."""
+    return noun in load_lexicon("nouns")["mass"]
 
 
 def is_plural_only(noun: str) -> bool:
-    """Whether a noun is plural in form ("pants")."""
-    return noun in read("nouns")["plural only"]
+    """Return True if a noun is always plural in form ("pants")."""
+    return noun in load_lexicon("nouns")["plural only"]
 
 
 @lru_cache(maxsize=1 << 18)
-def may_name_the_same(one: str, other: str) -> bool:
-    """Whether one thing may have both names: related in WordNet, two words for a person or for a part of a picture."""
-    if are_related(one, other):
+def may_name_same_object(first: str, second: str) -> bool:
+    """Return True if an object may have both names.
+
+    This holds for words that WordNet relates, for two words for a person, and for two words for the same area of an
+    image.
+    """
+    if are_related(first, second):
         return True
-    if are_related(one, "person") and are_related(other, "person"):
-        mine, theirs = _lists_with(one, "persons"), _lists_with(other, "persons")
-        return not (mine and theirs and mine != theirs)
-    return not _lists_with(one, "overlapping").isdisjoint(_lists_with(other, "overlapping"))
+    if are_related(first, "person") and are_related(second, "person"):
+        first_lists, second_lists = _list_indices(first, "persons"), _list_indices(second, "persons")
+        return not (first_lists and second_lists and first_lists != second_lists)
+    return not _list_indices(first, "overlapping").isdisjoint(_list_indices(second, "overlapping"))
 
 
 @lru_cache(maxsize=1 << 18)
 def includes(present: str, noun: str) -> bool:
-    """Whether a picture with one thing shows the noun too: the same thing, or a part of it."""
-    return may_name_the_same(present, noun) or is_part(noun, present)
+    """Return True if an image of one object also shows the noun: as the same object or as a part of it."""
+    return may_name_same_object(present, noun) or is_part(noun, present)
 
 
 @lru_cache(maxsize=1 << 18)
 def implies_presence(present: str, noun: str) -> bool:
-    """Whether a picture with one thing probably shows the noun too: the same thing, or a part or the whole of it."""
+    """Return True if an image of one object probably also shows the noun: as the object, its part or its whole."""
     return includes(present, noun) or is_part(present, noun)

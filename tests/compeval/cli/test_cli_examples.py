@@ -6,7 +6,7 @@ from typer.testing import CliRunner, Result
 
 import compeval
 from compeval.cli import app
-from generators.captioner.example_captions import CAPTIONS, from_grammar
+from generators.captioner.example_captions import CAPTIONS, captions_from_grammar
 from generators.llm.client import Cache, Endpoint, Message, request_hash
 
 TWO = ["A lab coat on a hook.", "A chemist buttoning a lab coat."]
@@ -26,7 +26,7 @@ def classes(tmp_path: Path) -> Path:
 def test_default_captions_are_from_the_grammar(classes: Path):
     result = call(classes, "--count", 2)
     lines = [line.split("\t") for line in result.stdout.splitlines()]
-    assert lines == [[name, text] for name in ("lab coat", "houseboat") for text in from_grammar(name, 2)]
+    assert lines == [[name, text] for name in ("lab coat", "houseboat") for text in captions_from_grammar(name, 2)]
     assert "2 of 2 classes have captions from the grammar" in result.stderr
 
 
@@ -67,5 +67,5 @@ def test_user_errors_are_one_message(tmp_path: Path, content: str | None, option
 
 
 def test_a_class_without_a_name_is_an_error():
-    with pytest.raises(ValueError, match="class without a name"):
+    with pytest.raises(ValueError, match="A class name is empty"):
         compeval.example_captions([" "])

@@ -4,7 +4,12 @@ from pathlib import Path
 import pytest
 
 from evaluators.validity.text_only import farthest, groups, measure, page, read, scores
-from generators.hard_negatives.text_only_scorers import HELD_OUT_SCORERS, REFINEMENT_SCORERS, RetrievalSets, most_alike
+from generators.hard_negatives.text_only_scorers import (
+    HELD_OUT_SCORERS,
+    REFINEMENT_SCORERS,
+    RetrievalSets,
+    score_medoid,
+)
 from tests.rows import toy_dataset
 
 NOUNS = ("cup", "table", "cat", "bus", "lamp", "chair")
@@ -67,4 +72,4 @@ def test_farthest_looks_on_both_sides():
 
 def test_the_caption_that_is_most_like_the_others_is_the_truth():
     star = RetrievalSets([["a b c", "a b d", "a e c"]], ["1"])
-    assert scores(star, {"most_alike": most_alike})["most_alike"]["recall@1"] == 1
+    assert scores(star, {"most_alike": score_medoid})["most_alike"]["recall@1"] == 1

@@ -1,7 +1,7 @@
 import json
 from pathlib import Path
 
-from generators.captioner.class_descriptors import DESCRIPTORS, prompts, select
+from generators.captioner.class_descriptors import DESCRIPTORS, make_prompts, select_items
 from generators.compun import make_descriptor_prompting, read_nouns
 from generators.llm.client import Cache, Endpoint, Message, request_hash
 from generators.llm.questions import read_cached_items
@@ -12,39 +12,39 @@ FIVE = ["a hull", "a small house", "a flat deck", "windows", "water around it"]
 ENDPOINT = Endpoint("m")
 
 
-def cached(folder: Path, *answers: list[str]) -> Cache:
-    """A cache with the answers of one conversation about houseboats."""
+def make_cache(folder: Path, *answers: list[str]) -> Cache:
+    """Return a cache with the answers of one conversation about houseboats."""
     cache, messages = (
         Cache([folder], folder / "m.jsonl"),
         [Message(role="user", content=DESCRIPTORS.text(0, "houseboat", 5))],
     )
     for answer in map(json.dumps, answers):
         cache.add(request_hash(ENDPOINT, messages), {"answer": answer})
-        again = Message(role="user", content=DESCRIPTORS.text(1, "houseboat", 5))
-        messages = [*messages, Message(role="assistant", content=answer), again]
+        second_request = Message(role="user", content=DESCRIPTORS.text(1, "houseboat", 5))
+        messages = [*messages, Message(role="assistant", content=answer), second_request]
     return cache
 
 
 def test_items_are_cleaned_and_checked():
-    assert select(["It has a hull.", "which has A hull", "a houseboat's deck", "water", ""], "houseboat") == [
+    assert select_items(["It has a hull.", "which has A hull", "a houseboat's deck", "water", ""], "houseboat") == [
         "a hull",
         "water",
     ]
-    assert select(["a b c d e f g h i j", "a b c d e f g h i j k"], "cat") == ["a b c d e f g h i j"]
+    assert select_items(["a b c d e f g h i j", "a b c d e f g h i j k"], "cat") == ["a b c d e f g h i j"]
 
 
-def test_a_models_descriptors_make_the_prompts(tmp_path: Path):
-    found = make_descriptor_prompting(HOUSEBOAT, {"houseboat": ["ours"]}, ENDPOINT, cached(tmp_path, FIVE))
-    assert found == (prompts("houseboat", FIVE), "llm:m")
-    assert found.prompts[0] == "a photo of a houseboat, which has a hull"
+def test_descriptors_of_a_model_become_prompts(tmp_path: Path):
+    prompting = make_descriptor_prompting(HOUSEBOAT, {"houseboat": ["ours"]}, ENDPOINT, make_cache(tmp_path, FIVE))
+    assert prompting == (make_prompts("houseboat", FIVE), "llm:m")
+    assert prompting.prompts[0] == "a photo of a houseboat, which has a hull"
 
 
-def test_the_second_answer_completes_the_first(tmp_path: Path):
-    cache = cached(tmp_path, FIVE[:3], FIVE[2:])
+def test_second_answer_completes_the_first(tmp_path: Path):
+    cache = make_cache(tmp_path, FIVE[:3], FIVE[2:])
     assert read_cached_items(DESCRIPTORS, "houseboat", 5, ENDPOINT, cache) == (FIVE, None)
 
 
-def test_without_enough_of_them_our_own_are_used_and_named(tmp_path: Path):
-    cache = cached(tmp_path, FIVE[:2], FIVE[:3])
+def test_own_descriptors_are_used_if_the_model_has_too_few(tmp_path: Path):
+    cache = make_cache(tmp_path, FIVE[:2], FIVE[:3])
     assert make_descriptor_prompting(HOUSEBOAT, {"houseboat": ["ours"]}, ENDPOINT, cache).captioner == "descriptors"
     assert make_descriptor_prompting(HOUSEBOAT, {}, ENDPOINT, cache).captioner == "template"

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from generators.captioner.realiser import negate_all, realise, supports, supports_predicate
+from generators.captioner.realiser import can_express, can_express_predicate, negate_all, write_caption
 from generators.graphs.entailment import Negated
-from generators.graphs.walks import describable, redundant, walk
+from generators.graphs.walks import is_redundant, random_walk, select_describable
 from generators.language.grammar import is_plural, predicate_kind
 from generators.microworld.world import NOUNS
 from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
@@ -15,51 +15,53 @@ from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObjec
 CUP = SceneObject("1", "cup", ("red",))
 TABLE = SceneObject("2", "table", ("wooden",))
 APPLE = SceneObject("3", "apple", ("orange",))
-ON, BESIDE = Relation("1", "on", "2"), Relation("3", "next to", "1")
-CHAIN = SceneGraph((CUP, TABLE, APPLE), (ON, BESIDE))
+ON, NEXT_TO = Relation("1", "on", "2"), Relation("3", "next to", "1")
+CHAIN = SceneGraph((CUP, TABLE, APPLE), (ON, NEXT_TO))
 
 
-def captions(graph: SceneGraph, negated: Negated | None = None) -> set[str]:
-    return {realise(graph, str(seed), negated).text for seed in range(60)}
+def write_captions(graph: SceneGraph, negated: Negated | None = None) -> set[str]:
+    return {write_caption(graph, str(seed), negated).text for seed in range(60)}
 
 
 def test_template_of_the_paper() -> None:
     boy, grass = SceneObject("1", "boy", ("tall", "blue")), SceneObject("2", "grass", ("green",))
-    # The paper's example, "tall and blue boy on green grass", has six atoms: in ours of four, one attribute is left.
+    # The paper's example, "tall and blue boy on green grass", has six atoms. This graph has four.
     graph = SceneGraph((SceneObject("1", "boy", ("tall",)), SceneObject("2", "grass")), (Relation("1", "on", "2"),))
-    assert realise(graph, "0").text == "tall boy on grass"
-    assert realise(SceneGraph((boy, SceneObject("2", "umbrella"))), "0").text == "tall and blue boy and an umbrella"
-    assert realise(SceneGraph((SceneObject("1", "cup", ("red", "small", "plain")),)), "0").text == (
+    assert write_caption(graph, "0").text == "tall boy on grass"
+    assert (
+        write_caption(SceneGraph((boy, SceneObject("2", "umbrella"))), "0").text == "tall and blue boy and an umbrella"
+    )
+    assert write_caption(SceneGraph((SceneObject("1", "cup", ("red", "small", "plain")),)), "0").text == (
         "red, small and plain cup"
     )
-    assert realise(SceneGraph((SceneObject("1", "tree"), grass, SceneObject("3", "man"))), "0").text == (
+    assert write_caption(SceneGraph((SceneObject("1", "tree"), grass, SceneObject("3", "man"))), "0").text == (
         "tree and green grass and a man"
     )
     pair = (SceneObject("1", "cup"), SceneObject("2", "table"))
     two = SceneGraph(pair, (Relation("1", "above", "2"), Relation("1", "left of", "2")))
-    assert realise(two, "0").text == "cup above and to the left of table"
-    assert not supports(SceneGraph(pair, (Relation("1", "above", "2"), Relation("1", "wearing", "2"))))
+    assert write_caption(two, "0").text == "cup above and to the left of table"
+    assert not can_express(SceneGraph(pair, (Relation("1", "above", "2"), Relation("1", "wearing", "2"))))
 
 
 def test_openings_and_later_sentences() -> None:
-    found = captions(CHAIN)
-    assert "a red cup on a wooden table. an orange apple is next to the cup" in found
-    assert "there is an orange apple next to a red cup that is on a wooden table" in found
-    assert "a red cup is on a wooden table. next to the cup is an orange apple" in found
-    assert "an orange apple is next to a red cup. the cup is on a wooden table" in found
+    captions = write_captions(CHAIN)
+    assert "a red cup on a wooden table. an orange apple is next to the cup" in captions
+    assert "there is an orange apple next to a red cup that is on a wooden table" in captions
+    assert "a red cup is on a wooden table. next to the cup is an orange apple" in captions
+    assert "an orange apple is next to a red cup. the cup is on a wooden table" in captions
 
 
 def test_references_are_unambiguous() -> None:
     cups = (CUP, SceneObject("4", "cup", ("blue",)), TABLE)
     graph = SceneGraph(cups, (ON, Relation("4", "next to", "1")))
-    found = captions(graph)
-    assert "a red cup on a wooden table. a blue cup is next to the red cup" in found
-    assert not [text for text in found if "the cup" in text]
+    captions = write_captions(graph)
+    assert "a red cup on a wooden table. a blue cup is next to the red cup" in captions
+    assert not [text for text in captions if "the cup" in text]
 
 
 def test_objects_without_relations() -> None:
     graph = SceneGraph((CUP, TABLE, SceneObject("3", "apple")))
-    assert captions(graph) == {
+    assert write_captions(graph) == {
         "a red cup, a wooden table and an apple",
         "there is a red cup, a wooden table and an apple",
     }
@@ -67,8 +69,8 @@ def test_objects_without_relations() -> None:
 
 def test_verbs_agree_and_mass_nouns_have_no_article() -> None:
     people, bread = SceneObject("1", "people", ("young",)), SceneObject("2", "bread", ("brown",))
-    found = captions(SceneGraph((people, bread), (Relation("1", "have", "2"),)))
-    assert found == {
+    captions = write_captions(SceneGraph((people, bread), (Relation("1", "have", "2"),)))
+    assert captions == {
         "young people with brown bread",
         "there are young people with brown bread",
         "young people have brown bread",
@@ -77,34 +79,39 @@ def test_verbs_agree_and_mass_nouns_have_no_article() -> None:
 
 def test_verbs_take_the_form_of_their_position() -> None:
     man, hat, bench = SceneObject("1", "man", ("tall",)), SceneObject("2", "hat"), SceneObject("3", "bench")
-    wears, also, sits = (Relation("1", *rest) for rest in (("wears", "2"), ("wearing", "3"), ("sitting on", "3")))
-    assert captions(SceneGraph((man, hat, SceneObject("3", "coat", ("red",))), (wears, also))) == {
+    wears, wearing, sits = (
+        Relation("1", *predicate_and_object)
+        for predicate_and_object in (("wears", "2"), ("wearing", "3"), ("sitting on", "3"))
+    )
+    assert write_captions(SceneGraph((man, hat, SceneObject("3", "coat", ("red",))), (wears, wearing))) == {
         "a tall man wearing a hat and a red coat",
         "there is a tall man wearing a hat and a red coat",
         "a tall man is wearing a hat and a red coat",
     }
-    sitting = captions(SceneGraph((man, hat, bench), (wears, sits)))
+    sitting = write_captions(SceneGraph((man, hat, bench), (wears, sits)))
     assert "a tall man is wearing a hat and sitting on a bench" in sitting
     box, into = SceneObject("2", "box", ("red",)), Relation("2", "containing", "1")
-    assert captions(SceneGraph((SceneObject("1", "cup", ("red",)), box), (into,))) == {
+    assert write_captions(SceneGraph((SceneObject("1", "cup", ("red",)), box), (into,))) == {
         "a red box containing a red cup",
         "there is a red box containing a red cup",
         "a red box contains a red cup",
     }
     owner = SceneGraph((man, hat, bench), (Relation("1", "has", "2"), Relation("1", "on", "3")))
-    assert captions(owner) == {"a tall man with a hat is on a bench"}
+    assert write_captions(owner) == {"a tall man with a hat is on a bench"}
 
 
-def test_several_colours_are_listed() -> None:
+def test_several_colours_are_joined_as_a_list() -> None:
     chair = SceneObject("1", "chair", ("purple", "slender", "black", "blue"))
-    found = captions(SceneGraph((chair, TABLE), (ON,)))
-    assert "a slender purple, black and blue chair is on a wooden table" in found
+    captions = write_captions(SceneGraph((chair, TABLE), (ON,)))
+    assert "a slender purple, black and blue chair is on a wooden table" in captions
 
 
-def test_no_two_sentences_begin_with_there_is_and_no_list_is_long() -> None:
-    things = tuple(SceneObject(str(at), name) for at, name in enumerate(("cup", "cat", "bus", "key", "hat", "bed"), 3))
-    graph = SceneGraph((SceneObject("1", "man"), SceneObject("2", "car"), *things), (Relation("1", "near", "2"),))
-    assert captions(graph) == {
+def test_consecutive_sentences_differ_and_lists_are_short() -> None:
+    others = tuple(
+        SceneObject(str(number), name) for number, name in enumerate(("cup", "cat", "bus", "key", "hat", "bed"), 3)
+    )
+    graph = SceneGraph((SceneObject("1", "man"), SceneObject("2", "car"), *others), (Relation("1", "near", "2"),))
+    assert write_captions(graph) == {
         "a man near a car. there is also a cup, a cat and a bus. a key, a hat and a bed are also visible",
         "there is a man near a car. a cup, a cat and a bus are also visible. there is also a key, a hat and a bed",
         "a man is near a car. there is also a cup, a cat and a bus. a key, a hat and a bed are also visible",
@@ -112,19 +119,19 @@ def test_no_two_sentences_begin_with_there_is_and_no_list_is_long() -> None:
 
 
 def test_negations() -> None:
-    assert "an orange apple is next to a cup. the cup is on a wooden table. the cup is not red" in captions(
+    assert "an orange apple is next to a cup. the cup is on a wooden table. the cup is not red" in write_captions(
         CHAIN, Negated("attribute", "1", "red")
     )
     assert (
         "a red cup is on a wooden table. there is also an orange apple. the apple is not next to the cup"
-        in captions(CHAIN, Negated("relation", "3", "next to", BESIDE))
+        in write_captions(CHAIN, Negated("relation", "3", "next to", NEXT_TO))
     )
-    assert "a red cup is on a wooden table. there is no orange apple next to the cup" in captions(
+    assert "a red cup is on a wooden table. there is no orange apple next to the cup" in write_captions(
         CHAIN, Negated("object", "3", "apple")
     )
     wearing = Relation("1", "wear", "2")
     worn = SceneGraph((SceneObject("1", "man", ("tall", "old")), SceneObject("2", "hat")), (wearing,))
-    assert "a tall old man and a hat. the man is not wearing the hat" in captions(
+    assert "a tall old man and a hat. the man is not wearing the hat" in write_captions(
         worn, Negated("relation", "1", "wear", wearing)
     )
 
@@ -147,13 +154,13 @@ def test_negations_of_whole_captions_have_one_relation_per_clause() -> None:
 
 def test_template_negations() -> None:
     graph = SceneGraph((CUP, SceneObject("2", "table")), (ON,))
-    assert realise(graph, "0", Negated("attribute", "1", "red")).text == "cup that is not red on table"
-    assert realise(graph, "0", Negated("relation", "1", "on", ON)).text == "red cup not on table"
-    assert realise(graph, "0", Negated("object", "1", "cup")).text == "table and no red cup"
+    assert write_caption(graph, "0", Negated("attribute", "1", "red")).text == "cup that is not red on table"
+    assert write_caption(graph, "0", Negated("relation", "1", "on", ON)).text == "red cup not on table"
+    assert write_caption(graph, "0", Negated("object", "1", "cup")).text == "table and no red cup"
     assert negate_all(graph, "0") == ["no red cup on table"]
     three = SceneGraph((SceneObject("1", "cup"), SceneObject("2", "table"), SceneObject("3", "cat")), (ON,))
-    # The negated part comes last: "cup not on table and a cat" could negate that the cup is on a cat.
-    assert realise(three, "0", Negated("relation", "1", "on", ON)).text == "cat and a cup not on table"
+    # The negated part comes last, because "cup not on table and a cat" could mean that the cup is not on a cat.
+    assert write_caption(three, "0", Negated("relation", "1", "on", ON)).text == "cat and a cup not on table"
     assert negate_all(three, "0") == ["no cup on table and no cat"]
 
 
@@ -175,7 +182,7 @@ def test_template_negations() -> None:
 )
 def test_predicate_kind(predicate: str, kind: str | None) -> None:
     assert predicate_kind(predicate) == kind
-    assert supports_predicate(predicate) is (kind is not None)
+    assert can_express_predicate(predicate) is (kind is not None)
 
 
 def test_no_microworld_noun_counts_as_a_plural() -> None:
@@ -187,48 +194,53 @@ def test_no_microworld_noun_counts_as_a_plural() -> None:
 @st.composite
 def subgraphs(draw: st.DrawFn, sizes: tuple[int, int] = (4, 12)) -> SceneGraph:
     names = draw(st.lists(st.sampled_from(["cup", "umbrella", "cat", "bus", "leaves"]), min_size=3, max_size=6))
-    looks = st.lists(st.sampled_from(["red", "orange", "small", "striped", "old"]), min_size=1, max_size=3, unique=True)
+    adjectives = st.lists(
+        st.sampled_from(["red", "orange", "small", "striped", "old"]), min_size=1, max_size=3, unique=True
+    )
     predicates = st.sampled_from(["on", "above", "wearing", "next to", "has", "partly hidden by", "to the left of"])
     ends = st.integers(0, len(names) - 1).map(str)
     edges = draw(st.lists(st.builds(Relation, ends, predicates, ends), max_size=12))
-    objects = (SceneObject(str(at), name, tuple(draw(looks)), Box(9 * at, 0, 5, 5)) for at, name in enumerate(names))
-    graph = describable(SceneGraph(tuple(objects), tuple(edges)), supports_predicate)
-    found = walk(graph, draw(st.integers(*sizes)), Random(draw(st.integers())))
-    assume(found is not None)
-    assert found is not None
-    assume(not redundant(found) and supports(found))
-    return found
+    objects = (
+        SceneObject(str(number), name, tuple(draw(adjectives)), Box(9 * number, 0, 5, 5))
+        for number, name in enumerate(names)
+    )
+    graph = select_describable(SceneGraph(tuple(objects), tuple(edges)), can_express_predicate)
+    subgraph = random_walk(graph, draw(st.integers(*sizes)), Random(draw(st.integers())))
+    assume(subgraph is not None)
+    assert subgraph is not None
+    assume(not is_redundant(subgraph) and can_express(subgraph))
+    return subgraph
 
 
 STYLE = re.compile(r"[a-z-]+(?: [a-z-]+|, [a-z-]+|\. [a-z-]+)*")
-"""Lower-case words with single spaces, commas and full stops inside, nothing at the end."""
+"""Lower-case words, separated by single spaces, commas and full stops, without a final mark."""
 
 
 @settings(max_examples=40, deadline=None)
 @given(subgraphs(), st.integers())
-def test_every_atom_is_at_its_mention(graph: SceneGraph, seed: int) -> None:
-    said = realise(graph, str(seed))
-    assert STYLE.fullmatch(said.text), said.text
-    assert " a o" not in said.text  # "an orange"
-    nodes = {(mention.kind, mention.text, mention.object, mention.target) for mention in said.mentions}
+def test_mentions_have_the_positions_of_all_atoms(graph: SceneGraph, seed: int) -> None:
+    caption = write_caption(graph, str(seed))
+    assert STYLE.fullmatch(caption.text), caption.text
+    assert " a o" not in caption.text  # "an orange"
+    nodes = {(mention.kind, mention.text, mention.object, mention.target) for mention in caption.mentions}
     expected = {("object", item.name, item.id, None) for item in graph.objects}
     expected |= {("attribute", text, item.id, None) for item in graph.objects for text in item.attributes}
     expected |= {("relation", edge.predicate, edge.subject, edge.object) for edge in graph.relations}
     assert nodes == expected
-    for mention in said.mentions:
+    for mention in caption.mentions:
         if mention.kind != "relation":
-            assert said.text[mention.start : mention.end] == mention.text
-    assert realise(graph, str(seed)) == said
+            assert caption.text[mention.start : mention.end] == mention.text
+    assert write_caption(graph, str(seed)) == caption
 
 
 @settings(max_examples=40, deadline=None)
 @given(subgraphs(), st.integers())
 def test_negations_keep_the_style(graph: SceneGraph, seed: int) -> None:
     item = graph.objects[-1]
-    denied = [Negated("object", item.id, item.name)] if len(graph.objects) > 1 else []
-    denied += [Negated("attribute", item.id, text) for text in item.attributes]
-    denied += [Negated("relation", edge.subject, edge.predicate, edge) for edge in graph.relations]
-    texts = [realise(graph, str(seed), negated).text for negated in denied]
+    atoms = [Negated("object", item.id, item.name)] if len(graph.objects) > 1 else []
+    atoms += [Negated("attribute", item.id, text) for text in item.attributes]
+    atoms += [Negated("relation", edge.subject, edge.predicate, edge) for edge in graph.relations]
+    texts = [write_caption(graph, str(seed), negated).text for negated in atoms]
     texts += negate_all(graph, str(seed))
     for text in texts:
         assert STYLE.fullmatch(text), text

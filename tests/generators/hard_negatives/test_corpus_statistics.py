@@ -13,12 +13,16 @@ def test_statistics_prefer_word_pairs_of_the_source():
     assert usual > odd > unknown
 
 
-def test_one_unknown_word_weighs_more_than_any_known_ones():
+def test_unknown_word_outweighs_all_known_words():
     statistics = CorpusStatistics.of(CAPTIONS)
-    known, one, two = statistics.score(["tree box green", "a red zeppelin", "a mauve zeppelin"])
-    assert known > one + UNKNOWN_PENALTY / 2 > two + UNKNOWN_PENALTY
+    known, one_unknown, two_unknown = statistics.score(["tree box green", "a red zeppelin", "a mauve zeppelin"])
+    assert known > one_unknown + UNKNOWN_PENALTY / 2 > two_unknown + UNKNOWN_PENALTY
 
 
-def test_statistics_by_hand():
-    """One caption "cup": (<s>, cup) follows once, and 1 x 1 / 1 = 1 was expected by chance: log(1.1 / 2); no pairs."""
+def test_score_of_one_word():
+    """The only caption is "cup".
+
+    The pair (<s>, cup) occurs once, and 1 x 1 / 1 = 1 is expected by chance: log(1.1 / 2). There are no co-occurring
+    pairs.
+    """
     assert CorpusStatistics.of(["cup"]).score(["Cup!", ""]) == [pytest.approx(math.log(1.1 / 2)), 0.0]

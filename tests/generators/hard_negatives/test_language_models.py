@@ -1,33 +1,45 @@
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from generators.hard_negatives.hard_negative import HardNegative
-from generators.hard_negatives.language_models import CausalLM, EntailmentModel, MaskedLM, language_model, not_entailed
+from generators.hard_negatives.language_models import (
+    CausalLM,
+    EntailmentModel,
+    MaskedLM,
+    drop_entailed,
+    load_language_model,
+)
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "red", "blue", "cup", "on", "table"]
 LABELS = {0: "CONTRADICTION", 1: "NEUTRAL", 2: "ENTAILMENT"}
 
 
-def write_classifier(folder: Path, labels: dict[int, str] = LABELS, bias: list[float] | None = None) -> str:
-    """A random BERT of one layer; with ``bias`` these are its logits, whatever it reads."""
+def write_bert(folder: Path, model_class: str, bias: list[float] | None = None, **options: Any) -> str:
+    """Save a random BERT with one layer and return its folder. With ``bias``, its logits are always ``bias``."""
     torch = pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")
     (folder / "vocab.txt").write_text("\n".join(WORDS))
     torch.manual_seed(0)
     config = transformers.BertConfig(
-        vocab_size=len(WORDS), hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8,
-        id2label=labels, label2id={label: index for index, label in labels.items()}, initializer_range=1.0,
-    )  # fmt: skip
-    model = transformers.BertForSequenceClassification(config)
+        vocab_size=len(WORDS), hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8, **options
+    )
+    model = getattr(transformers, model_class)(config)
     if bias is not None:
         model.classifier.weight.data.zero_()
         model.classifier.bias.data = torch.tensor(bias)
     model.save_pretrained(folder)
     transformers.BertTokenizer(str(folder / "vocab.txt")).save_pretrained(folder)
     return str(folder)
+
+
+def write_classifier(folder: Path, labels: dict[int, str] = LABELS, bias: list[float] | None = None) -> str:
+    label_ids = {label: index for index, label in labels.items()}
+    options = {"id2label": labels, "label2id": label_ids, "initializer_range": 1.0}
+    return write_bert(folder, "BertForSequenceClassification", bias, **options)
 
 
 def negatives(*captions: str) -> list[HardNegative]:
@@ -40,11 +52,11 @@ SWAPS = ["a blue cup on a red table", "a red table on a blue cup", "a cup", "a b
 
 def test_logits_do_not_depend_on_the_batch(tmp_path: Path):
     name = write_classifier(tmp_path)
-    alone = [EntailmentModel(name, batch_size=1).logits(CAPTION, [swap])[0] for swap in SWAPS]
+    single = [EntailmentModel(name, batch_size=1).logits(CAPTION, [swap])[0] for swap in SWAPS]
     for size in (2, 7):
-        found = EntailmentModel(name, batch_size=size).logits(CAPTION, SWAPS)
-        assert [pytest.approx(logits, abs=1e-5) for logits in found] == alone
-    assert len({tuple(logits) for logits in alone}) == len(SWAPS)
+        batched = EntailmentModel(name, batch_size=size).logits(CAPTION, SWAPS)
+        assert [pytest.approx(logits, abs=1e-5) for logits in batched] == single
+    assert len({tuple(logits) for logits in single}) == len(SWAPS)
 
 
 def test_premise_and_hypothesis_are_distinguished(tmp_path: Path):
@@ -53,16 +65,15 @@ def test_premise_and_hypothesis_are_distinguished(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("bias", "kept"),
-    [([0.0, 0.5, 1.0], 0), ([0.0, 1.0, 0.5], 5), ([1.0, 0.0, 0.5], 5), ([1.0, 0.0, 1.0], 0)],
+    ("bias", "num_kept"), [([0.0, 0.5, 1.0], 0), ([0.0, 1.0, 0.5], 5), ([1.0, 0.0, 0.5], 5), ([1.0, 0.0, 1.0], 0)]
 )
-def test_entailed_negatives_are_dropped(tmp_path: Path, bias: list[float], kept: int):
+def test_entailed_negatives_are_dropped(tmp_path: Path, bias: list[float], num_kept: int):
     model = EntailmentModel(write_classifier(tmp_path, bias=bias), batch_size=2)
-    assert len(list(not_entailed(CAPTION, negatives(*SWAPS), model))) == kept
+    assert len(list(drop_entailed(CAPTION, negatives(*SWAPS), model))) == num_kept
 
 
-class ByPrefix(EntailmentModel):
-    """Logits by rule: a hypothesis that begins with the premise's first two words is entailed."""
+class PrefixEntailmentModel(EntailmentModel):
+    """A model by which a hypothesis is entailed if it begins with the first two words of the premise."""
 
     def __init__(self) -> None:
         self.label, self.batch_size = 2, 2
@@ -71,9 +82,9 @@ class ByPrefix(EntailmentModel):
         return [[0.0, 0.1, float(text.split()[:2] == premise.split()[:2])] for text in hypotheses]
 
 
-def test_the_others_stay_in_order_over_all_batches():
-    kept = not_entailed(CAPTION, negatives(*SWAPS), ByPrefix())
-    # One of the five begins with "a red"; the others come from three batches.
+def test_remaining_negatives_keep_their_order_over_all_batches():
+    kept = drop_entailed(CAPTION, negatives(*SWAPS), PrefixEntailmentModel())
+    # One of the five hypotheses begins with "a red". The others are read in three batches.
     assert [negative.caption for negative in kept] == [
         "a blue cup on a red table",
         "a cup",
@@ -82,13 +93,13 @@ def test_the_others_stay_in_order_over_all_batches():
     ]
 
 
-def test_the_label_is_found_by_its_name(tmp_path: Path):
+def test_entailment_label_is_found_by_name(tmp_path: Path):
     labels = {0: "entailment", 1: "not_entailment"}
     model = EntailmentModel(write_classifier(tmp_path, labels, bias=[1.0, 0.0]))
-    assert model.entailed(CAPTION, SWAPS) == [True] * 5
+    assert model.predict_entailment(CAPTION, SWAPS) == [True] * 5
 
 
-def test_a_classifier_without_the_label_is_an_error(tmp_path: Path):
+def test_classifier_without_entailment_label_is_an_error(tmp_path: Path):
     name = write_classifier(tmp_path, {0: "positive", 1: "negative"})
     with pytest.raises(
         ValueError, match=r"no label 'entailment'; its labels are positive, negative\. Use an NLI model"
@@ -96,57 +107,46 @@ def test_a_classifier_without_the_label_is_an_error(tmp_path: Path):
         EntailmentModel(name)
 
 
-def test_without_a_model_nothing_is_read_ahead():
+def test_without_a_model_negatives_are_not_read_ahead():
     def endless() -> Iterator[HardNegative]:
         while True:
             yield from negatives("a cup")
 
-    assert next(not_entailed(CAPTION, endless(), None)).caption == "a cup"
+    assert next(drop_entailed(CAPTION, endless(), None)).caption == "a cup"
 
 
 @pytest.fixture(scope="module")
-def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    torch = pytest.importorskip("torch")
-    transformers = pytest.importorskip("transformers")
-    folder = tmp_path_factory.mktemp("bert")
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "red", "cup", "on", "table"]
-    (folder / "vocab.txt").write_text("\n".join(words))
-    torch.manual_seed(0)
-    config = transformers.BertConfig(
-        vocab_size=len(words), hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8
-    )
-    transformers.BertForMaskedLM(config).save_pretrained(folder)
-    transformers.BertTokenizer(str(folder / "vocab.txt")).save_pretrained(folder)
-    return folder
+def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return write_bert(tmp_path_factory.mktemp("bert"), "BertForMaskedLM")
 
 
-def test_masked_lm_is_the_mean_log_probability_of_each_masked_token(tiny_bert: Path):
+def test_masked_lm_is_the_mean_log_probability_of_each_masked_token(tiny_bert: str):
     import torch
 
-    ranker = MaskedLM(str(tiny_bert), batch_size=2)
+    ranker = MaskedLM(tiny_bert, batch_size=2)
     expected = []
     for words in ("a red cup", "on a table"):
         ids = ranker.tokenizer(words, return_tensors="pt")["input_ids"]
         values = []
-        for place in range(1, ids.shape[1] - 1):
+        for position in range(1, ids.shape[1] - 1):
             masked = ids.clone()
-            masked[0, place] = ranker.tokenizer.mask_token_id
+            masked[0, position] = ranker.tokenizer.mask_token_id
             with torch.inference_mode():
-                values.append(ranker.model(masked).logits[0, place].log_softmax(-1)[ids[0, place]].item())
+                values.append(ranker.model(masked).logits[0, position].log_softmax(-1)[ids[0, position]].item())
         expected.append(sum(values) / len(values))
     assert ranker.score(["a red cup", "on a table"]) == pytest.approx(expected, abs=1e-5)
 
 
-def test_masked_lm_does_not_depend_on_the_batch(tiny_bert: Path):
+def test_masked_lm_does_not_depend_on_the_batch(tiny_bert: str):
     captions = ["a red cup", "a cup on a red table", "", "table"]
-    one, many = (MaskedLM(str(tiny_bert), batch_size=size).score(captions) for size in (1, 7))
-    assert one == pytest.approx(many, abs=1e-5)
-    assert one[2] == 0.0
-    assert MaskedLM(str(tiny_bert)).score([]) == []
+    single, batched = (MaskedLM(tiny_bert, batch_size=size).score(captions) for size in (1, 7))
+    assert single == pytest.approx(batched, abs=1e-5)
+    assert single[2] == 0.0
+    assert MaskedLM(tiny_bert).score([]) == []
 
 
-def test_causal_lm_without_weights_gives_every_token_the_same(tmp_path: Path):
-    """All logits are zero, so each of the 6 tokens has probability 1/6, whatever the batch."""
+def test_causal_lm_without_weights_scores_all_tokens_equally(tmp_path: Path):
+    """All logits are zero, so that each of the 6 tokens has probability 1/6."""
     transformers = pytest.importorskip("transformers")
     tokenizers = pytest.importorskip("tokenizers")
     words = {"<s>": 0, "<unk>": 1, "a": 2, "red": 3, "cup": 4, "table": 5}
@@ -160,11 +160,11 @@ def test_causal_lm_without_weights_gives_every_token_the_same(tmp_path: Path):
     for parameter in model.parameters():
         parameter.data.zero_()
     model.save_pretrained(tmp_path)
-    ranker = language_model(str(tmp_path))
+    ranker = load_language_model(str(tmp_path))
     assert isinstance(ranker, CausalLM)
     assert ranker.score(["a red cup", "table"]) == [pytest.approx(-math.log(6))] * 2
     assert ranker.score([]) == []
 
 
-def test_a_language_model_is_what_its_configuration_says(tiny_bert: Path):
-    assert isinstance(language_model(str(tiny_bert)), MaskedLM)
+def test_configuration_decides_the_type_of_language_model(tiny_bert: str):
+    assert isinstance(load_language_model(tiny_bert), MaskedLM)

@@ -5,7 +5,7 @@ import pytest
 
 from generators.hard_negatives.hard_negative import Foil, HardNegative
 from generators.hard_negatives.rejections import FILE, Rejections
-from generators.hard_negatives.selection import most_plausible, replace_rejected
+from generators.hard_negatives.selection import replace_rejected, select_most_plausible
 from generators.schemas.annotated_image import AnnotatedImage
 from generators.schemas.scene_graph import Box, SceneGraph
 from generators.storage.crops import crop_id
@@ -21,7 +21,7 @@ def negative(word: str) -> HardNegative:
 RANKED = [negative(word) for word in ("blue", "green", "pink", "black")]
 
 
-def test_a_rejected_negative_is_replaced_in_its_place_by_the_next_ranked():
+def test_rejected_negative_is_replaced_by_the_next_ranked():
     blue, green, pink, black = RANKED
     assert replace_rejected([blue, green], RANKED, frozenset()) == (blue, green)
     assert replace_rejected([blue, green], RANKED, frozenset({"a blue cup"})) == (pink, green)
@@ -29,38 +29,40 @@ def test_a_rejected_negative_is_replaced_in_its_place_by_the_next_ranked():
     assert replace_rejected([blue, green], RANKED, frozenset({"a blue cup", "a green cup"})) == (pink, black)
 
 
-def test_a_caption_with_too_few_left_has_none():
+def test_caption_with_too_few_negatives_has_none():
     assert replace_rejected(RANKED, RANKED, frozenset({"a pink cup"})) == ()
     assert replace_rejected((), RANKED, frozenset({"a pink cup"})) == ()
 
 
-def test_the_ranker_chooses_as_before_and_only_the_rejected_one_goes():
+def test_only_the_rejected_negative_is_replaced():
     class Lengths:
         def score(self, captions):
             return [-len(caption) for caption in captions]
 
     # Shortest first: blue, pink, green, black.
     blue, green, pink, black = RANKED
-    assert most_plausible(RANKED, 3, Lengths()) == (blue, pink, green)
-    assert most_plausible(RANKED, 3, Lengths(), frozenset({"a pink cup"})) == (blue, black, green)
-    assert most_plausible(RANKED, 3, Lengths(), frozenset({"a pink cup", "a black cup"})) == ()
+    assert select_most_plausible(RANKED, 3, Lengths()) == (blue, pink, green)
+    assert select_most_plausible(RANKED, 3, Lengths(), frozenset({"a pink cup"})) == (blue, black, green)
+    assert select_most_plausible(RANKED, 3, Lengths(), frozenset({"a pink cup", "a black cup"})) == ()
 
 
-def test_rejected_texts_are_those_of_one_crop(tmp_path: Path):
+def test_texts_are_rejected_for_one_crop(tmp_path: Path):
     path = picture(tmp_path, 1)
     with (tmp_path / FILE).open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerows([("crop_id", "image_id", "text"), (crop_id(path, BOX), "1", "a cup, blue")])
-    read = Rejections.read(tmp_path)
+    rejections = Rejections.read(tmp_path)
     image = AnnotatedImage("1", 100, 80, SceneGraph(()), files=(path,))
-    assert read.texts(image, BOX) == {"a cup, blue"}
-    assert read.texts(image, Box(0, 0, 9, 9)) == frozenset()
-    # Another image is not even looked for.
-    assert read.texts(AnnotatedImage("2", 9, 9, SceneGraph(())), BOX) == frozenset()
+    assert rejections.texts(image, BOX) == {"a cup, blue"}
+    assert rejections.texts(image, Box(0, 0, 9, 9)) == frozenset()
+    # An image without rejected texts is not opened, so it need not exist.
+    assert rejections.texts(AnnotatedImage("2", 9, 9, SceneGraph(())), BOX) == frozenset()
     assert Rejections.read(tmp_path / "nowhere") == Rejections()
 
 
-def test_a_file_without_the_columns_is_an_error(tmp_path: Path):
+def test_file_without_the_columns_is_an_error(tmp_path: Path):
     (tmp_path / FILE).write_text("a,b\n1,2\n")
-    with pytest.raises(ValueError, match=r"rejected\.csv: no column 'crop_id'\. `compeval annotate import` writes"):
+    with pytest.raises(
+        ValueError, match=r"rejected\.csv: no column 'crop_id'\. `compeval annotate import` writes this file again"
+    ):
         Rejections.read(tmp_path)

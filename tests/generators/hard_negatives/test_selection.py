@@ -3,85 +3,105 @@ from collections.abc import Sequence
 from random import Random
 
 from generators.hard_negatives.hard_negative import Foil, HardNegative
-from generators.hard_negatives.selection import POOL, length, most_plausible, rank_balanced
+from generators.hard_negatives.selection import POOL, measure_length, select_most_plausible, select_rank_balanced
 
 SHORTER, LONGER = ([HardNegative("c" * size, ()) for size in sizes] for sizes in (range(1, 7), range(11, 17)))
 
 
-def rank(chosen: tuple[HardNegative, ...], truth: str) -> int:
+def rank_by_length(chosen: tuple[HardNegative, ...], truth: str) -> int:
     return sum(len(negative.caption) > len(truth) for negative in chosen)
 
 
-def test_the_truth_has_each_rank_as_often():
-    """Six shorter and six longer negatives allow each rank; 600 rows, 100 of each expected, standard deviation 9."""
+def test_truth_has_each_rank_equally_often():
+    """Six shorter and six longer negatives allow all ranks.
+
+    100 of 600 rows are expected per rank, with standard deviation 9.
+    """
     truth = "c" * 8
-    found = Counter(
-        rank(rank_balanced(truth, [*SHORTER, *LONGER], [length], 5, Random(seed)), truth) for seed in range(600)
+    rank_counts = Counter(
+        rank_by_length(select_rank_balanced(truth, [*SHORTER, *LONGER], [measure_length], 5, Random(seed)), truth)
+        for seed in range(600)
     )
-    assert set(found) == set(range(6))
-    assert all(60 < count < 140 for count in found.values())
+    assert set(rank_counts) == set(range(6))
+    assert all(60 < count < 140 for count in rank_counts.values())
 
 
-def test_where_all_are_longer_the_truth_is_shortest():
-    chosen = rank_balanced("c", LONGER, [length], 5, Random(0))
+def test_truth_is_shortest_if_all_negatives_are_longer():
+    chosen = select_rank_balanced("c", LONGER, [measure_length], 5, Random(0))
     assert len(set(chosen)) == 5
     assert [text for text in LONGER if text in chosen] == list(chosen)
 
 
-def test_none_where_there_are_too_few_and_no_look_beyond_the_pool():
-    assert rank_balanced("c", LONGER[:4], [length], 5, Random(0)) == ()
-    pool = [HardNegative(f"{place:02}", ()) for place in range(POOL + 5)]
-    chosen = {negative for seed in range(50) for negative in rank_balanced("c", pool, [length], 5, Random(seed))}
+def test_too_few_candidates_give_none_and_only_the_pool_is_used():
+    assert select_rank_balanced("c", LONGER[:4], [measure_length], 5, Random(0)) == ()
+    pool = [HardNegative(f"{index:02}", ()) for index in range(POOL + 5)]
+    chosen = {
+        negative
+        for seed in range(50)
+        for negative in select_rank_balanced("c", pool, [measure_length], 5, Random(seed))
+    }
     assert chosen == set(pool[:POOL])
 
 
-def negative(caption: str, original: str, replacement: str) -> HardNegative:
+def make_negative(caption: str, original: str, replacement: str) -> HardNegative:
     return HardNegative(caption, (Foil("object", original, replacement),))
 
 
-class Lengths:
+class LengthRanker:
     """A ranker that prefers long captions."""
 
     def score(self, captions: Sequence[str]) -> list[float]:
         return [float(len(caption)) for caption in captions]
 
 
-def test_most_plausible_takes_the_highest_scores_and_earlier_ones_on_ties():
-    candidates = [negative("bb", "x", "b"), negative("ccc", "y", "c"), negative("aa", "z", "a")]
-    assert most_plausible(candidates, 2, Lengths()) == (candidates[1], candidates[0])
+def test_most_plausible_selects_the_highest_scores_and_the_earlier_of_ties():
+    candidates = [make_negative("bb", "x", "b"), make_negative("ccc", "y", "c"), make_negative("aa", "z", "a")]
+    assert select_most_plausible(candidates, 2, LengthRanker()) == (candidates[1], candidates[0])
 
 
-def test_most_plausible_is_exactly_k_or_nothing():
-    candidates = [negative("a", "x", "a"), negative("b", "x", "b")]
-    assert most_plausible(candidates, 3, Lengths()) == ()
-    assert most_plausible(candidates, 2, Lengths()) == tuple(candidates)
-    assert most_plausible([], 0, Lengths()) == ()
+def test_most_plausible_returns_exactly_k_or_none():
+    candidates = [make_negative("a", "x", "a"), make_negative("b", "x", "b")]
+    assert select_most_plausible(candidates, 3, LengthRanker()) == ()
+    assert select_most_plausible(candidates, 2, LengthRanker()) == tuple(candidates)
+    assert select_most_plausible([], 0, LengthRanker()) == ()
 
 
-def test_most_plausible_spreads_over_the_atoms_of_the_caption():
-    """Of four, two may replace the same atom; the best of the other atoms follow, before a third."""
-    same = [negative("long" * size, "cup", str(size)) for size in (9, 8, 7, 6)]
-    others = [negative("short", "table", "x"), negative("tiny", "red", "y")]
-    assert most_plausible([*same, *others], 4, Lengths()) == (*same[:2], *others)
-    assert most_plausible([*same, others[0]], 4, Lengths()) == (*same[:3], others[0])
+def test_most_plausible_replaces_different_atoms():
+    """Two of four negatives may replace the same atom. The best negatives of other atoms follow, before a third."""
+    same = [make_negative("long" * size, "cup", str(size)) for size in (9, 8, 7, 6)]
+    others = [make_negative("short", "table", "x"), make_negative("tiny", "red", "y")]
+    assert select_most_plausible([*same, *others], 4, LengthRanker()) == (*same[:2], *others)
+    assert select_most_plausible([*same, others[0]], 4, LengthRanker()) == (*same[:3], others[0])
 
 
-def test_most_plausible_spreads_over_the_new_words():
-    """Of two compound foils one may have the word "bus"."""
+def test_most_plausible_uses_different_words():
+    """One of two compound foils may have the word "bus"."""
     pairs = [("red", "bus"), ("blue", "bus"), ("green", "car")]
     candidates = [
         HardNegative(
-            f"{color} {noun}" + " " * (9 - at), (Foil("attribute", f"{at}", color), Foil("object", f"{at}", noun))
+            f"{color} {noun}" + " " * (9 - index),
+            (Foil("attribute", f"{index}", color), Foil("object", f"{index}", noun)),
         )
-        for at, (color, noun) in enumerate(pairs)
+        for index, (color, noun) in enumerate(pairs)
     ]
-    assert most_plausible(candidates, 2, Lengths()) == (candidates[0], candidates[2])
+    assert select_most_plausible(candidates, 2, LengthRanker()) == (candidates[0], candidates[2])
 
 
-def test_an_atom_that_a_caption_has_twice_counts_twice():
-    """Both foils of each candidate replace "man": two candidates use up the limit of three, a third that of four."""
+def test_atom_that_occurs_twice_counts_twice():
+    """Both foils of each candidate replace "man".
+
+    One candidate reaches the limit of two, and two candidates reach the limit of four.
+    """
     twice = [
-        HardNegative(f"{at}", (Foil("object", "man", f"a{at}"), Foil("object", "man", f"b{at}"))) for at in range(5)
+        HardNegative(f"{index}", (Foil("object", "man", f"a{index}"), Foil("object", "man", f"b{index}")))
+        for index in range(5)
     ]
-    assert most_plausible(twice, 4, Lengths()) == ()
-    assert len(most_plausible([*twice, negative("x", "cup", "x"), negative("y", "hat", "y")], 4, Lengths())) == 4
+    assert select_most_plausible(twice, 4, LengthRanker()) == ()
+    assert (
+        len(
+            select_most_plausible(
+                [*twice, make_negative("x", "cup", "x"), make_negative("y", "hat", "y")], 4, LengthRanker()
+            )
+        )
+        == 4
+    )

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from generators.hard_negatives.swapped_pairs import AttestedPairs, attribute_pairs, large_objects, relation_pairs
-from generators.language.lexicon import read, relations
+from generators.language.lexicon import load_lexicon, relations
 from generators.language.lexicon.relations import is_asymmetric, kind_of_relation
 from generators.schemas.annotated_image import AnnotatedImage
 from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
@@ -111,10 +111,10 @@ def test_shades_of_a_colour_are_one_attribute() -> None:
 
 
 def test_not_asymmetric_has_reasons_and_includes_the_symmetric_groups() -> None:
-    listed = {name: reason for kind in read("not_asymmetric").values() for name, reason in kind.items()}
+    listed = {name: reason for kind in load_lexicon("not_asymmetric").values() for name, reason in kind.items()}
     assert all(isinstance(reason, str) and len(reason) > 5 for reason in listed.values())
-    groups = read("relations")["groups"]
-    symmetric = [group for group in groups if relations.converse(group) == relations.situations(group)]
+    groups = load_lexicon("relations")["groups"]
+    symmetric = [group for group in groups if relations.converse_situations(group) == relations.situations(group)]
     assert {"next to", "near", "far from", "with"} == set(symmetric)
     assert all(not is_asymmetric(group) for group in symmetric)
 

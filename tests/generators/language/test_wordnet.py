@@ -1,4 +1,4 @@
-"""Facts of WordNet 3.0, read in its own files and noted beside each test."""
+"""Facts of WordNet 3.0, which were looked up in its files and are noted next to each test."""
 
 from itertools import combinations
 
@@ -10,12 +10,12 @@ from generators.language.wordnet import (
     VISIBLE,
     antonyms,
     are_related,
-    are_shades,
     grand_hypernym_siblings,
     hypernym_distance,
     is_color,
     is_part,
     is_visible,
+    name_same_color,
     senses,
 )
 from generators.language.wordnet_database import LEXICOGRAPHER_FILES, wordnet
@@ -24,7 +24,7 @@ from generators.microworld.world import COLORS, NOUNS
 ALL_NOUNS = [noun for cluster in NOUNS.values() for noun in cluster]
 
 
-def test_it_is_wordnet_3_with_the_names_of_its_lexicographer_files():
+def test_version_and_lexicographer_files():
     assert wordnet().get_version() == "3.0"
     assert len(LEXICOGRAPHER_FILES) == 45  # lexnames(5WN): 00 adj.all to 44 adj.ppl
     assert wordnet().synset("dog.n.01").lexname() == "noun.animal"
@@ -32,9 +32,9 @@ def test_it_is_wordnet_3_with_the_names_of_its_lexicographer_files():
     assert set(LEXICOGRAPHER_FILES) >= VISIBLE
 
 
-def test_a_missing_wordnet_is_one_clear_error_that_names_the_remedies(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(wordnet_database, "_nltk_corpus", lambda: None)
-    monkeypatch.setattr(wordnet_database, "_system_database", lambda: None)
+def test_missing_wordnet_raises_an_error_with_the_remedies(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(wordnet_database, "_find_nltk_corpus", lambda: None)
+    monkeypatch.setattr(wordnet_database, "_find_system_database", lambda: None)
     monkeypatch.setattr(nltk, "download", lambda *_, **__: False)
     with pytest.raises(
         FileNotFoundError, match=r"WordNet 3\.0 was not found(.|\n)*nltk\.downloader(.|\n)*wordnet-base"
@@ -42,14 +42,14 @@ def test_a_missing_wordnet_is_one_clear_error_that_names_the_remedies(monkeypatc
         wordnet.__wrapped__()
 
 
-def test_another_version_is_refused(monkeypatch: pytest.MonkeyPatch):
+def test_other_versions_raise_an_error(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(wordnet_database._Reader, "__init__", lambda *_: None)
     monkeypatch.setattr(wordnet_database._Reader, "get_version", lambda _: "3.1")
     with pytest.raises(ValueError, match=r"WordNet 3\.1, expected 3\.0"):
         wordnet.__wrapped__()
 
 
-def test_senses_are_the_usual_ones_that_a_picture_can_show():
+def test_senses_are_usual_and_visible():
     # table.n.01 is of data; table.n.02 (25 times in SemCor) and table.n.03 (5) are furniture
     assert [sense.name() for sense in senses("table")] == ["table.n.02", "table.n.03"]
     # kite.n.01 and .02 are cheques; the toy and the bird were never tagged
@@ -60,13 +60,13 @@ def test_senses_are_the_usual_ones_that_a_picture_can_show():
     assert senses("qwertyish") == ()
 
 
-def test_the_usual_sense_decides_what_is_visible():
+def test_usual_sense_decides_visibility():
     assert is_visible("table")
     assert not is_visible("means")  # ways 50 times, instruments 11 times
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "related"),
+    ("first", "second", "related"),
     [
         ("couch", "sofa", True),  # sofa.n.01: sofa, couch, lounge
         ("dog", "animal", True),  # dog.n.01 < canine < carnivore < ... < animal
@@ -77,26 +77,26 @@ def test_the_usual_sense_decides_what_is_visible():
         ("table", "chair", False),
     ],
 )
-def test_nouns_are_related_to_synonyms_hypernyms_and_hyponyms(one: str, other: str, related: bool):
-    assert are_related(one, other) is related
-    assert are_related(other, one) is related
+def test_nouns_are_related_to_synonyms_hypernyms_and_hyponyms(first: str, second: str, related: bool):
+    assert are_related(first, second) is related
+    assert are_related(second, first) is related
 
 
-def test_adjectives_are_related_to_what_they_are_similar_to():
+def test_adjectives_are_related_to_similar_adjectives():
     assert are_related("tiny", "small", "a")
     assert are_related("big", "large", "a")
     assert not are_related("large", "small", "a")
 
 
-def test_parts_come_from_hypernyms_too():
+def test_parts_of_hypernyms_are_parts():
     assert is_part("bumper", "car")
-    assert is_part("wheel", "car")  # it has car wheels
+    assert is_part("wheel", "car")  # a car has car wheels
     assert is_part("hand", "man")  # a person has body parts
     assert not is_part("car", "wheel")
     assert not is_part("cup", "table")
 
 
-def test_generation_counts_the_steps_to_the_shared_ancestor():
+def test_hypernym_distance_is_the_number_of_steps_to_the_shared_hypernym():
     assert hypernym_distance("pear", "apple") == 1  # both edible fruit
     assert hypernym_distance("cat", "dog") == 2  # feline, canine < carnivore
     assert hypernym_distance("bottle", "cup") == 2  # vessel, cup < container
@@ -104,7 +104,7 @@ def test_generation_counts_the_steps_to_the_shared_ancestor():
     assert hypernym_distance("cat", "qwertyish") is None
 
 
-def test_grand_hypernym_siblings_leave_out_kin():
+def test_grand_hypernym_siblings_are_unrelated():
     siblings = grand_hypernym_siblings("dog")
     assert {"cat", "fox", "bear", "wolf"} <= set(siblings)
     assert not {"dog", "poodle", "animal", "canine", "domestic dog"} & set(siblings)
@@ -119,19 +119,19 @@ def test_antonyms_are_direct_first_then_indirect():
     assert antonyms("push", "v")[0] == "pull"
 
 
-def test_colours_are_known_through_their_nouns():
+def test_colours_are_recognised_by_their_nouns():
     assert all(is_color(word) for word in (*COLORS, "dark green", "off-white"))
     assert not any(is_color(word) for word in ("wooden", "large", "striped", "table"))
 
 
-def test_colours_share_a_grand_hypernym_and_shades_a_colour():
+def test_shades_name_the_same_colour():
     # crimson.n.01 < red.n.01 < chromatic_color.n.01 < color.n.01; white.n.02 < achromatic_color.n.01 < color.n.01
-    assert are_shades("crimson", "red")
-    assert are_shades("dark green", "green")
-    assert not any(are_shades(one, other) for one, other in combinations(COLORS, 2))
+    assert name_same_color("crimson", "red")
+    assert name_same_color("dark green", "green")
+    assert not any(name_same_color(one, other) for one, other in combinations(COLORS, 2))
 
 
-def test_nouns_of_the_microworld_are_kin_only_where_known():
-    """The toy kite and the bird of prey are one word."""
-    kin = {pair for pair in combinations(ALL_NOUNS, 2) if are_related(*pair)}
-    assert kin == {("bird", "kite")}
+def test_microworld_nouns_are_unrelated_except_one_pair():
+    """The toy "kite" and the bird "kite" are the same word."""
+    related_pairs = {pair for pair in combinations(ALL_NOUNS, 2) if are_related(*pair)}
+    assert related_pairs == {("bird", "kite")}

@@ -1,4 +1,4 @@
-"""The caption parser on hand-written graphs, its invariants, and its accuracy on human graphs."""
+"""The caption parser: hand-written graphs, invariants, and accuracy on human graphs."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ from hypothesis import strategies as st
 
 from bench.parser import GraphFacts, Score, read_annotation, read_graph, score
 from generators.parser import lemmas, rule_parser, spacy_model
-from generators.parser.phrasal_prepositions import Phrase, phrasal_prepositions
+from generators.parser.phrasal_prepositions import Phrase, find_phrasal_prepositions
 from generators.parser.rule_parser import RuleParser
-from generators.parser.sng import SngParser
-from generators.parser.spacy_model import installed_model
-from generators.parser.word_forms import name_forms
+from generators.parser.spacy_model import find_installed_model
+from generators.parser.word_forms import find_name_forms
 from generators.schemas.scene_graph import Parse
 
-# caption: objects with their attributes | relations
+# Caption -> objects with their attributes | relations.
 GRAPHS = {
     # attributes
     "the ball is red": "ball(red)",
@@ -138,7 +137,7 @@ GRAPHS = {
     "there is no ball next to the box": "box",
     "no cat on a table": "",
     "road has no cars": "road",
-    # noise of the web
+    # unusual web captions
     "": "",
     "   ": "",
     "IMG_1234.jpg": "",
@@ -157,8 +156,8 @@ def parser() -> RuleParser:
     return RuleParser()
 
 
-def drawn(parse: Parse) -> str:
-    """A parse in the notation of GRAPHS."""
+def format_graph(parse: Parse) -> str:
+    """Return a parse in the notation of GRAPHS."""
     graph = parse.graph
     objects = [
         item.name + (f"({' '.join(text.replace(' ', '-') for text in item.attributes)})" if item.attributes else "")
@@ -177,10 +176,10 @@ def parses(parser: RuleParser) -> dict[str, Parse]:
 
 @pytest.mark.parametrize("caption", GRAPHS)
 def test_graphs(caption: str, parses: dict[str, Parse]) -> None:
-    assert drawn(parses[caption]) == GRAPHS[caption]
+    assert format_graph(parses[caption]) == GRAPHS[caption]
 
 
-def said(caption: str, parse: Parse) -> list[str]:
+def mention_texts(caption: str, parse: Parse) -> list[str]:
     return [caption[mention.start : mention.end] for mention in parse.mentions]
 
 
@@ -194,9 +193,9 @@ def said(caption: str, parse: Parse) -> list[str]:
         ("a cup and a vase on a table", ["cup", "vase", "table", "on", "on"]),
     ],
 )
-def test_mentions_are_what_the_caption_says(parser: RuleParser, caption: str, spans: list[str]) -> None:
+def test_mentions_are_the_words_of_the_caption(parser: RuleParser, caption: str, spans: list[str]) -> None:
     (parse,) = parser.parse([caption])
-    assert said(caption, parse) == spans
+    assert mention_texts(caption, parse) == spans
 
 
 def test_mention_fields(parser: RuleParser) -> None:
@@ -210,13 +209,13 @@ def test_mention_fields(parser: RuleParser) -> None:
 @pytest.mark.parametrize(
     ("caption", "tag"), [("two fish", "NNS"), ("the sheep are white", "NNS"), ("a fish", "NN"), ("one sheep", "NN")]
 )
-def test_a_plural_that_looks_singular_is_known_by_its_company(parser: RuleParser, caption: str, tag: str) -> None:
+def test_plural_without_s_is_recognised_by_other_words(parser: RuleParser, caption: str, tag: str) -> None:
     (parse,) = parser.parse([caption])
     assert parse.mentions[0].tag == tag
 
 
-def check(parse: Parse) -> None:
-    """One mention per atom node, in the order of the graph's atoms, inside the caption, over words."""
+def check_mentions(parse: Parse) -> None:
+    """Assert that each atom node has one mention, in the order of the graph's atoms and inside the caption."""
     assert [(mention.kind, mention.text) for mention in parse.mentions] == list(parse.graph.atoms)
     ids = set(parse.graph.by_id)
     for mention in parse.mentions:
@@ -233,59 +232,55 @@ WORDS = "a the two no not red wooden cat cats ball table on of to left is with t
 def test_any_text_parses(parser: RuleParser, caption: str) -> None:
     (parse,) = parser.parse([caption])
     assert parse.caption == caption
-    check(parse)
+    check_mentions(parse)
 
 
 def test_long_text_parses(parser: RuleParser) -> None:
     rng = random.Random(0)
     text = " ".join(rng.choices(WORDS.split(" "), k=500))
     (parse,) = parser.parse([text])
-    check(parse)
+    check_mentions(parse)
     (cut,) = parser.parse(["a red ball " * 10_000])
-    check(cut)
+    check_mentions(cut)
 
 
-def test_real_captions_keep_the_promises(parser: RuleParser, real_data, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Mentions, the promise of ``name_forms``, and independence of the batch, on web captions."""
+def test_invariants_on_real_captions(parser: RuleParser, real_data, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Check mentions, ``find_name_forms``, and independence of the batch size on web captions."""
     with (real_data / "captions" / "cc3m_validation_8k.tsv").open(encoding="utf-8") as file:
         captions = [line.split("\t")[0] for line, _ in zip(file, range(400), strict=False)]
-    parses = list(
-        parser.parse(
-            captions,
-        )
-    )
+    parses = list(parser.parse(captions))
     monkeypatch.setattr(rule_parser, "BATCH_SIZE", 7)
     assert parses == list(parser.parse(captions))
     tokenise = parser._nlp.tokenizer
     for parse in parses:
-        check(parse)
-        known = {form for token in tokenise(parse.caption.lower()) for form in name_forms(token.text)}
+        check_mentions(parse)
+        known = {form for token in tokenise(parse.caption.lower()) for form in find_name_forms(token.text)}
         words = {word for atom in parse.graph.atoms if atom.kind != "relation" for word in atom.text.split()}
         assert words <= known
 
 
 def test_accuracy_on_human_graphs(parser: RuleParser, real_data) -> None:
-    """The floor that the project promises (objects, attributes, relations), on all 1,000 captions."""
+    """The minimum precision and recall on all 1,000 captions."""
     with (real_data / "factual" / "dev.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     parses = parser.parse(row["caption"] for row in rows)
     scores = score([read_graph(parse.graph) for parse in parses], [read_annotation(row["scene_graph"]) for row in rows])
-    floor = {"objects": (0.80, 0.80), "attributes": (0.65, 0.60), "relations": (0.50, 0.45)}
-    for kind, (precision, recall) in floor.items():
+    minimum = {"objects": (0.80, 0.80), "attributes": (0.65, 0.60), "relations": (0.50, 0.45)}
+    for kind, (precision, recall) in minimum.items():
         assert scores[kind].precision >= precision
         assert scores[kind].recall >= recall
 
 
-def test_scorer_by_hand() -> None:
+def test_scorer() -> None:
     annotation = "( two cups , is , red ) , ( cups , sitting on , table ) , ( lamp )"
-    theirs = read_annotation(annotation)
-    assert theirs == GraphFacts(
+    annotated = read_annotation(annotation)
+    assert annotated == GraphFacts(
         frozenset({"two cup", "cup", "table", "lamp"}),
         frozenset({("two cup", "red")}),
         frozenset({("cup", "sit on", "table")}),
     )
-    ours = GraphFacts(frozenset({"cup", "chair"}), frozenset(), theirs.relations)
-    scores = score([ours], [theirs])
+    parsed = GraphFacts(frozenset({"cup", "chair"}), frozenset(), annotated.relations)
+    scores = score([parsed], [annotated])
     assert scores["objects"] == Score(matched=1, parsed=2, annotated=4)  # cup of {cup, chair}; 4 annotated
     assert (scores["objects"].precision, scores["objects"].recall) == (0.5, 0.25)
     assert (scores["attributes"].precision, scores["attributes"].recall) == (0.0, 0.0)
@@ -296,38 +291,32 @@ def test_scorer_by_hand() -> None:
 
 def test_phrasal_prepositions() -> None:
     def texts(caption: str) -> list[Phrase]:
-        return phrasal_prepositions(caption.split())
+        return find_phrasal_prepositions(caption.split())
 
     assert texts("a ball on the left side of the box") == [(2, 7, "to the left of")]
     assert texts("trees on each side of a road") == [(1, 5, "on both sides of")]
-    assert texts("the left of the picture") == []  # a place, not a preposition
+    assert texts("the left of the picture") == []  # a noun phrase, not a preposition
     assert texts("next to a box in front of a cup") == [(0, 2, "next to"), (4, 7, "in front of")]
 
 
 def test_lemmas() -> None:
     plurals = ["boxes", "leaves", "people", "glasses", "pants", "mice", "bus", "blorgs"]
-    assert [lemmas.noun(word) for word in plurals] == [
+    assert [lemmas.singular(word) for word in plurals] == [
         "box", "leaf", "people", "glass", "pants", "mouse", "bus", "blorg",
     ]  # fmt: skip
-    assert lemmas.noun("blorgs", plural=False) == "blorgs"
-    assert [lemmas.noun(word) for word in ["malhotra", "jess", "corpus"]] == ["malhotra", "jess", "corpus"]
-    assert [lemmas.verb(word) for word in ["worn", "lying", "lay", "sitting", "found"]] == [
+    assert lemmas.singular("blorgs", plural=False) == "blorgs"
+    assert [lemmas.singular(word) for word in ["malhotra", "jess", "corpus"]] == ["malhotra", "jess", "corpus"]
+    assert [lemmas.infinitive(word) for word in ["worn", "lying", "lay", "sitting", "found"]] == [
         "wear", "lay", "lay", "sit", "find",
     ]  # fmt: skip
 
 
-def test_missing_model_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_model_raises_an_error_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spacy_model, "MODELS", ("no_such_model",))
     with pytest.raises(ValueError, match=r"no_such_model expected\. Run `pip install"):
-        installed_model()
+        find_installed_model()
 
 
-def test_import_needs_no_spacy() -> None:
+def test_import_does_not_load_spacy() -> None:
     code = "import sys, generators.parser.rule_parser; sys.exit('spacy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], env=os.environ, check=False).returncode == 0
-
-
-def test_scene_graph_parser_stands_in() -> None:
-    pytest.importorskip("sng_parser", reason="SceneGraphParser is an optional extra")
-    (parse,) = SngParser().parse(["A woman is playing the piano"])
-    assert drawn(parse) == "woman, piano | woman play piano"

@@ -1,4 +1,4 @@
-"""Parsers by name, and that of CREPE's authors in the place of ours."""
+"""The choice of a parser by name, and the parser of CREPE's authors."""
 
 import builtins
 import json
@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from generators.graphs.facts import image_facts
+from generators.graphs.facts import collect_facts
 from generators.graphs.vocabulary import Vocabulary
-from generators.hard_negatives.foils import atom_foils
+from generators.hard_negatives.foils import make_atom_foils
 from generators.parser.caption_parser import make_parser
 from generators.parser.rule_parser import RuleParser
 from generators.parser.sng import SngParser
 from generators.readers.corpora import list_shards, read_captions
+from generators.schemas.scene_graph import Relation, SceneGraph, SceneObject
 from generators.seen_analysis.engines import make_local_engine
 from generators.seen_analysis.seen import analyse, code_version
 from generators.seen_analysis.shards import Search
@@ -27,50 +28,52 @@ def sng() -> SngParser:
     return SngParser()
 
 
-def test_parsers_by_name(sng: SngParser):
+def test_make_parser_by_name(sng: SngParser):
     assert isinstance(make_parser("rules"), RuleParser)
     assert isinstance(make_parser("sng"), SngParser)
-    with pytest.raises(ValueError, match=r"params\.yaml: parser is 'sgn'; it can be rules \(ours\) or sng"):
+    with pytest.raises(ValueError, match=r"params\.yaml: parser is 'sgn'; expected rules \(our rules\) or sng"):
         make_parser("sgn")
 
 
-def test_a_parser_that_is_not_installed_names_the_remedy(monkeypatch: pytest.MonkeyPatch):
-    found = builtins.__import__
+def test_missing_package_raises_an_error_with_the_remedy(monkeypatch: pytest.MonkeyPatch):
+    original_import = builtins.__import__
 
-    def without(name: str, *rest: Any, **named: Any) -> Any:
+    def import_without_parser(name: str, *rest: Any, **named: Any) -> Any:
         if name == "sng_parser":
             raise ImportError(name)
-        return found(name, *rest, **named)
+        return original_import(name, *rest, **named)
 
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(ImportError, match=r"parser: sng was asked for.*Run `pip install SceneGraphParser`"):
+    monkeypatch.setattr(builtins, "__import__", import_without_parser)
+    with pytest.raises(
+        ImportError, match=r"parser is sng, but SceneGraphParser is not installed\. Run `pip install SceneGraphParser`"
+    ):
         make_parser("sng")
 
 
-def test_results_of_one_parser_are_not_those_of_the_other():
+def test_parsers_have_different_code_versions():
     assert code_version("rules") != code_version("sng")
 
 
-def test_atoms_are_found_where_they_stand(sng: SngParser):
+def test_mentions_have_the_positions_of_atoms(sng: SngParser):
     caption = "Two large dogs next to a man wearing a blue shirt and holding a tennis racket on the beach"
     (parse,) = sng.parse([caption])
-    found = {(mention.kind, mention.text, caption[mention.start : mention.end]) for mention in parse.mentions}
-    assert {("object", "dog", "dogs"), ("object", "tennis racket", "tennis racket")} <= found
-    assert {("attribute", "large", "large"), ("attribute", "blue", "blue"), ("relation", "wear", "wearing")} <= found
+    mentions = {(mention.kind, mention.text, caption[mention.start : mention.end]) for mention in parse.mentions}
+    assert {("object", "dog", "dogs"), ("object", "tennis racket", "tennis racket")} <= mentions
+    assert {("attribute", "large", "large"), ("attribute", "blue", "blue"), ("relation", "wear", "wearing")} <= mentions
     ends = {mention.object: mention.target for mention in parse.mentions if mention.text == "wear"}
     names = {item.id: item.name for item in parse.graph.objects}
     assert [(names[start], names[end or ""]) for start, end in ends.items()] == [("man", "shirt")]
 
 
-def test_its_captions_have_foils(sng: SngParser):
+def test_parses_can_be_used_for_foils(sng: SngParser):
     (parse,) = sng.parse(["a red cup"])
     vocabulary = Vocabulary.of([parse.graph, *(found.graph for found in sng.parse(["a blue ball", "a green cup"]))], 1)
-    made = [negative.caption for negative in atom_foils(parse, image_facts(parse.graph), vocabulary)]
-    assert "a blue cup" in made
+    captions = [negative.caption for negative in make_atom_foils(parse, collect_facts(parse.graph), vocabulary)]
+    assert "a blue cup" in captions
 
 
-def test_its_forms_hold_on_real_captions(sng: SngParser, real_data: Path, tmp_path: Path):
-    """The seen analysis finds what parsing everything finds; the filter's promise holds on every caption."""
+def test_forms_are_complete_on_real_captions(sng: SngParser, real_data: Path, tmp_path: Path):
+    """The seen analysis finds the same atoms as parsing all captions, and each word of an atom is a listed form."""
     (web,) = list_shards(str(real_data / "captions" / "web_alt_text_1k.tsv"))
     (conceptual,) = list_shards(str(real_data / "captions" / "cc3m_validation_8k.tsv"))
     texts = [
@@ -98,6 +101,8 @@ def test_its_forms_hold_on_real_captions(sng: SngParser, real_data: Path, tmp_pa
     assert len(expected) > 10
 
 
-def test_the_named_parser_is_made(sng: SngParser):
-    (parse,) = make_parser("sng").parse(["A woman is playing the piano"])
-    assert parse.graph == next(sng.parse(["A woman is playing the piano"])).graph
+def test_graph_of_a_caption(sng: SngParser):
+    (parse,) = sng.parse(["A woman is playing the piano"])
+    assert parse.graph == SceneGraph(
+        (SceneObject("o0", "woman"), SceneObject("o1", "piano")), (Relation("o0", "play", "o1"),)
+    )

@@ -1,9 +1,11 @@
-"""The parser's promise to the word filter: every word of an atom is a form of a word of its caption."""
+"""Each word of an atom must be a form of a word of its caption, because the word filter of the seen analysis relies on
+it.
+"""
 
 import pytest
 
 from generators.parser.rule_parser import RuleParser
-from generators.parser.word_forms import word_forms
+from generators.parser.word_forms import find_word_forms
 from generators.readers.corpora import list_shards, read_captions
 from generators.seen_analysis.targets import CaptionWords, Targets, split_words
 
@@ -27,7 +29,7 @@ def parser() -> RuleParser:
     ],
 )
 def test_forms(token, expected) -> None:
-    assert expected in word_forms(token)
+    assert expected in find_word_forms(token)
 
 
 CAPTIONS = [
@@ -40,21 +42,21 @@ CAPTIONS = [
 ]
 
 
-def test_the_promise_holds_on_hard_captions(parser) -> None:
-    _check(parser, CAPTIONS)
+def test_forms_are_complete_on_difficult_captions(parser) -> None:
+    _check_forms(parser, CAPTIONS)
 
 
-def test_the_promise_holds_on_real_captions(parser, real_data) -> None:
+def test_forms_are_complete_on_real_captions(parser, real_data) -> None:
     texts = [
         text for shard in list_shards(str(real_data / "cc12m" / "*.tar")) for text in read_captions(shard, "caption")
     ]
     for pattern, column in (("captions/web_alt_text_1k.tsv", "TEXT"), ("captions/cc3m_validation_8k.tsv", 0)):
         (shard,) = list_shards(str(real_data / pattern))
         texts += list(read_captions(shard, column))[::25]
-    _check(parser, texts)
+    _check_forms(parser, texts)
 
 
-def _check(parser: RuleParser, texts: list[str]) -> None:
+def _check_forms(parser: RuleParser, texts: list[str]) -> None:
     parses = list(parser.parse(texts))
     vocabulary = {word for parse in parses for atom in parse.graph.atoms for word in split_words(atom.text)}
     words = CaptionWords(vocabulary, parser)

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image as Picture
 
 from generators.hard_negatives import pair_candidates
-from generators.hard_negatives.pair_candidates import Candidate, candidates
+from generators.hard_negatives.pair_candidates import Candidate, find_candidates
 from generators.schemas.annotated_image import AnnotatedImage
 from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
 from loaders.benchmarks import photograph_pairs
@@ -32,7 +32,7 @@ IMAGES = [
 
 
 def test_candidates_by_hand():
-    found = {pair.kind: pair for pair in candidates(IMAGES, 1, 0)}
+    found = {pair.kind: pair for pair in find_candidates(IMAGES, 1, 0)}
     assert found["adjective"] == Candidate("adjective", "3", "4", "a red cup", "a blue cup")
     assert found["verb_1"] == Candidate("verb_1", "1", "2", "a cat sitting", "a cat sleeping")
     assert found["verb_2"] == Candidate("verb_2", "4", "5", "a man holding a cup", "a man washing a cup")
@@ -44,7 +44,7 @@ def test_candidates_by_hand():
 
 def test_an_image_is_in_one_pair_of_a_type():
     sitting = [image(number, thing("cat", 0, state)) for number, state in enumerate(["sitting", "lying", "standing"])]
-    assert len([pair for pair in candidates(sitting, 9, 0) if pair.kind == "verb_1"]) == 1
+    assert len([pair for pair in find_candidates(sitting, 9, 0) if pair.kind == "verb_1"]) == 1
 
 
 def accepted(path: Path, answer: str) -> None:
@@ -57,7 +57,7 @@ def accepted(path: Path, answer: str) -> None:
 
 def test_what_a_person_accepts_becomes_a_dataset(tmp_path):
     path = tmp_path / "candidates.csv"
-    pair_candidates.write(path, candidates(IMAGES, 1, 0))
+    pair_candidates.write(path, find_candidates(IMAGES, 1, 0))
     with pytest.raises(ValueError, match="already exists and may hold answers"):
         pair_candidates.write(path, [])
     with pytest.raises(ValueError, match="no accepted pair"):
