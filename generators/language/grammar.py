@@ -21,7 +21,6 @@ PredicateKind = Literal["preposition", "participle", "verb"]
 
 @cache
 def load_grammar() -> Mapping[str, Any]:
-    """Return the content of grammar.yaml."""
     return yaml.safe_load(Path(__file__).with_name("grammar.yaml").read_text("utf-8"))
 
 
@@ -86,8 +85,8 @@ def is_with_or_has(predicate: str) -> bool:
 def is_finite(predicate: str) -> bool:
     """Return True if a clause uses the predicate without "is" ("has", "contains", but not "partly hiding")."""
     active = parse_active_verb(predicate)
-    stative = active is not None and not active.adverb and active.lemma in load_grammar()["stative verbs"]
-    return is_with_or_has(predicate) or stative
+    is_stative = active is not None and not active.adverb and active.lemma in load_grammar()["stative verbs"]
+    return is_with_or_has(predicate) or is_stative
 
 
 def are_same_verb(first: str, second: str) -> bool:

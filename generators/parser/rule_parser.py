@@ -10,9 +10,9 @@ here are our own; their conventions follow FACTUAL's human graphs (Li et al. 202
   "worn". The same rule applies to "covered with" and "surrounded by".
 - Owners and wholes have their parts: "the cat's tail" and "tail of a cat" are (cat, have, tail). Contents are in their
   container: "a bowl of soup" is (soup, in, bowl). A person "in a shirt" is (person, wear, shirt). In these cases the
-  mention is the word in the caption ("'s", "of", "in"), of which the predicate is not a form.
+  mention is the word in the caption ("'s", "of", "in"), and the predicate is a different word.
 - "two balls next to each other" relates one object node to itself.
-- Objects that the caption denies are omitted, and so are objects that it mentions only for these.
+- Objects that the caption denies are omitted. Objects that are mentioned only in relation to these are omitted too.
 """
 
 from __future__ import annotations
@@ -49,11 +49,9 @@ class RuleParser:
         lemmas.load_tables()
 
     def forms(self, token: str) -> frozenset[str]:
-        """Return all words that a token can become in the text of an atom."""
         return word_forms.find_word_forms(token)
 
     def parse(self, captions: Iterable[str]) -> Iterator[Parse]:
-        """Yield one parse per caption, in order. A caption without words has an empty graph."""
         texts = ((_prepare_text(caption), caption) for caption in captions)
         for doc, caption in self._nlp.pipe(texts, as_tuples=True, batch_size=BATCH_SIZE):
             yield _build_parse(repair(Sentence(doc, skip=_starts_without_article(caption))), caption)

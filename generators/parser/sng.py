@@ -40,7 +40,6 @@ class SngParser:
         self.added_words = frozenset(attributes["LEMMA"].lower() for attributes in patterns if "LEMMA" in attributes)
 
     def parse(self, captions: Iterable[str]) -> Iterator[Parse]:
-        """Yield one parse per caption, in order."""
         for caption in captions:
             text = caption[:MAX_CHARACTERS].encode("utf-8", "replace").decode()
             parsed, doc = self._parser.parse(text, return_doc=True)

@@ -11,7 +11,7 @@ from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObjec
 CUP, TABLE = SceneObject("c", "cup"), SceneObject("t", "table")
 
 
-def state(subject: str, predicate: str, target: str) -> SceneGraph:
+def make_statement(subject: str, predicate: str, target: str) -> SceneGraph:
     return SceneGraph((SceneObject("s", subject), SceneObject("o", target)), (Relation("s", predicate, "o"),))
 
 
@@ -35,19 +35,19 @@ def state(subject: str, predicate: str, target: str) -> SceneGraph:
 )
 def test_known_relation_proves_others_false(known: str, stated: str, is_false: bool):
     facts = collect_facts(SceneGraph((CUP, TABLE), (Relation("c", known, "t"),)))
-    assert facts.is_false(state("cup", stated, "table")) is is_false
+    assert facts.is_false(make_statement("cup", stated, "table")) is is_false
 
 
 def test_known_relation_proves_converses_false():
     facts = collect_facts(SceneGraph((CUP, TABLE), (Relation("t", "supporting", "c"),)))
-    assert facts.is_false(state("cup", "under", "table"))
-    assert not facts.is_false(state("cup", "on", "table"))
-    assert facts.is_false(state("table", "above", "cup"))
+    assert facts.is_false(make_statement("cup", "under", "table"))
+    assert not facts.is_false(make_statement("cup", "on", "table"))
+    assert facts.is_false(make_statement("table", "above", "cup"))
 
 
 def test_missing_relations_and_attributes_may_be_true():
     facts = collect_facts(SceneGraph((CUP, TABLE)))
-    assert not facts.is_false(state("cup", "under", "table"))
+    assert not facts.is_false(make_statement("cup", "under", "table"))
     assert not facts.is_false(SceneGraph((SceneObject("x", "cup", ("red",)),)))
     assert facts.is_false(SceneGraph((SceneObject("x", "horse"),)))
 

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from itertools import permutations
 from random import Random
 
 from hypothesis import assume, given, settings
@@ -96,7 +97,7 @@ def test_attributes_move_to_objects_without_an_attribute_of_the_kind(graph: Scen
             (first, first_after), (second, second_after) = (second, second_after), (first, first_after)
         (text,) = set(first.attributes) - set(first_after.attributes)
         assert second_after.attributes == (*second.attributes, text)
-        assert not any(text == first_text or are_same_kind(text, first_text) for first_text in second.attributes)
+        assert not any(text == attribute or are_same_kind(text, attribute) for attribute in second.attributes)
         assert foil[1:] == (f"{text} {first.name}", f"{text} {second.name}")
 
 
@@ -104,19 +105,12 @@ def test_attributes_move_to_objects_without_an_attribute_of_the_kind(graph: Scen
 @given(subgraphs(sizes=(4, 4)))
 def test_atoms_of_one_type_are_permuted_for_four_atoms(graph: SceneGraph) -> None:
     names = {tuple(item.name for item in edited.objects) for edited, _ in permute_objects(graph)}
-    assert names == {tuple(order) for order in _orders([item.name for item in graph.objects])}
+    assert names == set(permutations(item.name for item in graph.objects))
     for edited, _ in permute_attributes(graph):
         assert [len(item.attributes) for item in edited.objects] == [len(item.attributes) for item in graph.objects]
         assert not any(has_two_of_a_kind(item.attributes) for item in edited.objects)
     predicates = {tuple(edge.predicate for edge in edited.relations) for edited, _ in permute_relations(graph)}
-    assert predicates == {tuple(order) for order in _orders([edge.predicate for edge in graph.relations])}
-
-
-def _orders(texts: list[str]) -> Iterator[list[str]]:
-    if not texts:
-        yield []
-    for index, text in enumerate(texts):
-        yield from ([text, *rest] for rest in _orders(texts[:index] + texts[index + 1 :]))
+    assert predicates == set(permutations(edge.predicate for edge in graph.relations))
 
 
 @settings(max_examples=30, deadline=None)

@@ -82,9 +82,8 @@ def test_words_of_other_kinds_stay_in_place(caption_words, seed) -> None:
     nouns = shuffle_nouns_and_adjectives(Random(seed), caption_words.kinds)
     others = shuffle_all_but_nouns_and_adjectives(Random(seed), caption_words.kinds)
     for position, kind in enumerate(caption_words.kinds):
-        assert (
-            caption_words.kinds[nouns[position]] == kind
-        )  # nouns take positions of nouns, and adjectives of adjectives
+        # Nouns take positions of nouns, and adjectives of adjectives.
+        assert caption_words.kinds[nouns[position]] == kind
         if kind == "other":
             assert nouns[position] == position
         else:
