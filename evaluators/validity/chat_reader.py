@@ -1,9 +1,9 @@
-"""A chat model as a text-only scorer: which caption is a photo's, from two worked examples and no photo.
+"""Ask a chat model which of K captions is the true one, with two worked examples and without the image.
 
-Source: Kamath et al. 2023 (arXiv:2305.14897), Table 10 (ChatGPT, 2-shot, on ARO). Their prompt is unpublished; this one
-and its examples (chat_examples.yaml) are ours. Captions are listed under letters in an order given by their hash. An
-answer that is not exactly one letter or caption counts as wrong. Chance: 1/K. Sends no requests: answers come from the
-cache of generators/llm/client.py.
+Source: Kamath et al. 2023 (arXiv:2305.14897), Table 10 (ChatGPT, 2-shot, on ARO). Difference from the paper: its prompt
+is unpublished, so the prompt and its examples (chat_examples.yaml) are our own. Captions are listed under letters, in
+an order that depends on a hash of the captions. An answer that does not name exactly one caption counts as wrong.
+Chance: 1/K. This module sends no requests; it reads answers from the cache of generators/llm/client.py.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ MAX_ANSWER_TOKENS = 8
 EXAMPLES = yaml.safe_load(Path(__file__).with_name("chat_examples.yaml").read_text(encoding="utf-8"))
 
 
-def endpoint(settings: Mapping[str, Any]) -> Endpoint:
-    """The endpoint of params.yaml; by default at temperature 0."""
+def read_endpoint(settings: Mapping[str, Any]) -> Endpoint:
+    """Return the endpoint that params.yaml names. The default temperature is 0."""
     return Endpoint(**{"temperature": 0.0, "max_tokens": 16, **settings})
 
 
-def messages(config: str, captions: Sequence[str]) -> list[Message]:
-    """The request about a set of captions, in the order given."""
+def build_messages(config: str, captions: Sequence[str]) -> list[Message]:
+    """Return the chat messages of a request: the config's worked examples and the question about ``captions``."""
     conversation = []
     for example in EXAMPLES[config]:
-        conversation += [Message(role="user", content=question(example["captions"]))]
+        conversation += [Message(role="user", content=format_question(example["captions"]))]
         conversation += [Message(role="assistant", content=example["answer"])]
-    return [*conversation, Message(role="user", content=question(captions))]
+    return [*conversation, Message(role="user", content=format_question(captions))]
 
 
-def question(captions: Sequence[str]) -> str:
+def format_question(captions: Sequence[str]) -> str:
     lettered = "\n".join(f"{letter}. {caption}" for letter, caption in zip(ascii_uppercase, captions, strict=False))
     letters = ", ".join(ascii_uppercase[: len(captions)])
     return (
@@ -49,41 +49,49 @@ def question(captions: Sequence[str]) -> str:
     )
 
 
-def shuffled(captions: Sequence[str]) -> list[str]:
-    """The captions in the order of the request: the same on every call, the true one at any position."""
+def shuffle_captions(captions: Sequence[str]) -> list[str]:
+    """Return the captions in an order that depends on the captions only."""
     seed = hashlib.sha256("\n".join(captions).encode()).digest()
     order = np.random.default_rng(int.from_bytes(seed[:8], "big")).permutation(len(captions))
-    return [captions[int(position)] for position in order]
+    return [captions[int(index)] for index in order]
 
 
 def read_choice(answer: str, captions: Sequence[str]) -> int | None:
-    """Position of the chosen caption, by its letter, else by its words; None if the answer is not one choice."""
+    """Return the index of the caption that the answer names, by letter or by its text.
+
+    Returns None if the answer does not name exactly one caption.
+    """
     letters = ascii_uppercase[: len(captions)]
-    named = set(re.findall(rf"(?:^|[(*\s])([{letters}])(?=$|[).:,;*]|\s*\n|\s+(?:is|because)\b)", answer.strip()))
-    if named:
-        return letters.index(named.pop()) if len(named) == 1 else None
-    folded = answer.casefold()
-    quoted = [position for position, caption in enumerate(captions) if caption.strip(" .").casefold() in folded]
+    letters_named = set(
+        re.findall(rf"(?:^|[(*\s])([{letters}])(?=$|[).:,;*]|\s*\n|\s+(?:is|because)\b)", answer.strip())
+    )
+    if letters_named:
+        return letters.index(letters_named.pop()) if len(letters_named) == 1 else None
+    answer = answer.casefold()
+    quoted = [index for index, caption in enumerate(captions) if caption.strip(" .").casefold() in answer]
     return quoted[0] if len(quoted) == 1 else None
 
 
-def prompts(config: str, sets: RetrievalSets) -> list[list[Message]]:
-    """One request per set."""
-    return [messages(config, shuffled(captions)) for captions in sets.captions]
+def build_requests(config: str, sets: RetrievalSets) -> list[list[Message]]:
+    """Return the messages of one request per set of captions."""
+    return [build_messages(config, shuffle_captions(captions)) for captions in sets.captions]
 
 
 def measure(config: str, sets: RetrievalSets, model: Endpoint, cache: Cache) -> dict[str, Any] | None:
-    """Recall@1 with its interval over the sets with a cached answer; None if there is none."""
-    hits, unreadable, images = [], 0, []
-    for captions, image in zip(sets.captions, sets.images, strict=True):
-        listed = shuffled(captions)
-        answer = cache.get(request_hash(model, messages(config, listed)))
+    """Return Recall@1 with its confidence interval over the sets that have a cached answer.
+
+    Returns None if no set has one.
+    """
+    hits, unreadable, image_ids = [], 0, []
+    for captions, image_id in zip(sets.captions, sets.images, strict=True):
+        options = shuffle_captions(captions)
+        answer = cache.get(request_hash(model, build_messages(config, options)))
         if answer is None:
             continue
-        choice = read_choice(answer, listed)
+        choice = read_choice(answer, options)
         unreadable += choice is None
-        hits.append(choice is not None and listed[choice] == captions[0])
-        images.append(image)
+        hits.append(choice is not None and options[choice] == captions[0])
+        image_ids.append(image_id)
     if not hits:
         return None
     hit_N = np.array(hits, dtype=np.float64)
@@ -92,5 +100,5 @@ def measure(config: str, sets: RetrievalSets, model: Endpoint, cache: Cache) -> 
         "asked": len(hits),
         "unreadable": unreadable,
         "recall@1": float(hit_N.mean()),
-        "interval": bootstrap_intervals({"hit": hit_N}, images)["hit"],
+        "interval": bootstrap_intervals({"hit": hit_N}, image_ids)["hit"],
     }

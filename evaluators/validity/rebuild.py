@@ -1,4 +1,8 @@
-"""CREPE's sets rebuilt from scenes of the micro-world with another annotation recall."""
+"""Rebuild CREPE's sets from micro-world scenes with another annotation recall.
+
+Annotation recall is the share of a scene's facts (objects, attributes, relations) that its annotations contain. The
+micro-world writes its annotations in Visual Genome's format, so they are read by the reader of Visual Genome.
+"""
 
 from __future__ import annotations
 
@@ -16,24 +20,27 @@ from generators.storage.dataset import write_config
 from generators.storage.params import read_params, read_parser_params
 
 
-def rebuild(recall: float, seed: int, images: int, source: Path, output: Path) -> dict[str, dict[str, Any]]:
-    """Write the sets of the first ``images`` scenes to ``output``/crepe; return the complete scenes by image id."""
-    scenes = [sample_test_scene(seed, image_id) for image_id in TEST_IDS[:images]]
-    folder, root = output / "source", output / "crepe"
-    folder.mkdir()
-    write_annotations(annotate(scenes, seed, recall), folder)
-    (folder / "VG_100K").symlink_to((source / "VG_100K").resolve())
+def rebuild_crepe(recall: float, seed: int, num_images: int, source: Path, output: Path) -> dict[str, dict[str, Any]]:
+    """Annotate the first ``num_images`` test scenes with ``recall`` and write the sets to ``output``/crepe.
+
+    ``source`` is the folder of the micro-world's images. Returns image id -> complete scene (JSON form).
+    """
+    scenes = [sample_test_scene(seed, image_id) for image_id in TEST_IDS[:num_images]]
+    annotation_folder, crepe_folder = output / "source", output / "crepe"
+    annotation_folder.mkdir()
+    write_annotations(annotate(scenes, seed, recall), annotation_folder)
+    (annotation_folder / "VG_100K").symlink_to((source / "VG_100K").resolve())
     annotated, flaws = annotations.Annotations(output / "annotations.parquet"), Flaws()
-    annotations.write(annotated.path, visual_genome.read(folder, flaws), flaws)
+    annotations.write(annotated.path, visual_genome.read(annotation_folder, flaws), flaws)
     settings = read_params("crepe_systematicity") | {"workers": 1} | read_parser_params()
     crepe_systematicity.build_regions("microworld", annotated, settings, output / "regions")
     rows = list(crepe_systematicity.read_rows(output / "regions"))
-    write_config(root, "all_raw", {"test": crepe_systematicity.make_raw_rows(rows)}, RAW_SCHEMA)
+    write_config(crepe_folder, "all_raw", {"test": crepe_systematicity.make_raw_rows(rows)}, RAW_SCHEMA)
     for kind in NEGATIVES:
         negatives = crepe_systematicity.make_hard_negative_rows(rows, kind)
-        write_config(root, f"all_{kind}", {"test": negatives}, HARD_NEGATIVE_SCHEMA)
+        write_config(crepe_folder, f"all_{kind}", {"test": negatives}, HARD_NEGATIVE_SCHEMA)
     productivity = crepe_productivity.Settings(
         **read_params("crepe_productivity") | {"workers": 1} | read_parser_params()
     )
-    crepe_productivity.write(annotated.path, "microworld", productivity, root)
+    crepe_productivity.write(annotated.path, "microworld", productivity, crepe_folder)
     return {str(scene.image_id): scene.to_json() for scene in scenes}

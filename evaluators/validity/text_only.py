@@ -1,16 +1,16 @@
-"""How often text-only scorers pick the true caption, without the image (stage ``text_only``).
+"""Measure how often text-only scorers select the true caption without the image (stage ``text_only``).
 
     python -m evaluators.validity.text_only        # writes text_only.json and crepe/TEXT_ONLY.md
 
 Source: SugarCrepe (arXiv:2306.14610, section 3) showed that such scorers beat vision-language models on published sets.
-The scorers are those of generators/hard_negatives/text_only_scorers.py and, if params.yaml names one, a masked or
-causal language model. Those that learn are cross-fitted over images. Productivity is measured after adversarial
-refinement (generators/hard_negatives/refinement.py) too, by held-out scorers that learn from the remaining rows.
+The scorers are in generators/hard_negatives/text_only_scorers.py; params.yaml can add a language model. Scorers that
+learn are cross-fitted over images. Productivity is also measured after adversarial refinement
+(generators/hard_negatives/refinement.py), by held-out scorers that learn from the remaining rows.
 
-Recall@1 with ties shared and chance 1/K, with 95 % intervals that resample images. A negative is one edit away from its
-truth, and edits that raise a score as often as they lower it rank the truth first of all six less often than one time
-in six: ``random_scorers`` (random word weights) measures how often. ``pairwise_accuracy``, the share of its negatives
-that a truth beats, tells if there is a cue (chance 1/2).
+Metrics: Recall@1 with 95 % intervals from resampled images. Tied captions share the hit. Chance is 1/K, but a scorer
+that knows nothing can be below chance: every negative is an edit of the true caption, so the scores of a set are not
+independent. ``random_scorers`` is the Recall@1 of random word weights. ``pairwise_accuracy`` is the share of negatives
+that score lower than their true caption (chance 1/2); it shows if there is a cue.
 """
 
 from __future__ import annotations
@@ -46,21 +46,21 @@ from loaders.cards.card import table
 WORKERS = 2
 PRODUCTIVITY = "prod_"
 BY_DESIGN = {
-    "prod_hnneg": "Each negative holds a negation, and no true caption does (appendix A.4 of the paper).",
-    "prod_hnall": "Five of the fifteen negatives hold a negation, and no true caption does; the other ten compete.",
-    "hncomp": 'Each negative is two captions joined by "and", the true one is one (section 4.1 of the paper).',
-    "hnall": 'Six of the ten negatives are two captions joined by "and", the true one is one.',
+    "prod_hnneg": "Every negative contains a negation, and no true caption does (appendix A.4 of the paper).",
+    "prod_hnall": "Five of the fifteen negatives contain a negation, and no true caption does.",
+    "hncomp": 'Every negative is two captions joined by "and"; the true caption is one (section 4.1 of the paper).',
+    "hnall": 'Six of the ten negatives are two captions joined by "and"; the true caption is one.',
 }
-"""Why text-only scorers cannot be at chance, by config or kind of systematicity."""
+"""Config or kind of systematicity -> why text-only scorers cannot be at chance."""
 
 
 def read(folder: Path, configs: Iterable[str]) -> RetrievalSets:
-    """The distinct rows of some configs, all splits."""
+    """Return the distinct rows of all splits of some configs."""
     return read_files(path for config in configs for path in sorted((folder / config).glob("*.parquet")))
 
 
 def read_files(paths: Iterable[Path]) -> RetrievalSets:
-    """The distinct rows of parquet files."""
+    """Return the distinct rows of parquet files."""
     rows: dict[tuple[str, ...], str] = {}
     for path in paths:
         for row in parquet.read_table(path, ["image_id", "caption", "hard_negatives"]).to_pylist():
@@ -68,10 +68,11 @@ def read_files(paths: Iterable[Path]) -> RetrievalSets:
     return RetrievalSets([key[:-1] for key in rows], list(rows.values()))
 
 
-def groups(folder: Path) -> dict[str, list[str]]:
-    """Configs that are measured together: a productivity config, a kind of systematicity over all corpora.
+def group_configs(folder: Path) -> dict[str, list[str]]:
+    """Return group name -> configs that are measured together.
 
-    The sets of different corpora hold the same captions, each with the same negatives.
+    A productivity config is its own group. A kind of systematicity forms one group over all corpora, because the sets
+    of all corpora contain the same captions with the same negatives.
     """
     configs: dict[str, list[str]] = {}
     for path in sorted(folder.iterdir()):
@@ -81,8 +82,8 @@ def groups(folder: Path) -> dict[str, list[str]]:
     return configs
 
 
-def scores(sets: RetrievalSets, scorers: Mapping[str, Scorer]) -> dict[str, dict[str, Any]]:
-    """Recall@1 with its interval, and pairwise accuracy, of each scorer."""
+def measure_scorers(sets: RetrievalSets, scorers: Mapping[str, Scorer]) -> dict[str, dict[str, Any]]:
+    """Return Recall@1 with its confidence interval and the pairwise accuracy of each scorer."""
     score_by = {name: scorer(sets) for name, scorer in scorers.items()}
     hit_by = {name: recall_at_1(score_NK) for name, score_NK in score_by.items()}
     intervals = bootstrap_intervals(hit_by, sets.images)
@@ -97,48 +98,48 @@ def scores(sets: RetrievalSets, scorers: Mapping[str, Scorer]) -> dict[str, dict
 
 
 def measure(name: str, sets: RetrievalSets, seed: int, model: str | None) -> dict[str, Any]:
-    """All results of one group; for productivity also after refinement."""
-    held_out = {**HELD_OUT_SCORERS, **({"language_model": partial(_language_model_scores, model)} if model else {})}
+    """Return all results of one group. For productivity, this includes the results after refinement."""
+    held_out = {**HELD_OUT_SCORERS, **({"language_model": partial(_score_by_language_model, model)} if model else {})}
     result: dict[str, Any] = {
         "rows": len(sets),
         "images": len(set(sets.images)),
         "chance": sets.chance,
         "by_design": BY_DESIGN.get(name),
-        "refining": scores(sets, REFINEMENT_SCORERS),
-        "held_out": scores(sets, held_out),
+        "refining": measure_scorers(sets, REFINEMENT_SCORERS),
+        "held_out": measure_scorers(sets, held_out),
         "random_scorers": float(measure_random_recall(sets).mean()),
-        "comparing": scores(sets, {"most_alike": score_medoid}),
+        "comparing": measure_scorers(sets, {"most_alike": score_medoid}),
     }
     if name.startswith(PRODUCTIVITY):
         keep_N = select_rows_at_chance(sets, seed)
         result["share_kept"] = float(keep_N.mean())
-        result["held_out_after"] = scores(sets.select(keep_N), held_out)
+        result["held_out_after"] = measure_scorers(sets.select(keep_N), held_out)
     return result
 
 
-def _language_model_scores(model: str, sets: RetrievalSets) -> np.ndarray:
+def _score_by_language_model(model: str, sets: RetrievalSets) -> np.ndarray:
     return np.array(load_language_model(model).score(sets.texts)).reshape(len(sets), sets.size)
 
 
-def farthest(chance: float, results: Mapping[str, Mapping[str, Any]]) -> str:
-    """The scorer whose Recall@1 is farthest from chance, on either side."""
+def farthest_from_chance(chance: float, results: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the name of the scorer whose Recall@1 is farthest above or below chance."""
     return max(results, key=lambda name: abs(results[name]["recall@1"] - chance))
 
 
-def page(title: str, file: Path, results: Mapping[str, Mapping[str, Any]]) -> str:
-    """The results as Markdown: a row per group, and a second table if a chat model was asked."""
-    refined_too = any("share_kept" in result for result in results.values())
+def render_page(title: str, file: Path, results: Mapping[str, Mapping[str, Any]]) -> str:
+    """Render the results as Markdown: a table with one row per group, and a table of the chat model if there is one."""
+    has_refined = any("share_kept" in result for result in results.values())
     rows, chats = [], []
     for name, result in results.items():
         chance, scorers = result["chance"], result["held_out"]
-        best = farthest(chance, scorers)
+        best = farthest_from_chance(chance, scorers)
         low, high = scorers[best]["interval"]
         row = [name, result["rows"], f"{chance:.1%}", f"{scorers[best]['recall@1']:.1%} ({best})"]
         row += [f"{low:.1%} to {high:.1%}", f"{result['random_scorers']:.1%}"]
         if after := result.get("held_out_after"):
-            best = farthest(chance, after)
+            best = farthest_from_chance(chance, after)
             row += [f"{result['share_kept']:.0%}", f"{after[best]['recall@1']:.1%} ({best})"]
-        elif refined_too:
+        elif has_refined:
             row += ["-", "-"]
         rows.append(row)
         if chat := result.get("chat"):
@@ -153,10 +154,10 @@ def page(title: str, file: Path, results: Mapping[str, Mapping[str, Any]]) -> st
         title=title,
         file=file.name,
         scorers=max(len(result["held_out"]) for result in results.values()),
-        header=[*header, "rows kept", "after refinement"] if refined_too else header,
+        header=[*header, "rows kept", "after refinement"] if has_refined else header,
         rows=rows,
         reasons=[f"`{name}`: {result['by_design']}" for name, result in results.items() if result["by_design"]],
-        refined=refined_too,
+        refined=has_refined,
         chats=chats,
         table=table,
     )
@@ -164,7 +165,7 @@ def page(title: str, file: Path, results: Mapping[str, Mapping[str, Any]]) -> st
 
 def main() -> None:
     folder, settings, output = Path("crepe"), read_params("text_only"), Path("text_only.json")
-    all_sets = {name: read(folder, configs) for name, configs in groups(folder).items()}
+    all_sets = {name: read(folder, configs) for name, configs in group_configs(folder).items()}
     with ProcessPoolExecutor(WORKERS, get_context("spawn")) as pool:
         jobs = {
             name: pool.submit(measure, name, sets, settings["seed"], settings["model"])
@@ -173,7 +174,7 @@ def main() -> None:
         }
         results = {name: job.result() for name, job in jobs.items()}
     output.write_text(json.dumps(results, indent=1) + "\n")
-    (folder / "TEXT_ONLY.md").write_text(page("CREPE", output, results))
+    (folder / "TEXT_ONLY.md").write_text(render_page("CREPE", output, results))
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
-"""How often text-only scorers pick the true caption of ARO's four sets (stage ``text_only_aro``).
+"""Measure how often text-only scorers select the true caption of ARO's four sets (stage ``text_only_aro``).
 
     python -m evaluators.validity.text_only_aro  # writes text_only_aro.json and text_only_aro.md
-    python -m evaluators.validity.text_only_aro --ask --max-cost 1    # fills a chat model's cache in sample/llm/
+    python -m evaluators.validity.text_only_aro --ask --max-cost 1    # caches a chat model's answers in sample/llm/
 
-The scorers and metrics of evaluators/validity/text_only.py. ARO's negatives are known for this cue: a swapped caption
-is often implausible, a shuffled one ungrammatical (Lin et al. 2023, arXiv:2306.01879). Order sets are measured on the
-shuffles of the first seed. If params.yaml names an endpoint, a chat model is measured too
-(evaluators/validity/chat_reader.py).
+Scorers and metrics are described in evaluators/validity/text_only.py. ARO's negatives are known to be recognisable
+without the image: swapped captions are often implausible and shuffled captions ungrammatical (Lin et al. 2023,
+arXiv:2306.01879). The order sets are measured on the shuffles of the first seed. If params.yaml names an endpoint, a
+chat model is measured as well (evaluators/validity/chat_reader.py).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Annotated
 import typer
 
 from evaluators.validity import chat_reader
-from evaluators.validity.text_only import measure, page, read_files
+from evaluators.validity.text_only import measure, read_files, render_page
 from generators.hard_negatives.text_only_scorers import RetrievalSets
 from generators.llm.client import Cache, Endpoint, ask_all, make_client
 from generators.storage import stage
@@ -32,25 +32,25 @@ SPLITS = ("test", "test.s0")
 
 
 def read(folder: Path, config: str) -> RetrievalSets:
-    """The distinct rows of a config; of an order set, those of the first seed."""
+    """Return the distinct rows of a config. Of an order set, only the split of the first seed is read."""
     return read_files(path for path in sorted((folder / config).glob("*.parquet")) if split_name(path) in SPLITS)
 
 
-def ask(endpoint: Endpoint, sets_by_config: Mapping[str, RetrievalSets], max_cost: float) -> Counter[str]:
-    """Send the requests that the cache has no answer to; return the number of requests by outcome."""
-    prompts = [prompt for config, sets in sets_by_config.items() for prompt in chat_reader.prompts(config, sets)]
-    return ask_all(make_client(endpoint, Path("sample/llm")), prompts, chat_reader.MAX_ANSWER_TOKENS, max_cost)
+def send_requests(endpoint: Endpoint, sets_by_config: Mapping[str, RetrievalSets], max_cost: float) -> Counter[str]:
+    """Send the requests that have no cached answer. Returns the number of requests per outcome."""
+    requests = [item for config, sets in sets_by_config.items() for item in chat_reader.build_requests(config, sets)]
+    return ask_all(make_client(endpoint, Path("sample/llm")), requests, chat_reader.MAX_ANSWER_TOKENS, max_cost)
 
 
 def main(ask_model: Annotated[bool, typer.Option("--ask")] = False, max_cost: float = 0.0) -> None:
-    """Measure the sets that are built; with --ask, fill the chat model's cache in sample/llm/ instead."""
+    """Measure the sets that are built. With --ask, only send requests to the chat model and cache its answers."""
     settings, chat = read_params("text_only"), read_params("text_only_aro")["chat"]
-    endpoint = chat_reader.endpoint(chat) if chat else None
+    endpoint = chat_reader.read_endpoint(chat) if chat else None
     sets_by_config = {config: sets for config in figures("aro")["options"] if len(sets := read(Path("aro"), config))}
     if ask_model:
         if endpoint is None:
-            raise ValueError("params.yaml, text_only_aro.chat: no endpoint. Name one to ask a chat model.")
-        for outcome, count in sorted(ask(endpoint, sets_by_config, max_cost).items()):
+            raise ValueError("params.yaml, text_only_aro.chat: no endpoint. Set an endpoint to ask a chat model.")
+        for outcome, count in sorted(send_requests(endpoint, sets_by_config, max_cost).items()):
             print(f"{count:,} {outcome}")
         return
     cache, output = Cache([Path("data/llm")]), Path("text_only_aro.json")
@@ -60,7 +60,7 @@ def main(ask_model: Annotated[bool, typer.Option("--ask")] = False, max_cost: fl
         for config, sets in sets_by_config.items()
     }
     write_json(output, results)
-    output.with_suffix(".md").write_text(page("ARO", output, results))
+    output.with_suffix(".md").write_text(render_page("ARO", output, results))
 
 
 if __name__ == "__main__":

@@ -1,13 +1,13 @@
-"""The oracle: is a caption true of a completely known micro-world scene?
+"""The oracle decides if a caption is true of a micro-world scene, whose objects and relations are completely known.
 
-It reads the *text* with a closed-vocabulary grammar of its own (tokens, lexicon, grammar), resolves references
-(discourse) and verifies the resulting discourse representation structures in the scene (drs, model). It shares no code
-with the generators of captions and foils, so that it can judge them: a hard negative is genuine if :func:`is_true`
-returns False.
+It parses the *text* with a closed-vocabulary grammar (tokens, lexicon, grammar), resolves references (discourse) and
+checks the resulting discourse representation structures against the scene (drs, model). It shares no code with the
+generators of captions and hard negatives, so that it can judge their output: a hard negative is genuine if
+:func:`is_true` returns False.
 
-Meaning: a caption asserts that there are distinct objects, one for each that it mentions, with all the attributes and
-relations that it mentions. An ambiguous caption is true if any of its readings is. A noun, adjective or relation that
-the world cannot draw is true of no object; any other text that is not plain English about the scene raises
+A caption asserts that the scene has distinct objects, one per object that the caption mentions, with all attributes and
+relations that it mentions. An ambiguous caption is true if any of its readings is true. A noun, adjective or relation
+that the micro-world cannot draw is true of no object. Any other text that is not plain English about the scene raises
 :class:`UnreadableError`.
 """
 
@@ -18,64 +18,65 @@ from functools import lru_cache
 from itertools import islice, product
 from typing import Any, NamedTuple
 
-from evaluators.validity.oracle.discourse import representations
+from evaluators.validity.oracle.discourse import resolve_references
 from evaluators.validity.oracle.drs import DRS
 from evaluators.validity.oracle.grammar import Grammar
 from evaluators.validity.oracle.model import SceneModel
 from evaluators.validity.oracle.syntax import Statement
-from evaluators.validity.oracle.tokens import Word, sentences
+from evaluators.validity.oracle.tokens import Word, split_sentences
 
-__all__ = ["Reading", "UnreadableError", "is_true", "read"]
+__all__ = ["ParsedCaption", "UnreadableError", "is_true", "parse_caption"]
 
 MAX_READINGS = 500
 """A caption with more readings counts as unreadable."""
 
 
 class UnreadableError(ValueError):
-    """The oracle cannot read a caption; the message names the word and its position."""
+    """Raised for a caption that the oracle cannot parse. The message names the first word that does not fit."""
 
 
-class Reading(NamedTuple):
-    """The distinct meanings of a caption, the most likely attachment first.
+class ParsedCaption(NamedTuple):
+    """The distinct readings of a caption, the most likely reading first.
 
-    ``undrawable``: the nouns, adjectives and relation phrases that no object of any scene satisfies, of the meaning
-    that has the fewest.
+    ``undrawable``: the nouns, adjectives and relation phrases that no object of any scene satisfies, in the reading
+    that has the fewest such words.
     """
 
-    representations: tuple[DRS, ...]
+    readings: tuple[DRS, ...]
     undrawable: tuple[str, ...]
 
 
 def is_true(caption: str, scene: Mapping[str, Any]) -> bool:
-    """True if some reading of ``caption`` holds in ``scene``. Raises UnreadableError.
+    """Return True if some reading of ``caption`` holds in ``scene``. Raises UnreadableError.
 
     ``scene`` is the JSON form of a complete scene: ``width``, ``things`` (id, noun, color, pattern, size, box) and
-    ``relations``, every [subject id, relation, object id] that is true.
+    ``relations`` (every [subject id, relation, object id] that holds).
     """
-    return any(map(SceneModel(scene).satisfies, read(caption).representations))
+    return any(map(SceneModel(scene).satisfies, parse_caption(caption).readings))
 
 
 @lru_cache(maxsize=2**16)
-def read(caption: str) -> Reading:
-    """The caption's meaning, independent of any scene. Raises UnreadableError."""
-    words_by_sentence = sentences(caption)
+def parse_caption(caption: str) -> ParsedCaption:
+    """Return the readings of a caption, independent of any scene. Raises UnreadableError."""
+    words_by_sentence = split_sentences(caption)
     if not words_by_sentence:
         raise UnreadableError(f"Cannot read {caption!r}: it has no words.")
-    texts = product(*(_statements(words, caption) for words in words_by_sentence))
-    meanings = list(islice((drs for text in texts for drs in representations(text)), MAX_READINGS + 1))
-    if not meanings:
+    texts = product(*(_parse_sentence(words, caption) for words in words_by_sentence))
+    readings = list(islice((drs for text in texts for drs in resolve_references(text)), MAX_READINGS + 1))
+    if not readings:
         raise UnreadableError(f"Cannot read {caption!r}: a pronoun has no possible antecedent.")
-    if len(meanings) > MAX_READINGS:
+    if len(readings) > MAX_READINGS:
         raise UnreadableError(f"Cannot read {caption!r}: it has more than {MAX_READINGS} readings.")
-    distinct = tuple(dict.fromkeys(meanings))
+    distinct = tuple(dict.fromkeys(readings))
     undrawable = min((list(dict.fromkeys(drs.undrawable())) for drs in distinct), key=len)
-    return Reading(distinct, tuple(sorted(undrawable, key=caption.lower().find)))
+    return ParsedCaption(distinct, tuple(sorted(undrawable, key=caption.lower().find)))
 
 
-def _statements(words: tuple[Word, ...], caption: str) -> tuple[tuple[Statement, ...], ...]:
-    readings, furthest = _parsed(tuple(word.text for word in words))
-    if readings:
-        return readings
+def _parse_sentence(words: tuple[Word, ...], caption: str) -> tuple[tuple[Statement, ...], ...]:
+    """Return the parses of a sentence. Raises UnreadableError if there are none."""
+    parses, furthest = _run_grammar(tuple(word.text for word in words))
+    if parses:
+        return parses
     if furthest < len(words):
         where = f"{words[furthest].text!r} at character {words[furthest].offset}"
     else:
@@ -84,7 +85,7 @@ def _statements(words: tuple[Word, ...], caption: str) -> tuple[tuple[Statement,
 
 
 @lru_cache(maxsize=2**16)
-def _parsed(words: tuple[str, ...]) -> tuple[tuple[tuple[Statement, ...], ...], int]:
-    """The readings of a sentence, and the position of the word that cannot be read."""
+def _run_grammar(words: tuple[str, ...]) -> tuple[tuple[tuple[Statement, ...], ...], int]:
+    """Return the parses of a sentence and the index of the last word that the grammar reached."""
     grammar = Grammar(words)
-    return grammar.readings(), grammar.furthest
+    return grammar.parse(), grammar.furthest

@@ -1,18 +1,25 @@
-"""Reference resolution: from syntax trees to discourse representation structures.
+"""Reference resolution: turn the syntax trees of a caption into discourse representation structures (DRS).
 
-- "a ball", "two balls", "another ball": new referents. Numbers mean "at least", a plural "at least two" (under negation
-  "any").
-- "the ball": the referents of an earlier mention of the noun. Of several mentions, those with all its attributes, else
-  those that do not contradict them; each is a reading. Without an earlier mention, a new referent. "The animal" may be
-  an earlier cat.
-- "ball" without an article: as "the ball" if an earlier sentence mentions one; if an earlier clause of the same
-  sentence does, also a new one; else a new one.
-- "the other ball": one of at least two earlier balls, else a new one.
-- "it", "they": the topic of the clause before or the last mention; inside "with a lamp on it", the noun that the phrase
-  belongs to.
-- "no ball", "it is not the case", "does not show": a negated DRS around the whole statement.
-- "not on a table", "without a hat": a negated DRS around the predicate of each subject, "a table" inside it, "the
-  table" outside. A later mention of a referent inside accommodates it: it moves to the main DRS, so it must exist.
+Rules, by kind of noun phrase:
+
+- "a ball", "two balls", "another ball" introduce new referents. "Two balls" means at least two. A plural without a
+  number means at least two as well, but at least one inside a negation.
+- "the ball" refers to an earlier mention of a ball, or of something more specific: "the animal" may be an earlier cat.
+  If several earlier mentions are possible, mentions that have all attributes of the phrase are preferred; if there is
+  none, mentions whose attributes do not contradict the phrase are used. Each remaining mention is a separate reading.
+  Without an earlier mention, the phrase introduces a new referent.
+- "ball" without an article is read like "the ball" if an earlier sentence mentions a ball. If only an earlier clause of
+  the same sentence mentions a ball, a new ball is a second reading. Otherwise the phrase introduces a new referent.
+- "the other ball" refers to an earlier ball if there are at least two, and otherwise introduces a new referent.
+- "it" and "they" refer to the topic of the previous clause or to the last mention (two readings). Inside "a table with
+  a lamp on it", "it" refers to the table.
+
+Rules for negation:
+
+- "no ball", "it is not the case", "does not show" negate the whole statement: one negated DRS.
+- "not on a table", "without a hat" negate a predicate: one negated DRS per subject. The referent of "a table" belongs
+  to the negated DRS; the referent of "the table" belongs to the DRS around it. If a later phrase refers to a referent
+  of a negated DRS, that referent moves to the main DRS, so the object must exist (accommodation).
 """
 
 from __future__ import annotations
@@ -30,16 +37,16 @@ from evaluators.validity.oracle.syntax import Denial, Determiner, Group, NounPhr
 Option = TypeVar("Option")
 Referents = tuple[int, ...]
 
-ANAPHORIC = "one"
-"""The noun of "a blue one": that of the last mention."""
+ANAPHORIC_LEMMA = "one"
+"""Lemma of the noun in "a blue one". It is replaced by the noun of the last mention."""
 
 
 class _NoAntecedentError(Exception):
-    """A pronoun has no possible antecedent."""
+    """Raised if a pronoun has no possible antecedent."""
 
 
 class _Reference(NamedTuple):
-    """Referents that a clause mentions, new or not."""
+    """One use of referents in a clause. The referents may be new or already known."""
 
     sentence: int
     clause: int
@@ -48,7 +55,7 @@ class _Reference(NamedTuple):
 
 @dataclass(eq=False)
 class _Mention:
-    """The referents that a noun phrase introduced, with the referents and conditions that it added (``own_...``)."""
+    """A noun phrase that introduced new referents, and the referents and conditions added while it was resolved."""
 
     noun: Noun
     attributes: frozenset[Attribute]
@@ -56,90 +63,104 @@ class _Mention:
     drs: DRSBuilder
     sentence: int
     clause: int
-    own_referents: list[int] = field(default_factory=list)
-    own_conditions: list[Condition | DRSBuilder] = field(default_factory=list)
+    added_referents: list[int] = field(default_factory=list)
+    added_conditions: list[Condition | DRSBuilder] = field(default_factory=list)
 
 
-def representations(sentences: Sequence[Sequence[Statement]]) -> Iterator[DRS]:
-    """Every resolution of a text's references; none if a pronoun has no possible antecedent.
+def resolve_references(sentences: Sequence[Sequence[Statement]]) -> Iterator[DRS]:
+    """Yield one DRS per way to resolve the references of a text. Yields nothing if a pronoun has no antecedent.
 
-    Each pass takes the first option of every choice; the other options are the beginnings of later passes.
+    Depth-first search: a pass through the text makes a choice wherever a reference is ambiguous. A list holds the index
+    of the option to take at each choice; after its end, the first option is taken. Every option that was not taken
+    starts a later pass.
     """
     pending: list[list[int]] = [[]]
     while pending:
         resolver = _Resolver(pending.pop())
         with suppress(_NoAntecedentError):
             yield resolver.resolve(sentences)
-        pending += resolver.alternatives
+        pending += resolver.untried
 
 
 class _Resolver:
-    """One pass through a text, with the first of its choices given as positions."""
+    """One pass through a text. ``choices`` holds the index of the option to take at each of the first choices."""
 
     def __init__(self, choices: list[int]) -> None:
         self.choices = choices
-        self.taken = 0
-        self.alternatives: list[list[int]] = []
+        self.num_choices_made = 0
+        self.untried: list[list[int]] = []  # lists of choices for later passes
         self.root = DRSBuilder()
         self.mentions: list[_Mention] = []
         self.references: list[_Reference] = []
-        self.anchors: list[Referents] = []  # the referents of "it" inside "with a lamp on it"
-        self.anchored = False  # True if "it" referred to the innermost anchor
-        self.count = self.sentence = self.clause = 0
+        self.possessors: list[Referents] = []  # stack: referents of "a table" while "with a lamp on it" is resolved
+        self.possessor_used = False  # True if "it" referred to the innermost possessor
+        self.num_referents = self.sentence = self.clause = 0
 
     def choose(self, options: Sequence[Option]) -> Option:
-        if self.taken == len(self.choices):
-            self.alternatives += [[*self.choices, other] for other in range(1, len(options))]
+        """Return one of the options and schedule passes that take the other options."""
+        if self.num_choices_made == len(self.choices):
+            self.untried += [[*self.choices, option] for option in range(1, len(options))]
             self.choices.append(0)
-        self.taken += 1
-        return options[self.choices[self.taken - 1]]
+        self.num_choices_made += 1
+        return options[self.choices[self.num_choices_made - 1]]
 
     def resolve(self, sentences: Sequence[Sequence[Statement]]) -> DRS:
+        """Return the DRS of the text. Raises _NoAntecedentError if a pronoun has no antecedent."""
         for self.sentence, statements in enumerate(sentences):
             for statement in statements:
                 self.clause += 1
-                self._statement(statement, self.root)
+                self._add_statement(statement, self.root)
         return self.root.build()
 
-    def _statement(self, statement: Statement, drs: DRSBuilder) -> None:
+    def _add_statement(self, statement: Statement, drs: DRSBuilder) -> None:
+        """Add the referents and conditions of a statement to ``drs``."""
         if isinstance(statement, Denial):
             inner = DRSBuilder(drs)
             for denied in statement.statements:
-                self._statement(denied, inner)
+                self._add_statement(denied, inner)
             drs.conditions.append(inner)
             return
-        for group, positive in _split(statement.group):
+        for group, positive in _split_by_polarity(statement.group):
             if positive:
-                self._group(group, drs, None)
+                self._add_group(group, drs, None)
             else:
-                self._statement(Denial((syntax.Assertion(group),)), drs)
+                self._add_statement(Denial((syntax.Assertion(group),)), drs)
 
-    def _group(self, group: Group, drs: DRSBuilder, head: Referents | None) -> Referents:
-        """The referents of a group; ``head`` are those that it is related to."""
-        referents = tuple(dict.fromkeys(ref for phrase in group.members for ref in self._phrase(phrase, drs, head)))
+    def _add_group(self, group: Group, drs: DRSBuilder, subjects: Referents | None) -> Referents:
+        """Add a group of noun phrases to ``drs`` and return its referents.
+
+        ``subjects``: the subjects of the relation whose object is the group; None if the group is no object.
+        """
+        referents = tuple(
+            dict.fromkeys(ref for phrase in group.members for ref in self._add_phrase(phrase, drs, subjects))
+        )
         if len(group.members) > 1:
-            self._refer(referents)
+            self._record_reference(referents)
         for predicate in group.predicates:
-            self._predicate(predicate, referents, drs)
+            self._add_predicate(predicate, referents, drs)
         return referents
 
-    def _refer(self, referents: Referents) -> None:
+    def _record_reference(self, referents: Referents) -> None:
         self.references.append(_Reference(self.sentence, self.clause, referents))
 
-    def _phrase(self, phrase: NounPhrase, drs: DRSBuilder, head: Referents | None) -> Referents:
-        noun = self._noun(phrase)
+    def _add_phrase(self, phrase: NounPhrase, drs: DRSBuilder, subjects: Referents | None) -> Referents:
+        """Add a noun phrase to ``drs`` and return its referents."""
+        noun = self._resolve_noun(phrase)
         attributes = frozenset(item.attribute for item in phrase.predicates if isinstance(item, syntax.HasAttribute))
-        known = self._antecedent(phrase, noun, attributes, drs, head) if noun else self._pronoun(phrase, drs, head)
-        if known is None:
-            assert noun
-            return self._introduce(phrase, noun, attributes, drs)
-        self._refer(known)
+        if noun:
+            known = self._find_antecedent(phrase, noun, attributes, drs, subjects)
+            if known is None:
+                return self._introduce(phrase, noun, attributes, drs)
+        else:
+            known = self._resolve_pronoun(phrase, drs, subjects)
+        self._record_reference(known)
         for predicate in phrase.predicates:
-            self._predicate(predicate, known, drs.outside_predicates())
+            self._add_predicate(predicate, known, drs.outside_predicates())
         return known
 
-    def _noun(self, phrase: NounPhrase) -> Noun | None:
-        if phrase.noun and phrase.noun.lemma == ANAPHORIC:
+    def _resolve_noun(self, phrase: NounPhrase) -> Noun | None:
+        """Return the noun of a phrase; for "a blue one", the noun of the last mention. Returns None for a pronoun."""
+        if phrase.noun and phrase.noun.lemma == ANAPHORIC_LEMMA:
             if not self.mentions:
                 raise _NoAntecedentError
             return self.mentions[-1].noun._replace(plural=phrase.noun.plural)
@@ -148,52 +169,61 @@ class _Resolver:
     def _introduce(
         self, phrase: NounPhrase, noun: Noun, attributes: frozenset[Attribute], drs: DRSBuilder
     ) -> Referents:
+        """Add new referents with their conditions to ``drs``, record the mention and return the referents."""
         if phrase.determiner is Determiner.DEFINITE:
             drs = drs.outside_predicates()
         count = phrase.number or (2 if noun.plural and drs is self.root else 1)
-        referents = tuple(range(self.count, self.count + count))
-        self.count += count
+        referents = tuple(range(self.num_referents, self.num_referents + count))
+        self.num_referents += count
         referent_start, condition_start = len(drs.referents), len(drs.conditions)
         drs.referents.extend(referents)
         drs.describe(referents, noun.lemma, "noun", noun.kinds)
         if phrase.determiner is Determiner.OTHER:
             accessible = list(drs.accessible())
-            others = [mention for mention in self.mentions if mention.drs in accessible and _same(noun, mention.noun)]
-            if distinct_from := tuple(referent for mention in others for referent in mention.referents):
+            distinct_from = tuple(
+                referent
+                for mention in self.mentions
+                if mention.drs in accessible and _may_refer_to(noun, mention.noun)
+                for referent in mention.referents
+            )
+            if distinct_from:
                 drs.conditions.extend(Distinct(referent, distinct_from) for referent in referents)
         mention = _Mention(noun, attributes, referents, drs, self.sentence, self.clause)
         self.mentions.append(mention)
-        self._refer(referents)
+        self._record_reference(referents)
         for predicate in phrase.predicates:
-            self._predicate(predicate, referents, drs)
-        mention.own_referents = drs.referents[referent_start:]
-        mention.own_conditions = drs.conditions[condition_start:]
+            self._add_predicate(predicate, referents, drs)
+        mention.added_referents = drs.referents[referent_start:]
+        mention.added_conditions = drs.conditions[condition_start:]
         return referents
 
-    def _antecedent(
+    def _find_antecedent(
         self,
         phrase: NounPhrase,
         noun: Noun,
         attributes: frozenset[Attribute],
         drs: DRSBuilder,
-        head: Referents | None,
+        subjects: Referents | None,
     ) -> Referents | None:
-        """The referents of the earlier mention that the phrase refers to; None for a new one."""
-        bare, other = phrase.determiner is Determiner.BARE, phrase.determiner is Determiner.THE_OTHER
-        if not bare and not other and phrase.determiner is not Determiner.DEFINITE:
+        """Return the referents of the earlier mention that the phrase refers to.
+
+        Returns None if the phrase introduces new referents.
+        """
+        if phrase.determiner not in (Determiner.BARE, Determiner.THE_OTHER, Determiner.DEFINITE):
             return None
+        bare = phrase.determiner is Determiner.BARE
         earlier = [
             mention
             for mention in self.mentions
-            if _same(noun, mention.noun)
+            if _may_refer_to(noun, mention.noun)
             and not (bare and (mention.clause == self.clause or mention.noun.kinds != noun.kinds))
-            and not any(_contradict(one, another) for one in attributes for another in mention.attributes)
+            and not any(_contradict(new, known) for new in attributes for known in mention.attributes)
         ]
         if phrase.ordinal is not None:
             earlier = earlier[phrase.ordinal : phrase.ordinal + 1]
-        elif other and len(earlier) < 2:
+        elif phrase.determiner is Determiner.THE_OTHER and len(earlier) < 2:
             return None
-        earlier = [mention for mention in earlier if mention.referents != head]
+        earlier = [mention for mention in earlier if mention.referents != subjects]
         earlier = [mention for mention in earlier if attributes <= mention.attributes] or earlier
         if not earlier:
             return None
@@ -206,116 +236,129 @@ class _Resolver:
         return self._accommodate(chosen, drs) if chosen else None
 
     def _accommodate(self, mention: _Mention, drs: DRSBuilder) -> Referents:
-        """The mention's referents, moved to the main DRS if they are not accessible from ``drs``."""
-        inside = mention.drs
-        if inside not in drs.accessible():
-            referents = [referent for referent in mention.own_referents if referent in inside.referents]
-            conditions = [condition for condition in mention.own_conditions if condition in inside.conditions]
-            inside.referents = [referent for referent in inside.referents if referent not in referents]
-            inside.conditions = [condition for condition in inside.conditions if condition not in conditions]
+        """Return the mention's referents. Move them to the main DRS first if they are not accessible from ``drs``."""
+        inner = mention.drs
+        if inner not in drs.accessible():
+            referents = [referent for referent in mention.added_referents if referent in inner.referents]
+            conditions = [condition for condition in mention.added_conditions if condition in inner.conditions]
+            inner.referents = [referent for referent in inner.referents if referent not in referents]
+            inner.conditions = [condition for condition in inner.conditions if condition not in conditions]
             self.root.referents += referents
             self.root.conditions += conditions
             for condition in conditions:
                 if isinstance(condition, DRSBuilder):
                     condition.outer = self.root
-            for other in self.mentions:
-                if other.drs is inside and set(other.referents) <= set(referents):
-                    other.drs = self.root
+            for moved in self.mentions:
+                if moved.drs is inner and set(moved.referents) <= set(referents):
+                    moved.drs = self.root
         return mention.referents
 
-    def _pronoun(self, phrase: NounPhrase, drs: DRSBuilder, head: Referents | None) -> Referents:
+    def _resolve_pronoun(self, phrase: NounPhrase, drs: DRSBuilder, subjects: Referents | None) -> Referents:
+        """Return the referents of a pronoun. Raises _NoAntecedentError if there are none."""
         if phrase.determiner is Determiner.EACH_OTHER:
-            if head is None:
+            if subjects is None:
                 raise _NoAntecedentError
-            return head
-        if self.anchors and self.anchors[-1] != head:
-            self.anchored = True
-            return self.anchors[-1]
+            return subjects
+        if self.possessors and self.possessors[-1] != subjects:
+            self.possessor_used = True
+            return self.possessors[-1]
         accessible = {referent for builder in drs.accessible() for referent in builder.referents}
-        last = max((at for at, item in enumerate(self.references) if item.referents == head), default=None)
-        before = [
-            item for item in self.references[:last] if item.referents != head and accessible.issuperset(item.referents)
+        subject_uses = (index for index, item in enumerate(self.references) if item.referents == subjects)
+        candidates = [
+            item
+            for item in self.references[: max(subject_uses, default=None)]
+            if item.referents != subjects and accessible.issuperset(item.referents)
         ]
         if phrase.number == 2:
-            before = [*_topics(before, self.sentence), *(item for item in before if len(item.referents) > 1)]
+            plural = (item for item in candidates if len(item.referents) > 1)
+            candidates = [*_join_topics(candidates, self.sentence), *plural]
         else:
-            before = [item for item in before if len(item.referents) == 1]
-        if not before:
+            candidates = [item for item in candidates if len(item.referents) == 1]
+        if not candidates:
             raise _NoAntecedentError
-        earlier = [item.clause for item in before if item.clause < self.clause] or [before[0].clause]
-        topic = next(item for item in before if item.clause == earlier[-1])
-        return self.choose(list(dict.fromkeys((topic.referents, before[-1].referents))))
+        earlier_clauses = [item.clause for item in candidates if item.clause < self.clause] or [candidates[0].clause]
+        topic = next(item for item in candidates if item.clause == earlier_clauses[-1])
+        return self.choose(list(dict.fromkeys((topic.referents, candidates[-1].referents))))
 
-    def _predicate(self, predicate: syntax.Predicate, referents: Referents, drs: DRSBuilder) -> None:
+    def _add_predicate(self, predicate: syntax.Predicate, referents: Referents, drs: DRSBuilder) -> None:
+        """Add the conditions of a predicate on ``referents`` to ``drs``."""
         match predicate:
             case syntax.HasAttribute(attribute):
                 drs.describe(referents, *attribute)
             case syntax.OnSide(side):
                 drs.describe(referents, side, "side", frozenset({side}))
             case syntax.IsA(phrase):
-                noun = self._noun(phrase)
+                noun = self._resolve_noun(phrase)
                 assert noun
                 drs.describe(referents, noun.lemma, "noun", noun.kinds)
                 for inner in phrase.predicates:
-                    self._predicate(inner, referents, drs)
+                    self._add_predicate(inner, referents, drs)
             case syntax.Not(predicates):
                 for referent in referents:
                     negated = DRSBuilder(drs, negates_predicate=True)
                     drs.conditions.append(negated)
                     for inner in predicates:
-                        self._predicate(inner, (referent,), negated)
+                        self._add_predicate(inner, (referent,), negated)
             case RelatedTo():
-                for group, positive in _split(predicate.objects):
+                for group, positive in _split_by_polarity(predicate.objects):
                     related = predicate._replace(objects=group)
                     if positive:
-                        self._relate(related, referents, drs)
+                        self._add_relation(related, referents, drs)
                     else:
-                        self._predicate(syntax.Not((related,)), referents, drs)
+                        self._add_predicate(syntax.Not((related,)), referents, drs)
 
-    def _relate(self, related: RelatedTo, referents: Referents, drs: DRSBuilder) -> None:
-        outer, self.anchored = self.anchored, False
+    def _add_relation(self, related: RelatedTo, referents: Referents, drs: DRSBuilder) -> None:
+        used_before, self.possessor_used = self.possessor_used, False
         if related.implicit:
-            self.anchors.append(referents)
-        objects = self._group(related.objects, drs, referents)
+            self.possessors.append(referents)
+        objects = self._add_group(related.objects, drs, referents)
         if related.implicit:
-            self.anchors.pop()
-            explicit, self.anchored = self.anchored, outer
-            if explicit:
+            self.possessors.pop()
+            relation_is_stated, self.possessor_used = self.possessor_used, used_before
+            if relation_is_stated:
                 return
-        self.anchored |= outer
+        self.possessor_used |= used_before
         for link in related.links:
             relation = Relation(referents, link.phrase, link.relations, objects)
             drs.conditions.append(Negation(DRS((), (relation,))) if link.negated else relation)
 
 
-def _topics(references: Sequence[_Reference], sentence: int) -> Iterator[_Reference]:
-    """The first referents of each clause of the last sentence before this one, together, if there are several."""
-    first = {item.clause: item for item in reversed(references) if item.sentence < sentence}
-    latest = [item for item in first.values() if item.sentence == max(other.sentence for other in first.values())]
+def _join_topics(references: Sequence[_Reference], sentence: int) -> Iterator[_Reference]:
+    """Join the topics of the previous sentence into one reference: "a cup is red. a ball is blue. THEY are ...".
+
+    The topic of a clause is its first reference. Yields nothing if the topics are fewer than two referents.
+    """
+    topics = {item.clause: item for item in reversed(references) if item.sentence < sentence}
+    previous_sentence = max((item.sentence for item in topics.values()), default=None)
+    latest = [item for item in topics.values() if item.sentence == previous_sentence]
     referents = tuple(dict.fromkeys(referent for item in reversed(latest) for referent in item.referents))
     if len(referents) > 1:
         yield latest[0]._replace(referents=referents)
 
 
-_POSITIVE = {Determiner.NO: Determiner.INDEFINITE, Determiner.NO_OTHER: Determiner.OTHER}
+_WITHOUT_NEGATION = {Determiner.NO: Determiner.INDEFINITE, Determiner.NO_OTHER: Determiner.OTHER}
 
 
-def _split(group: Group) -> Iterator[tuple[Group, bool]]:
-    """The positive members together (True), then each negative one ("no ball"), made positive (False)."""
-    positive = tuple(phrase for phrase in group.members if phrase.determiner not in _POSITIVE)
+def _split_by_polarity(group: Group) -> Iterator[tuple[Group, bool]]:
+    """Split a group into parts that are asserted (True) and parts that are denied (False).
+
+    The members without "no" form one asserted part. Each member with "no" forms a denied part, in which its determiner
+    is replaced: "a cup and no ball" -> ("a cup", True), ("a ball", False).
+    """
+    positive = tuple(phrase for phrase in group.members if phrase.determiner not in _WITHOUT_NEGATION)
     if positive:
         yield Group(positive, group.predicates), True
     for phrase in group.members:
-        if phrase.determiner in _POSITIVE:
-            yield Group((phrase._replace(determiner=_POSITIVE[phrase.determiner]),), group.predicates), False
+        if phrase.determiner in _WITHOUT_NEGATION:
+            yield Group((phrase._replace(determiner=_WITHOUT_NEGATION[phrase.determiner]),), group.predicates), False
 
 
-def _same(noun: Noun, earlier: Noun) -> bool:
-    """True if ``noun`` may refer to an earlier ``earlier``: the same kind, or a wider one."""
+def _may_refer_to(noun: Noun, earlier: Noun) -> bool:
+    """Return True if ``noun`` can refer to a mention of ``earlier``: it names the same kind or a wider one."""
     if noun.kinds and earlier.kinds:
         return earlier.kinds <= noun.kinds
     return noun.lemma.removesuffix("s") == earlier.lemma.removesuffix("s")
 
 
-def _contradict(one: Attribute, other: Attribute) -> bool:
-    return one.slot == other.slot and one != other and not one.values & other.values
+def _contradict(first: Attribute, second: Attribute) -> bool:
+    return first.slot == second.slot and first != second and not first.values & second.values

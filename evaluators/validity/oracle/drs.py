@@ -1,7 +1,8 @@
-"""Discourse representation structures (DRS): the meaning of a text.
+"""Discourse representation structures (DRS), which represent the meaning of a text.
 
-Source: discourse representation theory, Kamp and Reyle 1993, chapter 1. A DRS has referents and conditions on them; a
-negated DRS is one of the conditions. Differs from it in: distinct referents are distinct objects.
+Source: discourse representation theory, Kamp and Reyle 1993, chapter 1. A DRS has referents, which stand for objects,
+and conditions on the referents; a negated DRS is one kind of condition. Difference from the source: distinct referents
+stand for distinct objects.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from evaluators.validity.oracle.lexicon import Values
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """The referent's ``slot`` (noun, side or that of an attribute) has one of ``values``; none if undrawable."""
+    """The object's ``slot`` (noun, side, color, pattern or size) has one of ``values`` (none: undrawable)."""
 
     referent: int
     word: str
@@ -25,7 +26,7 @@ class Property:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """Each of ``subjects`` has one of ``relations`` to one of ``objects``, and each object takes part."""
+    """Each subject has one of ``relations`` to some object, and each object is related to some subject."""
 
     subjects: tuple[int, ...]
     phrase: str
@@ -35,7 +36,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Distinct:
-    """The referent is none of ``others``: the meaning of "another" inside a negated DRS."""
+    """The referent differs from ``others``. "another" inside a negated DRS adds this condition."""
 
     referent: int
     others: tuple[int, ...]
@@ -43,29 +44,32 @@ class Distinct:
 
 @dataclass(frozen=True)
 class DRS:
-    """The referents are distinct objects, and all conditions hold."""
+    """True if there are distinct objects, one per referent, of which all conditions hold."""
 
     referents: tuple[int, ...]
     conditions: tuple[Condition, ...]
 
     @cached_property
     def free(self) -> frozenset[int]:
-        """The referents of outer structures in the conditions."""
+        """The referents in the conditions that belong to an outer DRS."""
         return frozenset().union(*map(_referents, self.conditions)) - frozenset(self.referents)
 
     @cached_property
     def checks(self) -> tuple[tuple[Condition, ...], ...]:
-        """The conditions that can be decided once 0, 1, 2 ... of the referents are known, the cheapest first."""
+        """``checks[n]`` holds the conditions that can be tested as soon as the first n referents have objects.
+
+        Properties, which are cheap to test, come first.
+        """
         known, checks, pending = set(self.free), [], list(self.conditions)
-        for number in range(len(self.referents) + 1):
-            known.update(self.referents[:number])
+        for num_known in range(len(self.referents) + 1):
+            known.update(self.referents[:num_known])
             ready = [condition for condition in pending if _referents(condition) <= known]
             pending = [condition for condition in pending if condition not in ready]
             checks.append(tuple(sorted(ready, key=lambda condition: not isinstance(condition, Property))))
         return tuple(checks)
 
     def undrawable(self) -> Iterator[str]:
-        """The nouns, adjectives and relation phrases that no object of any scene satisfies."""
+        """Yield the nouns, adjectives and relation phrases that no object of any scene satisfies."""
         for condition in self.conditions:
             match condition:
                 case Property(_, word, _, values) if not values:
@@ -100,9 +104,10 @@ def _referents(condition: Condition) -> frozenset[int]:
 
 @dataclass(eq=False)
 class DRSBuilder:
-    """A DRS under construction; a builder among the conditions becomes a negation.
+    """A DRS under construction. A builder among the conditions becomes a negated DRS.
 
-    ``negates_predicate``: it negates a predicate, so definite noun phrases refer to the structure around it.
+    ``negates_predicate``: True if the DRS negates a predicate ("not on the table"). The referent of a definite noun
+    phrase ("the table") then belongs to the DRS around it.
     """
 
     outer: DRSBuilder | None = None
@@ -111,17 +116,18 @@ class DRSBuilder:
     conditions: list[Condition | DRSBuilder] = field(default_factory=list)
 
     def accessible(self) -> Iterator[DRSBuilder]:
-        """The structures whose referents are accessible from here: this one and those around it."""
+        """Yield this DRS and all DRSs around it. Their referents can be referred to from this DRS."""
         builder: DRSBuilder | None = self
         while builder is not None:
             yield builder
             builder = builder.outer
 
     def outside_predicates(self) -> DRSBuilder:
+        """Return the innermost DRS, starting from this one, that does not negate a predicate."""
         return next(builder for builder in self.accessible() if not builder.negates_predicate)
 
     def describe(self, referents: Iterable[int], word: str, slot: str, values: Values) -> None:
-        """Add a property of each referent."""
+        """Add a property to each referent."""
         self.conditions.extend(Property(referent, word, slot, values) for referent in referents)
 
     def build(self) -> DRS:

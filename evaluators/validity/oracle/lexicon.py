@@ -1,4 +1,4 @@
-"""The oracle's vocabulary, from vocabulary.yaml: nouns, attributes, verbs, and phrases by their meaning."""
+"""The oracle's vocabulary, loaded from vocabulary.yaml: nouns, attributes, verbs, and phrases with their meaning."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from typing import NamedTuple, TypeVar
 import yaml
 
 Values = frozenset[str]
-"""Ids of the world (kinds of object, colours, relations ...), any of which makes a word true; none: undrawable."""
+"""Ids of the micro-world (kinds of object, colours, relations ...). A word is true if any of its ids applies. A word
+without ids is undrawable: it is never true."""
 Meaning = TypeVar("Meaning")
 Phrases = dict[str, list[tuple[tuple[str, ...], Meaning]]]
-"""Phrases with their meaning, by first word, the longest first."""
+"""First word -> (phrase, meaning) pairs, the longest phrase first."""
 
 
 class Noun(NamedTuple):
-    """A noun and the kinds of object that it can stand for; ``lemma`` distinguishes undrawable nouns."""
+    """A noun and the kinds of object that it can stand for. An undrawable noun has no kinds."""
 
     lemma: str
     kinds: Values
@@ -32,14 +33,14 @@ class Attribute(NamedTuple):
 
 
 class Verb(NamedTuple):
-    """The relations of a verb's active and passive voice."""
+    """The relations that a verb expresses in the active and in the passive voice."""
 
     active: Values
     passive: Values
 
     @property
     def implicit(self) -> bool:
-        """True if the object phrase may specify the relation ("carrying a lamp on top")."""
+        """True if the object phrase can specify the relation: "carrying a lamp on top"."""
         return len(self.active) > 1
 
 
@@ -55,7 +56,7 @@ def _words(name: str) -> frozenset[str]:
 
 
 def _phrases(groups: Iterable[tuple[str, Meaning]]) -> Phrases[Meaning]:
-    """Index the phrases of ("phrase | phrase", meaning) by their first word."""
+    """Index phrases by their first word. ``groups``: pairs of "phrase | phrase | ..." and the phrases' meaning."""
     split = [(tuple(phrase.split()), meaning) for group, meaning in groups for phrase in group.split("|")]
     table: Phrases[Meaning] = {}
     for phrase, meaning in sorted(split, key=lambda item: -len(item[0])):
@@ -103,21 +104,23 @@ PRONOUNS: dict[str, int] = _DATA["pronouns"]
 HYPHENATED = {tuple(word.split("-")): word for word in _DATA["hyphenated"].split()}
 
 _VERBS = [(forms.split(), Verb(*map(_values, relations))) for forms, relations in _DATA["verbs"].items()]
-BASE_VERBS, THIRD_VERBS, PRESENT_VERBS, PAST_VERBS = ({forms[at]: verb for forms, verb in _VERBS} for at in range(4))
+BASE_VERBS, THIRD_VERBS, PRESENT_VERBS, PAST_VERBS = (
+    {forms[index]: verb for forms, verb in _VERBS} for index in range(4)
+)
 
 PREPOSITIONS = _relations("prepositions")
 ADVERBS = _relations("adverbs")
 PARTICIPLES = _relations("participles")
 WORN, HAS, WITH = (_values(_DATA["possession"][name]) for name in ("worn", "has", "with"))
 NEVER: Values = frozenset()
-"""A relation that the world cannot draw: no pair of objects has it."""
+"""The meaning of a relation that the micro-world cannot draw: no pair of objects has it."""
 SIDES = _phrases((group, side) for side, group in _DATA["sides"].items())
 AMOUNTS = _phrases([(_DATA["amounts"], 2)])
 JOINTS = {name: _phrases([(group, None)]) for name, group in _DATA["joints"].items()}
 DENIALS = _phrases([(_DATA["denials"], None)])
 
-ALSO_NOUNS = _words("also_nouns")
-FRAMES = _words("frames")
+SECOND_ROLE_NOUNS = _words("second_role_nouns")
+IMAGE_WORDS = _words("image_words")
 UNDRAWABLE_PREPOSITIONS = _words("undrawable_prepositions")
 POSTURES_PARTICIPLE = _words("postures_participle")
 POSTURES_THIRD = _words("postures_third")
@@ -140,8 +143,8 @@ _IN_PHRASES = {
     for word in phrase
 }
 KNOWN = frozenset().union(
-    *map(_words, ("function_words", "frames", "undrawable_prepositions", "degrees", "postures_participle")),
+    *map(_words, ("function_words", "image_words", "undrawable_prepositions", "degrees", "postures_participle")),
     *(POSTURES_FINITE, _IN_PHRASES, BASE_VERBS, THIRD_VERBS, PRESENT_VERBS, PAST_VERBS),
     *(ORDINALS, NUMBERS, PATTERN_NOUNS, ATTRIBUTES, NOUNS),
 )
-"""Every word with a meaning of its own. Any other alphabetic word is undrawable."""
+"""Every word of the vocabulary. Any other word is undrawable."""

@@ -1,4 +1,4 @@
-"""Verification of a DRS in a scene: is there an embedding that satisfies all its conditions?"""
+"""Check if a DRS is true in a scene: search for an assignment of objects to referents that satisfies all conditions."""
 
 from __future__ import annotations
 
@@ -8,59 +8,63 @@ from typing import Any
 from evaluators.validity.oracle.drs import DRS, Condition, Distinct, Negation, Property, Relation
 from evaluators.validity.oracle.lexicon import Values
 
-Embedding = dict[int, int]
-"""Referent -> position of an object in the scene."""
+Assignment = dict[int, int]
+"""Referent -> index of an object in the scene."""
 
 
 class SceneModel:
-    """A scene as a model: its objects by position, and the complete set of related pairs."""
+    """The objects of a scene and the complete set of (subject id, relation, object id) triples that hold."""
 
     def __init__(self, scene: Mapping[str, Any]) -> None:
-        self.objects = [{**thing, "side": _side(thing["box"], scene["width"])} for thing in scene["things"]]
+        self.objects = [{**item, "side": _side(item["box"], scene["width"])} for item in scene["things"]]
         self.relations = {tuple(relation) for relation in scene["relations"]}
-        lateral = [(one, other) for one, relation, other in self.relations if relation in ("left of", "right of")]
         self.relations |= {
-            (one, "far from", other) for one, other in lateral if (one, "next to", other) not in self.relations
+            (subject, "far from", target)
+            for subject, relation, target in self.relations
+            if relation in ("left of", "right of") and (subject, "next to", target) not in self.relations
         }
 
-    def satisfies(self, drs: DRS, embedding: Embedding | None = None) -> bool:
-        """True if some extension of ``embedding``, which covers outer referents, satisfies ``drs``."""
-        return self._extends(drs, 0, embedding or {})
+    def satisfies(self, drs: DRS, assignment: Assignment | None = None) -> bool:
+        """Return True if ``drs`` holds for some choice of its objects.
 
-    def _extends(self, drs: DRS, known: int, embedding: Embedding) -> bool:
-        if not all(self._holds(condition, embedding) for condition in drs.checks[known]):
+        ``assignment`` holds the objects of the referents that belong to outer DRSs.
+        """
+        return self._extends(drs, 0, assignment or {})
+
+    def _extends(self, drs: DRS, num_known: int, assignment: Assignment) -> bool:
+        if not all(self._holds(condition, assignment) for condition in drs.checks[num_known]):
             return False
-        if known == len(drs.referents):
+        if num_known == len(drs.referents):
             return True
-        taken = {embedding[referent] for referent in drs.referents[:known]}
+        used = {assignment[referent] for referent in drs.referents[:num_known]}
         return any(
-            self._extends(drs, known + 1, embedding | {drs.referents[known]: position})
-            for position in range(len(self.objects))
-            if position not in taken
+            self._extends(drs, num_known + 1, assignment | {drs.referents[num_known]: index})
+            for index in range(len(self.objects))
+            if index not in used
         )
 
-    def _holds(self, condition: Condition, embedding: Embedding) -> bool:
+    def _holds(self, condition: Condition, assignment: Assignment) -> bool:
         match condition:
             case Property(referent, _, slot, values):
-                return bool(values) and self.objects[embedding[referent]][slot] in values
+                return bool(values) and self.objects[assignment[referent]][slot] in values
             case Relation(subjects, _, relations, objects):
                 return self._related(
-                    [embedding[ref] for ref in subjects], relations, [embedding[ref] for ref in objects]
+                    [assignment[ref] for ref in subjects], relations, [assignment[ref] for ref in objects]
                 )
             case Distinct(referent, others):
-                return embedding[referent] not in {embedding[other] for other in others}
+                return assignment[referent] not in {assignment[ref] for ref in others}
             case Negation(drs):
-                return not self.satisfies(drs, embedding)
+                return not self.satisfies(drs, assignment)
 
     def _related(self, subjects: Sequence[int], relations: Values, objects: Sequence[int]) -> bool:
-        ids = [thing["id"] for thing in self.objects]
+        ids = [item["id"] for item in self.objects]
         pairs = {
-            (one, other)
-            for one in subjects
-            for other in objects
-            if any((ids[one], relation, ids[other]) in self.relations for relation in relations)
+            (subject, target)
+            for subject in subjects
+            for target in objects
+            if any((ids[subject], relation, ids[target]) in self.relations for relation in relations)
         }
-        return {one for one, _ in pairs} == {*subjects} and {other for _, other in pairs} == {*objects}
+        return {subject for subject, _ in pairs} == {*subjects} and {target for _, target in pairs} == {*objects}
 
 
 def _side(box: Sequence[float], image_width: float) -> str:

@@ -1,6 +1,7 @@
-"""Memoised recursive descent: the machinery of the grammar.
+"""Memoised recursive-descent parsing: the base class of the grammar.
 
-A rule takes a position in the sentence and yields every (tree, end) that it can read from there.
+A rule is a method that takes a position in the sentence and yields a (tree, end) pair for each phrase that it can parse
+from that position; ``end`` is the position after the phrase. A rule is named after the phrase that it parses.
 """
 
 from __future__ import annotations
@@ -14,25 +15,28 @@ from evaluators.validity.oracle.lexicon import KNOWN, Meaning, Phrases
 Node = TypeVar("Node")
 Trees = tuple[Any, ...]
 Parses = Iterator[tuple[Node, int]]
-"""Trees, each with the position after it."""
+"""Pairs of a tree and the position after it."""
 
 
-def rule(read: Callable[[Any, int], Parses[Node]]) -> Callable[[Any, int], tuple[tuple[Node, int], ...]]:
-    """Memoise a rule by position, and record the last position at which any rule started."""
+def rule(parse: Callable[[Any, int], Parses[Node]]) -> Callable[[Any, int], tuple[tuple[Node, int], ...]]:
+    """Memoise a rule by position and record the last position at which any rule started."""
 
-    @wraps(read)
+    @wraps(parse)
     def memoised(self: Reader, start: int) -> tuple[tuple[Node, int], ...]:
-        key = (read.__name__, start)
+        key = (parse.__name__, start)
         if key not in self.memory:
             self.furthest = max(self.furthest, start)
-            self.memory[key] = tuple(read(self, start))
+            self.memory[key] = tuple(parse(self, start))
         return self.memory[key]
 
     return memoised
 
 
 class Reader:
-    """One sentence. ``furthest`` is the last position where a rule started: of the word that cannot be read."""
+    """A sentence with helpers for parsing.
+
+    ``furthest`` is the last position where a rule started. If parsing fails, the word at this position is the cause.
+    """
 
     def __init__(self, words: tuple[str, ...]) -> None:
         self.words = (*words, *[""] * 4)
@@ -40,46 +44,46 @@ class Reader:
         self.furthest = 0
         self.memory: dict[tuple[str, int], Any] = {}
 
-    def at(self, start: int, *words: str) -> bool:
-        """True if the sentence goes on with these words."""
+    def starts_with(self, start: int, *words: str) -> bool:
+        """Return True if the sentence continues with ``words`` at ``start``."""
         return self.words[start] == words[0] and self.words[start : start + len(words)] == words
 
-    def undrawable(self, start: int) -> bool:
-        """True if the word here is not in the vocabulary."""
+    def is_undrawable(self, start: int) -> bool:
+        """Return True if the word at ``start`` is not in the vocabulary."""
         word = self.words[start]
         return word not in KNOWN and word[:1].isalnum()
 
-    def lookup(self, start: int, table: Phrases[Meaning]) -> Parses[Meaning]:
-        """The meanings of the phrases that begin here, the longest first."""
+    def match_phrases(self, start: int, table: Phrases[Meaning]) -> Parses[Meaning]:
+        """Yield the meaning and end of every phrase of ``table`` that begins at ``start``, the longest first."""
         for phrase, meaning in table.get(self.words[start], ()):
             end = start + len(phrase)
             if self.words[start:end] == phrase:
                 yield meaning, end
 
-    def after(self, start: int, table: Phrases[Any]) -> Iterator[int]:
-        """The positions after each of the phrases that begin here."""
-        return (end for _, end in self.lookup(start, table))
+    def phrase_ends(self, start: int, table: Phrases[Any]) -> Iterator[int]:
+        """Yield the end of every phrase of ``table`` that begins at ``start``."""
+        return (end for _, end in self.match_phrases(start, table))
 
-    def past(self, start: int, words: Collection[str]) -> int:
-        """The first position from here on that has none of the words."""
+    def skip(self, start: int, words: Collection[str]) -> int:
+        """Return the first position from ``start`` on whose word is not in ``words``."""
         while self.words[start] in words:
             start += 1
         return start
 
-    def text(self, start: int, end: int) -> str:
+    def join_words(self, start: int, end: int) -> str:
         return " ".join(self.words[start:end])
 
-    def sequence(self, first: Iterable[tuple[Trees, int]], rest: Callable[[int], Iterable]) -> Parses[Trees]:
-        """Trees of ``first`` followed by those of ``rest``."""
+    def parse_sequence(self, first: Iterable[tuple[Trees, int]], rest: Callable[[int], Iterable]) -> Parses[Trees]:
+        """Yield every parse of ``first`` followed by every parse of ``rest``."""
         for trees, middle in first:
-            for others, end in rest(middle):
-                yield trees + others, end
+            for following, end in rest(middle):
+                yield trees + following, end
 
-    def joined(
+    def parse_coordination(
         self, first: Iterable[tuple[Trees, int]], joints: Phrases[None], rest: Callable[[int], Iterable]
     ) -> Parses[Trees]:
-        """Trees of ``first``, each with and without a joint and the trees of ``rest``, the longest first."""
+        """Yield every parse of "first joint rest" ("first and rest") and of ``first`` alone, the longest first."""
         for trees, end in first:
-            for after in self.after(end, joints):
-                yield from self.sequence([(trees, after)], rest)
+            for after in self.phrase_ends(end, joints):
+                yield from self.parse_sequence([(trees, after)], rest)
             yield trees, end

@@ -1,4 +1,4 @@
-"""Syntax trees: a sentence as the grammar reads it, before references are resolved.
+"""Syntax trees: the output of the grammar, before references are resolved.
 
 Every clause is reduced to noun phrases and predicates: "a ball is on a table", "a ball that is on a table", "there is a
 ball on a table" and "on a table is a ball" have the same tree.
@@ -25,9 +25,9 @@ class Determiner(Enum):
 
 
 class NounPhrase(NamedTuple):
-    """``number`` objects of one noun (None: by its grammatical number); ``ordinal`` is 1 in "the second ball".
+    """A noun phrase. ``number`` is None if only the noun's form (singular or plural) tells the number of objects.
 
-    Pronouns have no noun, and number 1 (it) or 2 (they).
+    ``ordinal`` is a zero-based index: 1 for "the second ball". A pronoun has no noun; its number is 1 (it) or 2 (they).
     """
 
     determiner: Determiner
@@ -49,13 +49,13 @@ class HasAttribute(NamedTuple):
 
 
 class OnSide(NamedTuple):
-    """In the left or right half of the image."""
+    """The object is in the left or the right half of the image."""
 
     side: str
 
 
 class Link(NamedTuple):
-    """A preposition or verb, and the relations of which one must hold."""
+    """A preposition or verb, and its relations, of which at least one must hold."""
 
     phrase: str
     relations: Values
@@ -63,10 +63,10 @@ class Link(NamedTuple):
 
 
 class RelatedTo(NamedTuple):
-    """All ``links`` to the objects hold: "above and to the left of a table".
+    """The subject is related to the objects by every link: "above and to the left of a table".
 
-    ``implicit`` (with, have): the links are not asserted if the object phrase itself states the relation to the subject
-    ("a table with a lamp on it").
+    ``implicit``: True for "with" and "have". The links are then ignored if the object phrase states the relation to the
+    subject itself ("a table with a lamp on it").
     """
 
     links: tuple[Link, ...]
@@ -75,7 +75,7 @@ class RelatedTo(NamedTuple):
 
 
 class IsA(NamedTuple):
-    """A predicate noun: "something that is a table"."""
+    """The subject is an object of the phrase's noun: "something that is a table"."""
 
     phrase: NounPhrase
 
@@ -95,7 +95,7 @@ class Assertion(NamedTuple):
 
 
 class Denial(NamedTuple):
-    """The statements are not all true together."""
+    """At least one of the statements is false."""
 
     statements: tuple[Statement, ...]
 

@@ -1,4 +1,4 @@
-"""Captions as lower-case words, with contractions and hyphenated negations written out."""
+"""Tokenise captions into lower-case words, with contractions and hyphenated negations expanded ("isn't": "is not")."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Word(NamedTuple):
     offset: int
 
 
-def _expanded(text: str) -> tuple[str, ...]:
+def _expand(text: str) -> tuple[str, ...]:
     if text == "cannot":
         return "can", "not"
     if match := _CONTRACTED_NOT.match(text):
@@ -36,14 +36,14 @@ def _expanded(text: str) -> tuple[str, ...]:
     return (text,)
 
 
-def sentences(caption: str) -> list[tuple[Word, ...]]:
-    """The caption's sentences without their end marks. Only the last may not be empty."""
+def split_sentences(caption: str) -> list[tuple[Word, ...]]:
+    """Split a caption into sentences without their final punctuation. Drops the last sentence if it is empty."""
     words: list[list[Word]] = [[]]
     for match in _TOKEN.finditer(caption.lower()):
         if match[0] in _SENTENCE_ENDS:
             words.append([])
             continue
-        for text in _expanded(match[0]):
+        for text in _expand(match[0]):
             sentence = words[-1]
             if sentence and (hyphenated := HYPHENATED.get((sentence[-1].text, text))):
                 sentence[-1] = Word(hyphenated, sentence[-1].offset)

@@ -1,4 +1,4 @@
-"""The chat model as a text-only scorer, against a server with right, wrong and unreadable answers."""
+"""Tests of the chat model as a text-only scorer, with a server that returns right, wrong and unreadable answers."""
 
 import json
 from pathlib import Path
@@ -8,13 +8,13 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 from evaluators.validity import chat_reader, text_only_aro
-from evaluators.validity.chat_reader import EXAMPLES, messages, question, read_choice, shuffled
+from evaluators.validity.chat_reader import EXAMPLES, build_messages, format_question, read_choice, shuffle_captions
 from generators.hard_negatives.text_only_scorers import RetrievalSets
 from generators.llm.client import KEY_VARIABLE, Cache
 from generators.schemas.rows import CHOICE_SCHEMA
 from generators.storage.dataset import write_config
 from loaders.papers.figures import figures
-from tests.evaluators.validity.test_text_only_aro import row
+from tests.evaluators.validity.test_text_only_aro import make_row
 from tests.generators.llm_answers import KEY, completion
 
 OPTIONS = figures("aro")["options"]
@@ -45,10 +45,10 @@ def test_the_choice_is_read_from_the_answer(answer: str, choice: int | None):
     assert read_choice(answer, FIVE) == choice
 
 
-def test_the_true_caption_is_at_any_position_and_always_the_same():
-    places = [shuffled([f"true {number}", "false"]).index(f"true {number}") for number in range(400)]
-    assert places == [shuffled([f"true {number}", "false"]).index(f"true {number}") for number in range(400)]
-    assert 160 <= sum(places) <= 240  # 400 fair coins: within 4 standard deviations of 200
+def test_shuffle_is_deterministic_and_the_true_caption_can_be_anywhere():
+    positions = [shuffle_captions([f"true {number}", "false"]).index(f"true {number}") for number in range(400)]
+    assert positions == [shuffle_captions([f"true {number}", "false"]).index(f"true {number}") for number in range(400)]
+    assert 160 <= sum(positions) <= 240  # 400 fair coins: within 4 standard deviations of 200
 
 
 @pytest.mark.parametrize("config", OPTIONS)
@@ -58,16 +58,16 @@ def test_worked_examples_match_the_config(config: str):
     for example in (first, second):
         assert len(set(example["captions"])) == OPTIONS[config]
         assert len({tuple(sorted(caption.split())) for caption in example["captions"]}) == 1, "the same words"
-    asked = messages(config, ["x", "y"])
-    assert [message["role"] for message in asked] == ["user", "assistant", "user", "assistant", "user"]
-    assert asked[-1]["content"] == question(["x", "y"])
-    assert asked[1]["content"] == first["answer"]
+    request = build_messages(config, ["x", "y"])
+    assert [message["role"] for message in request] == ["user", "assistant", "user", "assistant", "user"]
+    assert request[-1]["content"] == format_question(["x", "y"])
+    assert request[1]["content"] == first["answer"]
 
 
 @pytest.fixture
 def sets_of_four(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder like a checkout's, with four rows of VG-Relation: "caption N" is true, "N caption" is not."""
-    write_config(tmp_path / "aro", "vg_relation", {"test": [row(number) for number in range(4)]}, CHOICE_SCHEMA)
+    """Working directory with four rows of VG-Relation, in which "caption N" is true and "N caption" is false."""
+    write_config(tmp_path / "aro", "vg_relation", {"test": [make_row(number) for number in range(4)]}, CHOICE_SCHEMA)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(KEY_VARIABLE, KEY)
     return tmp_path
@@ -81,11 +81,11 @@ def write_params(folder: Path, server: HTTPServer) -> None:
 
 def test_answers_right_wrong_and_unreadable(sets_of_four: Path, httpserver: HTTPServer):
     def answer(request: Request) -> Response:
-        asked = json.loads(request.data)
-        assert (asked["temperature"], asked["max_tokens"]) == (0.0, 16)
-        shown = asked["messages"][-1]["content"]
-        right = "A" if "A. caption" in shown else "B"
-        number = next(number for number in range(4) if f"caption {number}" in shown)
+        body = json.loads(request.data)
+        assert (body["temperature"], body["max_tokens"]) == (0.0, 16)
+        question = body["messages"][-1]["content"]
+        right = "A" if "A. caption" in question else "B"
+        number = next(number for number in range(4) if f"caption {number}" in question)
         wrong = "A" if right == "B" else "B"
         return Response(json.dumps(completion([right, f"({right})", wrong, "Both."][number])), mimetype="text/json")
 
@@ -99,10 +99,10 @@ def test_answers_right_wrong_and_unreadable(sets_of_four: Path, httpserver: HTTP
     (sets_of_four / "data").mkdir()
     (sets_of_four / "data" / "llm").symlink_to(sets_of_four / "sample" / "llm")
     text_only_aro.main()
-    found = json.loads((sets_of_four / "text_only_aro.json").read_text())["vg_relation"]["chat"]
-    # Rows 0 and 1 are right, 2 is wrong, 3 cannot be read. Rows 0, 1 are of one image, 2, 3 of another: the interval
-    # reaches from 0 to 1.
-    assert found == {"model": "m", "asked": 4, "unreadable": 1, "recall@1": 0.5, "interval": [0.0, 1.0]}
+    results = json.loads((sets_of_four / "text_only_aro.json").read_text())["vg_relation"]["chat"]
+    # Answers 0 and 1 are right, 2 is wrong, 3 is unreadable. Rows 0 and 1 share an image, as do rows 2 and 3, so the
+    # interval is 0 to 1.
+    assert results == {"model": "m", "asked": 4, "unreadable": 1, "recall@1": 0.5, "interval": [0.0, 1.0]}
     assert (
         "| vg_relation | 4 | 50.0% | m | 50.0% (0.0% to 100.0%) | 1 |"
         in (sets_of_four / "text_only_aro.md").read_text()
@@ -120,4 +120,4 @@ def test_without_an_endpoint_no_request_is_sent(sets_of_four: Path):
 
 def test_sets_without_a_cached_answer_are_not_counted():
     sets = RetrievalSets([("a b", "b a")], ["1"])
-    assert chat_reader.measure("vg_relation", sets, chat_reader.endpoint({"model": "m"}), Cache([])) is None
+    assert chat_reader.measure("vg_relation", sets, chat_reader.read_endpoint({"model": "m"}), Cache([])) is None

@@ -1,7 +1,7 @@
-"""Verdicts of the oracle that were worked out by hand on four scenes, construct by construct.
+"""Verdicts of the oracle on four scenes, derived by hand.
 
-Relations below are written once, converses added by ``scene``. What is "left of" something is not "next to" it unless
-that is listed, too.
+Each relation is listed once; ``scene`` adds its converse. "left of" does not imply "next to", which must be listed
+separately.
 """
 
 import pytest
@@ -19,25 +19,28 @@ CONVERSES = {
 }
 
 
-def scene(things: str, relations: str) -> dict:
-    """Things as "id: size color pattern noun @middle", relations as "id relation id", one a line; 640 pixels wide."""
-    parsed_things, triples = [], []
-    for line in things.strip().splitlines():
-        name, look = line.strip().split(": ")
-        look, middle = look.split(" @")
-        size, color, pattern, noun = look.split()
-        box = [float(middle) - 20, 200.0, 40.0, 40.0]
-        parsed_things.append(
+def scene(objects: str, relations: str) -> dict:
+    """Build a scene of 640 pixels width.
+
+    ``objects`` has one "id: size color pattern noun @centre" per line, ``relations`` one "id relation id" per line.
+    """
+    parsed_objects, triples = [], []
+    for line in objects.strip().splitlines():
+        name, description = line.strip().split(": ")
+        description, centre = description.split(" @")
+        size, color, pattern, noun = description.split()
+        box = [float(centre) - 20, 200.0, 40.0, 40.0]
+        parsed_objects.append(
             {"id": name, "noun": noun, "color": color, "pattern": pattern, "size": size, "box": box, "depth": 0.5}
         )
     for line in relations.strip().splitlines():
         subject, *relation, target = line.split()
         triples.append([subject, " ".join(relation), target])
         triples.append([target, CONVERSES[" ".join(relation)], subject])
-    return {"image_id": 1, "width": 640, "height": 480, "things": parsed_things, "relations": triples}
+    return {"image_id": 1, "width": 640, "height": 480, "things": parsed_objects, "relations": triples}
 
 
-# A table with a cup and a lamp on it, left half; right of it a basket with an apple; far right a cat in a hat.
+# Left: a table with a cup and a lamp on it. Centre: a basket with an apple. Right: a cat that wears a hat.
 KITCHEN = scene(
     """
     table: large blue plain table @150
@@ -77,7 +80,8 @@ KITCHEN = scene(
     """,
 )
 
-# A house hides a part of a tree; a big red ball beside the house, a small blue striped ball far off; a bird above.
+# A house hides a part of a tree. A large red ball is next to the house, a small blue striped ball is far from it, and a
+# bird is above it.
 STREET = scene(
     """
     house: large white plain house @300
@@ -100,7 +104,7 @@ STREET = scene(
     """,
 )
 
-# Two tables: a green cup on the red one, a green cup under the blue one; two red drums side by side.
+# A green cup on a red table, a green cup under a blue table, and two red drums next to each other.
 TWINS = scene(
     """
     table1: large red plain table @100
@@ -127,7 +131,7 @@ TWINS = scene(
 ALONE = scene("ball: medium red plain ball @100", "")
 
 KITCHEN_CASES = """
-# Looks, synonyms, numbers
+# Attributes, synonyms, numbers
 yes | a red cup
 yes | A red, striped cup.
 yes | the small red and striped cup
@@ -167,7 +171,7 @@ yes | the cup is small, red and striped
 no  | the cup is red but plain
 no  | a red cup and a yellow one
 no  | a red lamp and a yellow one
-# Relations and their phrasings
+# Relations and synonyms for them
 yes | a cup on a table
 yes | a cup on top of a table
 yes | a cup atop the table
@@ -226,7 +230,7 @@ yes | a cup on a table and next to a lamp
 no  | a cup on and next to a table
 no  | a cup above and to the left of a table
 yes | a cup next to and to the left of a lamp
-# Who has what
+# Possession
 yes | a table with a cup on it
 yes | a table with a lamp and a cup on it
 yes | a table with a lamp on top
@@ -270,7 +274,7 @@ yes | a basket in which an apple lies
 yes | a hat that a cat wears
 yes | a cat which is wearing a hat that is white
 no  | a cat which is wearing a hat that is red
-# Ambiguous attachment: any reading will do
+# Ambiguous attachment: true if any reading is true
 yes | a cup on a table next to a lamp
 yes | a cup on a table next to a basket
 no  | a cup on a table next to an apple
@@ -477,7 +481,7 @@ yes | it is not the case that a ball is pink
 
 
 def _cases() -> list:
-    found = []
+    cases = []
     tables = {"kitchen": KITCHEN_CASES, "street": STREET_CASES, "twins": TWINS_CASES, "alone": ALONE_CASES}
     scenes = {"kitchen": KITCHEN, "street": STREET, "twins": TWINS, "alone": ALONE}
     for name, table in tables.items():
@@ -485,10 +489,10 @@ def _cases() -> list:
             if line.startswith("#"):
                 continue
             verdict, caption = line.split(" | ", 1)
-            found.append(pytest.param(caption.strip(), scenes[name], verdict.strip() == "yes", id=f"{name}: {caption}"))
-    return found
+            cases.append(pytest.param(caption.strip(), scenes[name], verdict.strip() == "yes", id=f"{name}: {caption}"))
+    return cases
 
 
-@pytest.mark.parametrize(("caption", "where", "verdict"), _cases())
-def test_verdict(caption: str, where: dict, verdict: bool) -> None:
-    assert is_true(caption, where) is verdict
+@pytest.mark.parametrize(("caption", "scene", "verdict"), _cases())
+def test_verdict(caption: str, scene: dict, verdict: bool) -> None:
+    assert is_true(caption, scene) is verdict

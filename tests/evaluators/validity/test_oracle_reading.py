@@ -1,4 +1,4 @@
-"""What the oracle can and cannot read, and laws that its verdicts keep in every scene."""
+"""Captions that the oracle can and cannot parse, and properties of its verdicts that hold in every scene."""
 
 import csv
 import subprocess
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluators.validity.oracle import UnreadableError, is_true, read
+from evaluators.validity.oracle import UnreadableError, is_true, parse_caption
 from evaluators.validity.oracle.drs import Relation
 from evaluators.validity.oracle.lexicon import ATTRIBUTES, KNOWN, NOUNS, PREPOSITIONS, PRESENT_VERBS
 from generators.microworld import world
@@ -21,9 +21,9 @@ PAIRS = {"on": "supporting", "left of": "right of", "next to": "next to", "in fr
 
 
 @st.composite
-def scenes(draw: st.DrawFn, most: int = 4) -> dict:
-    """A few things and arbitrary relations between them, closed under converse."""
-    things = [
+def scenes(draw: st.DrawFn, max_objects: int = 4) -> dict:
+    """Draw a scene of a few objects and arbitrary relations. The converse of each relation is added."""
+    objects = [
         {
             "id": str(index),
             "noun": draw(st.sampled_from(KINDS)),
@@ -32,13 +32,13 @@ def scenes(draw: st.DrawFn, most: int = 4) -> dict:
             "size": draw(st.sampled_from(("small", "medium", "large"))),
             "box": [draw(st.integers(0, 600)), 0, 20, 20],
         }
-        for index in range(draw(st.integers(1, most)))
+        for index in range(draw(st.integers(1, max_objects)))
     ]
     relations = []
-    for one, other in combinations(range(len(things)), 2):
+    for first, second in combinations(range(len(objects)), 2):
         for relation in draw(st.sets(st.sampled_from(sorted(PAIRS)))):
-            relations += [[str(one), relation, str(other)], [str(other), PAIRS[relation], str(one)]]
-    return {"width": 640, "height": 480, "things": things, "relations": relations}
+            relations += [[str(first), relation, str(second)], [str(second), PAIRS[relation], str(first)]]
+    return {"width": 640, "height": 480, "things": objects, "relations": relations}
 
 
 noun_phrases = st.builds(
@@ -48,41 +48,43 @@ noun_phrases = st.builds(
     st.sampled_from(KINDS),
 )
 relations = st.sampled_from(("on", "to the left of", "next to", "partly hidden by", "with", "supporting"))
-clauses = st.builds(lambda one, relation, other: f"{one} {relation} {other}", noun_phrases, relations, noun_phrases)
+clauses = st.builds(
+    lambda subject, relation, target: f"{subject} {relation} {target}", noun_phrases, relations, noun_phrases
+)
 affirmative = st.lists(st.one_of(noun_phrases, clauses), min_size=1, max_size=3).flatmap(
     lambda parts: st.sampled_from((", and ".join(parts), ". ".join(parts), " while ".join(parts)))
 )
 
 
 @given(scenes(), st.sampled_from(KINDS), st.sampled_from(COLORS))
-def test_attribute_is_true_exactly_if_some_such_thing_has_it(scene: dict, noun: str, color: str) -> None:
-    has_it = any((thing["noun"], thing["color"]) == (noun, color) for thing in scene["things"])
+def test_an_attribute_is_true_exactly_if_an_object_of_the_noun_has_it(scene: dict, noun: str, color: str) -> None:
+    has_it = any((item["noun"], item["color"]) == (noun, color) for item in scene["things"])
     for caption in (f"a {color} {noun}", f"there is a {noun} that is {color}", f"The {noun} is {color}."):
         assert is_true(caption, scene) is has_it
     assert is_true(f"there is no {color} {noun}", scene) is not has_it
 
 
-@given(scenes(most=5), affirmative)
-def test_adding_a_thing_leaves_affirmative_captions_true(scene: dict, caption: str) -> None:
-    kept = {thing["id"] for thing in scene["things"][:-1]}
+@given(scenes(max_objects=5), affirmative)
+def test_adding_an_object_leaves_affirmative_captions_true(scene: dict, caption: str) -> None:
+    remaining_ids = {item["id"] for item in scene["things"][:-1]}
     smaller = scene | {
         "things": scene["things"][:-1],
-        "relations": [triple for triple in scene["relations"] if {triple[0], triple[2]} <= kept],
+        "relations": [triple for triple in scene["relations"] if {triple[0], triple[2]} <= remaining_ids],
     }
     assert is_true(caption, scene) or not is_true(caption, smaller)
 
 
 @given(scenes(), clauses.filter(lambda clause: "another" not in clause))
 def test_a_denial_is_the_opposite_of_an_unambiguous_clause(scene: dict, clause: str) -> None:
-    assert len(read(clause).representations) == 1
+    assert len(parse_caption(clause).readings) == 1
     assert is_true(f"It is not the case that {clause}", scene) is not is_true(clause, scene)
 
 
 @given(scenes())
-def test_order_of_things_does_not_matter(scene: dict) -> None:
-    turned = scene | {"things": scene["things"][::-1], "relations": scene["relations"][::-1]}
+def test_order_of_objects_does_not_matter(scene: dict) -> None:
+    reversed_scene = scene | {"things": scene["things"][::-1], "relations": scene["relations"][::-1]}
     for caption in ("a ball next to a cup on a table", "two cups", "a cat not on a table"):
-        assert is_true(caption, scene) is is_true(caption, turned)
+        assert is_true(caption, scene) is is_true(caption, reversed_scene)
 
 
 @pytest.mark.parametrize(
@@ -107,9 +109,9 @@ def test_order_of_things_does_not_matter(scene: dict) -> None:
         ("  ", "it has no words"),
     ],
 )
-def test_what_cannot_be_read_says_where(caption: str, where: str) -> None:
+def test_error_names_the_position_that_cannot_be_parsed(caption: str, where: str) -> None:
     with pytest.raises(UnreadableError, match="Cannot read") as error:
-        read(caption)
+        parse_caption(caption)
     assert where in str(error.value)
     with pytest.raises(UnreadableError):
         is_true(caption, {"width": 1, "things": [], "relations": []})
@@ -133,7 +135,7 @@ def test_what_cannot_be_read_says_where(caption: str, where: str) -> None:
     ],
 )
 def test_undrawable_words(caption: str, words: tuple[str, ...]) -> None:
-    assert read(caption).undrawable == words
+    assert parse_caption(caption).undrawable == words
 
 
 @pytest.mark.parametrize(
@@ -152,42 +154,42 @@ def test_undrawable_words(caption: str, words: tuple[str, ...]) -> None:
     ],
 )
 def test_ambiguity(caption: str, count: int) -> None:
-    assert len(read(caption).representations) == count
+    assert len(parse_caption(caption).readings) == count
 
 
-def test_nearest_attachment_is_the_first_reading() -> None:
-    # ball, table and cup are 0, 1 and 2: what is next to the cup is the table, or else the ball.
+def test_the_first_reading_attaches_to_the_nearest_noun() -> None:
+    # Referents: ball 0, table 1, cup 2. The table (first reading) or the ball (second reading) is next to the cup.
     pairs = [
         {(item.subjects, item.objects) for item in drs.conditions if isinstance(item, Relation)}
-        for drs in read("a ball on a table next to a cup").representations
+        for drs in parse_caption("a ball on a table next to a cup").readings
     ]
     assert pairs == [{((0,), (1,)), ((1,), (2,))}, {((0,), (1,)), ((0,), (2,))}]
 
 
-def test_lexicon_names_all_that_the_world_can_show() -> None:
+def test_lexicon_covers_everything_that_the_micro_world_can_draw() -> None:
     kinds = {kind for noun in NOUNS.values() for kind in noun.kinds}
     assert kinds == {noun for nouns in world.NOUNS.values() for noun in nouns}
     for slot, values in (("color", world.COLORS), ("pattern", world.PATTERNS), ("size", world.SIZES)):
-        assert {value for one in ATTRIBUTES.values() if one.slot == slot for value in one.values} == {*values}
-    said = {relation for entries in PREPOSITIONS.values() for _, relations in entries for relation in relations}
-    said |= {relation for verb in PRESENT_VERBS.values() for relation in verb.active | verb.passive}
-    assert said - {"far from"} == {*world.RELATIONS}
+        assert {value for item in ATTRIBUTES.values() if item.slot == slot for value in item.values} == {*values}
+    expressible = {relation for entries in PREPOSITIONS.values() for _, relations in entries for relation in relations}
+    expressible |= {relation for verb in PRESENT_VERBS.values() for relation in verb.active | verb.passive}
+    assert expressible - {"far from"} == {*world.RELATIONS}
     assert KNOWN.issuperset(NOUNS)
 
 
 @pytest.mark.parametrize("relation", sorted(world.RELATIONS))
-def test_every_relation_can_be_said_by_its_id(relation: str) -> None:
-    things = [
+def test_every_relation_can_be_expressed_by_its_id(relation: str) -> None:
+    objects = [
         {"id": name, "noun": name, "color": "red", "pattern": "plain", "size": "small", "box": [0, 0, 9, 9]}
         for name in ("cat", "hat")
     ]
-    scene = {"width": 9, "things": things, "relations": [["cat", relation, "hat"]]}
+    scene = {"width": 9, "things": objects, "relations": [["cat", relation, "hat"]]}
     assert is_true(f"a cat {relation} a hat", scene)
     assert not is_true(f"a hat {relation} a cat", scene | {"relations": []})
     assert not is_true(f"a cat that is not {relation} a hat", scene)
 
 
-def test_real_captions_are_read_or_refused_never_a_crash(real_data: Path) -> None:
+def test_real_captions_are_parsed_or_raise_unreadable_error(real_data: Path) -> None:
     readable = []
     for kind in ("atom", "swap", "negate"):
         file = real_data / "crepe" / "prod_hard_negatives" / kind / f"prod_vg_hard_negs_{kind}_complexity_4.csv"
@@ -195,15 +197,15 @@ def test_real_captions_are_read_or_refused_never_a_crash(real_data: Path) -> Non
             captions = [row["caption"] for row in csv.DictReader(lines)][:100]
         for caption in captions:
             try:
-                readable.append(bool(read(caption).representations))
+                readable.append(bool(parse_caption(caption).readings))
             except UnreadableError:
                 readable.append(False)
-    # The grammar is English, not the micro-world's generators' dialect: most of what people annotated can be read.
+    # The grammar covers English in general, not only the generators' captions, so most human-annotated captions parse.
     assert sum(readable) > 0.7 * len(readable)
 
 
 def test_shares_no_code_with_generators() -> None:
     listing = "[name for name in sys.modules if name.split('.')[0] == 'generators']"
     probe = f"import sys, evaluators.validity.oracle; print({listing})"
-    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    result = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from evaluators.validity.text_only import page
+from evaluators.validity.text_only import render_page
 from evaluators.validity.text_only_aro import read
 from generators.schemas.rows import CHOICE_SCHEMA
 from generators.storage.dataset import write_config
 
 
-def row(number: int) -> dict:
+def make_row(number: int) -> dict:
     provenance = {"source": "microworld", "captioner": None, "seed": 0}
     return {
         "image": {"bytes": None, "path": None},
@@ -23,14 +23,19 @@ def row(number: int) -> dict:
 
 
 def test_only_the_first_seed_of_the_order_sets_is_read(tmp_path: Path) -> None:
-    write_config(tmp_path, "coco_order", {"test.s0": [row(0), row(1), row(1)], "test.s1": [row(2)]}, CHOICE_SCHEMA)
+    write_config(
+        tmp_path,
+        "coco_order",
+        {"test.s0": [make_row(0), make_row(1), make_row(1)], "test.s1": [make_row(2)]},
+        CHOICE_SCHEMA,
+    )
     sets = read(tmp_path, "coco_order")
     assert sets.captions == [("caption 0", "0 caption"), ("caption 1", "1 caption")]
     assert sets.images == ["0", "0"]
 
 
-def test_the_page_names_the_scorer_that_is_farthest_from_chance_on_either_side() -> None:
-    scored = {"tersest": {"recall@1": 0.7, "interval": [0.6, 0.8]}, "form": {"recall@1": 0.2, "interval": [0.1, 0.3]}}
-    result = {"rows": 1234, "chance": 0.5, "held_out": scored, "random_scorers": 0.5, "by_design": None, "chat": None}
-    text = page("ARO", Path("a.json"), {"vg_relation": result})
+def test_page_names_the_scorer_that_is_farthest_above_or_below_chance() -> None:
+    results = {"tersest": {"recall@1": 0.7, "interval": [0.6, 0.8]}, "form": {"recall@1": 0.2, "interval": [0.1, 0.3]}}
+    result = {"rows": 1234, "chance": 0.5, "held_out": results, "random_scorers": 0.5, "by_design": None, "chat": None}
+    text = render_page("ARO", Path("a.json"), {"vg_relation": result})
     assert "| vg_relation | 1,234 | 50.0% | 20.0% (form) | 10.0% to 30.0% | 50.0% |" in text
