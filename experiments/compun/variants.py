@@ -35,7 +35,7 @@ def collect_numbers(results: Results) -> dict[str, dict[str, Any]]:
 
 def make_page(results: Results) -> str:
     """Return the Markdown page. Raises ValueError without a result on Compun."""
-    section = compun.section(results)
+    section = compun.make_section(results)
     if section is None:
         raise ValueError(f"{FOLDER}/results: no result on Compun. Run `dvc repro experiments/dvc.yaml`.")
     tables = "\n".join(map(to_markdown, section.tables))

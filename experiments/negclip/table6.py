@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from evaluators.metrics.statistics import bootstrap_interval, group_means, interval
-from evaluators.results.compare import query_values
-from evaluators.results.compose import clusters
+from evaluators.metrics.statistics import bootstrap_group_means, bootstrap_interval, compute_interval
+from evaluators.results.compare import get_query_values
+from evaluators.results.compose import get_clusters
 from generators.storage import parquet, stage
 from generators.storage.atomic import write_json
 from generators.storage.params import read_params
@@ -60,9 +60,9 @@ class Hits:
             if not path.is_file():
                 continue
             examples = parquet.read_table(path)
-            rank_Q, row_Q = query_values(examples, f"{way}_rank" if way else "rank")
+            rank_Q, row_Q = get_query_values(examples, f"{way}_rank" if way else "rank")
             hits.append(rank_Q == 1)
-            images.append(clusters(examples)[row_Q])
+            images.append(get_clusters(examples)[row_Q])
             if self.by:
                 names += [
                     next(item["name"] for item in row if item["by"] == self.by)
@@ -78,13 +78,13 @@ class Hits:
         return self._mean(self.hit_Q[seed, model].astype(float))
 
     def difference(self, first: str, second: str, seeds: Sequence[int]) -> tuple[float, tuple[float, float]]:
-        """Return second minus first, averaged over seeds, and its interval."""
+        """Return second minus first, averaged over seeds, and its confidence interval."""
         paired = [self.hit_Q[seed, second].astype(float) - self.hit_Q[seed, first] for seed in seeds]
         difference_Q = np.mean(paired, axis=0)
         if not self.by:
             return float(difference_Q.mean()), bootstrap_interval(difference_Q, self.image_Q)
-        resampled_RG = group_means(difference_Q, self.category_Q, self.image_Q)
-        return self._mean(difference_Q), interval(resampled_RG.mean(axis=1))
+        resampled_RG = bootstrap_group_means(difference_Q, self.category_Q, self.image_Q)
+        return self._mean(difference_Q), compute_interval(resampled_RG.mean(axis=1))
 
     def _mean(self, value_Q: np.ndarray) -> float:
         if not self.by:

@@ -44,7 +44,7 @@ TASKS = (
 def train(regime: str, seed: int, folder: Path) -> None:
     """Write the three checkpoints below ``folder``."""
     settings = read_params("negclip", PARAMS)
-    clip.run(regime, seed, read_params("train") | settings["train"], CORPORA, folder / "clip")
+    clip.train_checkpoint(regime, seed, read_params("train") | settings["train"], CORPORA, folder / "clip")
     recipe = Recipe(**settings["recipe"])
     for method in METHODS:
         with tqdm(desc=method, unit="step") as bar:

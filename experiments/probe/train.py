@@ -15,8 +15,8 @@ import yaml
 from evaluators.models import pick_device, resolve
 from generators.storage import stage
 from trainers.probe import overlap as probe_overlap
-from trainers.probe.data import generated
-from trainers.probe.training import Recipe, mixed_precision, train_autoencoder, train_probe
+from trainers.probe.data import generate_captions
+from trainers.probe.training import Recipe, choose_precision, train_autoencoder, train_probe
 
 FOLDER = Path("checkpoints/probe")
 PARAMS = Path("experiments/params.yaml")
@@ -25,12 +25,12 @@ PARAMS = Path("experiments/params.yaml")
 def main(encoder: str | None = None) -> None:
     """Train a probe of the text encoder ENCODER, or the autoencoder without ENCODER."""
     settings = yaml.safe_load(PARAMS.read_text())["probe"]
-    prompts = probe_overlap.read(Path("compprompts"))
-    texts = generated(settings["captions"], settings["seed"], prompts)
-    print(f"Training text: {prompts.overlap(texts)}.")
+    prompts = probe_overlap.read_prompts(Path("compprompts"))
+    texts = generate_captions(settings["captions"], settings["seed"], prompts)
+    print(f"Training text: {prompts.count_overlap(texts)}.")
     device = pick_device()
     hyperparameters = settings["probes" if encoder else "autoencoder"]
-    recipe = Recipe(**hyperparameters, seed=settings["seed"], precision=mixed_precision(device))
+    recipe = Recipe(**hyperparameters, seed=settings["seed"], precision=choose_precision(device))
     if encoder:
         model = resolve(settings["text_encoders"][encoder], device)
         loss = train_probe(model, texts, recipe, FOLDER / f"of-{encoder}", device=device)

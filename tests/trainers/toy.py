@@ -1,4 +1,5 @@
-"""A toy world for fine-tuning: pictures of two coloured halves, captions that say which is left, and a tiny ViT."""
+"""Toy data for fine-tuning: images with two coloured halves, captions that name the colours in order, and a tiny
+ViT."""
 
 import io
 import json
@@ -22,18 +23,20 @@ MODEL = {
 PREPROCESS = {"size": [16, 16], "mean": [0.5] * 3, "std": [0.5] * 3, "resize_mode": "squash"}
 
 
-def picture(left: str, right: str) -> Image.Image:
+def draw_halves(left: str, right: str) -> Image.Image:
+    """Return an image whose left and right halves have the given colours."""
     image = Image.new("RGB", (16, 16), COLORS[left])
     image.paste(COLORS[right], (8, 0, 16, 16))
     return image
 
 
 def pairs() -> list[tuple[str, Image.Image]]:
-    """20 captions with a left and a right colour, and their pictures."""
-    return [(f"a {one} cup beside a {other} car", picture(one, other)) for one, other in permutations(COLORS, 2)]
+    """Return 20 captions with their images."""
+    return [(f"a {left} cup beside a {right} car", draw_halves(left, right)) for left, right in permutations(COLORS, 2)]
 
 
 def write_shards(folder: Path) -> Path:
+    """Write all pairs to one webdataset shard and return ``folder``."""
     folder.mkdir(parents=True)
     with tarfile.open(folder / "00000.tar", "w") as shard:
         for number, (caption, image) in enumerate(pairs()):
@@ -47,19 +50,22 @@ def write_shards(folder: Path) -> Path:
 
 
 def write_karpathy(folder: Path) -> Path:
-    """``folder/train.json`` in Karpathy's format, two captions a picture, and the pictures beside it."""
-    (folder / "pictures").mkdir(parents=True)
+    """Write ``folder/train.json`` in Karpathy's format, with two captions per image, and the images.
+
+    Returns its path.
+    """
+    (folder / "images").mkdir(parents=True)
     entries = []
     for number, (caption, image) in enumerate(pairs()):
-        image.save(folder / "pictures" / f"{number}.png")
-        said = [caption, "nothing to exchange"] if number else ["only this"]
-        entries.append({"image": f"pictures/{number}.png", "caption": said})
+        image.save(folder / "images" / f"{number}.png")
+        captions = [caption, "nothing to exchange"] if number else ["only this"]
+        entries.append({"image": f"images/{number}.png", "caption": captions})
     (folder / "train.json").write_text(json.dumps(entries))
     return folder / "train.json"
 
 
 def write_model(folder: Path, seed: int = 0) -> str:
-    """An untrained model of the corpus ``toy``; gives its spec."""
+    """Write an untrained model whose corpus is ``toy`` and return its spec."""
     folder.mkdir(parents=True)
     write_config(folder, MODEL, PREPROCESS)
     torch.manual_seed(seed)

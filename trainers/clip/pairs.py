@@ -1,7 +1,7 @@
-"""Image-caption pairs of webdataset shards, held in memory as tensors.
+"""Read image-caption pairs from webdataset shards into memory.
 
-Meant for corpora of small images (the micro-world's: 64 px, a few thousand), which fit and are then read once, not
-once an epoch.
+Intended for small corpora, such as the micro-world's few thousand images of 64 px. They fit into memory, so they are
+read once and not once per epoch.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from generators.readers import shards
 
 
 class Pairs(NamedTuple):
-    """``image_NCHW`` as the model's preprocessing leaves it, ``text_NT`` token ids, and a hash over the shards."""
+    """Preprocessed images, token ids of their captions, and a hash of the shard files."""
 
     image_NCHW: Tensor
     text_NT: Tensor
@@ -27,10 +27,9 @@ class Pairs(NamedTuple):
 
 
 def read_pairs(folder: Path, preprocess: Callable, tokenize: Callable) -> Pairs:
-    """All readable pairs of the shards ``folder/*.tar``, in file order.
+    """Read all readable pairs of the shards ``folder/*.tar``, in file order.
 
-    FileNotFoundError where there is no shard; ValueError for one that is cut off or damaged, and where there is no
-    readable pair.
+    Raises FileNotFoundError if there is no shard, and ValueError if a shard is damaged or no pair is readable.
     """
     paths = sorted(folder.glob("*.tar"))
     if not paths:
@@ -43,6 +42,6 @@ def read_pairs(folder: Path, preprocess: Callable, tokenize: Callable) -> Pairs:
             texts.append(pair.caption)
     shards.print_skipped(folder, skipped)
     if not images:
-        raise ValueError(f"{folder}: no readable image with a caption in it.")
+        raise ValueError(f"{folder}: no readable image with a caption.")
     image_NCHW = torch.stack(images).contiguous(memory_format=torch.channels_last)
     return Pairs(image_NCHW, tokenize(texts), digest.hexdigest()[:16])

@@ -1,12 +1,13 @@
-"""Hard-negative training sets for other trainers: captioned images with negative captions and neighbours.
+"""Export a training set with hard negatives: captioned images with negative captions and neighbours.
 
     compeval train export --model ViT-B-32/openai --data coco_karpathy_train.json --images coco --output sets/negclip
 
-Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), appendix C. NegCLIP's training data in two formats:
+Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), appendix C. NegCLIP's training data is written in one of two
+formats:
 
-- ``parquet``: one row per image, readable with plain ``datasets``; ``neighbours`` are row numbers;
-- ``webdataset``: shards with ``<key>.jpg`` (png, webp), ``<key>.txt`` (the first caption, for trainers of pairs) and
-  ``<key>.json`` (all captions with their negatives); ``neighbours`` are keys.
+- ``parquet``: one row per image, which ``datasets.load_dataset`` reads. ``neighbours`` are row numbers.
+- ``webdataset``: shards with ``<key>.jpg`` (or png, webp), ``<key>.txt`` (the first caption, for trainers of image-text
+  pairs) and ``<key>.json`` (all captions with their negatives). ``neighbours`` are keys.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from webdataset.writer import ShardWriter
 
 from generators.storage.atomic import atomic_folder
 from generators.storage.dataset import write_split
-from trainers.negclip.mining import Mined
+from trainers.negclip.mining import MinedData
 
 Format = Literal["parquet", "webdataset"]
 
@@ -42,46 +43,46 @@ SCHEMA = pa.schema(
         ("neighbours", pa.list_(pa.int64())),
     ]
 )
-"""An image, its captions with their negatives (``kind``: which parts were exchanged), and the nearest other rows."""
+"""An image, its captions with their negatives (``kind``: type of the exchanged parts), and its nearest neighbours."""
 
 
-def export(mined: Mined, folder: Path, format_: Format) -> int:
-    """Write the set to ``folder`` atomically; return the number of images."""
+def export(mined: MinedData, folder: Path, format_: Format) -> int:
+    """Write the training set to ``folder`` atomically and return the number of images."""
     with atomic_folder(folder) as scratch:
         if format_ == "parquet":
-            return write_split(scratch, "train", rows(mined), SCHEMA)
+            return write_split(scratch, "train", make_rows(mined), SCHEMA)
         return _write_shards(scratch, mined)
 
 
-def rows(mined: Mined) -> Iterator[dict[str, Any]]:
-    """Yield rows of SCHEMA in the order of the images."""
-    captions: list[list[dict[str, Any]]] = [[] for _ in mined.data.places]
+def make_rows(mined: MinedData) -> Iterator[dict[str, Any]]:
+    """Yield one row of SCHEMA per image."""
+    captions: list[list[dict[str, Any]]] = [[] for _ in mined.data.locations]
     for image, text, negatives in zip(mined.data.image_C, mined.data.captions, mined.negatives, strict=True):
-        captions[image].append({"text": text, "negatives": [one._asdict() for one in negatives]})
-    for place, texts, neighbours in zip(mined.data.places, captions, mined.neighbour_IK.tolist(), strict=True):
+        captions[image].append({"text": text, "negatives": [negative._asdict() for negative in negatives]})
+    for location, texts, neighbours in zip(mined.data.locations, captions, mined.neighbour_IK.tolist(), strict=True):
         yield {
-            "image": {"bytes": place.read(), "path": None},
-            "image_id": place.name,
+            "image": {"bytes": location.read(), "path": None},
+            "image_id": location.name,
             "captions": texts,
             "neighbours": neighbours,
         }
 
 
-def _write_shards(folder: Path, mined: Mined) -> int:
-    """Write webdataset shards; return the number of images."""
+def _write_shards(folder: Path, mined: MinedData) -> int:
+    """Write webdataset shards and return the number of images."""
     count = 0
     with ShardWriter(str(folder / "%05d.tar"), maxcount=IMAGES_PER_SHARD, mtime=0, verbose=0) as shards:
-        for count, row in enumerate(rows(mined), 1):
+        for count, row in enumerate(make_rows(mined), 1):
             record = {
                 "image_id": row["image_id"],
                 "captions": row["captions"],
-                "neighbours": [_key(position) for position in row["neighbours"]],
+                "neighbours": [_format_key(index) for index in row["neighbours"]],
             }
-            pixels = row["image"]["bytes"]
+            image = row["image"]["bytes"]
             shards.write(
                 {
-                    "__key__": _key(count - 1),
-                    _suffix(pixels): pixels,
+                    "__key__": _format_key(count - 1),
+                    _find_suffix(image): image,
                     "txt": row["captions"][0]["text"],
                     "json": json.dumps(record, ensure_ascii=False).encode(),
                 }
@@ -89,10 +90,10 @@ def _write_shards(folder: Path, mined: Mined) -> int:
     return count
 
 
-def _key(position: int) -> str:
-    return f"{position:08d}"
+def _format_key(index: int) -> str:
+    return f"{index:08d}"
 
 
-def _suffix(pixels: bytes) -> str:
-    name = (Image.open(io.BytesIO(pixels)).format or "jpeg").lower()
-    return "jpg" if name == "jpeg" else name
+def _find_suffix(image: bytes) -> str:
+    image_format = (Image.open(io.BytesIO(image)).format or "jpeg").lower()
+    return "jpg" if image_format == "jpeg" else image_format

@@ -1,7 +1,8 @@
-"""Images and their captions, read one by one: what fine-tuning trains on and is validated with.
+"""Read the images and captions for fine-tuning and validation.
 
-Two sources: a file in the format of Karpathy's splits (COCO, Flickr30k) with the folder of its images, and a folder of
-webdataset shards, whose images are read where they lie in the tar files. Only captions are held in memory.
+There are two sources: a file in the format of Karpathy's splits (COCO, Flickr30k) with a folder of images, and a folder
+of webdataset shards, whose images are read directly from the tar files. Captions are held in memory; images are read
+when they are needed.
 
 Shapes: I images, C captions.
 """
@@ -25,12 +26,12 @@ from torch.utils.data import DataLoader, Dataset
 
 from generators.readers import karpathy, shards
 
-HELD_BYTES = 1_000_000_000
-"""Preprocessed images that together are no larger are read once and held in memory."""
+MAX_CACHED_BYTES = 1_000_000_000
+"""Preprocessed images are kept in memory if their total size is at most this number of bytes."""
 
 
-class Place(NamedTuple):
-    """Where an image's bytes are: a file, or a part of one. ``name`` is the image's in its source."""
+class ImageLocation(NamedTuple):
+    """Location of an image: a file, or ``size`` bytes of a file from offset ``start``. ``name``: image id."""
 
     name: str
     path: Path
@@ -47,111 +48,111 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class ImageText:
-    """``image_C`` is the position of each caption's image; every image has a caption."""
+    """Captioned images. ``image_C`` is the index of each caption's image. Every image has at least one caption."""
 
-    places: tuple[Place, ...]
+    locations: tuple[ImageLocation, ...]
     captions: tuple[str, ...]
     image_C: np.ndarray
 
     @property
     def digest(self) -> str:
-        """12 hex digits over the captions and the images' names and sizes."""
-        said = [[place.name, place.size] for place in self.places], self.captions, self.image_C.tolist()
-        return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:12]
+        """Hash (12 hex digits) of the captions and of the names and sizes of the images."""
+        content = [[item.name, item.size] for item in self.locations], self.captions, self.image_C.tolist()
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:12]
 
     def with_captions(self, keep_C: np.ndarray) -> ImageText:
-        """The captions that ``keep_C`` (bool) marks, and the images that still have one."""
-        image_C = self.image_C[keep_C]
-        kept_I, renumbered_C = np.unique(image_C, return_inverse=True)
+        """Return the captions where ``keep_C`` is True, and the images that still have a caption."""
+        image_I, image_C = np.unique(self.image_C[keep_C], return_inverse=True)
         captions = tuple(text for text, keep in zip(self.captions, keep_C, strict=True) if keep)
-        return ImageText(tuple(self.places[image] for image in kept_I), captions, renumbered_C)
+        return ImageText(tuple(self.locations[image] for image in image_I), captions, image_C)
 
-    def split(self, last: int) -> tuple[ImageText, ImageText]:
-        """All but the last images, and the last ones. ValueError where nothing would be left on one side."""
-        cut = len(self.places) - last
-        if not 0 < cut < len(self.places):
-            raise ValueError(f"{last:,} of {len(self.places):,} images cannot be held out for validation.")
-        return self.with_captions(self.image_C < cut), self.with_captions(self.image_C >= cut)
+    def split(self, num_held_out: int) -> tuple[ImageText, ImageText]:
+        """Split off the last ``num_held_out`` images. Raises ValueError if one of the two parts would be empty."""
+        num_train = len(self.locations) - num_held_out
+        if not 0 < num_train < len(self.locations):
+            raise ValueError(f"{num_held_out:,} of {len(self.locations):,} images cannot be held out for validation.")
+        return self.with_captions(self.image_C < num_train), self.with_captions(self.image_C >= num_train)
 
 
-def read(data: Path, images: Path | None = None) -> ImageText:
-    """A Karpathy file (``images``: the folder that its paths start from), or a folder of shards.
+def read_captioned_images(data: Path, image_folder: Path | None = None) -> ImageText:
+    """Read a folder of shards or a Karpathy file, whose image paths are relative to ``image_folder``.
 
-    FileNotFoundError, naming the first, where images or shards are missing; ValueError for what holds no pair and for
-    a shard that is cut off or damaged.
+    Raises FileNotFoundError if shards or images are missing, and ValueError if a shard is damaged or there is no
+    captioned image.
     """
-    found = _shards(data) if data.is_dir() else _karpathy(data, images or data.parent)
-    if not found.captions:
-        raise ValueError(f"{data}: no image with a caption in it.")
-    return found
+    captioned_images = _read_shards(data) if data.is_dir() else _read_karpathy(data, image_folder or data.parent)
+    if not captioned_images.captions:
+        raise ValueError(f"{data}: no image with a caption.")
+    return captioned_images
 
 
-def _karpathy(file: Path, images: Path) -> ImageText:
-    captioned = [item for item in karpathy.read_images(file, images) if item.captions]
+def _read_karpathy(file: Path, image_folder: Path) -> ImageText:
+    captioned = [item for item in karpathy.read_images(file, image_folder) if item.captions]
     missing = [item.path for item in captioned if not item.path.is_file()]
     if missing:
         raise FileNotFoundError(
-            f"{missing[0]}: not found, as {len(missing):,} of the {len(captioned):,} images of {file}. "
-            "Name the folder that the paths in the file start from (--images)."
+            f"{missing[0]}: not found ({len(missing):,} of the {len(captioned):,} images of {file} are missing). "
+            "Pass the folder that contains the images with --images."
         )
-    places = tuple(Place(item.image_id, item.path) for item in captioned)
+    locations = tuple(ImageLocation(item.image_id, item.path) for item in captioned)
     captions = tuple(text for item in captioned for text in item.captions)
-    return ImageText(places, captions, np.repeat(np.arange(len(places)), [len(item.captions) for item in captioned]))
+    num_captions = [len(item.captions) for item in captioned]
+    return ImageText(locations, captions, np.repeat(np.arange(len(locations)), num_captions))
 
 
-def _shards(folder: Path) -> ImageText:
+def _read_shards(folder: Path) -> ImageText:
     paths = sorted(folder.glob("*.tar"))
     if not paths:
-        raise FileNotFoundError(f"{folder}: no webdataset shard (*.tar) in it.")
+        raise FileNotFoundError(f"{folder}: no webdataset shard (*.tar).")
     skipped = Counter[str]()
     pairs = [(path, pair) for path in paths for pair in shards.read_pairs(path, skipped, read_images=False)]
     shards.print_skipped(folder, skipped)
-    places = tuple(Place(pair.key, path, pair.image.start, pair.image.size) for path, pair in pairs)
-    return ImageText(places, tuple(pair.caption for _, pair in pairs), np.arange(len(pairs)))
+    locations = tuple(ImageLocation(pair.key, path, pair.image.start, pair.image.size) for path, pair in pairs)
+    return ImageText(locations, tuple(pair.caption for _, pair in pairs), np.arange(len(pairs)))
 
 
-class Pixels(Dataset[Tensor]):
-    """The images of places as the model's preprocessing leaves them (CHW); few and small ones stay in memory."""
+class ImageDataset(Dataset[Tensor]):
+    """Preprocessed images (CHW). Small datasets are kept in memory after the first read (MAX_CACHED_BYTES)."""
 
-    def __init__(self, places: Sequence[Place], preprocess: Callable[[Image.Image], Tensor]) -> None:
-        self._places, self._preprocess = places, preprocess
-        self._held: dict[int, Tensor] | None = None
-        if self[0].nbytes * len(places) <= HELD_BYTES:
-            self._held = {}
+    def __init__(self, locations: Sequence[ImageLocation], preprocess: Callable[[Image.Image], Tensor]) -> None:
+        self._locations, self._preprocess = locations, preprocess
+        self._cache: dict[int, Tensor] | None = None
+        if self[0].nbytes * len(locations) <= MAX_CACHED_BYTES:
+            self._cache = {}
 
     @property
-    def is_held(self) -> bool:
-        """Whether images stay in memory, so that worker processes would only copy them."""
-        return self._held is not None
+    def is_cached(self) -> bool:
+        """True if images are kept in memory. Worker processes are then not used, since they would only copy images."""
+        return self._cache is not None
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._locations)
 
-    def __getitem__(self, position: int) -> Tensor:
-        """ValueError naming the image where it cannot be read."""
-        if self._held is not None and position in self._held:
-            return self._held[position]
-        place = self._places[position]
+    def __getitem__(self, index: int) -> Tensor:
+        """Return an image. Raises ValueError with the name of the image if it cannot be read."""
+        if self._cache is not None and index in self._cache:
+            return self._cache[index]
+        location = self._locations[index]
         try:
-            pixels_CHW = self._preprocess(Image.open(io.BytesIO(place.read())).convert("RGB"))
+            pixels_CHW = self._preprocess(Image.open(io.BytesIO(location.read())).convert("RGB"))
         except OSError as error:
-            raise ValueError(f"{place.path}, {place.name}: the image cannot be read ({error}).") from None
-        if self._held is not None:
-            self._held[position] = pixels_CHW
+            raise ValueError(f"{location.path}, {location.name}: the image cannot be read ({error}).") from None
+        if self._cache is not None:
+            self._cache[index] = pixels_CHW
         return pixels_CHW
 
-    def batches(self, positions: Sequence[Sequence[int]], workers: int = 0) -> Iterator[Tensor]:
-        """The images (B, C, H, W) of lists of positions, in their order; with ``workers`` processes where they pay."""
+    def read_batches(self, batch_indices: Sequence[Sequence[int]], workers: int = 0) -> Iterator[Tensor]:
+        """Yield one batch (B, C, H, W) per list of image indices, read by ``workers`` processes unless cached."""
         return iter(
             DataLoader(
                 self,
-                batch_sampler=positions,  # pyright: ignore[reportArgumentType]
-                num_workers=0 if self.is_held else workers,
+                batch_sampler=batch_indices,  # pyright: ignore[reportArgumentType]
+                num_workers=0 if self.is_cached else workers,
                 collate_fn=torch.stack,
             )
         )
 
-    def in_order(self, size: int, workers: int = 0) -> Iterator[Tensor]:
-        """All images, ``size`` at a time."""
-        positions = range(len(self))
-        return self.batches([positions[start : start + size] for start in positions[::size]], workers)
+    def read_in_order(self, batch_size: int, workers: int = 0) -> Iterator[Tensor]:
+        """Yield all images in batches of ``batch_size``."""
+        indices = range(len(self))
+        return self.read_batches([indices[start : start + batch_size] for start in indices[::batch_size]], workers)

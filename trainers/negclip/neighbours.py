@@ -1,7 +1,7 @@
-"""Nearest images by CLIP features: NegCLIP's strong alternatives.
+"""Find the nearest images by CLIP features (the "strong alternatives" of NegCLIP).
 
 Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), appendix C.2 (K = 3). The search is exact: single-precision scores
-select a few candidates more than requested, double-precision scores order them, and ties keep the order of positions.
+select K + NUM_SPARE candidates, and double-precision scores rank the candidates. Ties are ranked by index.
 """
 
 from __future__ import annotations
@@ -11,29 +11,29 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-SPARE = 8
-"""Candidates beyond K, which single-precision rounding could have misplaced."""
+NUM_SPARE = 8
+"""Number of additional candidates, in case single-precision rounding changes the order."""
 SCORES_PER_BLOCK = 100_000_000
-"""Scores in memory at a time (400 MB)."""
+"""Maximum number of scores in memory (400 MB)."""
 
 
-def nearest(feature_ND: Tensor, k: int = 3) -> Tensor:
-    """Return the positions (N, k), int64, of the k most similar other rows, the most similar first.
+def find_nearest(feature_ND: Tensor, k: int = 3) -> Tensor:
+    """Return the indices (N, k), int64, of the k most similar other rows, the most similar first.
 
     ``feature_ND``: float32, unit length. Raises ValueError if there are fewer than k other rows.
     """
     count = len(feature_ND)
     if count <= k:
-        raise ValueError(f"{count} images have no {k} neighbours each: at least {k + 1} expected.")
-    return torch.cat(list(_blocks(feature_ND, k)))
+        raise ValueError(f"{count} images are too few for {k} neighbours each; at least {k + 1} are needed.")
+    return torch.cat(list(_search_blocks(feature_ND, k)))
 
 
-def _blocks(feature_ND: Tensor, k: int) -> Iterator[Tensor]:
+def _search_blocks(feature_ND: Tensor, k: int) -> Iterator[Tensor]:
     count = len(feature_ND)
-    for own_Q in torch.arange(count).split(max(1, SCORES_PER_BLOCK // count)):
-        score_QN = feature_ND[own_Q] @ feature_ND.T
-        score_QN[torch.arange(len(own_Q)), own_Q] = -torch.inf
-        # Sorted, so that a stable sort by score keeps ties in the order of their positions.
-        item_QC = score_QN.topk(min(k + SPARE, count - 1)).indices.sort().values
-        exact_QC = torch.einsum("qd,qcd->qc", feature_ND[own_Q].double(), feature_ND[item_QC].double())
-        yield item_QC.gather(1, exact_QC.argsort(descending=True, stable=True)[:, :k])
+    for query_Q in torch.arange(count).split(max(1, SCORES_PER_BLOCK // count)):
+        score_QN = feature_ND[query_Q] @ feature_ND.T
+        score_QN[torch.arange(len(query_Q)), query_Q] = -torch.inf
+        # Candidates are sorted by index, so that the stable sort by score below ranks ties by index.
+        candidate_QC = score_QN.topk(min(k + NUM_SPARE, count - 1)).indices.sort().values
+        exact_QC = torch.einsum("qd,qcd->qc", feature_ND[query_Q].double(), feature_ND[candidate_QC].double())
+        yield candidate_QC.gather(1, exact_QC.argsort(descending=True, stable=True)[:, :k])

@@ -1,6 +1,6 @@
-"""The open_clip model that a fine-tuning starts from, and the checkpoint folder that ``local:`` loads.
+"""Load the open_clip model that a fine-tuning starts from, and write the checkpoint folder that ``local:`` loads.
 
-Specs: ``ViT-B-32/openai``, ``ViT-B-32-quickgelu/FILE``, ``local:FOLDER``.
+Supported specs: ``ViT-B-32/openai``, ``ViT-B-32-quickgelu/FILE``, ``local:FOLDER``.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from evaluators.models import local, openclip, parse
 from trainers.clip.training import write_config
 
 
-class Start(NamedTuple):
-    """``config`` and ``preprocess_config`` are the two halves of open_clip_config.json."""
+class StartingModel(NamedTuple):
+    """A loaded model. ``config`` and ``preprocess_config`` are the two parts of open_clip_config.json."""
 
     spec: str
     model: Any
@@ -29,17 +29,17 @@ class Start(NamedTuple):
     config: dict[str, Any]
     preprocess_config: dict[str, Any]
     training: dict[str, str | None]
-    """The known facts on its training data, as fields of a model."""
+    """Information about the model's training data: ``corpus``, ``contaminated`` ..."""
 
 
-def load(spec: str, device: str) -> Start:
-    """Load the model in single precision. Raises ValueError for a spec of another backend."""
+def load(spec: str, device: str) -> StartingModel:
+    """Load a model in fp32. Raises ValueError if the spec names another backend than open_clip."""
     backend, name = parse(spec)
     if backend == "local":
         model, preprocess = openclip.create(f"local-dir:{local.checked(name)}", device, "fp32")
         config = json.loads((Path(name) / local.CONFIG).read_text())
         tokenizer = open_clip.get_tokenizer(f"local-dir:{name}")
-        return Start(
+        return StartingModel(
             spec,
             model,
             preprocess,
@@ -49,7 +49,9 @@ def load(spec: str, device: str) -> Start:
             local.training(Path(name)),
         )
     if backend != "open_clip":
-        raise ValueError(f"Model {spec!r}: only open_clip models (ARCHITECTURE/WEIGHTS) and local:FOLDER are trained.")
+        raise ValueError(
+            f"Model {spec!r}: only open_clip models (ARCHITECTURE/WEIGHTS) and local:FOLDER can be trained."
+        )
     architecture, weights, quick_gelu = openclip.named(name)
     model, preprocess = openclip.create_named(name, device, "fp32")
     config = open_clip.get_model_config(architecture)
@@ -59,7 +61,7 @@ def load(spec: str, device: str) -> Start:
         for key, value in open_clip.get_model_preprocess_cfg(model).items()
         if key in ("size", "mean", "std", "interpolation", "resize_mode", "fill_color")
     }
-    return Start(
+    return StartingModel(
         spec,
         model,
         preprocess,
@@ -70,8 +72,8 @@ def load(spec: str, device: str) -> Start:
     )
 
 
-def save(folder: Path, start: Start, model: nn.Module, record: dict[str, Any]) -> None:
-    """Write the checkpoint's files; ``record`` becomes training.json."""
+def save(folder: Path, start: StartingModel, model: nn.Module, record: dict[str, Any]) -> None:
+    """Write the files of a checkpoint. ``record`` is written to training.json."""
     write_config(folder, start.config, start.preprocess_config)
     weights = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
     save_file(weights, folder / local.WEIGHTS)

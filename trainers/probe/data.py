@@ -1,4 +1,4 @@
-"""Training texts of recovery probes and the autoencoder: reading, split, tokenizer and batches.
+"""Prepare the training texts of recovery probes and the autoencoder: reading, split, tokenizer and batches.
 
 Source: Kamath, Hessel and Chang 2023, section 3: a 90/10 split of the text.
 """
@@ -22,51 +22,52 @@ from generators.readers import corpora
 from trainers.probe import text as probe_text
 from trainers.probe.overlap import Prompts
 
-VALIDATION = 0.1
-VOCABULARY = 8192
-"""Upper bound on the number of tokens."""
-IGNORED = -100
+VALIDATION_SHARE = 0.1
+MAX_VOCABULARY = 8192
+IGNORED_LABEL = -100
 """Label of positions that the loss ignores."""
 BATCHES_PER_SORT = 20
-"""Batches whose texts are sorted by length together, for batches of similar lengths with little padding."""
+"""Number of batches whose texts are sorted by length together. Texts of similar length need little padding."""
 
 
-def generated(count: int, seed: int, avoid: Prompts) -> list[str]:
-    """Return ``count`` captions of text.py, the embedded default. Raises FileNotFoundError without the word list."""
+def generate_captions(count: int, seed: int, excluded: Prompts) -> list[str]:
+    """Generate ``count`` captions with the grammar of text.py, the default training text.
+
+    Raises FileNotFoundError if the word list is missing.
+    """
     if not compprompts.WORDS.is_file():
         raise FileNotFoundError(f"{compprompts.WORDS}: not found. Run `dvc repro compprompts`, or pass --text.")
-    words = probe_text.read_words(yaml.safe_load(compprompts.WORDS.read_text()))
-    return list(probe_text.captions(words, count, seed, avoid))
+    words = probe_text.inflect_words(yaml.safe_load(compprompts.WORDS.read_text()))
+    return list(probe_text.generate_captions(words, count, seed, excluded))
 
 
-def read(pattern: str, column: str) -> list[str]:
-    """Return the captions of the files that match a glob (generators/readers/corpora.py), stripped."""
-    place: corpora.Column = int(column) if column.isdigit() else column
-    return [
-        caption.strip() for shard in corpora.list_shards(pattern) for caption in corpora.read_captions(shard, place)
-    ]
+def read_captions(pattern: str, column: str) -> list[str]:
+    """Read the captions of the files that match a glob pattern (generators/readers/corpora.py)."""
+    key: corpora.Column = int(column) if column.isdigit() else column
+    return [caption.strip() for shard in corpora.list_shards(pattern) for caption in corpora.read_captions(shard, key)]
 
 
-def split(texts: Sequence[str], seed: int) -> tuple[list[str], list[str]]:
-    """Split distinct texts 90 to 10 into training and validation texts, in a seeded order.
+def split_texts(texts: Sequence[str], seed: int) -> tuple[list[str], list[str]]:
+    """Split the distinct texts into 90 % training and 10 % validation texts, in a seeded order.
 
-    Raises ValueError if there are too few.
+    Raises ValueError if there are too few texts.
     """
     distinct = list(dict.fromkeys(texts))
     order = torch.randperm(len(distinct), generator=torch.Generator().manual_seed(seed)).tolist()
-    validation = round(VALIDATION * len(distinct))
-    if not validation:
-        raise ValueError(f"{len(distinct)} distinct training texts; at least {round(1 / VALIDATION)} are needed.")
-    return [distinct[place] for place in order[validation:]], [distinct[place] for place in order[:validation]]
+    num_validation = round(VALIDATION_SHARE * len(distinct))
+    if not num_validation:
+        raise ValueError(f"{len(distinct)} distinct training texts; at least {round(1 / VALIDATION_SHARE)} are needed.")
+    shuffled = [distinct[index] for index in order]
+    return shuffled[num_validation:], shuffled[:num_validation]
 
 
 def train_tokenizer(texts: Sequence[str]) -> PreTrainedTokenizerFast:
-    """Train a byte-pair tokenizer on the texts, with T5's special tokens and their ids."""
+    """Train a byte-pair tokenizer with T5's special tokens (with the same ids as in T5) on the texts."""
     special = ["<pad>", "</s>", "<unk>"]
     tokenizer = Tokenizer(models.BPE(unk_token=special[2]))
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()  # pyright: ignore[reportAttributeAccessIssue]
     tokenizer.decoder = decoders.Metaspace()  # pyright: ignore[reportAttributeAccessIssue]
-    trainer = trainers.BpeTrainer(vocab_size=VOCABULARY, special_tokens=special, show_progress=False)
+    trainer = trainers.BpeTrainer(vocab_size=MAX_VOCABULARY, special_tokens=special, show_progress=False)
     tokenizer.train_from_iterator(texts, trainer)
     tokenizer.post_processor = processors.TemplateProcessing(  # pyright: ignore[reportAttributeAccessIssue]
         single=f"$A {special[1]}", special_tokens=[(special[1], 1)]
@@ -78,24 +79,27 @@ def train_tokenizer(texts: Sequence[str]) -> PreTrainedTokenizerFast:
 
 @dataclass(frozen=True)
 class Collator:
-    """Texts to the batch of a step. ``embed`` returns a probe's vectors (N, D); None for the autoencoder."""
+    """Collates texts into a batch.
+
+    ``embed`` returns the text features (N, D) that are the input of a probe. It is None for the autoencoder.
+    """
 
     tokenizer: Any
     embed: Callable[[list[str]], Tensor] | None
 
     def __call__(self, texts: list[str]) -> dict[str, Tensor]:
-        read = self.tokenizer(texts, padding=True, truncation=True, max_length=MAX_TOKENS, return_tensors="pt")
-        ids_NL, mask_NL = read["input_ids"], read["attention_mask"]
-        labels = {"labels": ids_NL.masked_fill(mask_NL == 0, IGNORED)}
+        tokens = self.tokenizer(texts, padding=True, truncation=True, max_length=MAX_TOKENS, return_tensors="pt")
+        ids_NL, mask_NL = tokens["input_ids"], tokens["attention_mask"]
+        labels = {"labels": ids_NL.masked_fill(mask_NL == 0, IGNORED_LABEL)}
         if self.embed is None:
             return labels | {"input_ids": ids_NL, "attention_mask": mask_NL}
         return labels | {"embedding": self.embed(texts)}
 
 
-class SimilarLengths(Sampler[int]):
-    """A random order of texts per epoch, in which the texts of a batch have similar lengths.
+class SimilarLengthSampler(Sampler[int]):
+    """Samples texts in a random order, in which the texts of a batch have similar lengths.
 
-    The order depends on seed and epoch only, so a training that resumes within an epoch sees the same batches.
+    The order depends only on the seed and the epoch, so a training that resumes within an epoch sees the same batches.
     """
 
     def __init__(self, texts: Sequence[str], batch_size: int, seed: int) -> None:
@@ -103,7 +107,7 @@ class SimilarLengths(Sampler[int]):
         self._batch_size, self._seed, self._epoch = batch_size, seed, 0
 
     def set_epoch(self, epoch: int) -> None:
-        """Called by accelerate."""
+        """Set the epoch. Called by accelerate."""
         self._epoch = epoch
 
     def __len__(self) -> int:
@@ -115,11 +119,11 @@ class SimilarLengths(Sampler[int]):
         batches: list[list[int]] = []
         step = self._batch_size * BATCHES_PER_SORT
         for start in range(0, len(order), step):
-            part = sorted(order[start : start + step], key=self._lengths.__getitem__)
-            batches += [part[first : first + self._batch_size] for first in range(0, len(part), self._batch_size)]
-        whole = [batch for batch in batches if len(batch) == self._batch_size]
-        ragged = [batch for batch in batches if len(batch) < self._batch_size]
-        for place in torch.randperm(len(whole), generator=generator).tolist():
-            yield from whole[place]
-        for batch in ragged:
+            similar = sorted(order[start : start + step], key=self._lengths.__getitem__)
+            batches += [similar[first : first + self._batch_size] for first in range(0, len(similar), self._batch_size)]
+        complete = [batch for batch in batches if len(batch) == self._batch_size]
+        incomplete = [batch for batch in batches if len(batch) < self._batch_size]
+        for index in torch.randperm(len(complete), generator=generator).tolist():
+            yield from complete[index]
+        for batch in incomplete:
             yield from batch

@@ -1,7 +1,7 @@
-"""Overlap of a training text with CompPrompts: whole prompts and pairs of nouns.
+"""Count the captions of a training text that are a prompt of CompPrompts or contain two nouns of a prompt.
 
-A probe that has seen a prompt, or two nouns together, may have memorised them. The paper states that its training text
-contains no prompt (Kamath, Hessel and Chang 2023, footnote 3); noun pairs are counted here as well.
+A probe may memorise prompts, or pairs of nouns, that it has seen in training. The paper states that its training text
+contains no prompt (Kamath, Hessel and Chang 2023, footnote 3). Difference from the paper: noun pairs are counted, too.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from generators.storage import parquet
 
 
 class Overlap(NamedTuple):
-    """The number of captions, of those that are a prompt, and of those with two nouns of one prompt."""
+    """Number of captions, of captions that are a prompt, and of captions with two nouns of the same prompt."""
 
     captions: int
     prompts: int
@@ -27,8 +27,8 @@ class Overlap(NamedTuple):
 
     def __str__(self) -> str:
         return (
-            f"{self.captions:,} captions; {self.prompts:,} are a prompt of CompPrompts, {self.pairs:,} have both nouns "
-            "of one"
+            f"{self.captions:,} captions; {self.prompts:,} are a prompt of CompPrompts, {self.pairs:,} contain two "
+            "nouns of the same prompt"
         )
 
 
@@ -37,7 +37,7 @@ class Prompts:
     """The prompts and the noun pairs of CompPrompts."""
 
     texts: frozenset[str]
-    """Case-folded, without white space."""
+    """Prompts, case-folded and with normalised white space."""
     pairs: frozenset[frozenset[str]]
     """Pairs of lemmas."""
 
@@ -47,34 +47,34 @@ class Prompts:
         nouns = sorted({noun for pair in self.pairs for noun in pair})
         return {form: noun for noun in nouns for form in (noun, inflection.pluralise(noun))}
 
-    def has(self, caption: str) -> bool:
-        """True if the caption is a prompt."""
+    def has_prompt(self, caption: str) -> bool:
+        """Return True if the caption is a prompt."""
         return fold_case_and_space(caption) in self.texts
 
     def has_pair(self, caption: str) -> bool:
-        """True if the caption has both nouns of a prompt, singular or plural."""
-        nouns = sorted({self._lemmas[phrase] for phrase in _phrases(caption) if phrase in self._lemmas})
+        """Return True if the caption contains two nouns of the same prompt, singular or plural."""
+        nouns = sorted({self._lemmas[phrase] for phrase in _split_into_phrases(caption) if phrase in self._lemmas})
         return any(frozenset(pair) in self.pairs for pair in combinations(nouns, 2))
 
-    def overlap(self, captions: Iterable[str]) -> Overlap:
-        """Count over all captions of a text."""
-        total = same = paired = 0
+    def count_overlap(self, captions: Iterable[str]) -> Overlap:
+        """Count the captions that overlap with the prompts."""
+        total = prompts = pairs = 0
         for caption in captions:
             total += 1
-            same += self.has(caption)
-            paired += self.has_pair(caption)
-        return Overlap(total, same, paired)
+            prompts += self.has_prompt(caption)
+            pairs += self.has_pair(caption)
+        return Overlap(total, prompts, pairs)
 
 
-def _phrases(caption: str) -> Iterator[str]:
-    """Yield words and word bigrams, such as "guinea pig"."""
+def _split_into_phrases(caption: str) -> Iterator[str]:
+    """Yield the words and word bigrams (such as "guinea pig") of a caption."""
     single = words(caption)
     yield from single
     yield from map(" ".join, pairwise(single))
 
 
-def of_rows(rows: Iterable[Mapping[str, Any]]) -> Prompts:
-    """Return the prompts of rows with ``prompt`` and ``atoms``."""
+def collect_prompts(rows: Iterable[Mapping[str, Any]]) -> Prompts:
+    """Collect the prompts of dataset rows, which have ``prompt`` and ``atoms``."""
     texts, pairs = set[str](), set[frozenset[str]]()
     for row in rows:
         texts.add(fold_case_and_space(row["prompt"]))
@@ -83,12 +83,12 @@ def of_rows(rows: Iterable[Mapping[str, Any]]) -> Prompts:
     return Prompts(frozenset(texts), frozenset(pairs))
 
 
-def read(folder: Path) -> Prompts:
-    """Return the prompts of all configs in the dataset folder. Raises FileNotFoundError if it has none."""
+def read_prompts(folder: Path) -> Prompts:
+    """Read the prompts of all configs of a dataset folder. Raises FileNotFoundError if it has none."""
     files = sorted(folder.glob("*/*.parquet"))
     if not files:
         raise FileNotFoundError(f"{folder}: no prompts found. Run `dvc repro compprompts`.")
     columns = ["prompt", "atoms"]
-    return of_rows(
+    return collect_prompts(
         row for path in files for batch in parquet.read_batches(path, 1000, columns) for row in batch.to_pylist()
     )

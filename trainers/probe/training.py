@@ -1,15 +1,15 @@
-"""Recovery probes: how much of a text can be given back from a text encoder's single vector?
+"""Train recovery probes, which measure how much of a text can be recovered from its text features (one vector).
 
-    compeval train autoencoder                                  # the proof-of-concept encoder: checkpoints/autoencoder
+    compeval train autoencoder                                  # writes checkpoints/autoencoder
     compeval train probe --text-encoder local:checkpoints/autoencoder
     compeval train probe --text-encoder ViT-B-32/openai --decoder t5-large --text 'cc3m/*.tsv' --column 0
 
-Source: Kamath, Hessel and Chang 2023, section 3: a frozen encoder's vector, a linear map, layer norm, T5's decoder;
-Adafactor, batches of 512, 4 epochs, the checkpoint of the lowest validation loss. Differs from it in: by default the
-decoder is a small T5 from scratch with a tokeniser of its own (the paper's is t5-large: ``--decoder``) and the text is
-generated (the paper's is Conceptual Captions: ``--text``).
+Source: Kamath, Hessel and Chang 2023, section 3. A probe maps the features of a frozen text encoder through a linear
+layer and layer norm into T5's decoder. Adafactor, batches of 512, 4 epochs; the checkpoint with the lowest validation
+loss is kept. Differences from the paper, by default: the decoder is a small T5 trained from scratch with its own
+tokeniser (paper: t5-large, ``--decoder``), and the text is generated (paper: Conceptual Captions, ``--text``).
 
-A training that was stopped goes on from its last checkpoint, to the weights that it would have had.
+An interrupted training resumes from its last checkpoint and ends with the same weights as an uninterrupted training.
 """
 
 from __future__ import annotations
@@ -32,53 +32,53 @@ from evaluators.engine.feature_cache import FeatureStore, cache_folder
 from evaluators.models import Model, TextEncoder, fingerprint
 from evaluators.models.recovery_probe import AUTOENCODER, PROBE, RecoveryT5
 from generators.storage.atomic import atomic_folder
-from trainers.clip.precision import fast_bfloat16
-from trainers.probe.data import Collator, SimilarLengths, split, train_tokenizer
+from trainers.clip.precision import has_fast_bfloat16
+from trainers.probe.data import Collator, SimilarLengthSampler, split_texts, train_tokenizer
 
 SMALL = {"d_model": 256, "d_kv": 64, "num_heads": 4, "d_ff": 512, "num_decoder_layers": 2, "dropout_rate": 0.0}
-"""The T5 that is trained from scratch; t5-large has four times the width and twelve times the layers."""
+"""Configuration of the T5 that is trained from scratch. t5-large is 4 times as wide and has 12 times as many layers."""
 SMALL_ENCODER_LAYERS = 2
-CHECKPOINTS = 8
-"""Checkpoints per training, each with its validation loss."""
-MAX_VALIDATION = 5_000
-"""Validation texts per checkpoint: enough to choose between checkpoints."""
-INIT_SAMPLE = 10_000
-"""Vectors from which the initial weights are computed."""
+NUM_CHECKPOINTS = 8
+"""Number of checkpoints per training. The validation loss is measured at each checkpoint."""
+MAX_VALIDATION_TEXTS = 5_000
+"""Maximum number of texts for the validation loss."""
+NUM_INIT_TEXTS = 10_000
+"""Number of texts whose features determine the initial weights of the linear layer."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """Hyperparameters. All defaults except decoder and learning rate are the paper's."""
+    """Hyperparameters. The defaults are the paper's, except for the decoder and the learning rate."""
 
     decoder: str | None = None
-    """A T5 by its name on the Hub or its folder; None for a small one from scratch."""
+    """Name on the Hub or folder of a T5. None: train a small T5 from scratch."""
     epochs: int = 4
     batch_size: int = 512
-    """Texts per step."""
+    """Number of texts per step."""
     accumulate: int = 1
-    """Gradient accumulation steps per batch."""
+    """Number of parts into which a batch is divided (gradient accumulation)."""
     learning_rate: float = 3e-3
     precision: str = "fp32"
-    """fp32, or bf16 or fp16 for mixed precision; the weights are fp32."""
+    """fp32, or bf16 or fp16 for mixed precision. The weights are always fp32."""
     seed: int = 0
 
     def __post_init__(self) -> None:
         if self.batch_size % self.accumulate:
-            raise ValueError(f"A batch of {self.batch_size} does not divide into {self.accumulate} parts.")
+            raise ValueError(f"Batch size {self.batch_size} is not divisible by {self.accumulate} (accumulate).")
 
 
-def mixed_precision(device: str) -> str:
-    """Return bf16 for devices with fast bfloat16 (CUDA, processors with AMX), else fp32."""
-    return "bf16" if fast_bfloat16(device) else "fp32"
+def choose_precision(device: str) -> str:
+    """Return "bf16" if bfloat16 is fast on the device (CUDA, processors with AMX), else "fp32"."""
+    return "bf16" if has_fast_bfloat16(device) else "fp32"
 
 
 class _Trainer(Seq2SeqTrainer):
-    """transformers' trainer with batches of texts of similar length."""
+    """Trainer of transformers with batches of texts of similar length."""
 
     def _get_train_sampler(self, train_dataset: Any = None) -> Sampler[int]:
         arguments = self.args
         step = arguments.train_batch_size * arguments.gradient_accumulation_steps
-        return SimilarLengths(train_dataset or self.train_dataset, step, arguments.seed)  # pyright: ignore[reportArgumentType]
+        return SimilarLengthSampler(train_dataset or self.train_dataset, step, arguments.seed)  # pyright: ignore[reportArgumentType]
 
 
 def train_probe(
@@ -91,67 +91,67 @@ def train_probe(
     about: dict[str, Any] | None = None,
     report: Report = quiet,
 ) -> float:
-    """Train a probe of a text encoder on ``texts``, write ``folder`` and return the validation loss.
+    """Train a probe of a text encoder on ``texts``, write it to ``folder`` and return its validation loss.
 
-    ``about`` is recorded in the folder's JSON. A finished training with the same inputs is not repeated. Raises
-    ValueError for a model without text features.
+    ``about`` is added to the JSON file in the folder. If the folder holds a probe that was trained on the same inputs,
+    nothing is trained. Raises ValueError if the model has no text features.
     """
     if not isinstance(encoder.encoder, TextEncoder):
         raise ValueError(f"{encoder.spec} has no text features to probe.")
     inputs = fingerprint.of_json([asdict(recipe), encoder.fingerprint, fingerprint.of_json(list(texts))])
-    if (done := _done(folder / PROBE, inputs)) is not None:
-        return done
+    if (finished_loss := _read_finished_loss(folder / PROBE, inputs)) is not None:
+        return finished_loss
     store = FeatureStore(cache_folder(), encoder.fingerprint)
     engine.encode_texts(encoder, list(dict.fromkeys(texts)), store, recipe.batch_size, report)
 
-    def embed(some: Sequence[str]) -> Tensor:
-        return torch.from_numpy(store.get([engine.text_key(text) for text in some]))
+    def embed(batch: Sequence[str]) -> Tensor:
+        return torch.from_numpy(store.get([engine.text_key(text) for text in batch]))
 
     torch.manual_seed(recipe.seed)
-    train, validation = split(texts, recipe.seed)
-    sample_ND = embed(train[:INIT_SAMPLE])
-    size = sample_ND.shape[1]
-    tokenizer = _tokenizer(recipe, train)
-    model = new_model(recipe, len(tokenizer), size, own_encoder=False)
+    train, validation = split_texts(texts, recipe.seed)
+    sample_ND = embed(train[:NUM_INIT_TEXTS])
+    embedding_size = sample_ND.shape[1]
+    tokenizer = _make_tokenizer(recipe, train)
+    model = make_model(recipe, len(tokenizer), embedding_size, has_encoder=False)
     model.standardise(sample_ND.mean(dim=0), sample_ND.std(dim=0))
     try:
         loss = _fit(model, train, validation, Collator(tokenizer, embed), recipe, folder, inputs, device)
     finally:
         store.close()
     record = {"text_encoder": encoder.spec, "fingerprint": encoder.fingerprint, "precision": encoder.precision}
-    _write(folder, PROBE, model, tokenizer, record | {"embedding_size": size}, recipe, inputs, loss, about)
+    _write(folder, PROBE, model, tokenizer, record | {"embedding_size": embedding_size}, recipe, inputs, loss, about)
     return loss
 
 
 def train_autoencoder(
     texts: Sequence[str], recipe: Recipe, folder: Path, *, device: str = "cpu", about: dict[str, Any] | None = None
 ) -> float:
-    """Train the proof-of-concept encoder (section 3), write ``folder`` and return the validation loss.
+    """Train the proof-of-concept encoder (section 3), write it to ``folder`` and return its validation loss.
 
-    It is a T5 whose decoder sees only the mean over the encoder's tokens; probes get this vector with its dimensions
-    shuffled.
+    The model is a T5 whose decoder sees only the mean of the encoder's token states. This mean, with its dimensions
+    shuffled, is the feature vector that probes get.
     """
     inputs = fingerprint.of_json([asdict(recipe), fingerprint.of_json(list(texts))])
-    if (done := _done(folder / AUTOENCODER, inputs)) is not None:
-        return done
+    if (finished_loss := _read_finished_loss(folder / AUTOENCODER, inputs)) is not None:
+        return finished_loss
     torch.manual_seed(recipe.seed)
-    train, validation = split(texts, recipe.seed)
-    tokenizer = _tokenizer(recipe, train)
-    model = new_model(recipe, len(tokenizer), None, own_encoder=True)
+    train, validation = split_texts(texts, recipe.seed)
+    tokenizer = _make_tokenizer(recipe, train)
+    model = make_model(recipe, len(tokenizer), None, has_encoder=True)
     shuffle = torch.randperm(model.config.d_model).tolist()
     loss = _fit(model, train, validation, Collator(tokenizer, None), recipe, folder, inputs, device)
     _write(folder, AUTOENCODER, model, tokenizer, {"shuffle": shuffle}, recipe, inputs, loss, about)
     return loss
 
 
-def new_model(recipe: Recipe, vocabulary: int, embedding_size: int | None, *, own_encoder: bool) -> RecoveryT5:
-    """Return the T5 of a recipe before training; a probe's has no encoder layers."""
+def make_model(recipe: Recipe, vocabulary_size: int, embedding_size: int | None, *, has_encoder: bool) -> RecoveryT5:
+    """Return the untrained T5 of a recipe. The T5 of a probe has no encoder layers (``has_encoder`` is False)."""
     if recipe.decoder:
         config = T5Config.from_pretrained(recipe.decoder)
-        config.num_layers = config.num_layers if own_encoder else 0
+        config.num_layers = config.num_layers if has_encoder else 0
     else:
-        layers = SMALL_ENCODER_LAYERS if own_encoder else 0
-        config = T5Config(vocab_size=vocabulary, num_layers=layers, **SMALL)
+        layers = SMALL_ENCODER_LAYERS if has_encoder else 0
+        config = T5Config(vocab_size=vocabulary_size, num_layers=layers, **SMALL)
         config.decoder_start_token_id = config.pad_token_id  # pyright: ignore[reportAttributeAccessIssue]
     config.embedding_size = embedding_size or config.d_model  # pyright: ignore[reportAttributeAccessIssue]
     if recipe.decoder:
@@ -159,7 +159,7 @@ def new_model(recipe: Recipe, vocabulary: int, embedding_size: int | None, *, ow
     return RecoveryT5(config)
 
 
-def _tokenizer(recipe: Recipe, texts: Sequence[str]) -> Any:
+def _make_tokenizer(recipe: Recipe, texts: Sequence[str]) -> Any:
     return AutoTokenizer.from_pretrained(recipe.decoder) if recipe.decoder else train_tokenizer(texts)
 
 
@@ -173,11 +173,11 @@ def _fit(
     inputs: str,
     device: str,
 ) -> float:
-    """Train in place, resuming from the last checkpoint, and return the lowest validation loss.
+    """Train ``model`` in place and return the lowest validation loss, whose weights the model has at the end.
 
-    The model ends with the weights of that loss.
+    Resumes from the last checkpoint, if there is one.
     """
-    work = work_folder(folder, inputs)
+    work = get_work_folder(folder, inputs)
     arguments = Seq2SeqTrainingArguments(
         output_dir=str(work),
         num_train_epochs=recipe.epochs,
@@ -192,8 +192,8 @@ def _fit(
         use_cpu=device == "cpu",
         seed=recipe.seed,
         eval_strategy="steps",
-        eval_steps=1 / CHECKPOINTS,
-        save_steps=1 / CHECKPOINTS,
+        eval_steps=1 / NUM_CHECKPOINTS,
+        save_steps=1 / NUM_CHECKPOINTS,
         save_total_limit=1,
         load_best_model_at_end=True,
         metric_for_best_model="eval_loss",
@@ -209,28 +209,31 @@ def _fit(
         args=arguments,
         data_collator=collator,  # pyright: ignore[reportArgumentType]
         train_dataset=train,  # pyright: ignore[reportArgumentType]
-        eval_dataset=validation[:MAX_VALIDATION],  # pyright: ignore[reportArgumentType]
+        eval_dataset=validation[:MAX_VALIDATION_TEXTS],  # pyright: ignore[reportArgumentType]
     )
-    last = last_checkpoint(work)
+    last = find_last_checkpoint(work)
     trainer.train(resume_from_checkpoint=str(last) if last else None)
     best = trainer.state.best_metric
     assert best is not None
     return best
 
 
-def work_folder(folder: Path, inputs: str) -> Path:
-    """Return the folder of a training's checkpoints, which depends on the inputs of the training."""
+def get_work_folder(folder: Path, inputs: str) -> Path:
+    """Return the hidden folder of a training's checkpoints. Trainings with different inputs have different folders."""
     return folder.with_name(f".{folder.name}.{inputs[:8]}")
 
 
-def last_checkpoint(work: Path) -> Path | None:
-    """Return the newest complete checkpoint; the trainer's state is its last file."""
+def find_last_checkpoint(work: Path) -> Path | None:
+    """Return the newest complete checkpoint. Returns None if there is none.
+
+    A checkpoint is complete if it has ``trainer_state.json``, which the trainer writes last.
+    """
     complete = [path.parent for path in work.glob("checkpoint-*/trainer_state.json") if path.stat().st_size]
     return max(complete, key=lambda path: int(path.name.rpartition("-")[2]), default=None)
 
 
-def _done(path: Path, inputs: str) -> float | None:
-    """Return the validation loss of a finished training with the same inputs."""
+def _read_finished_loss(path: Path, inputs: str) -> float | None:
+    """Return the validation loss of a finished training. Returns None if its inputs differ or there is none."""
     record = json.loads(path.read_text()) if path.is_file() else {}
     return record["validation_loss"] if record.get("inputs") == inputs else None
 
@@ -246,10 +249,10 @@ def _write(
     loss: float,
     about: dict[str, Any] | None,
 ) -> None:
-    """Write the finished folder and remove the checkpoints."""
+    """Write the model, its tokenizer and its JSON file, and delete the checkpoints."""
     record = record | {"inputs": inputs, "recipe": asdict(recipe), "validation_loss": loss} | (about or {})
     with atomic_folder(folder) as scratch:
         model.save_pretrained(scratch)
         tokenizer.save_pretrained(scratch)
         (scratch / name).write_text(json.dumps(record, indent=1) + "\n")
-    shutil.rmtree(work_folder(folder, inputs))
+    shutil.rmtree(get_work_folder(folder, inputs))

@@ -1,4 +1,4 @@
-"""The tiny CLIP's training: data in, checkpoint out, the same again at a second run."""
+"""Tests of the training of a tiny CLIP."""
 
 import io
 import json
@@ -13,7 +13,7 @@ from PIL import Image
 from torch import nn
 
 from trainers.clip.pairs import read_pairs
-from trainers.clip.training import encode_text, optimizer_for, optimizers_for, run, write_config
+from trainers.clip.training import encode_text, make_adamw, make_optimizers, train_checkpoint, write_config
 
 RECIPE = {
     "steps": 6,
@@ -33,7 +33,7 @@ RECIPE = {
 
 @pytest.fixture
 def corpora(tmp_path: Path) -> Path:
-    """Nine pairs in one shard of the corpus ``toy``: flat grey images of rising brightness."""
+    """Folder with the corpus ``toy``: nine grey images of increasing brightness in one shard."""
     folder = tmp_path / "corpora" / "toy"
     folder.mkdir(parents=True)
     with tarfile.open(folder / "00000.tar", "w") as shard:
@@ -48,14 +48,14 @@ def corpora(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def in_a_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def use_toy_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "params.yaml").write_text("source: microworld\n")
     monkeypatch.chdir(tmp_path)
 
 
-def test_checkpoint_loads_through_open_clip_and_says_what_it_was_trained_on(corpora: Path, tmp_path: Path):
+def test_checkpoint_loads_with_open_clip_and_records_its_training_data(corpora: Path, tmp_path: Path):
     folder = tmp_path / "checkpoints" / "clip-toy-s3"
-    run("toy", 3, RECIPE, corpora, folder)
+    train_checkpoint("toy", 3, RECIPE, corpora, folder)
     record = json.loads((folder / "training.json").read_text())
     assert (record["corpus"], record["seed"], record["pairs"], record["steps"]) == ("toy", 3, 9, 6)
     model, preprocess = open_clip.create_model_from_pretrained(f"local-dir:{folder}")
@@ -64,7 +64,7 @@ def test_checkpoint_loads_through_open_clip_and_says_what_it_was_trained_on(corp
     assert [path.name for path in folder.parent.iterdir()] == ["clip-toy-s3"]
 
 
-def test_text_features_are_open_clips_own(tmp_path: Path):
+def test_text_features_equal_those_of_open_clip(tmp_path: Path):
     torch.manual_seed(0)
     write_config(tmp_path, RECIPE["model"], RECIPE["preprocess"])
     model = open_clip.create_model(f"local-dir:{tmp_path}", load_weights=False).eval()
@@ -73,11 +73,11 @@ def test_text_features_are_open_clips_own(tmp_path: Path):
         torch.testing.assert_close(encode_text(model, texts), model.encode_text(texts, normalize=True))  # pyright: ignore
 
 
-def test_same_seed_gives_the_same_weights(corpora: Path, tmp_path: Path):
+def test_same_seed_trains_the_same_weights(corpora: Path, tmp_path: Path):
     weights = []
-    for attempt in ("a", "b"):
-        run("toy", 0, RECIPE, corpora, tmp_path / attempt)
-        weights.append((tmp_path / attempt / "open_clip_model.safetensors").read_bytes())
+    for folder in ("a", "b"):
+        train_checkpoint("toy", 0, RECIPE, corpora, tmp_path / folder)
+        weights.append((tmp_path / folder / "open_clip_model.safetensors").read_bytes())
     assert weights[0] == weights[1]
 
 
@@ -90,55 +90,55 @@ def test_pairs_keep_image_and_caption_together(corpora: Path):
     assert (pairs.image_NCHW.flatten() == pairs.text_NT.flatten() * 20).all()
 
 
-def test_no_shard_is_one_clear_message(tmp_path: Path):
+def test_error_for_a_folder_without_shards(tmp_path: Path):
     with pytest.raises(FileNotFoundError, match=r"no webdataset shard \(\*\.tar\)\. Run `dvc repro sources`"):
         read_pairs(tmp_path, lambda image: image, lambda texts: texts)
 
 
-@pytest.mark.parametrize("kept", [0, 1024, 3000])  # nothing, the first picture alone, a part of a member
-def test_a_shard_that_is_cut_off_is_one_clear_message(corpora: Path, kept: int):
+@pytest.mark.parametrize("num_bytes", [0, 1024, 3000])  # nothing, the first image only, an incomplete member
+def test_error_for_a_truncated_shard(corpora: Path, num_bytes: int):
     shard = corpora / "toy" / "00000.tar"
-    shard.write_bytes(shard.read_bytes()[:kept])
+    shard.write_bytes(shard.read_bytes()[:num_bytes])
     with pytest.raises(ValueError, match=r"toy/00000\.tar: the tar file is cut off or damaged \(.*\)\. Delete it"):
         read_pairs(shard.parent, np.asarray, list)
 
 
-def test_a_shard_with_damaged_bytes_is_one_clear_message(corpora: Path):
+def test_error_for_a_shard_with_damaged_bytes(corpora: Path):
     shard = corpora / "toy" / "00000.tar"
-    whole = shard.read_bytes()
-    shard.write_bytes(b"x" * 512 + whole[512:])  # the first header
+    content = shard.read_bytes()
+    shard.write_bytes(b"x" * 512 + content[512:])  # the first header
     with pytest.raises(ValueError, match=r"00000\.tar: the tar file is cut off or damaged \(invalid header\)"):
         read_pairs(shard.parent, np.asarray, list)
 
 
-def test_a_pair_whose_image_cannot_be_decoded_is_skipped_and_shown(corpora: Path, capsys: pytest.CaptureFixture):
+def test_pairs_with_an_undecodable_image_are_skipped_and_counted(corpora: Path, capsys: pytest.CaptureFixture):
     shard = corpora / "toy" / "00000.tar"
-    whole = shard.read_bytes()
-    shard.write_bytes(whole[:512] + b"x" * 100 + whole[612:])  # the first picture
+    content = shard.read_bytes()
+    shard.write_bytes(content[:512] + b"x" * 100 + content[612:])  # the first image
     pairs = read_pairs(shard.parent, lambda image: torch.zeros(3, 2, 2), lambda texts: texts)
     assert pairs.text_NT == [f"shade {number}" for number in range(1, 9)]
     assert len(pairs.image_NCHW) == 8
     assert capsys.readouterr().err.endswith("toy: samples skipped: 1 with an image that cannot be decoded.\n")
 
 
-def test_vectors_are_not_decayed():
-    toy = nn.Linear(3, 2)
-    vectors, matrices = optimizer_for(toy, 0.1, 0.2).param_groups
+def test_weight_decay_applies_to_matrices_only():
+    layer = nn.Linear(3, 2)
+    vectors, matrices = make_adamw(layer, 0.1, 0.2).param_groups
     assert (vectors["params"][0].shape, vectors["weight_decay"]) == ((2,), 0.0)
     assert (matrices["params"][0].shape, matrices["weight_decay"]) == ((2, 3), 0.2)
 
 
-def test_muon_has_the_image_towers_kernels_and_adamw_all_the_rest(tmp_path: Path):
+def test_muon_optimises_the_matrices_of_the_image_tower_and_adamw_the_rest(tmp_path: Path):
     write_config(tmp_path, RECIPE["model"], RECIPE["preprocess"])
     model = open_clip.create_model(f"local-dir:{tmp_path}", load_weights=False)
     assert isinstance(model, open_clip.CLIP)
     names = {id(weight): name for name, weight in model.named_parameters()}
-    (adamw, rate), (muon, image_rate) = optimizers_for(model, RECIPE)
-    of_adamw, of_muon = (
+    (adamw, rate), (muon, image_rate) = make_optimizers(model, RECIPE)
+    adamw_names, muon_names = (
         [names[id(weight)] for group in optimizer.param_groups for weight in group["params"]]
         for optimizer in (adamw, muon)
     )
     assert (rate, image_rate) == (1e-3, 1e-2)
-    assert sorted(of_adamw + of_muon) == sorted(names.values())
-    assert {"visual.conv1.weight", "visual.layer1.0.conv2.weight", "visual.attnpool.c_proj.weight"} <= {*of_muon}
-    assert {"logit_scale", "visual.bn1.weight", "token_embedding.weight", "text_projection"} <= {*of_adamw}
+    assert sorted(adamw_names + muon_names) == sorted(names.values())
+    assert {"visual.conv1.weight", "visual.layer1.0.conv2.weight", "visual.attnpool.c_proj.weight"} <= {*muon_names}
+    assert {"logit_scale", "visual.bn1.weight", "token_embedding.weight", "text_projection"} <= {*adamw_names}

@@ -1,4 +1,4 @@
-"""Hard-negative training sets, as another trainer reads them."""
+"""Tests of exported training sets, which are read as other training code would read them."""
 
 import json
 from pathlib import Path
@@ -10,37 +10,37 @@ from tests.trainers import toy
 from trainers.negclip.training import TrainingData, export_mined
 
 
-def quiet(title: str, done: int, total: int) -> None:
-    """No progress bar."""
+def ignore_progress(title: str, num_done: int, total: int) -> None:
+    """Print no progress."""
 
 
-def check(rows: list[dict], neighbours: list[list[int]]) -> None:
-    """20 pictures with the toy world's captions, a negative that exchanges nouns or colours each, three others each."""
+def check_rows(rows: list[dict], neighbours: list[list[int]]) -> None:
+    """Check that 20 images have their captions, negatives with exchanged nouns and colours, and three neighbours."""
     assert [row["captions"][0]["text"] for row in rows] == [caption for caption, _ in toy.pairs()]
-    first = {negative["text"]: negative["kind"] for negative in rows[0]["captions"][0]["negatives"]}
-    assert first["a red car beside a green cup"] == "noun"
-    assert first["a green cup beside a red car"] == "adjective"
-    for number, near in enumerate(neighbours):
-        assert len(near) == 3
-        assert number not in near
-        assert set(near) <= set(range(20))
+    negatives = {negative["text"]: negative["kind"] for negative in rows[0]["captions"][0]["negatives"]}
+    assert negatives["a red car beside a green cup"] == "noun"
+    assert negatives["a green cup beside a red car"] == "adjective"
+    for number, nearest in enumerate(neighbours):
+        assert len(nearest) == 3
+        assert number not in nearest
+        assert set(nearest) <= set(range(20))
 
 
-def test_parquet_is_read_by_datasets(tmp_path: Path) -> None:
+def test_datasets_reads_the_parquet_format(tmp_path: Path) -> None:
     spec, shards = toy.write_model(tmp_path / "clip"), toy.write_shards(tmp_path / "toy")
-    assert export_mined(spec, TrainingData(shards), tmp_path / "out", "parquet", report=quiet) == 20
+    assert export_mined(spec, TrainingData(shards), tmp_path / "out", "parquet", report=ignore_progress) == 20
     rows = datasets.load_dataset(str(tmp_path / "out"), split="train", cache_dir=str(tmp_path / "cache"))
-    check(list(rows), [row["neighbours"] for row in rows])  # pyright: ignore
+    check_rows(list(rows), [row["neighbours"] for row in rows])  # pyright: ignore
     assert rows[0]["image"].getpixel((0, 0)) == toy.COLORS["red"]  # pyright: ignore
     assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "clip", "out", "toy"]
 
 
-def test_shards_are_read_by_webdataset(tmp_path: Path) -> None:
+def test_webdataset_reads_the_shards(tmp_path: Path) -> None:
     spec, shards = toy.write_model(tmp_path / "clip"), toy.write_shards(tmp_path / "toy")
-    export_mined(spec, TrainingData(shards), tmp_path / "out", "webdataset", report=quiet)
+    export_mined(spec, TrainingData(shards), tmp_path / "out", "webdataset", report=ignore_progress)
     samples = list(webdataset.WebDataset(str(tmp_path / "out/00000.tar"), shardshuffle=False).decode("pil"))
-    told = [sample["json"] for sample in samples]
-    check(told, [[int(key) for key in one["neighbours"]] for one in told])
+    records = [sample["json"] for sample in samples]
+    check_rows(records, [[int(key) for key in record["neighbours"]] for record in records])
     assert [sample["txt"] for sample in samples] == [caption for caption, _ in toy.pairs()]
     assert samples[0]["png"].getpixel((0, 0)) == toy.COLORS["red"]
-    assert json.dumps(told)
+    assert json.dumps(records)

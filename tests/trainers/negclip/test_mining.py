@@ -1,4 +1,4 @@
-"""What NegCLIP's batches hold."""
+"""Tests of mined hard negatives and NegCLIP's batches."""
 
 from pathlib import Path
 
@@ -7,77 +7,90 @@ import pytest
 import torch
 
 from generators.hard_negatives.negclip import Negative
-from trainers.negclip.image_text import ImageText, Place
-from trainers.negclip.mining import Mined, batches, mine, texts
+from trainers.negclip.image_text import ImageLocation, ImageText
+from trainers.negclip.mining import MinedData, get_texts, make_batches, mine
 
 CAPTIONS = ("a red cup beside a blue car", "nothing", "a cat under a black table", "a white dog on a brown bench")
 EYE = torch.eye(6)
 
 
-def data(captions: tuple[str, ...], images: list[int]) -> ImageText:
+def make_data(captions: tuple[str, ...], images: list[int]) -> ImageText:
     return ImageText(
-        tuple(Place(str(image), Path(str(image))) for image in range(max(images) + 1)), captions, np.array(images)
+        tuple(ImageLocation(str(image), Path(str(image))) for image in range(max(images) + 1)),
+        captions,
+        np.array(images),
     )
 
 
 @pytest.fixture
-def mined() -> Mined:
-    """Seven captions of six images (two of image 2), the neighbours of image i are i + 1, i + 2 and i + 3."""
+def mined() -> MinedData:
+    """Seven captions of six images (two of image 2).
+
+    The neighbours of image i are i + 1, i + 2 and i + 3 (modulo 6).
+    """
     images = [0, 1, 2, 2, 3, 4, 5]
     negatives = tuple((Negative(f"not {number} a", "noun"), Negative(f"not {number} b", "noun")) for number in range(7))
     neighbour_IK = (np.arange(6)[:, None] + [1, 2, 3]) % 6
-    return Mined(data(tuple(f"caption {number}" for number in range(7)), images), negatives, neighbour_IK)
+    return MinedData(make_data(tuple(f"caption {number}" for number in range(7)), images), negatives, neighbour_IK)
 
 
-def test_captions_without_a_negative_leave_and_their_images_are_nobodys_neighbours(tmp_path: Path) -> None:
+def test_captions_without_a_negative_are_dropped_before_neighbours_are_searched(tmp_path: Path) -> None:
     captions = (*CAPTIONS, *CAPTIONS)
-    asked = []
+    encoded = []
 
-    def embed(kept: ImageText) -> torch.Tensor:
-        asked.append([place.name for place in kept.places])
-        return EYE[: len(kept.places)]
+    def embed(data: ImageText) -> torch.Tensor:
+        encoded.append([location.name for location in data.locations])
+        return EYE[: len(data.locations)]
 
-    found = mine(data(captions, list(range(8))), embed, "a model", tmp_path / "mined.json")
-    assert asked == [["0", "2", "3", "4", "6", "7"]]
-    assert "nothing" not in found.data.captions
-    assert len(found.negatives) == len(found.data.captions) == 6
-    assert found.neighbour_IK.shape == (6, 3)
-    again = mine(data(captions, list(range(8))), embed, "a model", tmp_path / "mined.json")
-    assert len(asked) == 1, "read, not mined again"
-    assert again.negatives == found.negatives
-    assert np.array_equal(again.neighbour_IK, found.neighbour_IK)
-    mine(data(captions, list(range(8))), embed, "another model", tmp_path / "mined.json")
-    assert len(asked) == 2
+    mined = mine(make_data(captions, list(range(8))), embed, "a model", tmp_path / "mined.json")
+    assert encoded == [["0", "2", "3", "4", "6", "7"]]
+    assert "nothing" not in mined.data.captions
+    assert len(mined.negatives) == len(mined.data.captions) == 6
+    assert mined.neighbour_IK.shape == (6, 3)
+    cached = mine(make_data(captions, list(range(8))), embed, "a model", tmp_path / "mined.json")
+    assert len(encoded) == 1, "read from the cache"
+    assert cached.negatives == mined.negatives
+    assert np.array_equal(cached.neighbour_IK, mined.neighbour_IK)
+    mine(make_data(captions, list(range(8))), embed, "another model", tmp_path / "mined.json")
+    assert len(encoded) == 2
 
 
-def test_no_caption_with_a_negative(tmp_path: Path) -> None:
+def test_error_if_no_caption_has_a_negative(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="None of 1 captions has two parts that can be exchanged"):
-        mine(data(("nothing",), [0]), lambda kept: EYE, "a model", tmp_path / "mined.json")
+        mine(make_data(("nothing",), [0]), lambda data: EYE, "a model", tmp_path / "mined.json")
 
 
-def test_a_hard_batch_has_neighbours_with_captions_and_negatives_of_their_own(mined: Mined) -> None:
+def test_batches_with_hard_negatives_contain_neighbours_with_captions_and_negatives(mined: MinedData) -> None:
     for epoch in range(4):
-        first, second = batches(mined, 3, seed=0, epoch=epoch, hard=True)
-        assert len({*first.caption_N[:3], *second.caption_N[:3]}) == 6, "each caption once, the ragged batch left out"
+        first, second = make_batches(mined, 3, seed=0, epoch=epoch, use_hard_negatives=True)
+        assert len({*first.caption_N[:3], *second.caption_N[:3]}) == 6, (
+            "each caption once, without the incomplete batch"
+        )
         for batch in (first, second):
             assert len(batch.image_N) == 6  # N' = 2N
-            for own, other in zip(batch.image_N[:3], batch.image_N[3:], strict=True):
-                assert other in mined.neighbour_IK[own]
+            for image, neighbour in zip(batch.image_N[:3], batch.image_N[3:], strict=True):
+                assert neighbour in mined.neighbour_IK[image]
             assert np.array_equal(mined.data.image_C[batch.caption_N], batch.image_N)
-            true, negative = texts(mined, batch)
+            true, negative = get_texts(mined, batch)
             assert len(true) + len(negative) == 12  # 4N texts
-            for said, wrong in zip(true, negative, strict=True):
-                assert wrong.startswith(f"not {said.removeprefix('caption ')} ")
+            for caption, wrong in zip(true, negative, strict=True):
+                assert wrong.startswith(f"not {caption.removeprefix('caption ')} ")
 
 
-def test_epochs_sample_anew_and_both_methods_see_the_same_captions(mined: Mined) -> None:
-    drawn = [texts(mined, batch) for epoch in range(20) for batch in batches(mined, 3, seed=0, epoch=epoch, hard=True)]
-    assert {text for _, wrong in drawn for text in wrong} == {
-        f"not {number} {one}" for number in range(7) for one in "ab"
+def test_epochs_sample_different_negatives_and_both_methods_see_the_same_captions(mined: MinedData) -> None:
+    sampled = [
+        get_texts(mined, batch)
+        for epoch in range(20)
+        for batch in make_batches(mined, 3, seed=0, epoch=epoch, use_hard_negatives=True)
+    ]
+    assert {text for _, wrong in sampled for text in wrong} == {
+        f"not {number} {letter}" for number in range(7) for letter in "ab"
     }
     for epoch in range(3):
-        hard, plain = (batches(mined, 3, seed=0, epoch=epoch, hard=hard) for hard in (True, False))
-        assert [one.caption_N[:3].tolist() for one in hard] == [one.caption_N.tolist() for one in plain]
-        assert all(texts(mined, batch)[1] == [] for batch in plain)
-    orders = {tuple(batches(mined, 7, seed=0, epoch=epoch, hard=False)[0].caption_N) for epoch in range(5)}
+        hard, plain = (make_batches(mined, 3, seed=0, epoch=epoch, use_hard_negatives=hard) for hard in (True, False))
+        assert [batch.caption_N[:3].tolist() for batch in hard] == [batch.caption_N.tolist() for batch in plain]
+        assert all(get_texts(mined, batch)[1] == [] for batch in plain)
+    orders = {
+        tuple(make_batches(mined, 7, seed=0, epoch=epoch, use_hard_negatives=False)[0].caption_N) for epoch in range(5)
+    }
     assert len(orders) == 5

@@ -1,4 +1,4 @@
-"""From captioned images to a checkpoint: both methods, both sources, the choice of the learning rate."""
+"""Tests of NegCLIP and CLIP-FT from captioned images to a checkpoint."""
 
 import json
 from dataclasses import replace
@@ -14,11 +14,11 @@ from trainers.negclip.training import PRESETS, TrainingData, train
 RECIPE = Recipe(epochs=1, batch_size=4, learning_rates=(1e-3, 1e-12), warmup=1)
 
 
-def quiet(title: str, done: int, total: int) -> None:
-    """No progress bar."""
+def ignore_progress(title: str, num_done: int, total: int) -> None:
+    """Print no progress."""
 
 
-def test_the_papers_recipe() -> None:
+def test_preset_has_the_papers_hyperparameters() -> None:
     # Appendix C.3.
     recipe = PRESETS["paper"]
     assert (recipe.epochs, recipe.batch_size, recipe.warmup) == (5, 1024, 50)
@@ -26,9 +26,9 @@ def test_the_papers_recipe() -> None:
 
 
 @pytest.mark.parametrize("method", ["negclip", "clip-ft"])
-def test_a_checkpoint_that_local_loads(method, tmp_path: Path) -> None:
+def test_checkpoint_is_loadable_and_has_the_best_learning_rate(method, tmp_path: Path) -> None:
     spec, shards = toy.write_model(tmp_path / "clip"), toy.write_shards(tmp_path / "toy")
-    metrics = train(method, spec, TrainingData(shards), tmp_path / "out", recipe=RECIPE, report=quiet)
+    metrics = train(method, spec, TrainingData(shards), tmp_path / "out", recipe=RECIPE, report=ignore_progress)
     rates = {rate: log[-1] for rate, log in metrics["learning_rates"].items()}
     assert rates.keys() == {"0.001", "1e-12"}
     best = max(rates, key=lambda rate: rates[rate]["i2t_recall@1"] + rates[rate]["t2i_recall@1"])
@@ -41,30 +41,37 @@ def test_a_checkpoint_that_local_loads(method, tmp_path: Path) -> None:
     assert (record["method"], record["start"], record["captions"]) == (method, spec, 19)
 
 
-def test_captions_of_a_karpathy_file_leave_a_mark(tmp_path: Path) -> None:
+def test_training_on_a_karpathy_file_marks_the_model_as_contaminated(tmp_path: Path) -> None:
     spec, file = toy.write_model(tmp_path / "clip"), toy.write_karpathy(tmp_path / "coco")
     recipe = replace(RECIPE, learning_rates=(1e-3,))
-    train("negclip", spec, TrainingData(file, validation=file), tmp_path / "out", recipe=recipe, report=quiet)
-    told = local.training(tmp_path / "out")
-    assert told["corpus"] is None
-    assert told["contaminated"] == "fine-tuned on train.json"
+    train("negclip", spec, TrainingData(file, validation=file), tmp_path / "out", recipe=recipe, report=ignore_progress)
+    record = local.training(tmp_path / "out")
+    assert record["corpus"] is None
+    assert record["contaminated"] == "fine-tuned on train.json"
 
 
-def test_a_learning_rate_of_nothing_leaves_the_model_as_it_was(tmp_path: Path) -> None:
+def test_learning_rate_zero_does_not_change_the_weights(tmp_path: Path) -> None:
     spec, shards = toy.write_model(tmp_path / "clip"), toy.write_shards(tmp_path / "toy")
-    still = replace(RECIPE, learning_rates=(0.0,))
-    train("negclip", spec, TrainingData(shards), tmp_path / "out", recipe=still, report=quiet)
+    recipe = replace(RECIPE, learning_rates=(0.0,))
+    train("negclip", spec, TrainingData(shards), tmp_path / "out", recipe=recipe, report=ignore_progress)
     before, after = (tmp_path / folder / local.WEIGHTS for folder in ("clip", "out"))
     assert before.read_bytes() == after.read_bytes()
 
 
-def test_too_few_captions_for_a_batch(tmp_path: Path) -> None:
+def test_error_for_fewer_captions_than_a_batch(tmp_path: Path) -> None:
     spec, shards = toy.write_model(tmp_path / "clip"), toy.write_shards(tmp_path / "toy")
     with pytest.raises(ValueError, match="19 captions have a negative; a batch needs 1,024"):
-        train("negclip", spec, TrainingData(shards), tmp_path / "out", recipe=PRESETS["paper"], report=quiet)
+        train("negclip", spec, TrainingData(shards), tmp_path / "out", recipe=PRESETS["paper"], report=ignore_progress)
 
 
-def test_a_model_that_is_not_open_clips(tmp_path: Path) -> None:
+def test_error_for_a_model_that_is_not_from_open_clip(tmp_path: Path) -> None:
     shards = toy.write_shards(tmp_path / "toy")
     with pytest.raises(ValueError, match="only open_clip models"):
-        train("negclip", "transformers:org/name", TrainingData(shards), tmp_path / "out", recipe=RECIPE, report=quiet)
+        train(
+            "negclip",
+            "transformers:org/name",
+            TrainingData(shards),
+            tmp_path / "out",
+            recipe=RECIPE,
+            report=ignore_progress,
+        )

@@ -1,4 +1,4 @@
-"""The training text of recovery probes has CompPrompts' words and none of its pairs."""
+"""Tests of the training text of recovery probes, which has CompPrompts' words but none of its noun pairs."""
 
 from itertools import islice
 
@@ -11,18 +11,18 @@ from trainers.probe import overlap as probe_overlap
 from trainers.probe import text as probe_text
 
 
-def prompt(text: str, *nouns: str) -> dict:
+def make_row(text: str, *nouns: str) -> dict:
     return {"prompt": text, "atoms": [{"kind": "noun", "text": noun} for noun in nouns]}
 
 
-PROMPTS = probe_overlap.of_rows(
+PROMPTS = probe_overlap.collect_prompts(
     [
-        prompt("a cat", "cat"),
-        prompt("two guinea pigs chasing an ox", "guinea pig", "ox"),
-        prompt("a cat and a dog", "cat", "dog"),
+        make_row("a cat", "cat"),
+        make_row("two guinea pigs chasing an ox", "guinea pig", "ox"),
+        make_row("a cat and a dog", "cat", "dog"),
     ]
 )
-LISTED = {
+WORD_LIST = {
     "nouns": ["cat", "dog", "ox", "guinea pig"],
     "adjectives": {"color": ["red", "orange"]},
     "intransitive": ["yawn"],
@@ -41,49 +41,55 @@ LISTED = {
         ("a cat before an ox", False, False),
     ],
 )
-def test_overlap_by_hand(caption: str, is_prompt: bool, has_pair: bool):
-    assert PROMPTS.has(caption) is is_prompt
+def test_prompts_and_noun_pairs_are_recognised(caption: str, is_prompt: bool, has_pair: bool):
+    assert PROMPTS.has_prompt(caption) is is_prompt
     assert PROMPTS.has_pair(caption) is has_pair
 
 
 def test_overlap_counts_captions():
-    found = PROMPTS.overlap(["a cat", "a dog", "dogs and cats", "cats"])
-    assert found == (4, 1, 1)
-    assert str(found) == "4 captions; 1 are a prompt of CompPrompts, 1 have both nouns of one"
+    overlap = PROMPTS.count_overlap(["a cat", "a dog", "dogs and cats", "cats"])
+    assert overlap == (4, 1, 1)
+    assert str(overlap) == "4 captions; 1 are a prompt of CompPrompts, 1 contain two nouns of the same prompt"
 
 
-def test_captions_have_no_prompt_and_no_pair():
-    listed = probe_text.read_words(LISTED)
-    found = list(probe_text.captions(listed, 2000, 0, PROMPTS))
-    assert len(set(found)) == 2000
-    assert PROMPTS.overlap(found) == (2000, 0, 0)
-    used = {word for caption in found for word in words(caption)}
+def test_captions_contain_no_prompt_and_no_noun_pair():
+    words_to_use = probe_text.inflect_words(WORD_LIST)
+    captions = list(probe_text.generate_captions(words_to_use, 2000, 0, PROMPTS))
+    assert len(set(captions)) == 2000
+    assert PROMPTS.count_overlap(captions) == (2000, 0, 0)
+    used = {word for caption in captions for word in words(caption)}
     assert {"cat", "cats", "oxen", "guinea", "yawning", "chasing", "orange", "left", "before", "not"} <= used
-    assert not any(" a orange" in f" {caption}" or " an red" in f" {caption}" for caption in found)
+    assert not any(" a orange" in f" {caption}" or " an red" in f" {caption}" for caption in captions)
 
 
-def test_the_same_captions_for_the_same_seed():
-    listed = probe_text.read_words(LISTED)
-    first, again, other = (list(islice(probe_text.captions(listed, 50, seed, PROMPTS), 50)) for seed in (0, 0, 1))
-    assert first == again != other
+def test_captions_depend_on_the_seed_only():
+    words_to_use = probe_text.inflect_words(WORD_LIST)
+    first, repeated, different = (
+        list(islice(probe_text.generate_captions(words_to_use, 50, seed, PROMPTS), 50)) for seed in (0, 0, 1)
+    )
+    assert first == repeated != different
 
 
-def test_a_grammar_without_allowed_captions_says_so():
-    class Nothing(probe_overlap.Prompts):
-        def has(self, caption: str) -> bool:
+def test_error_if_all_captions_are_excluded():
+    class AllCaptions(probe_overlap.Prompts):
+        def has_prompt(self, caption: str) -> bool:
             return True
 
-    with pytest.raises(ValueError, match="5 captions requested; the grammar has little more than 0"):
-        list(probe_text.captions(probe_text.read_words(LISTED), 5, 0, Nothing(frozenset(), frozenset())))
+    with pytest.raises(ValueError, match="5 captions requested; the grammar generates only about 0 distinct captions"):
+        list(
+            probe_text.generate_captions(
+                probe_text.inflect_words(WORD_LIST), 5, 0, AllCaptions(frozenset(), frozenset())
+            )
+        )
 
 
-def test_the_words_are_those_of_compprompts():
+def test_words_of_compprompts_are_used():
     listed = yaml.safe_load((compprompts.WORDS.parents[2] / "sample/words/compprompts.yaml").read_text())
-    found = probe_text.read_words(listed)
-    assert {"hippopotami", "hippopotamuses"} & {plural for _, plural in found.nouns}
-    assert {noun for noun, _ in found.nouns} >= set(listed["nouns"])
+    inflected = probe_text.inflect_words(listed)
+    assert {"hippopotami", "hippopotamuses"} & {plural for _, plural in inflected.nouns}
+    assert {noun for noun, _ in inflected.nouns} >= set(listed["nouns"])
 
 
-def test_no_prompts_no_overlap(tmp_path):
+def test_error_without_prompts(tmp_path):
     with pytest.raises(FileNotFoundError, match="dvc repro compprompts"):
-        probe_overlap.read(tmp_path)
+        probe_overlap.read_prompts(tmp_path)

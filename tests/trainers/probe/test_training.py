@@ -1,4 +1,4 @@
-"""Recovery probes: tokens, batches, resumed trainings, T5s of others, and the command."""
+"""Tests of the training of recovery probes and the autoencoder."""
 
 import json
 import shutil
@@ -15,7 +15,7 @@ from evaluators.models import Model, fingerprint, resolve
 from evaluators.models.recovery_probe import AUTOENCODER, PROBE, RecoveryT5
 from trainers.probe import data as recovery_data
 from trainers.probe import training as probe
-from trainers.probe.data import Collator, SimilarLengths
+from trainers.probe.data import Collator, SimilarLengthSampler
 from trainers.probe.training import Recipe
 
 NOUNS, SIDES = ("cat", "dog", "cup", "box", "ox"), ("left", "right", "middle", "back")
@@ -23,157 +23,157 @@ TEXTS = [f"{article} {noun} on the {side}" for article in ("a", "the") for noun 
 RECIPE = Recipe(epochs=2, batch_size=8, learning_rate=1e-2)
 
 
-class Letters:
-    """Counts of letters: a text encoder that anagrams share."""
+class LetterCounter:
+    """Text encoder that counts letters, so anagrams have the same features."""
 
     def __init__(self) -> None:
-        self.encoded = 0
+        self.num_encoded = 0
 
     def encode_texts(self, texts, batch_size):
-        self.encoded += len(texts)
+        self.num_encoded += len(texts)
         return np.array(
             [[text.count(letter) for letter in "abcdefghijklmnopqrstuvwxyz"] for text in texts], dtype=float
         )
 
 
-def letters(encoder: Letters | None = None) -> Model:
-    return Model(spec="letters", name="letters", encoder=encoder or Letters(), fingerprint="letters")
+def make_letter_model(encoder: LetterCounter | None = None) -> Model:
+    return Model(spec="letters", name="letters", encoder=encoder or LetterCounter(), fingerprint="letters")
 
 
 @pytest.fixture(autouse=True)
-def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def use_small_t5(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COMPEVAL_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(probe, "SMALL", probe.SMALL | {"d_model": 32, "d_kv": 8, "d_ff": 32, "num_decoder_layers": 1})
     monkeypatch.setattr(probe, "SMALL_ENCODER_LAYERS", 1)
 
 
-def weights(folder: Path) -> str:
+def hash_weights(folder: Path) -> str:
     return fingerprint.of_weights(load_file(folder / "model.safetensors"))
 
 
-def test_a_split_is_90_to_10_and_never_divides_equal_texts():
-    train, held = recovery_data.split([*TEXTS, *TEXTS], seed=0)
-    assert (len(train), len(held)) == (36, 4)
-    assert {*train, *held} == set(TEXTS)
-    assert not {*train} & {*held}
-    assert recovery_data.split(TEXTS, seed=0) == (train, held)
+def test_split_is_90_to_10_and_keeps_equal_texts_together():
+    train, validation = recovery_data.split_texts([*TEXTS, *TEXTS], seed=0)
+    assert (len(train), len(validation)) == (36, 4)
+    assert {*train, *validation} == set(TEXTS)
+    assert not {*train} & {*validation}
+    assert recovery_data.split_texts(TEXTS, seed=0) == (train, validation)
     with pytest.raises(ValueError, match="4 distinct training texts; at least 10"):
-        recovery_data.split(TEXTS[:4], seed=0)
+        recovery_data.split_texts(TEXTS[:4], seed=0)
 
 
-def test_the_tokeniser_gives_its_texts_back():
+def test_tokenizer_decodes_to_the_same_texts():
     tokenizer = recovery_data.train_tokenizer(TEXTS)
     ids = tokenizer(TEXTS)["input_ids"]
-    assert {len(one) for one in ids} == {6}  # a word is a token, and there is an end
+    assert {len(tokens) for tokens in ids} == {6}  # one token per word and the end token
     assert tokenizer.batch_decode(ids, skip_special_tokens=True) == TEXTS
     assert (tokenizer.pad_token_id, tokenizer.eos_token_id) == (0, 1)
 
 
-def test_padding_has_no_part_in_the_loss():
+def test_loss_ignores_padding():
     batch = Collator(recovery_data.train_tokenizer(TEXTS), None)(["a cat on the left", "a cat"])
     assert batch["labels"].shape == (2, 6)
     assert (batch["labels"][1] == -100).tolist() == [False, False, False, True, True, True]
     assert (batch["attention_mask"] == (batch["labels"] != -100)).all()
 
 
-def test_an_order_depends_on_seed_and_epoch_alone():
-    texts = ["a " * (1 + place % 7) for place in range(45)]
-    order = SimilarLengths(texts, 4, seed=0)
+def test_sampler_depends_on_seed_and_epoch_only():
+    texts = ["a " * (1 + index % 7) for index in range(45)]
+    order = SimilarLengthSampler(texts, 4, seed=0)
     first = list(order)
     assert sorted(first) == list(range(45))
-    assert first == list(SimilarLengths(texts, 4, seed=0))
+    assert first == list(SimilarLengthSampler(texts, 4, seed=0))
     order.set_epoch(1)
     assert list(order) != first
-    spans = [{len(texts[place]) for place in first[start : start + 4]} for start in range(0, 44, 4)]
-    assert sum(len(span) <= 2 for span in spans) == len(spans)
+    lengths = [{len(texts[index]) for index in first[start : start + 4]} for start in range(0, 44, 4)]
+    assert all(len(batch_lengths) <= 2 for batch_lengths in lengths)
 
 
-def test_the_first_weights_see_standardised_vectors():
+def test_initial_weights_standardise_the_features():
     torch.manual_seed(0)
-    model = probe.new_model(RECIPE, 10, 6, own_encoder=False)
+    model = probe.make_model(RECIPE, 10, 6, has_encoder=False)
     vectors = torch.randn(500, 6) * torch.tensor([1.0, 2, 3, 4, 5, 6]) + 100
     model.standardise(vectors.mean(0), vectors.std(0))
     with torch.no_grad():
         bridged = model.bridge(vectors)
     assert bridged.mean(0).abs().max() < 1e-3
-    # Each output is a sum of six standard numbers with weights of variance 1/6.
+    # Each output is a sum of six standardised features with weights of variance 1/6.
     assert bridged.var(0).mean().item() == pytest.approx(1, abs=0.4)
 
 
-def test_parts_of_a_batch_have_the_gradient_of_the_whole():
+def test_accumulated_gradient_equals_the_gradient_of_the_batch():
     torch.manual_seed(0)
     tokenizer = recovery_data.train_tokenizer(TEXTS)
-    model = probe.new_model(RECIPE, len(tokenizer), None, own_encoder=True)
+    model = probe.make_model(RECIPE, len(tokenizer), None, has_encoder=True)
     collate = Collator(tokenizer, None)
     texts = ["a cat", "the dog on the left", "a box", "a cup on the right"]
     model(**collate(texts)).loss.backward()
-    whole = model.bridge.weight.grad.clone()
+    expected = model.bridge.weight.grad.clone()
     model.zero_grad()
     tokens = int((collate(texts)["labels"] != -100).sum())
     for part in (texts[:2], texts[2:]):
         model(**collate(part), num_items_in_batch=tokens).loss.backward()
-    torch.testing.assert_close(model.bridge.weight.grad, whole)
+    torch.testing.assert_close(model.bridge.weight.grad, expected)
 
 
-class _Killed(TrainerCallback):
+class _InterruptAtStep5(TrainerCallback):
     def on_step_end(self, args, state, control, **kwargs):
         if state.global_step == 5:
             raise KeyboardInterrupt
 
 
-def test_a_resumed_probe_has_the_weights_of_an_undisturbed_one(tmp_path, monkeypatch):
+def test_a_resumed_training_ends_with_the_same_weights(tmp_path, monkeypatch):
     recipe = replace(RECIPE, accumulate=2)
-    undisturbed = probe.train_probe(letters(), TEXTS, recipe, tmp_path / "a")
+    uninterrupted = probe.train_probe(make_letter_model(), TEXTS, recipe, tmp_path / "a")
     trainer = probe._Trainer
     with monkeypatch.context() as patch:
-        patch.setattr(probe, "_Trainer", lambda **options: trainer(**options, callbacks=[_Killed()]))
+        patch.setattr(probe, "_Trainer", lambda **options: trainer(**options, callbacks=[_InterruptAtStep5()]))
         with pytest.raises(KeyboardInterrupt):
-            probe.train_probe(letters(), TEXTS, recipe, tmp_path / "b")
+            probe.train_probe(make_letter_model(), TEXTS, recipe, tmp_path / "b")
     assert not (tmp_path / "b").exists()
     (work,) = tmp_path.glob(".b.*")
-    last = probe.last_checkpoint(work)
-    assert last is not None
-    torn = work / "checkpoint-9"  # killed while it was written
-    shutil.copytree(last, torn)
-    (torn / "trainer_state.json").unlink()
-    resumed = probe.train_probe(letters(), TEXTS, recipe, tmp_path / "b")
-    assert resumed == undisturbed
-    assert weights(tmp_path / "a") == weights(tmp_path / "b")
+    last_checkpoint = probe.find_last_checkpoint(work)
+    assert last_checkpoint is not None
+    incomplete = work / "checkpoint-9"  # interrupted while it was written
+    shutil.copytree(last_checkpoint, incomplete)
+    (incomplete / "trainer_state.json").unlink()
+    resumed = probe.train_probe(make_letter_model(), TEXTS, recipe, tmp_path / "b")
+    assert resumed == uninterrupted
+    assert hash_weights(tmp_path / "a") == hash_weights(tmp_path / "b")
     assert not list(tmp_path.glob(".b.*"))
 
 
-def test_what_was_done_is_not_done_again(tmp_path):
-    encoder = Letters()
-    loss = probe.train_probe(letters(encoder), TEXTS, RECIPE, tmp_path / "a")
-    assert encoder.encoded == len(TEXTS)
+def test_a_finished_training_is_not_repeated(tmp_path):
+    encoder = LetterCounter()
+    loss = probe.train_probe(make_letter_model(encoder), TEXTS, RECIPE, tmp_path / "a")
+    assert encoder.num_encoded == len(TEXTS)
     written = (tmp_path / "a" / PROBE).stat().st_mtime_ns
-    assert probe.train_probe(letters(encoder), TEXTS, RECIPE, tmp_path / "a") == loss
+    assert probe.train_probe(make_letter_model(encoder), TEXTS, RECIPE, tmp_path / "a") == loss
     assert (tmp_path / "a" / PROBE).stat().st_mtime_ns == written
-    probe.train_probe(letters(encoder), TEXTS, replace(RECIPE, seed=1), tmp_path / "a")
+    probe.train_probe(make_letter_model(encoder), TEXTS, replace(RECIPE, seed=1), tmp_path / "a")
     assert (tmp_path / "a" / PROBE).stat().st_mtime_ns > written
-    assert encoder.encoded == len(TEXTS)  # features are cached
+    assert encoder.num_encoded == len(TEXTS)  # features are cached
 
 
-def test_an_autoencoder_is_a_text_encoder_with_its_dimensions_shuffled(tmp_path):
+def test_autoencoder_returns_mean_token_states_with_shuffled_dimensions(tmp_path):
     probe.train_autoencoder(TEXTS, replace(RECIPE, epochs=1), tmp_path / "ae")
-    told = json.loads((tmp_path / "ae" / AUTOENCODER).read_text())
-    assert sorted(told["shuffle"]) == list(range(32)) != told["shuffle"]
+    record = json.loads((tmp_path / "ae" / AUTOENCODER).read_text())
+    assert sorted(record["shuffle"]) == list(range(32)) != record["shuffle"]
     encoder = resolve(f"local:{tmp_path / 'ae'}")
     texts = ["a cat", "the dog on the left"]
-    found_ND = encoder.encoder.encode_texts(texts, 8)
-    # The mean over the tokens of the encoder, the second text's two more than the first's left out.
+    feature_ND = encoder.encoder.encode_texts(texts, 8)
+    # Each text is encoded alone, so the mean includes no padding.
     model = RecoveryT5.from_pretrained(tmp_path / "ae").eval()
     tokenizer = encoder.encoder._tokenizer
     with torch.no_grad():
-        plain = [model.encoder(**tokenizer(text, return_tensors="pt"))[0].mean(1)[0].numpy() for text in texts]
-    np.testing.assert_allclose(found_ND, np.stack(plain)[:, told["shuffle"]], atol=1e-5)
+        mean_states = [model.encoder(**tokenizer(text, return_tensors="pt"))[0].mean(1)[0].numpy() for text in texts]
+    np.testing.assert_allclose(feature_ND, np.stack(mean_states)[:, record["shuffle"]], atol=1e-5)
     folder = tmp_path / "probe"
     probe.train_probe(encoder, TEXTS, RECIPE, folder)
-    found = resolve(f"local:{folder}").encoder.recover(["a cat on the left"])
-    assert isinstance(found[0], str)
+    recovered = resolve(f"local:{folder}").encoder.recover(["a cat on the left"])
+    assert isinstance(recovered[0], str)
 
 
-def test_another_text_encoder_than_in_training_is_refused(tmp_path):
+def test_error_if_the_text_encoder_changed_after_training(tmp_path):
     probe.train_autoencoder(TEXTS, replace(RECIPE, epochs=1), tmp_path / "ae")
     probe.train_probe(resolve(f"local:{tmp_path / 'ae'}"), TEXTS, RECIPE, tmp_path / "probe")
     probe.train_autoencoder(TEXTS, replace(RECIPE, epochs=1, seed=1), tmp_path / "ae")
@@ -181,33 +181,33 @@ def test_another_text_encoder_than_in_training_is_refused(tmp_path):
         resolve(f"local:{tmp_path / 'probe'}")
 
 
-def test_a_t5_of_others_goes_the_same_way(tmp_path):
-    """t5-large's layout: encoder and decoder layers, weights under their usual names, a tokeniser in its folder."""
+def test_decoder_of_a_pretrained_t5(tmp_path):
+    """The T5 has the layout of t5-large: encoder and decoder layers, the usual weight names, and a tokenizer."""
     tokenizer = recovery_data.train_tokenizer(TEXTS)
     config = T5Config(
         vocab_size=len(tokenizer), d_model=16, d_kv=8, num_heads=2, d_ff=16, num_layers=2, decoder_start_token_id=0
     )
-    theirs = T5ForConditionalGeneration(config)
-    theirs.save_pretrained(tmp_path / "t5")
+    pretrained = T5ForConditionalGeneration(config)
+    pretrained.save_pretrained(tmp_path / "t5")
     tokenizer.save_pretrained(tmp_path / "t5")
     recipe = replace(RECIPE, decoder=str(tmp_path / "t5"))
-    start = probe.new_model(recipe, 0, 26, own_encoder=False)
+    model = probe.make_model(recipe, 0, 26, has_encoder=False)
     torch.testing.assert_close(
-        start.state_dict()["decoder.block.1.layer.0.SelfAttention.q.weight"],
-        theirs.state_dict()["decoder.block.1.layer.0.SelfAttention.q.weight"],
+        model.state_dict()["decoder.block.1.layer.0.SelfAttention.q.weight"],
+        pretrained.state_dict()["decoder.block.1.layer.0.SelfAttention.q.weight"],
     )
-    assert len(start.encoder.block) == 0
-    assert len(start.decoder.block) == 2
-    probe.train_probe(letters(), TEXTS, recipe, tmp_path / "probe")
+    assert len(model.encoder.block) == 0
+    assert len(model.decoder.block) == 2
+    probe.train_probe(make_letter_model(), TEXTS, recipe, tmp_path / "probe")
     assert json.loads((tmp_path / "probe" / PROBE).read_text())["recipe"]["decoder"] == recipe.decoder
 
 
-def test_a_batch_must_divide():
-    with pytest.raises(ValueError, match="A batch of 10 does not divide into 3 parts"):
+def test_error_for_an_indivisible_batch_size():
+    with pytest.raises(ValueError, match="Batch size 10 is not divisible by 3"):
         Recipe(batch_size=10, accumulate=3)
 
 
-def test_a_model_without_text_vectors_is_refused(tmp_path):
+def test_error_for_a_model_without_text_features(tmp_path):
     scorer = Model(spec="python:m:Scorer", name="m", encoder=None, fingerprint="")
     with pytest.raises(ValueError, match="python:m:Scorer has no text features to probe"):
         probe.train_probe(scorer, TEXTS, RECIPE, tmp_path / "p")
