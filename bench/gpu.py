@@ -1,11 +1,14 @@
-"""The engine on a GPU: ``python -m bench.gpu [--rows 2000] [--models ViT-B-32 ViT-L-14] [--device cuda]``.
+"""Measure the engine's speed on a GPU: ``python -m bench.gpu [--rows 2000] [--models ViT-B-32 ViT-L-14]``.
 
-Rows with five hard negatives, crops of 500 x 375 JPEG stand-ins, captions of 12 to 24 words from a small vocabulary,
-random weights, bf16. Prints for each model the rows per second of the engine from files to results and of the papers'
-per-row loop, and the engine's share of the encoder-only limit: the same network on tensors in GPU memory, each distinct
-crop and text once, texts padded. The share can exceed 100 %, since the engine's text tower computes fewer positions.
+The rows are synthetic: crops of random JPEG images, captions of 12 to 24 random words, five hard negatives per row.
+Weights are random, precision is bf16. Prints for each model:
 
-Without a GPU this is a dry run on a few rows in fp32 whose figures are meaningless.
+- the rows per second of the engine, from parquet files to result files;
+- the rows per second of a loop that encodes one row at a time, as the papers' scripts do, and the speed-up;
+- the encoder limit, and the engine's speed as a share of it. The limit is the time to encode each distinct crop
+  and text once, from tensors in GPU memory. The share can exceed 100 %, because the engine skips padding of texts.
+
+Without a GPU, the script runs on a few rows in fp32, only to test that it works.
 """
 
 from __future__ import annotations
@@ -26,8 +29,8 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from bench.engine import stand_in
-from bench.reference import row_loop
+from bench.engine import make_random_image
+from bench.reference import score_row_by_row
 from evaluators.engine.tasks import discover
 from evaluators.models.openclip import in_process
 from evaluators.run import default_batch_size, run
@@ -40,24 +43,24 @@ WORDS = (
     "a the two red small wooden striped dog table lamp window street child car tree plate beside under on with near "
     "holding wearing behind tall blue empty man woman bench bicycle"
 )
-LOOP_ROWS = 100
-"""Rows for timing the per-row loop."""
+NUM_LOOP_ROWS = 100
+"""Number of rows on which the loop is timed."""
 CROPS_PER_IMAGE = 2
-NEGATIVES = 5
+NUM_NEGATIVES = 5
 
 
-def rows(count: int) -> Iterator[dict[str, Any]]:
-    """Yield rows whose negatives differ from the caption in one word."""
+def make_rows(count: int) -> Iterator[dict[str, Any]]:
+    """Yield random rows. A negative differs from its caption in one word."""
     generator, vocabulary = np.random.default_rng(0), WORDS.split()
     for number in range(count):
         words = generator.choice(vocabulary, size=generator.integers(12, 25)).tolist()
         negatives = []
-        for place, word in zip(generator.permutation(len(words)), generator.permutation(vocabulary), strict=False):
-            if word != words[place] and len(negatives) < NEGATIVES:
-                negatives.append(" ".join([*words[:place], str(word), *words[place + 1 :]]))
-        side = number % CROPS_PER_IMAGE
+        for position, word in zip(generator.permutation(len(words)), generator.permutation(vocabulary), strict=False):
+            if word != words[position] and len(negatives) < NUM_NEGATIVES:
+                negatives.append(" ".join([*words[:position], str(word), *words[position + 1 :]]))
+        left = 200 * (number % CROPS_PER_IMAGE)
         buffer = io.BytesIO()
-        stand_in(str(number // CROPS_PER_IMAGE)).crop((200 * side, 0, 200 * side + 300, 375)).save(buffer, "JPEG")
+        make_random_image(str(number // CROPS_PER_IMAGE)).crop((left, 0, left + 300, 375)).save(buffer, "JPEG")
         yield {
             "image": {"bytes": buffer.getvalue(), "path": None},
             "crop_id": f"crop {number}",
@@ -74,8 +77,8 @@ def rows(count: int) -> Iterator[dict[str, Any]]:
         }
 
 
-def seconds(call: Callable[[], Any], device: str) -> float:
-    """Return the wall-clock time of a call, including its work on the device."""
+def measure_seconds(call: Callable[[], Any], device: str) -> float:
+    """Return the wall-clock time of a call, until the device has finished all its work."""
     start = time.perf_counter()
     call()
     if device.startswith("cuda"):
@@ -84,63 +87,73 @@ def seconds(call: Callable[[], Any], device: str) -> float:
 
 
 @torch.inference_mode()
-def limit(network: Any, pixels_BCHW: Tensor, tokens_BL: Tensor, crops: int, texts: int) -> None:
-    """Encode ``crops`` images and ``texts`` texts by repeating one batch in device memory."""
-    for done in range(0, crops, len(pixels_BCHW)):
-        network.encode_image(pixels_BCHW[: crops - done])
-    for done in range(0, texts, len(tokens_BL)):
-        network.encode_text(tokens_BL[: texts - done])
+def encode_repeatedly(network: Any, pixels_BCHW: Tensor, tokens_BL: Tensor, num_crops: int, num_texts: int) -> None:
+    """Encode the same batch of images and texts until ``num_crops`` images and ``num_texts`` texts are encoded."""
+    for start in range(0, num_crops, len(pixels_BCHW)):
+        network.encode_image(pixels_BCHW[: num_crops - start])
+    for start in range(0, num_texts, len(tokens_BL)):
+        network.encode_text(tokens_BL[: num_texts - start])
 
 
-def measured(name: str, every: Sequence[dict[str, Any]], data: Path, device: str, precision: str) -> str:
-    """Return the figures of one model as a line."""
+def measure_model(name: str, rows: Sequence[dict[str, Any]], data: Path, device: str, precision: str) -> str:
+    """Measure one model and return its results as a line of text."""
     torch.manual_seed(0)
     network, _, preprocess = open_clip.create_model_and_transforms(name, device=device, precision=precision)
     tokenizer = open_clip.get_tokenizer(name)
     network.eval()
-    batch = default_batch_size(device)
-    texts = list({text for row in every for text in (row["caption"], *row["hard_negatives"])})
+    batch_size = default_batch_size(device)
+    texts = list({text for row in rows for text in (row["caption"], *row["hard_negatives"])})
     dtype = torch.bfloat16 if precision == "bf16" else torch.float32
-    first = Image.open(io.BytesIO(every[0]["image"]["bytes"])).convert("RGB")
-    pixels_BCHW = preprocess(first)[None].expand(batch, -1, -1, -1).contiguous().to(device, dtype)  # pyright: ignore
-    tokens_BL = tokenizer((texts * batch)[:batch]).to(device)
-    limit(network, pixels_BCHW, tokens_BL, 1, 1)
-    encoder_only = seconds(lambda: limit(network, pixels_BCHW, tokens_BL, len(every), len(texts)), device)
+    image = Image.open(io.BytesIO(rows[0]["image"]["bytes"])).convert("RGB")
+    pixels_BCHW = preprocess(image)[None].expand(batch_size, -1, -1, -1).contiguous().to(device, dtype)  # pyright: ignore
+    tokens_BL = tokenizer((texts * batch_size)[:batch_size]).to(device)
+    encode_repeatedly(network, pixels_BCHW, tokens_BL, batch_size, batch_size)  # warm-up
+    encoder_time = measure_seconds(
+        lambda: encode_repeatedly(network, pixels_BCHW, tokens_BL, len(rows), len(texts)), device
+    )
 
-    def cast(image: Image.Image) -> Tensor:
+    def preprocess_in_dtype(image: Image.Image) -> Tensor:
         return preprocess(image).to(dtype)  # pyright: ignore
 
-    looped = every[:LOOP_ROWS]
-    loop = seconds(lambda: row_loop(network, cast, tokenizer, looped, device), device) / len(looped)
+    loop_rows = rows[:NUM_LOOP_ROWS]
+    loop_time = measure_seconds(
+        lambda: score_row_by_row(network, preprocess_in_dtype, tokenizer, loop_rows, device), device
+    )
+    loop_rate = len(loop_rows) / loop_time
     with tempfile.TemporaryDirectory() as folder:
         os.environ["COMPEVAL_CACHE"] = f"{folder}/cache"
         model = in_process(network, preprocess, tokenizer)  # pyright: ignore[reportArgumentType]
         tasks = discover(data)
-        whole = seconds(lambda: run(model, tasks, data_dir=data, output=Path(folder), device=device), device)
-    rate = len(every) / whole
+        engine_time = measure_seconds(
+            lambda: run(model, tasks, data_dir=data, output=Path(folder), device=device), device
+        )
+    rate = len(rows) / engine_time
     return (
-        f"{name}, {precision}: engine {rate:,.0f} rows/s, {encoder_only / whole:.0%} of the encoder-only limit of "
-        f"{len(every) / encoder_only:,.0f} rows/s; per-row loop {1 / loop:,.1f} rows/s, ratio {rate * loop:.1f}"
+        f"{name}, {precision}: engine {rate:,.0f} rows/s, {encoder_time / engine_time:.0%} of the encoder limit of "
+        f"{len(rows) / encoder_time:,.0f} rows/s; loop {loop_rate:,.1f} rows/s, speed-up {rate / loop_rate:.1f}"
     )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    on_gpu = torch.cuda.is_available()
-    parser.add_argument("--rows", type=int, default=2000 if on_gpu else 4)
-    parser.add_argument("--models", nargs="+", default=["ViT-B-32", "ViT-L-14"])
-    parser.add_argument("--device", default="cuda" if on_gpu else "cpu")
+    has_gpu = torch.cuda.is_available()
+    parser.add_argument("--rows", type=int, default=2000 if has_gpu else 4, help="number of rows")
+    parser.add_argument("--models", nargs="+", default=["ViT-B-32", "ViT-L-14"], help="architectures of open_clip")
+    parser.add_argument("--device", default="cuda" if has_gpu else "cpu", help="cuda, cuda:1 ... or cpu")
     options = parser.parse_args()
-    precision = "bf16" if options.device.startswith("cuda") else "fp32"
-    machine = torch.cuda.get_device_name() if on_gpu else f"{platform.processor() or platform.machine()}, a dry run"
-    print(f"{machine}, {len(os.sched_getaffinity(0))} processors, {options.rows:,} rows", flush=True)
-    with tempfile.TemporaryDirectory() as name:
-        data = Path(name)
-        every = list(rows(options.rows))
-        write_config(data / "crepe", "prod_hnatom", {"n8": every}, HARD_NEGATIVE_SCHEMA)
+    on_gpu = options.device.startswith("cuda")
+    precision = "bf16" if on_gpu else "fp32"
+    name = (
+        torch.cuda.get_device_name(options.device) if on_gpu else f"{platform.processor() or platform.machine()}, test"
+    )
+    print(f"{name}, {len(os.sched_getaffinity(0))} processors, {options.rows:,} rows", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder)
+        rows = list(make_rows(options.rows))
+        write_config(data / "crepe", "prod_hnatom", {"n8": rows}, HARD_NEGATIVE_SCHEMA)
         write_card(data / "crepe", {}, "", measure(data / "crepe"))
         for model in options.models:
-            print(measured(model, every, data, options.device, precision), flush=True)
+            print(measure_model(model, rows, data, options.device, precision), flush=True)
 
 
 if __name__ == "__main__":

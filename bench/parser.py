@@ -1,13 +1,15 @@
-"""Accuracy and speed of the caption parsers: ``python -m bench.parser [DEV_CSV]``.
+"""Measure accuracy and speed of the caption parsers: ``python -m bench.parser [DEV_CSV]``.
 
-Prints precision and recall of objects, (object, attribute) pairs and (subject, predicate, object) triples of our rules
-and, if installed, of PyPI's SceneGraphParser, against human graphs in FACTUAL's format (Li et al. 2023): a CSV with the
-columns ``caption`` and ``scene_graph``, where ``( object , is , attribute )`` is an attribute and ``( object )`` an
-object without relations. Then captions per second of both on one core, and their ratio.
+Two parsers are compared with human scene graphs: the project's rules and, if it is installed, SceneGraphParser from
+PyPI. Prints precision and recall of objects, (object, attribute) pairs and (subject, predicate, object) triples. Then
+prints the captions per second of both parsers on one core, and their ratio.
 
-Matching: each side of a caption is three *sets* of texts, and counts are summed over captions (micro average). Matches
-are exact after normalisation: lower case, the last word of an object's name in the singular, the first word of a
-predicate in the infinitive, number words as digits. No synonyms, no partial credit.
+The human graphs are in FACTUAL's format (Li et al. 2023): a CSV file with the columns ``caption`` and ``scene_graph``,
+where ``( object , is , attribute )`` is an attribute and ``( object )`` an object without relations.
+
+A parse and a human graph are compared as three sets: objects, pairs and triples. Counts are summed over all captions
+(micro average). Matches are exact after normalisation: lower case, the last word of an object's name in the singular,
+the first word of a predicate in the infinitive, number words as digits.
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ class GraphFacts(NamedTuple):
 
 
 class Score(NamedTuple):
-    """The numbers of matches, of parsed facts and of annotated facts."""
+    """Numbers of matching facts, parsed facts and annotated facts."""
 
     matched: int
     parsed: int
@@ -60,35 +62,37 @@ class Score(NamedTuple):
 
 
 def read_annotation(text: str) -> GraphFacts:
-    """Parse FACTUAL's notation. Raises ValueError for a fact with two or more than three parts."""
+    """Parse a scene graph in FACTUAL's format. Raises ValueError for a fact with two or with more than three parts."""
     objects, attributes, relations = set(), set(), set()
     for fact in re.findall(r"\(([^()]*)\)", text):
         match [part.strip().lower() for part in fact.split(" , ")]:
             case [name]:
-                objects.add(_name(name))
+                objects.add(_normalise_name(name))
             case [name, "is", value]:
-                objects.add(_name(name))
-                attributes.add((_name(name), _value(value)))
+                objects.add(_normalise_name(name))
+                attributes.add((_normalise_name(name), _normalise_value(value)))
             case [subject, predicate, target]:
-                objects |= {_name(subject), _name(target)}
-                relations.add((_name(subject), _predicate(predicate), _name(target)))
+                objects |= {_normalise_name(subject), _normalise_name(target)}
+                relations.add((_normalise_name(subject), _normalise_predicate(predicate), _normalise_name(target)))
             case parts:
-                raise ValueError(f"scene graph {text!r}: 1 or 3 parts expected in a fact, got {parts}.")
+                raise ValueError(f"scene graph {text!r}: expected 1 or 3 parts in a fact, got {parts}.")
     return GraphFacts(frozenset(objects), frozenset(attributes), frozenset(relations))
 
 
 def read_graph(graph: SceneGraph) -> GraphFacts:
     """Return the facts of a scene graph."""
-    names = {item.id: _name(item.name) for item in graph.objects}
+    names = {item.id: _normalise_name(item.name) for item in graph.objects}
     return GraphFacts(
         frozenset(names.values()),
-        frozenset((names[item.id], _value(value)) for item in graph.objects for value in item.attributes),
-        frozenset((names[edge.subject], _predicate(edge.predicate), names[edge.object]) for edge in graph.relations),
+        frozenset((names[item.id], _normalise_value(value)) for item in graph.objects for value in item.attributes),
+        frozenset(
+            (names[edge.subject], _normalise_predicate(edge.predicate), names[edge.object]) for edge in graph.relations
+        ),
     )
 
 
 def score(parsed: Sequence[GraphFacts], annotated: Sequence[GraphFacts]) -> dict[str, Score]:
-    """Return the micro-averaged exact matches of N captions by kind of fact."""
+    """Return the score of each kind of fact, summed over N captions."""
     scores = {}
     for kind in KINDS:
         pairs = [(getattr(ours, kind), getattr(theirs, kind)) for ours, theirs in zip(parsed, annotated, strict=True)]
@@ -100,22 +104,22 @@ def score(parsed: Sequence[GraphFacts], annotated: Sequence[GraphFacts]) -> dict
     return scores
 
 
-def _name(text: str) -> str:
-    *modifiers, head = text.split() or [""]
-    return " ".join([*modifiers, lemmas.singular(head)])
+def _normalise_name(text: str) -> str:
+    *modifiers, noun = text.split() or [""]
+    return " ".join([*modifiers, lemmas.singular(noun)])
 
 
-def _predicate(text: str) -> str:
-    head, *others = text.split() or [""]
-    return " ".join([lemmas.infinitive(head), *others])
+def _normalise_predicate(text: str) -> str:
+    verb, *following = text.split() or [""]
+    return " ".join([lemmas.infinitive(verb), *following])
 
 
-def _value(text: str) -> str:
+def _normalise_value(text: str) -> str:
     return " ".join(lemmas.NUMBERS.get(word, word) for word in text.split())
 
 
 def _measure(parser: CaptionParser, captions: Sequence[str]) -> tuple[list[Parse], float]:
-    """Return the parses and the captions per second of processor time, after a warm-up."""
+    """Return the parses and the number of captions per second of processor time, after a warm-up."""
     list(parser.parse(captions[:50]))
     start = time.process_time()
     parses = list(parser.parse(captions))
@@ -124,11 +128,12 @@ def _measure(parser: CaptionParser, captions: Sequence[str]) -> tuple[list[Parse
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("annotations", type=Path, metavar="DEV_CSV", nargs="?", default=DEV_CSV)
+    arguments.add_argument("annotations", type=Path, metavar="DEV_CSV", nargs="?", default=DEV_CSV, help="human graphs")
     path = arguments.parse_args().annotations
     if not path.is_file():
         arguments.error(
-            f"{path}: no such file. Name FACTUAL's dev.csv, or set COMPEVAL_REAL_DATA to the folder of real files."
+            f"{path}: no such file. Pass the path of FACTUAL's dev.csv or set COMPEVAL_REAL_DATA to the folder of "
+            "published files."
         )
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -144,15 +149,15 @@ def main() -> None:
     for name, parser in parsers.items():
         parses, speed[name] = _measure(parser, captions)
         scores = score([read_graph(parse.graph) for parse in parses], annotated)
-        print(_line(name, {kind: (item.precision, item.recall) for kind, item in scores.items()}))
-    print(_line("sng (published)", PUBLISHED_SNG))
+        print(_format_line(name, {kind: (item.precision, item.recall) for kind, item in scores.items()}))
+    print(_format_line("sng (published)", PUBLISHED_SNG))
     print(", ".join(f"{name} {rate:.0f} captions/s" for name, rate in speed.items()))
     if "sng" in speed:
         print(f"ratio {speed['rules'] / speed['sng']:.1f}")
 
 
-def _line(name: str, figures: dict[str, tuple[float, float]]) -> str:
-    return f"{name:16}" + "   ".join(f"{kind} {p:.3f} / {r:.3f}" for kind, (p, r) in figures.items())
+def _format_line(name: str, values: dict[str, tuple[float, float]]) -> str:
+    return f"{name:16}" + "   ".join(f"{kind} {p:.3f} / {r:.3f}" for kind, (p, r) in values.items())
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
-"""Ranks of the engine against the papers' per-row loop: ``python -m bench.reference [--rows 5] [--task GLOB]``.
+"""Compare the engine's ranks with a simple loop over rows: ``python -m bench.reference [--rows 5] [--task GLOB]``.
 
-Covers every built task with hard negatives, with a random-weight model. The loop encodes the image and the captions of
-one row at a time with plain open_clip. Rows with a margin of at most 1e-5 are listed instead of compared. Also checks
-two properties of any evaluation: constant scores yield R@1 of 0, and shuffled truths yield chance.
+Runs on every built task with hard negatives, with a model with random weights. The loop encodes the image and the
+captions of one row at a time with open_clip. Rows in which a negative scores within 1e-5 of the truth are listed, not
+compared. Also checks two properties of the evaluation: R@1 is 0 for constant scores, and R@1 is at chance if a random
+caption of each row is taken as the truth.
 """
 
 from __future__ import annotations
@@ -26,123 +27,124 @@ from evaluators.engine.rows import load
 from evaluators.engine.tasks import Task, discover, select
 from evaluators.models import Model
 from evaluators.models.openclip import in_process
-from evaluators.protocols.choice import choice
+from evaluators.protocols.choice import rank_truth
 from evaluators.run import run
 
-CLEAR = 1e-5
-"""Margin above which rounding cannot change a rank."""
+MIN_MARGIN = 1e-5
+"""Difference between two scores above which rounding cannot change their order."""
 
 
 class Agreement(NamedTuple):
-    """Agreement of the engine's ranks with the reference's on the rows of one task."""
+    """Agreement between the ranks of the engine and of the loop on the rows of a task."""
 
     rows: int
     different: list[int]
-    """Clear rows whose rank differs."""
+    """Rows whose ranks differ, without the close rows."""
     close: list[int]
     """Rows in which a negative scores within 1e-5 of the truth."""
 
     def __str__(self) -> str:
-        clear = self.rows - len(self.close)
-        summary = f"ranks equal on {clear - len(self.different):,} of {clear:,} clear rows"
+        num_clear = self.rows - len(self.close)
+        summary = f"ranks equal on {num_clear - len(self.different):,} of {num_clear:,} clear rows"
         return summary + "".join(
-            f"; {what}: rows {', '.join(map(str, rows))}"
-            for what, rows in (("different", self.different), ("closer than 1e-5", self.close))
+            f"; {title}: rows {', '.join(map(str, rows))}"
+            for title, rows in (("different", self.different), ("closer than 1e-5", self.close))
             if rows
         )
 
 
 @torch.inference_mode()
-def row_loop(
+def score_row_by_row(
     model: Any, preprocess: Any, tokenizer: Any, rows: Iterable[Mapping[str, Any]], device: str = "cpu"
 ) -> np.ndarray:
-    """Return scores (N, K), the truth first, by decoding and encoding one row at a time."""
+    """Return scores (N, K), computed one row at a time. The truth is candidate 0."""
     scores = []
     for row in rows:
-        image_1D = model.encode_image(preprocess(picture(row))[None].to(device), normalize=True)
+        image_1D = model.encode_image(preprocess(read_crop(row))[None].to(device), normalize=True)
         text_KD = model.encode_text(tokenizer([row["caption"], *row["hard_negatives"]]).to(device), normalize=True)
         scores.append((image_1D @ text_KD.T)[0].float().cpu().numpy())
     return np.stack(scores)
 
 
-def picture(row: Mapping[str, Any]) -> Image.Image:
-    """Return the embedded crop of a row, or its box in the image file."""
+def read_crop(row: Mapping[str, Any]) -> Image.Image:
+    """Return the crop that is stored in a row, or cut it from the image file."""
     if "image" in row:
         return Image.open(io.BytesIO(row["image"]["bytes"])).convert("RGB")
     corners = row["x"], row["y"], row["x"] + row["width"], row["y"] + row["height"]
-    return Image.open(row["image_path"]).convert("RGB").crop(corners)  # rounded by Pillow
+    return Image.open(row["image_path"]).convert("RGB").crop(corners)  # Pillow rounds the corners
 
 
 def read_rows(path: Path, count: int | None = None) -> list[dict[str, Any]]:
-    """Return the columns that the loop needs of the first rows of a file."""
+    """Read the first ``count`` rows of a parquet file, with the columns that the loop needs."""
     columns = ("image", "image_path", "crop_id", "x", "y", "width", "height", "caption", "hard_negatives")
     table = pq.read_table(path, columns=[name for name in columns if name in pq.read_schema(path).names])
     return table.slice(0, count).to_pylist()
 
 
-def agreement(reference_NK: np.ndarray, rank_N: np.ndarray) -> Agreement:
-    """Compare the engine's ranks with those of the reference's scores."""
+def compare_ranks(reference_NK: np.ndarray, rank_N: np.ndarray) -> Agreement:
+    """Compare the engine's ranks with the ranks by the scores of the loop."""
     expected_N = 1 + (reference_NK[:, 1:] >= reference_NK[:, :1]).sum(axis=1)
-    close_N = np.abs(reference_NK[:, 1:] - reference_NK[:, :1]).min(axis=1) <= CLEAR
+    close_N = np.abs(reference_NK[:, 1:] - reference_NK[:, :1]).min(axis=1) <= MIN_MARGIN
     different_N = ~close_N & (expected_N != rank_N)
     return Agreement(len(rank_N), np.flatnonzero(different_N).tolist(), np.flatnonzero(close_N).tolist())
 
 
 def read_ranks(output: Path, task: Task) -> np.ndarray:
-    """Return the ranks that a run wrote for one task."""
+    """Read the ranks that a run wrote for one task."""
     (path,) = output.rglob(f"{task.name}.parquet")
     return pq.read_table(path)["rank"].to_numpy()
 
 
-def random_model(name: str, device: str = "cpu") -> tuple[Any, Any, Any]:
+def make_random_model(name: str, device: str = "cpu") -> tuple[Any, Any, Any]:
     """Return network, image transform and tokenizer of an architecture with fixed random weights."""
     torch.manual_seed(0)
     network, _, preprocess = open_clip.create_model_and_transforms(name, device=device)
     return network.eval(), preprocess, open_clip.get_tokenizer(name)
 
 
-def wrapped(network: Any, preprocess: Any, tokenizer: Any) -> Model:
+def wrap_model(network: Any, preprocess: Any, tokenizer: Any) -> Model:
+    """Return a loaded network as a model of the evaluators."""
     return in_process(network, preprocess, tokenizer)
 
 
 def check(
     model: tuple[Any, Any, Any], tasks: Sequence[Task], data: Path | None, limit: int
 ) -> Iterator[tuple[Task, np.ndarray, Agreement]]:
-    """Yield each task with the reference's scores of its first rows and the engine's agreement."""
+    """Yield each task with the loop's scores of its first rows and the agreement of the engine's ranks."""
     with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, COMPEVAL_CACHE=f"{folder}/cache"):
-        run(wrapped(*model), tasks, data_dir=data, limit=limit, output=Path(folder))
+        run(wrap_model(*model), tasks, data_dir=data, limit=limit, output=Path(folder))
         for task, rows in zip(tasks, load(tasks, data, limit), strict=True):
-            reference_NK = row_loop(*model, read_rows(rows.files[0], len(rows)))
-            yield task, reference_NK, agreement(reference_NK, read_ranks(Path(folder), task))
+            reference_NK = score_row_by_row(*model, read_rows(rows.files[0], len(rows)))
+            yield task, reference_NK, compare_ranks(reference_NK, read_ranks(Path(folder), task))
 
 
-def shuffled(scores: Iterable[np.ndarray], seed: int = 0) -> tuple[float, float]:
+def measure_shuffled_truth(scores: Iterable[np.ndarray], seed: int = 0) -> tuple[float, float]:
     """Return R@1 and its chance if a random caption of each row is taken as the truth."""
     generator = np.random.default_rng(seed)
     hits, chances = [], []
     for score_NK in scores:
         rows, size = score_NK.shape
         order_NK = (generator.integers(size, size=(rows, 1)) + np.arange(size)) % size
-        hits.append(choice(np.take_along_axis(score_NK, order_NK, axis=1)).rank_N == 1)
+        hits.append(rank_truth(np.take_along_axis(score_NK, order_NK, axis=1)).rank_N == 1)
         chances.append(np.full(rows, 1 / size))
     return float(np.concatenate(hits).mean()), float(np.concatenate(chances).mean())
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=5)
-    parser.add_argument("--model", default="ViT-B-32")
-    parser.add_argument("--task", default="crepe/*_hn*")
-    parser.add_argument("--data", type=Path)
+    parser.add_argument("--rows", type=int, default=5, help="number of rows per task")
+    parser.add_argument("--model", default="ViT-B-32", help="architecture of open_clip")
+    parser.add_argument("--task", default="crepe/*_hn*", help="glob pattern of task names")
+    parser.add_argument("--data", type=Path, help="folder that contains the dataset folders")
     options = parser.parse_args()
     tasks = select(discover(options.data), [options.task])
     scores = []
-    for task, reference_NK, agreed in check(random_model(options.model), tasks, options.data, options.rows):
-        print(f"{task.name}: {agreed}", flush=True)
+    for task, reference_NK, agreement in check(make_random_model(options.model), tasks, options.data, options.rows):
+        print(f"{task.name}: {agreement}", flush=True)
         scores.append(reference_NK)
-    constant = [(choice(np.ones_like(score_NK)).rank_N == 1).mean() for score_NK in scores]
+    constant = [(rank_truth(np.ones_like(score_NK)).rank_N == 1).mean() for score_NK in scores]
     print(f"constant encoder: R@1 {np.mean(constant):.1%}")
-    print("shuffled truth: R@1 {:.1%}, chance {:.1%}".format(*shuffled(scores)))
+    print("shuffled truth: R@1 {:.1%}, chance {:.1%}".format(*measure_shuffled_truth(scores)))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The parser's check on hand-annotated captions: its counts, its annotations and where they come from."""
+"""Tests of the parser's check on hand-annotated captions: counts, annotations and sampling."""
 
 from __future__ import annotations
 
@@ -19,31 +19,30 @@ SOURCES: dict[str, tuple[str, Column]] = {
 }
 
 
-def facts(objects: str, attributes: set[tuple[str, str]], relations: set[tuple[str, str, str]]) -> GraphFacts:
+def make_facts(objects: str, attributes: set[tuple[str, str]], relations: set[tuple[str, str, str]]) -> GraphFacts:
     return GraphFacts(frozenset(objects.split()), frozenset(attributes), frozenset(relations))
 
 
 def test_check_counts_atoms_and_compounds() -> None:
-    """Two captions by hand.
+    """Expected counts are derived by hand.
 
-    "a red cup on a table in a room": the parser gives red to the table and has the room on the table.
-      objects 3 of 3; attribute red is right, its pair is wrong; predicates {on} of {on, in}; triples 1 of 2 given.
-    "a dog near a tall wooden fence": the parser misses the fence.
-      objects 1 of 2; attributes none given, 2 annotated; relations none given, 1 annotated.
+    "a red cup on a table in a room" is parsed as a red table and a room on the table: 3 of 3 objects are right; the
+    attribute red is right, but not its pair; predicate "on" is right, "in" is missing; 1 of 2 parsed triples is right.
+    "a dog near a tall wooden fence" is parsed without the fence: 1 of 2 objects; 0 of 2 attributes; 0 of 1 relations.
     """
     annotated = [
-        facts("cup table room", {("cup", "red")}, {("cup", "on", "table"), ("table", "in", "room")}),
-        facts("dog fence", {("fence", "tall"), ("fence", "wooden")}, {("dog", "near", "fence")}),
+        make_facts("cup table room", {("cup", "red")}, {("cup", "on", "table"), ("table", "in", "room")}),
+        make_facts("dog fence", {("fence", "tall"), ("fence", "wooden")}, {("dog", "near", "fence")}),
     ]
     parsed = [
-        facts("cup table room", {("table", "red")}, {("cup", "on", "table"), ("room", "on", "table")}),
-        facts("dog", set(), set()),
+        make_facts("cup table room", {("table", "red")}, {("cup", "on", "table"), ("room", "on", "table")}),
+        make_facts("dog", set(), set()),
     ]
     scores = check(parsed, annotated)
     assert scores == {
         "object": Score(4, 4, 5),
-        "attribute": Score(1, 1, 3),  # red | red; red, tall, wooden
-        "relationship": Score(1, 1, 3),  # "on" twice is one atom of its caption | on; on, in, near
+        "attribute": Score(1, 1, 3),  # parsed: red; annotated: red, tall, wooden
+        "relationship": Score(1, 1, 3),  # parsed: on (twice, counts once); annotated: on, in, near
         "triplet": Score(1, 2, 3),
         "pair": Score(0, 1, 3),
     }
@@ -67,29 +66,29 @@ def test_annotations_are_read_as_graphs(tmp_path: Path) -> None:
     )
 
 
-def test_a_relation_of_no_object_is_refused(tmp_path: Path) -> None:
+def test_error_for_a_relation_with_an_unknown_object(tmp_path: Path) -> None:
     path = tmp_path / "parser.yaml"
     path.write_text(
         '- {source: web, caption: cup on table, objects: [cup], attributes: [], relations: [[cup, "on", table]]}'
     )
-    with pytest.raises(ValueError, match=r"'cup on table': table has .* not among its objects, cup\. Add it to them"):
+    with pytest.raises(ValueError, match=r"'cup on table': table has .* not in its list of objects \(cup\)\. Add it"):
         read_annotations(path)
 
 
-def test_sixty_captions_are_annotated_beside_table_3() -> None:
+def test_sixty_captions_are_annotated() -> None:
     annotations = read_annotations(ANNOTATIONS)
     assert [item.source for item in annotations] == [source for source in SOURCES for _ in range(20)]
     for item in annotations:  # an unquoted YAML "on" would be True
-        names = [thing.name for thing in item.graph.objects]
+        names = [scene_object.name for scene_object in item.graph.objects]
         assert len(names) == len(set(names)), item.caption
         assert all(isinstance(atom.text, str) for atom in item.graph.atoms), item.caption
-    assert {len(figures) for figures in TABLE_3.values()} == {len(KINDS) - 1}  # no pairs in the paper
+    assert {len(values) for values in TABLE_3.values()} == {len(KINDS) - 1}  # the paper has no pairs
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_the_captions_are_the_drawn_ones(source: str, real_data: Path) -> None:
-    """The rule that heads the file: the 20 distinct captions with the least SHA-256 of "0:<caption>"."""
+def test_annotated_captions_are_the_sampled_captions(source: str, real_data: Path) -> None:
+    """The file documents the rule: the 20 distinct captions with the smallest SHA-256 of "0:<caption>"."""
     name, column = SOURCES[source]
     distinct = {text for shard in list_shards(str(real_data / name)) for text in read_captions(shard, column)}
-    drawn = sorted(distinct, key=lambda text: sha256(f"0:{text}".encode()).digest())[:20]
-    assert [item.caption for item in read_annotations(ANNOTATIONS) if item.source == source] == drawn
+    sampled = sorted(distinct, key=lambda text: sha256(f"0:{text}".encode()).digest())[:20]
+    assert [item.caption for item in read_annotations(ANNOTATIONS) if item.source == source] == sampled

@@ -26,7 +26,7 @@ REAL_ROWS = 20
 def test_agreement_by_hand():
     # Row 0: rank 1, right. Row 1: a tie. Row 2: rank 2, said to be 1. Row 3: 1e-6 apart. Row 4: rank 3, right.
     scores = np.array([[0.5, 0.4, 0.3], [0.5, 0.5, 0.1], [0.5, 0.6, 0.1], [0.5, 0.500001, 0.1], [0.1, 0.2, 0.3]])
-    found = reference.agreement(scores, np.array([1, 2, 1, 1, 3]))
+    found = reference.compare_ranks(scores, np.array([1, 2, 1, 1, 3]))
     assert found == reference.Agreement(5, [2], [1, 3])
     assert str(found) == "ranks equal on 2 of 3 clear rows; different: rows 2; closer than 1e-5: rows 1, 3"
 
@@ -34,7 +34,7 @@ def test_agreement_by_hand():
 def test_shuffled_truths_score_chance():
     # A truth drawn among five captions that never tie is the best of them in a fifth of the rows, within 40 of 2,000.
     scores = [np.tile([5.0, 4.0, 3.0, 2.0, 1.0], (10_000, 1))]
-    found, chance = reference.shuffled(scores)
+    found, chance = reference.measure_shuffled_truth(scores)
     assert chance == pytest.approx(0.2)
     assert abs(found - chance) < 4 * (0.2 * 0.8 / 10_000) ** 0.5
 
@@ -80,7 +80,7 @@ def test_a_random_vit_b_32_on_the_micro_world(micro_world: Path):
     # So few scenes leave some split empty; of the others one a config is enough of a model of this size.
     chosen = {task.config: task for task in known if built[task.config][task.stored_split]}
     assert {"laion_sc_hnatom", "prod_hnatom", "prod_hnswap"} <= chosen.keys()
-    model = reference.random_model("ViT-B-32")
+    model = reference.make_random_model("ViT-B-32")
     for task, _, found in reference.check(model, list(chosen.values()), micro_world, ROWS_A_TASK):
         assert not found.different, f"{task.name}: {found}"
 
@@ -88,8 +88,10 @@ def test_a_random_vit_b_32_on_the_micro_world(micro_world: Path):
 @pytest.mark.acceptance
 def test_a_random_vit_b_32_on_published_rows(real_data: Path, tmp_path: Path):
     for kind, config in bench.TYPES.items():
-        rows = bench.dataset_rows(bench.published_rows(real_data, kind, REAL_ROWS), tmp_path / "images")
+        rows = bench.make_dataset_rows(bench.read_published_rows(real_data, kind, REAL_ROWS), tmp_path / "images")
         write_config(tmp_path / "crepe", config, {"n8": rows}, HARD_NEGATIVE_SCHEMA, "by_reference")
     write_card(tmp_path / "crepe", {}, "", measure(tmp_path / "crepe"))
-    for task, _, found in reference.check(reference.random_model("ViT-B-32"), discover(tmp_path), tmp_path, REAL_ROWS):
+    for task, _, found in reference.check(
+        reference.make_random_model("ViT-B-32"), discover(tmp_path), tmp_path, REAL_ROWS
+    ):
         assert not found.different, f"{task.name}: {found}"
