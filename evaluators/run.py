@@ -18,7 +18,7 @@ from evaluators.engine.score import Scored, score, unsupported
 from evaluators.engine.tasks import Task, defaults, discover, select
 from evaluators.models import DualEncoder, Model, PairScorer
 from evaluators.results import documents
-from evaluators.results.compose import compose, describe, examples
+from evaluators.results.compose import compose, describe, make_examples
 from evaluators.results.documents import Result
 
 CPU_BATCH, ACCELERATOR_BATCH = 64, 512
@@ -58,17 +58,21 @@ def run(
     start = time.monotonic()
     batch_size = batch_size or default_batch_size(device)
     rows = load(tasks, data_dir, limit)
-    paths = {item.task: documents.path_of(output, item.source, model.spec, item.task.name, limit) for item in rows}
-    results = {item.task: documents.finished(paths[item.task], describe(item, model)) for item in rows}
+    paths = {
+        item.task: documents.get_result_path(output, item.source, model.spec, item.task.name, limit) for item in rows
+    }
+    results = {item.task: documents.read_finished(paths[item.task], describe(item, model)) for item in rows}
     todo = [item for item in rows if results[item.task] is None]
     _refuse_unsupported(model, todo)
-    folders = {item: documents.model_folder(output, item.source, model.spec, limit) for item in rows}
-    outdated = {folder for item, folder in folders.items() if item in todo or not documents.side_file(folder).exists()}
+    folders = {item: documents.get_model_folder(output, item.source, model.spec, limit) for item in rows}
+    outdated = {
+        folder for item, folder in folders.items() if item in todo or not documents.get_side_file(folder).exists()
+    }
     for folder in outdated:
         documents.make_folder(folder)
 
     def keep(scored: Scored) -> None:
-        table, task = examples(scored), scored.task.rows.task
+        table, task = make_examples(scored), scored.task.rows.task
         result = results[task] = compose(scored, table, model)
         documents.write(paths[task], result, table)
 
@@ -127,7 +131,7 @@ def evaluate(
     results: dict[str, Result] = {}
 
     def keep(scored: Scored) -> None:
-        results[scored.task.rows.task.name] = compose(scored, examples(scored), loaded)
+        results[scored.task.rows.task.name] = compose(scored, make_examples(scored), loaded)
 
     try:
         loaded = in_process(model, preprocess, tokenizer)

@@ -1,4 +1,4 @@
-"""Accuracy and agreement of annotators, by type and complexity (CREPE's Tables 4 and 7).
+"""Compute accuracy and agreement of annotators by type and complexity (CREPE's Tables 4 and 7).
 
 Shapes: A annotators, I items. A missing answer is NaN.
 """
@@ -25,16 +25,16 @@ PUBLISHED: dict[tuple[str, int | None], tuple[float | None, ...]] = {
 }
 """(type, complexity) -> accuracy, standard deviation and pairwise agreement in percent.
 
-Source: CREPE, Tables 4 and 7; all captions: section 4.3.
+Source: CREPE, Tables 4 and 7; section 4.3 for all captions together.
 """
 
 
 @dataclass(frozen=True)
 class Line:
-    """One line of the report; shares are fractions of 1, None if undefined.
+    """One line of the report. Shares are fractions of 1; undefined values are None.
 
-    ``complexity`` is None for all together; ``accuracy`` and ``deviation`` are the mean and standard deviation of the
-    annotators' accuracies; ``interval`` is 95 %, over resampled images.
+    ``complexity``: None for all complexities together. ``accuracy``, ``deviation``: mean and standard deviation over
+    annotators. ``interval``: 95 % confidence interval of the accuracy, from resampled images.
     """
 
     type: str
@@ -48,50 +48,55 @@ class Line:
     alpha: float | None
 
 
-def report(items: Sequence[Item], answers: Answers) -> list[Line]:
-    """A line for each type, and one for each of its complexities. ValueError without answers."""
-    answer_AI = matrix(items, answers)
+def make_report(items: Sequence[Item], answers: Answers) -> list[Line]:
+    """Return a line per type and a line per type and complexity. Raises ValueError if there are no answers."""
+    answer_AI = make_matrix(items, answers)
     if not np.isfinite(answer_AI).any():
-        raise ValueError("No item of the sample has an answer. `compeval annotate import` reads answers.")
+        raise ValueError("No item of the sample has an answer. Import answers with `compeval annotate import`.")
     groups = {(item.type, complexity) for item in items for complexity in (None, item.complexity)}
     lines = []
     for kind, complexity in sorted(groups, key=lambda group: (group[0], group[1] or 0)):
-        chosen = [at for at, item in enumerate(items) if item.type == kind and complexity in (None, item.complexity)]
-        part_AI = answer_AI[:, chosen]
-        if np.isfinite(part_AI).any():
-            lines.append(_line(kind, complexity, [items[at] for at in chosen], part_AI))
+        indices = [
+            index for index, item in enumerate(items) if item.type == kind and complexity in (None, item.complexity)
+        ]
+        group_AI = answer_AI[:, indices]
+        if np.isfinite(group_AI).any():
+            lines.append(_make_line(kind, complexity, [items[index] for index in indices], group_AI))
     return lines
 
 
-def _line(kind: str, complexity: int | None, items: Sequence[Item], answer_AI: np.ndarray) -> Line:
-    given_AI = np.isfinite(answer_AI)
-    answered_I, annotated_A = given_AI.any(axis=0), given_AI.any(axis=1)
+def _make_line(kind: str, complexity: int | None, items: Sequence[Item], answer_AI: np.ndarray) -> Line:
+    is_answered_AI = np.isfinite(answer_AI)
+    is_answered_I, has_answers_A = is_answered_AI.any(axis=0), is_answered_AI.any(axis=1)
     expected_I = np.array([ANSWERS.index(item.expected) for item in items])
-    correct_AI = np.where(given_AI, answer_AI == expected_I, np.nan)
-    accuracy_A = np.nanmean(correct_AI[annotated_A], axis=1)
-    images = [items[at].image_id for at in np.flatnonzero(answered_I).tolist()]
+    correct_AI = np.where(is_answered_AI, answer_AI == expected_I, np.nan)
+    accuracy_A = np.nanmean(correct_AI[has_answers_A], axis=1)
+    image_ids = [items[index].image_id for index in np.flatnonzero(is_answered_I).tolist()]
     return Line(
         kind,
         complexity,
-        items=int(answered_I.sum()),
-        annotators=int(annotated_A.sum()),
+        items=int(is_answered_I.sum()),
+        annotators=int(has_answers_A.sum()),
         accuracy=float(accuracy_A.mean()),
         deviation=float(accuracy_A.std()),
-        interval=bootstrap_interval(np.nanmean(correct_AI[:, answered_I], axis=0), images),
-        agreement=pairwise_agreement(answer_AI),
-        alpha=alpha(answer_AI),
+        interval=bootstrap_interval(np.nanmean(correct_AI[:, is_answered_I], axis=0), image_ids),
+        agreement=compute_pairwise_agreement(answer_AI),
+        alpha=compute_alpha(answer_AI),
     )
 
 
-def matrix(items: Sequence[Item], answers: Answers) -> np.ndarray:
-    """(A, I): the position of each answer in ANSWERS."""
-    position = {answer: float(at) for at, answer in enumerate(ANSWERS)}
-    rows = [[position.get(given.get(item.id, ""), np.nan) for item in items] for given in answers.values()]
+def make_matrix(items: Sequence[Item], answers: Answers) -> np.ndarray:
+    """Return the index of each answer in ANSWERS (A, I)."""
+    index_of = {answer: float(index) for index, answer in enumerate(ANSWERS)}
+    rows = [[index_of.get(by_item.get(item.id, ""), np.nan) for item in items] for by_item in answers.values()]
     return np.array(rows).reshape(len(answers), len(items))
 
 
-def pairwise_agreement(answer_AI: np.ndarray) -> float | None:
-    """Share of equal answers among the items that both annotators of a pair answered, averaged over the pairs."""
+def compute_pairwise_agreement(answer_AI: np.ndarray) -> float | None:
+    """Return the share of equal answers of two annotators, averaged over all pairs of annotators.
+
+    Returns None if no two annotators answered the same item.
+    """
     shares = []
     for first_I, second_I in itertools.combinations(answer_AI, 2):
         both_I = np.isfinite(first_I) & np.isfinite(second_I)
@@ -100,8 +105,8 @@ def pairwise_agreement(answer_AI: np.ndarray) -> float | None:
     return float(np.mean(shares)) if shares else None
 
 
-def alpha(answer_AI: np.ndarray) -> float | None:
-    """Krippendorff's alpha of nominal answers; None if no item has two answers or all answers are equal."""
+def compute_alpha(answer_AI: np.ndarray) -> float | None:
+    """Return Krippendorff's alpha (nominal). Returns None if no item has two answers or all answers are equal."""
     import krippendorff
 
     paired_AI = answer_AI[:, np.isfinite(answer_AI).sum(axis=0) > 1]

@@ -1,4 +1,4 @@
-"""Annotators' answers: read from completed forms, stored next to the sample in one table per annotator."""
+"""Read annotators' answers from completed forms and store them next to the sample, in one table per annotator."""
 
 from __future__ import annotations
 
@@ -20,33 +20,32 @@ Answers = dict[str, dict[str, str]]
 
 
 def read_form(path: Path, known: Mapping[str, Item]) -> Answers:
-    """The answers of a completed form: a CSV file of one annotator, named after them, or a Label Studio export.
+    """Read a completed form: a CSV file named after its annotator, or a JSON export of Label Studio.
 
-    Items without an answer are skipped. ValueError, naming the item, for an invalid answer and for an item that is not
-    in the sample.
+    Items without an answer are skipped. Raises ValueError for an invalid answer or an item that is not in ``known``.
     """
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file.")
     answers: Answers = {}
-    for annotator, item_id, answer in _label_studio(path) if path.suffix == ".json" else _csv(path):
+    for annotator, item_id, answer in _read_label_studio(path) if path.suffix == ".json" else _read_csv(path):
         if item_id not in known:
-            raise ValueError(f"{path}: item {item_id!r} is not in the sample. Was it sampled again after the export?")
+            raise ValueError(f"{path}: item {item_id!r} is not in the sample. Was a new sample drawn after the export?")
         if answer not in ANSWERS:
-            raise ValueError(f"{path}, item {item_id}: the answer {answer!r}, expected one of {', '.join(ANSWERS)}.")
+            raise ValueError(f"{path}, item {item_id}: answer {answer!r}; expected one of {', '.join(ANSWERS)}.")
         answers.setdefault(re.sub(r"[^\w.@-]+", "-", annotator), {})[item_id] = answer
     if not answers:
         raise ValueError(f"{path}: no item has an answer.")
     return answers
 
 
-def _csv(path: Path) -> Iterator[tuple[str, str, str]]:
+def _read_csv(path: Path) -> Iterator[tuple[str, str, str]]:
     for row in csv_tables.read(path, COLUMNS):
         if answer := row["answer"].strip().lower():
             yield path.stem, row["id"], answer
 
 
-def _label_studio(path: Path) -> Iterator[tuple[str, str, str]]:
-    """The annotations of an export in Label Studio's JSON format, without cancelled and empty ones."""
+def _read_label_studio(path: Path) -> Iterator[tuple[str, str, str]]:
+    """Yield the annotations of a Label Studio export. Cancelled and empty annotations are skipped."""
     try:
         for task in json.loads(path.read_text(encoding="utf-8")):
             for annotation in task["annotations"]:
@@ -54,50 +53,53 @@ def _label_studio(path: Path) -> Iterator[tuple[str, str, str]]:
                     for result in annotation["result"]:
                         if result["from_name"] == CONTROL:
                             (answer,) = result["value"]["choices"]
-                            yield _annotator(annotation["completed_by"]), str(task["data"]["id"]), answer
+                            yield _get_annotator_name(annotation["completed_by"]), str(task["data"]["id"]), answer
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path}: not an export in Label Studio's JSON format ({error!r}).") from None
 
 
-def _annotator(completed_by: Any) -> str:
-    """Name of an annotator: Label Studio exports their number or, in some versions, their profile."""
+def _get_annotator_name(completed_by: Any) -> str:
+    """Return the name of an annotator. Label Studio exports a number or, in some versions, a profile."""
     return str(completed_by.get("email") or completed_by["id"] if isinstance(completed_by, dict) else completed_by)
 
 
-def add(folder: Path, answers: Answers) -> None:
-    """Store answers in ``folder/answers``; a later answer to an item replaces the annotator's earlier one."""
-    stored = read(folder)
-    for annotator, given in answers.items():
-        merged = stored.get(annotator, {}) | given
+def add_answers(folder: Path, answers: Answers) -> None:
+    """Store answers in ``folder/answers``. A new answer replaces the annotator's previous answer to the same item."""
+    stored = read_answers(folder)
+    for annotator, new in answers.items():
+        merged = stored.get(annotator, {}) | new
         rows = [{"id": item_id, "answer": merged[item_id]} for item_id in sorted(merged)]
         csv_tables.write(folder / FOLDER / f"{annotator}.csv", COLUMNS, rows)
 
 
-def read(folder: Path) -> Answers:
-    """All answers of a sample, those to items of earlier samples too."""
+def read_answers(folder: Path) -> Answers:
+    """Read all answers, including answers to items of earlier samples."""
     return {
         path.stem: {row["id"]: row["answer"] for row in csv_tables.read(path, COLUMNS)}
         for path in sorted((folder / FOLDER).glob("*.csv"))
     }
 
 
-def rejected(items: Sequence[Item], answers: Answers) -> list[Item]:
-    """The hard negatives that more than half of their annotators judged true."""
+def find_rejected(items: Sequence[Item], answers: Answers) -> list[Item]:
+    """Return the hard negatives that more than half of their annotators judged true."""
 
     def is_rejected(item: Item) -> bool:
-        given = [by_item[item.id] for by_item in answers.values() if item.id in by_item]
-        return item.type != CAPTION and given.count("true") * 2 > len(given)
+        item_answers = [by_item[item.id] for by_item in answers.values() if item.id in by_item]
+        return item.type != CAPTION and item_answers.count("true") * 2 > len(item_answers)
 
     return list(filter(is_rejected, items))
 
 
 def write_rejected(folder: Path, items: Sequence[Item], answers: Answers) -> int:
-    """Write the negatives that the next build skips, including those of earlier samples; return their number."""
+    """Write the rejected negatives, which the next build skips, and return their number.
+
+    Negatives that were rejected in earlier samples are kept.
+    """
     columns = ("crop_id", "image_id", "text")
     path = folder / REJECTED
     sampled = {(item.crop_id, item.text) for item in items}
     earlier = csv_tables.read(path, columns) if path.is_file() else []
     rows = [row for row in earlier if (row["crop_id"], row["text"]) not in sampled]
-    rows += [{name: getattr(item, name) for name in columns} for item in rejected(items, answers)]
+    rows += [{name: getattr(item, name) for name in columns} for item in find_rejected(items, answers)]
     csv_tables.write(path, columns, sorted(rows, key=lambda row: [row[name] for name in columns]))
     return len(rows)

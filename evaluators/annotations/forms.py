@@ -1,7 +1,7 @@
-"""Forms for annotators: tasks for Label Studio, or a table with a folder of images.
+"""Write annotation forms: tasks for Label Studio, or a CSV table with a folder of images.
 
-Both ask of every text if it is true of its image. Label Studio's tasks embed their images, so that any installation can
-import them.
+Both forms ask for every text if it is true of its image. The tasks for Label Studio contain the images as data URIs, so
+any installation can import them.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ CONTROL = "verdict"
 COLUMNS = ("id", "image", "text", "answer")
 
 LABEL_STUDIO = f"""<View>
-  <Image name="picture" value="$image"/>
+  <Image name="image" value="$image"/>
   <Header value="{QUESTION}"/>
   <Text name="text" value="$text"/>
   <Choices name="{CONTROL}" toName="text" choice="single" required="true" showInline="true">
 {"".join(f'    <Choice value="{answer}"/>{chr(10)}' for answer in ANSWERS)}  </Choices>
 </View>
 """
-"""The labelling config."""
+"""The labelling configuration of the Label Studio project."""
 
 
 def write_label_studio(folder: Path, items: Sequence[Item], images: Mapping[str, bytes]) -> None:
-    """Write ``config.xml`` and ``tasks.json``; ``images`` are JPEGs by crop id."""
+    """Write ``config.xml`` and ``tasks.json``. ``images``: crop id -> JPEG bytes."""
     folder.mkdir(parents=True, exist_ok=True)
     uris = {crop_id: f"data:image/jpeg;base64,{base64.b64encode(data).decode()}" for crop_id, data in images.items()}
     tasks = [{"data": {"id": item.id, "text": item.text, "image": uris[item.crop_id]}} for item in items]
@@ -40,7 +40,7 @@ def write_label_studio(folder: Path, items: Sequence[Item], images: Mapping[str,
 
 
 def write_csv(folder: Path, items: Sequence[Item], images: Mapping[str, bytes]) -> None:
-    """Write ``items.csv``, with an empty column ``answer``, and ``images/``."""
+    """Write ``items.csv`` with an empty column ``answer``, and the images to ``images/``."""
     (folder / "images").mkdir(parents=True, exist_ok=True)
     for crop_id, data in images.items():
         (folder / "images" / f"{crop_id}.jpg").write_bytes(data)

@@ -164,7 +164,7 @@ def scored_rows(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
     """Numbers of the scored rows, increasing, and the retrieval fold of each."""
     if rows.fold_size is None:
         return np.arange(len(rows)), np.zeros(len(rows), dtype=np.int32)
-    folds = list(recall.folds(len(rows), rows.fold_size, FOLD_SEED))
+    folds = list(recall.make_folds(len(rows), rows.fold_size, FOLD_SEED))
     row_N = np.concatenate(folds)
     fold_N = np.repeat(np.arange(len(folds), dtype=np.int32), rows.fold_size)
     order_N = np.argsort(row_N, kind="stable")

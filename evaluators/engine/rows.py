@@ -63,7 +63,7 @@ class Rows:
 
     @cached_property
     def protocol(self) -> Protocol:
-        return protocols.find(self.schema.names)
+        return protocols.find_protocol(self.schema.names)
 
     @cached_property
     def classes(self) -> list[list[str]]:
@@ -164,7 +164,7 @@ def _load(task: Task, folder: Path, stats: dict[str, Any], limit: int | None) ->
     count = count if limit is None else min(limit, count)
     paths = tuple(folder / name for name in files)
     fold_size = None
-    if protocols.find(parquet.read_schema(paths[0]).names).name == "recall":
+    if protocols.find_protocol(parquet.read_schema(paths[0]).names).name == "recall":
         fold_size = min(count, smallest_raw_split(task, stats["rows"])) if task.is_raw else count
     hashes = [entry["sha256"] for entry in files.values()]
     return Rows(task, paths, fingerprint.of_json([hashes, limit, fold_size]), count, limit, fold_size)

@@ -77,7 +77,10 @@ def discover(data_dir: Path | None = None) -> list[Task]:
 
 def _is_task(files: Sequence[Path]) -> bool:
     """True if the files of a split hold a row, and a protocol fits their columns."""
-    return any(map(parquet.count_rows, files)) and protocols.match(parquet.read_schema(files[0]).names) is not None
+    return (
+        any(map(parquet.count_rows, files))
+        and protocols.match_protocol(parquet.read_schema(files[0]).names) is not None
+    )
 
 
 def select(known: Sequence[Task], patterns: Sequence[str]) -> list[Task]:

@@ -1,8 +1,8 @@
-"""Metrics by category, and macro means: means over categories without regard to their sizes.
+"""Compute metrics per category and macro means, which are unweighted means over categories.
 
-The categories of a row are in its column ``categories``, a list of {"by": "relation", "name": "on"} with each ``by``
-once, or in ``cell`` (type of a prompt) or ``label`` (class). Macro means over selected categories: macro_views.py. The
-micro mean is the plain metric over all rows.
+The categories of a row are in its column ``categories``, a list of {"by": "relation", "name": "on"} in which each
+``by`` occurs once, or in the columns ``cell`` (type of a prompt) or ``label`` (class). macro_views.py defines macro
+means over selected categories. The micro mean is the metric over all rows.
 """
 
 from __future__ import annotations
@@ -20,20 +20,21 @@ from evaluators.protocols.base import QueryMetrics
 Interval = tuple[float, float]
 
 
-def of_table(
+def compute_category_metrics(
     directions: Mapping[str, QueryMetrics], examples: pa.Table, cluster_N: np.ndarray
 ) -> tuple[dict[str, Any], dict[str, tuple[float, Interval]]]:
-    """by -> category -> {"rows": ..., metric: ...}, and ``<main metric>_macro_<by>`` -> mean and interval.
+    """Compute all metrics per category and the macro means of the main metrics.
 
-    ``cluster_N``: the image of each example.
+    Returns two dictionaries: by -> category -> {"rows": ..., metric: ...}, and ``<main metric>_macro_<by>`` -> (mean,
+    confidence interval). ``cluster_N``: the image of each example.
     """
     tables: dict[str, Any] = {}
     macro: dict[str, tuple[float, Interval]] = {}
-    for by, category_N in _groupings(examples).items():
+    for by, category_N in _read_categories(examples).items():
         names, rows = np.unique(category_N, return_counts=True)
         tables[by] = {str(name): {"rows": int(count)} for name, count in zip(names, rows, strict=True)}
         for direction, metrics in directions.items():
-            row_Q = metrics.rows(len(category_N))
+            row_Q = metrics.get_rows(len(category_N))
             category_Q = category_N[row_Q]
             for metric, value_Q in metrics.values.items():
                 full_name = f"{direction}_{metric}" if direction else metric
@@ -41,7 +42,7 @@ def of_table(
                 for name, mean in means.items():
                     tables[by][name][full_name] = mean
                 if metric == metrics.main:
-                    resampled_RG = statistics.group_means(value_Q, category_Q, cluster_N[row_Q])
+                    resampled_RG = statistics.bootstrap_group_means(value_Q, category_Q, cluster_N[row_Q])
                     key = f"{full_name}_macro_{by.replace(' ', '_')}"
                     macro |= _macro_means(key, by, means, rows.tolist(), resampled_RG)
     return tables, macro
@@ -50,7 +51,7 @@ def of_table(
 def _macro_means(
     key: str, by: str, means: Mapping[str, float], rows: Sequence[int], resampled_RG: np.ndarray
 ) -> dict[str, tuple[float, Interval]]:
-    """The macro mean over all G categories (``key``), and those of the views of this ``by``."""
+    """Return the macro mean over all G categories (named ``key``) and over the categories of each view of ``by``."""
     names = list(means)
     selections = {key: names}
     for (view_by, view), select in VIEWS.items():
@@ -59,14 +60,14 @@ def _macro_means(
     return {
         name: (
             float(np.mean([means[category] for category in selected])),
-            statistics.interval(resampled_RG[:, [names.index(category) for category in selected]].mean(axis=1)),
+            statistics.compute_interval(resampled_RG[:, [names.index(category) for category in selected]].mean(axis=1)),
         )
         for name, selected in selections.items()
     }
 
 
-def _groupings(examples: pa.Table) -> dict[str, np.ndarray]:
-    """by -> category of each row. ValueError if a row lacks one that another row has."""
+def _read_categories(examples: pa.Table) -> dict[str, np.ndarray]:
+    """Return by -> category of each row. Raises ValueError if two rows have categories with different ``by``."""
     groupings = {
         name: np.array(examples[name].to_pylist()) for name in ("cell", "label") if name in examples.schema.names
     }
@@ -76,5 +77,5 @@ def _groupings(examples: pa.Table) -> dict[str, np.ndarray]:
     all_by = list(dict.fromkeys(by for row in by_row for by in row))
     for number, row in enumerate(by_row):
         if row.keys() != set(all_by):
-            raise ValueError(f"Row {number} has the categories {sorted(row)}, {sorted(all_by)} expected.")
+            raise ValueError(f"Row {number} has the categories {sorted(row)}; expected {sorted(all_by)}.")
     return groupings | {by: np.array([row[by] for row in by_row]) for by in all_by}

@@ -1,8 +1,8 @@
-"""Intervals and paired tests for scores of rows that share images.
+"""Confidence intervals and paired tests for rows that share images.
 
-Several captions of one image are not independent, so the bootstrap resamples images (clusters), not rows. Paired tests
-compare two models on the same rows: McNemar's exact test on hits, Wilcoxon's signed-rank test on ranks; both treat rows
-as independent, the interval of the difference does not.
+Captions of the same image are not independent, so the bootstrap resamples images (clusters), not rows. The paired tests
+compare two models on the same rows: McNemar's exact test compares hits, Wilcoxon's signed-rank test compares ranks.
+Both tests assume independent rows.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-RESAMPLES = 1000
+NUM_RESAMPLES = 1000
 CONFIDENCE = 0.95
 CLUSTERS_PER_BLOCK = 1_000_000
 
@@ -19,78 +19,77 @@ CLUSTERS_PER_BLOCK = 1_000_000
 def bootstrap_interval(
     value_N: np.ndarray, cluster_N: Sequence[str] | np.ndarray, seed: int = 0
 ) -> tuple[float, float]:
-    """95 % percentile interval of the mean of ``value_N``, resampling whole clusters with replacement."""
+    """Return the 95 % percentile interval of the mean of ``value_N``. Clusters are resampled with replacement."""
     return bootstrap_intervals({"": value_N}, cluster_N, seed)[""]
 
 
 def bootstrap_intervals(
     values: Mapping[str, np.ndarray], cluster_N: Sequence[str] | np.ndarray, seed: int = 0
 ) -> dict[str, tuple[float, float]]:
-    """The same for several values of the same N rows, on the same resamples."""
-    member_N = _cluster_numbers(cluster_N)
+    """Return the interval of several values of the same N rows. All values use the same resamples."""
+    member_N = _number_clusters(cluster_N)
     totals = {name: np.bincount(member_N, weights=value_N) for name, value_N in values.items()}
     size_C = np.bincount(member_N)
     generator = np.random.default_rng(seed)
     means: dict[str, list[np.ndarray]] = {name: [] for name in values}
-    for resamples in _blocks(RESAMPLES, len(size_C)):
-        draw_RC = generator.integers(len(size_C), size=(resamples, len(size_C)))
+    for block_size in _split_into_blocks(NUM_RESAMPLES, len(size_C)):
+        draw_RC = generator.integers(len(size_C), size=(block_size, len(size_C)))
         rows_R = size_C[draw_RC].sum(axis=1)
         for name, total_C in totals.items():
             means[name].append(total_C[draw_RC].sum(axis=1) / rows_R)
-    return {name: interval(np.concatenate(mean_R)) for name, mean_R in means.items()}
+    return {name: compute_interval(np.concatenate(mean_R)) for name, mean_R in means.items()}
 
 
-def group_means(
+def bootstrap_group_means(
     value_N: np.ndarray,
     group_N: Sequence[str] | np.ndarray,
     cluster_N: Sequence[str] | np.ndarray,
-    resamples: int = RESAMPLES,
+    num_resamples: int = NUM_RESAMPLES,
     seed: int = 0,
 ) -> np.ndarray:
-    """Resampled means (R, G) of groups of rows, in order of the groups' names.
+    """Return resampled means (R, G) of groups of rows. Groups are sorted by name.
 
-    Clusters are weighted at random (the Bayesian bootstrap, Rubin 1981), so that groups with rows in few clusters are
-    in every resample.
+    Clusters get random weights (Bayesian bootstrap, Rubin 1981), so every resample contains every group.
     """
     order_N = np.argsort(np.asarray(group_N), kind="stable")
     starts_G = np.unique(np.asarray(group_N)[order_N], return_index=True)[1]
-    member_N, value_N = _cluster_numbers(cluster_N)[order_N], np.asarray(value_N, dtype=np.float64)[order_N]
+    member_N, value_N = _number_clusters(cluster_N)[order_N], np.asarray(value_N, dtype=np.float64)[order_N]
     generator = np.random.default_rng(seed)
     means = []
-    for count in _blocks(resamples, len(value_N)):
+    for count in _split_into_blocks(num_resamples, len(value_N)):
         weight_RN = generator.standard_exponential((count, member_N.max() + 1))[:, member_N]
         total_RG = np.add.reduceat(weight_RN * value_N, starts_G, axis=1)
         means.append(total_RG / np.add.reduceat(weight_RN, starts_G, axis=1))
     return np.concatenate(means)
 
 
-def _blocks(resamples: int, width: int) -> Iterator[int]:
-    """Numbers of resamples to draw at once, so that a block has at most CLUSTERS_PER_BLOCK elements."""
+def _split_into_blocks(num_resamples: int, width: int) -> Iterator[int]:
+    """Yield the sizes of blocks of resamples. A block has at most CLUSTERS_PER_BLOCK elements."""
     step = max(1, CLUSTERS_PER_BLOCK // width)
-    for start in range(0, resamples, step):
-        yield min(step, resamples - start)
+    for start in range(0, num_resamples, step):
+        yield min(step, num_resamples - start)
 
 
-def interval(value_R: np.ndarray) -> tuple[float, float]:
-    """The 95 % percentile interval of resampled values."""
+def compute_interval(value_R: np.ndarray) -> tuple[float, float]:
+    """Return the 95 % percentile interval of resampled values."""
     low, high = np.quantile(value_R, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     return float(low), float(high)
 
 
-def _cluster_numbers(cluster_N: Sequence[str] | np.ndarray) -> np.ndarray:
+def _number_clusters(cluster_N: Sequence[str] | np.ndarray) -> np.ndarray:
     return np.unique(np.asarray(cluster_N), return_inverse=True)[1]
 
 
-def mcnemar(hit_a_N: np.ndarray, hit_b_N: np.ndarray) -> float:
-    """Two-sided p of the exact McNemar test on the rows that only one of two models gets right; 1 without such rows."""
+def mcnemar_p(hit_a_N: np.ndarray, hit_b_N: np.ndarray) -> float:
+    """Return the two-sided p-value of McNemar's exact test. Returns 1 if both models are right on the same rows."""
     from scipy.stats import binomtest
 
     only_a, only_b = int((hit_a_N & ~hit_b_N).sum()), int((hit_b_N & ~hit_a_N).sum())
     return 1.0 if only_a + only_b == 0 else float(binomtest(only_a, only_a + only_b).pvalue)
 
 
-def wilcoxon(rank_a_N: np.ndarray, rank_b_N: np.ndarray) -> float:
-    """Two-sided p of Wilcoxon's signed-rank test on paired ranks; 1 if all ranks are equal."""
+def wilcoxon_p(rank_a_N: np.ndarray, rank_b_N: np.ndarray) -> float:
+    """Return the two-sided p-value of Wilcoxon's signed-rank test. Returns 1 if all paired ranks are equal."""
     from scipy.stats import wilcoxon as signed_rank
 
     difference_N = np.asarray(rank_a_N, dtype=np.int64) - np.asarray(rank_b_N, dtype=np.int64)

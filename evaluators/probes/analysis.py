@@ -1,8 +1,10 @@
-"""Analyses of recovery probes (Kamath et al. 2023, arXiv:2305.14897).
+"""Analyse results of recovery probes (Kamath et al. 2023, arXiv:2305.14897).
 
 Source: sections 3.1 and 3.2 (exact match by prompt type), 4.1 (Table 4), 4.4 and 4.5 (recovery is necessary for
-matching images, not sufficient), appendix A (Tables 5 to 9). Differs from it in: a caption of ControlledImCaps counts
-as recovered if it matches exactly; the authors judged each by eye and accepted small faults (footnote 5).
+matching images, but not sufficient), appendix A (Tables 5 to 9). Difference from the paper: a caption of
+ControlledImCaps counts as recovered only if it matches exactly; the authors checked captions manually and accepted
+small errors (footnote 5).
+
 Shapes: N prompts of one model, P pairs of ControlledImCaps.
 """
 
@@ -22,50 +24,50 @@ from loaders.papers.prompt_types import PROMPT_TYPES, is_table_3
 LEFT_OR_RIGHT = r"\b(?:left|right)\b"
 
 
-def cell_of(config: str) -> str:
-    """The cell of Tables 2 and 3 that a config belongs to; two cells are two configs each."""
+def get_cell(config: str) -> str:
+    """Return the cell of Tables 2 and 3 to which a config belongs. Two cells consist of two configs each."""
     return config.removesuffix("_first").removesuffix("_second")
 
 
 @dataclass(frozen=True)
 class Recovered:
-    """The texts that one probe recovered of CompPrompts."""
+    """The texts that a probe recovered from the prompts of CompPrompts."""
 
     name: str
     rows: pd.DataFrame
-    """N rows with ``cell`` (the config), ``prompt``, ``recovered``, ``hit`` and ``bleu4``."""
+    """N rows with the columns ``cell`` (the config), ``prompt``, ``recovered``, ``hit`` and ``bleu4``."""
 
     @property
-    def of_tables_1_and_2(self) -> pd.DataFrame:
-        """The rows without multiples, negations and custom cells."""
+    def table_2_rows(self) -> pd.DataFrame:
+        """The rows of the cells of Table 2: without multiples, negations and custom cells."""
         return self.rows[[cell in PROMPT_TYPES and not is_table_3(cell) for cell in self.rows["cell"]]]
 
-    def by_cell(self, metric: str = "hit") -> pd.Series:
-        """Mean per cell of Tables 2 and 3."""
-        return self.rows.groupby(self.rows["cell"].map(cell_of))[metric].mean()
+    def mean_by_cell(self, metric: str = "hit") -> pd.Series:
+        """Return the mean of a metric per cell of Tables 2 and 3."""
+        return self.rows.groupby(self.rows["cell"].map(get_cell))[metric].mean()
 
     def cell_mean(self, metric: str = "hit") -> float:
-        """Unweighted mean over the cells of Table 2 (Tables 1 and 5)."""
-        rows = self.of_tables_1_and_2
-        return float(rows.groupby(rows["cell"].map(cell_of))[metric].mean().mean())
+        """Return the unweighted mean over the cells of Table 2 (printed in Tables 1 and 5)."""
+        rows = self.table_2_rows
+        return float(rows.groupby(rows["cell"].map(get_cell))[metric].mean().mean())
 
     def prompt_mean(self, metric: str = "hit") -> float:
-        """Mean over the prompts of Table 2's cells."""
-        return float(self.of_tables_1_and_2[metric].mean())
+        """Return the mean over the prompts of Table 2."""
+        return float(self.table_2_rows[metric].mean())
 
-    def shuffled(self) -> float:
-        """Share of texts with the right words in a wrong order (Table 6); NaN if no text has the right words.
+    def shuffled_share(self) -> float:
+        """Return the share of texts in wrong word order among the texts with the right words (Table 6).
 
-        Over the prompts of Table 2 with two nouns and an attribute, which belongs to one of the nouns.
+        Uses the prompts of Table 2 with two objects and an attribute. Returns NaN if no text has the right words.
         """
-        rows = self.of_tables_1_and_2
+        rows = self.table_2_rows
         rows = rows[rows["cell"].str.startswith("obj2_")]
-        return recovery.shuffled(list(rows["recovered"]), list(rows["prompt"]))
+        return recovery.compute_shuffled_share(list(rows["recovered"]), list(rows["prompt"]))
 
-    def of_type(self, kind: str) -> float:
-        """Exact match on the prompts comparable to a type of ControlledImCaps (Figure 3), as mean over their cells.
+    def exact_match_for(self, kind: str) -> float:
+        """Return the exact match on prompts comparable to a type of ControlledImCaps (Figure 3), as mean over cells.
 
-        Spatial prompts: only those about left and right, as in Table 4. NaN if there is no such prompt.
+        Of the spatial prompts, only "left" and "right" count, as in Table 4. Returns NaN if there is no such prompt.
         """
         rows = self.rows[self.rows["cell"].isin(figures("controlledimcaps")["types"][kind]["probed_by"])]
         if kind.startswith("spatial"):
@@ -74,7 +76,7 @@ class Recovered:
 
 
 class Scores(NamedTuple):
-    """A vision-language model on one type of ControlledImCaps: shares with their 95 % intervals."""
+    """Scores of a vision-language model on one type of ControlledImCaps, with their 95 % intervals."""
 
     image: float
     image_interval: tuple[float, float]
@@ -82,8 +84,8 @@ class Scores(NamedTuple):
     text_interval: tuple[float, float]
 
 
-def scores_by_type(results: Iterable[Mapping[str, Any]]) -> dict[str, Scores]:
-    """Config -> scores, from a model's result documents on ControlledImCaps."""
+def collect_scores(results: Iterable[Mapping[str, Any]]) -> dict[str, Scores]:
+    """Return config -> scores, given a model's result documents on ControlledImCaps."""
     return {
         result["config"]: Scores(
             result["metrics"]["image_score"],
@@ -96,23 +98,26 @@ def scores_by_type(results: Iterable[Mapping[str, Any]]) -> dict[str, Scores]:
 
 
 class Condition(NamedTuple):
-    """How often a score is zero, over the pairs whose captions were both recovered or were not (sections 4.4, 4.5)."""
+    """How often the image and text scores are zero on a group of pairs (sections 4.4 and 4.5)."""
 
     pairs: int
     image_zero: float
-    """Share; NaN if there is no pair."""
+    """Share of pairs; NaN if there is no pair."""
     text_zero: float
 
 
-def conditions(recovered_P: np.ndarray, image_P: np.ndarray, text_P: np.ndarray) -> dict[bool, Condition]:
-    """Conditions by whether both captions of a pair were recovered; all arguments are bool, P."""
+def compute_conditions(recovered_P: np.ndarray, image_P: np.ndarray, text_P: np.ndarray) -> dict[bool, Condition]:
+    """Return the condition of the pairs whose captions were both recovered (True) and of all other pairs (False).
+
+    All arguments are bool arrays (P).
+    """
     pairs = pd.DataFrame({"image_zero": ~image_P, "text_zero": ~text_P})
     groups = {both: pairs[recovered_P == both] for both in (False, True)}
     return {both: Condition(len(group), *map(float, group.mean())) for both, group in groups.items()}
 
 
 class Correlation(NamedTuple):
-    """Exact match on CompPrompts against a score on ControlledImCaps, over types and models."""
+    """Correlation of exact match on CompPrompts with a score on ControlledImCaps, over types and models."""
 
     points: int
     pearson: float
@@ -121,8 +126,8 @@ class Correlation(NamedTuple):
     spearman_p: float
 
 
-def correlation(matches: Mapping[str, float], scores: Mapping[str, float]) -> Correlation | None:
-    """Correlation over the keys with two finite values; None below three keys or if one side is constant."""
+def compute_correlation(matches: Mapping[str, float], scores: Mapping[str, float]) -> Correlation | None:
+    """Correlate two values per key. Returns None if there are less than three complete pairs or a value is constant."""
     from scipy.stats import pearsonr, spearmanr
 
     points = pd.DataFrame({"match": dict(matches), "score": dict(scores)}, dtype=float).dropna()

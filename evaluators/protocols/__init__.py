@@ -1,7 +1,8 @@
-"""Protocols: pure functions from score arrays to metrics.
+"""Evaluation protocols: pure functions that compute metrics from arrays of scores.
 
-One file per protocol, discovered by its ``PROTOCOLS`` tuple; the columns of a parquet file select the protocol. A tie
-with a wrong candidate is a loss, a score that is not finite is an error, chance is computed.
+Every module of this package with a tuple ``PROTOCOLS`` is a protocol. The columns of a parquet file determine its
+protocol. A tie with a wrong candidate counts as a loss. A score that is not finite raises ValueError. Every protocol
+computes the chance level of its metrics.
 """
 
 from __future__ import annotations
@@ -16,23 +17,27 @@ from evaluators.protocols.base import Protocol
 
 @lru_cache(maxsize=1)
 def all_protocols() -> tuple[Protocol, ...]:
-    """Every protocol of this package, those with most columns first."""
+    """Return all protocols of this package, sorted by decreasing number of columns."""
     modules = (import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__))
     protocols = [protocol for module in modules for protocol in getattr(module, "PROTOCOLS", ())]
     return tuple(sorted(protocols, key=lambda protocol: -len(protocol.columns)))
 
 
-def match(columns: Collection[str]) -> Protocol | None:
-    """The protocol that needs most of these columns; None if there is no protocol for them."""
+def match_protocol(columns: Collection[str]) -> Protocol | None:
+    """Return the protocol that uses most of the columns. Returns None if no protocol fits."""
     images = {column.removesuffix("_path") for column in columns}
-    fitting = (one for one in all_protocols() if {*one.columns} <= {*columns} and {*one.images} <= images)
-    return next(fitting, None)
+    for protocol in all_protocols():
+        if {*protocol.columns} <= {*columns} and {*protocol.images} <= images:
+            return protocol
+    return None
 
 
-def find(columns: Collection[str]) -> Protocol:
-    """The protocol that needs most of these columns. ValueError if there is no protocol for them."""
-    protocol = match(columns)
+def find_protocol(columns: Collection[str]) -> Protocol:
+    """Return the protocol that uses most of the columns. Raises ValueError if no protocol fits."""
+    protocol = match_protocol(columns)
     if protocol is None:
-        known = "; ".join(f"{one.name}: {', '.join(one.columns)}" for one in all_protocols())
-        raise ValueError(f"No protocol for rows with the columns {', '.join(columns)}. Columns needed for {known}.")
+        columns_by_protocol = "; ".join(f"{known.name}: {', '.join(known.columns)}" for known in all_protocols())
+        raise ValueError(
+            f"No protocol for rows with the columns {', '.join(columns)}. Required columns: {columns_by_protocol}."
+        )
     return protocol

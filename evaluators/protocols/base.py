@@ -1,6 +1,7 @@
-"""The interface of a protocol: the columns of its rows, and the metrics of their scores.
+"""The interface of a protocol: the columns that it reads and the metrics that it computes.
 
-Shapes: N rows, I images and T texts per row, Q queries (rows, or captions where each is a query), C classes, P prompts.
+Shapes: N rows, I images and T texts per row, Q queries (rows, or captions if each caption is a query), C classes, P
+prompts.
 """
 
 from __future__ import annotations
@@ -17,21 +18,21 @@ class QueryMetrics:
     """The metrics of Q queries."""
 
     main: str
-    """The metric to look at first: a share of hits."""
+    """Name of the main metric, which is a share of hits."""
     columns: Mapping[str, np.ndarray]
-    """Columns of the examples table; one is ``rank`` (1: a hit) or ``hit``."""
+    """Columns of the per-example table. One column is ``rank`` (1 is a hit) or ``hit``."""
     values: Mapping[str, np.ndarray]
-    """Metric -> its value per query, float64; the metric is their mean."""
+    """Metric -> values per query (float64). The metric is the mean over the queries."""
     chance: Mapping[str, float]
     medians: Mapping[str, np.ndarray] = field(default_factory=dict)
-    """Metric -> values per query whose median the metric is."""
+    """Metric -> values per query. The metric is the median over the queries."""
     of_hits: Mapping[str, np.ndarray] = field(default_factory=dict)
-    """Metric -> values per query whose mean over the hits the metric is; omitted if there is no hit."""
+    """Metric -> values per query. The metric is the mean over the hits; it is omitted if there is no hit."""
     row_Q: np.ndarray | None = None
-    """Row of each query, increasing; None if query q is row q."""
+    """Row of each query, in increasing order. None: query q is row q."""
 
-    def summary(self, selected_Q: np.ndarray | slice = slice(None)) -> dict[str, float]:
-        """All metrics over the selected queries, as fractions of 1. ValueError if there is no query."""
+    def summarise(self, selected_Q: np.ndarray | slice = slice(None)) -> dict[str, float]:
+        """Compute all metrics over the selected queries. Raises ValueError if no query is selected."""
         if not len(self.values[self.main][selected_Q]):
             raise ValueError("No rows to evaluate.")
         means = {name: float(value_Q[selected_Q].mean()) for name, value_Q in self.values.items()}
@@ -40,18 +41,21 @@ class QueryMetrics:
         hits = {name: float(value_Q[selected_Q][hit_Q].mean()) for name, value_Q in self.of_hits.items() if hit_Q.any()}
         return means | medians | hits
 
-    def rows(self, count: int) -> np.ndarray:
-        """The row of each query, for a task of ``count`` rows."""
+    def get_rows(self, count: int) -> np.ndarray:
+        """Return the row of each query in a task with ``count`` rows."""
         return np.arange(count) if self.row_Q is None else self.row_Q
 
 
 @dataclass(frozen=True)
 class Sample:
-    """The rows of a task; ``image`` and ``text`` return the unit-length features (n, D) of n positions."""
+    """The rows of a task, as indices of images and texts.
+
+    ``image`` and ``text`` return the unit-length features (n, D) of n indices.
+    """
 
     crop_NI: np.ndarray
     text_NT: np.ndarray
-    """-1 where a row has fewer than T texts."""
+    """-1 if a row has fewer than T texts."""
     fold_N: np.ndarray
     class_CP: np.ndarray
     label_N: np.ndarray
@@ -60,53 +64,54 @@ class Sample:
 
 
 Directions = dict[str, QueryMetrics]
-"""Direction (``i2t``, ``t2i``), the prefix of its metrics -> metrics; ``""`` for protocols with one direction."""
+"""Direction -> metrics. The direction (``i2t``, ``t2i``) is the prefix of the metric names; it is ``""`` for protocols
+with one direction."""
 
 
 @dataclass(frozen=True)
 class Protocol:
     name: str
     texts: tuple[str, ...]
-    """Columns of texts or lists of texts; together the T texts of a row, in this order."""
+    """Columns with a text or a list of texts. Together, in this order, they are the T texts of a row."""
     images: tuple[str, ...] = ("image",)
-    """Columns of images; together the I images of a row."""
+    """Columns with an image. Together they are the I images of a row."""
     label: str | None = None
-    """Column of class numbers."""
+    """Column with the class index."""
     classes: Callable[[pa.Schema], list[list[str]]] = lambda schema: []
-    """P prompts of each class, from the schema: texts that all rows share."""
+    """Function that returns the P prompts of each class, given the schema of the file."""
 
     @property
     def crop_ids(self) -> tuple[str, ...]:
-        """The columns that identify the pixels of the image columns."""
+        """The columns with the crop ids of the image columns. Equal ids mean equal pixels."""
         return tuple(image.replace("image", "crop_id") for image in self.images)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The required columns other than images."""
+        """The required columns, except for the image columns."""
         return (*self.crop_ids, *self.texts, *([self.label] if self.label else []))
 
 
 @dataclass(frozen=True)
 class RowProtocol(Protocol):
-    """Each image of a row is scored with each text of the row, by any model."""
+    """Protocol in which each image of a row is scored with each text of the row. Supports all models."""
 
     evaluate: Callable[[np.ndarray], Directions] = field(kw_only=True)
-    """Metrics of finite scores (N, I, T), NaN where a row has fewer texts."""
+    """Function that computes the metrics from scores (N, I, T), which are NaN if a row has fewer texts."""
     among_all: Callable[[Sample], Directions] | None = None
-    """Further metrics for dual encoders."""
+    """Function that computes additional metrics over all rows, for dual encoders only."""
 
 
 @dataclass(frozen=True)
 class SetProtocol(Protocol):
-    """Images and texts of different rows are scored with each other, by dual encoders."""
+    """Protocol in which images and texts of different rows are scored with each other. Supports dual encoders only."""
 
     evaluate: Callable[[Sample], Directions] = field(kw_only=True)
 
 
 @dataclass(frozen=True)
 class TextProtocol(Protocol):
-    """Rows without images."""
+    """Protocol for rows without images."""
 
     images: tuple[str, ...] = ()
     evaluate: Callable[[list[str], list[str]], Directions] = field(kw_only=True)
-    """Metrics of the texts that a model recovered and of the original texts."""
+    """Function that computes the metrics, given the recovered texts and the original texts."""

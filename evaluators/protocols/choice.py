@@ -1,8 +1,9 @@
-"""The right caption of an image among wrong ones: hard-negative retrieval and ARO's choices.
+"""Choose the true caption of an image among wrong captions: hard-negative retrieval and ARO's tasks.
 
-Source: CREPE (arXiv:2212.07796), section 3.4; Yuksekgonul et al. 2023 (arXiv:2210.01936), section 2. Differs in the tie
-rule.
-Shapes: N rows, 1 image, K captions, the truth first. Chance of recall@1 (accuracy): 1 / K.
+Source: CREPE (arXiv:2212.07796), section 3.4; Yuksekgonul et al. 2023 (arXiv:2210.01936), section 2.
+Difference from the papers: the tie rule (ranking.py).
+
+Shapes: N rows, 1 image, K captions, of which the first is true. Chance of recall@1 (accuracy): 1 / K.
 """
 
 from __future__ import annotations
@@ -10,16 +11,16 @@ from __future__ import annotations
 import numpy as np
 
 from evaluators.protocols.base import Directions, RowProtocol
-from evaluators.protocols.ranking import Ranks, ranks, to_metrics
+from evaluators.protocols.ranking import Ranks, compute_ranks, to_metrics
 
 
-def choice(score_NK: np.ndarray) -> Ranks:
-    """Ranks of the truth, column 0, among the K candidates of each row."""
-    return ranks(score_NK[:, 0], score_NK[:, 1:])
+def rank_truth(score_NK: np.ndarray) -> Ranks:
+    """Return the rank of the true caption (column 0) among the K captions of each row."""
+    return compute_ranks(score_NK[:, 0], score_NK[:, 1:])
 
 
 def evaluate(score_NIT: np.ndarray) -> Directions:
-    return {"": to_metrics(choice(score_NIT[:, 0]))}
+    return {"": to_metrics(rank_truth(score_NIT[:, 0]))}
 
 
 PROTOCOLS = (RowProtocol("choice", ("caption", "hard_negatives"), evaluate=evaluate),)

@@ -1,9 +1,11 @@
-"""The image of a compound noun among the images of its constituents, by one prompt or the mean over several.
+"""Choose the image of a compound noun ("coffee mug") among the images of the compound and its two constituents.
 
-Source: Kumar et al. 2024 (Compun), section 3 (template: correct iff the compound's image scores above both others) and
-section 4 (the image with the largest mean score over the prompts). Differs in the tie rule.
-Shapes: N compounds, 3 images (the compound's first), P prompts, NaN where a compound has fewer. Chance: 1/3; among all
-images 1 over their number.
+Source: Kumar et al. 2024 (Compun), section 3 (one prompt: correct if the compound's image scores higher than both
+others) and section 4 (several prompts: correct if its mean score is highest). Difference from the paper: the tie rule
+(ranking.py).
+
+Shapes: N compounds, I = 3 images (the first shows the compound), P prompts (scores are NaN if a compound has fewer).
+Chance: 1/3, or 1 / number of images if all images of the benchmark are candidates.
 """
 
 from __future__ import annotations
@@ -13,28 +15,31 @@ from dataclasses import replace
 import numpy as np
 
 from evaluators.protocols.base import Directions, RowProtocol, Sample
-from evaluators.protocols.ranking import Ranks, concatenate, ranks, to_metrics
+from evaluators.protocols.ranking import Ranks, compute_ranks, concatenate, to_metrics
 
 ROWS_PER_BLOCK = 1024
 
 
-def prompt_mean(score_NIP: np.ndarray) -> np.ndarray:
-    """Mean score (N, I) over the prompts. ValueError for a row without prompts."""
+def average_over_prompts(score_NIP: np.ndarray) -> np.ndarray:
+    """Return the mean score (N, I) over the prompts. Raises ValueError if a row has no prompt."""
     if np.isnan(score_NIP).all(axis=2).any():
         raise ValueError("A row has no prompt.")
     return np.nanmean(score_NIP.astype(np.float64), axis=2).astype(np.float32)
 
 
-def compound(score_NIP: np.ndarray) -> Ranks:
-    """Rank of the compound's image, the first, by mean score over the prompts."""
-    mean_NI = prompt_mean(score_NIP)
-    return ranks(mean_NI[:, 0], mean_NI[:, 1:])
+def rank_compound_image(score_NIP: np.ndarray) -> Ranks:
+    """Return the rank of the compound's image (index 0) by the mean score over the prompts."""
+    mean_NI = average_over_prompts(score_NIP)
+    return compute_ranks(mean_NI[:, 0], mean_NI[:, 1:])
 
 
 def evaluate(score_NIT: np.ndarray) -> Directions:
-    """Accuracy, the margin over the best other image and the similarity, the last two also over the hits (Figure 4)."""
-    mean_NI = prompt_mean(score_NIT).astype(np.float64)
-    metrics = to_metrics(compound(score_NIT))
+    """Compute accuracy, margin over the best other image, and similarity.
+
+    Margin and similarity are also averaged over the correct rows only (Figure 4).
+    """
+    mean_NI = average_over_prompts(score_NIT).astype(np.float64)
+    metrics = to_metrics(rank_compound_image(score_NIT))
     extra = {"margin": mean_NI[:, 0] - mean_NI[:, 1:].max(axis=1), "similarity": mean_NI[:, 0]}
     return {
         "": replace(
@@ -46,10 +51,10 @@ def evaluate(score_NIT: np.ndarray) -> Directions:
     }
 
 
-def among_all(sample: Sample) -> Directions:
-    """Rank of the compound's image among all images of the benchmark (section 6).
+def evaluate_among_all(sample: Sample) -> Directions:
+    """Rank the compound's image among all images of the benchmark (section 6).
 
-    Other renderings of the same compound (rows with the same prompts) are neither right nor wrong.
+    Images of other rows with the same prompts show the same compound and are not candidates.
     """
     crop_I = np.unique(sample.crop_NI)
     image_ID = sample.image(crop_I).astype(np.float64)
@@ -58,16 +63,16 @@ def among_all(sample: Sample) -> Directions:
     blocks = []
     for start in range(0, len(truth_N), ROWS_PER_BLOCK):
         block = slice(start, start + ROWS_PER_BLOCK)
-        score_BI = (mean_prompt_feature(sample.text_NT[block], sample) @ image_ID.T).astype(np.float32)
-        row_B, rendering_B = np.nonzero(compound_N[block, None] == compound_N)
+        score_BI = (average_prompt_features(sample.text_NT[block], sample) @ image_ID.T).astype(np.float32)
+        row_B, same_compound_B = np.nonzero(compound_N[block, None] == compound_N)
         wrong_BI = np.ones(score_BI.shape, dtype=bool)
-        wrong_BI[row_B, truth_N[rendering_B]] = False
-        blocks.append(ranks(score_BI[np.arange(len(score_BI)), truth_N[block]], score_BI, wrong_BI))
+        wrong_BI[row_B, truth_N[same_compound_B]] = False
+        blocks.append(compute_ranks(score_BI[np.arange(len(score_BI)), truth_N[block]], score_BI, wrong_BI))
     return {"all": to_metrics(concatenate(blocks))}
 
 
-def mean_prompt_feature(text_NP: np.ndarray, sample: Sample) -> np.ndarray:
-    """Mean of the prompts' unit features (N, D) float64: its dot product is the mean of their scores. -1: no prompt."""
+def average_prompt_features(text_NP: np.ndarray, sample: Sample) -> np.ndarray:
+    """Return the mean of each row's prompt features (N, D) float64. An index of -1 means no prompt."""
     is_text_NP = text_NP >= 0
     feature_NPD = sample.text(np.where(is_text_NP, text_NP, text_NP.max()).ravel()).reshape(*text_NP.shape, -1)
     weight_NP = is_text_NP / is_text_NP.sum(axis=1, keepdims=True)
@@ -75,5 +80,7 @@ def mean_prompt_feature(text_NP: np.ndarray, sample: Sample) -> np.ndarray:
 
 
 PROTOCOLS = (
-    RowProtocol("compound", ("prompts",), ("image", "image_n1", "image_n2"), evaluate=evaluate, among_all=among_all),
+    RowProtocol(
+        "compound", ("prompts",), ("image", "image_n1", "image_n2"), evaluate=evaluate, among_all=evaluate_among_all
+    ),
 )

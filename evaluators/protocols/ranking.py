@@ -1,10 +1,10 @@
-"""Ranks of the truth among wrong candidates, and their metrics.
+"""Compute the rank of the truth among wrong candidates, and metrics of ranks.
 
-Source: CREPE (arXiv:2212.07796), section 3.4. Differs from the authors' scripts in the tie rule: a tie with a wrong
-candidate is a loss, whatever the order of the candidates, so a constant encoder scores 0.
+Source: CREPE (arXiv:2212.07796), section 3.4. Difference from the authors' scripts: the tie rule. A tie with a wrong
+candidate counts as a loss, independent of the order of the candidates, so a constant encoder scores 0.
 
-Shapes: N rows, K candidates per row, Q queries. Scores are similarities, higher is better. Ranks count from 1.
-Chance of recall@k among K candidates: k / K; with m truths and W wrong candidates 1 - C(W, k) / C(W + m, k).
+Shapes: N rows, K candidates per row, Q queries. Scores are similarities: higher is better. The best rank is 1. Chance
+of recall@k: k / K with one truth among K candidates; 1 - C(W, k) / C(W + m, k) with m truths and W wrong candidates.
 """
 
 from __future__ import annotations
@@ -19,22 +19,26 @@ import numpy as np
 from evaluators.protocols.base import QueryMetrics
 
 CUTOFFS = (1, 3, 5)
-"""The k of the paper's Recall@k."""
+"""The values of k for Recall@k in the paper."""
 
 
 class Ranks(NamedTuple):
     """Retrieval ranks of N queries."""
 
     rank_N: np.ndarray
-    """int32, 1 + the number of wrong candidates with at least the truth's score."""
+    """int32: 1 + number of wrong candidates that score at least as high as the truth."""
     tie_N: np.ndarray
-    """bool, True if a wrong candidate has exactly the truth's score."""
+    """bool: True if a wrong candidate has the same score as the truth."""
     wrong_N: np.ndarray
-    """int32, number of wrong candidates."""
+    """int32: number of wrong candidates."""
 
 
-def ranks(truth_N: np.ndarray, score_NK: np.ndarray, wrong_NK: np.ndarray | None = None) -> Ranks:
-    """Rank of the truth's score among the candidates that ``wrong_NK`` marks (default: all)."""
+def compute_ranks(truth_N: np.ndarray, score_NK: np.ndarray, wrong_NK: np.ndarray | None = None) -> Ranks:
+    """Return the rank of each truth among the wrong candidates.
+
+    ``wrong_NK``: True for wrong candidates; by default, all K candidates are wrong. Raises ValueError if a score is not
+    finite.
+    """
     finite_N = np.isfinite(truth_N) & np.isfinite(score_NK).all(axis=1)
     if not finite_N.all():
         raise ValueError(f"Row {int(np.argmin(finite_N))} has a score that is not a finite number.")
@@ -48,46 +52,46 @@ def ranks(truth_N: np.ndarray, score_NK: np.ndarray, wrong_NK: np.ndarray | None
 
 
 def concatenate(blocks: Sequence[Ranks]) -> Ranks:
-    """The ranks of consecutive blocks of queries."""
+    """Concatenate the ranks of consecutive blocks of queries."""
     return Ranks(*map(np.concatenate, zip(*blocks, strict=True)))
 
 
 def cosine(query_ND: np.ndarray, item_NKD: np.ndarray) -> np.ndarray:
-    """Scores (N, K) float32 of unit-length features.
+    """Return the cosine similarities (N, K) float32 of unit-length features.
 
-    Summed in float64 and rounded to float32, so that equal features have equal scores: a single-precision product may
-    differ in its last bit from column to column, which would hide ties.
+    Sums are computed in float64 and rounded to float32, so that equal features have equal scores. In float32, the last
+    bit of a product can depend on the column, which would hide ties.
     """
     score_NK = np.einsum("nd,nkd->nk", query_ND.astype(np.float64), item_NKD.astype(np.float64))
     return score_NK.astype(np.float32)
 
 
-def to_metrics(found: Ranks, truths_Q: np.ndarray | int = 1, row_Q: np.ndarray | None = None) -> QueryMetrics:
-    """recall@k for each k below the smallest set size, Avg R@K, mean and median rank and tie rate.
+def to_metrics(ranks: Ranks, truths_Q: np.ndarray | int = 1, row_Q: np.ndarray | None = None) -> QueryMetrics:
+    """Compute recall@k for each k below the smallest set size, ``avg_recall``, mean and median rank, and tie rate.
 
-    ``avg_recall`` = (R@1 + R@3) / 2, the papers' Avg R@K of Tables 9 to 11. ``truths_Q``: number of true candidates per
-    query, the best of which is ranked. ValueError for a query without wrong candidates.
+    ``avg_recall`` is (R@1 + R@3) / 2, the "Avg R@K" of CREPE's Tables 9 to 11. ``truths_Q``: number of true candidates
+    per query, of which the best is ranked. Raises ValueError if a query has no wrong candidate.
     """
-    fewest_wrong = int(found.wrong_N.min(initial=max(CUTOFFS)))
+    fewest_wrong = int(ranks.wrong_N.min(initial=max(CUTOFFS)))
     if fewest_wrong < 1:
-        query = int(found.wrong_N.argmin())
-        raise ValueError(f"Query {query} has no wrong candidate, so it measures nothing: take more rows (--limit).")
-    values: dict[str, np.ndarray] = {f"recall@{k}": found.rank_N <= k for k in CUTOFFS if k <= fewest_wrong}
+        query = int(ranks.wrong_N.argmin())
+        raise ValueError(f"Query {query} has no wrong candidate, so its rank is meaningless. Use more rows (--limit).")
+    values: dict[str, np.ndarray] = {f"recall@{k}": ranks.rank_N <= k for k in CUTOFFS if k <= fewest_wrong}
     if "recall@3" in values:
         values["avg_recall"] = (values["recall@1"].astype(np.float64) + values["recall@3"]) / 2
-    values |= {"mean_rank": found.rank_N, "tie_rate": found.tie_N}
+    values |= {"mean_rank": ranks.rank_N, "tie_rate": ranks.tie_N}
     return QueryMetrics(
         main="recall@1",
-        columns={"rank": found.rank_N, "tie": found.tie_N},
+        columns={"rank": ranks.rank_N, "tie": ranks.tie_N},
         values={name: value_Q.astype(np.float64) for name, value_Q in values.items()},
-        chance=chance(found.wrong_N, truths_Q),
-        medians={"median_rank": found.rank_N},
+        chance=compute_chance(ranks.wrong_N, truths_Q),
+        medians={"median_rank": ranks.rank_N},
         row_Q=row_Q,
     )
 
 
-def chance(wrong_Q: np.ndarray | int, truths_Q: np.ndarray | int = 1) -> dict[str, float]:
-    """Expected metrics of candidates in random order, as mean over the queries."""
+def compute_chance(wrong_Q: np.ndarray | int, truths_Q: np.ndarray | int = 1) -> dict[str, float]:
+    """Return the expected metrics if candidates are in random order, as mean over the queries."""
     wrong_Q, truths_Q = np.broadcast_arrays(np.atleast_1d(wrong_Q), truths_Q)
     if not len(wrong_Q):
         return {}
@@ -101,7 +105,10 @@ def chance(wrong_Q: np.ndarray | int, truths_Q: np.ndarray | int = 1) -> dict[st
 
 
 def _expected_recall(wrong_Q: np.ndarray, truths_Q: np.ndarray, k: int) -> float:
-    """Probability that one of the first k candidates is true, as mean over the queries, in exact fractions."""
+    """Return the probability that one of the first k candidates is true, averaged over the queries.
+
+    Computed with exact fractions.
+    """
     sizes, counts = np.unique(np.stack([wrong_Q, truths_Q]), axis=1, return_counts=True)
     missed = [Fraction(comb(wrong, k), comb(wrong + truths, k)) for wrong, truths in sizes.T.tolist()]
     return float(1 - sum(share * count for share, count in zip(missed, counts.tolist(), strict=True)) / len(wrong_Q))

@@ -1,10 +1,11 @@
-"""Retrieval among all rows of a fold, image to text and text to image.
+"""Retrieval among all rows of a fold, from image to text and from text to image.
 
 Source: CREPE (arXiv:2212.07796), appendix B.2 (raw pairs, K folds); Yuksekgonul et al. 2023 (arXiv:2210.01936), section
-2.3 (images with several captions: the best of them counts). Differs in the tie rule; a tie between true items is none.
+2.3 (if an image has several captions, the best one is ranked). Difference from the papers: the tie rule (ranking.py).
+Ties between true items do not count as ties.
 
-Shapes: Q queries, J items of a fold, D dimensions, P partners (the true texts of an image, the images of a text). Of a
-query's true items only the ranked one competes with the wrong items.
+Shapes: Q queries, J items of a fold, D dimensions, P partners. The partners of an image are its true texts; the
+partners of a text are its images.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ from typing import NamedTuple
 import numpy as np
 
 from evaluators.protocols.base import Directions, QueryMetrics, Sample, SetProtocol
-from evaluators.protocols.ranking import Ranks, cosine, ranks, to_metrics
+from evaluators.protocols.ranking import Ranks, compute_ranks, cosine, to_metrics
 
 MAX_FOLDS = 20
 QUERIES_PER_BLOCK, ITEMS_PER_BLOCK = 4096, 1024
 
 Features = Callable[[np.ndarray], np.ndarray]
-"""Unit-length features (n, D) of n positions in a fold, requested in blocks: a whole fold may not fit in memory."""
+"""Function that returns the unit-length features (n, D) of n items of a fold, by index. It is called with blocks of
+indices, because the features of a whole fold may not fit into memory."""
 
 
 class Side(NamedTuple):
@@ -29,54 +31,55 @@ class Side(NamedTuple):
 
     feature: Features
     id_J: np.ndarray
-    """int, equal for equal pixels or words."""
+    """int; equal images or texts have equal ids."""
     partner_JP: np.ndarray
-    """Ids of the true items on the other side; -1 where there are fewer."""
+    """Ids of the partners, padded with -1."""
 
 
-def folds(rows: int, fold_size: int, seed: int) -> Iterator[np.ndarray]:
-    """The K = min(20, floor(rows / fold_size)) folds of appendix B.2, as increasing row numbers.
+def make_folds(num_rows: int, fold_size: int, seed: int) -> Iterator[np.ndarray]:
+    """Yield the row numbers of the K = min(20, floor(num_rows / fold_size)) folds of appendix B.2.
 
-    Consecutive parts of one seeded permutation.
+    Folds are consecutive parts of a seeded permutation. Row numbers are sorted within a fold.
     """
-    order = np.random.default_rng(seed).permutation(rows)
-    for fold in range(min(MAX_FOLDS, rows // fold_size)):
+    order = np.random.default_rng(seed).permutation(num_rows)
+    for fold in range(min(MAX_FOLDS, num_rows // fold_size)):
         yield np.sort(order[fold * fold_size : (fold + 1) * fold_size])
 
 
-def _no_ranks(count: int) -> Ranks:
+def _make_empty_ranks(count: int) -> Ranks:
     return Ranks(np.zeros(count, np.int32), np.zeros(count, bool), np.zeros(count, np.int32))
 
 
 def retrieve(query: Side, item: Side, true_QT: np.ndarray) -> Ranks:
-    """Rank of the best of each query's true items (positions, -1: none) among the items that are wrong for it.
+    """Return the rank of each query's best true item among its wrong items.
 
-    Works in blocks: a fold of 200,000 needs no matrix of that size.
+    ``true_QT``: indices of the true items, padded with -1. Scores are computed in blocks, so large folds fit into
+    memory.
     """
-    found = _no_ranks(len(query.id_J))
-    query_positions, item_positions = np.arange(len(query.id_J)), np.arange(len(item.id_J))
-    for query_start in range(0, len(query_positions), QUERIES_PER_BLOCK):
+    ranks = _make_empty_ranks(len(query.id_J))
+    query_indices, item_indices = np.arange(len(query.id_J)), np.arange(len(item.id_J))
+    for query_start in range(0, len(query_indices), QUERIES_PER_BLOCK):
         rows = slice(query_start, query_start + QUERIES_PER_BLOCK)
-        feature_QD = query.feature(query_positions[rows]).astype(np.float64)
-        truth_Q = _best_true_score(feature_QD, item, true_QT[rows])
-        for item_start in range(0, len(item_positions), ITEMS_PER_BLOCK):
+        feature_QD = query.feature(query_indices[rows]).astype(np.float64)
+        truth_Q = _compute_truth_score(feature_QD, item, true_QT[rows])
+        for item_start in range(0, len(item_indices), ITEMS_PER_BLOCK):
             columns = slice(item_start, item_start + ITEMS_PER_BLOCK)
-            item_JD = item.feature(item_positions[columns]).astype(np.float64)
+            item_JD = item.feature(item_indices[columns]).astype(np.float64)
             score_QJ = (feature_QD @ item_JD.T).astype(np.float32)
-            block = ranks(truth_Q, score_QJ, _wrong(query, item, rows, columns))
-            found.rank_N[rows] += block.rank_N - 1
-            found.tie_N[rows] |= block.tie_N
-            found.wrong_N[rows] += block.wrong_N
-    return found._replace(rank_N=found.rank_N + 1)
+            block = compute_ranks(truth_Q, score_QJ, _mark_wrong(query, item, rows, columns))
+            ranks.rank_N[rows] += block.rank_N - 1
+            ranks.tie_N[rows] |= block.tie_N
+            ranks.wrong_N[rows] += block.wrong_N
+    return ranks._replace(rank_N=ranks.rank_N + 1)
 
 
-def _best_true_score(feature_QD: np.ndarray, item: Side, true_QT: np.ndarray) -> np.ndarray:
+def _compute_truth_score(feature_QD: np.ndarray, item: Side, true_QT: np.ndarray) -> np.ndarray:
     item_QTD = item.feature(np.maximum(true_QT, 0).ravel()).reshape(*true_QT.shape, -1)
     return np.where(true_QT >= 0, cosine(feature_QD, item_QTD), -np.inf).max(axis=1)
 
 
-def _wrong(query: Side, item: Side, rows: slice, columns: slice) -> np.ndarray:
-    """True (Q, J) where neither is among the other's partners."""
+def _mark_wrong(query: Side, item: Side, rows: slice, columns: slice) -> np.ndarray:
+    """Return True (Q, J) for pairs in which neither item is a partner of the other."""
     wrong_QJ = np.ones((len(query.id_J[rows]), len(item.id_J[columns])), dtype=bool)
     for partner_Q in query.partner_JP[rows].T:
         wrong_QJ &= partner_Q[:, None] != item.id_J[None, columns]
@@ -85,41 +88,49 @@ def _wrong(query: Side, item: Side, rows: slice, columns: slice) -> np.ndarray:
     return wrong_QJ
 
 
-def both_directions(crop_M: np.ndarray, text_MT: np.ndarray, image: Features, text: Features) -> dict[str, Ranks]:
-    """i2t: one query per row; t2i: one per text (``text_MT`` where it is not -1, row by row)."""
+def retrieve_both_directions(
+    crop_M: np.ndarray, text_MT: np.ndarray, image: Features, text: Features
+) -> dict[str, Ranks]:
+    """Retrieve in both directions: "i2t" has one query per row, "t2i" one query per text.
+
+    ``text_MT``: ids of the texts of each image, padded with -1. The queries of "t2i" are in row order.
+    """
     row_J, _ = is_text = np.nonzero(text_MT >= 0)
     images = Side(image, crop_M, text_MT)
     texts = Side(text, text_MT[is_text], crop_M[row_J, None])
-    position_MT = np.full(text_MT.shape, -1)
-    position_MT[is_text] = np.arange(len(row_J))
-    return {"i2t": retrieve(images, texts, position_MT), "t2i": retrieve(texts, images, row_J[:, None])}
+    index_MT = np.full(text_MT.shape, -1)
+    index_MT[is_text] = np.arange(len(row_J))
+    return {"i2t": retrieve(images, texts, index_MT), "t2i": retrieve(texts, images, row_J[:, None])}
 
 
 def evaluate(sample: Sample) -> Directions:
-    """Both directions, fold by fold; the queries of t2i are the texts of the rows, in row order."""
+    """Retrieve in both directions within each fold. The queries of "t2i" are the texts in row order."""
     text_row_J, _ = np.nonzero(sample.text_NT >= 0)
-    found = {"i2t": _no_ranks(len(sample.text_NT)), "t2i": _no_ranks(len(text_row_J))}
+    ranks = {"i2t": _make_empty_ranks(len(sample.text_NT)), "t2i": _make_empty_ranks(len(text_row_J))}
     for fold in np.unique(sample.fold_N):
         member_N = sample.fold_N == fold
         crop_M, text_MT = sample.crop_NI[member_N, 0], sample.text_NT[member_N]
-        image_features, text_features = _lookup(sample.image, crop_M), _lookup(sample.text, text_MT[text_MT >= 0])
-        of_fold = both_directions(crop_M, text_MT, image_features, text_features)
+        image_features, text_features = (
+            _index_within_fold(sample.image, crop_M),
+            _index_within_fold(sample.text, text_MT[text_MT >= 0]),
+        )
+        fold_ranks = retrieve_both_directions(crop_M, text_MT, image_features, text_features)
         for direction, selected_Q in (("i2t", member_N), ("t2i", member_N[text_row_J])):
-            for whole, part in zip(found[direction], of_fold[direction], strict=True):
-                whole[selected_Q] = part
+            for all_values, fold_values in zip(ranks[direction], fold_ranks[direction], strict=True):
+                all_values[selected_Q] = fold_values
     truths_N = (sample.text_NT >= 0).sum(axis=1)
-    return {"i2t": to_metrics(found["i2t"], truths_N), "t2i": to_metrics(found["t2i"], row_Q=text_row_J)}
+    return {"i2t": to_metrics(ranks["i2t"], truths_N), "t2i": to_metrics(ranks["t2i"], row_Q=text_row_J)}
 
 
-def _lookup(feature: Features, position_J: np.ndarray) -> Features:
-    """The features of a fold, by position in the fold."""
-    return lambda position: feature(position_J[position])
+def _index_within_fold(feature: Features, index_J: np.ndarray) -> Features:
+    """Return a function that takes indices within a fold; ``index_J`` are the indices in the sample."""
+    return lambda index: feature(index_J[index])
 
 
-def fold_std(metrics: QueryMetrics, fold_N: np.ndarray) -> dict[str, float]:
-    """Population standard deviation of each metric over the folds (0 for a single one, as in Table 15)."""
-    fold_Q = fold_N[metrics.rows(len(fold_N))]
-    by_fold = [metrics.summary(fold_Q == fold) for fold in np.unique(fold_Q)]
+def compute_fold_std(metrics: QueryMetrics, fold_N: np.ndarray) -> dict[str, float]:
+    """Return the population standard deviation of each metric over the folds (0 for one fold, as in Table 15)."""
+    fold_Q = fold_N[metrics.get_rows(len(fold_N))]
+    by_fold = [metrics.summarise(fold_Q == fold) for fold in np.unique(fold_Q)]
     return {name: float(np.std([fold[name] for fold in by_fold])) for name in by_fold[0]}
 
 

@@ -1,4 +1,4 @@
-"""Texts recovered from their encoding: exact match and BLEU-4.
+"""Compare texts that were recovered from their features with the original texts: exact match and BLEU-4.
 
 Source: Kamath et al. 2023 (arXiv:2305.14897), section 3, Tables 5 and 6. Shapes: N prompts. Chance: 0.
 """
@@ -12,15 +12,15 @@ from generators.language import texts
 
 
 def exact_match(recovered: list[str], prompts: list[str]) -> np.ndarray:
-    """True (bool, N) for texts that equal their prompt; leading and trailing blanks do not count."""
+    """Return True (bool, N) for texts that equal their prompt, except for leading and trailing white space."""
     pairs = zip(recovered, prompts, strict=True)
     return np.array([text.strip() == prompt.strip() for text, prompt in pairs], dtype=bool)
 
 
 def bleu4(recovered: list[str], prompts: list[str]) -> np.ndarray:
-    """sacrebleu's sentence BLEU of each text (N), as a fraction of 1.
+    """Return sacrebleu's sentence BLEU of each text (N), as a fraction of 1.
 
-    Of n-grams of up to four words, or of fewer if the recovered text is shorter: prompts may have only two words.
+    Uses n-grams of up to four words, or of fewer words if the recovered text is shorter.
     """
     from sacrebleu.metrics.bleu import BLEU
 
@@ -29,8 +29,11 @@ def bleu4(recovered: list[str], prompts: list[str]) -> np.ndarray:
     return np.array([metric.sentence_score(text, [prompt]).score / 100 for text, prompt in pairs])
 
 
-def shuffled(recovered: list[str], prompts: list[str]) -> float:
-    """Share of texts in a wrong word order, of the texts with the words of their prompt (Table 6); NaN without any."""
+def compute_shuffled_share(recovered: list[str], prompts: list[str]) -> float:
+    """Return the share of texts in wrong word order among the texts with the words of their prompt (Table 6).
+
+    Returns NaN if no text has the words of its prompt.
+    """
     same_words_N = np.array([texts.have_same_words(*pair) for pair in zip(recovered, prompts, strict=True)], dtype=bool)
     wrong_order_N = same_words_N & ~exact_match(recovered, prompts)
     return float(wrong_order_N.sum() / same_words_N.sum()) if same_words_N.any() else float("nan")

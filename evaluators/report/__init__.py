@@ -1,9 +1,9 @@
-"""The report: one self-contained HTML page and one Markdown page with the papers' tables and figures for our models.
+"""Build the report: a self-contained HTML page and a Markdown page with tables and figures as in the papers.
 
     build([Path("results/microworld/clip-laion-s0"), ...], Path("report"))
 
-writes ``index.html``, ``examples.html`` (productivity), ``report.md``, ``tables/*.csv`` and ``*.tex``,
-``figures/*.svg``, and ``metrics.json`` for ``dvc metrics``. The same results give the same bytes.
+writes ``index.html``, ``examples.html`` (examples of productivity), ``report.md``, ``tables/*.csv``, ``tables/*.tex``,
+``figures/*.svg``, and ``metrics.json`` for ``dvc metrics``. The same results always produce the same bytes.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Any
 import jinja2
 import pandas as pd
 
-from evaluators.report.examples import examples, other_tasks
-from evaluators.report.results import Results, corpus_name, read_results
+from evaluators.report.examples import collect_examples, find_other_tasks
+from evaluators.report.results import Results, get_corpus_name, read_results
 from evaluators.report.section import Section
 from evaluators.report.sections import MODULES
-from evaluators.report.tables import MISSING, Table, table, to_latex, to_markdown
+from evaluators.report.tables import MISSING, Table, make_table, to_latex, to_markdown
 
 EXAMPLE_TASKS = (
     "crepe/laion_sc_hnatom",
@@ -31,72 +31,76 @@ EXAMPLE_TASKS = (
     "crepe/prod_hnneg/n8",
     "crepe/prod_hnatom/n12",
 )
-GENERATED = ("crepe", "aro", "retrieval", "classification", "compprompts", "compun", "controlledimcaps")
-"""Datasets with sections of their own; the page shows examples of every other dataset."""
+DATASETS_WITH_SECTION = ("crepe", "aro", "retrieval", "classification", "compprompts", "compun", "controlledimcaps")
+"""Datasets that have a section. For all other datasets, the page shows examples only."""
 PRODUCTIVITY_SPLITS = tuple(f"n{complexity}" for complexity in range(4, 13))
-"""The splits of examples.html, a few rows each."""
+"""The splits of which examples.html shows a few rows."""
 
 
 def build(folders: Sequence[Path], output: Path, data_dir: Path | None = None, validity: Path | None = None) -> str:
-    """Write the report on the models' result folders; return its headline."""
+    """Write the report on the models' result folders and return its headline."""
     results = read_results(folders)
     if validity:
         results.validity = json.loads(validity.read_text())
-    parts = sections(results)
-    by_split = {split: examples(results, [f"crepe/prod_hnall/{split}"], data_dir, 2) for split in PRODUCTIVITY_SPLITS}
+    sections = make_sections(results)
+    examples_by_split = {
+        split: collect_examples(results, [f"crepe/prod_hnall/{split}"], data_dir, 2) for split in PRODUCTIVITY_SPLITS
+    }
     context = {
         "synthetic": bool(results.frame["synthetic"].any()),
         "source": results.frame["source"].iloc[0],
-        "models": models_table(results.frame),
-        "sections": parts,
-        "headline": [line for section in parts for line in section.headline],
+        "models": make_models_table(results.frame),
+        "sections": sections,
+        "headline": [line for section in sections for line in section.headline],
         "warnings": sorted({warning for result in results for warning in result.data["warnings"]}),
-        "examples": examples(results, [*EXAMPLE_TASKS, *other_tasks(results, GENERATED)], data_dir),
-        "productivity_examples": {split: chosen for split, chosen in by_split.items() if chosen},
+        "examples": collect_examples(
+            results, [*EXAMPLE_TASKS, *find_other_tasks(results, DATASETS_WITH_SECTION)], data_dir
+        ),
+        "productivity_examples": {split: items for split, items in examples_by_split.items() if items},
         "code": results[0].data["code"],
     }
-    _write_files(output, [context["models"], *(each for section in parts for each in section.tables)], parts)
+    _write_files(output, [context["models"], *(table for section in sections for table in section.tables)], sections)
     _write_pages(output, context)
-    (output / "metrics.json").write_text(json.dumps(metrics(results, parts), indent=1) + "\n")
+    (output / "metrics.json").write_text(json.dumps(collect_metrics(results, sections), indent=1) + "\n")
     return "\n".join(context["headline"])
 
 
-def sections(results: Results) -> list[Section]:
-    """Every section that has results."""
-    return [section for module in MODULES if (section := module.section(results))]
+def make_sections(results: Results) -> list[Section]:
+    """Return all sections that have results."""
+    return [section for module in MODULES if (section := module.make_section(results))]
 
 
-def models_table(results: pd.DataFrame) -> Table:
-    """One row per model: its training data and the number of tasks and rows."""
+def make_models_table(results: pd.DataFrame) -> Table:
+    """Make a table with one row per model: its training data and the number of tasks and rows."""
     rows = []
     for name, group in results.groupby("model"):
         first = group.iloc[0]
         contamination = first["contaminated"] or MISSING
-        rows.append([name, corpus_name(first["trained_on"]), contamination, len(group), group["rows"].sum()])
+        rows.append([name, get_corpus_name(first["trained_on"]), contamination, len(group), group["rows"].sum()])
     header = ["Model", "Trained on", "Contamination", "Tasks", "Rows"]
-    return table("models", header, rows)
+    return make_table("models", header, rows)
 
 
-def metrics(results: Results, parts: Sequence[Section]) -> dict[str, Any]:
-    """The numbers for ``dvc metrics diff``."""
-    table = results.frame
+def collect_metrics(results: Results, sections: Sequence[Section]) -> dict[str, Any]:
+    """Return the content of metrics.json, for ``dvc metrics diff``."""
+    frame = results.frame
     recall = {
         str(task): {str(row["model"]): round(float(row["recall@1"]), 4) for _, row in group.iterrows()}
-        for task, group in table[table["recall@1"].notna()].groupby("task")
+        for task, group in frame[frame["recall@1"].notna()].groupby("task")
     }
     numbers: dict[str, Any] = {"recall@1": recall, "seen_minus_unseen": {}}
-    for section in parts:
+    for section in sections:
         numbers |= section.metrics
     return numbers
 
 
-def _write_files(output: Path, tables: Sequence[Table], parts: Sequence[Section]) -> None:
+def _write_files(output: Path, tables: Sequence[Table], sections: Sequence[Section]) -> None:
     for folder in ("tables", "figures"):
         (output / folder).mkdir(parents=True, exist_ok=True)
-    for each in tables:
-        each.cells.to_csv(output / "tables" / f"{each.name}.csv", index=False)
-        (output / "tables" / f"{each.name}.tex").write_text(to_latex(each))
-    for section in parts:
+    for table in tables:
+        table.cells.to_csv(output / "tables" / f"{table.name}.csv", index=False)
+        (output / "tables" / f"{table.name}.tex").write_text(to_latex(table))
+    for section in sections:
         for number, svg in enumerate(section.figures.values(), 1):
             (output / "figures" / f"{section.id}-{number}.svg").write_text(svg)
 

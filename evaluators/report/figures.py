@@ -1,4 +1,4 @@
-"""Drawing of figures: SVG text for a page. Dashed lines: chance. Colours: training corpora."""
+"""Draw figures as SVG text. Colours show training corpora; dashed grey lines show chance."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from evaluators.report.results import corpus_name
+from evaluators.report.results import get_corpus_name
 
 COLOURS = {"cc12m": "#0072b2", "yfcc": "#d55e00", "laion": "#009e73"}
 OTHER_COLOUR = "#555555"
@@ -31,51 +31,65 @@ STYLE: Any = {
 }
 
 
-def draw(panels: int, paint: Callable[[list[Axes]], None]) -> str:
-    """A row of panels, painted by ``paint``, as SVG without the prolog: the same text on every call."""
+def draw(num_panels: int, paint: Callable[[list[Axes]], None]) -> str:
+    """Draw a row of panels and return it as SVG without XML prolog.
+
+    ``paint`` is called with the axes of the panels. The same input always produces the same text.
+    """
     buffer = io.StringIO()
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(3.3 * panels, 3.0), layout="constrained")
-        paint([figure.add_subplot(1, panels, index + 1) for index in range(panels)])
+        figure = Figure(figsize=(3.3 * num_panels, 3.0), layout="constrained")
+        paint([figure.add_subplot(1, num_panels, index + 1) for index in range(num_panels)])
         metadata = {"Date": None, "Creator": None}
         figure.savefig(buffer, format="svg", metadata=metadata, bbox_inches="tight", transparent=True)
     return "".join(buffer.getvalue().partition("<svg")[1:])
 
 
-def legend(axes: Axes, ylabel: str) -> None:
+def add_legend(axes: Axes, ylabel: str) -> None:
     axes.set_ylabel(ylabel)
     axes.legend(frameon=False, fontsize=8)
 
 
-def chance_line(axes: Axes, chance: float) -> None:
-    """A dashed line at a share; the axis starts at 0."""
+def add_chance_line(axes: Axes, chance: float) -> None:
+    """Add a dashed line at a chance level (a fraction of 1). The axis starts at 0."""
     axes.axhline(100 * chance, color="#999999", linestyle="--", linewidth=1)
-    where: Any = {"xy": (1, 100 * chance), "xycoords": ("axes fraction", "data")}
-    axes.annotate("chance", xytext=(0, 3), textcoords="offset points", ha="right", color="#777777", fontsize=8, **where)
+    position: Any = {"xy": (1, 100 * chance), "xycoords": ("axes fraction", "data")}
+    axes.annotate(
+        "chance", xytext=(0, 3), textcoords="offset points", ha="right", color="#777777", fontsize=8, **position
+    )
     axes.set_ylim(bottom=0)
 
 
 class Line(NamedTuple):
-    """The seeds of one model, and the line's style."""
+    """The results of all training seeds of a model, and the style of its line."""
 
-    models: pd.DataFrame
+    rows: pd.DataFrame
     style: dict[str, Any]
 
 
-def lines(rows: pd.DataFrame) -> Iterator[Line]:
-    """One line per model over its seeds: the colour by its corpus, the dashes by model within a corpus."""
-    for corpus, of_corpus in rows.groupby(rows["trained_on"].fillna("other")):
-        several = of_corpus["series"].nunique() > 1
-        for index, (series, models) in enumerate(of_corpus.groupby("series")):
-            label = f"{corpus_name(str(corpus))}, {series}" if several else corpus_name(str(corpus))
+def make_lines(rows: pd.DataFrame) -> Iterator[Line]:
+    """Yield one line per model, over its training seeds.
+
+    Colours show the corpus; dashes distinguish models of a corpus.
+    """
+    for corpus, corpus_rows in rows.groupby(rows["trained_on"].fillna("other")):
+        has_several_models = corpus_rows["series"].nunique() > 1
+        for index, (series, series_rows) in enumerate(corpus_rows.groupby("series")):
+            corpus_title = get_corpus_name(str(corpus))
+            label = f"{corpus_title}, {series}" if has_several_models else corpus_title
             dashes = DASHES[index % len(DASHES)]
-            yield Line(models, {"color": COLOURS.get(str(corpus), OTHER_COLOUR), "linestyle": dashes, "label": label})
+            yield Line(
+                series_rows, {"color": COLOURS.get(str(corpus), OTHER_COLOUR), "linestyle": dashes, "label": label}
+            )
 
 
-def over_seeds(rows: pd.DataFrame, key: str) -> pd.DataFrame:
-    """Recall@1 in percent by ``key``: ``mean`` over seeds, ``low`` and ``high`` of the seeds, or of the interval."""
+def summarise_seeds(rows: pd.DataFrame, key: str) -> pd.DataFrame:
+    """Return Recall@1 in percent by ``key``: columns mean, low, high.
+
+    With several seeds, low and high are the minimum and the maximum; otherwise, they are the confidence interval.
+    """
     grouped = rows.groupby(key)
-    several = (grouped["model"].nunique() > 1).any()
-    low, high = ("recall@1", "recall@1") if several else ("low", "high")
+    has_several_seeds = (grouped["model"].nunique() > 1).any()
+    low, high = ("recall@1", "recall@1") if has_several_seeds else ("low", "high")
     table = pd.DataFrame({"mean": grouped["recall@1"].mean(), "low": grouped[low].min(), "high": grouped[high].max()})
     return 100 * table

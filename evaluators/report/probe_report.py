@@ -1,4 +1,4 @@
-"""Tables and figures of several probes, as ``compeval probe run`` prints and writes them."""
+"""Make the tables of several probes that ``compeval probe run`` prints and writes."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from evaluators.probes.analysis import Correlation, correlation
+from evaluators.probes.analysis import Correlation, compute_correlation
 from evaluators.probes.evaluate import ProbeResult
 from evaluators.report import probe_tables
-from evaluators.report.tables import Table, table, to_markdown
+from evaluators.report.tables import Table, make_table, to_markdown
 from evaluators.results.compare import Comparison, compare
 from generators.storage.atomic import write_json
 
 
-def necessity(probes: Sequence[ProbeResult]) -> Table:
-    """Sections 4.4 and 4.5, by model."""
+def make_necessity_table(probes: Sequence[ProbeResult]) -> Table:
+    """Make the table of sections 4.4 and 4.5: zero scores by recovery of the captions, per model."""
     rows = [
         [
             probe.recovered.name,
@@ -28,23 +28,23 @@ def necessity(probes: Sequence[ProbeResult]) -> Table:
         for both, condition in (probe.conditions or {}).items()
     ]
     header = ["T(x)", "Captions of a pair", "Pairs", "image score is zero", "text score is zero"]
-    return table("controlledimcaps_necessity", header, rows, decimals=1)
+    return make_table("controlledimcaps_necessity", header, rows, decimals=1)
 
 
 def correlate(probes: Sequence[ProbeResult]) -> dict[str, Correlation]:
-    """Table 4's correlation of exact match with the image and the text score, over types and models."""
+    """Correlate exact match with the image and the text score (columns of Table 4), over types and models."""
     matches, scores = {}, {"image": {}, "text": {}}
     for probe in probes:
         for kind, score in probe.scores.items():
             key = f"{probe.recovered.name} {kind}"
-            matches[key] = probe.recovered.of_type(kind)
+            matches[key] = probe.recovered.exact_match_for(kind)
             scores["image"][key], scores["text"][key] = score.image, score.text
-    lines = {name: correlation(matches, values) for name, values in scores.items()}
+    lines = {name: compute_correlation(matches, values) for name, values in scores.items()}
     return {name: line for name, line in lines.items() if line}
 
 
-def correlations(lines: Mapping[str, Correlation]) -> Table:
-    """Table 4's columns against each other, over types and models."""
+def make_correlation_table(lines: Mapping[str, Correlation]) -> Table:
+    """Make the table of the correlations."""
     rows = [
         [
             *(f"exact match and {score} score", line.points),
@@ -53,17 +53,20 @@ def correlations(lines: Mapping[str, Correlation]) -> Table:
         for score, line in lines.items()
     ]
     header = ["Of", "Types x models", "Pearson r", "p", "Spearman rho", "p of rho"]
-    return table("controlledimcaps_correlation", header, rows)
+    return make_table("controlledimcaps_correlation", header, rows)
 
 
 def compare_models(probes: Sequence[ProbeResult]) -> dict[str, list[Comparison]]:
-    """Comparisons of every two models that encode images, B minus A, by type of ControlledImCaps."""
+    """Compare every pair of models that encode images (B minus A) per type of ControlledImCaps."""
     folders = {probe.recovered.name: probe.results for probe in probes if probe.results}
     return {f"{a}, {b}": compare(folders[a], folders[b]) for a, b in combinations(folders, 2)}
 
 
-def comparisons(by_pair: Mapping[str, Sequence[Comparison]]) -> Table:
-    """Section 4.3: pairs of models, by type and score; Wilcoxon's test, Holm-corrected over the lines of a pair."""
+def make_comparison_table(by_pair: Mapping[str, Sequence[Comparison]]) -> Table:
+    """Make the table of section 4.3: pairs of models per type and score.
+
+    p-values are from Wilcoxon's test and Holm-corrected over the lines of a pair.
+    """
     rows = []
     for models, lines in by_pair.items():
         for line in lines:
@@ -74,33 +77,33 @@ def comparisons(by_pair: Mapping[str, Sequence[Comparison]]) -> Table:
                 score = line.metric.removesuffix("_score")
                 rows.append([models, line.task.partition("/")[2], score, line.a, line.b, difference, *tests])
     header = ["A and B", "Type", "Score", "A", "B", "B - A", "Wilcoxon p", "Holm-corrected"]
-    return table("controlledimcaps_models", header, rows, decimals=1)
+    return make_table("controlledimcaps_models", header, rows, decimals=1)
 
 
-def tables(probes: Sequence[ProbeResult]) -> list[Table]:
-    """All tables that the results suffice for."""
+def make_tables(probes: Sequence[ProbeResult]) -> list[Table]:
+    """Make all tables for which there are results."""
     recovered = [probe.recovered for probe in probes]
-    result = [probe_tables.overall(recovered), *probe_tables.by_prompt_type(recovered)]
-    result += [probe_tables.next_to_images(probe.recovered, probe.scores) for probe in probes if probe.scores]
+    result = [probe_tables.make_overall_table(recovered), *probe_tables.make_prompt_type_tables(recovered)]
+    result += [probe_tables.make_image_score_table(probe.recovered, probe.scores) for probe in probes if probe.scores]
     if any(probe.conditions for probe in probes):
-        result.append(necessity(probes))
+        result.append(make_necessity_table(probes))
     if lines := correlate(probes):
-        result.append(correlations(lines))
+        result.append(make_correlation_table(lines))
     if by_pair := compare_models(probes):
-        result.append(comparisons(by_pair))
+        result.append(make_comparison_table(by_pair))
     return result
 
 
-def figures(probes: Sequence[ProbeResult]) -> dict[str, Any]:
-    """The numbers of the tables by probe, for a JSON file; shares are fractions of 1."""
+def collect_numbers(probes: Sequence[ProbeResult]) -> dict[str, Any]:
+    """Return the numbers of the tables per probe, for a JSON file. Shares are fractions of 1."""
     return {
         probe.recovered.name: {
             "exact_match_cell_mean": probe.recovered.cell_mean(),
             "exact_match_prompt_mean": probe.recovered.prompt_mean(),
             "bleu4_cell_mean": probe.recovered.cell_mean("bleu4"),
             "bleu4_prompt_mean": probe.recovered.prompt_mean("bleu4"),
-            "shuffled": None if math.isnan(share := probe.recovered.shuffled()) else share,
-            "exact_match": probe.recovered.by_cell().to_dict(),
+            "shuffled": None if math.isnan(share := probe.recovered.shuffled_share()) else share,
+            "exact_match": probe.recovered.mean_by_cell().to_dict(),
             "controlledimcaps": {kind: score._asdict() for kind, score in probe.scores.items()},
             "by_recovery": {
                 "recovered" if both else "not recovered": condition._asdict()
@@ -113,7 +116,7 @@ def figures(probes: Sequence[ProbeResult]) -> dict[str, Any]:
 
 
 def write(folder: Path, probes: Sequence[ProbeResult]) -> None:
-    """Write ``README.md`` with the tables and ``figures.json`` with their numbers."""
+    """Write the tables to ``README.md`` and their numbers to ``figures.json``."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "README.md").write_text("\n".join(map(to_markdown, tables(probes))))
-    write_json(folder / "figures.json", figures(probes))
+    (folder / "README.md").write_text("\n".join(map(to_markdown, make_tables(probes))))
+    write_json(folder / "figures.json", collect_numbers(probes))

@@ -1,64 +1,66 @@
-"""Tables of recovery probes, as in Kamath et al. 2023 (arXiv:2305.14897). Percent.
+"""Make the tables of recovery probes (Kamath et al. 2023, arXiv:2305.14897), in percent.
 
-Tables 1 (exact match over all prompts), 2 and 3 (by prompt type), 4 and 7 to 9 (next to ControlledImCaps), 5 (BLEU-4),
-6 (word order).
+Tables 1 (exact match over all prompts), 2 and 3 (by prompt type), 4 and 7 to 9 (compared with ControlledImCaps), 5
+(BLEU-4), 6 (word order). In headings, T(x) is the text encoder and EM is exact match.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from evaluators.probes.analysis import Recovered, Scores, cell_of
-from evaluators.report.tables import TEXTS, Table, table, with_interval
+from evaluators.probes.analysis import Recovered, Scores, get_cell
+from evaluators.report.tables import TEXTS, Table, format_with_interval, make_table
 from loaders.papers.prompt_types import PROMPT_TYPES
 
 LABELS = TEXTS["labels"]
 COLUMNS: dict[str, str] = LABELS["prompt_attributes"]
-"""End of a cell's name -> its heading in Table 2; Table 3 has the first five."""
+"""Suffix of a cell's name -> its heading in Table 2. Table 3 has the first five headings."""
 
 
-def overall(probes: Sequence[Recovered]) -> Table:
-    """Tables 1, 5 and 6: exact match and BLEU-4, as mean over cells and over prompts, and Shuffled %."""
+def make_overall_table(probes: Sequence[Recovered]) -> Table:
+    """Make Tables 1, 5 and 6: exact match and BLEU-4, as mean over cells and over prompts, and Shuffled %."""
     rows = [
         [
             *(probe.name, probe.cell_mean(), probe.prompt_mean()),
-            *(probe.cell_mean("bleu4"), probe.prompt_mean("bleu4"), probe.shuffled()),
+            *(probe.cell_mean("bleu4"), probe.prompt_mean("bleu4"), probe.shuffled_share()),
         ]
         for probe in probes
     ]
     header = ["T(x)", "EM, cell mean", "EM, prompt mean", "BLEU-4, cell mean", "BLEU-4, prompt mean", "Shuffled %"]
-    return table("compprompts_overall", header, rows, decimals=1)
+    return make_table("compprompts_overall", header, rows, decimals=1)
 
 
-def by_prompt_type(probes: Sequence[Recovered]) -> list[Table]:
-    """Tables 2 and 3: exact match of each cell, a block of rows per number of objects."""
+def make_prompt_type_tables(probes: Sequence[Recovered]) -> list[Table]:
+    """Make Tables 2 and 3: exact match per cell. The table has a block of rows per number of objects."""
     return [
-        _blocks("compprompts_types", LABELS["table_2"], list(COLUMNS), probes),
-        _blocks("compprompts_multiples_negations", LABELS["table_3"], list(COLUMNS)[:5], probes),
+        _make_block_table("compprompts_types", LABELS["table_2"], list(COLUMNS), probes),
+        _make_block_table("compprompts_multiples_negations", LABELS["table_3"], list(COLUMNS)[:5], probes),
     ]
 
 
-def _blocks(name: str, blocks: Mapping[str, str], columns: Sequence[str], probes: Sequence[Recovered]) -> Table:
-    examples = {cell_of(config): kind.example for config, kind in reversed(PROMPT_TYPES.items())}
-    matches = {probe.name: probe.by_cell().to_dict() for probe in probes}
+def _make_block_table(
+    name: str, blocks: Mapping[str, str], columns: Sequence[str], probes: Sequence[Recovered]
+) -> Table:
+    examples = {get_cell(config): kind.example for config, kind in reversed(PROMPT_TYPES.items())}
+    matches = {probe.name: probe.mean_by_cell().to_dict() for probe in probes}
     rows = []
-    for start, title in blocks.items():
-        cells = ["_".join(part for part in (start, end) if part) for end in columns]
+    for prefix, title in blocks.items():
+        cells = ["_".join(part for part in (prefix, suffix) if part) for suffix in columns]
         rows.append([title, *(examples.get(cell, "-") for cell in cells)])
         rows += [[probe, *(match.get(cell) for cell in cells)] for probe, match in matches.items()]
-    return table(name, ["T(x)", *(COLUMNS[end] for end in columns)], rows, decimals=1)
+    return make_table(name, ["T(x)", *(COLUMNS[suffix] for suffix in columns)], rows, decimals=1)
 
 
-def next_to_images(probe: Recovered, scores: Mapping[str, Scores]) -> Table:
-    """Table 4, and Tables 7 to 9: by type, exact match on comparable prompts, image score and text score."""
+def make_image_score_table(probe: Recovered, scores: Mapping[str, Scores]) -> Table:
+    """Make Table 4 and Tables 7 to 9: exact match on comparable prompts, image score and text score, per type."""
     rows = [
         [
-            *(title, probe.of_type(kind)),
-            with_interval(scores[kind].image, scores[kind].image_interval, 1),
-            with_interval(scores[kind].text, scores[kind].text_interval, 1),
+            *(title, probe.exact_match_for(kind)),
+            format_with_interval(scores[kind].image, scores[kind].image_interval, 1),
+            format_with_interval(scores[kind].text, scores[kind].text_interval, 1),
         ]
         for kind, title in LABELS["controlledimcaps"].items()
         if kind in scores
     ]
     header = ["Prompt type", "EM on CompPrompts", "CIC image score", "CIC text score"]
-    return table("controlledimcaps_probe", header, rows, suffix=f"_{probe.name}", decimals=1, model=probe.name)
+    return make_table("controlledimcaps_probe", header, rows, suffix=f"_{probe.name}", decimals=1, model=probe.name)

@@ -1,4 +1,4 @@
-"""Results of ``compeval run`` (evaluators/results/documents.py) as a list and as a data frame."""
+"""Read the results of ``compeval run`` (evaluators/results/documents.py) into a list and a data frame."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from typing import Any
 
 import pandas as pd
 
-from evaluators.results.documents import documents, read
+from evaluators.results.documents import list_documents, read
 from generators.schemas.corpus_names import CORPORA
 from generators.storage import parquet
 
 COMPLEXITY = re.compile(r"n(\d+)")
 SEED = re.compile(r"-s\d+$")
-"""The end of the names of models that differ only in their training seed."""
+"""Suffix of model names with the training seed."""
 SYSTEMATICITY_KINDS = {"hnall": "HN-Atom + HN-Comp", "hnatom": "HN-Atom", "hncomp": "HN-Comp"}
 PRODUCTIVITY_KINDS = {
     "hnatom": "HN-Atom",
@@ -32,7 +32,7 @@ PRODUCTIVITY_KINDS = {
 
 @dataclass(frozen=True)
 class Result:
-    """One model on one task."""
+    """The result of one model on one task."""
 
     path: Path
     data: dict[str, Any]
@@ -48,7 +48,7 @@ class Result:
 
     @property
     def label(self) -> str:
-        """The model's name, marked if it was trained on the benchmark's images."""
+        """The model's name, with * if the model was trained on the benchmark's images."""
         return self.model + (" *" if self.data["model"]["contaminated"] else "")
 
     @property
@@ -60,24 +60,24 @@ class Results(list[Result]):
     """All results of a report."""
 
     validity: dict[str, Any] | None = None
-    """The numbers of the validity stage, validity.json."""
+    """Content of validity.json, which the stage ``validity`` writes."""
 
-    def of(self, dataset: str) -> list[Result]:
+    def select(self, dataset: str) -> list[Result]:
         return [result for result in self if result.data["dataset"] == dataset]
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        return frame(self)
+        return make_frame(self)
 
 
 def read_results(folders: Iterable[Path]) -> Results:
-    """Every result in the models' folders, in name order. FileNotFoundError for a folder without results.
+    """Read all results in the models' folders, sorted by name. Raises FileNotFoundError for a folder without results.
 
-    Equal results count once: `compeval probe run` measures a model that `compeval run` may have measured elsewhere.
+    Equal results count once, since `compeval probe run` and `compeval run` may have evaluated the same model.
     """
     results: dict[str, Result] = {}
     for folder in folders:
-        paths = documents(folder)
+        paths = list_documents(folder)
         if not paths:
             raise FileNotFoundError(f"{folder}: no results. `compeval run --model ...` writes them.")
         for path in paths:
@@ -86,8 +86,8 @@ def read_results(folders: Iterable[Path]) -> Results:
     return Results(results.values())
 
 
-def by_series(results: Iterable[Result]) -> dict[str, list[Result]]:
-    """Model label without the training seed -> the results of all seeds."""
+def group_by_series(results: Iterable[Result]) -> dict[str, list[Result]]:
+    """Return model label without the training seed -> results of all seeds."""
     series: dict[str, list[Result]] = {}
     for result in sorted(results, key=lambda result: result.model):
         name = SEED.sub("", result.model) + result.label.removeprefix(result.model)
@@ -95,20 +95,20 @@ def by_series(results: Iterable[Result]) -> dict[str, list[Result]]:
     return series
 
 
-def frame(results: Iterable[Result]) -> pd.DataFrame:
-    """One row per result: model, training corpus, parts of the task, metrics, chance and interval of Recall@1.
+def make_frame(results: Iterable[Result]) -> pd.DataFrame:
+    """Return one row per result: model, training corpus, parts of the task, metrics, chance and interval of Recall@1.
 
-    ValueError for a result without chance level, for two results of one task on different data, and for synthetic
-    results next to real ones: their numbers must not be in one table.
+    Raises ValueError for a result without chance level, for results of a task on different data, and for synthetic
+    results together with real results, because such numbers must not be in the same table.
     """
     rows = []
     for result in results:
         data, model = result.data, result.data["model"]
         if not data["chance"]:
-            raise ValueError(f"{result.path}: no chance level; the report prints no number without one.")
-        crepe = data["dataset"] == "crepe"
-        corpus, _, rest = data["config"].partition("_")
-        systematic = crepe and corpus in CORPORA
+            raise ValueError(f"{result.path}: no chance level. The report shows no metric without its chance level.")
+        is_crepe = data["dataset"] == "crepe"
+        corpus, _, kind = data["config"].partition("_")
+        is_systematicity = is_crepe and corpus in CORPORA
         number = COMPLEXITY.fullmatch(data["split"])
         low, high = data["intervals"].get("recall@1", (None, None))
         rows.append(
@@ -119,9 +119,9 @@ def frame(results: Iterable[Result]) -> pd.DataFrame:
                 "contaminated": model["contaminated"],
                 "task": data["task"],
                 "dataset": data["dataset"],
-                "corpus": corpus if systematic else None,
-                "split": rest.split("_")[0] if systematic else None,
-                "kind": _kind(data["config"]) if crepe else None,
+                "corpus": corpus if is_systematicity else None,
+                "split": kind.split("_")[0] if is_systematicity else None,
+                "kind": _get_kind(data["config"]) if is_crepe else None,
                 "complexity": int(number[1]) if number else None,
                 "rows": data["data"]["rows"],
                 "set_size": data["data"]["set_size"],
@@ -138,12 +138,12 @@ def frame(results: Iterable[Result]) -> pd.DataFrame:
         )
     table = pd.DataFrame(rows)
     for column in ("trained_on", "contaminated"):
-        # pandas turns None among texts into NaN, and NaN is truthy: an unmarked model would be marked.
+        # pandas converts None to NaN, which is truthy, so every model would be marked as contaminated.
         table[column] = pd.Series([row[column] for row in rows], dtype=object)
     repeated = table.duplicated(["model", "task"])
     if repeated.any():
         model, task = table.loc[repeated, ["model", "task"]].iloc[0]
-        raise ValueError(f"Two results of {model} on {task}: name each model's folder once.")
+        raise ValueError(f"Two results of {model} on {task}. Pass each model's folder once.")
     versions = table.groupby("task")["data"].nunique()
     if (versions > 1).any():
         raise ValueError(
@@ -155,25 +155,29 @@ def frame(results: Iterable[Result]) -> pd.DataFrame:
     return table
 
 
-def _kind(config: str) -> str:
-    """The type of a CREPE config's hard negatives: "hnatom", "hnneg_balanced"."""
+def _get_kind(config: str) -> str:
+    """Return the type of a CREPE config's hard negatives, such as "hnatom" or "hnneg_balanced"."""
     return config.removeprefix("prod_") if config.startswith("prod_") else config.rsplit("_", 1)[-1]
 
 
-def corpus_name(corpus: str | None) -> str:
+def get_corpus_name(corpus: str | None) -> str:
+    """Return the title of a training corpus, such as "LAION-400M"."""
     return CORPORA.get(corpus or "", corpus or "other")
 
 
-def own_corpus(results: pd.DataFrame) -> pd.DataFrame:
-    """Systematicity rows of models on the corpus that they were trained on."""
+def select_own_corpus(results: pd.DataFrame) -> pd.DataFrame:
+    """Return the systematicity rows in which the model was trained on the corpus of the set."""
     return results[results["split"].notna() & (results["corpus"] == results["trained_on"])]
 
 
-def by_model(results: pd.DataFrame, index: str) -> Iterator[tuple[list[str], dict[Any, dict[Any, Any]]]]:
-    """Training data and label of each model, in the paper's order, with its rows by the column ``index``."""
+def group_by_model(results: pd.DataFrame, index: str) -> Iterator[tuple[list[str], dict[Any, dict[Any, Any]]]]:
+    """Yield [training data, label] of each model with its rows as a dictionary by column ``index``.
+
+    Models are in the paper's order of training corpora.
+    """
     position = {corpus: number for number, corpus in enumerate(CORPORA)}
     ranked = results.assign(position=results["trained_on"].map(position).fillna(len(position)))
     for (_, model), group in ranked.groupby(["position", "model"]):
         first = group.iloc[0]
         label = f"{model} *" if first["contaminated"] else str(model)
-        yield [corpus_name(first["trained_on"]), label], group.set_index(index).to_dict("index")
+        yield [get_corpus_name(first["trained_on"]), label], group.set_index(index).to_dict("index")

@@ -1,4 +1,4 @@
-"""A section of the report, and the tables that several sections have."""
+"""A section of the report, and functions that several sections use."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evaluators.report.results import Result
-from evaluators.report.tables import MISSING, TEXTS, Table, percent, table, with_interval
+from evaluators.report.tables import MISSING, TEXTS, Table, format_percent, format_with_interval, make_table
 
 
 @dataclass(frozen=True)
 class Section:
-    """Tables and figures under a title; ``id`` is the anchor and part of the figures' file names."""
+    """Tables and figures with a title and a text. ``id`` is the HTML id and a part of the figures' file names."""
 
     id: str
     tables: Sequence[Table] = ()
     figures: Mapping[str, str] = field(default_factory=dict)
     """Caption -> SVG."""
     headline: Sequence[str] = ()
-    """Findings for the top of the page: a sentence each, with the chance level."""
+    """Findings for the top of the page, one sentence each, with the chance level."""
     metrics: Mapping[str, Any] = field(default_factory=dict)
     """Numbers for metrics.json."""
     values: Mapping[str, object] = field(default_factory=dict)
     """Values of the placeholders in the text."""
     variant: str = ""
-    """The end of the key of title and text, where a section has several."""
+    """Suffix of the section's key in texts.yaml, for sections with several titles and texts."""
 
     @property
     def title(self) -> str:
@@ -36,35 +36,38 @@ class Section:
         return TEXTS["sections"][self.id + self.variant]["text"].format(**self.values)
 
 
-def score(result: Result, metric: str) -> str:
-    """A metric in percent with its 95 % interval; "-" if the result does not have it."""
-    return with_interval(result.metrics.get(metric), result.data["intervals"].get(metric))
+def format_score(result: Result, metric: str) -> str:
+    """Format a metric in percent with its 95 % interval. Returns "-" if the result does not have the metric."""
+    return format_with_interval(result.metrics.get(metric), result.data["intervals"].get(metric))
 
 
-def over_seeds(results: Sequence[Result], metric: str) -> str:
-    """A metric in percent: of one result with its interval, of several seeds the mean with minimum and maximum."""
+def format_over_seeds(results: Sequence[Result], metric: str) -> str:
+    """Format a metric in percent: with its interval for one result, with minimum and maximum for several seeds."""
     if len(results) == 1:
-        return score(results[0], metric)
+        return format_score(results[0], metric)
     shares = [result.metrics[metric] for result in results if metric in result.metrics]
-    return with_interval(sum(shares) / len(shares), (min(shares), max(shares))) if shares else MISSING
+    return format_with_interval(sum(shares) / len(shares), (min(shares), max(shares))) if shares else MISSING
 
 
-def by_task(
+def make_task_table(
     name: str,
     results: Sequence[Result],
     metrics: Mapping[str, str],
     title: str = "Task",
-    label: Callable[[Result], str] = lambda result: result.data["task"],
+    get_label: Callable[[Result], str] = lambda result: result.data["task"],
 ) -> Table:
-    """One row per result: model, ``label`` under ``title``, row count, metrics (key -> heading), chance of each."""
+    """Make a table with one row per result: model, label, number of rows, metrics and their chance levels.
+
+    ``title`` is the heading of the labels. ``metrics``: metric -> heading.
+    """
     rows = [
         [
             result.label,
-            label(result),
+            get_label(result),
             result.data["data"]["rows"],
-            *(score(result, metric) for metric in metrics),
-            " / ".join(percent(result.data["chance"].get(metric)) for metric in metrics),
+            *(format_score(result, metric) for metric in metrics),
+            " / ".join(format_percent(result.data["chance"].get(metric)) for metric in metrics),
         ]
         for result in sorted(results, key=lambda result: result.model)
     ]
-    return table(name, ["Model", title, "Rows", *metrics.values(), "Chance"], rows)
+    return make_table(name, ["Model", title, "Rows", *metrics.values(), "Chance"], rows)

@@ -1,4 +1,4 @@
-"""Tables of the report: cells as text, ready for HTML, Markdown, LaTeX and CSV."""
+"""Tables of the report. Cells are formatted as text, for HTML, Markdown, LaTeX and CSV."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ MISSING = "-"
 
 
 TEXTS = yaml.safe_load(Path(__file__).with_name("texts.yaml").read_text(encoding="utf-8"))
-"""Titles and texts of sections, captions of tables."""
+"""Titles and texts of sections, captions and labels of tables."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """A caption, the cells as text, and the name of the table's files."""
+    """A table. ``name`` is the name of its files."""
 
     name: str
     caption: str
     cells: pd.DataFrame
 
 
-def table(
+def make_table(
     name: str,
     header: Sequence[str],
     rows: Iterable[Sequence[object]],
@@ -37,38 +37,39 @@ def table(
     decimals: int = 2,
     **values: object,
 ) -> Table:
-    """A table of text, counts (int, with thousands separators) and shares (float, in percent; None or NaN: "-").
+    """Make a table from cells that are text, counts (int) or shares (float, None or NaN).
 
-    Its caption is that of ``name`` in texts.yaml with ``values``; ``suffix`` distinguishes tables of one name.
+    Counts get thousands separators, shares are printed in percent, and None and NaN are printed as "-". The caption is
+    the text of ``name`` in texts.yaml, formatted with ``values``. ``suffix`` is appended to the name of the files.
     """
 
-    def text(cell: object) -> str:
+    def format_cell(cell: object) -> str:
         if isinstance(cell, int | np.integer):
             return f"{cell:,}"
-        return cell if isinstance(cell, str) else percent(cell, decimals)
+        return cell if isinstance(cell, str) else format_percent(cell, decimals)
 
-    cells = pd.DataFrame([list(map(text, row)) for row in rows], columns=pd.Index(header))
+    cells = pd.DataFrame([list(map(format_cell, row)) for row in rows], columns=pd.Index(header))
     return Table(name + suffix, TEXTS["tables"][name].format(**values), cells)
 
 
-def percent(share: object, decimals: int = 2) -> str:
-    """A share in percent; "-" for None and NaN."""
+def format_percent(share: object, decimals: int = 2) -> str:
+    """Format a share in percent. Returns "-" for None and NaN."""
     return MISSING if pd.isna(share) else f"{100 * share:.{decimals}f}"  # pyright: ignore
 
 
-def with_interval(share: float | None, interval: Sequence[float] | None, decimals: int = 2) -> str:
-    """A share and its interval in percent, "50.00 [40.0, 60.0]"; "-" without a share."""
+def format_with_interval(share: float | None, interval: Sequence[float] | None, decimals: int = 2) -> str:
+    """Format a share and its interval in percent: "50.00 [40.0, 60.0]". Returns "-" if there is no share."""
     if share is None or interval is None:
         return MISSING
-    return f"{percent(share, decimals)} [{percent(interval[0], 1)}, {percent(interval[1], 1)}]"
+    return f"{format_percent(share, decimals)} [{format_percent(interval[0], 1)}, {format_percent(interval[1], 1)}]"
 
 
-def mean_and_deviation(shares: Sequence[float]) -> str:
-    """The mean in percent, with the standard deviation of several shares; "-" for none."""
+def format_mean_and_deviation(shares: Sequence[float]) -> str:
+    """Format the mean of shares in percent, with the standard deviation if there are several. Returns "-" for []."""
     if not shares:
         return MISSING
-    deviation = f" ± {percent(np.std(shares, ddof=1))}" if len(shares) > 1 else ""
-    return f"{percent(np.mean(shares))}{deviation}"
+    deviation = f" ± {format_percent(np.std(shares, ddof=1))}" if len(shares) > 1 else ""
+    return f"{format_percent(np.mean(shares))}{deviation}"
 
 
 def to_latex(table: Table) -> str:
@@ -76,5 +77,5 @@ def to_latex(table: Table) -> str:
 
 
 def to_markdown(table: Table) -> str:
-    """A GitHub table under its caption."""
+    """Return the caption and the table in GitHub's Markdown."""
     return f"{table.caption}\n\n{card.table(list(table.cells.columns), table.cells.to_numpy().tolist())}"

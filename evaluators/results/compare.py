@@ -1,8 +1,8 @@
-"""Two models on the same rows: differences with intervals, and paired tests.
+"""Compare two models on the same rows: differences with confidence intervals, and paired tests.
 
-The difference in the main metric (Recall@1, group score ...) is bootstrapped over images; McNemar's exact test is on
-hits, Wilcoxon's on ranks, or on hits for protocols without ranks. The p-values of all tasks of a comparison are
-Holm-corrected together. Results on different data are not compared.
+The interval of the difference in the main metric (Recall@1, group score ...) is bootstrapped over images. McNemar's
+exact test compares hits. Wilcoxon's test compares ranks, or hits for protocols without ranks. The p-values of all tasks
+of a comparison are Holm-corrected together. Results on different data cannot be compared.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import pyarrow as pa
 
 from evaluators.metrics import statistics
 from evaluators.results import documents
-from evaluators.results.compose import clusters
+from evaluators.results.compose import get_clusters
 from evaluators.results.documents import Result
 from generators.storage import parquet
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One task and direction; shares are fractions of 1, ``difference`` is b minus a."""
+    """Comparison on one task and direction. Shares are fractions of 1; ``difference`` is b minus a."""
 
     task: str
     metric: str
@@ -42,48 +42,50 @@ class Comparison:
 
 
 def compare(a: Path, b: Path) -> list[Comparison]:
-    """Compare two results, or all tasks that two folders of results have in common.
+    """Compare two result documents, or all common tasks of two result folders.
 
-    ValueError if they have no task in common, or if two results are of different data.
+    Raises ValueError if there is no common task or if two results are of different data.
     """
-    paths_a, paths_b = find(a), find(b)
+    paths_a, paths_b = find_documents(a), find_documents(b)
     common = sorted(paths_a.keys() & paths_b.keys())
     if not common:
         raise ValueError(
             f"{a} and {b} have no task in common: {', '.join(sorted(paths_a))} against {', '.join(sorted(paths_b))}."
         )
-    return holm([line for task in common for line in _compare_task(paths_a[task], paths_b[task])])
+    return correct_p_values([line for task in common for line in _compare_task(paths_a[task], paths_b[task])])
 
 
-def find(path: Path) -> dict[str, Path]:
-    """Task -> path of its result document, of a document or a folder of them."""
+def find_documents(path: Path) -> dict[str, Path]:
+    """Return task -> path of its result document, given a document or a folder of documents."""
     if not path.exists():
-        raise FileNotFoundError(f"{path}: no such result. `compeval run` writes them below results/.")
-    found: dict[str, Path] = {}
-    for document in [path] if path.is_file() else documents.documents(path):
+        raise FileNotFoundError(f"{path}: no such result. `compeval run` writes results to results/.")
+    path_by_task: dict[str, Path] = {}
+    for document in [path] if path.is_file() else documents.list_documents(path):
         task = documents.read(document)["task"]
-        if task in found:
-            raise ValueError(f"{path}: several results of {task} ({found[task]}, {document}). Name one model's folder.")
-        found[task] = document
-    if not found:
-        raise ValueError(f"{path}: no result documents. `compeval run` writes them below results/.")
-    return found
+        if task in path_by_task:
+            raise ValueError(
+                f"{path}: several results of {task} ({path_by_task[task]}, {document}). Pass the folder of one model."
+            )
+        path_by_task[task] = document
+    if not path_by_task:
+        raise ValueError(f"{path}: no result documents. `compeval run` writes results to results/.")
+    return path_by_task
 
 
 def _compare_task(path_a: Path, path_b: Path) -> list[Comparison]:
     a, b = documents.read(path_a), documents.read(path_b)
     if a["data"]["fingerprint"] != b["data"]["fingerprint"]:
         raise ValueError(
-            f"{a['task']}: the two results are of different data ({_data(a)} against {_data(b)}). Run both models "
-            "again on the same dataset and with the same --limit."
+            f"{a['task']}: the two results are of different data ({_describe_data(a)} against {_describe_data(b)}). "
+            "Run both models again on the same dataset and with the same --limit."
         )
-    table_a, table_b = _common_rows(path_a, path_b)
-    cluster_N = clusters(table_a)
+    table_a, table_b = _read_common_rows(path_a, path_b)
+    cluster_N = get_clusters(table_a)
     columns = [name for name in table_a.column_names if name.split("_")[-1] in ("rank", "hit")]
     lines = []
     for metric, column in zip(a["main"], columns, strict=True):
-        (value_a_Q, row_Q), (value_b_Q, _) = query_values(table_a, column), query_values(table_b, column)
-        # A rank of 1 is a hit, and so is a True.
+        (value_a_Q, row_Q), (value_b_Q, _) = get_query_values(table_a, column), get_query_values(table_b, column)
+        # The values are ranks (1 is a hit) or booleans (True is a hit).
         hit_a_Q, hit_b_Q = value_a_Q == 1, value_b_Q == 1
         difference_Q = hit_b_Q.astype(np.float64) - hit_a_Q
         lines.append(
@@ -95,34 +97,34 @@ def _compare_task(path_a: Path, path_b: Path) -> list[Comparison]:
                 b=float(hit_b_Q.mean()),
                 difference=float(difference_Q.mean()),
                 interval=statistics.bootstrap_interval(difference_Q, cluster_N[row_Q]),
-                mcnemar=statistics.mcnemar(hit_a_Q, hit_b_Q),
-                wilcoxon=statistics.wilcoxon(value_a_Q, value_b_Q),
+                mcnemar=statistics.mcnemar_p(hit_a_Q, hit_b_Q),
+                wilcoxon=statistics.wilcoxon_p(value_a_Q, value_b_Q),
             )
         )
     return lines
 
 
-def query_values(examples: pa.Table, column: str) -> tuple[np.ndarray, np.ndarray]:
-    """The ranks or hits of all queries, and the row of each query."""
+def get_query_values(examples: pa.Table, column: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ranks or hits of all queries, and the row of each query."""
     values = examples[column].combine_chunks()
     if not pa.types.is_list(values.type):
         return values.to_numpy(zero_copy_only=False), np.arange(len(values))
     return values.flatten().to_numpy(zero_copy_only=False), values.value_parent_indices().to_numpy()
 
 
-def _data(result: Result) -> str:
+def _describe_data(result: Result) -> str:
     return f"{result['data']['fingerprint'][:8]}, {result['data']['rows']:,} rows"
 
 
-def _common_rows(path_a: Path, path_b: Path) -> tuple[pa.Table, pa.Table]:
-    """The examples of the rows that both models scored: either may have skipped unreadable images."""
+def _read_common_rows(path_a: Path, path_b: Path) -> tuple[pa.Table, pa.Table]:
+    """Read the examples of the rows that both models scored. A model may have skipped unreadable images."""
     a, b = (parquet.read_table(path.with_suffix(".parquet")) for path in (path_a, path_b))
     common = np.intersect1d(a["row"].to_numpy(), b["row"].to_numpy())
     return a.filter(np.isin(a["row"].to_numpy(), common)), b.filter(np.isin(b["row"].to_numpy(), common))
 
 
-def holm(lines: list[Comparison]) -> list[Comparison]:
-    """The comparisons with the p-values of each test corrected over all of them."""
+def correct_p_values(lines: list[Comparison]) -> list[Comparison]:
+    """Add Holm-corrected p-values. Each test is corrected over all comparisons."""
     from statsmodels.stats.multitest import multipletests
 
     mcnemar = multipletests([line.mcnemar for line in lines], method="holm")[1]

@@ -1,6 +1,6 @@
 """Compose the result document and the examples table of a scored task.
 
-Shares are fractions of 1. Intervals are 95 %, bootstrapped over images.
+Shares are fractions of 1. Confidence intervals are 95 %, bootstrapped over images.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from generators.storage.code import code_digest
 
 @lru_cache(maxsize=1)
 def code_fingerprint() -> str:
-    """Digest of the code that a result depends on: this module and its imports from this project."""
+    """Return a digest of the code that a result depends on: this module and everything that it imports."""
     return code_digest(__file__)
 
 
 def compose(scored: Scored, examples: pa.Table, model: Model) -> Result:
-    """The result document of one task."""
+    """Compose the result document of one task."""
     rows, directions = scored.task.rows, scored.metrics
-    cluster_N = clusters(examples)
+    cluster_N = get_clusters(examples)
     fold_N = scored.task.fold_N[scored.index_N]
     parts: dict[str, dict[str, Any]] = {"metrics": {}, "intervals": {}, "chance": {}, "std": {}}
     for direction, metrics in directions.items():
-        bounds = statistics.bootstrap_intervals(metrics.values, cluster_N[metrics.rows(len(cluster_N))])
-        parts["metrics"] |= _prefixed(direction, metrics.summary())
-        parts["intervals"] |= _prefixed(direction, {name: list(bound) for name, bound in bounds.items()})
-        parts["chance"] |= _prefixed(direction, metrics.chance)
+        bounds = statistics.bootstrap_intervals(metrics.values, cluster_N[metrics.get_rows(len(cluster_N))])
+        parts["metrics"] |= _add_prefix(direction, metrics.summarise())
+        parts["intervals"] |= _add_prefix(direction, {name: list(bound) for name, bound in bounds.items()})
+        parts["chance"] |= _add_prefix(direction, metrics.chance)
         if rows.fold_size is not None:
-            parts["std"] |= _prefixed(direction, recall.fold_std(metrics, fold_N))
-    by_category, macro = categories.of_table(directions, examples, cluster_N)
+            parts["std"] |= _add_prefix(direction, recall.compute_fold_std(metrics, fold_N))
+    by_category, macro = categories.compute_category_metrics(directions, examples, cluster_N)
     for name, (mean, bound) in macro.items():
         parts["metrics"][name], parts["intervals"][name] = mean, list(bound)
         parts["chance"][name] = parts["chance"][name.partition("_macro_")[0]]
@@ -54,7 +54,7 @@ def compose(scored: Scored, examples: pa.Table, model: Model) -> Result:
         "folds": folds,
     }
     return document | {
-        "main": [_name(direction, metrics.main) for direction, metrics in directions.items()],
+        "main": [_join_name(direction, metrics.main) for direction, metrics in directions.items()],
         **parts,
         "categories": by_category,
         "warnings": [*model.warnings, *warnings(rows.task, rows.source, model)],
@@ -62,21 +62,21 @@ def compose(scored: Scored, examples: pa.Table, model: Model) -> Result:
     }
 
 
-def _name(direction: str, metric: str) -> str:
+def _join_name(direction: str, metric: str) -> str:
     return f"{direction}_{metric}" if direction else metric
 
 
-def _prefixed(direction: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    return {_name(direction, metric): value for metric, value in values.items()}
+def _add_prefix(direction: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    return {_join_name(direction, metric): value for metric, value in values.items()}
 
 
-def clusters(examples: pa.Table) -> np.ndarray:
-    """The unit that intervals resample, per row: its image, or the row itself if it has none."""
+def get_clusters(examples: pa.Table) -> np.ndarray:
+    """Return the cluster of each row, the unit that the bootstrap resamples: its image or, without image, the row."""
     return examples["image_id" if "image_id" in examples.schema.names else "row"].to_numpy(zero_copy_only=False)
 
 
 def describe(rows: Rows, model: Model) -> Result:
-    """The part of a result document that is known before scoring."""
+    """Return the part of a result document that is known before scoring."""
     task = rows.task
     return {
         "schema": SCHEMA,
@@ -108,10 +108,11 @@ def describe(rows: Rows, model: Model) -> Result:
     }
 
 
-def examples(scored: Scored) -> pa.Table:
-    """Per-example scores, in the order of the split; ``scores`` are those of the first image, then of the next.
+def make_examples(scored: Scored) -> pa.Table:
+    """Return the table of per-example scores, in the order of the split.
 
-    A column of a direction with several queries per row holds lists.
+    ``scores`` holds the scores of the first image with each text, then of the next image. If a direction has several
+    queries per row, its columns hold lists.
     """
     plan = scored.task
     row_N = plan.row_N[scored.index_N]
@@ -130,5 +131,5 @@ def examples(scored: Scored) -> pa.Table:
             if metrics.row_Q is not None:
                 starts_N = np.searchsorted(metrics.row_Q, np.arange(len(row_N) + 1))
                 column = pa.ListArray.from_arrays(pa.array(starts_N, pa.int32()), column)
-            columns[_name(direction, name)] = column
+            columns[_join_name(direction, name)] = column
     return pa.table(columns)

@@ -1,8 +1,8 @@
-"""Results on disk: one JSON document and one parquet file of per-example scores per task.
+"""Read and write results: per task, a JSON document and a parquet file of per-example scores.
 
-results/<source>/<model>/<task>.json        same inputs, same bytes: no clock, no host
-results/<source>/<model>/<task>.parquet
-results/<source>/<model>.run.json           clock, host and device of the last run; no result depends on it
+results/<source>/<model>/<task>.json        the result; contains no time and no host, so equal inputs have equal bytes
+results/<source>/<model>/<task>.parquet     per-example scores
+results/<source>/<model>.run.json           time, host and device of the last run (side file)
 """
 
 from __future__ import annotations
@@ -27,45 +27,46 @@ SIDE_SUFFIX = ".run.json"
 Result = dict[str, Any]
 
 
-def model_folder(output: Path, source: str, spec: str, limit: int | None = None) -> Path:
-    """Folder of a model's results; those on the first ``limit`` rows have their own."""
+def get_model_folder(output: Path, source: str, spec: str, limit: int | None = None) -> Path:
+    """Return the folder of a model's results. Results on the first ``limit`` rows have their own folder."""
     return output / source / (slug(spec) if limit is None else f"{slug(spec)}-first-{limit}")
 
 
-def path_of(output: Path, source: str, spec: str, task: str, limit: int | None = None) -> Path:
-    """Path of a task's result document."""
-    return model_folder(output, source, spec, limit) / f"{task}.json"
+def get_result_path(output: Path, source: str, spec: str, task: str, limit: int | None = None) -> Path:
+    """Return the path of a task's result document."""
+    return get_model_folder(output, source, spec, limit) / f"{task}.json"
 
 
-def side_file(folder: Path) -> Path:
+def get_side_file(folder: Path) -> Path:
+    """Return the path of a model folder's side file."""
     return folder.with_name(f"{folder.name}{SIDE_SUFFIX}")
 
 
 def write(path: Path, result: Result, examples: pa.Table) -> None:
-    """Write both files, the document last: it marks a complete result. ValueError if they cannot be written.
+    """Write the examples and then the document, which marks the result as complete.
 
-    An older document is deleted before its examples are replaced.
+    An existing document is deleted before its examples are replaced. Raises ValueError if a file cannot be written.
     """
     text = json.dumps(result, indent=1, ensure_ascii=False) + "\n"
     parquet = path.with_suffix(".parquet")
-    with _one_message(parquet), atomic_file(parquet) as partial:
+    with _raise_value_error(parquet), atomic_file(parquet) as partial:
         pq.write_table(examples, partial, compression="zstd")
         path.unlink(missing_ok=True)
-    with _one_message(path), atomic_file(path) as partial:
+    with _raise_value_error(path), atomic_file(path) as partial:
         partial.write_text(text)
 
 
 def make_folder(folder: Path) -> None:
-    """Create a folder of results. ValueError if it is not writable."""
-    probe = folder / ".writable"
-    with _one_message(folder):
+    """Create a folder for results. Raises ValueError if it is not writable."""
+    test_file = folder / ".writable"
+    with _raise_value_error(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        probe.touch()
-        probe.unlink()
+        test_file.touch()
+        test_file.unlink()
 
 
 def write_side_file(folder: Path, device: str, seconds: float, counts: Mapping[str, int]) -> None:
-    """Write ``<folder>.run.json``: time, host, device and speed of the last run."""
+    """Write the side file ``<folder>.run.json``: time, host, device and speed of the last run."""
     record = {
         "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "seconds": round(seconds, 3),
@@ -74,27 +75,30 @@ def write_side_file(folder: Path, device: str, seconds: float, counts: Mapping[s
         "processors": os.cpu_count(),
         **counts,
     }
-    path = side_file(folder)
-    with _one_message(path), atomic_file(path) as partial:
+    path = get_side_file(folder)
+    with _raise_value_error(path), atomic_file(path) as partial:
         partial.write_text(json.dumps(record, indent=1) + "\n")
 
 
 @contextmanager
-def _one_message(path: Path) -> Iterator[None]:
-    """Turn an OSError into a ValueError about ``path``."""
+def _raise_value_error(path: Path) -> Iterator[None]:
+    """Convert an OSError into a ValueError that names ``path``."""
     try:
         yield
     except OSError as error:
         raise ValueError(
-            f"{path}: the result cannot be written ({error.strerror or error}). Free some space or name another "
-            "--output; encoded features are kept."
+            f"{path}: the result cannot be written ({error.strerror or error}). Free some space or choose another "
+            "--output. Encoded features are kept."
         ) from None
 
 
 def read(path: Path) -> Result:
-    """A result document. FileNotFoundError or ValueError if it is missing or not a result document."""
+    """Read a result document.
+
+    Raises FileNotFoundError if it is missing and ValueError if it is not a result document.
+    """
     if not path.is_file():
-        raise FileNotFoundError(f"{path}: no such result. `compeval run` writes them below results/.")
+        raise FileNotFoundError(f"{path}: no such result. `compeval run` writes results to results/.")
     try:
         result = json.loads(path.read_text())
     except json.JSONDecodeError as error:
@@ -104,19 +108,22 @@ def read(path: Path) -> Result:
     return result
 
 
-def finished(path: Path, expected: Mapping[str, Any]) -> Result | None:
-    """The result at ``path`` if it has the expected model, data and code, and no skipped row; else None."""
+def read_finished(path: Path, expected: Mapping[str, Any]) -> Result | None:
+    """Read the result at ``path`` if it is complete and has the expected model, data and code. Otherwise returns None.
+
+    A result with skipped rows is not complete.
+    """
     if not (path.is_file() and path.with_suffix(".parquet").is_file()):
         return None
     try:
         result = read(path)
     except ValueError:
         return None
-    same = all(result.get(part) == expected[part] for part in ("model", "code"))
-    same &= result.get("data", {}).get("fingerprint") == expected["data"]["fingerprint"]
-    return result if same and not result.get("skipped") else None
+    is_same = all(result.get(part) == expected[part] for part in ("model", "code"))
+    is_same &= result.get("data", {}).get("fingerprint") == expected["data"]["fingerprint"]
+    return result if is_same and not result.get("skipped") else None
 
 
-def documents(folder: Path) -> list[Path]:
-    """The result documents below a folder, in name order."""
+def list_documents(folder: Path) -> list[Path]:
+    """Return the paths of all result documents in a folder and its subfolders, sorted by name."""
     return sorted(path for path in folder.rglob("*.json") if not path.name.endswith(SIDE_SUFFIX))

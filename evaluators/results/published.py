@@ -1,9 +1,9 @@
-"""Published scores, and ours for the same model and dataset.
+"""Compare results with published scores of the same model on the same dataset.
 
-scores.csv was entered from the papers' tables and the table of vl_compo: model (the effective name in results), task,
-metric, percent, number of tasks if ``task`` is a glob (compared by their mean over rows), source. The raw pairs of
-CREPE's Tables 15 and 16 were not released with its hard negatives: with a copy from the authors, name the dataset
-``crepe_published`` and its configs ``<corpus>_{sc,uc,ua}_raw``, ``prod_raw``.
+scores.csv contains the values of the papers' tables and of the table of vl_compo. Its columns are model (the effective
+name in results), task, metric, percent, number of tasks (if ``task`` is a glob pattern; their mean over rows is
+compared) and source. CREPE's authors did not release the raw pairs of Tables 15 and 16. If you have a copy, name the
+dataset ``crepe_published`` and its configs ``<corpus>_{sc,uc,ua}_raw`` and ``prod_raw``.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ from typing import Any, NamedTuple
 
 SCORES = Path(__file__).with_name("scores.csv")
 TOLERANCE = 1.0
-"""Percentage points by which scores of one model on one dataset may differ: libraries decode and resize images
-differently, and precisions vary."""
+"""Tolerated difference in percentage points. Libraries decode and resize images differently, and precisions vary."""
 SHUFFLE_TOLERANCE = 2.0
-"""For ARO's order tasks, whose shuffles were not released and are drawn again."""
+"""Tolerance for ARO's order tasks, whose published shuffles are not available."""
 
 
 class PublishedScore(NamedTuple):
@@ -31,13 +30,13 @@ class PublishedScore(NamedTuple):
     tasks: int
     source: str
 
-    def tolerance(self, rows: int) -> float:
-        """In percentage points; at least the weight of one row."""
-        return max(SHUFFLE_TOLERANCE if fnmatchcase(self.task, "*_order") else TOLERANCE, 100 / rows)
+    def get_tolerance(self, num_rows: int) -> float:
+        """Return the tolerance in percentage points. It is at least the weight of one row."""
+        return max(SHUFFLE_TOLERANCE if fnmatchcase(self.task, "*_order") else TOLERANCE, 100 / num_rows)
 
 
 class Match(NamedTuple):
-    """A published score and ours, in percent."""
+    """A published score and our score for the same model and task, in percent."""
 
     score: PublishedScore
     ours: float
@@ -49,7 +48,7 @@ class Match(NamedTuple):
 
     @property
     def tolerance(self) -> float:
-        return self.score.tolerance(self.rows)
+        return self.score.get_tolerance(self.rows)
 
     @property
     def agrees(self) -> bool:
@@ -65,27 +64,31 @@ def read_scores() -> tuple[PublishedScore, ...]:
         )
 
 
-def of_model(model: Mapping[str, Any]) -> list[PublishedScore]:
-    """The published scores of a model, under any of its names in a result document."""
+def find_scores(model: Mapping[str, Any]) -> list[PublishedScore]:
+    """Return the published scores of a model, given the ``model`` part of a result document."""
     names = {model["spec"], model["name"], model["effective"]}
     return [score for score in read_scores() if score.model in names]
 
 
-def matches(results: Sequence[Mapping[str, Any]]) -> list[Match]:
-    """The published scores with results of ours; results on only the first rows do not count."""
+def match_scores(results: Sequence[Mapping[str, Any]]) -> list[Match]:
+    """Return the published scores for which there is a result. Results with a row limit are ignored."""
     by_model: dict[str, list[Mapping[str, Any]]] = {}
     for result in results:
         if result["data"]["limit"] is None:
             by_model.setdefault(result["model"]["effective"], []).append(result)
-    pairs = ((score, own) for own in by_model.values() for score in of_model(own[0]["model"]))
-    return [match for score, own in pairs if (match := _match(score, own))]
+    pairs = (
+        (score, model_results)
+        for model_results in by_model.values()
+        for score in find_scores(model_results[0]["model"])
+    )
+    return [match for score, model_results in pairs if (match := _match_score(score, model_results))]
 
 
-def _match(score: PublishedScore, results: Sequence[Mapping[str, Any]]) -> Match | None:
-    """None if a task of the score is missing, or lacks the metric."""
-    of_score = [one for one in results if fnmatchcase(one["task"], score.task) and score.metric in one["metrics"]]
-    if len(of_score) != score.tasks:
+def _match_score(score: PublishedScore, results: Sequence[Mapping[str, Any]]) -> Match | None:
+    """Compare a published score with the results of a model. Returns None if a task or the metric is missing."""
+    matching = [item for item in results if fnmatchcase(item["task"], score.task) and score.metric in item["metrics"]]
+    if len(matching) != score.tasks:
         return None
-    rows = sum(one["data"]["rows"] for one in of_score)
-    total = sum(one["data"]["rows"] * one["metrics"][score.metric] for one in of_score)
-    return Match(score, 100 * total / rows, rows)
+    num_rows = sum(item["data"]["rows"] for item in matching)
+    total = sum(item["data"]["rows"] * item["metrics"][score.metric] for item in matching)
+    return Match(score, 100 * total / num_rows, num_rows)

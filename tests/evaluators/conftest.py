@@ -7,13 +7,13 @@ from tests.evaluators import tiny
 
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test reads or writes the cache of the user."""
+    """Use a temporary feature cache instead of the user's cache."""
     monkeypatch.setenv("COMPEVAL_CACHE", str(tmp_path / "cache"))
 
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty current folder that holds ``toy_models.py``, found by ``python:toy_models:...``."""
+    """Working directory with ``toy_models.py``, whose models are ``python:toy_models:...``."""
     folder = tmp_path / "here"
     folder.mkdir()
     (folder / "toy_models.py").write_text(tiny.MODELS)
@@ -24,7 +24,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="session")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """23 choice rows in one config, 7 of another noun in another, productivity and raw rows."""
+    """Dataset folder with systematicity, productivity and raw rows."""
     return tiny.write_dataset(
         tmp_path_factory.mktemp("data"),
         {

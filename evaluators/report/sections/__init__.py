@@ -1,6 +1,6 @@
-"""The report's sections, one module each, in the order of the page.
+"""The sections of the report, in the order of the page.
 
-Each module has a pure function ``section(results)``: a Section, or None if no result belongs to it.
+Each module has a function ``make_section(results)``, which returns None if there are no results for the section.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""CompPrompts: texts that probes recover from their encoding, and their models on ControlledImCaps.
+"""Show which texts of CompPrompts probes recover, compared with the probed models on ControlledImCaps.
 
 Source: Kamath et al. 2023 (arXiv:2305.14897), Tables 1 to 4.
 """
@@ -7,38 +7,41 @@ from __future__ import annotations
 
 import pandas as pd
 
-from evaluators.probes.analysis import Recovered, scores_by_type
+from evaluators.probes.analysis import Recovered, collect_scores
 from evaluators.report import probe_tables
 from evaluators.report.results import Result, Results
-from evaluators.report.section import Section, by_task
+from evaluators.report.section import Section, make_task_table
 from loaders.papers.prompt_types import PROMPT_TYPES
 
 
-def section(results: Results) -> Section | None:
-    """None without results on CompPrompts or on ControlledImCaps, which belongs to it."""
-    prompts, pairs = results.of("compprompts"), results.of("controlledimcaps")
+def make_section(results: Results) -> Section | None:
+    """Make the section. Returns None if there are no results on CompPrompts and on ControlledImCaps."""
+    prompts, pairs = results.select("compprompts"), results.select("controlledimcaps")
     if not prompts:
         return Section("compprompts", variant="_missing") if pairs else None
     by_probe: dict[str, list[Result]] = {}
     for result in prompts:
         by_probe.setdefault(result.data["model"]["spec"], []).append(result)
-    probes = {spec: Recovered(own[0].model, pd.concat([one.examples for one in own])) for spec, own in by_probe.items()}
+    probes = {
+        spec: Recovered(probe_results[0].model, pd.concat([result.examples for result in probe_results]))
+        for spec, probe_results in by_probe.items()
+    }
     tables = [
-        probe_tables.overall(list(probes.values())),
-        *probe_tables.by_prompt_type(list(probes.values())),
+        probe_tables.make_overall_table(list(probes.values())),
+        *probe_tables.make_prompt_type_tables(list(probes.values())),
     ]
     for spec, probe in probes.items():
-        whole_model = by_probe[spec][0].data["model"]["text_encoder"]
-        scores = scores_by_type(pair.data for pair in pairs if pair.data["model"]["spec"] == whole_model)
+        probed_model = by_probe[spec][0].data["model"]["text_encoder"]
+        scores = collect_scores(pair.data for pair in pairs if pair.data["model"]["spec"] == probed_model)
         if scores:
-            tables.append(probe_tables.next_to_images(probe, scores))
+            tables.append(probe_tables.make_image_score_table(probe, scores))
     if custom := [result for result in prompts if result.data["config"] not in PROMPT_TYPES]:
-        tables.append(by_task("compprompts_own", custom, {"exact_match": "Exact match"}, "Type", _type))
-    complete = [probe for probe in probes.values() if len(probe.of_tables_1_and_2)]
-    shares = ", ".join(f"{probe.name} {probe.cell_mean():.1%}" for probe in complete)
-    line = f"Prompts recovered exactly from the text vector, mean over types (chance 0.0%): {shares}."
-    return Section("compprompts", tables, headline=[line] if complete else [])
+        tables.append(make_task_table("compprompts_own", custom, {"exact_match": "Exact match"}, "Type", _format_type))
+    probes_with_mean = [probe for probe in probes.values() if len(probe.table_2_rows)]
+    shares = ", ".join(f"{probe.name} {probe.cell_mean():.1%}" for probe in probes_with_mean)
+    line = f"Prompts recovered exactly from the text features, mean over types (chance 0.0%): {shares}."
+    return Section("compprompts", tables, headline=[line] if probes_with_mean else [])
 
 
-def _type(result: Result) -> str:
+def _format_type(result: Result) -> str:
     return result.data["config"].replace("_", " ")

@@ -1,4 +1,4 @@
-"""ControlledImCaps: pairs of images whose captions differ in one word or its position.
+"""Show the results on ControlledImCaps, pairs of images whose captions differ in one word or its position.
 
 Source: Kamath et al. 2023 (arXiv:2305.14897), sections 2.2 and 4.1.
 """
@@ -6,12 +6,12 @@ Source: Kamath et al. 2023 (arXiv:2305.14897), sections 2.2 and 4.1.
 from __future__ import annotations
 
 from evaluators.report.results import Results
-from evaluators.report.section import Section, by_task
+from evaluators.report.section import Section, make_task_table
 
 SCORES = {"text_score": "Text", "image_score": "Image", "group_score": "Group"}
 
 
-def section(results: Results) -> Section | None:
-    """None without results on ControlledImCaps."""
-    pairs = results.of("controlledimcaps")
-    return Section("controlledimcaps", [by_task("controlledimcaps", pairs, SCORES)]) if pairs else None
+def make_section(results: Results) -> Section | None:
+    """Make the section. Returns None if there are no results on ControlledImCaps."""
+    pairs = results.select("controlledimcaps")
+    return Section("controlledimcaps", [make_task_table("controlledimcaps", pairs, SCORES)]) if pairs else None

@@ -1,4 +1,4 @@
-"""Seen against unseen compounds on the same captions (evaluators/metrics/seen_gap.py)."""
+"""Compare seen with unseen compounds on the same captions (evaluators/metrics/seen_gap.py)."""
 
 from __future__ import annotations
 
@@ -6,42 +6,47 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from evaluators.metrics.seen_gap import directions, gaps
-from evaluators.report.results import SYSTEMATICITY_KINDS, Result, Results, corpus_name
+from evaluators.metrics.seen_gap import compute_directions, compute_gaps
+from evaluators.report.results import SYSTEMATICITY_KINDS, Result, Results, get_corpus_name
 from evaluators.report.section import Section
-from evaluators.report.tables import percent, table
+from evaluators.report.tables import format_percent, make_table
 
 KIND = "hnatom"
-"""One type of hard negative only, so that Holm's family of tests is the corpora."""
+"""The gap is measured on one type of hard negative, so that Holm's correction is over the corpora only."""
 
 
-def section(results: Results) -> Section | None:
-    """None if no two corpora share captions in both directions."""
-    hit = hits(results)
-    lines = directions(hit)
+def make_section(results: Results) -> Section | None:
+    """Make the section. Returns None if no two corpora share captions in both directions."""
+    hits = read_hits(results)
+    lines = compute_directions(hits)
     pairs = {(line.seen, line.unseen) for line in lines}
     if not any((unseen, seen) in pairs for seen, unseen in pairs):
         return None
-    balanced = gaps(hit)
-    seeds = len({result.model for result in results if result.data["model"]["corpus"] in hit}) // len(hit)
-    gap_table = table(
+    gaps = compute_gaps(hits)
+    seeds = len({result.model for result in results if result.data["model"]["corpus"] in hits}) // len(hits)
+    gap_table = make_table(
         "gap",
         ["Training data", "Gap", "95 % interval", "p"],
         [
-            [corpus_name(line.corpus), points(line.gap), f"{points(line.low)} to {points(line.high)}", f"{line.p:.3f}"]
-            for line in balanced
+            [
+                get_corpus_name(line.corpus),
+                format_points(line.gap),
+                f"{format_points(line.low)} to {format_points(line.high)}",
+                f"{line.p:.3f}",
+            ]
+            for line in gaps
         ],
         suffix=f"_{KIND}",
         kind=SYSTEMATICITY_KINDS[KIND],
     )
-    directions_table = table(
+    directions_table = make_table(
         "gap_directions",
         ["Seen by", "Unseen by", "Captions", "Images", "R@1 seen", "R@1 unseen", "Difference"],
         [
             [
-                *(corpus_name(line.seen), corpus_name(line.unseen), line.captions, line.images),
-                *(percent(line.seen_recall, 1), percent(line.unseen_recall, 1)),
-                points(line.seen_recall - line.unseen_recall),
+                *(get_corpus_name(line.seen), get_corpus_name(line.unseen), line.captions, line.images),
+                *(format_percent(line.seen_recall, 1), format_percent(line.unseen_recall, 1)),
+                format_points(line.seen_recall - line.unseen_recall),
             ]
             for line in lines
         ],
@@ -49,22 +54,26 @@ def section(results: Results) -> Section | None:
     return Section(
         "gap",
         [gap_table, directions_table],
-        metrics={"seen_minus_unseen": {KIND: {line.corpus: round(line.gap, 4) for line in balanced}}},
+        metrics={"seen_minus_unseen": {KIND: {line.corpus: round(line.gap, 4) for line in gaps}}},
         values={"seeds": f"Hits are means over {seeds} training seeds." if seeds > 1 else ""},
     )
 
 
-def hits(results: Sequence[Result]) -> dict[str, pd.DataFrame]:
-    """Corpus -> crop_id, caption, image_id, split and hit (share of the corpus' models with rank 1)."""
+def read_hits(results: Sequence[Result]) -> dict[str, pd.DataFrame]:
+    """Return corpus -> rows with crop_id, caption, image_id, split and hit.
+
+    ``hit`` is the share of the corpus' models (training seeds) with rank 1.
+    """
     parts: dict[str, list[pd.DataFrame]] = {}
     for result in results:
-        corpus, _, rest = result.data["config"].partition("_")
-        if rest in (f"sc_{KIND}", f"uc_{KIND}") and corpus == result.data["model"]["corpus"]:
+        corpus, _, kind = result.data["config"].partition("_")
+        if kind in (f"sc_{KIND}", f"uc_{KIND}") and corpus == result.data["model"]["corpus"]:
             rows = result.examples[["crop_id", "caption", "image_id", "rank"]]
-            parts.setdefault(corpus, []).append(rows.assign(split=rest.split("_")[0], hit=rows["rank"] == 1))
+            parts.setdefault(corpus, []).append(rows.assign(split=kind.split("_")[0], hit=rows["rank"] == 1))
     keys = ["crop_id", "caption", "image_id", "split"]
     return {corpus: pd.concat(rows).groupby(keys)["hit"].mean().reset_index() for corpus, rows in sorted(parts.items())}
 
 
-def points(share: float) -> str:
+def format_points(share: float) -> str:
+    """Format a difference of shares in percentage points."""
     return f"{100 * share:+.1f}"

@@ -1,18 +1,18 @@
-"""Published scores next to ours, for every published model that was run on a published set."""
+"""Compare results with published scores, for all published models that were evaluated on published sets."""
 
 from __future__ import annotations
 
 from evaluators.report.results import Results
 from evaluators.report.section import Section
-from evaluators.report.tables import table
-from evaluators.results.published import SHUFFLE_TOLERANCE, TOLERANCE, matches
+from evaluators.report.tables import make_table
+from evaluators.results.published import SHUFFLE_TOLERANCE, TOLERANCE, match_scores
 
 COLUMNS = ("Model", "Task", "Metric", "Rows", "Ours", "Published", "Difference", "Tolerance", "Source")
 
 
-def section(results: Results) -> Section | None:
-    """None if no result has a published score."""
-    scores = matches([result.data for result in results])
+def make_section(results: Results) -> Section | None:
+    """Make the section. Returns None if no result has a published score."""
+    scores = match_scores([result.data for result in results])
     if not scores:
         return None
     rows = [
@@ -27,7 +27,7 @@ def section(results: Results) -> Section | None:
     agreeing = sum(pair.agrees for pair in scores)
     return Section(
         "published",
-        [table("published", COLUMNS, rows)],
+        [make_table("published", COLUMNS, rows)],
         headline=[f"{agreeing} of {len(scores)} published scores are reproduced within tolerance."],
         values={"points": f"{TOLERANCE:g}", "redrawn_points": f"{SHUFFLE_TOLERANCE:g}"},
     )

@@ -1,6 +1,7 @@
-"""CREPE's systematicity: Tables 9 to 11 and 15, Figure 4 (arXiv:2212.07796, appendix B).
+"""Make the tables and figures of CREPE's systematicity.
 
-Numbers are percent, as printed there. In brackets: 95 % intervals over images.
+Source: arXiv:2212.07796, appendix B, Tables 9 to 11 and 15, Figure 4. sc: seen compounds, uc: unseen compounds, ua:
+unseen atoms. Values are in percent; 95 % confidence intervals over images are in brackets.
 """
 
 from __future__ import annotations
@@ -8,81 +9,86 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.axes import Axes
 
-from evaluators.report.figures import chance_line, draw, legend, lines, over_seeds
+from evaluators.report.figures import add_chance_line, add_legend, draw, make_lines, summarise_seeds
 from evaluators.report.results import SYSTEMATICITY_KINDS as KINDS
-from evaluators.report.results import Results, by_model, own_corpus
+from evaluators.report.results import Results, group_by_model, select_own_corpus
 from evaluators.report.section import Section
-from evaluators.report.tables import Table, percent, table, with_interval
+from evaluators.report.tables import Table, format_percent, format_with_interval, make_table
 
 METRICS = {"recall@1": "R@1", "recall@3": "R@3", "recall@5": "R@5", "avg_recall": "Avg R@K"}
 SPLITS = ("sc", "uc")
 
 
-def section(results: Results) -> Section | None:
-    """None without a model that was run on the sets of its own corpus."""
-    rows = own_corpus(results.frame)
+def make_section(results: Results) -> Section | None:
+    """Make the section. Returns None if no model was evaluated on the sets of its own training corpus."""
+    rows = select_own_corpus(results.frame)
     kinds = [kind for kind in KINDS if (rows["kind"] == kind).any()]
-    tables = [recall_table(rows[rows["kind"] == kind], kind) for kind in kinds]
+    tables = [make_recall_table(rows[rows["kind"] == kind], kind) for kind in kinds]
     raw = rows[rows["kind"] == "raw"]
     if not raw.empty:
-        tables.append(raw_table(raw))
+        tables.append(make_raw_table(raw))
     if not tables:
         return None
-    figures = {"Seen against unseen compounds (Figure 4 of the paper).": figure(rows, kinds)} if kinds else {}
-    return Section("systematicity", tables, figures, headline(rows[rows["kind"] == "hnatom"]))
+    figures = {"Seen and unseen compounds (Figure 4 of the paper).": draw_figure(rows, kinds)} if kinds else {}
+    return Section("systematicity", tables, figures, make_headline(rows[rows["kind"] == "hnatom"]))
 
 
-def headline(rows: pd.DataFrame) -> list[str]:
+def make_headline(rows: pd.DataFrame) -> list[str]:
     if not set(rows["split"]) >= set(SPLITS):
         return []
     seen, unseen = (rows[rows["split"] == split]["recall@1"].mean() for split in SPLITS)
     chance = rows["chance"].iloc[0]
-    return [f"HN-Atom Recall@1 is {seen:.1%} on seen compounds and {unseen:.1%} on unseen ones (chance {chance:.1%})."]
+    return [
+        f"HN-Atom Recall@1 is {seen:.1%} on seen compounds and {unseen:.1%} on unseen compounds (chance {chance:.1%})."
+    ]
 
 
-def recall_table(rows: pd.DataFrame, kind: str) -> Table:
-    """Tables 9 to 11: recalls of each model on the SC and UC sets of its own corpus."""
+def make_recall_table(rows: pd.DataFrame, kind: str) -> Table:
+    """Make Tables 9 to 11: recalls of each model on the SC and UC sets of its own corpus."""
     metrics = [key for key in METRICS if key in rows and rows[key].notna().any()]
     set_size = int(rows["set_size"].iloc[0])
     chance = {f"recall@{k}": k / set_size for k in (1, 3, 5)} | {"avg_recall": 2 / set_size}  # (1 + 3) / 2
     body = [["Random", "", *(chance[key] for key in metrics for _ in SPLITS)]]
-    for names, by_split in by_model(rows, "split"):
+    for names, by_split in group_by_model(rows, "split"):
         cells = []
         for key in metrics:
             for row in (by_split.get(split, {}) for split in SPLITS):
                 interval = (row["low"], row["high"]) if row else None
-                cells.append(with_interval(row.get(key), interval) if key == "recall@1" else row.get(key))
+                cells.append(format_with_interval(row.get(key), interval) if key == "recall@1" else row.get(key))
         body.append([*names, *cells])
     header = ["Training data", "Model", *(f"{METRICS[key]} {split.upper()}" for key in metrics for split in SPLITS)]
-    return table("systematicity", header, body, suffix=f"_{kind}", kind=KINDS[kind], set_size=set_size)
+    return make_table("systematicity", header, body, suffix=f"_{kind}", kind=KINDS[kind], set_size=set_size)
 
 
-def raw_table(rows: pd.DataFrame) -> Table:
-    """Table 15: image-to-text Recall@1 on the raw pairs, mean and standard deviation over folds."""
+def make_raw_table(rows: pd.DataFrame) -> Table:
+    """Make Table 15: image-to-text Recall@1 on the raw pairs, mean and standard deviation over folds."""
     splits = [split for split in ("sc", "uc", "ua") if split in set(rows["split"])]
     body = []
-    for names, by_split in by_model(rows, "split"):
-        chosen = [by_split.get(split, {}) for split in splits]
-        shares = [f"{percent(row.get('i2t_recall@1'))} ± {percent(row.get('i2t_recall@1_std'))}" for row in chosen]
+    for names, by_split in group_by_model(rows, "split"):
+        selected = [by_split.get(split, {}) for split in splits]
+        shares = [
+            f"{format_percent(row.get('i2t_recall@1'))} ± {format_percent(row.get('i2t_recall@1_std'))}"
+            for row in selected
+        ]
         body.append([*names, int(next(iter(by_split.values()))["set_size"]), *shares])
-    chance = percent(1 / rows["set_size"].max())
+    chance = format_percent(1 / rows["set_size"].max())
     header = ["Training data", "Model", "N", *(split.upper() for split in splits)]
-    return table("systematicity_raw", header, body, chance=chance)
+    return make_table("systematicity_raw", header, body, chance=chance)
 
 
-def figure(rows: pd.DataFrame, kinds: list[str]) -> str:
-    """Figure 4: Recall@1 on SC and UC, one line per model, one panel per type of hard negative."""
+def draw_figure(rows: pd.DataFrame, kinds: list[str]) -> str:
+    """Draw Figure 4: Recall@1 on SC and UC, with one panel per type of hard negative and one line per model."""
 
     def paint(panels: list[Axes]) -> None:
         for axes, kind in zip(panels, kinds, strict=True):
-            chosen = rows[rows["kind"] == kind]
-            for index, line in enumerate(lines(chosen)):
-                recall = over_seeds(line.models, "split").reindex(SPLITS)
+            kind_rows = rows[rows["kind"] == kind]
+            for index, line in enumerate(make_lines(kind_rows)):
+                recall = summarise_seeds(line.rows, "split").reindex(SPLITS)
                 shift = 0.04 * (index - 1)
                 error = [recall["mean"] - recall["low"], recall["high"] - recall["mean"]]
                 axes.errorbar([shift, 1 + shift], recall["mean"], error, marker="o", capsize=3, **line.style)
-            chance_line(axes, 1 / chosen["set_size"].iloc[0])
+            add_chance_line(axes, 1 / kind_rows["set_size"].iloc[0])
             axes.set(title=KINDS[kind], xticks=[0, 1], xticklabels=["seen (SC)", "unseen (UC)"], xlim=(-0.3, 1.3))
-        legend(panels[0], "Recall@1 (%)")
+        add_legend(panels[0], "Recall@1 (%)")
 
     return draw(len(kinds), paint)

@@ -1,41 +1,44 @@
 import numpy as np
 import pytest
 
-from evaluators.annotations.agreement import alpha, pairwise_agreement, report
+from evaluators.annotations.agreement import compute_alpha, compute_pairwise_agreement, make_report
 from evaluators.annotations.items import CAPTION, Item
 
 NAN = np.nan
 
 
-def item(number: int, kind: str = "prod_hnatom", complexity: int = 4, image: str | None = None) -> Item:
+def make_item(number: int, kind: str = "prod_hnatom", complexity: int = 4, image: str | None = None) -> Item:
     return Item(f"i{number}", "c", "s", number, "", image or str(number), kind, complexity, "")
 
 
 def test_accuracy_and_agreement_of_two_annotators_with_known_errors():
-    """Ten negatives. Anna errs in one (finds it true), Ben in two others: accuracies 0.9 and 0.8, mean 0.85, deviation
-    0.05; they agree in the 7 that both get right, 0.7."""
-    items = [item(n) for n in range(10)]
+    """Ten negatives. Anna is wrong on one, Ben on two others: accuracies 0.9 and 0.8, mean 0.85, deviation 0.05.
+
+    They agree on the 7 items on which both are right: 0.7.
+    """
+    items = [make_item(n) for n in range(10)]
     anna = {f"i{n}": "true" if n == 0 else "false" for n in range(10)}
     ben = {f"i{n}": "cannot tell" if n in (1, 2) else "false" for n in range(10)}
-    overall, by_number = report(items, {"anna": anna, "ben": ben})
+    overall, by_number = make_report(items, {"anna": anna, "ben": ben})
     assert (overall.type, overall.complexity, by_number.complexity) == ("prod_hnatom", None, 4)
     assert (overall.items, overall.annotators) == (10, 2)
     assert overall.accuracy == pytest.approx(0.85)
     assert overall.deviation == pytest.approx(0.05)
     assert overall.agreement == pytest.approx(0.7)
-    # Coincidences: 7 pairs false-false give 14, each of the 3 others one of either order. n = 20, n_false = 17,
-    # n_true = 1, n_cannot_tell = 2. Observed disagreement 6/20; expected (20^2 - 17^2 - 1 - 4) / (20 * 19) = 106/380.
+    # Coincidence matrix: 7 pairs false-false count 14; each of the 3 other pairs counts once per order. n = 20, n_false
+    # = 17, n_true = 1, n_cannot_tell = 2. Observed disagreement 6/20; expected (20^2 - 17^2 - 1 - 4) / (20 * 19) =
+    # 106/380.
     assert overall.alpha == pytest.approx(1 - (6 / 20) / (106 / 380))
     low, high = overall.interval
     assert 0.5 < low < 0.85 < high <= 1.0
 
 
-def test_a_true_caption_is_right_and_types_are_separate():
-    items = [item(0, CAPTION, 7), item(1, CAPTION, 8), item(2, "sc_hnatom", 2)]
+def test_lines_are_per_type_and_complexity():
+    items = [make_item(0, CAPTION, 7), make_item(1, CAPTION, 8), make_item(2, "sc_hnatom", 2)]
     answers = {"anna": {"i0": "true", "i1": "false", "i2": "false"}}
-    lines = {(line.type, line.complexity): line for line in report(items, answers)}
-    found = {key: (line.items, line.accuracy) for key, line in lines.items()}
-    assert found == {
+    lines = {(line.type, line.complexity): line for line in make_report(items, answers)}
+    accuracies = {key: (line.items, line.accuracy) for key, line in lines.items()}
+    assert accuracies == {
         ("caption", None): (2, 0.5),
         ("caption", 7): (1, 1.0),
         ("caption", 8): (1, 0.0),
@@ -46,28 +49,27 @@ def test_a_true_caption_is_right_and_types_are_separate():
     assert lines["caption", None].alpha is None
 
 
-def test_agreement_counts_what_both_answered():
-    # Pairs: (0, 1) agree in 1 of 2; (0, 2) in 1 of 1; (1, 2) have nothing in common.
+def test_agreement_uses_items_that_both_annotators_answered():
+    # Pairs: (0, 1) agree on 1 of 2; (0, 2) on 1 of 1; (1, 2) have no item in common.
     answer_AI = np.array([[0, 0, 1, NAN], [0, 1, NAN, NAN], [NAN, NAN, 1, NAN]], dtype=float)
-    assert pairwise_agreement(answer_AI) == pytest.approx(0.75)
-    assert pairwise_agreement(answer_AI[:1]) is None
+    assert compute_pairwise_agreement(answer_AI) == pytest.approx(0.75)
+    assert compute_pairwise_agreement(answer_AI[:1]) is None
 
 
-def test_alpha_of_krippendorffs_own_example():
-    """Krippendorff 2011, Computing Krippendorff's alpha-reliability, section C: four observers, nominal data with gaps,
-    alpha 0.743."""
+def test_alpha_of_krippendorffs_example():
+    """Krippendorff 2011, Computing Krippendorff's alpha-reliability, section C: four observers, missing values."""
     a = [1, 2, 3, 3, 2, 1, 4, 1, 2, NAN, NAN, NAN]
     b = [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, NAN, 3]
     c = [NAN, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, NAN]
     d = [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, NAN]
-    assert alpha(np.array([a, b, c, d])) == pytest.approx(0.743, abs=5e-4)
+    assert compute_alpha(np.array([a, b, c, d])) == pytest.approx(0.743, abs=5e-4)
 
 
-def test_alpha_needs_two_answers_that_differ():
-    assert alpha(np.array([[0.0, 0.0], [0.0, 0.0]])) is None
-    assert alpha(np.array([[0.0, 1.0]])) is None
+def test_alpha_is_none_without_different_answers():
+    assert compute_alpha(np.array([[0.0, 0.0], [0.0, 0.0]])) is None
+    assert compute_alpha(np.array([[0.0, 1.0]])) is None
 
 
-def test_a_sample_without_answers_is_an_error():
-    with pytest.raises(ValueError, match=r"No item of the sample has an answer\. `compeval annotate import`"):
-        report([item(0)], {})
+def test_error_for_a_sample_without_answers():
+    with pytest.raises(ValueError, match=r"No item of the sample has an answer\. .*`compeval annotate import`"):
+        make_report([make_item(0)], {})

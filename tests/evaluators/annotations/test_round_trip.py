@@ -1,4 +1,4 @@
-"""Sample, forms, two simulated annotators, agreement, and the negatives that the next build skips."""
+"""Tests of the annotation workflow, from sampling to rejected negatives, with two simulated annotators."""
 
 import csv
 import json
@@ -9,7 +9,7 @@ from typer.testing import CliRunner, Result
 
 from compeval.cli import app
 from evaluators.annotations import answers, forms
-from evaluators.annotations.items import CAPTION, Item, kind_of, read_items, sample
+from evaluators.annotations.items import CAPTION, Item, get_type, read_items, sample
 from generators.hard_negatives.rejections import Rejections
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA
 from generators.storage.dataset import write_config
@@ -19,12 +19,13 @@ from tests.rows import hard_negative_row
 
 
 def call(*arguments: object) -> Result:
+    """Call ``compeval annotate`` with the arguments."""
     return CliRunner().invoke(app, ["annotate", *map(str, arguments)])
 
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """crepe with 30 captions of n4, 20 rows of prod_hnatom/n4, and the same rows again in two corpora's sets."""
+    """Dataset crepe: 30 rows of prod_raw/n4, 20 rows of prod_hnatom/n4, and 3 rows in the sets of two corpora."""
     folder = tmp_path / "data" / "crepe"
     (tmp_path / "images").mkdir()
     rows = [hard_negative_row(tmp_path / "images", number) for number in range(30)]
@@ -38,12 +39,13 @@ def data(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
-def test_the_sample_is_stratified_and_has_each_text_once(data: Path):
+def test_sample_is_stratified_and_contains_each_text_once(data: Path):
     items = sample(data / "crepe", 0.1, 0.25, seed=0)
     counts: dict[tuple[str, str], int] = {}
     for item in items:
         counts[item.config, item.type] = counts.get((item.config, item.type), 0) + 1
-    # 3 of 30 captions; 5 of 20 rows and 1 of 3, two negatives each; yfcc's row is laion's; hnall has nothing new.
+    # 3 of 30 captions; 5 of 20 rows and 1 of 3 rows with two negatives each. The rows of yfcc equal those of laion, and
+    # prod_hnall repeats prod_hnatom.
     assert counts == {("prod_raw", CAPTION): 3, ("prod_hnatom", "prod_hnatom"): 10, ("laion_sc_hnatom", "sc_hnatom"): 2}
     assert [item.id for item in items] == sorted({item.id for item in items})
     assert sample(data / "crepe", 0.1, 0.25, seed=0) == items
@@ -51,7 +53,7 @@ def test_the_sample_is_stratified_and_has_each_text_once(data: Path):
     assert [item.expected for item in items if item.type == CAPTION] == ["true"] * 3
 
 
-def test_the_default_shares_take_at_least_one_of_each_split(data: Path):
+def test_default_shares_sample_at_least_one_row_per_split(data: Path):
     items = sample(data / "crepe", 0.02, 0.01, seed=0)
     assert {item.type for item in items} == {CAPTION, "prod_hnatom", "sc_hnatom"}
 
@@ -60,12 +62,12 @@ def test_the_default_shares_take_at_least_one_of_each_split(data: Path):
     ("config", "kind"),
     [("laion_uc_hncomp", "uc_hncomp"), ("prod_hnneg_balanced", "prod_hnneg_balanced"), ("vg_relation", "vg_relation")],
 )
-def test_kinds_are_the_same_for_all_corpora(config: str, kind: str):
-    assert kind_of(config) == kind
+def test_type_does_not_contain_the_corpus(config: str, kind: str):
+    assert get_type(config) == kind
 
 
-def as_exported(items: list[Item], wrong: set[str], annotator: object) -> list[dict]:
-    """A Label Studio export with an answer to every item, wrong for those of ``wrong``."""
+def make_export(items: list[Item], wrong: set[str], annotator: object) -> list[dict]:
+    """Make a Label Studio export with an answer to every item. Answers to items in ``wrong`` are wrong."""
     opposite = {"true": "false", "false": "true"}
     return [
         {
@@ -91,24 +93,26 @@ def as_exported(items: list[Item], wrong: set[str], annotator: object) -> list[d
 
 
 def test_round_trip(data: Path, tmp_path: Path):
-    where = ("--annotations", tmp_path / "annotations")
-    drawn = call("sample", "crepe", "--captions", 0.1, "--queries", 0.25, "--data", data, *where)
-    assert drawn.stdout.endswith("15 texts to annotate.\n"), drawn.output
+    folder_option = ("--annotations", tmp_path / "annotations")
+    sampled = call("sample", "crepe", "--captions", 0.1, "--queries", 0.25, "--data", data, *folder_option)
+    assert sampled.stdout.endswith("15 texts to annotate.\n"), sampled.output
     folder = tmp_path / "annotations" / "crepe"
     items = read_items(folder)
     negatives = [item for item in items if item.type == "prod_hnatom"]
 
     for form in ("label-studio", "csv"):
-        made = call("export", "crepe", "--output", tmp_path / form, "--format", form, "--data", data, *where)
-        assert made.exit_code == 0, made.output
+        exported = call(
+            "export", "crepe", "--output", tmp_path / form, "--format", form, "--data", data, *folder_option
+        )
+        assert exported.exit_code == 0, exported.output
     tasks = json.loads((tmp_path / "label-studio" / "tasks.json").read_text())
     assert [task["data"]["text"] for task in tasks] == [item.text for item in items]
-    assert {*tasks[0]["data"]} == {"id", "text", "image"}, "no field tells which texts are captions"
+    assert {*tasks[0]["data"]} == {"id", "text", "image"}, "no field reveals which texts are captions"
 
-    # Anna errs in two negatives of ten, Ben in one of those and in one more; both are right in all else.
+    # Anna is wrong on two of ten negatives. Ben is wrong on one of these two and on another negative.
     both, annas, bens = negatives[0].id, negatives[1].id, negatives[2].id
     (tmp_path / "export.json").write_text(
-        json.dumps(as_exported(items, {both, annas}, {"id": 7, "email": "anna@x.org"}))
+        json.dumps(make_export(items, {both, annas}, {"id": 7, "email": "anna@x.org"}))
     )
     with (tmp_path / "csv" / "items.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -119,7 +123,7 @@ def test_round_trip(data: Path, tmp_path: Path):
         writer.writeheader()
         writer.writerows([r | {"answer": "True" if r["id"] in (both, bens) else expected[r["id"]]} for r in rows])
 
-    imported = call("import", "crepe", tmp_path / "export.json", tmp_path / "ben.csv", *where)
+    imported = call("import", "crepe", tmp_path / "export.json", tmp_path / "ben.csv", *folder_option)
     assert imported.stdout.splitlines() == [
         "anna@x.org: 15 of 15 answered",
         "ben: 15 of 15 answered",
@@ -127,22 +131,22 @@ def test_round_trip(data: Path, tmp_path: Path):
     ]
     lines = {
         (line["type"], line["complexity"]): line
-        for line in json.loads(call("report", "crepe", *where, "--json").stdout)
+        for line in json.loads(call("report", "crepe", *folder_option, "--json").stdout)
     }
     line = lines["prod_hnatom", None]
-    # Each is right in 8 of 10; they answer alike in 8 (7 both right, 1 both wrong).
+    # Both are right on 8 of 10. They agree on 8: both are right on 7 and both are wrong on 1.
     assert (line["items"], line["annotators"]) == (10, 2)
     assert (line["accuracy"], line["deviation"], line["agreement"]) == pytest.approx((0.8, 0.0, 0.8))
     # 20 answers, 16 false, 4 true; observed disagreement 4/20, expected 2 * 16 * 4 / (20 * 19).
     assert line["alpha"] == pytest.approx(1 - (4 / 20) / (128 / 380))
     assert (lines["caption", None]["accuracy"], lines["caption", None]["alpha"]) == (1.0, None)
-    assert "91.6 ± 4.2, 83.1" in call("report", "crepe", *where).stdout
+    assert "91.6 ± 4.2, 83.1" in call("report", "crepe", *folder_option).stdout
 
     rejections = Rejections.read(folder)
     assert rejections.by_crop == {negatives[0].crop_id: {negatives[0].text}}
-    # Ben thinks again: no majority is left.
+    # Ben changes his answer, so no majority rejects the negative.
     (tmp_path / "ben.csv").write_text(f"id,answer\n{both},false\n")
-    assert "0 hard negatives rejected" in call("import", "crepe", tmp_path / "ben.csv", *where).stdout
+    assert "0 hard negatives rejected" in call("import", "crepe", tmp_path / "ben.csv", *folder_option).stdout
     assert Rejections.read(folder).by_crop == {}
 
 
@@ -150,14 +154,14 @@ def test_round_trip(data: Path, tmp_path: Path):
     ("name", "text", "message"),
     [
         ("a.csv", "id,answer\nx,true\n", r"item 'x' is not in the sample"),
-        ("a.csv", "id,answer\ni1,maybe\n", r"item i1: the answer 'maybe', expected one of true, false, cannot tell"),
+        ("a.csv", "id,answer\ni1,maybe\n", r"item i1: answer 'maybe'; expected one of true, false, cannot tell"),
         ("a.csv", "id\ni1\n", r"no column answer; its columns are id"),
         ("a.csv", "id,answer\ni1,\n", r"no item has an answer"),
         ("a.json", "[1]", r"not an export in Label Studio's JSON format"),
         ("a.json", "{", r"not an export in Label Studio's JSON format"),
     ],
 )
-def test_invalid_forms_are_rejected(tmp_path: Path, name: str, text: str, message: str):
+def test_errors_for_invalid_forms(tmp_path: Path, name: str, text: str, message: str):
     (tmp_path / name).write_text(text)
     known = {"i1": Item("i1", "c", "s", 0, "", "", CAPTION, 4, "")}
     with pytest.raises(ValueError, match=message):
@@ -166,18 +170,18 @@ def test_invalid_forms_are_rejected(tmp_path: Path, name: str, text: str, messag
 
 def test_cancelled_annotations_are_skipped(tmp_path: Path):
     item = Item("i1", "c", "s", 0, "", "", CAPTION, 4, "")
-    (cancelled,), (given,) = as_exported([item], set(), 1), as_exported([item], {"i1"}, 2)
+    (cancelled,), (completed,) = make_export([item], set(), 1), make_export([item], {"i1"}, 2)
     cancelled["annotations"][0]["was_cancelled"] = True
-    (tmp_path / "a.json").write_text(json.dumps([cancelled, given]))
+    (tmp_path / "a.json").write_text(json.dumps([cancelled, completed]))
     assert answers.read_form(tmp_path / "a.json", {"i1": item}) == {"2": {"i1": "false"}}
 
 
-def test_label_studio_accepts_the_config_the_tasks_and_the_answers(tmp_path: Path):
+def test_label_studio_accepts_config_tasks_and_answers(tmp_path: Path):
     interface = pytest.importorskip("label_studio_sdk.label_interface").LabelInterface(forms.LABEL_STUDIO)
     interface.validate()
     item = Item("i1", "c", "s", 0, "crop", "", CAPTION, 4, "a cup")
     forms.write_label_studio(tmp_path, [item], {"crop": b"\xff\xd8"})
     (task,) = json.loads((tmp_path / "tasks.json").read_text())
     interface.validate_task(task)
-    (answered,) = as_exported([item], set(), 1)
+    (answered,) = make_export([item], set(), 1)
     assert interface.validate_annotation(answered["annotations"][0])

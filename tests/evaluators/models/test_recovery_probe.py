@@ -1,25 +1,25 @@
-"""Scores of recovery probes, worked out by hand."""
+"""Tests of the analyses of recovery probes against values derived by hand."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from evaluators.probes.analysis import Recovered, conditions, correlation
+from evaluators.probes.analysis import Recovered, compute_conditions, compute_correlation
 from evaluators.protocols import recovery
 from evaluators.report import probe_tables
 
 
-def rows(*found: tuple[str, str, str]) -> pd.DataFrame:
-    """Of cell, prompt and what was recovered."""
-    cells, prompts, texts = map(list, zip(*found, strict=True))
+def make_rows(*recovered: tuple[str, str, str]) -> pd.DataFrame:
+    """Return rows, given as (cell, prompt, recovered text)."""
+    cells, prompts, texts = map(list, zip(*recovered, strict=True))
     hit_N = recovery.exact_match(texts, prompts)
     bleu_N = recovery.bleu4(texts, prompts)
     return pd.DataFrame({"cell": cells, "prompt": prompts, "recovered": texts, "hit": hit_N, "bleu4": bleu_N})
 
 
-FOUND = Recovered(
+RECOVERED = Recovered(
     "m",
-    rows(
+    make_rows(
         ("obj1", "a cat", "a cat"),
         ("obj1", "a dog", "a dog in a hand"),
         ("obj1_spatial", "a cat on the left", "a cat on the left"),
@@ -35,76 +35,77 @@ FOUND = Recovered(
 
 
 def test_bleu_of_the_papers_example():
-    # Section 3 scores it 48. Of "a reporter on top of a penguin", 6 of 7 words are in "a penguin on top of a hill",
-    # 4 of 6 pairs (on top, top of, of a, a penguin), 2 of 5 triples (on top of, top of a), 1 of 4 quadruples; as many
-    # words, so no penalty: (6/7 * 4/6 * 2/5 * 1/4) ** (1/4) = 0.48892.
+    # Section 3 of the paper prints 48. n-grams of "a reporter on top of a penguin" that are in "a penguin on top of a
+    # hill": 6 of 7 words, 4 of 6 bigrams, 2 of 5 trigrams, 1 of 4 four-grams. The lengths are equal, so no penalty:
+    # (6/7 * 4/6 * 2/5 * 1/4) ** (1/4) = 0.48892.
     found = recovery.bleu4(["a reporter on top of a penguin"], ["a penguin on top of a hill"])
     assert found[0] == pytest.approx((6 / 7 * 4 / 6 * 2 / 5 * 1 / 4) ** 0.25)
     assert found[0] == pytest.approx(0.489, abs=5e-4)
 
 
-def test_bleu_of_prompts_of_two_words():
-    # No quadruples, not even triples, but right; then one word of two and no pair, which sacrebleu smooths to half
-    # a pair of one: (1/2 * 1/2) ** (1/2) = 1/2.
+def test_bleu_of_prompts_with_two_words():
+    # Two words have no trigrams, but an equal text scores 1. "a dog" has 1 of 2 words and 0 of 1 bigrams, which
+    # sacrebleu smooths to 1/2: (1/2 * 1/2) ** (1/2) = 1/2.
     assert recovery.bleu4(["a cat", "a dog"], ["a cat", "a cat"]) == pytest.approx([1, 0.5])
 
 
-def test_shuffled_by_hand():
-    # Right words: the first, in their order, the second and third, not in theirs. The fourth has another word, the
-    # fifth one too many.
+def test_shuffled_share():
+    # Texts 1 to 3 have the right words, of which 2 and 3 are in wrong order. Text 4 has a wrong word, text 5 an
+    # additional word.
     prompts = ["a red cat and a dog"] * 5
-    found = ["a red cat and a dog", "a cat and a red dog", "a dog and a red cat", "a red cat and a pig"]
-    assert recovery.shuffled([*found, "a red cat and a a dog"], prompts) == pytest.approx(2 / 3)
-    assert np.isnan(recovery.shuffled(["a pig"], ["a cat"]))
+    recovered = ["a red cat and a dog", "a cat and a red dog", "a dog and a red cat", "a red cat and a pig"]
+    assert recovery.compute_shuffled_share([*recovered, "a red cat and a a dog"], prompts) == pytest.approx(2 / 3)
+    assert np.isnan(recovery.compute_shuffled_share(["a pig"], ["a cat"]))
 
 
 def test_means_over_cells_and_over_prompts():
-    # Cells of Table 2: obj1 1/2, obj1_spatial 1, obj2_adj (both halves) 1/3, obj2 0, obj2_spatial 1/2: 7/3 of 5.
-    # Prompts: 5 of 9. Multiples are Table 3's.
-    assert FOUND.by_cell()["obj2_adj"] == pytest.approx(1 / 3)
-    assert FOUND.cell_mean() == pytest.approx(7 / 15)
-    assert FOUND.prompt_mean() == pytest.approx(4 / 9)
+    # Cells of Table 2: obj1 1/2, obj1_spatial 1, obj2_adj (two configs) 1/3, obj2 0, obj2_spatial 1/2; mean 7/15. 4 of
+    # 9 prompts are recovered. Multiples belong to Table 3.
+    assert RECOVERED.mean_by_cell()["obj2_adj"] == pytest.approx(1 / 3)
+    assert RECOVERED.cell_mean() == pytest.approx(7 / 15)
+    assert RECOVERED.prompt_mean() == pytest.approx(4 / 9)
 
 
-def test_shuffled_looks_where_attributes_belong_to_one_of_two_nouns():
-    # Of obj2_adj and obj2_spatial five prompts, in four the words are right, in two of these the order is not.
-    # "a dog and a cat" is no error of this kind, and "a cat" has one noun.
-    assert FOUND.shuffled() == pytest.approx(2 / 4)
+def test_shuffled_share_uses_prompts_with_two_objects_and_an_attribute():
+    # obj2_adj and obj2_spatial have five prompts. Four recovered texts have the right words, two of them in wrong
+    # order. obj2 has no attribute and obj1 has one noun, so their prompts do not count.
+    assert RECOVERED.shuffled_share() == pytest.approx(2 / 4)
 
 
-def test_table_4_takes_left_and_right_alone():
-    assert FOUND.of_type("spatial_1") == 1
-    assert FOUND.of_type("spatial_2") == 0  # "above" is left out
-    assert np.isnan(FOUND.of_type("verb_2"))
+def test_table_4_uses_only_left_and_right():
+    assert RECOVERED.exact_match_for("spatial_1") == 1
+    assert RECOVERED.exact_match_for("spatial_2") == 0  # "above" does not count
+    assert np.isnan(RECOVERED.exact_match_for("verb_2"))
 
 
-def test_tables_have_the_papers_shape():
-    overall = probe_tables.overall([FOUND]).cells
+def test_tables_have_the_shape_of_the_papers_tables():
+    overall = probe_tables.make_overall_table([RECOVERED]).cells
     assert overall.loc[0, ["EM, cell mean", "EM, prompt mean", "Shuffled %"]].tolist() == ["46.7", "44.4", "50.0"]
-    types, others = (table.cells for table in probe_tables.by_prompt_type([FOUND]))
+    types, multiples = (table.cells for table in probe_tables.make_prompt_type_tables([RECOVERED]))
     assert types.shape == (4, 16)
     assert types.iloc[:, 0].tolist() == ["1 unique object", "m", "2 unique objects", "m"]
     assert types.loc[0, ["0 attributes", "1 2-obj verb"]].tolist() == ["a cat", "-"]
     assert types.loc[3, ["0 attributes", "1 adj.", "1 spatial"]].tolist() == ["0.0", "33.3", "50.0"]
-    assert others.shape == (8, 6)
-    assert others.loc[1, "0 attributes"] == "0.0"
+    assert multiples.shape == (8, 6)
+    assert multiples.loc[1, "0 attributes"] == "0.0"
 
 
-def test_recovered_captions_against_scores():
-    # Recovered: pairs 0, 1, 2. Image score zero: 1 of these 3, and both of the others; text: 0, and 1 of 2.
-    found = conditions(
+def test_conditions():
+    # Pairs 0, 1 and 2 are recovered. The image score is zero for 1 of these 3 pairs and for both other pairs; the text
+    # score is zero for none of the 3 and for 1 of the 2.
+    conditions = compute_conditions(
         np.array([True, True, True, False, False]),
         image_P=np.array([True, False, True, False, False]),
         text_P=np.array([True, True, True, True, False]),
     )
-    assert found[True] == pytest.approx((3, 1 / 3, 0))
-    assert found[False] == pytest.approx((2, 1, 0.5))
+    assert conditions[True] == pytest.approx((3, 1 / 3, 0))
+    assert conditions[False] == pytest.approx((2, 1, 0.5))
 
 
-def test_correlation_by_hand():
-    # Deviations (-1, 0, 1) and (-1, 1, 0): r = 1 / (sqrt(2) * sqrt(2)) = 0.5, and so the ranks'.
-    found = correlation({"a": 0.1, "b": 0.2, "c": 0.3, "d": float("nan")}, {"a": 0, "b": 2, "c": 1, "d": 1})
-    assert found is not None
-    assert (found.points, found.pearson, found.spearman) == pytest.approx((3, 0.5, 0.5))
-    assert correlation({"a": 0, "b": 0, "c": 0}, {"a": 1, "b": 2, "c": 3}) is None
-    assert correlation({"a": 0, "b": 1}, {"a": 1, "b": 2}) is None
+def test_correlation():
+    # Deviations (-1, 0, 1) and (-1, 1, 0): r = 1 / (sqrt(2) * sqrt(2)) = 0.5. The ranks have the same deviations.
+    result = compute_correlation({"a": 0.1, "b": 0.2, "c": 0.3, "d": float("nan")}, {"a": 0, "b": 2, "c": 1, "d": 1})
+    assert result is not None
+    assert (result.points, result.pearson, result.spearman) == pytest.approx((3, 0.5, 0.5))
+    assert compute_correlation({"a": 0, "b": 0, "c": 0}, {"a": 1, "b": 2, "c": 3}) is None
+    assert compute_correlation({"a": 0, "b": 1}, {"a": 1, "b": 2}) is None

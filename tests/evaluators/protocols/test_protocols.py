@@ -1,4 +1,4 @@
-"""The protocols against values worked out by hand."""
+"""Tests of the protocols against values derived by hand."""
 
 from typing import Any
 
@@ -14,23 +14,23 @@ from evaluators.protocols import choice, classification, compound, group, rankin
 from evaluators.protocols.base import Sample
 from evaluators.protocols.recall import Side
 
-# Four rows, four captions, the truth in column 0.
-#   row 0: .9 beats all                       rank 1
+# Four rows with four captions each. Column 0 is the truth.
+#   row 0: .9 is highest                      rank 1
 #   row 1: .5 < .8, .5 < .6, .5 > .1          rank 3
-#   row 2: .4 = .4 = .4, .3 below             rank 3, a tie with a wrong caption is a loss
-#   row 3: .1 below all                       rank 4
+#   row 2: .4 = .4 = .4 > .3                  rank 3, since a tie with a wrong caption counts as a loss
+#   row 3: .1 is lowest                       rank 4
 SCORES = np.array([[0.9, 0.1, 0.2, 0.3], [0.5, 0.8, 0.1, 0.6], [0.4, 0.4, 0.4, 0.3], [0.1, 0.2, 0.3, 0.4]])
 
 
-def test_choice_ranks_by_hand():
-    found = choice.choice(SCORES)
-    assert found.rank_N.tolist() == [1, 3, 3, 4]
-    assert found.tie_N.tolist() == [False, False, True, False]
+def test_choice_ranks():
+    result = choice.rank_truth(SCORES)
+    assert result.rank_N.tolist() == [1, 3, 3, 4]
+    assert result.tie_N.tolist() == [False, False, True, False]
 
 
-def test_summary_by_hand():
-    # R@1 = 1/4, R@3 = 3/4, so Avg R@K = 1/2; ranks 1 3 3 4: mean 11/4, median 3; no R@5 of a set of 4.
-    assert ranking.to_metrics(choice.choice(SCORES)).summary() == {
+def test_summary_of_ranks():
+    # R@1 = 1/4, R@3 = 3/4, so Avg R@K = 1/2; ranks 1 3 3 4: mean 11/4, median 3; no R@5 for 4 candidates.
+    assert ranking.to_metrics(choice.rank_truth(SCORES)).summarise() == {
         "recall@1": 0.25,
         "recall@3": 0.75,
         "avg_recall": 0.5,
@@ -44,161 +44,174 @@ def test_summary_by_hand():
     ("size", "names"), [(2, ["recall@1"]), (5, ["recall@1", "recall@3"]), (6, ["recall@1", "recall@3", "recall@5"])]
 )
 def test_no_recall_at_the_set_size(size: int, names: list[str]):
-    assert [name for name in ranking.chance(size - 1) if name.startswith("recall")] == names
+    assert [name for name in ranking.compute_chance(size - 1) if name.startswith("recall")] == names
 
 
-def test_chance_is_that_of_the_papers_tables():
+def test_chance_equals_the_papers_tables():
     # Tables 9 to 11, row "Random": 9.09 / 27.27 / 18.18, 20 / 60 / 40 and 14.29 / 42.86 / 28.57 percent.
     for size, expected in ((11, (9.09, 27.27, 18.18)), (5, (20.0, 60.0, 40.0)), (7, (14.29, 42.86, 28.57))):
-        chance = ranking.chance(size - 1)
-        found = tuple(round(100 * chance[name], 2) for name in ("recall@1", "recall@3", "avg_recall"))
-        assert found == expected
+        chance = ranking.compute_chance(size - 1)
+        result = tuple(round(100 * chance[name], 2) for name in ("recall@1", "recall@3", "avg_recall"))
+        assert result == expected
 
 
-def test_a_constant_encoder_never_wins():
-    assert ranking.to_metrics(choice.choice(np.ones((6, 5)))).summary()["recall@1"] == 0.0
+def test_constant_scores_have_recall_0():
+    assert ranking.to_metrics(choice.rank_truth(np.ones((6, 5)))).summarise()["recall@1"] == 0.0
 
 
-def test_scores_that_are_no_numbers_are_an_error():
+def test_error_for_scores_that_are_not_finite():
     scores = SCORES.copy()
     scores[2, 1] = np.nan
     with pytest.raises(ValueError, match="Row 2 has a score that is not a finite number"):
-        choice.choice(scores)
+        choice.rank_truth(scores)
 
 
-def test_no_rows_is_an_error():
+def test_error_without_rows():
     with pytest.raises(ValueError, match="No rows to evaluate"):
-        ranking.to_metrics(choice.choice(np.ones((0, 5)))).summary()
+        ranking.to_metrics(choice.rank_truth(np.ones((0, 5)))).summarise()
 
 
-def plain(angles: Any) -> np.ndarray:
-    """Points on the unit circle at angles in degrees; their score is the cosine of the difference."""
+def make_features(angles: Any) -> np.ndarray:
+    """Return points on the unit circle, given angles in degrees.
+
+    The score of two points is the cosine of the difference.
+    """
     radians = np.radians(angles)
     return np.stack([np.cos(radians), np.sin(radians)], axis=-1)
 
 
-def sides(image_angles: list[int], text_angles: list[int]) -> tuple[recall.Features, recall.Features]:
-    return plain(image_angles).__getitem__, plain(text_angles).__getitem__
+def make_feature_functions(image_angles: list[int], text_angles: list[int]) -> tuple[recall.Features, recall.Features]:
+    return make_features(image_angles).__getitem__, make_features(text_angles).__getitem__
 
 
-def pairs(query_ND: np.ndarray, item_ND: np.ndarray, query_id_N: np.ndarray, item_id_N: np.ndarray) -> ranking.Ranks:
-    """Query i belongs to item i alone."""
+def retrieve_pairs(
+    query_ND: np.ndarray, item_ND: np.ndarray, query_id_N: np.ndarray, item_id_N: np.ndarray
+) -> ranking.Ranks:
+    """Retrieve with query i and item i as the only true pairs."""
     queries = Side(query_ND.__getitem__, query_id_N, item_id_N[:, None])
     items = Side(item_ND.__getitem__, item_id_N, query_id_N[:, None])
     return recall.retrieve(queries, items, np.arange(len(query_ND))[:, None])
 
 
-def test_retrieve_by_hand():
-    #   query 0 at 0:  items at 10, 40, 90, 0   truth 10, only 0 is nearer    rank 2
-    #   query 1 at 40: truth 40                                              rank 1
-    #   query 2 at 80: truth 90 (10 off), 40 is 40 off                       rank 1
-    #   query 3 at 30: truth 0 (30 off); 40 (10 off), 10 (20 off)            rank 3
-    queries, items = plain([0, 40, 80, 30]), plain([10, 40, 90, 0])
-    apart = np.arange(4)
-    found = pairs(queries, items, apart, apart)
-    assert found.rank_N.tolist() == [2, 1, 1, 3]
-    assert found.wrong_N.tolist() == [3, 3, 3, 3]
-    # If query 3 and query 1 are the same crop, caption 1 is true for query 3 as well: it no longer counts against it.
-    found = pairs(queries, items, np.array([0, 1, 2, 1]), apart)
-    assert found.rank_N.tolist() == [2, 1, 1, 2]
-    assert found.wrong_N.tolist() == [3, 2, 3, 2]
+def test_retrieval_ranks():
+    # Items are at 10, 40, 90 and 0 degrees.
+    #   query 0 at 0:  the truth is at 10; only 0 is nearer                  rank 2
+    #   query 1 at 40: the truth is at 40                                    rank 1
+    #   query 2 at 80: the truth is at 90, 10 away                           rank 1
+    #   query 3 at 30: the truth is at 0, 30 away; 40 and 10 are nearer      rank 3
+    queries, items = make_features([0, 40, 80, 30]), make_features([10, 40, 90, 0])
+    distinct_ids = np.arange(4)
+    result = retrieve_pairs(queries, items, distinct_ids, distinct_ids)
+    assert result.rank_N.tolist() == [2, 1, 1, 3]
+    assert result.wrong_N.tolist() == [3, 3, 3, 3]
+    # If queries 1 and 3 are the same crop, caption 1 is true for query 3 as well and does not compete with its truth.
+    result = retrieve_pairs(queries, items, np.array([0, 1, 2, 1]), distinct_ids)
+    assert result.rank_N.tolist() == [2, 1, 1, 2]
+    assert result.wrong_N.tolist() == [3, 2, 3, 2]
 
 
-def test_equal_features_tie_in_every_column_of_a_large_fold():
-    # 4,099 items are four blocks and a ragged fifth; all are equal, so all 4,098 wrong ones tie with the truth.
+def test_equal_features_tie_in_all_blocks_of_a_large_fold():
+    # 4,099 items are four blocks and an incomplete fifth block. All are equal, so 4,098 wrong items tie with the truth.
     rows = 4099
     feature = np.random.default_rng(0).normal(size=33)
-    same = np.tile((feature / np.linalg.norm(feature)).astype(np.float32), (rows, 1))
-    found = pairs(same, same, np.arange(rows), np.arange(rows))
-    assert found.tie_N.all()
-    assert (found.rank_N == rows).all()
+    equal_ND = np.tile((feature / np.linalg.norm(feature)).astype(np.float32), (rows, 1))
+    result = retrieve_pairs(equal_ND, equal_ND, np.arange(rows), np.arange(rows))
+    assert result.tie_N.all()
+    assert (result.rank_N == rows).all()
 
 
-def test_several_true_captions_by_hand():
-    # Images at 0 and 90. Image 0 has captions at 50 and 10, image 1 has one at 60.
-    #   i2t, image 0: best truth 10 off; wrong: 60 off                       rank 1
-    #   i2t, image 1: truth 30 off; wrong: 40 and 80 off                     rank 1
-    #   t2i, caption at 50: truth 50 off, image 1 is 40 off                  rank 2
-    #   t2i, captions at 10 and 60: their own image is nearer                rank 1
-    directions = recall.both_directions(np.array([0, 1]), np.array([[0, 1], [2, -1]]), *sides([0, 90], [50, 10, 60]))
+def test_several_true_captions_per_image():
+    # Images are at 0 and 90 degrees. Image 0 has captions at 50 and 10, image 1 has a caption at 60.
+    #   i2t, image 0: the best truth is 10 away, the wrong caption 60          rank 1
+    #   i2t, image 1: the truth is 30 away, wrong captions are 40 and 80 away  rank 1
+    #   t2i, caption at 50: the truth is 50 away, image 1 is 40 away           rank 2
+    #   t2i, captions at 10 and 60: the true image is nearer                   rank 1
+    directions = recall.retrieve_both_directions(
+        np.array([0, 1]), np.array([[0, 1], [2, -1]]), *make_feature_functions([0, 90], [50, 10, 60])
+    )
     assert directions["i2t"].rank_N.tolist() == [1, 1]
     assert directions["i2t"].wrong_N.tolist() == [1, 2]
     assert directions["t2i"].rank_N.tolist() == [2, 1, 1]
 
 
-def test_a_tie_of_true_captions_is_none_and_a_shared_caption_is_true_for_both():
-    # Both captions of image 0 are alike; the second is word for word the one of image 1.
-    directions = recall.both_directions(np.array([0, 1]), np.array([[0, 1], [1, -1]]), *sides([0, 90], [20, 20, 20]))
-    assert directions["i2t"].rank_N.tolist() == [1, 2]  # image 1: caption 0 is wrong for it and ties with its own
+def test_true_captions_do_not_tie_and_equal_captions_are_true_for_both_images():
+    # All captions have equal features. The second caption of image 0 is the caption of image 1 (same id).
+    directions = recall.retrieve_both_directions(
+        np.array([0, 1]), np.array([[0, 1], [1, -1]]), *make_feature_functions([0, 90], [20, 20, 20])
+    )
+    assert directions["i2t"].rank_N.tolist() == [1, 2]  # image 1: caption 0 is wrong and ties with the truth
     assert directions["i2t"].tie_N.tolist() == [False, True]
     assert directions["t2i"].rank_N.tolist() == [1, 1, 1]
     assert directions["t2i"].wrong_N.tolist() == [1, 0, 0]
 
 
-def test_chance_with_several_truths_by_hand():
-    # 2 truths, 3 wrong: first of five true 2/5; none true in three 3/5 * 2/4 * 1/3 = 1/10; mean best rank 1 + 3/3.
-    assert ranking.chance(3, 2) == pytest.approx(
+def test_chance_with_several_truths():
+    # 2 truths and 3 wrong candidates. R@1: 2/5. R@3: 1 - 3/5 * 2/4 * 1/3 = 9/10. Mean best rank: 1 + 3/3.
+    assert ranking.compute_chance(3, 2) == pytest.approx(
         {"recall@1": 0.4, "recall@3": 0.9, "avg_recall": 0.65, "mean_rank": 2.0, "tie_rate": 0.0}
     )
 
 
-def test_a_shuffled_truth_scores_chance():
+def test_random_scores_have_the_chance_level():
     generator = np.random.default_rng(0)
-    found = ranking.to_metrics(choice.choice(generator.random((20_000, 7)))).summary()
-    # The standard error of a share of 20,000 rows is at most 0.0036, of the mean rank (deviation 2) 0.014.
-    for name, expected in ranking.chance(6).items():
-        assert found[name] == pytest.approx(expected, abs=0.015 if "recall" in name else 0.06)
+    result = ranking.to_metrics(choice.rank_truth(generator.random((20_000, 7)))).summarise()
+    # Standard errors over 20,000 rows: at most 0.0036 for a share, 0.014 for the mean rank (standard deviation 2).
+    for name, expected in ranking.compute_chance(6).items():
+        assert result[name] == pytest.approx(expected, abs=0.015 if "recall" in name else 0.06)
 
 
-def test_folds_are_those_of_appendix_b2():
+def test_folds_follow_appendix_b2():
     # 9 rows, folds of 4: K = floor(9 / 4) = 2 folds of 4 different rows; 100 rows, folds of 2: K = min(20, 50).
-    folds = list(recall.folds(9, 4, seed=0))
+    folds = list(recall.make_folds(9, 4, seed=0))
     assert [len(fold) for fold in folds] == [4, 4]
     assert len(np.unique(np.concatenate(folds))) == 8
-    # Together the first eight of the permutation, four by four.
+    # The folds are consecutive parts of the permutation.
     order = np.random.default_rng(0).permutation(9)
     assert [fold.tolist() for fold in folds] == [sorted(order[:4].tolist()), sorted(order[4:8].tolist())]
-    assert len(list(recall.folds(100, 2, seed=0))) == 20
-    assert [fold.tolist() for fold in folds] == [fold.tolist() for fold in recall.folds(9, 4, seed=0)]
+    assert len(list(recall.make_folds(100, 2, seed=0))) == 20
+    assert [fold.tolist() for fold in folds] == [fold.tolist() for fold in recall.make_folds(9, 4, seed=0)]
 
 
 @given(st.lists(st.lists(st.integers(0, 3), min_size=4, max_size=4), min_size=1, max_size=8))
-def test_rank_is_one_plus_the_wrong_captions_that_are_not_worse(rows: list[list[int]]):
-    found = choice.choice(np.array(rows, dtype=float))
-    assert found.rank_N.tolist() == [1 + sum(other >= truth for other in others) for truth, *others in rows]
-    assert found.tie_N.tolist() == [truth in others for truth, *others in rows]
+def test_rank_is_one_plus_the_number_of_wrong_captions_that_score_at_least_as_high(rows: list[list[int]]):
+    result = choice.rank_truth(np.array(rows, dtype=float))
+    assert result.rank_N.tolist() == [1 + sum(score >= truth for score in wrong) for truth, *wrong in rows]
+    assert result.tie_N.tolist() == [truth in wrong for truth, *wrong in rows]
 
 
-#   image 0: .9 .1 / image 1: .2 .8    all right
-#   image 0: .6 .5 / image 1: .7 .8    captions chosen rightly; caption 0 takes image 1
-#   image 0: .6 .7 / image 1: .5 .8    image 0 takes caption 1; images chosen rightly
-#   image 0: .5 .5 / image 1: .5 .8    image 0 and caption 0 tie: both are losses
+# Scores of each image with captions 0 and 1.
+#   image 0: .9 .1 / image 1: .2 .8    text and image score are hits
+#   image 0: .6 .5 / image 1: .7 .8    text is a hit; caption 0 prefers image 1
+#   image 0: .6 .7 / image 1: .5 .8    image is a hit; image 0 prefers caption 1
+#   image 0: .5 .5 / image 1: .5 .8    image 0 and caption 0 tie, so both scores are losses
 GROUPS = np.array(
     [[[0.9, 0.1], [0.2, 0.8]], [[0.6, 0.5], [0.7, 0.8]], [[0.6, 0.7], [0.5, 0.8]], [[0.5, 0.5], [0.5, 0.8]]]
 )
 
 
-def test_group_by_hand():
-    found = group.group(GROUPS)
-    assert found["text"].tolist() == [True, True, False, False]
-    assert found["image"].tolist() == [True, False, True, False]
-    assert found["group"].tolist() == [True, False, False, False]
+def test_group_scores():
+    result = group.compute_hits(GROUPS)
+    assert result["text"].tolist() == [True, True, False, False]
+    assert result["image"].tolist() == [True, False, True, False]
+    assert result["group"].tolist() == [True, False, False, False]
     directions = group.evaluate(GROUPS)
-    assert [directions[name].summary()["score"] for name in ("text", "image", "group")] == [0.5, 0.5, 0.25]
-    assert directions["group"].summary()["tie_rate"] == 0.25
+    assert [directions[name].summarise()["score"] for name in ("text", "image", "group")] == [0.5, 0.5, 0.25]
+    assert directions["group"].summarise()["tie_rate"] == 0.25
 
 
-def test_chance_of_a_group_is_winogrounds():
-    assert group.chance() == pytest.approx({"text": 1 / 4, "image": 1 / 4, "group": 1 / 6})
+def test_group_chance_equals_winogrounds():
+    assert group.compute_chance() == pytest.approx({"text": 1 / 4, "image": 1 / 4, "group": 1 / 6})
 
 
-def test_a_group_score_that_is_no_number_is_an_error():
+def test_error_for_group_scores_that_are_not_finite():
     with pytest.raises(ValueError, match="not a finite number"):
-        group.group(np.full((1, 2, 2), np.nan))
+        group.compute_hits(np.full((1, 2, 2), np.nan))
 
 
-# Three images (the compound first), two prompts.
-#   means .5, .4, .3: right, margin .1     means .2, .3, .1: wrong, margin -.1     one prompt, .4 = .4: a tie, wrong
+# Three rows with three images (the first shows the compound) and two prompts each.
+#   row 0: means .5, .4, .3: right, margin .1
+#   row 1: means .2, .3, .1: wrong, margin -.1
+#   row 2: one prompt, .4 = .4: a tie, so wrong
 COMPOUNDS = np.array(
     [
         [[0.9, 0.1], [0.2, 0.6], [0.3, 0.3]],
@@ -208,79 +221,85 @@ COMPOUNDS = np.array(
 )
 
 
-def test_equations_1_and_2_of_compun_by_hand():
-    # With the first prompt alone (equation 1): .9 beats .2 and .3; .1 loses; .4 ties.
-    assert compound.compound(COMPOUNDS[:, :, :1]).rank_N.tolist() == [1, 3, 2]
-    assert compound.compound(COMPOUNDS).rank_N.tolist() == [1, 2, 2]
-    found = compound.evaluate(COMPOUNDS)[""]
-    assert found.summary()["recall@1"] == pytest.approx(1 / 3)
-    assert found.values["margin"] == pytest.approx([0.1, -0.1, 0.0])
-    assert found.values["similarity"] == pytest.approx([0.5, 0.2, 0.4])
-    assert found.chance["recall@1"] == pytest.approx(1 / 3)
-    # Only the first is correct.
-    assert found.summary()["similarity_of_correct"] == pytest.approx(0.5)
-    assert found.summary()["margin_of_correct"] == pytest.approx(0.1)
-    assert "similarity_of_correct" not in found.summary(np.array([1, 2]))
+def test_compound_ranks_follow_equations_1_and_2():
+    # Equation 1, with the first prompt only: .9 is highest; .1 ties with .1 and is below .3; .4 ties.
+    assert compound.rank_compound_image(COMPOUNDS[:, :, :1]).rank_N.tolist() == [1, 3, 2]
+    assert compound.rank_compound_image(COMPOUNDS).rank_N.tolist() == [1, 2, 2]
+    result = compound.evaluate(COMPOUNDS)[""]
+    assert result.summarise()["recall@1"] == pytest.approx(1 / 3)
+    assert result.values["margin"] == pytest.approx([0.1, -0.1, 0.0])
+    assert result.values["similarity"] == pytest.approx([0.5, 0.2, 0.4])
+    assert result.chance["recall@1"] == pytest.approx(1 / 3)
+    # Only row 0 is correct.
+    assert result.summarise()["similarity_of_correct"] == pytest.approx(0.5)
+    assert result.summarise()["margin_of_correct"] == pytest.approx(0.1)
+    assert "similarity_of_correct" not in result.summarise(np.array([1, 2]))
 
 
-def test_a_compound_without_a_prompt_is_an_error():
+def test_error_for_a_compound_without_prompts():
     with pytest.raises(ValueError, match="A row has no prompt"):
-        compound.compound(np.full((1, 3, 2), np.nan))
+        compound.rank_compound_image(np.full((1, 3, 2), np.nan))
 
 
-def sample(image_ND: np.ndarray, text_TD: np.ndarray, **arrays: Any) -> Sample:
+def make_sample(image_ND: np.ndarray, text_TD: np.ndarray, **arrays: Any) -> Sample:
     empty = np.empty(0, dtype=np.int32)
-    given = {"text_NT": empty, "fold_N": empty, "class_CP": empty, "label_N": empty} | arrays
-    return Sample(image=lambda place: image_ND[place], text=lambda place: text_TD[place], **given)
+    all_arrays = {"text_NT": empty, "fold_N": empty, "class_CP": empty, "label_N": empty} | arrays
+    return Sample(image=lambda index: image_ND[index], text=lambda index: text_TD[index], **all_arrays)
 
 
-def test_compounds_among_all_images_by_hand():
-    # Two compounds with images at 0, 40, 80 and 30, 90, 0 (the first's crop). Prompts at 10, and at 20 and 40.
-    # The first: 10 off; 30 is 20 off, so right. The second: mean direction 30, right on its image.
-    places = {"crop_NI": np.array([[0, 1, 2], [3, 4, 0]]), "text_NT": np.array([[0, -1], [1, 2]])}
-    found = compound.among_all(sample(plain([0, 40, 80, 30, 90]), plain([10, 20, 40]), **places))["all"]
-    assert found.columns["rank"].tolist() == [1, 1]
-    assert found.chance["recall@1"] == 1 / 5
-    wrong = compound.among_all(sample(plain([0, 40, 80, 30, 90]), plain([18, 20, 40]), **places))["all"]
-    # A prompt at 18: the image at 30 is 12 off, the own one at 0 is 18 off, that at 40 is 22 off.
+def test_compound_ranks_among_all_images():
+    # Compound 0 has images at 0, 40, 80; compound 1 has images at 30, 90 and 0 (shared). Prompts are at 10 for compound
+    # 0, and at 20 and 40 for compound 1. Compound 0: its image is 10 away, 30 is 20 away: rank 1. Compound 1: the mean
+    # direction of the prompts is 30, where its image is: rank 1.
+    indices = {"crop_NI": np.array([[0, 1, 2], [3, 4, 0]]), "text_NT": np.array([[0, -1], [1, 2]])}
+    result = compound.evaluate_among_all(
+        make_sample(make_features([0, 40, 80, 30, 90]), make_features([10, 20, 40]), **indices)
+    )["all"]
+    assert result.columns["rank"].tolist() == [1, 1]
+    assert result.chance["recall@1"] == 1 / 5
+    wrong = compound.evaluate_among_all(
+        make_sample(make_features([0, 40, 80, 30, 90]), make_features([18, 20, 40]), **indices)
+    )["all"]
+    # With a prompt at 18, the image at 30 (12 away) is nearer than the true image at 0 (18 away).
     assert wrong.columns["rank"].tolist() == [2, 1]
 
 
-def test_other_renderings_of_a_compound_are_neither_right_nor_wrong():
-    # Two renderings of one compound, at 0 and 20, and another compound at 50; constituents at 80 and 90.
-    # The prompts are at 12, 12 and 40. Row 0: its image is 12 off, the other rendering at 20 is nearer but counts for
-    # neither side, so it is first among its own and three wrong ones. Row 2: 10 off, first among its own and four.
-    found = compound.among_all(
-        sample(
-            plain([0, 80, 90, 20, 50]),
-            plain([12, 40]),
+def test_images_of_the_same_compound_in_other_rows_are_no_candidates():
+    # Rows 0 and 1 are two images (at 0 and 20) of the same compound with a prompt at 12. Row 2 is another compound with
+    # an image at 50 and a prompt at 40. Constituents are at 80 and 90. Row 0: its image is 12 away; the image at 20 is
+    # nearer, but shows the same compound, so 4 candidates remain and the rank is 1. Row 2: 10 away, 5 candidates, rank
+    # 1.
+    result = compound.evaluate_among_all(
+        make_sample(
+            make_features([0, 80, 90, 20, 50]),
+            make_features([12, 40]),
             crop_NI=np.array([[0, 1, 2], [3, 1, 2], [4, 1, 2]]),
             text_NT=np.array([[0], [0], [1]]),
         )
     )["all"]
-    assert found.columns["rank"].tolist() == [1, 1, 1]
-    assert found.chance["recall@1"] == pytest.approx((1 / 4 + 1 / 4 + 1 / 5) / 3)
+    assert result.columns["rank"].tolist() == [1, 1, 1]
+    assert result.chance["recall@1"] == pytest.approx((1 / 4 + 1 / 4 + 1 / 5) / 3)
 
 
-def test_classification_by_hand():
-    # Classes at 0 and 90 (two prompts each, 10 to either side), images at 10 (class 0), 80 (class 1),
-    # 50 (class 0: wrong), 45 (class 1: both equally far, a loss).
-    found = classification.evaluate(
-        sample(
-            plain([10, 80, 50, 45]),
-            plain([-10, 10, 80, 100]),
+def test_classification_ranks():
+    # Classes are at 0 and 90 (mean of two prompts each). Images are at 10 (class 0), 80 (class 1), 50 (class 0,
+    # predicted 1) and 45 (class 1; both classes tie, so the prediction is wrong).
+    result = classification.evaluate(
+        make_sample(
+            make_features([10, 80, 50, 45]),
+            make_features([-10, 10, 80, 100]),
             crop_NI=np.arange(4)[:, None],
             class_CP=np.array([[0, 1], [2, 3]]),
             label_N=np.array([0, 1, 0, 1]),
         )
     )[""]
-    assert found.columns["rank"].tolist() == [1, 1, 2, 2]
-    assert found.columns["predicted"].tolist() == [0, 1, 1, 0]
-    assert found.summary() == {"top1": 0.5, "tie_rate": 0.25}
-    assert found.chance == {"top1": 0.5, "tie_rate": 0.0}
+    assert result.columns["rank"].tolist() == [1, 1, 2, 2]
+    assert result.columns["predicted"].tolist() == [0, 1, 1, 0]
+    assert result.summarise() == {"top1": 0.5, "tie_rate": 0.25}
+    assert result.chance == {"top1": 0.5, "tie_rate": 0.0}
 
 
-def test_the_classifier_is_that_of_open_clip():
+def test_class_features_equal_those_of_open_clip():
     torch.manual_seed(0)
     model = open_clip.CLIP(
         embed_dim=8,
@@ -289,17 +308,18 @@ def test_the_classifier_is_that_of_open_clip():
     ).eval()
     tokenizer = open_clip.SimpleTokenizer(context_length=16)
     classes = ["cat", "tree house"]
-    theirs = open_clip.build_zero_shot_classifier(model, tokenizer, classes, open_clip.OPENAI_IMAGENET_TEMPLATES)
+    expected_DC = open_clip.build_zero_shot_classifier(model, tokenizer, classes, open_clip.OPENAI_IMAGENET_TEMPLATES)
     with torch.no_grad():
         features = [
-            model.encode_text(tokenizer(prompts), normalize=True).numpy() for prompts in classification.prompts(classes)
+            model.encode_text(tokenizer(prompts), normalize=True).numpy()
+            for prompts in classification.make_prompts(classes)
         ]
-    np.testing.assert_allclose(classification.classifier(np.stack(features)), theirs.T.numpy(), atol=1e-6)
+    np.testing.assert_allclose(classification.make_classifier(np.stack(features)), expected_DC.T.numpy(), atol=1e-6)
 
 
-def test_exact_match_by_hand():
-    found = recovery.exact_match(["a red ball", "a red ball ", "A red ball", ""], ["a red ball"] * 4)
-    assert found.tolist() == [True, True, False, False]
+def test_exact_match():
+    result = recovery.exact_match(["a red ball", "a red ball ", "A red ball", ""], ["a red ball"] * 4)
+    assert result.tolist() == [True, True, False, False]
 
 
 @pytest.mark.parametrize(
@@ -314,12 +334,12 @@ def test_exact_match_by_hand():
         ("prompt categories", "recovery"),
     ],
 )
-def test_columns_say_the_protocol(columns: str, name: str):
-    assert protocols.find(columns.split()).name == name
+def test_columns_determine_the_protocol(columns: str, name: str):
+    assert protocols.find_protocol(columns.split()).name == name
 
 
-def test_columns_of_no_protocol_are_an_error():
+def test_error_for_columns_without_a_protocol():
     with pytest.raises(
-        ValueError, match=r"No protocol for rows with the columns sound, text\. Columns needed for compound:"
+        ValueError, match=r"No protocol for rows with the columns sound, text\. Required columns: compound:"
     ):
-        protocols.find(["sound", "text"])
+        protocols.find_protocol(["sound", "text"])

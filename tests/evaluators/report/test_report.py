@@ -1,4 +1,4 @@
-"""The report, from hand-made results on a toy dataset."""
+"""Tests of the report on written results of a toy dataset."""
 
 import json
 from collections.abc import Sequence
@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from evaluators.report import build
-from evaluators.report.examples import pick
-from evaluators.report.figures import lines, over_seeds
-from evaluators.report.results import frame, read_results
+from evaluators.report.examples import find_best
+from evaluators.report.figures import make_lines, summarise_seeds
+from evaluators.report.results import make_frame, read_results
 from evaluators.report.sections import classification, productivity, systematicity
 from evaluators.report.tables import Table, to_latex
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
@@ -24,7 +24,7 @@ from tests.rows import hard_negative_row, toy_dataset
 def write_result(
     root: Path, model: str, corpus: str, config: str, recall: float, split: str = "test", **changes: object
 ) -> Path:
-    """A result file as `compeval run` writes it, with three rows of three candidates."""
+    """Write a result as `compeval run` writes it, with three rows of three candidates. Returns its path."""
     task = f"crepe/{config}" if split == "test" else f"crepe/{config}/{split}"
     path = root / model / f"{task}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -76,12 +76,12 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     return [tmp_path / "results" / "clip-laion", tmp_path / "results" / "clip-yfcc"]
 
 
-def tables(module: ModuleType, folders: list[Path]) -> Sequence[Table]:
-    return module.section(read_results(folders)).tables
+def make_tables(module: ModuleType, folders: list[Path]) -> Sequence[Table]:
+    return module.make_section(read_results(folders)).tables
 
 
-def test_tables_have_the_papers_shape(results: list[Path]):
-    (recalls,), (by_complexity,) = tables(systematicity, results), tables(productivity, results)
+def test_tables_of_systematicity_and_productivity(results: list[Path]):
+    (recalls,), (by_complexity,) = make_tables(systematicity, results), make_tables(productivity, results)
     assert recalls.cells.to_numpy().tolist() == [
         ["Random", "", "33.33", "33.33"],
         ["YFCC-15M", "clip-yfcc", "50.00 [40.0, 60.0]", "40.00 [30.0, 50.0]"],
@@ -97,18 +97,18 @@ def test_tables_have_the_papers_shape(results: list[Path]):
     assert r"\begin{tabular}" in to_latex(recalls)
 
 
-def test_page_is_self_contained_and_names_the_stand_in(results: list[Path], tmp_path: Path):
+def test_page_is_self_contained_and_marks_synthetic_data(results: list[Path], tmp_path: Path):
     headline = build(results, tmp_path / "report", tmp_path / "data")
     assert headline.splitlines() == [
-        "HN-Atom Recall@1 is 55.0% on seen compounds and 42.5% on unseen ones (chance 33.3%).",
-        "From 4 to 12 atoms, HN-Atom Recall@1 goes from 50.0% to 25.0% (chance 33.3%).",
+        "HN-Atom Recall@1 is 55.0% on seen compounds and 42.5% on unseen compounds (chance 33.3%).",
+        "From 4 to 12 atoms, HN-Atom Recall@1 changes from 50.0% to 25.0% (chance 33.3%).",
     ]
     page = (tmp_path / "report" / "index.html").read_text()
-    assert "Synthetic stand-in" in page
+    assert "Synthetic data" in page
     assert page.count("data:image/jpeg;base64,") == 3
     assert "<script" not in page
     assert 'src="http' not in page
-    assert "Synthetic stand-in" in (tmp_path / "report" / "report.md").read_text()
+    assert "Synthetic data" in (tmp_path / "report" / "report.md").read_text()
     cells = pd.read_csv(tmp_path / "report" / "tables" / "systematicity_hnatom.csv")
     assert cells["R@1 UC"].tolist() == ["33.33", "40.00 [30.0, 50.0]", "45.00 [35.0, 55.0]"]
     first = (tmp_path / "report" / "index.html").read_bytes()
@@ -116,13 +116,13 @@ def test_page_is_self_contained_and_names_the_stand_in(results: list[Path], tmp_
     assert (tmp_path / "report" / "index.html").read_bytes() == first
 
 
-def test_models_of_one_corpus_are_not_pooled_but_their_seeds_are(results: list[Path]):
+def test_lines_are_per_model_and_summarise_its_seeds(results: list[Path]):
     root = results[0].parent
     for model, recall in (("clip-laion-s0", 0.5), ("clip-laion-s1", 0.3), ("negclip-laion-s0", 0.9)):
         write_result(root, model, "laion", "prod_hnall", recall, "n4")
-    rows = frame(read_results([root / name for name in ("clip-laion-s0", "clip-laion-s1", "negclip-laion-s0")]))
-    by_label = {line.style["label"]: over_seeds(line.models, "complexity").iloc[0] for line in lines(rows)}
-    # Seeds of one model: mean and spread. A single model: its interval.
+    rows = make_frame(read_results([root / name for name in ("clip-laion-s0", "clip-laion-s1", "negclip-laion-s0")]))
+    by_label = {line.style["label"]: summarise_seeds(line.rows, "complexity").iloc[0] for line in make_lines(rows)}
+    # Several seeds: mean, minimum and maximum. One seed: value and interval.
     assert {label: recall.round(6).tolist() for label, recall in by_label.items()} == {
         "LAION-400M, clip-laion": [40.0, 30.0, 50.0],
         "LAION-400M, negclip-laion": [90.0, 80.0, 100.0],
@@ -132,24 +132,22 @@ def test_models_of_one_corpus_are_not_pooled_but_their_seeds_are(results: list[P
 def test_correlation_with_classification(results: list[Path], tmp_path: Path):
     root = results[0].parent
     for number in range(3):
-        # On a line: recall = 0.1 + accuracy / 2.
+        # All points are on the line recall = 0.1 + accuracy / 2.
         write_result(root, f"tower-{number}", "laion", "prod_hnswap", 0.1 + 0.1 * number, "n8")
         top1 = {"metrics": {"top1": 0.2 * number}, "chance": {"top1": 0.1}, "dataset": "classification"}
         top1 |= {"intervals": {"top1": [0.2 * number, 0.2 * number]}}
         write_result(root, f"tower-{number}", "laion", "microworld", 0.0, task="classification/microworld", **top1)
-    _, table = tables(classification, [root / f"tower-{number}" for number in range(3)])
+    _, table = make_tables(classification, [root / f"tower-{number}" for number in range(3)])
     assert table.cells.iloc[:, :4].to_numpy().tolist() == [["HN-Swap n = 8", "3", "1.00", "+0.50"]]
     build([root / f"tower-{number}" for number in range(3)], tmp_path / "report", tmp_path / "data")
     assert "correlation with retrieval" in (tmp_path / "report" / "index.html").read_text()
-    (accuracy,) = tables(classification, [root / "tower-0"])
+    (accuracy,) = make_tables(classification, [root / "tower-0"])
     assert accuracy.name == "classification"
 
 
-def test_examples_of_productivity_have_a_page_of_their_own(
-    results: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_page_of_productivity_examples(results: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     build(results, tmp_path / "report", tmp_path / "data")
-    assert not (tmp_path / "report" / "examples.html").exists()  # the models were not run on prod_hnall
+    assert not (tmp_path / "report" / "examples.html").exists()  # there are no results on prod_hnall
     foils = [{"type": "swap", "from": "red, blue", "to": "blue, red"}], [{"type": "negation", "from": "", "to": "not"}]
     rows = [hard_negative_row(tmp_path / "data", number) | {"foils": foils} for number in range(3)]
     write_config(tmp_path / "data" / "crepe", "prod_hnall", {"n4": rows}, HARD_NEGATIVE_SCHEMA)
@@ -164,19 +162,19 @@ def test_examples_of_productivity_have_a_page_of_their_own(
     assert 'href="examples.html"' in (tmp_path / "report" / "index.html").read_text()
 
 
-def test_validity_is_shown_as_measured(results: list[Path], tmp_path: Path):
+def test_validity_section(results: list[Path], tmp_path: Path):
     validity = tmp_path / "validity.json"
     shares = [{"type": "hnatom", "recall": recall, "genuine": share} for recall, share in ((1.0, 0.995), (0.5, 0.9))]
-    found = {
+    content = {
         "positives": {"captions": 10, "true_share": 1.0},
         "genuine": shares,
         "foil_words": {"drawable_and_seen": 0.93},
     }
-    validity.write_text(json.dumps(found))
+    validity.write_text(json.dumps(content))
     build(results, tmp_path / "report", tmp_path / "data", validity)
     page = (tmp_path / "report" / "report.md").read_text()
     assert "| hnatom | 99.50 | 90.00 |" in page
-    assert "93.0% of the foil words" in page
+    assert "93.0% of the words that hard negatives introduce" in page
 
 
 @pytest.mark.parametrize(
@@ -187,18 +185,18 @@ def test_validity_is_shown_as_measured(results: list[Path], tmp_path: Path):
         ({"data": {"fingerprint": "d2", "rows": 3, "limit": None, "set_size": 3}}, "different versions of the data"),
     ],
 )
-def test_numbers_that_must_not_stand_together_are_refused(results: list[Path], change: dict, message: str):
+def test_errors_for_results_that_must_not_be_combined(results: list[Path], change: dict, message: str):
     write_result(results[1].parent, "clip-yfcc", "yfcc", "prod_hnatom", 0.3, "n4", **change)
     with pytest.raises(ValueError, match=message):
-        frame(read_results(results))
+        make_frame(read_results(results))
 
 
-def test_no_results_is_one_clear_message(tmp_path: Path):
+def test_error_without_results(tmp_path: Path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(FileNotFoundError, match=r"empty: no results\. `compeval run"):
         read_results([tmp_path / "empty"])
 
 
-def test_a_tie_is_never_the_truths_pick():
-    assert pick([0.5, 0.5, 0.1]) == 1
-    assert pick([0.5, 0.4, 0.1]) == 0
+def test_the_truth_never_wins_a_tie():
+    assert find_best([0.5, 0.5, 0.1]) == 1
+    assert find_best([0.5, 0.4, 0.1]) == 0

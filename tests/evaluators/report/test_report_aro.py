@@ -1,14 +1,14 @@
-"""ARO's and retrieval's sections of the report, from hand-made results."""
+"""Tests of the report's sections on ARO and retrieval."""
 
 from pathlib import Path
 from typing import Any
 
 from evaluators.report.results import read_results
 from evaluators.report.sections import aro, retrieval
-from tests.evaluators.report.test_report_sections import write
+from tests.evaluators.report.test_report_sections import write_result
 
 
-def measured(share: float, **categories: Any) -> dict[str, Any]:
+def make_metrics(share: float, **categories: Any) -> dict[str, Any]:
     metrics = {"recall@1": share, "recall@1_macro_relation": share / 2}
     return {
         "metrics": metrics,
@@ -18,16 +18,16 @@ def measured(share: float, **categories: Any) -> dict[str, Any]:
     }
 
 
-def test_relations_by_kind_and_captions_over_seeds(tmp_path: Path) -> None:
-    # Spatial relations: (1/4 + 3/4) / 2, whatever their rows; one verb.
+def test_tables_of_aro(tmp_path: Path) -> None:
+    # The mean over spatial relations is unweighted: (1/4 + 3/4) / 2. There is one verb.
     relation = {
         name: {"rows": rows, "recall@1": share}
         for name, rows, share in (("on", 4, 0.25), ("above", 8, 0.75), ("wearing", 2, 0.5))
     }
-    write(tmp_path, "clip-s0", "aro", "vg_relation", **measured(0.5, relation=relation))
+    write_result(tmp_path, "clip-s0", "aro", "vg_relation", **make_metrics(0.5, relation=relation))
     for seed, share in enumerate((0.2, 0.4)):
-        write(tmp_path, "clip-s0", "aro", "coco_order", f"s{seed}", **measured(share))
-    section = aro.section(read_results([tmp_path]))
+        write_result(tmp_path, "clip-s0", "aro", "coco_order", f"s{seed}", **make_metrics(share))
+    section = aro.make_section(read_results([tmp_path]))
     assert section
     tables = {table.name: table.cells.to_numpy().tolist() for table in section.tables}
     assert tables["aro_vg_relation"] == [["clip", "50.00 [0.0, 100.0]", "25.00 [0.0, 100.0]"]]
@@ -38,24 +38,24 @@ def test_relations_by_kind_and_captions_over_seeds(tmp_path: Path) -> None:
         ["Verbs", "50.00", "2"],
         ["- wearing", "50.00", "2"],
     ]
-    # Mean 0.3; deviation of 0.2 and 0.4: sqrt(2 * 0.1^2 / 1) = 0.1414.
+    # Mean of 0.2 and 0.4: 0.3; standard deviation: sqrt(2 * 0.1^2 / 1) = 0.1414.
     assert tables["aro_order"] == [["clip", "-", "30.00 ± 14.14"]]
     assert section.headline == [
-        "clip prefers the true caption to the swapped one in 50.0% of VG-Relation (chance 50.0%)."
+        "clip prefers the true caption to the swapped caption in 50.0% of VG-Relation (chance 50.0%)."
     ]
 
 
-def test_perturbed_retrieval_has_a_row_a_strategy(tmp_path: Path) -> None:
-    def recalls(share: float) -> dict[str, Any]:
-        metrics = {f"{way}_recall@{k}": share for way in ("i2t", "t2i") for k in (1, 5)}
+def test_retrieval_table_has_one_row_per_strategy(tmp_path: Path) -> None:
+    def make_recalls(share: float) -> dict[str, Any]:
+        metrics = {f"{direction}_recall@{k}": share for direction in ("i2t", "t2i") for k in (1, 5)}
         return {"metrics": metrics, "intervals": {}, "chance": {"i2t_recall@1": 0.01}}
 
-    write(tmp_path, "clip", "retrieval", "coco", **recalls(0.5))
+    write_result(tmp_path, "clip", "retrieval", "coco", **make_recalls(0.5))
     for seed, share in enumerate((0.3, 0.3, 0.6)):
-        write(tmp_path, "clip", "retrieval", "coco", f"shuffle_trigrams-s{seed}", **recalls(share))
-    section = retrieval.section(read_results([tmp_path]))
+        write_result(tmp_path, "clip", "retrieval", "coco", f"shuffle_trigrams-s{seed}", **make_recalls(share))
+    section = retrieval.make_section(read_results([tmp_path]))
     assert section
-    # Mean 0.4; deviation sqrt((0.1^2 + 0.1^2 + 0.2^2) / 2) = 0.1732.
+    # Mean 0.4; standard deviation sqrt((0.1^2 + 0.1^2 + 0.2^2) / 2) = 0.1732.
     (table,) = section.tables
     assert table.name == "retrieval_coco_captions"
     assert table.cells.to_numpy().tolist() == [
@@ -65,6 +65,8 @@ def test_perturbed_retrieval_has_a_row_a_strategy(tmp_path: Path) -> None:
 
 
 def test_no_section_without_results(tmp_path: Path) -> None:
-    write(tmp_path, "clip", "classification", "microworld", metrics={"top1": 1.0}, intervals={}, chance={"top1": 0.1})
-    found = read_results([tmp_path])
-    assert (aro.section(found), retrieval.section(found)) == (None, None)
+    write_result(
+        tmp_path, "clip", "classification", "microworld", metrics={"top1": 1.0}, intervals={}, chance={"top1": 0.1}
+    )
+    results = read_results([tmp_path])
+    assert (aro.make_section(results), retrieval.make_section(results)) == (None, None)

@@ -1,4 +1,4 @@
-"""Sections of the report, from hand-made results."""
+"""Tests of the report's sections on Compun, CompPrompts and ControlledImCaps."""
 
 import json
 from pathlib import Path
@@ -8,16 +8,18 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from evaluators.report import build, sections
-from evaluators.report.results import Results, read_results
+from evaluators.report import build, make_sections
+from evaluators.report.results import read_results
 from evaluators.report.section import Section
 from evaluators.report.sections import compprompts, compun, controlledimcaps
 
 RANKS = {"template": [1, 2, 2, 1], "reversed": [3, 3, 2, 1], "examples-5": [1, 1, 1, 2]}
 
 
-def write(root: Path, model: str, dataset: str, config: str, variant: str | None = None, /, **changes: Any) -> Path:
-    """A result as `compeval run` writes it, without what sections do not read."""
+def write_result(
+    root: Path, model: str, dataset: str, config: str, variant: str | None = None, /, **changes: Any
+) -> Path:
+    """Write a result as `compeval run` writes it, without the fields that sections do not read. Returns its path."""
     task = f"{dataset}/{config}" + (f"@{variant}" if variant else "")
     path = root / model / f"{task}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -47,7 +49,7 @@ def write_compun(root: Path, model: str, ranks: dict[str, list[int]] = RANKS, am
     for variant, rank_N in ranks.items():
         accuracy = rank_N.count(1) / 4
         metrics = {"recall@1": accuracy} | ({"all_recall@1": accuracy / 2} if among_all else {})
-        path = write(
+        path = write_result(
             root,
             model,
             "compun",
@@ -62,26 +64,22 @@ def write_compun(root: Path, model: str, ranks: dict[str, list[int]] = RANKS, am
         pd.DataFrame(rows).to_parquet(path.with_suffix(".parquet"))
 
 
-def of(root: Path) -> Results:
-    return read_results([root])
-
-
-def shown(module: ModuleType, root: Path) -> Section:
-    """What a module makes of the results, which are not nothing."""
-    section = module.section(of(root))
+def make_section(module: ModuleType, root: Path) -> Section:
+    """Return the section of a module on the results in a folder."""
+    section = module.make_section(read_results([root]))
     assert section is not None
     return section
 
 
-def tables_of(section: Section) -> dict[str, pd.DataFrame]:
+def get_cells(section: Section) -> dict[str, pd.DataFrame]:
     return {table.name: table.cells for table in section.tables}
 
 
-def test_compun_has_the_papers_tables(tmp_path: Path):
+def test_tables_of_compun(tmp_path: Path):
     write_compun(tmp_path, "clip-a")
-    found = shown(compun, tmp_path)
-    tables = tables_of(found)
-    # 2, 1 and 3 of 4 are right; of the descriptors there is no result; half as many among all images.
+    section = make_section(compun, tmp_path)
+    tables = get_cells(section)
+    # 2, 1 and 3 of 4 rows are right; there are no results with descriptors; half as many are right among all images.
     assert tables["compun"].to_numpy().tolist() == [
         ["Random", "33.33", "33.33", "33.33", "33.33", "1.00"],
         ["clip-a", "50.00 [0.0, 100.0]", "25.00 [0.0, 100.0]", "-", "75.00 [0.0, 100.0]", "25.00 [0.0, 100.0]"],
@@ -91,60 +89,61 @@ def test_compun_has_the_papers_tables(tmp_path: Path):
         ["clip-a", "Template", "form", "open", "3", "50.00", "25.00"],
         ["clip-a", "Template", "form", "closed", "1", "50.00", "25.00"],
     ]
-    # Right with the template are the rows with .2 and .4 (margins .1 and .3): mean .3, deviation .1 (.2, .1).
+    # With the template, the rows with similarities .2 and .4 (margins .1 and .3) are right: means .3 and .2, standard
+    # deviations .1.
     assert tables["compun_similarity"].to_numpy().tolist()[0] == [
         "clip-a", "Template", "2", "0.300 ± 0.100", "0.200 ± 0.100",
     ]  # fmt: skip
-    assert found.headline == [
+    assert section.headline == [
         "Compound nouns, clip-a: accuracy 50.0% with the template, 75.0% with five example captions (chance 33.3%), "
         "25.0% against all images (chance 1.0%)."
     ]
-    assert len(found.figures) == 2
+    assert len(section.figures) == 2
 
 
-def test_seeds_of_a_model_are_one_row(tmp_path: Path):
+def test_training_seeds_of_a_model_share_a_row(tmp_path: Path):
     write_compun(tmp_path, "clip-a-s0", {"template": [1, 1, 1, 1]})
     write_compun(tmp_path, "clip-a-s1", {"template": [1, 1, 2, 2]})
-    found = shown(compun, tmp_path)
-    assert found.tables[0].cells.iloc[1].tolist() == [
+    section = make_section(compun, tmp_path)
+    assert section.tables[0].cells.iloc[1].tolist() == [
         "clip-a", "75.00 [50.0, 100.0]", "-", "-", "-", "37.50 [25.0, 50.0]",
     ]  # fmt: skip
 
 
-def test_a_model_that_only_scores_pairs_has_nothing_among_all_images(tmp_path: Path):
+def test_models_that_only_score_pairs_have_no_rank_among_all_images(tmp_path: Path):
     write_compun(tmp_path, "itm", among_all=False)
-    found = shown(compun, tmp_path)
-    assert found.tables[0].cells.iloc[1, -1] == "-"
-    assert "all images" not in found.headline[0]
+    section = make_section(compun, tmp_path)
+    assert section.tables[0].cells.iloc[1, -1] == "-"
+    assert "all images" not in section.headline[0]
 
 
-def test_no_answer_is_right(tmp_path: Path):
+def test_compun_without_correct_answers(tmp_path: Path):
     write_compun(tmp_path, "clip-a", {"template": [2, 3, 2, 2]})
-    found = shown(compun, tmp_path)
-    assert found.tables[-1].cells.to_numpy().tolist() == [["clip-a", "Template", "0", "-", "-"]]
+    section = make_section(compun, tmp_path)
+    assert section.tables[-1].cells.to_numpy().tolist() == [["clip-a", "Template", "0", "-", "-"]]
 
 
-def test_scores_of_pairs_and_of_prompts(tmp_path: Path):
+def test_controlledimcaps_without_probes(tmp_path: Path):
     shares = {f"{name}_score": 0.5 for name in ("text", "image", "group")}
     changes = {"metrics": shares, "intervals": {name: [0.4, 0.6] for name in shares}, "chance": {"text_score": 0.25}}
-    write(tmp_path, "clip-a", "controlledimcaps", "adjective", **changes)
-    pairs = shown(controlledimcaps, tmp_path)
+    write_result(tmp_path, "clip-a", "controlledimcaps", "adjective", **changes)
+    pairs = make_section(controlledimcaps, tmp_path)
     cell = "50.00 [40.0, 60.0]"
     assert pairs.tables[0].cells.to_numpy().tolist() == [
         ["clip-a", "controlledimcaps/adjective", "4", cell, cell, cell, "25.00 / - / -"]
     ]
-    missing = shown(compprompts, tmp_path)
+    missing = make_section(compprompts, tmp_path)
     assert not missing.tables
     assert "compeval probe run local:FOLDER" in missing.text
 
 
 def write_probe(root: Path, name: str, text_encoder: str, cells: dict[str, list[tuple[str, str]]]) -> None:
-    """A probe's results on CompPrompts: prompts and what it made of each, by cell."""
+    """Write a probe's results on CompPrompts. ``cells``: cell -> (prompt, recovered text) pairs."""
     for cell, pairs in cells.items():
         hit_N = [prompt == recovered for prompt, recovered in pairs]
         share = sum(hit_N) / len(hit_N)
         model = {"spec": f"local:{name}", "name": name, "corpus": None, "contaminated": None}
-        path = write(
+        path = write_result(
             root,
             name,
             "compprompts",
@@ -159,7 +158,7 @@ def write_probe(root: Path, name: str, text_encoder: str, cells: dict[str, list[
         pd.DataFrame(rows).to_parquet(path.with_suffix(".parquet"))
 
 
-def test_probes_have_the_papers_tables(tmp_path: Path):
+def test_tables_of_compprompts(tmp_path: Path):
     left = ("a cat on the left", "a cat on the left")
     cells = {
         "obj1": [("a cat", "a cat"), ("a dog", "a pig")],
@@ -170,10 +169,12 @@ def test_probes_have_the_papers_tables(tmp_path: Path):
     write_probe(tmp_path, "of-b", "clip-b", {"obj1": cells["obj1"][:1], "mine": [left]})
     shares = {"image_score": 0.25, "text_score": 0.5, "group_score": 0.25}
     intervals = {name: [0.0, 0.75] for name in shares}
-    write(tmp_path, "clip-a", "controlledimcaps", "spatial_1", metrics=shares, intervals=intervals, chance=shares)
-    found = shown(compprompts, tmp_path)
-    tables = tables_of(found)
-    # of-a: cells 1/2 and 1/2, 2 of 4 prompts; BLEU 50 everywhere. No prompt has two nouns, so nothing can be shuffled.
+    write_result(
+        tmp_path, "clip-a", "controlledimcaps", "spatial_1", metrics=shares, intervals=intervals, chance=shares
+    )
+    section = make_section(compprompts, tmp_path)
+    tables = get_cells(section)
+    # of-a: 1/2 in both cells, 2 of 4 prompts; BLEU is always 50. No prompt has two objects, so "Shuffled %" is empty.
     assert tables["compprompts_overall"].to_numpy().tolist() == [
         ["of-a", "50.0", "50.0", "50.0", "50.0", "-"],
         ["of-b", "100.0", "100.0", "50.0", "50.0", "-"],
@@ -182,27 +183,27 @@ def test_probes_have_the_papers_tables(tmp_path: Path):
     assert by_type.index.tolist() == ["1 unique object", "of-a", "of-b", "2 unique objects", "of-a", "of-b"]
     assert by_type[["0 attributes", "1 spatial", "1 adj."]].iloc[1].tolist() == ["50.0", "50.0", "-"]
     assert tables["compprompts_multiples_negations"].iloc[1].tolist() == ["of-a", "100.0", "-", "-", "-", "-"]
-    # Of the spatial prompts one is about left and right, and it is right; clip-b was run on no picture.
+    # One spatial prompt is about left and right, and it is recovered. There are no results of clip-b on images.
     assert tables["controlledimcaps_probe_of-a"].to_numpy().tolist() == [
         ["Spatial 1-obj L/R", "100.0", "25.0 [0.0, 75.0]", "50.0 [0.0, 75.0]"]
     ]
     assert "controlledimcaps_probe_of-b" not in tables
     assert tables["compprompts_own"].iloc[:, :2].to_numpy().tolist() == [["of-b", "mine"]]
-    assert found.headline == [
-        "Prompts recovered exactly from the text vector, mean over types (chance 0.0%): of-a 50.0%, of-b 100.0%."
+    assert section.headline == [
+        "Prompts recovered exactly from the text features, mean over types (chance 0.0%): of-a 50.0%, of-b 100.0%."
     ]
 
 
-def test_a_model_that_was_measured_twice_counts_once(tmp_path: Path):
+def test_equal_results_count_once(tmp_path: Path):
     for folder in ("microworld", "probe/microworld"):
         write_compun(tmp_path / folder, "clip-a")
     assert len(read_results([tmp_path])) == len(RANKS)
     build([tmp_path], tmp_path / "report")
 
 
-def test_sections_come_with_their_results_alone(tmp_path: Path):
+def test_page_contains_only_sections_with_results(tmp_path: Path):
     write_compun(tmp_path / "results", "clip-a")
-    assert [section.id for section in sections(of(tmp_path / "results"))] == ["compun"]
+    assert [section.id for section in make_sections(read_results([tmp_path / "results"]))] == ["compun"]
     build([tmp_path / "results"], tmp_path / "report")
     page = (tmp_path / "report" / "index.html").read_text()
     assert '<h2 id="compun">' in page
@@ -213,6 +214,6 @@ def test_sections_come_with_their_results_alone(tmp_path: Path):
 
 
 @pytest.mark.parametrize("module", [compun, controlledimcaps, compprompts])
-def test_a_section_without_results_is_left_out(tmp_path: Path, module: Any):
-    write(tmp_path, "clip-a", "other", "main", metrics={}, intervals={}, chance={"recall@1": 0.5})
-    assert module.section(of(tmp_path)) is None
+def test_no_section_without_results(tmp_path: Path, module: Any):
+    write_result(tmp_path, "clip-a", "other", "main", metrics={}, intervals={}, chance={"recall@1": 0.5})
+    assert module.make_section(read_results([tmp_path])) is None

@@ -106,7 +106,7 @@ def test_a_push_leaves_the_paths_at_home_where_pixels_may_not_be_passed_on(hub_s
 def test_annotators_see_the_crops(tmp_path: Path):
     folder = made(tmp_path)
     sampled = items.sample(folder, captions=1, queries=1, seed=0)
-    shown = dict(items.crops(folder, sampled))
+    shown = dict(items.read_crops(folder, sampled))
     assert len(shown) == 3
     place = hard_negative_row(tmp_path, 0)
     assert shown[place["crop_id"]] == encode_crop(*place["image"])
