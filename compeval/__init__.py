@@ -1,4 +1,4 @@
-"""Do vision-language models understand composition?
+"""Measure if vision-language models understand composition.
 
 compeval.load_dataset("crepe", "laion_uc_hnatom")
 compeval.evaluate(model, preprocess, tokenizer, ["crepe/prod_hnatom/n4"])
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["evaluate", "example_captions", "list_configs", "list_datasets", "load_dataset"]
 
-_HOME = {
+_MODULE_OF = {
     "evaluate": "evaluators.run",
     "example_captions": "generators.captioner.example_captions",
     "list_configs": "loaders.datasets.stats",
@@ -29,26 +29,27 @@ _HOME = {
 }
 
 
-def _check_siblings() -> None:
-    """ImportError where a package of another project goes by the name of one of ours.
+def _check_package_names() -> None:
+    """Raise ImportError if another project's package has the same name as one of our packages.
 
-    ``generators`` and ``evaluators`` exist on PyPI, too; whichever was installed last would win silently.
+    PyPI has packages named ``generators`` and ``evaluators``. Without this check, the package that was installed last
+    would be imported silently.
     """
     root = Path(__file__).resolve().parent.parent
     for name in ("generators", "loaders", "evaluators", "trainers"):
-        found = import_module(name).__file__
-        if found is None or Path(found).resolve().parent != root / name:
+        file = import_module(name).__file__
+        if file is None or Path(file).resolve().parent != root / name:
             raise ImportError(
-                f"The package {name!r} comes from {found}, not from CompEval in {root}. Another project has the same "
-                "package name: install CompEval into an environment of its own (python -m venv)."
+                f"The package {name!r} comes from {file}, not from CompEval in {root}. Another project has a "
+                "package of this name. Install CompEval into a new environment (python -m venv)."
             )
 
 
-_check_siblings()
+_check_package_names()
 
 
 def __getattr__(name: str) -> Any:
-    # torch and datasets are heavy: they are imported when they are first used, not with the package.
-    if name in _HOME:
-        return getattr(import_module(_HOME[name]), name)
+    # The modules import heavy libraries (torch, datasets), so they are imported at the first use.
+    if name in _MODULE_OF:
+        return getattr(import_module(_MODULE_OF[name]), name)
     raise AttributeError(f"module 'compeval' has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""``python -m compeval``."""
+"""Run the command line interface with ``python -m compeval``."""
 
 from compeval.cli import app
 

@@ -6,8 +6,8 @@ from hypothesis import HealthCheck, settings
 
 pytest_plugins = ["tests.hub_server"]
 
-# The same cases at every run, so that a red build means that the code changed. Few random graphs have walks and swaps,
-# and how long they take says how busy the machine is.
+# All runs use the same random cases, so a new failure means that the code changed. Health checks are disabled: few
+# random graphs have walks and swaps, and durations depend on the load of the machine.
 settings.register_profile(
     "repeatable",
     derandomize=True,
@@ -19,7 +19,7 @@ settings.load_profile("repeatable")
 
 @pytest.fixture(scope="session")
 def real_data() -> Path:
-    """The folder of small real files that COMPEVAL_REAL_DATA names; tests that need it are skipped without."""
+    """The folder of published files, from COMPEVAL_REAL_DATA. Tests are skipped if the variable is not set."""
     folder = os.environ.get("COMPEVAL_REAL_DATA")
     if not folder:
         pytest.skip("COMPEVAL_REAL_DATA is not set")

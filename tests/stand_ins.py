@@ -1,8 +1,8 @@
-"""Stand-in images for published files whose pixels are not at hand.
+"""Write random images for published files whose images are not available.
 
     python -m tests.stand_ins FILE ... --output FOLDER
 
-writes a JPEG of noise under each name that the files' rows use, as large as their boxes ask for.
+writes a JPEG of random pixels for each image name in the files, large enough for all boxes of the image.
 """
 
 from pathlib import Path
@@ -14,17 +14,18 @@ from PIL import Image
 
 from loaders.benchmarks.importing import read_file
 
-SMALLEST = 64
+MIN_SIZE = 64
 
 
 def write_stand_ins(files: list[Path], output: Path) -> int:
-    """Write the images below ``output``; gives how many."""
+    """Write the images to ``output`` and return their number."""
     sizes: dict[str, tuple[int, int]] = {}
     for row in (row for file in files for row in read_file(file)[1]):
-        wide, high = sizes.get(row.image, (SMALLEST, SMALLEST))
+        width, height = sizes.get(row.image, (MIN_SIZE, MIN_SIZE))
         if row.box:
-            wide, high = max(wide, round(row.box.x + row.box.width)), max(high, round(row.box.y + row.box.height))
-        sizes[row.image] = wide, high
+            width = max(width, round(row.box.x + row.box.width))
+            height = max(height, round(row.box.y + row.box.height))
+        sizes[row.image] = width, height
     for number, (name, size) in enumerate(sizes.items()):
         noise = np.random.default_rng(number).integers(0, 256, (8, 8, 3), np.uint8)
         (output / name).parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
 """The ``compeval`` command.
 
-Results go to stdout, progress and messages to stderr. Exit codes: 2 and one message for a user error, 130 after Ctrl-C.
-Each command imports the libraries that it needs when it runs, so that ``--help`` stays fast.
+Results are printed to stdout, progress and messages to stderr. The exit code is 2 after a user error, with one message
+on stderr, and 130 after Ctrl-C. Each command imports heavy libraries only when it runs, so ``--help`` is fast.
 """
 
 import typer

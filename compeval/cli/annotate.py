@@ -1,4 +1,4 @@
-"""``compeval annotate``: verification by human annotators."""
+"""``compeval annotate``: human verification of captions and hard negatives."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from compeval.cli.console import AsJson, Data, echo_json, out, table
 if TYPE_CHECKING:
     from evaluators.annotations.agreement import Line
 
-app = typer.Typer(no_args_is_help=True, help="Human verification: a sample, annotation forms, agreement.")
+app = typer.Typer(
+    no_args_is_help=True, help="Human verification of captions and hard negatives: sample, annotate, measure agreement."
+)
 
 Dataset = Annotated[str, typer.Argument(help="Name of the dataset.")]
 Annotations = Annotated[Path, typer.Option(help="Folder of the annotations, with one subfolder per dataset.")]
@@ -29,7 +31,7 @@ def sample(
     data: Data = None,
     annotations: Annotations = ANNOTATIONS,
 ) -> None:
-    """Sample texts for annotation: 2 % of the captions and 1 % of the queries of every split."""
+    """Sample texts for annotation. By default, 2 % of the captions and 1 % of the queries of every split."""
     from evaluators.annotations import items
     from loaders.datasets.folders import dataset_folder
 
@@ -51,7 +53,7 @@ def export(
     from loaders.datasets.folders import dataset_folder
 
     sampled = items.read_items(annotations / dataset)
-    images = dict(items.crops(dataset_folder(dataset, data), sampled))
+    images = dict(items.read_crops(dataset_folder(dataset, data), sampled))
     write = forms.write_label_studio if form == "label-studio" else forms.write_csv
     write(output, sampled, images)
     typer.echo(f"{output}: {len(sampled):,} texts, {len(images):,} images.")
@@ -61,19 +63,19 @@ def export(
 def import_(
     dataset: Dataset,
     files: Annotated[
-        list[Path], typer.Argument(help="Label Studio's JSON exports, or tables named after their annotator.")
+        list[Path], typer.Argument(help="JSON exports of Label Studio, or csv tables named after their annotator.")
     ],
     annotations: Annotations = ANNOTATIONS,
 ) -> None:
-    """Import answers, and list the hard negatives that the next build excludes."""
+    """Import answers and list the rejected hard negatives, which the next build excludes."""
     from evaluators.annotations import answers, items
 
     folder = annotations / dataset
     sampled = items.read_items(folder)
     by_id = {item.id: item for item in sampled}
     for form in [answers.read_form(path, by_id) for path in files]:
-        answers.add(folder, form)
-    by_annotator = answers.read(folder)
+        answers.add_answers(folder, form)
+    by_annotator = answers.read_answers(folder)
     for annotator, answered in by_annotator.items():
         typer.echo(f"{annotator}: {len(answered):,} of {len(sampled):,} answered")
     rejected = answers.write_rejected(folder, sampled, by_annotator)
@@ -82,11 +84,11 @@ def import_(
 
 @app.command()
 def report(dataset: Dataset, annotations: Annotations = ANNOTATIONS, as_json: AsJson = False) -> None:
-    """Print accuracy and agreement by type and complexity, with the paper's figures."""
+    """Print accuracy and agreement per type and complexity, next to the values of the paper."""
     from evaluators.annotations import agreement, answers, items
 
     folder = annotations / dataset
-    lines = agreement.report(items.read_items(folder), answers.read(folder))
+    lines = agreement.make_report(items.read_items(folder), answers.read_answers(folder))
     if as_json:
         echo_json([asdict(line) for line in lines])
         return
@@ -102,12 +104,12 @@ def report(dataset: Dataset, annotations: Annotations = ANNOTATIONS, as_json: As
         "paper: accuracy, agreement",
     )
     for line in lines:
-        shown.add_row(*_cells(line, agreement.PUBLISHED.get((line.type, line.complexity), (None, None, None))))
+        shown.add_row(*_format_cells(line, agreement.PUBLISHED.get((line.type, line.complexity), (None, None, None))))
     out.print(shown)
     out.print("Accuracy: share of captions judged true and of hard negatives judged false.")
 
 
-def _cells(line: Line, published: tuple[float | None, ...]) -> list[str]:
+def _format_cells(line: Line, published: tuple[float | None, ...]) -> list[str]:
     accuracy, deviation, agreement = published
     paper = "-" if accuracy is None else f"{accuracy}" + (f" ± {deviation}" if deviation is not None else "")
     return [

@@ -1,4 +1,4 @@
-"""What all commands share: output, error handling, and common options."""
+"""Output, error handling and options that the commands share."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ DatasetsOutput = Annotated[
     Path, typer.Option("--output", help="Folder to write the dataset folder to; pass it to other commands as `--data`.")
 ]
 Results = Annotated[Path, typer.Option("--output", help="Folder of the results.")]
-Device = Annotated[str | None, typer.Option(help="cpu, cuda or cuda:1. Default: the fastest available.")]
+Device = Annotated[str | None, typer.Option(help="cpu, cuda or cuda:1. Default: the fastest available device.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 class Commands(TyperGroup):
-    """Prints errors that concern the user as one message without a traceback."""
+    """Command group that prints user errors as one message without a traceback."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -45,7 +45,7 @@ class Commands(TyperGroup):
 
 
 def note(text: str) -> None:
-    """Print a message to stderr, without rich's markup and line breaks."""
+    """Print a message to stderr, without rich markup and line breaks."""
     err.print(escape(text), highlight=False, soft_wrap=True)
 
 
@@ -55,7 +55,7 @@ def echo_json(data: Any) -> None:
 
 
 def table(*header: str) -> Any:
-    """A rich table whose columns after the second are right-aligned, for numbers."""
+    """Return a rich table. Columns after the second one are right-aligned."""
     from rich.table import Table
 
     result = Table(*header)
@@ -68,7 +68,7 @@ def table(*header: str) -> Any:
 
 @contextmanager
 def progress(*, in_bytes: bool = False) -> Iterator[Any]:
-    """A progress display with one bar per stage; yields the callback ``report(stage, done, total)``."""
+    """Show one progress bar per stage. Yields the callback ``report(stage, num_done, total)``."""
     from rich import progress as rich_progress
 
     if in_bytes:

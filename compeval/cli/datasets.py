@@ -1,4 +1,4 @@
-"""``compeval import``, ``audit``, ``make`` and ``push``: dataset folders."""
+"""``compeval import``, ``audit``, ``make`` and ``push``: create, check and upload dataset folders."""
 
 from __future__ import annotations
 
@@ -18,13 +18,17 @@ def import_(
     images: Annotated[
         Path,
         typer.Option(
-            help="Folder of the images, under their original names. Crops are cut from them on demand, so do not "
-            "delete it."
+            help="Folder of the images, with their original file names. Do not delete it: crops are cut from these "
+            "images when they are loaded."
         ),
     ],
     output: DatasetsOutput = Path(),
     repair: Annotated[
-        bool, typer.Option("--repair", help="Remove cues of case and spacing, and rows without a correct caption.")
+        bool,
+        typer.Option(
+            "--repair",
+            help="Remove differences of case and spacing between captions, and rows without a correct caption.",
+        ),
     ] = False,
     skip_missing: Annotated[bool, typer.Option("--skip-missing", help="Drop rows whose image is missing.")] = False,
     as_json: AsJson = False,
@@ -53,7 +57,7 @@ def audit(
     data: Data = None,
     as_json: AsJson = False,
 ) -> None:
-    """Count flaws of hard negatives, and measure how often rules that see no image select the correct caption."""
+    """Count flaws of hard negatives and measure how often simple text-only rules select the correct caption."""
     from loaders.audit import CUES, FLAW_NAMES, ROW_FLAW_NAMES
 
     audits: dict[str, Audit] = {}
@@ -71,20 +75,22 @@ def audit(
         flaws.add_row(name, f"{result.rows:,}", f"{result.negatives:,}", *counts)
         cues.add_row(name, f"{result.chance:.1%}", *(f"{result.cues[cue]:.1%}" for cue in CUES), f"{result.negated:,}")
     out.print(flaws)
-    out.print(f"Number of rows: {', '.join(ROW_FLAW_NAMES)}. Number of negatives: all others.")
+    out.print(f"Counted in rows: {', '.join(ROW_FLAW_NAMES)}. All other flaws are counted in negatives.")
     out.print(cues)
-    out.print("Share of rows for which a rule selects the correct caption without the image.")
+    out.print("Share of rows in which a rule selects the correct caption without the image.")
 
 
 def _audit_target(target: str, data: Path | None) -> dict[str, Audit]:
-    """Name -> audit of the splits of a dataset or a published file; prints the number of unreadable rows of a file."""
+    """Return split name -> audit for a dataset or a published file. Prints how many rows of a file are unreadable."""
     path = Path(target)
     if not path.is_file():
         from loaders.audit import audit_dataset
         from loaders.datasets.folders import resolve_folder
 
         folder = resolve_folder(target, data)
-        return {f"{folder.name}/{split}".removesuffix("/test"): one for split, one in audit_dataset(folder).items()}
+        return {
+            f"{folder.name}/{split}".removesuffix("/test"): result for split, result in audit_dataset(folder).items()
+        }
 
     from loaders.benchmarks.importing import read_file
 
@@ -92,8 +98,10 @@ def _audit_target(target: str, data: Path | None) -> dict[str, Audit]:
     if unreadable := sum(counts.dropped.values()):
         reasons = "; ".join(f"{count:,} {reason}" for reason, count in counts.dropped.items())
         note(f"{target}: {unreadable:,} of {counts.read:,} rows cannot be read and are not counted ({reasons}).")
-    alone = len(counts.audits) == 1
-    return {path.name if alone else f"{path.name}: {split}": one for split, one in counts.audits.items()}
+    if len(counts.audits) == 1:
+        (result,) = counts.audits.values()
+        return {path.name: result}
+    return {f"{path.name}: {split}": result for split, result in counts.audits.items()}
 
 
 def push(
@@ -119,7 +127,8 @@ def make(
     files: Annotated[
         list[Path],
         typer.Argument(
-            help="Tables (csv, tsv, jsonl, json) with image, caption or captions, hard_negatives; webdataset shards."
+            help="Tables (csv, tsv, jsonl, json) with the columns image, caption or captions, and hard_negatives, or "
+            "webdataset shards."
         ),
     ],
     images: Annotated[
@@ -127,7 +136,7 @@ def make(
     ] = None,
     output: DatasetsOutput = Path(),
 ) -> None:
-    """Build a dataset from your own images and captions: retrieval in both directions, and captions against foils."""
+    """Build a dataset for retrieval and hard negatives from your own images and captions."""
     with err.status("Reading"):
         from loaders.user_files import make as build
 

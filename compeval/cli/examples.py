@@ -12,10 +12,10 @@ from compeval.cli.console import AsJson, echo_json, err, note
 
 def examples(
     classes: Annotated[Path, typer.Argument(help="Text file with one class name per line.")],
-    count: Annotated[int, typer.Option(min=1, help="Captions per class.")] = 5,
+    count: Annotated[int, typer.Option(min=1, help="Number of captions per class.")] = 5,
     model: Annotated[
         str | None,
-        typer.Option(help="Language model that writes the captions. Default: a grammar, which needs no key."),
+        typer.Option(help="Language model that writes the captions. Default: a grammar, which needs no API key."),
     ] = None,
     base_url: Annotated[
         str | None, typer.Option(help="OpenAI-compatible endpoint of the model. Default: OpenAI.")
@@ -24,12 +24,14 @@ def examples(
     ask: Annotated[
         bool, typer.Option("--ask", help="Request missing answers from the model, with the key in OPENAI_API_KEY.")
     ] = False,
-    price_in: Annotated[float | None, typer.Option(help="Price per million input tokens, for the estimate.")] = None,
+    price_in: Annotated[
+        float | None, typer.Option(help="Price per million input tokens, for estimating the cost.")
+    ] = None,
     price_out: Annotated[float | None, typer.Option(help="Price per million output tokens.")] = None,
-    max_cost: Annotated[float, typer.Option(min=0, help="Send no request if the estimated cost is higher.")] = 0.0,
+    max_cost: Annotated[float, typer.Option(min=0, help="Send no requests if their estimated cost is higher.")] = 0.0,
     as_json: AsJson = False,
 ) -> None:
-    """Write example captions for your own classes, for more detailed prompts in zero-shot classification."""
+    """Write example captions for your own classes, to make prompts for zero-shot classification more detailed."""
     from generators.captioner import example_captions
     from generators.llm.client import Endpoint
 
@@ -58,14 +60,14 @@ def examples(
                 typer.echo(f"{name}\t{caption}")
     by_grammar = sum(of_class.captioner == example_captions.GRAMMAR for of_class in captions.values())
     if by_grammar:
-        note(f"{by_grammar:,} of {len(captions):,} classes have captions from the grammar, which does not know them.")
+        note(f"{by_grammar:,} of {len(captions):,} classes have captions from the grammar, which knows no classes.")
         for name, of_class in captions.items():
             if of_class.fault:
                 note(f"{name}: {of_class.fault}.")
 
 
 def _read_names(file: Path) -> list[str]:
-    """The distinct lines of a file. FileNotFoundError or ValueError if there are none."""
+    """Return the distinct lines of a file. Raises FileNotFoundError or ValueError if there are none."""
     if not file.is_file():
         raise FileNotFoundError(f"{file}: no such file. Write one class name per line.")
     names = list(dict.fromkeys(line.strip() for line in file.read_text(encoding="utf-8").splitlines() if line.strip()))

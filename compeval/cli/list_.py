@@ -1,4 +1,4 @@
-"""``compeval list``: the available datasets, models, tasks and configs."""
+"""``compeval list``: list the available datasets, models, tasks and configs."""
 
 from __future__ import annotations
 

@@ -12,26 +12,33 @@ from compeval.cli.console import AsJson, Data, Device, Results, echo_json, err, 
 if TYPE_CHECKING:
     from trainers.probe.training import Recipe
 
-app = typer.Typer(no_args_is_help=True, help="Recovery probes: how much of a text its embedding preserves.")
+app = typer.Typer(
+    no_args_is_help=True, help="Recovery probes: measure how much of a text can be recovered from its embedding."
+)
 
 TextEncoder = Annotated[
     str, typer.Option(help="Text encoder to probe: any model of `compeval run`, or sentence-transformers:NAME.")
 ]
 Text = Annotated[
     str | None,
-    typer.Option(help="Training text: a glob of txt, tsv, csv, jsonl or parquet files. Default: generated captions."),
+    typer.Option(
+        help="Training text: glob pattern of txt, tsv, csv, jsonl or parquet files. Default: generated captions."
+    ),
 ]
-Column = Annotated[str, typer.Option(help="Caption column of the text: its name or, without a header, its position.")]
+Column = Annotated[
+    str, typer.Option(help="Caption column of the text: its name, or its number (from 0) if there is no header.")
+]
 Captions = Annotated[int, typer.Option(min=10, help="Number of generated captions.")]
 Decoder = Annotated[
     str | None, typer.Option(help="t5-large, another T5, or a folder. Default: a small T5 trained from scratch.")
 ]
-Epochs = Annotated[int, typer.Option(min=1)]
-BatchSize = Annotated[int, typer.Option(min=1, help="Texts per step.")]
+Epochs = Annotated[int, typer.Option(min=1, help="Number of passes over the text.")]
+BatchSize = Annotated[int, typer.Option(min=1, help="Number of texts per step.")]
 Accumulate = Annotated[int, typer.Option(min=1, help="Gradient accumulation: number of parts per batch.")]
 LearningRate = Annotated[float | None, typer.Option(help="Default: 0.003 from scratch, 0.001 with --decoder.")]
 Precision = Annotated[
-    Literal["auto", "fp32", "bf16", "fp16"], typer.Option(help="auto: bf16 where the device is fast with it.")
+    Literal["auto", "fp32", "bf16", "fp16"],
+    typer.Option(help="auto: bf16 if it is fast on the device, otherwise fp32."),
 ]
 Seed = Annotated[int, typer.Option(help="Seed of the generated text, its split, the initial weights and the order.")]
 
@@ -52,15 +59,18 @@ def probe(
     device: Device = None,
     data: Data = None,
 ) -> None:
-    """Train a decoder that recovers texts from a frozen text encoder's embeddings. Interrupted training resumes."""
+    """Train a decoder that recovers texts from the embeddings of a frozen text encoder.
+
+    Interrupted training resumes.
+    """
     from evaluators.models import pick_device, resolve, slug
     from trainers.probe.training import train_probe
 
     with err.status("Loading"):
         chosen = pick_device(device)
         encoder = resolve(text_encoder, chosen)
-        texts, about = _texts(text, column, captions, seed, data)
-    recipe = _recipe(decoder, epochs, batch_size, accumulate, learning_rate, precision, seed, chosen)
+        texts, about = _load_texts(text, column, captions, seed, data)
+    recipe = _make_recipe(decoder, epochs, batch_size, accumulate, learning_rate, precision, seed, chosen)
     folder = output or Path("checkpoints") / f"probe-{slug(text_encoder.removeprefix('local:checkpoints/'))}"
     with progress() as report:
         loss = train_probe(encoder, texts, recipe, folder, device=chosen, about=about, report=report)
@@ -88,8 +98,8 @@ def autoencoder(
 
     with err.status("Loading"):
         chosen = pick_device(device)
-        texts, about = _texts(text, column, captions, seed, data)
-    recipe = _recipe(decoder, epochs, batch_size, accumulate, learning_rate, precision, seed, chosen)
+        texts, about = _load_texts(text, column, captions, seed, data)
+    recipe = _make_recipe(decoder, epochs, batch_size, accumulate, learning_rate, precision, seed, chosen)
     loss = train_autoencoder(texts, recipe, output, device=chosen, about=about)
     typer.echo(
         f"{output}: validation loss {loss:.4f}. Probe it with `compeval train probe --text-encoder local:{output}`."
@@ -103,10 +113,10 @@ def run(
     limit: Annotated[int | None, typer.Option(min=1, help="Evaluate only the first N rows of each config.")] = None,
     device: Device = None,
     output: Results = Path("results"),
-    summary: Annotated[Path | None, typer.Option(help="Folder for the tables in Markdown and their numbers.")] = None,
+    summary: Annotated[Path | None, typer.Option(help="Folder to write the tables to, as Markdown and JSON.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Evaluate probes on CompPrompts and their models on ControlledImCaps, as in the paper's tables."""
+    """Evaluate probes on CompPrompts, and the probed models on ControlledImCaps, as in the paper's tables."""
     with err.status("Loading"):
         from evaluators.models import pick_device, resolve
         from evaluators.probes.evaluate import evaluate_probe
@@ -123,32 +133,36 @@ def run(
     if summary:
         probe_report.write(summary, evaluated)
     if as_json:
-        echo_json(probe_report.figures(evaluated))
+        echo_json(probe_report.collect_numbers(evaluated))
         return
-    for one in probe_report.tables(evaluated):
-        shown = table(*one.cells.columns)
-        for row in one.cells.itertuples(index=False):
+    for result in probe_report.make_tables(evaluated):
+        shown = table(*result.cells.columns)
+        for row in result.cells.itertuples(index=False):
             shown.add_row(*row)
-        out.print(one.caption, highlight=False)
+        out.print(result.caption, highlight=False)
         out.print(shown)
 
 
-def _texts(
+def _load_texts(
     pattern: str | None, column: str, count: int, seed: int, data: Path | None
 ) -> tuple[list[str], dict[str, Any]]:
-    """The training texts and their description; prints their overlap with CompPrompts."""
+    """Return the training texts and their description. Prints their overlap with CompPrompts."""
     from loaders.datasets.folders import dataset_folder
     from trainers.probe import data as recovery_data
     from trainers.probe import overlap as prompt_overlap
 
-    prompts = prompt_overlap.read(dataset_folder("compprompts", data))
-    texts = recovery_data.read(pattern, column) if pattern else recovery_data.generated(count, seed, prompts)
-    overlap = prompts.overlap(texts)
+    prompts = prompt_overlap.read_prompts(dataset_folder("compprompts", data))
+    texts = (
+        recovery_data.read_captions(pattern, column)
+        if pattern
+        else recovery_data.generate_captions(count, seed, prompts)
+    )
+    overlap = prompts.count_overlap(texts)
     typer.echo(f"Training text: {overlap}.")
     return texts, {"text": pattern or "generated", "overlap": overlap._asdict()}
 
 
-def _recipe(
+def _make_recipe(
     decoder: str | None,
     epochs: int,
     batch_size: int,
@@ -158,8 +172,8 @@ def _recipe(
     seed: int,
     device: str,
 ) -> Recipe:
-    from trainers.probe.training import Recipe, mixed_precision
+    from trainers.probe.training import Recipe, choose_precision
 
     rate = {"learning_rate": learning_rate} if learning_rate else {"learning_rate": 1e-3} if decoder else {}
-    chosen = mixed_precision(device) if precision == "auto" else precision
-    return Recipe(decoder, epochs, batch_size, accumulate, precision=chosen, seed=seed, **rate)
+    chosen_precision = choose_precision(device) if precision == "auto" else precision
+    return Recipe(decoder, epochs, batch_size, accumulate, precision=chosen_precision, seed=seed, **rate)

@@ -1,4 +1,4 @@
-"""``compeval report``: tables, figures and examples on one page."""
+"""``compeval report``: write tables, figures and examples to one page."""
 
 from __future__ import annotations
 
@@ -12,16 +12,19 @@ from compeval.cli.console import Data
 
 def report(
     results: Annotated[
-        list[Path] | None, typer.Argument(help="Result folders of models. Default: all in results/.")
+        list[Path] | None, typer.Argument(help="Result folders of models. Default: all result folders in results/.")
     ] = None,
     output: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("report"),
     data: Data = None,
-    validity: Annotated[Path | None, typer.Option(help="validity.json with the oracle's genuine shares.")] = None,
+    validity: Annotated[
+        Path | None,
+        typer.Option(help="validity.json, the shares of genuine hard negatives (stage validity of dvc.yaml)."),
+    ] = None,
     where: Annotated[
         bool, typer.Option("--where", help="Print the path and the headline of the last report and exit.")
     ] = False,
 ) -> None:
-    """Write the report: tables, the papers' figures, and examples, as HTML and Markdown."""
+    """Write the report as HTML and Markdown: tables, figures as in the papers, and examples."""
     page, headline = output / "index.html", output / "headline.txt"
     if not where:
         from evaluators.report import build

@@ -1,4 +1,4 @@
-"""``compeval show``, ``compare``, ``score`` and ``validate``: results of evaluated models."""
+"""``compeval show``, ``compare``, ``score`` and ``validate``: print, compare and check results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def show(
     """Print a result, or all results in a folder."""
     from evaluators.results import documents
 
-    paths = documents.documents(result) if result.is_dir() else [result]
+    paths = documents.list_documents(result) if result.is_dir() else [result]
     if not paths:
         raise ValueError(f"{result}: no result files. `compeval run` writes them to results/.")
     print_results([documents.read(path) for path in paths], as_json)
@@ -60,27 +60,27 @@ def score(
     output: Results = Path("results"),
     as_json: AsJson = False,
 ) -> None:
-    """Write a result from scores computed elsewhere, with the score of the correct caption first in each row."""
+    """Write a result from scores that another program computed. The correct caption's score is first in each row."""
     from evaluators.results.external import score_file
 
     print_results([score_file(file, task, name, data_dir=data, output=output)], as_json)
 
 
 def validate(
-    model: Annotated[str, typer.Argument(help="A model, as in `compeval run --model`.")],
+    model: Annotated[str, typer.Argument(help="Name of the model, as in `compeval run --model`.")],
     results: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("results"),
     as_json: AsJson = False,
 ) -> None:
-    """Compare a model's results with its published scores; exit code 1 if any disagrees."""
+    """Compare a model's results with its published scores. The exit code is 1 if a score disagrees."""
     from evaluators.results import documents, published
 
-    ours = [
+    model_results = [
         result
-        for result in map(documents.read, documents.documents(results))
+        for result in map(documents.read, documents.list_documents(results))
         if model in (result["model"]["spec"], result["model"]["effective"])
     ]
-    pairs = published.matches(ours)
-    names = {model, *(result["model"]["effective"] for result in ours)}
+    pairs = published.match_scores(model_results)
+    names = {model, *(result["model"]["effective"] for result in model_results)}
     scores = [score for score in published.read_scores() if score.model in names]
     if not scores:
         known = ", ".join(sorted({score.model for score in published.read_scores()}))
@@ -88,8 +88,9 @@ def validate(
     if not pairs:
         datasets = ", ".join(sorted({score.task.split("/")[0] for score in scores}))
         raise ValueError(
-            f"{results}: no result of {model} on a published dataset. There are {len(scores)} scores on {datasets}: "
-            f"`compeval import` the files, then `compeval run --model {model} --task 'crepe_published/*'`, for example."
+            f"{results}: no result of {model} on a published dataset. {len(scores)} scores on {datasets} are known. "
+            f"Import the files with `compeval import`, then run, for example, `compeval run --model {model} --task "
+            "'crepe_published/*'`."
         )
     if as_json:
         echo_json(
@@ -128,7 +129,7 @@ def print_results(results: Sequence[dict[str, Any]], as_json: bool) -> None:
         if model["contaminated"]:
             notes[f"† {model['name']}: {model['contaminated']}."] = None
         if result["synthetic"]:
-            notes["Synthetic stand-in: do not compare these micro-world numbers with published ones."] = None
+            notes["Synthetic data: do not compare these micro-world numbers with published numbers."] = None
         notes |= dict.fromkeys(result["warnings"])
         for metric in _main_metrics(result):
             shown.add_row(
@@ -148,6 +149,8 @@ def print_results(results: Sequence[dict[str, Any]], as_json: bool) -> None:
 
 
 def _main_metrics(result: dict[str, Any]) -> list[str]:
-    """The main metrics, each followed by its macro means."""
+    """Return the main metrics, each followed by its macro means."""
     macro = [name for name in result["metrics"] if "_macro_" in name]
-    return [name for main in result["main"] for name in (main, *(one for one in macro if one.startswith(f"{main}_")))]
+    return [
+        name for main in result["main"] for name in (main, *(mean for mean in macro if mean.startswith(f"{main}_")))
+    ]

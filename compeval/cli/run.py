@@ -19,18 +19,22 @@ def run(
         ),
     ],
     task: Annotated[
-        list[str] | None, typer.Option(help="Task name or glob; repeatable. Default: all tasks except raw retrieval.")
+        list[str] | None,
+        typer.Option(help="Task name or glob pattern; repeatable. Default: all tasks except raw retrieval."),
     ] = None,
     data: Data = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Evaluate only the first N rows of each task.")] = None,
     device: Annotated[
-        str | None, typer.Option(help="cpu, cuda or mps; cuda:0,cuda:1 for several. Default: the fastest available.")
+        str | None,
+        typer.Option(
+            help="cpu, cuda or mps; for several devices, cuda:0,cuda:1. Default: the fastest available device."
+        ),
     ] = None,
     precision: Annotated[
         Literal["auto", "fp32", "bf16", "fp16"], typer.Option(help="auto: bf16 on CUDA, otherwise fp32.")
     ] = "auto",
     batch_size: Annotated[
-        int | None, typer.Option(min=1, help="Default: depends on the device. Halved when memory runs out.")
+        int | None, typer.Option(min=1, help="Default: depends on the device. It is halved when memory runs out.")
     ] = None,
     output: Results = Path("results"),
     on_error: Annotated[
@@ -40,8 +44,8 @@ def run(
 ) -> None:
     """Evaluate a model and write its results. Finished tasks are skipped.
 
-    `compeval run --model ViT-B-32/laion400m_e32 --task 'crepe/laion_*'` evaluates a model on some datasets. `compeval
-    list models` and `compeval list tasks` list the available names. `compeval report results` compares models.
+    Example: `compeval run --model ViT-B-32/laion400m_e32 --task 'crepe/laion_*'`. `compeval list models` and `compeval
+    list tasks` print the available names. `compeval report results` compares models.
     """
     with err.status("Loading the model"):
         from evaluators import models

@@ -1,4 +1,4 @@
-"""``compeval sources``: download published data into sources/."""
+"""``compeval sources``: download published data to sources/."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from compeval.cli.console import AsJson, echo_json, note, out, progress, table
 if TYPE_CHECKING:
     from generators.sources import DataSource
 
-app = typer.Typer(no_args_is_help=True, help="Published data: list, download and verify it.")
+app = typer.Typer(no_args_is_help=True, help="List, download and verify published data.")
 
 Folder = Annotated[Path, typer.Option("--output", help="Folder of the sources.")]
 
@@ -32,7 +32,7 @@ def list_(as_json: AsJson = False) -> None:
     for column in shown.columns[4:]:
         column.justify = "left"
     for source in sources:
-        size = f"{source.size / 1e9:.1f} GB" if source.size else "by hand" if source.how else "unknown"
+        size = f"{source.size / 1e9:.1f} GB" if source.size else "manual download" if source.how else "unknown"
         shown.add_row(source.name, source.title, str(len(source.files)), size, source.licence, source.citation)
     out.print(shown)
 
@@ -50,7 +50,7 @@ def get(
     """Download a source, or some of its files. Existing files are skipped and interrupted downloads resume."""
     from generators.sources.obtain import fetch
 
-    source = _source(name)
+    source = _find_source(name)
     note(f"{source.title}. Licence: {source.licence}. Cite: {source.citation}")
     folder = output / name
     with progress(in_bytes=True) as report:
@@ -60,32 +60,35 @@ def get(
 
 @app.command()
 def check(
-    names: Annotated[list[str] | None, typer.Argument(help="Sources. Default: all that are in the folder.")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Names of sources. Default: all sources in the folder.")
+    ] = None,
     output: Folder = Path("sources"),
     as_json: AsJson = False,
 ) -> None:
-    """Check that downloaded files are complete and unchanged; exit code 1 if not."""
+    """Check that downloaded files are complete and unchanged. The exit code is 1 if a file is not."""
     from generators.sources import read_registry
     from generators.sources.obtain import check_file
 
     names = names or [name for name in read_registry() if (output / name).is_dir()]
-    states = {name: {file.name: check_file(file, output / name) for file in _source(name).files} for name in names}
+    states = {name: {file.name: check_file(file, output / name) for file in _find_source(name).files} for name in names}
     if as_json:
         echo_json(states)
     else:
         shown = table("source", "file", "state")
         shown.columns[2].justify = "left"
-        for name, of_source in states.items():
-            for file, text in of_source.items():
-                shown.add_row(name, file, escape(text))
-            if how := _source(name).how:
-                shown.add_row(name, "by hand", escape(how))
+        for name, file_states in states.items():
+            for file, file_state in file_states.items():
+                shown.add_row(name, file, escape(file_state))
+            if how := _find_source(name).how:
+                shown.add_row(name, "manual download", escape(how))
         out.print(shown)
-    if any(text != "complete" for of_source in states.values() for text in of_source.values()):
+    if any(file_state != "complete" for file_states in states.values() for file_state in file_states.values()):
         raise typer.Exit(1)
 
 
-def _source(name: str) -> DataSource:
+def _find_source(name: str) -> DataSource:
+    """Return a source by its name. Raises ValueError if the name is unknown."""
     from generators.sources import read_registry
     from loaders.datasets.folders import unknown_name
 

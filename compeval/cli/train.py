@@ -1,4 +1,4 @@
-"""``compeval train``: fine-tuning with hard negatives, and recovery probes."""
+"""``compeval train``: fine-tune with hard negatives, or train recovery probes."""
 
 from __future__ import annotations
 
@@ -31,19 +31,22 @@ Checkpoint = Annotated[
 ]
 Preset = Annotated[
     Literal["paper", "microworld"],
-    typer.Option(help="paper: batches of 1,024, the best of three learning rates."),
+    typer.Option(help="paper: batches of 1,024, three learning rates. microworld: for tiny models."),
 ]
 Epochs = Annotated[int | None, typer.Option(min=1, help="Overrides the preset.")]
 BatchSize = Annotated[int | None, typer.Option(min=2, help="Overrides the preset.")]
 LearningRate = Annotated[list[float] | None, typer.Option(help="Overrides the preset; repeatable.")]
 Seed = Annotated[int, typer.Option(help="Seed of the caption order and of the sampled negatives.")]
 Chunk = Annotated[
-    int, typer.Option(min=1, help="Images encoded at once. A smaller value needs less memory; the loss is the same.")
+    int,
+    typer.Option(
+        min=1, help="Number of images encoded at once. A smaller value needs less memory and does not change the loss."
+    ),
 ]
 Workers = Annotated[int, typer.Option(min=0, help="Number of processes that read images.")]
 
 METHODS: dict[Method, str] = {
-    "negclip": "Fine-tune a CLIP with hard negatives: captions with two parts exchanged, and similar images.",
+    "negclip": "Fine-tune a CLIP with hard negatives: captions with two exchanged parts, and similar images.",
     "clip-ft": "Fine-tune a CLIP on the same captions and for as many steps as NegCLIP, without hard negatives.",
 }
 
@@ -83,7 +86,7 @@ def _add_command(method: Method, description: str) -> None:
                 recipe=recipe,
                 seed=seed,
                 device=chosen_device,
-                chunk=chunk,
+                chunk_size=chunk,
                 workers=workers,
                 report=report,
             )
@@ -100,7 +103,7 @@ for _method, _description in METHODS.items():
 
 @app.command()
 def export(
-    model: Annotated[str, typer.Option(help="CLIP whose embeddings determine similar images.")],
+    model: Annotated[str, typer.Option(help="CLIP whose image features determine similar images.")],
     data: Pairs,
     output: Annotated[Path, typer.Option(help="Output folder.")],
     images: Images = None,
@@ -124,7 +127,7 @@ def export(
 
 
 def _print_metrics(metrics: dict[str, Any]) -> None:
-    """One line per learning rate and epoch."""
+    """Print one line per learning rate and epoch."""
     shown = table("learning rate", "epoch", "loss", *metrics["before"])
     shown.add_row("before", "", "", *(f"{value:.1%}" for value in metrics["before"].values()))
     for rate, log in metrics["learning_rates"].items():

@@ -30,7 +30,7 @@ class ShardResult:
     number in ``counts`` is 1.
     """
 
-    read_captions: int = 0
+    captions: int = 0
     skipped: int = 0
     parsed: int = 0
     counts: dict[int, int] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Every command of the three pages of docs/ runs, in this process, on a tiny micro-world."""
+"""Run all commands of the three guides in docs/, in this process, on a tiny micro-world."""
 
 import csv
 import json
@@ -31,10 +31,10 @@ WORLD = Params(seed=3, test_images=12, train_images=6, train_size=64, annotation
 BLOCK = re.compile(r"^```(\w+)\n([\s\S]*?)^```$|((?:^    \S.*\n)+)", re.MULTILINE)
 
 
-def steps(page: str) -> list[tuple[str, str]]:
-    """Each block of a page in its order: its language and its text; indented ones hold commands."""
+def read_blocks(page: str) -> list[tuple[str, str]]:
+    """Return the language and the text of each code block of a page. Indented blocks contain shell commands."""
     text = (ROOT / "docs" / f"{page}.md").read_text()
-    return [(found[1] or "sh", found[2] or found[3]) for found in BLOCK.finditer(text)]
+    return [(match[1] or "sh", match[2] or match[3]) for match in BLOCK.finditer(text)]
 
 
 def run(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,9 +51,9 @@ def run(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run_page(page: str, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Run all of a page; gives the number of its commands and snippets."""
+    """Run all commands and snippets of a page and return their number."""
     count = 0
-    for language, text in steps(page):
+    for language, text in read_blocks(page):
         if language == "yaml":
             params = yaml.safe_load(Path("params.yaml").read_text()) | yaml.safe_load(text)
             Path("params.yaml").write_text(yaml.safe_dump(params))
@@ -69,10 +69,11 @@ def run_page(page: str, monkeypatch: pytest.MonkeyPatch) -> int:
     return count
 
 
-def answer_all(form: Path, filled: Path) -> None:
+def answer_all(form: Path, output: Path) -> None:
+    """Fill in a form with the answer "false" for all items."""
     with form.open(newline="") as file:
         rows = list(csv.DictReader(file))
-    with filled.open("w", newline="") as file:
+    with output.open("w", newline="") as file:
         writer = csv.DictWriter(file, rows[0])
         writer.writeheader()
         writer.writerows([row | {"answer": "false"} for row in rows])
@@ -80,7 +81,7 @@ def answer_all(form: Path, filled: Path) -> None:
 
 @pytest.fixture
 def world(tmp_path: Path, clip: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder like a checkout's, with a trained model."""
+    """Working directory like a checkout, with a trained model."""
     (tmp_path / "checkpoints").mkdir()
     (tmp_path / "downloads" / "val2017").mkdir(parents=True)
     (tmp_path / "checkpoints" / "clip-laion-s0").symlink_to(clip)
@@ -106,14 +107,14 @@ def test_evaluate_my_model(world: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_splits_for_my_corpus(world: Path, monkeypatch: pytest.MonkeyPatch):
-    there = world / "downloads" / "visual_genome"
-    build(there, WORLD, workers=1)
-    (there / "VG_100K_2").mkdir()
-    shutil.copy2(next((there / "VG_100K").iterdir()), there / "VG_100K_2" / "9999.jpg")
+    source = world / "downloads" / "visual_genome"
+    build(source, WORLD, workers=1)
+    (source / "VG_100K_2").mkdir()
+    shutil.copy2(next((source / "VG_100K").iterdir()), source / "VG_100K_2" / "9999.jpg")
     (world / "downloads" / "captions").mkdir()
     phrases = [
         region["phrase"]
-        for image in json.loads((there / "region_descriptions.json").read_text())[:6]
+        for image in json.loads((source / "region_descriptions.json").read_text())[:6]
         for region in image["regions"]
     ]
     (world / "downloads" / "captions" / "a.tsv").write_text("\n".join(["caption", *phrases]) + "\n")
@@ -144,17 +145,17 @@ def test_hard_negatives_for_training(world: Path, hub_server: Repositories, monk
     assert run_page(PAGES[2], monkeypatch) == 8
     assert Path("sample/annotations/crepe/answers/anna.csv").is_file()
     mined = pq.read_table("my_negatives").to_pylist()
-    assert len(mined) == 19, "of 20 pictures one has a caption with nothing to exchange"
+    assert len(mined) == 19, "one of 20 images has only a caption without two exchangeable parts"
     assert all(row["neighbours"] and row["captions"][0]["negatives"] for row in mined)
     assert "prod_hnatom/n4-00000-of-00001.parquet" in hub_server.files["my-name/microworld-crepe"]
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_no_command_is_shown_by_its_help_alone(page: str):
-    assert not [text for _, text in steps(page) if "--help" in text]
+def test_no_page_runs_help_commands(page: str):
+    assert not [text for _, text in read_blocks(page) if "--help" in text]
 
 
-def test_the_index_names_every_page():
+def test_index_lists_all_pages():
     text = (ROOT / "docs" / "index.md").read_text()
     assert set(re.findall(r"\((\S+?)\.md\)", text)) == {*PAGES, "cli"}
     assert {path.stem for path in (ROOT / "docs").glob("*.md")} == {*PAGES, "cli", "index"}

@@ -1,4 +1,4 @@
-"""The real files from end to end: published ones on stand-in images, and real photographs of one's own."""
+"""End-to-end tests on published files (with synthetic images) and on real photographs."""
 
 import json
 from collections import Counter
@@ -12,7 +12,7 @@ from tests.stand_ins import write_stand_ins
 
 @pytest.mark.acceptance
 @pytest.mark.parametrize("repair", [False, True])
-def test_every_published_file_in_one_command_each(here: Path, clip: Path, real_data: Path, repair: bool):
+def test_all_published_files_are_imported_and_evaluated(here: Path, clip: Path, real_data: Path, repair: bool):
     files = sorted(
         path
         for folder in ("crepe", "aro", "sugar_crepe")
@@ -37,9 +37,9 @@ def test_every_published_file_in_one_command_each(here: Path, clip: Path, real_d
         )
     families = sorted({report["family"] for report in reports})
     tasks = [part for family in families for part in ("--task", f"{family}/*")]
-    ran = call("run", "--model", f"local:{clip}", "--data", "published", *tasks, "--json")
-    assert ran.exit_code == 0, ran.stderr
-    results = {result["task"]: result for result in json.loads(ran.stdout)}
+    run = call("run", "--model", f"local:{clip}", "--data", "published", *tasks, "--json")
+    assert run.exit_code == 0, run.stderr
+    results = {result["task"]: result for result in json.loads(run.stdout)}
     assert {task: result["data"]["rows"] for task, result in results.items()} == expected
     for task, result in results.items():
         print(task, result["data"]["rows"], result["metrics"]["recall@1"], result["chance"]["recall@1"])
@@ -47,8 +47,8 @@ def test_every_published_file_in_one_command_each(here: Path, clip: Path, real_d
 
 
 @pytest.mark.acceptance
-def test_real_photographs_of_ones_own(here: Path, clip: Path, real_data: Path):
-    """32 pairs of CC12M as a shard; COCO's three photographs, each caption beside its foils."""
+def test_user_files_with_real_photographs(here: Path, clip: Path, real_data: Path):
+    """A shard with 32 pairs of CC12M, and a table with three photographs of COCO, their captions and foils."""
     foils = json.loads((real_data / "coco" / "captions_and_foils.json").read_text())
     rows = [{"image": entry["image"], "captions": entry["captions"]} for entry in foils]
     rows += [
@@ -65,9 +65,9 @@ def test_real_photographs_of_ones_own(here: Path, clip: Path, real_data: Path):
     assert call("make", "my_cc12m", shard, "--output", "mine").stdout == "my_cc12m/captions\t32\n"
 
     tasks = ("--task", "my_coco/*", "--task", "my_cc12m/*")
-    ran = call("run", "--model", f"local:{clip}", "--data", "mine", *tasks, "--json")
-    assert ran.exit_code == 0, ran.stderr
-    results = {result["task"]: result for result in json.loads(ran.stdout)}
+    run = call("run", "--model", f"local:{clip}", "--data", "mine", *tasks, "--json")
+    assert run.exit_code == 0, run.stderr
+    results = {result["task"]: result for result in json.loads(run.stdout)}
     assert set(results) == {"my_cc12m/captions", "my_coco/captions", "my_coco/foils_1"}
     for task, result in results.items():
         print(task, {name: round(value, 3) for name, value in result["metrics"].items()})
@@ -77,8 +77,8 @@ def test_real_photographs_of_ones_own(here: Path, clip: Path, real_data: Path):
 
     for name in ("my_coco", "my_cc12m"):
         folders = {path.parents[1] for path in Path("results").rglob("captions.json") if path.parent.name == name}
-        told = call("report", *folders, "--data", "mine", "--output", f"report_{name}")
-        assert told.exit_code == 0, told.output
+        report = call("report", *folders, "--data", "mine", "--output", f"report_{name}")
+        assert report.exit_code == 0, report.output
         page = Path(f"report_{name}/index.html").read_text()
         assert page.count("data:image/jpeg;base64,") >= 3
     assert foils[0]["sugar_crepe"][0][2] in Path("report_my_coco/index.html").read_text() or negatives > 4

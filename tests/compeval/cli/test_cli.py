@@ -10,14 +10,16 @@ from compeval.cli import app
 
 
 def call(*arguments: object) -> Result:
+    """Call ``compeval`` with the arguments."""
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
-def run_toy(data: Path, name: str = "Knows", *more: object) -> Result:
-    return call("run", "--model", f"python:toy_models:{name}", "--data", data, "--task", "crepe/prod_hnatom", *more)
+def run_toy(data: Path, name: str = "Knows", *options: object) -> Result:
+    """Evaluate a toy model on ``crepe/prod_hnatom``."""
+    return call("run", "--model", f"python:toy_models:{name}", "--data", data, "--task", "crepe/prod_hnatom", *options)
 
 
-def test_run_prints_a_table_with_chance_and_interval(here: Path, data: Path):
+def test_run_prints_metric_interval_and_chance(here: Path, data: Path):
     result = run_toy(data)
     assert result.exit_code == 0
     line = next(line for line in result.stdout.splitlines() if "crepe/prod_hnatom/n4" in line)
@@ -30,11 +32,11 @@ def test_run_prints_a_table_with_chance_and_interval(here: Path, data: Path):
         "100.0% to 100.0%",
         "25.0%",
     ]
-    assert "Synthetic stand-in" in result.stderr
+    assert "Synthetic data" in result.stderr
     assert Path("results/microworld/python-toy_models-Knows/crepe/prod_hnatom/n4.json").is_file()
 
 
-def test_run_as_json(here: Path, data: Path):
+def test_run_prints_json(here: Path, data: Path):
     result = run_toy(data, "Knows", "--json", "--limit", 2)
     assert [(item["task"], item["data"]["limit"]) for item in json.loads(result.stdout)] == [
         ("crepe/prod_hnatom/n4", 2),
@@ -42,7 +44,7 @@ def test_run_as_json(here: Path, data: Path):
     ]
 
 
-def test_by_default_a_model_gets_its_own_corpus_and_no_raw_tasks(here: Path, data: Path, clip: Path):
+def test_default_tasks_are_those_of_the_models_corpus_without_raw_tasks(here: Path, data: Path, clip: Path):
     result = call("run", "--model", f"local:{clip}", "--data", data, "--json")
     assert [item["task"] for item in json.loads(result.stdout)] == [
         "crepe/laion_uc_hnatom",
@@ -61,7 +63,7 @@ def test_by_default_a_model_gets_its_own_corpus_and_no_raw_tasks(here: Path, dat
         (["--data", "nowhere"], "Error: No dataset was found in nowhere."),
     ],
 )
-def test_user_errors_are_one_message(here: Path, data: Path, arguments: list[str], message: str):
+def test_user_errors_print_one_message(here: Path, data: Path, arguments: list[str], message: str):
     result = call("run", "--model", "python:toy_models:Knows", "--data", data, *arguments)
     assert result.exit_code == 2
     assert result.stderr.startswith(message)
@@ -79,10 +81,10 @@ def test_model_without_a_supported_task(here: Path, data: Path):
 
 
 def test_ctrl_c_exits_with_130(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
-    def interrupted(*_: object) -> None:
+    def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("evaluators.run.score", interrupted)
+    monkeypatch.setattr("evaluators.run.score", interrupt)
     result = run_toy(data)
     assert result.exit_code == 130
     assert "run the same command again to continue" in result.stderr
@@ -108,7 +110,7 @@ def test_show_and_compare(here: Path, data: Path):
     compared = call("compare", *(f"results/microworld/python-toy_models-{name}" for name in ("Constant", "Knows")))
     assert "+100.0 to +100.0" in compared.stdout
     assert (
-        call("show", "nowhere").stderr == "Error: nowhere: no such result. `compeval run` writes them below results/.\n"
+        call("show", "nowhere").stderr == "Error: nowhere: no such result. `compeval run` writes results to results/.\n"
     )
 
 
@@ -128,8 +130,8 @@ def test_help_imports_no_heavy_library():
         "assert CliRunner().invoke(app, ['run', '--help']).exit_code == 0;"
         f"print(sorted({heavy} & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert process.stdout == "[]\n"
 
 
 def test_report_prints_its_path_and_headline(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
@@ -146,12 +148,12 @@ def test_report_prints_its_path_and_headline(here: Path, data: Path, monkeypatch
 
 def test_audit_counts_unreadable_rows_of_a_file(tmp_path: Path):
     path = tmp_path / "swap_obj.json"
-    good = {"filename": "1.jpg", "caption": "a b", "negative_caption": "b a"}
-    path.write_text(json.dumps([good, good, {"caption": "a b"}, {}]))
+    row = {"filename": "1.jpg", "caption": "a b", "negative_caption": "b a"}
+    path.write_text(json.dumps([row, row, {"caption": "a b"}, {}]))
     result = call("audit", path, "--json")
     assert {name: audit["rows"] for name, audit in json.loads(result.stdout).items()} == {"swap_obj.json": 2}
     assert f"{path}: 2 of 4 rows cannot be read and are not counted (2 fields are missing)." in result.stderr
-    path.write_text(json.dumps([good]))
+    path.write_text(json.dumps([row]))
     assert call("audit", path, "--json").stderr == ""
 
 
@@ -161,5 +163,5 @@ def test_audit_of_two_files_with_the_same_name(tmp_path: Path):
         rows = [{"filename": "1.jpg", "caption": "a b", "negative_caption": "b a"}] * number
         (tmp_path / folder / "swap_obj.json").write_text(json.dumps(rows))
     audits = json.loads(call("audit", *(tmp_path / folder / "swap_obj.json" for folder in "ab"), "--json").stdout)
-    second = f"{tmp_path}/b/swap_obj.json: swap_obj.json"
-    assert {name: one["rows"] for name, one in audits.items()} == {"swap_obj.json": 1, second: 2}
+    second_name = f"{tmp_path}/b/swap_obj.json: swap_obj.json"
+    assert {name: audit["rows"] for name, audit in audits.items()} == {"swap_obj.json": 1, second_name: 2}

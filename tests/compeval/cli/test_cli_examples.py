@@ -23,14 +23,14 @@ def classes(tmp_path: Path) -> Path:
     return file
 
 
-def test_default_captions_are_from_the_grammar(classes: Path):
+def test_captions_are_from_the_grammar_by_default(classes: Path):
     result = call(classes, "--count", 2)
     lines = [line.split("\t") for line in result.stdout.splitlines()]
     assert lines == [[name, text] for name in ("lab coat", "houseboat") for text in captions_from_grammar(name, 2)]
     assert "2 of 2 classes have captions from the grammar" in result.stderr
 
 
-def test_cached_answers_need_no_key(classes: Path, tmp_path: Path):
+def test_cached_answers_need_no_api_key(classes: Path, tmp_path: Path):
     key = request_hash(Endpoint("m"), [Message(role="user", content=CAPTIONS.text(0, "lab coat", 2))])
     Cache([], tmp_path / "answers" / "m.jsonl").add(key, {"answer": json.dumps(TWO)})
     result = call(classes, "--count", 2, "--model", "m", "--answers", tmp_path / "answers", "--json")
@@ -56,7 +56,7 @@ def test_cached_answers_need_no_key(classes: Path, tmp_path: Path):
         ("cat", ["--ask", "--model", "m", "--price-in", "9", "--price-out", "9"], "above --max-cost 0.00"),
     ],
 )
-def test_user_errors_are_one_message(tmp_path: Path, content: str | None, options: list[str], message: str):
+def test_user_errors_print_one_message(tmp_path: Path, content: str | None, options: list[str], message: str):
     file = tmp_path / "classes.txt"
     if content is not None:
         file.write_text(content)
@@ -66,6 +66,6 @@ def test_user_errors_are_one_message(tmp_path: Path, content: str | None, option
     assert "Traceback" not in result.stderr
 
 
-def test_a_class_without_a_name_is_an_error():
+def test_error_for_an_empty_class_name():
     with pytest.raises(ValueError, match="A class name is empty"):
         compeval.example_captions([" "])

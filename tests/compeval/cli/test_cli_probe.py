@@ -1,4 +1,4 @@
-"""``compeval train probe`` and ``compeval probe run`` from end to end, on a model that recognises colours."""
+"""End-to-end tests of ``compeval train probe`` and ``compeval probe run`` with a toy model that recognises colours."""
 
 import json
 from pathlib import Path
@@ -37,7 +37,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def use_tmp_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setenv("COMPEVAL_CACHE", str(tmp_path / "cache"))
@@ -53,19 +53,19 @@ def compeval(*arguments: str) -> str:
     return result.stdout
 
 
-def test_from_a_text_file_to_the_papers_tables(data: Path):
+def test_train_and_evaluate_a_probe(data: Path):
     text = ["--text", "texts.tsv", "--column", "0", "--data", str(data)]
     output = compeval("train", "probe", "--text-encoder", "python:probed:Knows", *text, "--output", "p", *SMALL)
-    assert "20 captions; 2 are a prompt of CompPrompts, 0 have both nouns of one" in output
+    assert "20 captions; 2 are a prompt of CompPrompts, 0 contain two nouns of the same prompt" in output
     assert json.loads(Path("p/probe.json").read_text())["overlap"] == {"captions": 20, "prompts": 2, "pairs": 0}
-    measured = ["probe", "run", "local:p", "--data", str(data), "--device", "cpu"]
-    figures = json.loads(compeval(*measured, "--summary", "sum", "--json"))["p"]
+    run = ["probe", "run", "local:p", "--data", str(data), "--device", "cpu"]
+    figures = json.loads(compeval(*run, "--summary", "summary", "--json"))["p"]
     assert set(figures["exact_match"]) == set(PROMPTS)
     assert {kind: scores["image"] for kind, scores in figures["controlledimcaps"].items()} == {
         "spatial_1": 1,
         "adjective": 1,
     }
-    tables = Path("sum/README.md").read_text()
+    tables = Path("summary/README.md").read_text()
     for line in (
         "| T(x) | EM, cell mean |",
         "| 2 unique objects |",
@@ -73,18 +73,21 @@ def test_from_a_text_file_to_the_papers_tables(data: Path):
         "image score is zero",
     ):
         assert line in tables
-    assert compeval(*measured, "--json") == compeval(*measured, "--json")
+    assert compeval(*run, "--json") == compeval(*run, "--json")
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("probe run python:probed:Knows", "python:probed:Knows is not a probe. `compeval train probe` makes one."),
+        (
+            "probe run python:probed:Knows",
+            "python:probed:Knows is not a probe. Train a probe with `compeval train probe`.",
+        ),
         ("train probe --text-encoder python:probed:Knows --text no.txt", "no.txt: no caption file found."),
         ("train probe --text-encoder nothing:at-all", "nothing"),
     ],
 )
-def test_errors_are_one_message(data: Path, arguments: str, message: str):
+def test_user_errors_print_one_message(data: Path, arguments: str, message: str):
     result = CliRunner().invoke(app, [*arguments.split(), "--data", str(data), "--device", "cpu"])
     assert result.exit_code == 2
     assert message in " ".join(result.stderr.split())
