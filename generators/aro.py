@@ -15,7 +15,12 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from generators.hard_negatives.swapped_pairs import AttestedPairs, SwappedPair, attribute_pairs, relation_pairs
+from generators.hard_negatives.swapped_pairs import (
+    AttestedPairs,
+    SwappedPair,
+    mine_attribute_pairs,
+    mine_relation_pairs,
+)
 from generators.language.lexicon.relations import kind_of_relation
 from generators.readers.annotations import Annotations
 from generators.schemas.annotated_image import AnnotatedImage
@@ -26,7 +31,7 @@ from generators.storage.crops import Crop, crop_id
 from generators.storage.params import read_params
 
 Miner = Callable[[AnnotatedImage, AttestedPairs, Counter[str]], Iterator[SwappedPair]]
-MINERS: dict[str, Miner] = {"vg_relation": relation_pairs, "vg_attribution": attribute_pairs}
+MINERS: dict[str, Miner] = {"vg_relation": mine_relation_pairs, "vg_attribution": mine_attribute_pairs}
 
 
 def mine(config: str, images: Iterable[AnnotatedImage], dropped: Counter[str]) -> Iterator[SwappedPair]:

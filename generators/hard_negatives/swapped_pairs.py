@@ -68,7 +68,7 @@ class AttestedPairs:
         return cls(frozenset(attributes), frozenset(subjects), frozenset(objects))
 
 
-def large_objects(image: AnnotatedImage) -> list[SceneObject]:
+def select_large_objects(image: AnnotatedImage) -> list[SceneObject]:
     """Return the objects that are at least ``MIN_SHARE`` of the image wide and high."""
     return [
         item
@@ -82,19 +82,19 @@ def may_share_a_name(first: SceneObject, second: SceneObject) -> bool:
     return first.name == second.name or nouns.may_name_same_object(first.name, second.name)
 
 
-def relation_caption(subject: str, relation: str, object: str) -> str:
+def write_relation_caption(subject: str, relation: str, object: str) -> str:
     """Fill in the template of VG-Relation (appendix A.1, step 5)."""
     return f"the {subject} is {relation} the {object}"
 
 
-def attribute_caption(attribute: str, noun: str, other_attribute: str, other_noun: str) -> str:
+def write_attribute_caption(attribute: str, noun: str, other_attribute: str, other_noun: str) -> str:
     """Fill in the template of VG-Attribution (appendix A.1, step 5)."""
     return f"the {attribute} {noun} and the {other_attribute} {other_noun}"
 
 
-def relation_pairs(image: AnnotatedImage, attested: AttestedPairs, dropped: Counter[str]) -> Iterator[SwappedPair]:
+def mine_relation_pairs(image: AnnotatedImage, attested: AttestedPairs, dropped: Counter[str]) -> Iterator[SwappedPair]:
     """Yield VG-Relation's pairs of an image in the order of its relations; count the others in ``dropped``."""
-    large = {item.id: item for item in large_objects(image)}
+    large = {item.id: item for item in select_large_objects(image)}
     facts = collect_facts(image.graph)
     captions: set[str] = set()
     for edge in image.graph.relations:
@@ -102,7 +102,7 @@ def relation_pairs(image: AnnotatedImage, attested: AttestedPairs, dropped: Coun
             dropped["an object is small"] += 1
             continue
         subject, object_ = large[edge.subject], large[edge.object]
-        true = relation_caption(subject.name, edge.predicate, object_.name)
+        true = write_relation_caption(subject.name, edge.predicate, object_.name)
         if may_share_a_name(subject, object_):
             dropped["objects of one category"] += 1
         elif not relations.is_asymmetric(edge.predicate):
@@ -113,14 +113,14 @@ def relation_pairs(image: AnnotatedImage, attested: AttestedPairs, dropped: Coun
             dropped["caption occurs twice in the image"] += 1
         else:
             captions.add(true)
-            false = relation_caption(object_.name, edge.predicate, subject.name)
-            yield SwappedPair(image, _box_around(subject, object_), true, false, edge.predicate)
+            false = write_relation_caption(object_.name, edge.predicate, subject.name)
+            yield SwappedPair(image, _join_boxes(subject, object_), true, false, edge.predicate)
 
 
 def _may_hold_reversed(
     edge: Relation, subject: SceneObject, object: SceneObject, facts: ImageFacts, attested: AttestedPairs
 ) -> bool:
-    """Return True if an entity called like the object may stand in the relation to one called like the subject."""
+    """Return True if an entity with the object's name may have the relation to an entity with the subject's name."""
     if (object.name, edge.predicate) not in attested.subjects or (edge.predicate, subject.name) not in attested.objects:
         return False
     is_spatial = relations.find_sense(edge.predicate) is not None
@@ -132,14 +132,16 @@ def _may_hold_reversed(
     )
 
 
-def attribute_pairs(image: AnnotatedImage, attested: AttestedPairs, dropped: Counter[str]) -> Iterator[SwappedPair]:
+def mine_attribute_pairs(
+    image: AnnotatedImage, attested: AttestedPairs, dropped: Counter[str]
+) -> Iterator[SwappedPair]:
     """Yield VG-Attribution's pairs of an image, for every two objects and every two of their attributes.
 
     Rejected pairs are counted in ``dropped``.
     """
     facts = collect_facts(image.graph)
     captions: set[str] = set()
-    for first, second in combinations(large_objects(image), 2):
+    for first, second in combinations(select_large_objects(image), 2):
         if may_share_a_name(first, second):
             dropped["objects of one category"] += 1
             continue
@@ -147,7 +149,7 @@ def attribute_pairs(image: AnnotatedImage, attested: AttestedPairs, dropped: Cou
             dropped["one is the other's surface"] += 1
             continue
         for attribute, other_attribute in product(first.attributes, second.attributes):
-            true = attribute_caption(attribute, first.name, other_attribute, second.name)
+            true = write_attribute_caption(attribute, first.name, other_attribute, second.name)
             if attributes.may_hold_together(attribute, other_attribute):
                 dropped["one attribute"] += 1
             elif _may_hold_exchanged((attribute, first), (other_attribute, second), facts, attested):
@@ -156,9 +158,9 @@ def attribute_pairs(image: AnnotatedImage, attested: AttestedPairs, dropped: Cou
                 dropped["caption occurs twice in the image"] += 1
             else:
                 captions.add(true)
-                false = attribute_caption(other_attribute, first.name, attribute, second.name)
+                false = write_attribute_caption(other_attribute, first.name, attribute, second.name)
                 category = f"{attribute}, {other_attribute}"
-                yield SwappedPair(image, _box_around(first, second), true, false, category)
+                yield SwappedPair(image, _join_boxes(first, second), true, false, category)
 
 
 def _is_surface_of(surface: SceneObject, item: SceneObject, graph: SceneGraph) -> bool:
@@ -190,7 +192,7 @@ def _may_hold_exchanged(
     )
 
 
-def _box_around(first: SceneObject, second: SceneObject) -> Box:
+def _join_boxes(first: SceneObject, second: SceneObject) -> Box:
     assert first.box is not None
     assert second.box is not None
     return first.box.union(second.box)

@@ -4,7 +4,12 @@ from collections import Counter
 
 import pytest
 
-from generators.hard_negatives.swapped_pairs import AttestedPairs, attribute_pairs, large_objects, relation_pairs
+from generators.hard_negatives.swapped_pairs import (
+    AttestedPairs,
+    mine_attribute_pairs,
+    mine_relation_pairs,
+    select_large_objects,
+)
 from generators.language.lexicon import load_lexicon, relations
 from generators.language.lexicon.relations import is_asymmetric, kind_of_relation
 from generators.schemas.annotated_image import AnnotatedImage
@@ -32,14 +37,14 @@ def pairs(miner, image: AnnotatedImage, *others: AnnotatedImage) -> tuple[list[t
 def test_large_objects() -> None:
     sides = {"wide": Box(0, 0, 25, 25), "narrow": Box(0, 0, 24, 90), "flat": Box(0, 0, 90, 24)}
     image = make_image(*(make_object(name, box=box) for name, box in sides.items()), SceneObject("x", "boxless"))
-    assert [item.name for item in large_objects(image)] == ["wide"]
+    assert [item.name for item in select_large_objects(image)] == ["wide"]
 
 
 def test_a_relation_and_its_box() -> None:
     image = make_image(
         make_object("horse"), make_object("grass", box=RIGHT), relations=(Relation("horse0", "eating", "grass0"),)
     )
-    (pair,) = relation_pairs(image, AttestedPairs.from_graphs([image.graph]), Counter())
+    (pair,) = mine_relation_pairs(image, AttestedPairs.from_graphs([image.graph]), Counter())
     assert pair.true == "the horse is eating the grass"
     assert pair.false == "the grass is eating the horse"
     assert pair.box == Box(0, 40, 100, 60)
@@ -51,14 +56,14 @@ def test_symmetric_relations_are_dropped(relation) -> None:
     image = make_image(
         make_object("man"), make_object("car", box=RIGHT), relations=(Relation("man0", relation, "car0"),)
     )
-    assert pairs(relation_pairs, image) == ([], Counter({"symmetric relation": 1}))
+    assert pairs(mine_relation_pairs, image) == ([], Counter({"symmetric relation": 1}))
 
 
 def test_objects_of_one_category_are_dropped() -> None:
     image = make_image(
         make_object("man"), make_object("man", box=RIGHT, number=1), relations=(Relation("man0", "behind", "man1"),)
     )
-    assert pairs(relation_pairs, image)[1] == Counter({"objects of one category": 1})
+    assert pairs(mine_relation_pairs, image)[1] == Counter({"objects of one category": 1})
 
 
 def test_a_swap_that_another_pair_makes_true_is_dropped() -> None:
@@ -70,7 +75,7 @@ def test_a_swap_that_another_pair_makes_true_is_dropped() -> None:
     )
     edge = Relation("dog0", "to the left of", "cat0")
     other = Relation("cat0", "to the left of", "dog1")
-    assert pairs(relation_pairs, make_image(*objects, relations=(edge, other))) == (
+    assert pairs(mine_relation_pairs, make_image(*objects, relations=(edge, other))) == (
         [],
         Counter({"the swapped caption may be true": 2}),
     )
@@ -78,36 +83,36 @@ def test_a_swap_that_another_pair_makes_true_is_dropped() -> None:
     other_image = make_image(
         make_object("cat"), make_object("dog"), relations=(Relation("cat0", "to the left of", "dog0"),)
     )
-    assert pairs(relation_pairs, make_image(*objects, relations=(edge,)), other_image)[0] == []
+    assert pairs(mine_relation_pairs, make_image(*objects, relations=(edge,)), other_image)[0] == []
 
 
 def test_attribute_captions_are_exchanged() -> None:
     image = make_image(make_object("cat", "crouched"), make_object("door", "open", box=RIGHT))
-    assert pairs(attribute_pairs, image)[0] == [
+    assert pairs(mine_attribute_pairs, image)[0] == [
         ("the crouched cat and the open door", "the open cat and the crouched door")
     ]
 
 
 def test_an_exchange_that_the_graph_states_is_dropped() -> None:
     image = make_image(make_object("ball", "red", "small"), make_object("box", "small", "red", box=RIGHT))
-    texts, dropped = pairs(attribute_pairs, image)
+    texts, dropped = pairs(mine_attribute_pairs, image)
     assert texts == []
     assert dropped == Counter({"one attribute": 2, "the swapped caption may be true": 2})
 
 
 def test_an_unattested_attribute_counts_as_impossible() -> None:
-    # A red ball is not blue: kept. A striped box may be red, a red ball striped, once the source uses such a phrase.
+    # A red ball is not blue. A swap of red and striped may be true if the source has a striped ball and a red box.
     blue = make_image(make_object("ball", "red"), make_object("box", "blue", box=RIGHT))
-    assert len(pairs(attribute_pairs, blue)[0]) == 1
+    assert len(pairs(mine_attribute_pairs, blue)[0]) == 1
     striped = make_image(make_object("ball", "red"), make_object("box", "striped", box=RIGHT))
-    assert len(pairs(attribute_pairs, striped)[0]) == 1
+    assert len(pairs(mine_attribute_pairs, striped)[0]) == 1
     other_image = make_image(make_object("ball", "striped"), make_object("box", "red", box=RIGHT))
-    assert pairs(attribute_pairs, striped, other_image)[0] == []
+    assert pairs(mine_attribute_pairs, striped, other_image)[0] == []
 
 
 def test_shades_of_a_colour_are_one_attribute() -> None:
     image = make_image(make_object("ball", "blue"), make_object("box", "dark blue", box=RIGHT))
-    assert pairs(attribute_pairs, image)[1] == Counter({"one attribute": 1})
+    assert pairs(mine_attribute_pairs, image)[1] == Counter({"one attribute": 1})
 
 
 def test_not_asymmetric_has_reasons_and_includes_the_symmetric_groups() -> None:
