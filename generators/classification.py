@@ -1,11 +1,17 @@
-"""Zero-shot classification: images of one object each, and the object's name.
+"""Zero-shot classification: images of one object each, labelled with the object's noun.
 
-    python -m generators.classification        # params.yaml, block classification: writes classification/<config>
+    python -m generators.classification        # reads params.yaml, block classification; writes classification/<config>
 
-``microworld``: scenes of one object, the same number of every noun, with image ids that no training or test scene has.
-From the user's own copies, in their published formats: ``imagenet`` (the ILSVRC 2012 validation images in one folder
-per WordNet id, with open_clip's class names), ``cifar10`` and ``cifar100`` (the binary versions; the Python versions
-are pickles).
+Configs:
+
+- ``microworld``: micro-world scenes of one object, with the same number of images for every noun. No training or test
+  scene has the same image ids.
+- ``imagenet``: the user's copy of the ILSVRC 2012 validation images, in one folder per WordNet id. The class names are
+  open_clip's.
+- ``cifar10``, ``cifar100``: the user's copies of the binary versions. The Python versions are pickles, which can run
+  code when they are opened.
+
+Chance of top-1 accuracy: 1 / number of classes.
 """
 
 from __future__ import annotations
@@ -21,8 +27,8 @@ import numpy as np
 from PIL import Image
 
 from generators.microworld.captions.views import sample_region
-from generators.microworld.rendering.pictures import render_jpeg
-from generators.microworld.scenes.affordances import THEMES
+from generators.microworld.rendering.images import render_jpeg
+from generators.microworld.scenes.affordances import list_nouns
 from generators.microworld.scenes.held_out import HeldOut
 from generators.microworld.scenes.sampler import sample_scene
 from generators.microworld.world import ALL_NOUNS
@@ -33,15 +39,16 @@ from generators.storage.params import read_params
 
 FOLDER = Path("classification")
 FIRST_ID = 20_000_000
-"""Larger than the image ids of all other scenes."""
+"""First image id, larger than the image ids of all other scenes."""
 SCENE_SIZE = (640, 480)
 CIFAR_SIDE = 32
 CIFAR = {"cifar10": ("test_batch.bin", "batches.meta.txt", 1), "cifar100": ("test.bin", "fine_label_names.txt", 2)}
-"""File of the test images, file of the class names, bytes of labels before the pixels; the last byte is the label."""
+"""Config -> file of the test images, file of the class names, number of label bytes before the pixels of an image.
+The last of these bytes is the (fine) label."""
 
 
 class LabelledImage(NamedTuple):
-    """An image as encoded bytes (``data``) or as a file that stays where it is (``path``)."""
+    """An image: either the bytes of an image file (``data``) or the ``path`` of a file, which is not copied."""
 
     image_id: str
     width: int
@@ -56,65 +63,77 @@ class LabelledSet(NamedTuple):
     images: Iterator[LabelledImage]
 
 
-def make_microworld_set(seed: int, per_noun: int, nouns: Sequence[str] = ALL_NOUNS) -> LabelledSet:
-    """``per_noun`` images of every noun."""
-    numbered = (
-        (FIRST_ID + label * per_noun + number, noun, label)
+def make_microworld_set(seed: int, images_per_noun: int, nouns: Sequence[str] = ALL_NOUNS) -> LabelledSet:
+    """Draw ``images_per_noun`` images of every noun; the images are drawn when they are iterated."""
+    images = (
+        draw_image(seed, FIRST_ID + label * images_per_noun + number, noun, label)
         for label, noun in enumerate(nouns)
-        for number in range(per_noun)
+        for number in range(images_per_noun)
     )
-    return LabelledSet(list(nouns), (draw_image(seed, *item) for item in numbered))
+    return LabelledSet(list(nouns), images)
 
 
 def draw_image(seed: int, image_id: int, noun: str, label: int) -> LabelledImage:
-    """An image of one object of the noun and its surroundings."""
-    others = HeldOut(nouns=frozenset(ALL_NOUNS) - {noun})
+    """Draw a scene with one object of the noun, and cut out a region around the object."""
     width, height = SCENE_SIZE
-    scene = sample_scene(seed, image_id, width=width, height=height, n_objects=1, forbidden=others)
+    scene = sample_scene(
+        seed, image_id, width=width, height=height, n_objects=1, forbidden=HeldOut.all_nouns_except([noun])
+    )
     view = sample_region(scene, [item.id for item in scene.objects], Random(f"{seed}:{image_id}:view"))
     size = int(view.width), int(view.height)
     return LabelledImage(str(image_id), *size, label, render_jpeg(scene, size, view))
 
 
 def read_imagenet(folder: Path) -> LabelledSet:
-    """The validation images. ValueError for a folder that does not have 1,000 folders of images."""
+    """Return the validation images. Raises ValueError if ``folder`` does not have 1,000 class folders."""
     from open_clip import IMAGENET_CLASSNAMES
 
     classes = sorted(path for path in folder.glob("n*") if path.is_dir())
     if len(classes) != len(IMAGENET_CLASSNAMES):
         raise ValueError(
             f"{folder}: {len(classes)} folders named by WordNet ids, {len(IMAGENET_CLASSNAMES):,} expected. Sort the "
-            "validation images of ILSVRC 2012 into one folder for each class."
+            "validation images of ILSVRC 2012 into one folder per class."
         )
-    files = ((label, path) for label, of_class in enumerate(classes) for path in sorted(of_class.glob("*.JPEG")))
-    return LabelledSet(list(IMAGENET_CLASSNAMES), (_on_disk(label, path) for label, path in files))
+    files = (
+        (label, path) for label, class_folder in enumerate(classes) for path in sorted(class_folder.glob("*.JPEG"))
+    )
+    return LabelledSet(list(IMAGENET_CLASSNAMES), (_make_file_reference(label, path) for label, path in files))
 
 
-def _on_disk(label: int, path: Path) -> LabelledImage:
+def _make_file_reference(label: int, path: Path) -> LabelledImage:
     with Image.open(path) as image:
         return LabelledImage(path.stem, *image.size, label, path=path.resolve())
 
 
 def read_cifar(name: str, folder: Path) -> LabelledSet:
-    """The test images of ``cifar10`` or ``cifar100`` with their fine labels."""
-    batch, names, label_bytes = CIFAR[name]
-    for needed in (folder / batch, folder / names):
-        if not needed.is_file():
-            raise FileNotFoundError(f"{needed}: not found. Unpack CIFAR's binary version, and name its folder.")
-    records = np.fromfile(folder / batch, dtype=np.uint8)
+    """Return the test images of ``cifar10`` or ``cifar100`` with their (fine) labels.
+
+    Raises FileNotFoundError if a file is missing and ValueError if the file of the images is cut off.
+    """
+    image_file, class_file, label_bytes = CIFAR[name]
+    for path in (folder / image_file, folder / class_file):
+        if not path.is_file():
+            raise FileNotFoundError(
+                f"{path}: not found. Unpack CIFAR's binary version, and name its folder in params.yaml, "
+                "classification.own_copies."
+            )
+    records = np.fromfile(folder / image_file, dtype=np.uint8)
     length = label_bytes + 3 * CIFAR_SIDE**2
     if len(records) % length:
-        raise ValueError(f"{folder / batch}: {len(records):,} bytes are not a whole number of {length:,}-byte records.")
+        raise ValueError(
+            f"{folder / image_file}: {len(records):,} bytes, a multiple of {length:,} expected (one record per image)."
+        )
     images = (
         LabelledImage(
-            f"{number:05d}", CIFAR_SIDE, CIFAR_SIDE, int(record[label_bytes - 1]), _cifar_png(record[label_bytes:])
+            f"{number:05d}", CIFAR_SIDE, CIFAR_SIDE, int(record[label_bytes - 1]), _encode_png(record[label_bytes:])
         )
         for number, record in enumerate(records.reshape(-1, length))
     )
-    return LabelledSet([line.replace("_", " ") for line in (folder / names).read_text().split()], images)
+    return LabelledSet([line.replace("_", " ") for line in (folder / class_file).read_text().split()], images)
 
 
-def _cifar_png(pixels: np.ndarray) -> bytes:
+def _encode_png(pixels: np.ndarray) -> bytes:
+    """Return the PNG file of a record's pixels: all red values, then green, then blue, each row by row."""
     image = pixels.reshape(3, CIFAR_SIDE, CIFAR_SIDE).transpose(1, 2, 0)
     stream = io.BytesIO()
     Image.fromarray(np.ascontiguousarray(image)).save(stream, "PNG")
@@ -125,7 +144,7 @@ OWN_COPIES = {"imagenet": read_imagenet, **{name: partial(read_cifar, name) for 
 
 
 def make_rows(source: str, images: Iterator[LabelledImage], seed: int) -> Iterator[dict[str, Any]]:
-    """Rows of ``classification_schema``."""
+    """Yield the rows of ``classification_schema``."""
     for image in images:
         path = None if image.path is None else str(image.path)
         yield {
@@ -141,18 +160,8 @@ def make_rows(source: str, images: Iterator[LabelledImage], seed: int) -> Iterat
         }
 
 
-def list_nouns(themes: str) -> tuple[str, ...]:
-    """The micro-world's nouns of any of the comma-separated themes; all nouns if there is no theme."""
-    if not themes:
-        return ALL_NOUNS
-    names = themes.split(",")
-    if unknown := sorted(set(names) - set(THEMES)):
-        raise ValueError(f"--themes: unknown {', '.join(unknown)}; known: {', '.join(THEMES)}.")
-    return tuple(noun for noun in ALL_NOUNS if any(noun in THEMES[name] for name in names))
-
-
 def main(themes: str = "", output: Path = Path()) -> None:
-    """Build the micro-world's config in the folder OUTPUT, and one config per copy that params.yaml names.
+    """Build the micro-world's config in the folder OUTPUT, and a config for each set in params.yaml, own_copies.
 
     With THEMES (comma-separated), build only the micro-world's config, from the nouns of these themes.
     """

@@ -2,14 +2,16 @@
 
     python -m generators.compprompts && python -m loaders.cards.compprompts
 
-Source: Kamath, Hessel and Chang 2023, section 2.1 and the prompt examples of Tables 2 and 3. The authors' prompts were
-never released; these are drawn anew from word lists of our own (data/words/compprompts.yaml), each word independently
-of the others, so that no prior over pairs helps to guess a prompt. Differs from it in: both cells that show two
-examples, with the adjective on the first or on the second noun, are two configs of 375 prompts.
+Source: Kamath, Hessel and Chang 2023 (arXiv:2305.14897), section 2.1 and the example prompts of Tables 2 and 3. The
+authors did not release their prompts. Here every word of a prompt is drawn independently from our word lists
+(data/words/compprompts.yaml), so that a model cannot guess one word from another. Difference from the paper: two cells
+of Table 2 have an example with the adjective on the first noun and an example with the adjective on the second; each of
+these cells is two configs of 375 prompts.
 
-A pattern is a prompt with slots in capitals, "a ADJECTIVE NOUN PLACE a NOUN": ``SLOTS`` lists them. "a" becomes "an"
-where the next word asks for it. Words of one kind differ within a prompt, numbers excepted, and no two adjectives
-contradict each other. More cells stand in params.yaml, so the grid can grow to three nouns or three attributes.
+A config is a cell of Table 2 or 3 and has one pattern: a prompt with slots in capitals (see ``SLOTS``), such as
+"a ADJECTIVE NOUN PLACE a NOUN". "a" becomes "an" before a vowel sound. The words of a prompt are distinct except for
+numbers, and its adjectives do not contradict each other. params.yaml (compprompts.cells) can add configs, such as
+patterns of three nouns.
 """
 
 from __future__ import annotations
@@ -29,12 +31,12 @@ from generators.storage.atomic import atomic_folder
 from generators.storage.params import read_settings
 
 FOLDER, WORDS = Path("compprompts"), Path("data/words/compprompts.yaml")
-MOST_MISSES = 10_000
-"""Prompts drawn in a row that were there already, before a pattern counts as exhausted."""
+MAX_MISSES = 10_000
+"""A pattern has no further prompts if this many draws in a row only repeat prompts."""
 
 
 class Cell(NamedTuple):
-    """A config: its pattern, and how many distinct prompts of it to draw."""
+    """The pattern of a config, and the number of distinct prompts to draw from it."""
 
     pattern: str
     size: int
@@ -84,32 +86,33 @@ GRID = {
     "negation_obj2_spatial": Cell("a NOUN that is not PLACE a NOUN", 500),
     "negation_obj2_verb2": Cell("a NOUN that is not TRANSITIVE a NOUN", 500),
 }
-"""The configs of the benchmark; loaders/cards/compprompts.py declares the same list from the tables' side."""
+"""The configs of the benchmark. loaders/cards/compprompts.py has the same configs in the layout of the tables."""
 
 
 class Filler(NamedTuple):
-    """What may fill a slot. Of one ``group`` a prompt has one filler at most; None: as many as it likes."""
+    """A word or phrase that can fill a slot."""
 
     kind: str
     text: str
-    """The atom: a lemma."""
+    """The lemma, which is the text of the prompt's atom."""
     form: str
-    """As it stands in the prompt."""
+    """The inflected form in the prompt."""
     group: str | None
+    """A prompt has at most one filler of a group; fillers with None can occur any number of times."""
 
 
 SLOTS = ("NOUN", "NOUNS", "NUMBER", "ADJECTIVE", "INTRANSITIVE", "TRANSITIVE", "SIDE", "PLACE", "TIME")
-"""What a pattern may have: nouns, their plurals, numbers, adjectives, verbs without and with an object, "on the left",
-"to the left of", "before"."""
+"""The slots of patterns. INTRANSITIVE and TRANSITIVE are verbs without and with an object; SIDE is a phrase like
+"on the left", PLACE a phrase like "to the left of", and TIME a word like "before"."""
 
 
 def make_fillers(words: Mapping[str, Any]) -> dict[str, list[Filler]]:
-    """Every filler of every slot, inflected."""
+    """Return the fillers of every slot."""
 
-    def verbs(key: str) -> list[Filler]:
+    def make_verbs(key: str) -> list[Filler]:
         return [Filler("verb", verb, inflection.inflect_verb(verb, "VBG"), f"verb {verb}") for verb in words[key]]
 
-    def phrases(key: str) -> list[Filler]:
+    def make_phrases(key: str) -> list[Filler]:
         return [Filler("spatial", text, form, f"spatial {text}") for text, form in words[key].items()]
 
     return {
@@ -121,10 +124,10 @@ def make_fillers(words: Mapping[str, Any]) -> dict[str, list[Filler]]:
             for group, adjectives in words["adjectives"].items()
             for adjective in adjectives
         ],
-        "INTRANSITIVE": verbs("intransitive"),
-        "TRANSITIVE": verbs("transitive"),
-        "SIDE": phrases("sides"),
-        "PLACE": phrases("places"),
+        "INTRANSITIVE": make_verbs("intransitive"),
+        "TRANSITIVE": make_verbs("transitive"),
+        "SIDE": make_phrases("sides"),
+        "PLACE": make_phrases("places"),
         "TIME": [Filler("temporal", time, time, f"temporal {time}") for time in words["times"]],
     }
 
@@ -132,54 +135,59 @@ def make_fillers(words: Mapping[str, Any]) -> dict[str, list[Filler]]:
 class Prompt(NamedTuple):
     text: str
     atoms: tuple[tuple[str, str], ...]
-    """Kind and lemma, in the order of the prompt; a negation is an atom of its own."""
+    """(kind, lemma) of each atom in the order of the prompt; "not" is an atom of the kind "negation"."""
 
 
-def draw_prompt(pattern: str, options: Mapping[str, list[Filler]], rng: Random) -> Prompt:
-    """A prompt of the pattern. ValueError for a slot that does not exist, or that nothing is left to fill."""
+def draw_prompt(pattern: str, fillers: Mapping[str, list[Filler]], rng: Random) -> Prompt:
+    """Return a random prompt of the pattern; ``fillers`` has the fillers of every slot.
+
+    Raises ValueError if a slot is unknown or has too few fillers.
+    """
     words: list[str] = []
     atoms: list[tuple[str, str]] = []
-    taken: set[str] = set()
+    used_groups: set[str] = set()
     for token in pattern.split():
-        if token in options:
-            left = [filler for filler in options[token] if filler.group not in taken]
-            if not left:
-                raise ValueError(f"Pattern {pattern!r}: too few words for so many {token} slots.")
-            filler = rng.choice(left)
+        if token in fillers:
+            options = [filler for filler in fillers[token] if filler.group not in used_groups]
+            if not options:
+                raise ValueError(f"Pattern {pattern!r}: more {token} slots than {token} words.")
+            filler = rng.choice(options)
             words.append(filler.form)
             atoms.append((filler.kind, filler.text))
             if filler.group:
-                taken.add(filler.group)
+                used_groups.add(filler.group)
         elif token.isupper():
             raise ValueError(f"Pattern {pattern!r}: unknown slot {token!r}. Slots are {', '.join(SLOTS)}.")
         else:
             words.append(token)
             if token == "not":
                 atoms.append(("negation", token))
-    return Prompt(_with_articles(words), tuple(atoms))
+    return Prompt(_join_words(words), tuple(atoms))
 
 
-def _with_articles(words: list[str]) -> str:
-    following = [*words[1:], ""]
+def _join_words(words: list[str]) -> str:
+    """Join the words of a prompt, with "an" instead of "a" where English requires it."""
+    next_words = [*words[1:], ""]
     return " ".join(
-        inflection.choose_article(after) if word == "a" else word for word, after in zip(words, following, strict=True)
+        inflection.choose_article(next_word) if word == "a" else word
+        for word, next_word in zip(words, next_words, strict=True)
     )
 
 
-def draw_prompts(cell: Cell, options: Mapping[str, list[Filler]], rng: Random) -> list[Prompt]:
-    """``cell.size`` distinct prompts. ValueError if the pattern has not so many."""
-    found: dict[str, Prompt] = {}
+def draw_prompts(cell: Cell, fillers: Mapping[str, list[Filler]], rng: Random) -> list[Prompt]:
+    """Return ``cell.size`` distinct prompts. Raises ValueError if the pattern has fewer prompts."""
+    prompts: dict[str, Prompt] = {}
     misses = 0
-    while len(found) < cell.size:
-        prompt = draw_prompt(cell.pattern, options, rng)
-        misses = misses + 1 if prompt.text in found else 0
-        if misses > MOST_MISSES:
+    while len(prompts) < cell.size:
+        prompt = draw_prompt(cell.pattern, fillers, rng)
+        misses = misses + 1 if prompt.text in prompts else 0
+        if misses > MAX_MISSES:
             raise ValueError(
-                f"Pattern {cell.pattern!r}: {cell.size:,} distinct prompts asked for, only {len(found):,} found. "
-                "Ask for fewer, or add words."
+                f"Pattern {cell.pattern!r}: {len(prompts):,} distinct prompts found, {cell.size:,} expected. "
+                "Lower the size of the cell, or add words to data/words/compprompts.yaml."
             )
-        found[prompt.text] = prompt
-    return list(found.values())
+        prompts[prompt.text] = prompt
+    return list(prompts.values())
 
 
 @dataclass(frozen=True)
@@ -188,19 +196,19 @@ class Settings:
 
     seed: int
     cells: Mapping[str, Mapping[str, Any]]
-    """Further configs: name -> pattern, count."""
+    """Additional configs: name -> the fields of ``Cell``."""
 
     @property
     def grid(self) -> dict[str, Cell]:
-        """The benchmark's configs and the further ones. ValueError where one of these has a name of those."""
+        """The benchmark's configs and the additional configs. Raises ValueError if they share a name."""
         if shared := sorted(GRID.keys() & self.cells.keys()):
             raise ValueError(f"params.yaml, compprompts: {', '.join(shared)} are configs of the benchmark.")
         return GRID | {name: Cell(**cell) for name, cell in self.cells.items()}
 
 
 def write(folder: Path, settings: Settings, words: Mapping[str, Any]) -> None:
-    """Write every config below ``folder``, replacing what was there. The same bytes for the same seed and words."""
-    options = make_fillers(words)
+    """Replace ``folder`` by all configs. The same seed and words always produce the same bytes."""
+    fillers = make_fillers(words)
     provenance = {"source": "compprompts", "captioner": "grammar", "seed": settings.seed}
     with atomic_folder(folder) as scratch:
         for name, cell in settings.grid.items():
@@ -211,7 +219,7 @@ def write(folder: Path, settings: Settings, words: Mapping[str, Any]) -> None:
                     "atoms": [{"kind": kind, "text": text} for kind, text in prompt.atoms],
                     "provenance": provenance,
                 }
-                for prompt in draw_prompts(cell, options, Random(f"{settings.seed}:{name}"))
+                for prompt in draw_prompts(cell, fillers, Random(f"{settings.seed}:{name}"))
             )
             dataset.write_config(scratch, name, {"test": rows}, TEXT_SCHEMA)
 

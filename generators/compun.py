@@ -1,19 +1,26 @@
-"""Compun: the picture of a compound noun among those of its constituents, by prompts of several kinds.
+"""Compun: choose the image of a compound noun ("sunflower") among the images of the compound, "sun" and "flower".
 
     python -m generators.compun && python -m loaders.cards.compun
-    python -m generators.compun --ask --max-cost 1      # fills the language model's cache in sample/llm/
+    python -m generators.compun --ask --max-cost 1      # requests answers of a language model into sample/llm/
 
-Source: Kumar et al. 2024 (arXiv:2404.00419), sections 3 and 4. Config ``main`` has the same pictures under each kind of
-prompt: the split ``test`` the template, its variants ``reversed``, ``descriptors`` and ``examples.1`` to
-``examples.7``. Config ``nouns`` is the list of all 400 compounds (data/words/compun.csv). By default the micro-world
-draws twelve compounds; with ``images`` in params.yaml all 400 are there, or the folder is refused.
+Source: Kumar et al. 2024 (arXiv:2404.00419), sections 3 and 4. Chance: 1/3.
+
+The config ``main`` has one split per kind of prompt, all with the same images: ``test`` (the template "a photo of a
+..."), ``test.reversed`` (the constituents in the other order), ``test.descriptors`` (visual features of the compound),
+and ``test.examples.1`` to ``test.examples.7`` (that many example captions). The config ``nouns`` lists all 400
+compounds (data/words/compun.csv).
+
+Difference from the paper: by default the micro-world draws the images of twelve compounds. If ``images`` in params.yaml
+names the authors' images, all 400 compounds are used; an incomplete folder is an error.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -32,12 +39,12 @@ from generators.storage.atomic import atomic_folder, write_json
 from generators.storage.params import read_settings
 
 FOLDER, STATS = Path("compun"), Path("stats/compun/compun.json")
-MOST_EXAMPLES = 7
-"""The largest k of Table 2."""
+MAX_EXAMPLES = 7
+"""The largest number of example captions in Table 2 of the paper (k)."""
 
 
 class Noun(NamedTuple):
-    """A line of compun.csv."""
+    """A row of compun.csv; ``n1`` and ``n2`` are the constituents of the compound."""
 
     compound: str
     n1: str
@@ -49,12 +56,12 @@ class Noun(NamedTuple):
 
     @property
     def name(self) -> str:
-        """As it stands in a prompt: the list's stray capitals are gone."""
+        """The compound as prompts write it: without the capitals that some compounds of the list start with."""
         return self.compound if self.compound[1:2].strip() == "" else self.compound[0].lower() + self.compound[1:]
 
     @property
     def reversed(self) -> str:
-        """The constituents in the other order, written as the compound is."""
+        """The constituents in the other order, as one word or two words like the compound."""
         return f"{self.n2}{' ' if self.form == 'open' else ''}{self.n1}"
 
 
@@ -64,7 +71,7 @@ def read_nouns(path: Path) -> list[Noun]:
 
 
 def select_drawable_nouns(nouns: Iterable[Noun]) -> list[Noun]:
-    """Those that the micro-world can draw with both constituents."""
+    """Return the compounds that the micro-world can draw together with both constituents."""
     return [noun for noun in nouns if all(map(can_draw, (noun.name, noun.n1, noun.n2)))]
 
 
@@ -74,11 +81,11 @@ class Settings:
 
     seed: int
     renderings: int
-    """Of each drawn compound."""
+    """Number of images per drawn compound."""
     images: str | None
-    """A folder or zip with the authors' pictures; None: the micro-world draws."""
+    """A folder or zip file with the authors' images; None: the micro-world draws the images."""
     captioner: Mapping[str, Any]
-    """``{}`` for the grammar; else the fields of llm.Endpoint."""
+    """``{}``: the grammar writes the example captions. Otherwise the fields of llm.client.Endpoint."""
 
     @property
     def endpoint(self) -> Endpoint | None:
@@ -86,10 +93,13 @@ class Settings:
 
 
 class Prompting(NamedTuple):
-    """The prompts of a compound and what made them."""
+    """The prompts of a compound; ``captioner`` is the provenance value that says how they were written."""
 
     prompts: list[str]
     captioner: str
+
+
+MakePrompting = Callable[[Noun], Prompting]
 
 
 def make_template_prompting(noun: Noun) -> Prompting:
@@ -97,16 +107,17 @@ def make_template_prompting(noun: Noun) -> Prompting:
 
 
 def make_reversed_prompting(noun: Noun) -> Prompting:
-    """CLIP rev. of Table 1."""
+    """Return the template with the constituents in the other order ("CLIP rev." in Table 1)."""
     return Prompting([f"a photo of a {noun.reversed}"], "template")
 
 
 def make_descriptor_prompting(
-    noun: Noun, own: Mapping[str, list[str]], endpoint: Endpoint | None, cache: Cache
+    noun: Noun, own_descriptors: Mapping[str, list[str]], endpoint: Endpoint | None, cache: Cache
 ) -> Prompting:
-    """One prompt a descriptor (Menon and Vondrick 2023): a language model's where the cache has enough, else ours.
+    """Return one prompt per descriptor, as in Menon and Vondrick 2023.
 
-    The template alone for a compound that has none.
+    The descriptors are the cached answers of the language model if there are enough. Otherwise they come from
+    ``own_descriptors`` (compound -> descriptors). A compound without descriptors has the template as its only prompt.
     """
     if endpoint is not None:
         items = read_cached_items(
@@ -115,33 +126,33 @@ def make_descriptor_prompting(
         if len(items) == class_descriptors.DESCRIPTORS_PER_CLASS:
             captioner = f"{example_captions.LLM}:{endpoint.model}"
             return Prompting(class_descriptors.make_prompts(noun.name, items), captioner)
-    if items := own.get(noun.name):
+    if items := own_descriptors.get(noun.name):
         return Prompting(class_descriptors.make_prompts(noun.name, items), "descriptors")
     return make_template_prompting(noun)
 
 
 def make_promptings(
-    settings: Settings, descriptors: Mapping[str, list[str]], cache: Cache
-) -> dict[str, Callable[[Noun], Prompting]]:
-    """Split -> what makes a compound's prompts."""
+    settings: Settings, own_descriptors: Mapping[str, list[str]], cache: Cache
+) -> dict[str, MakePrompting]:
+    """Return split name -> function that returns the prompts of a compound."""
 
-    def with_examples(count: int) -> Callable[[Noun], Prompting]:
-        def make(noun: Noun) -> Prompting:
-            found = example_captions.choose_examples(noun.name, MOST_EXAMPLES, settings.endpoint, cache)
-            return Prompting(example_captions.make_prompts(noun.name, found.captions[:count]), found.captioner)
-
-        return make
+    def make_example_prompting(noun: Noun, count: int) -> Prompting:
+        examples = example_captions.choose_examples(noun.name, MAX_EXAMPLES, settings.endpoint, cache)
+        return Prompting(example_captions.make_prompts(noun.name, examples.captions[:count]), examples.captioner)
 
     return {
         "test": make_template_prompting,
         "test.reversed": make_reversed_prompting,
-        "test.descriptors": lambda noun: make_descriptor_prompting(noun, descriptors, settings.endpoint, cache),
-        **{f"test.examples.{count}": with_examples(count) for count in range(1, MOST_EXAMPLES + 1)},
+        "test.descriptors": lambda noun: make_descriptor_prompting(noun, own_descriptors, settings.endpoint, cache),
+        **{
+            f"test.examples.{count}": partial(make_example_prompting, count=count)
+            for count in range(1, MAX_EXAMPLES + 1)
+        },
     }
 
 
 def collect_images(nouns: list[Noun], settings: Settings) -> Iterator[tuple[Noun, CompoundImages]]:
-    """Every compound that has pictures, as often as it has some."""
+    """Yield the images of every compound that has any; a drawn compound occurs once per rendering."""
     if settings.images:
         collection = ImageCollection.open(Path(settings.images))
         collection.check(noun.compound for noun in nouns)
@@ -149,17 +160,20 @@ def collect_images(nouns: list[Noun], settings: Settings) -> Iterator[tuple[Noun
             yield noun, collection.of(noun.compound)
         return
     for noun in select_drawable_nouns(nouns):
-        for shown in render_compound(noun.name, noun.n1, noun.n2, settings.renderings, settings.seed):
-            yield noun, shown
+        for images in render_compound(noun.name, noun.n1, noun.n2, settings.renderings, settings.seed):
+            yield noun, images
 
 
-def make_row(noun: Noun, shown: CompoundImages, prompting: Prompting, provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of COMPOUND_SCHEMA; intervals resample compounds, whose renderings are no independent pictures."""
-    parts = zip(("", "_n1", "_n2"), shown, strict=True)
+def make_row(noun: Noun, images: CompoundImages, prompting: Prompting, provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row of COMPOUND_SCHEMA.
+
+    All renderings of a compound have the same ``image_id``: they are not independent, so confidence intervals resample
+    compounds.
+    """
     cells: dict[str, Any] = {}
-    for part, data in parts:
-        cells[f"image{part}"] = {"bytes": data, "path": None}
-        cells[f"crop_id{part}"] = dataset.make_file_id(data)
+    for suffix, data in zip(("", "_n1", "_n2"), images, strict=True):
+        cells[f"image{suffix}"] = {"bytes": data, "path": None}
+        cells[f"crop_id{suffix}"] = dataset.make_file_id(data)
     return cells | {
         "compound": noun.compound,
         "n1": noun.n1,
@@ -171,47 +185,44 @@ def make_row(noun: Noun, shown: CompoundImages, prompting: Prompting, provenance
     }
 
 
-def _rows(
-    found: Sequence[tuple[Noun, CompoundImages]], make: Callable[[Noun], Prompting], provenance: Mapping[str, Any]
-) -> Iterator[dict[str, Any]]:
-    for noun, shown in found:
-        yield make_row(noun, shown, make(noun), provenance)
-
-
 def write(folder: Path, nouns: list[Noun], settings: Settings, words: Path, cache: Cache) -> dict[str, int]:
-    """Write the whole folder; gives how many compounds each captioner has served in the splits with examples."""
-    found = list(collect_images(nouns, settings))
-    descriptors = yaml.safe_load((words / "compun_descriptors.yaml").read_text())
+    """Replace ``folder``; ``words`` is the folder of compun_descriptors.yaml.
+
+    Returns the number of compounds per captioner of the example captions.
+    """
+    images = list(collect_images(nouns, settings))
+    own_descriptors = yaml.safe_load((words / "compun_descriptors.yaml").read_text())
     source = "compun" if settings.images else "microworld"
     provenance = {"source": source, "seed": settings.seed}
-    made = make_promptings(settings, descriptors, cache)
+    promptings = make_promptings(settings, own_descriptors, cache)
+
+    def make_rows(make_prompting: MakePrompting) -> Iterator[dict[str, Any]]:
+        return (make_row(noun, noun_images, make_prompting(noun), provenance) for noun, noun_images in images)
+
     with atomic_folder(folder) as scratch:
         dataset.write_config(scratch, "nouns", {"test": (noun._asdict() for noun in nouns)}, NOUN_SCHEMA)
-        rows = {split: _rows(found, make, provenance) for split, make in made.items()}
+        rows = {split: make_rows(make_prompting) for split, make_prompting in promptings.items()}
         dataset.write_config(scratch, "main", rows, COMPOUND_SCHEMA)
-    served: dict[str, int] = {}
-    for noun in dict.fromkeys(noun for noun, _ in found):
-        captioner = made["test.examples.1"](noun).captioner
-        served[captioner] = served.get(captioner, 0) + 1
-    return served
+    compounds = dict.fromkeys(noun for noun, _ in images)
+    return dict(Counter(promptings["test.examples.1"](noun).captioner for noun in compounds))
 
 
 def main(ask_model: Annotated[bool, typer.Option("--ask")] = False, max_cost: float = 0.0) -> None:
-    """Write the folder compun/; with --ask, fill the language model's cache in sample/llm/ instead."""
+    """Write the folder compun/; with --ask, request the language model's answers into sample/llm/ instead."""
     settings = read_settings(Settings, "compun")
     if ask_model:
         endpoint = settings.endpoint
         if endpoint is None:
-            raise ValueError("params.yaml, compun.captioner: no endpoint is named, so there is nobody to ask.")
+            raise ValueError("params.yaml, compun.captioner: no language model is set. Set the endpoint to use --ask.")
         client = Client(endpoint, Cache([Path("sample/llm")], Path("sample/llm/compun.jsonl")))
         nouns = [noun.name for noun in read_nouns(Path("sample/words/compun.csv"))]
-        wanted = [(CAPTIONS, MOST_EXAMPLES), (DESCRIPTORS, class_descriptors.DESCRIPTORS_PER_CLASS)]
-        for reason, count in sorted(ask(wanted, nouns, client, max_cost).items()):
-            print(f"{count:,} {reason}")
+        questions = [(CAPTIONS, MAX_EXAMPLES), (DESCRIPTORS, class_descriptors.DESCRIPTORS_PER_CLASS)]
+        for outcome, count in sorted(ask(questions, nouns, client, max_cost).items()):
+            print(f"{count:,} {outcome}")
         return
     words = Path("data/words")
-    served = write(FOLDER, read_nouns(words / "compun.csv"), settings, words, Cache([Path("data/llm")]))
-    write_json(STATS, {"funnels": {"Example captions: compounds by captioner": served}})
+    counts = write(FOLDER, read_nouns(words / "compun.csv"), settings, words, Cache([Path("data/llm")]))
+    write_json(STATS, {"funnels": {"Example captions: compounds by captioner": counts}})
 
 
 if __name__ == "__main__":

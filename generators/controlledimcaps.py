@@ -1,11 +1,13 @@
-"""ControlledImCaps from the micro-world: pairs of pictures whose captions differ in exactly one word.
+"""ControlledImCaps from the micro-world: pairs of images whose captions differ in exactly one word.
 
     python -m generators.controlledimcaps && python -m loaders.cards.controlledimcaps
 
-Source: Kamath, Hessel and Chang 2023, section 2.2 and Figure 3: six types, 600 pairs of COCO photographs. Differs from
-it in: the pictures of a pair are drawn and differ in what their captions say and in nothing else; the two verb types
-are left out, since no drawing of this world shows an action; the temporal type is an umbrella before and after
-opening. A config is a type, a row is a pair.
+Source: Kamath, Hessel and Chang 2023 (arXiv:2305.14897), section 2.2 and Figure 3. The paper has 600 pairs of COCO
+photographs of six types. A config is a type, and a row is a pair. Chance of the image score and of the text score: 1/4.
+
+Differences from the paper: the images are drawn, and the two images of a pair differ only in what their captions say.
+There are no verb types, because the drawings show no actions. The temporal type shows an umbrella before and after
+opening.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from typing import Any, NamedTuple
 
 from generators.language import inflection
 from generators.microworld.rendering.drawing import DRAWINGS
-from generators.microworld.rendering.pictures import place_object, render_jpeg
+from generators.microworld.rendering.images import place_object, render_jpeg
 from generators.microworld.rendering.renderer import BACKGROUNDS
 from generators.microworld.scene import DrawnObject, Scene
 from generators.microworld.world import ALL_NOUNS, COLORS, PATTERNS
@@ -29,73 +31,87 @@ from generators.storage.params import read_settings
 
 FOLDER = Path("controlledimcaps")
 WIDTH, HEIGHT = 144, 96
-"""Of a scene; a picture has twice as many pixels."""
-MOST_MISSES = 10_000
+"""Size of a scene. An image is twice as wide and twice as high, in pixels."""
+MAX_MISSES = 10_000
+"""A type has no further pairs if this many samples in a row only repeat pairs."""
 STANDING = [noun for noun in ALL_NOUNS if not DRAWINGS[noun].hangs]
+"""Nouns that stand on the ground."""
 
 
-class Half(NamedTuple):
-    """A caption and the things of its picture."""
+class CaptionedObjects(NamedTuple):
+    """A caption and the objects of its image."""
 
     caption: str
-    things: tuple[DrawnObject, ...]
+    objects: tuple[DrawnObject, ...]
 
 
-Pair = tuple[Half, Half]
+Pair = tuple[CaptionedObjects, CaptionedObjects]
 
 
-def _a(phrase: str) -> str:
+def _add_article(phrase: str) -> str:
     return f"{inflection.choose_article(phrase.split()[0])} {phrase}"
 
 
-def _thing(noun: str, color: str, pattern: str, share: float, ground: float, side: float = 58) -> DrawnObject:
-    """A thing around ``share`` (0 left, 1 right) of the picture's width."""
-    return place_object(noun, color, pattern, side, share * WIDTH, ground)
+def _place(noun: str, color: str, pattern: str, center: float, ground: float, side: float = 58) -> DrawnObject:
+    """Return an object centred at ``center`` (0 left edge, 1 right edge) that stands at the height ``ground``."""
+    return place_object(noun, color, pattern, side, center * WIDTH, ground)
+
+
+def _sample_appearance(rng: Random) -> tuple[str, str]:
+    """Return a colour and a pattern."""
+    return rng.choice(list(COLORS)), rng.choice(PATTERNS)
 
 
 def make_spatial_1(rng: Random) -> Pair:
-    """ "a red cup on the left": the same cup stands on the other side."""
-    noun, look, ground = rng.choice(STANDING), _look(rng), rng.uniform(84, 92)
-    share = rng.uniform(0.24, 0.30)
+    """Return a pair like "a red cup on the left" and "a red cup on the right", with the same cup."""
+    noun, appearance, ground = rng.choice(STANDING), _sample_appearance(rng), rng.uniform(84, 92)
+    left_center = rng.uniform(0.24, 0.30)
     left, right = (
-        Half(f"{_a(f'{look[0]} {noun}')} on the {side}", (_thing(noun, *look, place, ground),))
-        for side, place in (("left", share), ("right", 1 - share))
+        CaptionedObjects(
+            f"{_add_article(f'{appearance[0]} {noun}')} on the {side}", (_place(noun, *appearance, center, ground),)
+        )
+        for side, center in (("left", left_center), ("right", 1 - left_center))
     )
     return left, right
 
 
 def make_spatial_2(rng: Random) -> Pair:
-    """ "a cup to the left of a box": the two have changed places."""
+    """Return a pair like "a cup to the left of a box" and "a cup to the right of a box"."""
     first, second = rng.sample(STANDING, 2)
-    looks, grounds = [_look(rng), _look(rng)], [rng.uniform(84, 92), rng.uniform(84, 92)]
+    appearances = [_sample_appearance(rng), _sample_appearance(rng)]
+    grounds = [rng.uniform(84, 92), rng.uniform(84, 92)]
     left, right = (
-        Half(
-            f"{_a(first)} to the {side} of {_a(second)}",
-            (_thing(first, *looks[0], place, grounds[0]), _thing(second, *looks[1], 1 - place, grounds[1])),
+        CaptionedObjects(
+            f"{_add_article(first)} to the {side} of {_add_article(second)}",
+            (
+                _place(first, *appearances[0], center, grounds[0]),
+                _place(second, *appearances[1], 1 - center, grounds[1]),
+            ),
         )
-        for side, place in (("left", 0.26), ("right", 0.74))
+        for side, center in (("left", 0.26), ("right", 0.74))
     )
     return left, right
 
 
 def make_temporal(rng: Random) -> Pair:
-    """ "a red umbrella before opening": first it is closed, then it is open."""
-    color, pattern = _look(rng)
+    """Return a pair like "a red umbrella before opening" (a closed umbrella) and "a red umbrella after opening"."""
+    color, pattern = _sample_appearance(rng)
     name = f"{color} {pattern} umbrella" if pattern != "plain" else f"{color} umbrella"
-    share, ground = rng.uniform(0.35, 0.65), rng.uniform(84, 92)
+    center, ground = rng.uniform(0.35, 0.65), rng.uniform(84, 92)
     before, after = (
-        Half(f"{_a(name)} {time} opening", (_thing(noun, color, pattern, share, ground, 72),))
+        CaptionedObjects(f"{_add_article(name)} {time} opening", (_place(noun, color, pattern, center, ground, 72),))
         for time, noun in (("before", "closed umbrella"), ("after", "umbrella"))
     )
     return before, after
 
 
 def make_adjective(rng: Random) -> Pair:
-    """ "a red cup": the same cup in another colour. Both colours have the same article."""
-    noun, share, ground = rng.choice(STANDING), rng.uniform(0.35, 0.65), rng.uniform(84, 92)
+    """Return a pair like "a red cup" and "a blue cup". No cup is orange, so that both captions begin with "a"."""
+    noun, center, ground = rng.choice(STANDING), rng.uniform(0.35, 0.65), rng.uniform(84, 92)
     colors = rng.sample([color for color in COLORS if color != "orange"], 2)
     first, second = (
-        Half(_a(f"{color} {noun}"), (_thing(noun, color, "plain", share, ground, 72),)) for color in colors
+        CaptionedObjects(_add_article(f"{color} {noun}"), (_place(noun, color, "plain", center, ground, 72),))
+        for color in colors
     )
     return first, second
 
@@ -106,11 +122,7 @@ TYPES: dict[str, Callable[[Random], Pair]] = {
     "temporal": make_temporal,
     "adjective": make_adjective,
 }
-"""Config -> what makes a pair of it."""
-
-
-def _look(rng: Random) -> tuple[str, str]:
-    return rng.choice(list(COLORS)), rng.choice(PATTERNS)
+"""Config -> function that samples a pair."""
 
 
 @dataclass(frozen=True)
@@ -118,47 +130,47 @@ class Settings:
     """The block ``controlledimcaps`` of params.yaml."""
 
     seed: int
-    make_pairs: int
-    """Of each type, at most: a type may have fewer captions to offer."""
+    pairs: int
+    """Maximum number of pairs per type; some types have fewer distinct pairs of captions."""
 
 
-def make_pairs(make: Callable[[Random], Pair], count: int, rng: Random) -> Iterator[Pair]:
-    """Pairs with distinct captions, ``count`` of them or as many as there are."""
+def make_pairs(make_pair: Callable[[Random], Pair], max_count: int, rng: Random) -> Iterator[Pair]:
+    """Yield at most ``max_count`` pairs with distinct captions."""
     seen: set[frozenset[str]] = set()
     misses = 0
-    while len(seen) < count and misses < MOST_MISSES:
-        pair = make(rng)
-        captions = frozenset(half.caption for half in pair)
+    while len(seen) < max_count and misses < MAX_MISSES:
+        pair = make_pair(rng)
+        captions = frozenset(item.caption for item in pair)
         misses = misses + 1 if captions in seen else 0
         if captions not in seen:
             seen.add(captions)
             yield pair
 
 
-def make_row(pair: Pair, kind: str, number: int, background: str, provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of GROUP_SCHEMA."""
-    scenes = (Scene(0, WIDTH, HEIGHT, background, half.things, ()) for half in pair)
+def make_row(pair: Pair, config: str, number: int, background: str, provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row of GROUP_SCHEMA; ``number`` is the index of the pair in its config."""
+    scenes = (Scene(0, WIDTH, HEIGHT, background, item.objects, ()) for item in pair)
     images = (render_jpeg(scene, (2 * WIDTH, 2 * HEIGHT)) for scene in scenes)
-    return dataset.make_group_cells(images, (half.caption for half in pair)) | {
-        "image_id": f"{kind}-{number}",
-        "categories": [{"by": "type", "name": kind}],
+    return dataset.make_group_cells(images, (item.caption for item in pair)) | {
+        "image_id": f"{config}-{number}",
+        "categories": [{"by": "type", "name": config}],
         "provenance": dict(provenance),
     }
 
 
-def make_rows(kind: str, settings: Settings, provenance: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The rows of a config; both pictures of a pair have the same backdrop."""
-    rng = Random(f"{settings.seed}:controlledimcaps:{kind}")
-    for number, pair in enumerate(make_pairs(TYPES[kind], settings.pairs, rng)):
-        yield make_row(pair, kind, number, rng.choice(BACKGROUNDS), provenance)
+def make_rows(config: str, settings: Settings, provenance: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a config; both images of a pair have the same background."""
+    rng = Random(f"{settings.seed}:controlledimcaps:{config}")
+    for number, pair in enumerate(make_pairs(TYPES[config], settings.pairs, rng)):
+        yield make_row(pair, config, number, rng.choice(BACKGROUNDS), provenance)
 
 
 def write(folder: Path, settings: Settings) -> None:
-    """Write every config below ``folder``."""
+    """Replace ``folder`` by all configs."""
     provenance = {"source": "microworld", "captioner": "template", "seed": settings.seed}
     with atomic_folder(folder) as scratch:
-        for kind in TYPES:
-            dataset.write_config(scratch, kind, {"test": make_rows(kind, settings, provenance)}, GROUP_SCHEMA)
+        for config in TYPES:
+            dataset.write_config(scratch, config, {"test": make_rows(config, settings, provenance)}, GROUP_SCHEMA)
 
 
 def main() -> None:

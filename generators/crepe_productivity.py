@@ -2,14 +2,20 @@
 
     python -m generators.crepe_productivity
 
-Source: CREPE (arXiv:2212.07796), sections 3.3 and 4.2, appendix A.3 to A.5. Writes the configs ``prod_raw`` and
-``prod_{hnatom,hnswap,hnneg,hnall}`` with the splits n4 to n12, and our ``prod_hnneg_balanced``, in which the true
-captions contain a negation as well (hard_negatives/negation.py). A config has the examples with five negatives of its
-type, ``prod_hnall`` those with five of each of the paper's types, ``prod_raw`` all. Chance of R@1: 1/6, hnall 1/16.
+Source: CREPE (arXiv:2212.07796), sections 3.3 and 4.2, appendix A.3 to A.5. An atom is an object, an attribute or a
+relation of the caption's scene graph. Every config has the splits n4 to n12, named by the number of atoms:
 
-A row goes from the graph of its image through captioner/captioned_walks.py (walk, crop, caption) and
-hard_negatives/productivity.py (negatives) to ``_row``. If there are more examples than ``rows``, those with the
-smallest keys are kept, so that the choice does not depend on the order of images.
+- ``prod_hnatom``, ``prod_hnswap``, ``prod_hnneg``: examples with five negatives that replace an atom, swap two atoms,
+  or negate an atom; chance of R@1: 1/6
+- ``prod_hnall``: examples with five negatives of each of these three types; chance of R@1: 1/16
+- ``prod_hnneg_balanced``: not in the paper. Like ``prod_hnneg``, but the true captions also contain a negation
+  (hard_negatives/negation.py); chance of R@1: 1/6
+- ``prod_raw``: all examples, without negatives
+
+captioner/captioned_walks.py samples subgraphs of an image's scene graph with a crop and a caption,
+hard_negatives/productivity.py generates the negatives, and ``_make_row`` combines both. If there are more examples
+than the parameter ``rows``, the examples with the smallest keys are used. A key is a hash of the image and its
+subgraph, so the choice does not depend on the order of images.
 """
 
 from __future__ import annotations
@@ -37,7 +43,7 @@ from generators.storage.params import read_params, read_parser_params, read_sett
 from generators.storage.workers import map_with
 
 ASKED_PER_ROW = 5
-"""Captions requested from a language model per row: some are not faithful, some have too few negatives."""
+"""Captions requested from a language model per row: some captions are rejected, and some have too few negatives."""
 RAW = "prod_raw"
 SPLITS = tuple(f"n{complexity}" for complexity in COMPLEXITIES)
 CONFIGS = (RAW, *(f"prod_{kind}" for kind in KINDS))
@@ -51,103 +57,112 @@ class Settings(WalkSettings):
 
     workers: int
     rows: int
-    """Maximum per config and complexity."""
+    """Maximum number of rows per config and split."""
     refine: bool
-    """Take the foils of an HN-Atom row from one atom, and keep the rows on which text-only scorers are at chance."""
+    """If True, all foils of an HN-Atom row replace the same atom, and rows are removed until text-only scorers perform
+    at chance (hard_negatives/refinement.py)."""
     captioner: Mapping[str, Any]
-    """``{}`` for the grammar; else the fields of llm.client.Endpoint."""
+    """``{}``: the grammar writes the captions. Otherwise the fields of llm.client.Endpoint, a language model."""
     entailment: str | None = None
-    """The NLI model that filters the swaps."""
+    """The natural language inference model that filters the swaps; None: no filter."""
     parser: str = "rules"
     spelling: bool = False
+    """If True, correct the spelling of region phrases before parsing."""
 
 
-def select_examples(candidates: Iterable[Example], rows: int, dropped: Counter[str]) -> dict[str, list[Example]]:
-    """Return the first ``rows`` examples of each config; prod_raw has those of all other configs."""
-    taken: dict[str, list[Example]] = {config: [] for config in CONFIGS}
+def select_examples(candidates: Iterable[Example], max_rows: int, dropped: Counter[str]) -> dict[str, list[Example]]:
+    """Return at most ``max_rows`` examples per config; ``prod_raw`` has the examples of all other configs.
+
+    Adds the number of examples with too few negatives to ``dropped``.
+    """
+    selected: dict[str, list[Example]] = {config: [] for config in CONFIGS}
     for example in candidates:
-        used = False
+        is_used = False
         for kind in KINDS:
-            config = taken[f"prod_{kind}"]
-            if len(config) < rows and getattr(example, kind):
-                config.append(example)
-                used = True
-            elif len(config) < rows:
+            config_examples = selected[f"prod_{kind}"]
+            if len(config_examples) < max_rows and getattr(example, kind):
+                config_examples.append(example)
+                is_used = True
+            elif len(config_examples) < max_rows:
                 dropped[f"{kind}: fewer than {PER_TYPE} negatives"] += 1
-        if used or len(taken[RAW]) < rows:
-            taken[RAW].append(example)
-        if all(len(config) >= rows for config in taken.values()):
+        if is_used or len(selected[RAW]) < max_rows:
+            selected[RAW].append(example)
+        if all(len(config_examples) >= max_rows for config_examples in selected.values()):
             break
-    return taken
+    return selected
 
 
 def generate_split(
-    settings: Settings, name: str, source: Source, complexity: int
+    settings: Settings, source_name: str, source: Source, complexity: int
 ) -> tuple[dict[str, list[Row]], dict[str, int]]:
-    """Return one split: its rows by config, in the order of the images, and the number of drops by reason."""
+    """Return the rows of one split by config, sorted by image, and the number of dropped examples by reason."""
     dropped = Counter[str]()
     captioner = make_captioner(settings.captioner, settings.parser)
     candidates = make_examples(source, complexity, captioner, settings, dropped, settings.entailment, settings.refine)
-    taken = select_examples(candidates, settings.rows, dropped)
-    provenance = {"source": name, "seed": settings.seed}
+    selected = select_examples(candidates, settings.rows, dropped)
+    provenance = {"source": source_name, "seed": settings.seed}
     rows = {
-        config: [_row(example, config, provenance) for example in sorted(taken[config], key=attrgetter("order"))]
+        config: [
+            _make_row(example, config, provenance) for example in sorted(selected[config], key=attrgetter("order"))
+        ]
         for config in CONFIGS
     }
     return rows, dict(sorted(dropped.items()))
 
 
-def _row(example: Example, config: str, provenance: Mapping[str, Any]) -> Row:
+def _make_row(example: Example, config: str, provenance: Mapping[str, Any]) -> Row:
     _, image_id, walk, caption = example.walk
-    origin = {**provenance, "captioner": caption.captioner}
-    row = dataset.make_raw_row(
-        example.source.image(image_id).path, image_id, walk.box, caption.text, walk.graph, origin
-    )
+    provenance = {**provenance, "captioner": caption.captioner}
+    path = example.source.image(image_id).path
+    row = dataset.make_raw_row(path, image_id, walk.box, caption.text, walk.graph, provenance)
     return row if config == RAW else row | example.columns(config.removeprefix("prod_"))
 
 
 def write(
-    annotations: Path, name: str, settings: Settings, root: Path, pixels: ImageStorage = "embedded"
+    annotations: Path, source_name: str, settings: Settings, root: Path, image_storage: ImageStorage = "embedded"
 ) -> dict[str, dict[str, int]]:
-    """Write every config below ``root`` and return the drops by split. Same bytes for any number of workers."""
+    """Write every config below ``root``; return the number of dropped examples by split and reason.
+
+    The written bytes do not depend on the number of workers.
+    """
     make_source = partial(Source.read, annotations, settings.parser, settings.spelling)
-    results = map_with(make_source, partial(generate_split, settings, name), COMPLEXITIES, settings.workers)
+    results = map_with(make_source, partial(generate_split, settings, source_name), COMPLEXITIES, settings.workers)
     splits = dict(zip(SPLITS, results, strict=True))
     for config in CONFIGS:
-        rows = {split: by_config[config] for split, (by_config, _) in splits.items()}
+        rows = {split: rows_by_config[config] for split, (rows_by_config, _) in splits.items()}
         if settings.refine and config != RAW:
-            kept = refine_splits(rows, settings.seed)
+            refined_rows = refine_splits(rows, settings.seed)
             for split, (_, dropped) in splits.items():
-                dropped[f"{config.removeprefix('prod_')}: refined away"] = len(rows[split]) - len(kept[split])
-            rows = kept
+                dropped[f"{config.removeprefix('prod_')}: refined away"] = len(rows[split]) - len(refined_rows[split])
+            rows = refined_rows
         schema = RAW_SCHEMA if config == RAW else HARD_NEGATIVE_SCHEMA
-        dataset.write_config(root, config, rows, schema, pixels)
+        dataset.write_config(root, config, rows, schema, image_storage)
     return {split: dropped for split, (_, dropped) in splits.items()}
 
 
 def ask(annotations: Path, settings: Settings, max_cost: float) -> Counter[str]:
-    """Request the captions that are likely to be used from the language model; return the number of answers by outcome.
+    """Request captions for the subgraphs that are likely to be used; return the number of answers by outcome.
 
-    ValueError before the first request if the estimated cost is above ``max_cost``.
+    Raises ValueError before the first request if the estimated cost is above ``max_cost``.
     """
     images = Source.read(annotations).images
     graphs = [
         walk.graph
-        for complexity in COMPLEXITIES[1:]  # four atoms take the template
+        for complexity in COMPLEXITIES[1:]  # captions of four atoms use the template instead
         for _, _, walk in sample_keyed_walks(images, complexity, settings, Counter())[: ASKED_PER_ROW * settings.rows]
     ]
     return ask_captions(graphs, settings.captioner, max_cost)
 
 
 def main(ask_model: Annotated[bool, typer.Option("--ask")] = False, max_cost: float = 0.0) -> None:
-    """Build the productivity datasets; with --ask, fill the language model's cache in sample/llm/ instead."""
+    """Build the productivity datasets; with --ask, request the language model's captions into sample/llm/ instead."""
     annotations = Path("annotations/visual_genome.parquet")
-    name, settings = read_params("source"), read_settings(Settings, "crepe_productivity", **read_parser_params())
+    settings = read_settings(Settings, "crepe_productivity", **read_parser_params())
     if ask_model:
         for outcome, count in sorted(ask(annotations, settings, max_cost).items()):
             print(f"{count:,} {outcome}")
         return
-    dropped = write(annotations, name, settings, Path("crepe"), dataset.read_image_storage())
+    dropped = write(annotations, read_params("source"), settings, Path("crepe"), dataset.read_image_storage())
     funnels = {f"Productivity, {split}: dropped": counts for split, counts in dropped.items()}
     write_json(Path("stats/crepe/productivity.json"), {"funnels": funnels})
 

@@ -1,14 +1,22 @@
-"""CREPE systematicity: region captions with atomic and compound hard negatives, split by what a corpus has seen.
+"""CREPE systematicity: region captions with atomic and compound hard negatives, split by a training corpus.
 
-    python -m generators.crepe_systematicity regions     # once: regions/*.parquet and regions/targets.json
-    python -m generators.crepe_systematicity CORPUS      # with seen/CORPUS.json: the configs crepe/CORPUS_*
+    python -m generators.crepe_systematicity regions     # once: writes regions/*.parquet and regions/targets.json
+    python -m generators.crepe_systematicity CORPUS      # reads seen/CORPUS.json, writes the configs crepe/CORPUS_*
 
-Source: CREPE (arXiv:2212.07796), sections 3.2 and 4.1, appendix A.5 and A.6. Configs: ``{sc,uc}_hnatom`` (4 negatives,
-chance of R@1 1/5), ``{sc,uc}_hncomp`` (6, 1/7), ``{sc,uc}_hnall`` (both, 1/11), ``{sc,uc,ua}_raw``. Differs from it in:
-the negatives of a caption are generated once, so they are the same in the sets of every corpus.
+Source: CREPE (arXiv:2212.07796), sections 3.2 and 4.1, appendix A.5 and A.6. Difference from the paper: the negatives
+of a caption are generated once, so every corpus uses the same negatives.
 
-A row goes from its image through seen_analysis/regions.py (filters, parse) and hard_negatives/systematicity.py
-(negatives) to ``region_rows``. A caption with too few negatives for a set is left out of that set and stays in raw.
+A caption belongs to the split ``sc`` (seen compounds) if the corpus contains all its atoms and compounds, to ``uc``
+(unseen compounds) if the corpus contains all its atoms but not all its compounds, and to ``ua`` (unseen atoms) if the
+corpus lacks one of its atoms. Every split has a config without negatives (``*_raw``). ``sc`` and ``uc`` also have:
+
+- ``*_hnatom``: four negatives that replace one atom; chance of R@1: 1/5
+- ``*_hncomp``: six negatives that replace a compound; chance of R@1: 1/7
+- ``*_hnall``: the four and the six together; chance of R@1: 1/11
+
+seen_analysis/regions.py filters and parses the regions of an image, hard_negatives/systematicity.py generates the
+negatives, and ``make_region_rows`` combines both. A caption with too few negatives for a config is left out of that
+config and stays in ``*_raw``.
 """
 
 from __future__ import annotations
@@ -40,91 +48,105 @@ _negatives = pa.list_(
     pa.struct([("caption", pa.string()), ("foils", HARD_NEGATIVE_SCHEMA.field("foils").type.value_type)])
 )
 REGION_SCHEMA = pa.schema([*RAW_SCHEMA, *(pa.field(kind, _negatives) for kind in NEGATIVES)])
-"""A raw row with the caption's negatives of each kind, an empty list if there are too few."""
+"""RAW_SCHEMA with the columns ``hnatom`` and ``hncomp``: a caption's negatives, or [] if there are too few."""
 
 
 def build_regions(
     source: str,
-    images: Annotations,
+    annotations: Annotations,
     settings: Mapping[str, Any],
     folder: Path,
-    pixels: ImageStorage = "embedded",
+    image_storage: ImageStorage = "embedded",
 ) -> Funnel:
-    """Write the regions with their negatives, and the targets of the seen analysis; ``images`` are read three times."""
+    """Write the region rows with their negatives, and the targets of the seen analysis.
+
+    ``annotations`` is iterated three times. Returns how many regions each filter removed.
+    """
     workers = settings["workers"]
-    make_negatives = make_negatives_factory(images, settings["at_least"], settings["ranker"])
+    make_negatives = make_negatives_factory(annotations, settings["at_least"], settings["ranker"])
     make_reader = partial(RegionReader.make, settings["spelling"], settings["parser"])
     funnel = Funnel()
-    by_image = find_candidates(images, make_reader, workers, funnel)
-    rows = map_with(make_negatives, partial(make_region_rows, source), by_image, workers)
+    candidates_by_image = find_candidates(annotations, make_reader, workers, funnel)
+    rows_by_image = map_with(make_negatives, partial(make_region_rows, source), candidates_by_image, workers)
     with atomic_folder(folder) as scratch:
-        dataset.write_split(scratch, "regions", (row for part in rows for row in part), REGION_SCHEMA, pixels)
+        rows = (row for image_rows in rows_by_image for row in image_rows)
+        dataset.write_split(scratch, "regions", rows, REGION_SCHEMA, image_storage)
         write_json(scratch / "targets.json", collect_targets(read_rows(scratch, ["scene_graph"])).to_json())
     return funnel
 
 
-def make_region_rows(source: str, negatives: SystematicityNegatives, regions: list[Candidate]) -> list[Row]:
-    """Return the REGION_SCHEMA rows of one image."""
+def make_region_rows(source: str, negatives: SystematicityNegatives, candidates: list[Candidate]) -> list[Row]:
+    """Return the REGION_SCHEMA rows of one image's candidates."""
     provenance = {"source": source, "captioner": "region description", "seed": 0}
     return [
         dataset.make_raw_row(image.path, image.image_id, region.box, parse.caption, parse.graph, provenance)
         | negatives.columns(image, region.box, parse, facts)
-        for image, region, parse, facts in regions
+        for image, region, parse, facts in candidates
     ]
 
 
 def build_corpus(corpus: str, regions: Path, seen: Seen, root: Path) -> Row:
-    """Write a corpus' configs under ``root``; return its part of the card: Table 8 and the funnel."""
-    splits, unique, funnel = assign_splits(read_rows(regions, ["atoms", "compounds", *NEGATIVES]), seen, NEGATIVES)
-    pixels = get_image_storage(parquet.read_schema(min(regions.glob("*.parquet"))))
-    write = partial(dataset.write_config, root, pixels=pixels)
+    """Write the configs of a corpus under ``root``; return the statistics for the dataset card.
+
+    The statistics are Table 8 of the paper (distinct atoms and compounds per split) and the number of captions per
+    split.
+    """
+    splits, unique_counts, funnel = assign_splits(
+        read_rows(regions, ["atoms", "compounds", *NEGATIVES]), seen, NEGATIVES
+    )
+    image_storage = get_image_storage(parquet.read_schema(min(regions.glob("*.parquet"))))
+    write = partial(dataset.write_config, root, image_storage=image_storage)
     for split_name in ("sc", "uc", "ua"):
-        keep, prefix = [name == split_name for name in splits], f"{corpus}_{split_name}"
-        write(f"{prefix}_raw", {"test": make_raw_rows(read_rows(regions, keep=keep))}, schema=RAW_SCHEMA)
-        for kind in (*NEGATIVES, HNALL) if split_name != "ua" else ():
-            rows = make_hard_negative_rows(read_rows(regions, keep=keep), kind)
-            write(f"{prefix}_{kind}", {"test": rows}, schema=HARD_NEGATIVE_SCHEMA)
-    return {"unique": {corpus: unique}, "funnels": {f"Systematicity, {corpus}": funnel}}
+        mask, prefix = [name == split_name for name in splits], f"{corpus}_{split_name}"
+        write(f"{prefix}_raw", {"test": make_raw_rows(read_rows(regions, mask=mask))}, schema=RAW_SCHEMA)
+        for config in (*NEGATIVES, HNALL) if split_name != "ua" else ():
+            rows = make_hard_negative_rows(read_rows(regions, mask=mask), config)
+            write(f"{prefix}_{config}", {"test": rows}, schema=HARD_NEGATIVE_SCHEMA)
+    return {"unique": {corpus: unique_counts}, "funnels": {f"Systematicity, {corpus}": funnel}}
 
 
-def read_rows(folder: Path, columns: list[str] | None = None, keep: Sequence[bool] | None = None) -> Iterator[Row]:
-    """Yield the rows of regions/, or those that the mask ``keep`` selects, in constant memory."""
+def read_rows(folder: Path, columns: list[str] | None = None, mask: Sequence[bool] | None = None) -> Iterator[Row]:
+    """Yield the rows of the folder ``regions``, in constant memory.
+
+    ``mask`` has one value per row of the folder; rows with False are skipped.
+    """
     start = 0
     for path in sorted(folder.glob("*.parquet")):
         for batch in parquet.read_batches(path, 64, columns):
-            kept = batch if keep is None else batch.filter(pa.array(keep[start : start + len(batch)], pa.bool_()))
+            selected = batch if mask is None else batch.filter(pa.array(mask[start : start + len(batch)], pa.bool_()))
             start += len(batch)
-            yield from kept.to_pylist()
+            yield from selected.to_pylist()
 
 
 def make_raw_rows(rows: Iterable[Row]) -> Iterator[Row]:
+    """Yield region rows without their negatives."""
     return ({name: value for name, value in row.items() if name not in NEGATIVES} for row in rows)
 
 
-def make_hard_negative_rows(rows: Iterable[Row], kind: str) -> Iterator[Row]:
-    """Yield the rows that have negatives of a kind, with those negatives; of both kinds for hnall."""
-    kinds = tuple(NEGATIVES) if kind == HNALL else (kind,)
+def make_hard_negative_rows(rows: Iterable[Row], config: str) -> Iterator[Row]:
+    """Yield the rows of ``hnatom``, ``hncomp`` or ``hnall``, without the captions that have too few negatives."""
+    kinds = tuple(NEGATIVES) if config == HNALL else (config,)
     for row in rows:
         if all(row[kind] for kind in kinds):
             negatives = [negative for kind in kinds for negative in row[kind]]
-            (raw,) = make_raw_rows([row])
-            yield raw | {
+            (raw_row,) = make_raw_rows([row])
+            yield raw_row | {
                 "hard_negatives": [negative["caption"] for negative in negatives],
                 "foils": [negative["foils"] for negative in negatives],
             }
 
 
 def main(corpus: str) -> None:
-    """Build the regions (CORPUS is "regions") or one corpus' datasets from them."""
+    """Build the regions (CORPUS is "regions"), or build the datasets of one corpus from the regions."""
     regions, stats = Path("regions"), Path("stats/crepe")
     if corpus != "regions":
-        built = build_corpus(corpus, regions, Seen.load(Path("seen") / f"{corpus}.json"), Path("crepe"))
-        write_json(stats / f"systematicity_{corpus}.json", built)
+        statistics = build_corpus(corpus, regions, Seen.load(Path("seen") / f"{corpus}.json"), Path("crepe"))
+        write_json(stats / f"systematicity_{corpus}.json", statistics)
         return
-    source, annotations = read_params("source"), Path("annotations/visual_genome.parquet")
+    source, path = read_params("source"), Path("annotations/visual_genome.parquet")
     settings = read_params("crepe_systematicity") | read_parser_params()
-    funnel = build_regions(source, Annotations(annotations), settings, regions, dataset.read_image_storage())
-    flaws = json.loads(annotations.with_suffix(".json").read_text())["flaws"]
+    funnel = build_regions(source, Annotations(path), settings, regions, dataset.read_image_storage())
+    flaws = json.loads(path.with_suffix(".json").read_text())["flaws"]
     funnels = {"Systematicity regions": funnel.to_json(), "Flawed records of the source": flaws}
     write_json(stats / "systematicity_regions.json", {"funnels": funnels})
 

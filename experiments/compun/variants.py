@@ -1,9 +1,9 @@
-"""Compun for tiny CLIPs with and without the compounds in their training data: Table 1's rows.
+"""Compare tiny CLIP models on Compun, trained with and without the compounds (Table 1 of the paper).
 
     python -m experiments.compun.variants        # after the stages compun_models of experiments/dvc.yaml
 
-Reads experiments/compun/results/, writes experiments/compun/{results.json,README.md}. The models differ only
-in their corpus (corpora.py) and seed.
+Reads experiments/compun/results/ and writes experiments/compun/{results.json,README.md}. The models differ only in
+their training corpus (corpora.py) and seed.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ METRICS = ("recall@1", "all_recall@1", "margin_of_correct", "similarity_of_corre
 
 
 def collect_numbers(results: Results) -> dict[str, dict[str, Any]]:
-    """Return model -> kind of prompt -> metrics, with chance and data version."""
+    """Return model -> kind of prompt -> metrics, chance, number of rows and version of the data."""
     by_model: dict[str, dict[str, Any]] = {}
     for result in results:
-        data = result.data
-        metrics = {name: round(data["metrics"][name], 4) for name in METRICS if name in data["metrics"]}
-        chance = {name: round(data["chance"][name], 4) for name in METRICS if name in data["chance"]}
-        metrics |= {"rows": data["data"]["rows"], "chance": chance, "data": data["data"]["fingerprint"]}
-        by_model.setdefault(data["model"]["name"], {})[data["variant"] or compun.TEMPLATE] = metrics
+        record = result.data
+        numbers = {name: round(record["metrics"][name], 4) for name in METRICS if name in record["metrics"]}
+        chance = {name: round(record["chance"][name], 4) for name in METRICS if name in record["chance"]}
+        numbers |= {"rows": record["data"]["rows"], "chance": chance, "data": record["data"]["fingerprint"]}
+        by_model.setdefault(record["model"]["name"], {})[record["variant"] or compun.TEMPLATE] = numbers
     return by_model
 
 
 def make_page(results: Results) -> str:
-    """Return the Markdown page. Raises ValueError without a result on Compun."""
+    """Return the Markdown page. Raises ValueError if there are no results on Compun."""
     section = compun.make_section(results)
     if section is None:
-        raise ValueError(f"{FOLDER}/results: no result on Compun. Run `dvc repro experiments/dvc.yaml`.")
+        raise ValueError(f"{FOLDER}/results: no results on Compun. Run `dvc repro experiments/dvc.yaml`.")
     tables = "\n".join(map(to_markdown, section.tables))
     return f"""# Compounds that a model has seen, and compounds that it has not
 
-Micro-world (a synthetic stand-in: compare these numbers only with each other). Two caption corpora have the same
-scenes; in half of them the first object is a drawn compound of Compun in the corpus `compounds`, and one of its
-constituents in the corpus `constituents`. A tiny CLIP is trained on each and has to choose the
-compound's image among those of its constituents. Made by `dvc repro experiments/dvc.yaml`.
+The images are from the synthetic micro-world; compare these numbers only with each other. Two caption corpora have the
+same scenes. In half of the scenes, the first object is a drawn compound of Compun in the corpus `compounds`, and one of
+its constituents in the corpus `constituents`. A tiny CLIP model is trained on each corpus and chooses the compound's
+image among the images of the compound and its constituents. Written by `dvc repro experiments/dvc.yaml`.
 
 {section.text}
 
@@ -52,6 +52,7 @@ compound's image among those of its constituents. Made by `dvc repro experiments
 
 
 def main() -> None:
+    """Write results.json and README.md."""
     results = read_results([FOLDER / "results"])
     write_json(FOLDER / "results.json", collect_numbers(results))
     (FOLDER / "README.md").write_text(make_page(results))

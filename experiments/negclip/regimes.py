@@ -1,14 +1,14 @@
-"""Two training corpora of the small world: bags of words identify captions in one of them, but not in the other.
+"""Build two training corpora of the small world; in one of them, the set of words identifies a caption.
 
-    python -m experiments.negclip.regimes        # with the stage `negclip_corpora`: sources/negclip/
+    python -m experiments.negclip.regimes        # stage `negclip_corpora`: writes sources/negclip/
 
 Yuksekgonul et al. 2023 (arXiv:2210.01936), section 3.2, argue that contrastive training on web data ignores word order
-because batches rarely hold two captions with the same words in different orders. In a world with few nouns and few
-attributes per caption, batches do. The regime ``bag_of_words`` resembles the web in this respect: every object has
-attributes, and no two captions of the corpus have the same nouns and attributes. Both orders of two nouns still occur,
-so the words of a negative caption do not reveal it.
+because a batch rarely contains two captions with the same words in different orders. In a world with few nouns and few
+attributes per caption (the regime ``default``), a batch often contains such captions. The regime ``bag_of_words`` is
+similar to web data: every object has attributes, and two captions never have the same nouns and attributes. Both orders
+of two nouns still occur, so the words of a negative caption do not identify it as negative.
 
-The folder ``test`` has annotated scenes without training captions, from which the usual stages make the test sets.
+The folder ``test`` contains annotated scenes without training captions, from which the pipeline builds the test sets.
 """
 
 from __future__ import annotations
@@ -36,38 +36,43 @@ from generators.storage.params import read_params
 PARAMS = Path("experiments/params.yaml")
 FOLDER = Path("sources/negclip")
 FIRST_SCENE = 500_000
-"""Offset of image ids to those of the last corpus."""
+"""Offset to the first image id of the last corpus."""
 MAX_SCENES = 200_000
+"""Maximum number of scenes per regime."""
 CANONICAL = {name: name for name in (*ALL_NOUNS, *COLORS, *PATTERNS, *SIZES)} | {
     synonym: name for name, synonyms in SYNONYMS.items() for synonym in synonyms
 }
+"""Word of a caption -> noun or attribute."""
 
 
 @dataclass(frozen=True)
 class Regime:
-    """``richness``: the probability of an optional attribute. ``distinct``: no two captions with two
-    objects have the same nouns and attributes."""
+    """The settings of a corpus.
+
+    ``richness`` is the probability of an optional attribute. If ``distinct`` is True, two captions of two objects never
+    have the same nouns and attributes.
+    """
 
     richness: float
-    drop_repeated_bags: bool
+    distinct: bool
 
 
 REGIMES = {"default": Regime(0.5, False), "bag_of_words": Regime(1.0, True)}
 
-Described = tuple[Scene, str, Box]
-"""A scene, a caption and the part of the scene that the image shows."""
+CaptionedScene = tuple[Scene, str, Box]
+"""A scene, a caption, and the visible part of the scene."""
 
 
 def make_bag(caption: str) -> tuple[str, ...] | None:
-    """Return the sorted nouns and attributes of a caption with at least two nouns, else None."""
+    """Return the sorted nouns and attributes of a caption; None if it has less than two nouns."""
     words = sorted(CANONICAL[word] for word in re.findall("[a-z]+", caption.lower()) if word in CANONICAL)
     return tuple(words) if sum(word in ALL_NOUNS for word in words) > 1 else None
 
 
-def drop_repeated_bags(captioned: Iterable[Described]) -> Iterator[Described]:
-    """Drop captions with the bag of words of an earlier caption."""
+def drop_repeated_bags(captioned_scenes: Iterable[CaptionedScene]) -> Iterator[CaptionedScene]:
+    """Yield the scenes whose captions have another bag of words than all earlier captions."""
     seen: set[tuple[str, ...]] = set()
-    for scene, caption, view in captioned:
+    for scene, caption, view in captioned_scenes:
         words = make_bag(caption)
         if words is None or words not in seen:
             yield scene, caption, view
@@ -76,19 +81,24 @@ def drop_repeated_bags(captioned: Iterable[Described]) -> Iterator[Described]:
 
 
 def estimate_rival_share(captions: Iterable[str], batch_size: int) -> float:
-    """Return the probability that a random batch with a two-noun caption holds another one with the same bag."""
+    """Return the probability that the batch of a random two-noun caption contains a rival.
+
+    A rival is another caption with the same nouns and attributes.
+    """
     bags = [make_bag(caption) for caption in captions]
-    count_by = Counter(words for words in bags if words is not None)
-    meets = (number * (1 - (1 - (number - 1) / (len(bags) - 1)) ** (batch_size - 1)) for number in count_by.values())
-    return sum(meets) / count_by.total()
+    counts = Counter(words for words in bags if words is not None)
+    expected = (count * (1 - (1 - (count - 1) / (len(bags) - 1)) ** (batch_size - 1)) for count in counts.values())
+    return sum(expected) / counts.total()
 
 
-def make_examples_of_regime(params: Params, regime: Regime, count: int) -> Iterator[Example]:
-    """Yield the examples of a regime's corpus; all regimes start from the same scenes."""
+def make_regime_examples(params: Params, regime: Regime, count: int) -> Iterator[Example]:
+    """Yield ``count`` examples of a regime. All regimes use the same sequence of scenes."""
     ids = training_ids(len(CORPORA) - 1, FIRST_SCENE + MAX_SCENES)[FIRST_SCENE:]
     scenes = (sample_small_scene(params.seed, image_id) for image_id in ids)
-    captioned = ((scene, *sample_small_caption(params.seed, scene, regime.richness)) for scene in scenes)
-    for scene, caption, view in islice(drop_repeated_bags(captioned) if regime.distinct else captioned, count):
+    captioned_scenes = ((scene, *sample_small_caption(params.seed, scene, regime.richness)) for scene in scenes)
+    if regime.distinct:
+        captioned_scenes = drop_repeated_bags(captioned_scenes)
+    for scene, caption, view in islice(captioned_scenes, count):
         yield make_example(scene, 0, params.train_size, caption, view)
 
 
@@ -98,14 +108,14 @@ def main() -> None:
     with atomic_folder(FOLDER) as scratch:
         counts = {}
         for name, regime in REGIMES.items():
-            pairs = list(make_examples_of_regime(params, regime, settings["train_images"]))
-            write_corpus(scratch / name, pairs)
-            captions = [example.caption for example in pairs]
-            sizes = {
+            examples = list(make_regime_examples(params, regime, settings["train_images"]))
+            write_corpus(scratch / name, examples)
+            captions = [example.caption for example in examples]
+            shares = {
                 f"meet a rival in a batch of {size}": round(estimate_rival_share(captions, size), 4)
                 for size in (32, 64)
             }
-            counts[name] = {"pairs": len(pairs), **sizes}
+            counts[name] = {"pairs": len(examples), **shares}
         write_test_scenes(scratch / "test", params, settings["test_images"])
         write_json(scratch / "stats.json", counts)
 

@@ -2,10 +2,10 @@
 
     python -m experiments.negclip.train bag_of_words --seed 0        # writes checkpoints/negclip/bag_of_words-s0/
 
-Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), section 4 and Table 6. For each corpus regime (regimes.py) and seed,
-train one CLIP from scratch and fine-tune it in two ways on the same captions for the same number of steps; then
-evaluate all three on the rows of Table 6, on test sets of the small world. No training caption uses VG-Relation's
-template.
+Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), section 4 and Table 6. For each corpus (regimes.py) and seed, one
+CLIP model is trained from scratch. It is then fine-tuned on the same captions with and without hard negatives, for the
+same number of steps (NegCLIP and CLIP-FT). All three models are evaluated on the tasks of Table 6 with test sets of the
+small world. No training caption has the template of VG-Relation's captions.
 """
 
 from __future__ import annotations
@@ -38,24 +38,30 @@ TASKS = (
     "retrieval/flickr30k",
     "retrieval/coco",
 )
-"""The rows of Table 6."""
+"""The tasks of Table 6."""
 
 
 def train(regime: str, seed: int, folder: Path) -> None:
-    """Write the three checkpoints below ``folder``."""
+    """Write the checkpoints of the three models to subfolders of ``folder``."""
     settings = read_params("negclip", PARAMS)
     clip.train_checkpoint(regime, seed, read_params("train") | settings["train"], CORPORA, folder / "clip")
     recipe = Recipe(**settings["recipe"])
     for method in METHODS:
         with tqdm(desc=method, unit="step") as bar:
 
-            def report(title: str, done: int, total: int, bar: tqdm = bar) -> None:
+            def show_progress(title: str, done: int, total: int, bar: tqdm = bar) -> None:
                 bar.set_postfix_str(f"{title} {done}/{total}", refresh=False)
                 bar.update()
 
-            sources = negclip.TrainingData(CORPORA / regime)
+            data = negclip.TrainingData(CORPORA / regime)
             negclip.train(
-                method, f"local:{folder / 'clip'}", sources, folder / method, recipe=recipe, seed=seed, report=report
+                method,
+                f"local:{folder / 'clip'}",
+                data,
+                folder / method,
+                recipe=recipe,
+                seed=seed,
+                report=show_progress,
             )
 
 

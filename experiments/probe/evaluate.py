@@ -14,10 +14,10 @@ from generators.storage import stage
 
 
 def main(probes: list[Path], output: Path = Path("experiments/probe"), results: Path = Path("results/probe")) -> None:
-    """Evaluate the PROBES, folders, and write their tables to OUTPUT, each task's result to RESULTS."""
+    """Evaluate the probes in the folders PROBES; write the tables to OUTPUT and the results of all tasks to RESULTS."""
     device = pick_device()
-    found = [evaluate_probe(resolve(f"local:{probe}", device), output=results, device=device) for probe in probes]
-    probe_report.write(output, found)
+    evaluations = [evaluate_probe(resolve(f"local:{probe}", device), output=results, device=device) for probe in probes]
+    probe_report.write(output, evaluations)
 
 
 if __name__ == "__main__":

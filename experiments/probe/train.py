@@ -1,9 +1,9 @@
-"""Training runs of the experiment ``probe``, on one generated text.
+"""Train the models of the experiment ``probe``, all on the same generated captions.
 
     python -m experiments.probe.train                            # the autoencoder: checkpoints/probe/autoencoder/
     python -m experiments.probe.train --encoder clip-laion-s0    # a probe: checkpoints/probe/of-clip-laion-s0/
 
-The block ``probe`` of ``experiments/params.yaml`` has the recipes and the specs of the text encoders.
+The block ``probe`` of ``experiments/params.yaml`` contains the hyperparameters and the text encoders.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PARAMS = Path("experiments/params.yaml")
 
 
 def main(encoder: str | None = None) -> None:
-    """Train a probe of the text encoder ENCODER, or the autoencoder without ENCODER."""
+    """Train a probe of the text encoder ENCODER. Without ENCODER, train the autoencoder."""
     settings = yaml.safe_load(PARAMS.read_text())["probe"]
     prompts = probe_overlap.read_prompts(Path("compprompts"))
     texts = generate_captions(settings["captions"], settings["seed"], prompts)

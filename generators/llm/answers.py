@@ -1,7 +1,7 @@
-"""Lists of short texts in a language model's answer, in whatever format.
+"""Parse a language model's answer into a list of short texts.
 
-Models add code fences, numbers, bullets, typographic quotes, apologies and prose to a list of strings. No part of an
-answer is evaluated.
+Models were asked for a list of strings, but they add code fences, numbers, bullets, typographic quotes, apologies and
+other prose. No part of an answer is executed as code.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator
 
 MAX_LENGTH = 20_000
-"""Characters of an answer that are read."""
+"""Only this many characters of an answer are read."""
 MAX_WORDS = 25
-"""Words of an unmarked line that counts as an item; longer lines are prose."""
+"""A line without a number or bullet is an item if it has at most this many words; longer lines are prose."""
 
 _QUOTES = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "‚": "'", "`": "'"})
 _APOSTROPHE = "\N{MODIFIER LETTER APOSTROPHE}"
@@ -22,35 +22,35 @@ _QUOTED = re.compile(r'"([^"\n]{3,})"')
 
 
 def read_list(answer: str) -> list[str]:
-    """Return the distinct items of the list in an answer, without quotes, numbers and bullets; [] if there is no list.
+    """Return the distinct items of the list in an answer, without quotes, numbers and bullets.
 
-    Never raises.
+    Returns [] if there is no list; never raises an error.
     """
     text = answer[:MAX_LENGTH].translate(_QUOTES)
     fenced = _FENCE.search(text)
     body = fenced[1] if fenced else text
-    for read in (_bracketed, _ITEM.findall, _quoted, _lines):
-        if items := [cleaned for item in read(body) if (cleaned := " ".join(item.split()).strip(" \"',*_"))]:
+    for find_items in (_find_bracketed, _ITEM.findall, _find_quoted, _find_lines):
+        if items := [cleaned for item in find_items(body) if (cleaned := " ".join(item.split()).strip(" \"',*_"))]:
             return list(dict.fromkeys(items))
     return []
 
 
-def _bracketed(text: str) -> list[str]:
-    """The strings of the first bracketed list, also of a list of objects with one string each."""
+def _find_bracketed(text: str) -> list[str]:
+    """Return the strings of the first list in brackets; its items can be strings or objects with one string."""
     from json_repair import loads
 
     start, end = text.find("["), text.rfind("]")
     if start < 0 or not re.search(r"[\"']", text[start:]):
         return []
     segment = text[start : end + 1] if end > start else text[start:]
-    try:  # the apostrophe of "cat's" does not end a string
+    try:  # protect the apostrophe of "cat's", which does not end a string
         items = loads(re.sub(r"(?<=\w)'(?=\w)", _APOSTROPHE, segment))
     except (ValueError, TypeError, RecursionError):
         return []
-    return [item.replace(_APOSTROPHE, "'") for item in _strings(items)]
+    return [item.replace(_APOSTROPHE, "'") for item in _find_strings(items)]
 
 
-def _strings(items: object) -> Iterator[str]:
+def _find_strings(items: object) -> Iterator[str]:
     for item in items if isinstance(items, list) else ():
         if isinstance(item, str):
             yield item
@@ -58,13 +58,13 @@ def _strings(items: object) -> Iterator[str]:
             yield from (text for text in item.values() if isinstance(text, str))
 
 
-def _quoted(text: str) -> list[str]:
-    """Two or more quoted texts in prose."""
+def _find_quoted(text: str) -> list[str]:
+    """Return the quoted texts in prose if there are at least two."""
     quoted = _QUOTED.findall(text)
     return quoted if len(quoted) > 1 else []
 
 
-def _lines(text: str) -> list[str]:
-    """Two or more short lines; a line that ends with a colon introduces the others."""
+def _find_lines(text: str) -> list[str]:
+    """Return the lines if there are at least two and all are short; skip lines that end with a colon."""
     lines = [line for line in text.splitlines() if line.strip() and not line.rstrip().endswith(":")]
     return lines if len(lines) > 1 and all(len(line.split()) <= MAX_WORDS for line in lines) else []

@@ -1,12 +1,12 @@
-"""Answers of a language model behind a versioned cache: requested once, and read without a key.
+"""Request answers from a language model, and cache them in versioned files.
 
-Works with any endpoint of the chat-completions protocol, through the ``openai`` client, which retries rate limits
-(respecting Retry-After), server errors, timeouts and lost connections. Each complete answer is appended to a JSON-lines
-file and synced before the next step, so no paid answer is lost or requested again. The key is read from the environment
-and never written.
+A cached answer is never requested again, and reading it needs no API key. The ``openai`` client works with every
+endpoint of the chat-completions protocol. It retries after rate limits (respecting Retry-After), server errors,
+timeouts and lost connections. Every complete answer is appended to a JSON-lines file immediately, so a killed process
+does not lose paid answers. The API key is read from the environment and never written.
 
-A cache line: ``{"request": <hash>, "model", "messages", "temperature", "answer", "usage", "date"}``. If the model
-declines, ``answer`` is empty, ``refusal`` has its words, and the request is not repeated.
+A line of the cache is ``{"request": <hash>, "model", "messages", "temperature", "answer", "usage", "date"}``. If the
+model declines to answer, ``answer`` is empty and ``refusal`` contains the reason; the request is not repeated.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ if TYPE_CHECKING:
 
 KEY_VARIABLE = "OPENAI_API_KEY"
 REFUSED = ""
-"""The answer of a model that declined."""
+"""The cached answer if the model declined."""
 ANSWERED = "answered"
-"""The outcome of a request whose answer is in the cache."""
+"""The outcome of a successful request."""
 NO_TEXT = "answer without text"
+"""The outcome of a request with an empty or incomplete answer, which is not cached."""
 
 
 class Message(TypedDict):
@@ -42,7 +43,11 @@ class Message(TypedDict):
 
 @dataclass(frozen=True)
 class Endpoint:
-    """``base_url`` None is OpenAI's own; prices are per million tokens, in the currency of ``max_cost``."""
+    """A language model and its endpoint.
+
+    If ``base_url`` is None, OpenAI's endpoint is used. Prices are per million input and output tokens, in the same
+    currency as ``max_cost``.
+    """
 
     model: str
     base_url: str | None = None
@@ -56,7 +61,7 @@ class Endpoint:
 
 
 class Estimate(NamedTuple):
-    """The cost of requests. Tokens are estimated offline, from words and punctuation marks."""
+    """The estimated tokens and cost of requests."""
 
     requests: int
     tokens_in: int
@@ -69,24 +74,27 @@ class Estimate(NamedTuple):
 
 
 def estimate_tokens(text: str) -> int:
-    """Return 4/3 tokens per English word and 1 per mark; within about 15 % of OpenAI's tokenisers."""
+    """Estimate the tokens of a text: 4/3 per English word and 1 per mark.
+
+    The estimate is within about 15 % of OpenAI's tokenisers.
+    """
     return round(4 / 3 * len(re.findall(r"\w+", text))) + len(re.findall(r"[^\w\s]", text)) + 4
 
 
 def check_cost(cost: float, max_cost: float) -> None:
-    """ValueError if the estimated cost is above the maximum."""
+    """Raise ValueError if the estimated cost is above the maximum."""
     if cost > max_cost:
-        raise ValueError(f"the estimated cost {cost:.2f} is above --max-cost {max_cost:.2f}. Nothing was asked.")
+        raise ValueError(f"the estimated cost {cost:.2f} is above --max-cost {max_cost:.2f}. No request was sent.")
 
 
 def request_hash(endpoint: Endpoint, messages: Sequence[Message]) -> str:
-    """Return the cache key: everything that determines an answer, except the URL of the endpoint."""
+    """Return the cache key: a hash of everything that determines an answer, except the URL of the endpoint."""
     content = [endpoint.model, endpoint.temperature, endpoint.max_tokens, list(messages)]
     return hashlib.sha256(json.dumps(content, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
 
 
 class Cache:
-    """Answers by request hash, read from every ``*.jsonl`` of some folders; new answers are appended to ``file``."""
+    """Answers by request hash, read from all ``*.jsonl`` files in ``folders``; new answers are appended to ``file``."""
 
     def __init__(self, folders: Iterable[Path], file: Path | None = None) -> None:
         self._file, self._lock = file, threading.Lock()
@@ -96,14 +104,14 @@ class Cache:
                 self._answers |= _read(path)
 
     def get(self, key: str) -> str | None:
-        """Return the answer, REFUSED if the model declined, None if there is no answer yet."""
+        """Return the answer, REFUSED if the model declined, or None if there is no answer yet."""
         return self._answers.get(key)
 
     def __contains__(self, key: str) -> bool:
         return key in self._answers
 
     def add(self, key: str, record: Mapping[str, Any]) -> None:
-        """Append the answer and wait until it is on the disk. Thread-safe."""
+        """Append an answer and wait until it is written to disk. Thread-safe."""
         assert self._file is not None, "this cache is read-only"
         line = json.dumps({"request": key, **record}, ensure_ascii=False).encode() + b"\n"
         with self._lock:
@@ -111,7 +119,7 @@ class Cache:
                 return
             self._file.parent.mkdir(parents=True, exist_ok=True)
             with self._file.open("ab+") as file:
-                if file.seek(0, os.SEEK_END):  # end a line that a killed process left incomplete
+                if file.seek(0, os.SEEK_END):  # start a new line if a killed process left an incomplete line
                     file.seek(-1, os.SEEK_END)
                     line = line if file.read(1) == b"\n" else b"\n" + line
                 file.write(line)
@@ -121,7 +129,10 @@ class Cache:
 
 
 def _read(path: Path) -> dict[str, str]:
-    """The answers of a file. Lines cut short by a killed process are skipped; any other fault is an error."""
+    """Return the answers of a file by request hash.
+
+    Lines that a killed process left incomplete are skipped. Raises ValueError for any other invalid line.
+    """
     answers: dict[str, str] = {}
     for number, line in enumerate(path.read_bytes().split(b"\n"), 1):
         try:
@@ -131,42 +142,46 @@ def _read(path: Path) -> dict[str, str]:
                 raise ValueError(f"{path}, line {number}: not JSON. Restore the file from Git.") from None
             continue
         if not (isinstance(record, dict) and record.keys() >= {"request", "answer"}):
-            raise ValueError(f"{path}, line {number}: no answer of the cache. Restore the file from Git.")
+            raise ValueError(f"{path}, line {number}: not a line of the cache. Restore the file from Git.")
         answers[record["request"]] = record["answer"]
     return answers
 
 
 class Client:
-    """Sends requests to an endpoint concurrently and writes every answer to the cache."""
+    """Sends concurrent requests to an endpoint and writes every answer to the cache."""
 
     def __init__(self, endpoint: Endpoint, cache: Cache) -> None:
         self.endpoint, self.cache = endpoint, cache
 
-    def _missing(self, prompts: Iterable[Sequence[Message]]) -> dict[str, Sequence[Message]]:
-        """The distinct prompts without an answer, by request hash."""
-        keyed = {request_hash(self.endpoint, messages): messages for messages in prompts}
-        return {key: messages for key, messages in keyed.items() if key not in self.cache}
+    def _find_missing(self, prompts: Iterable[Sequence[Message]]) -> dict[str, Sequence[Message]]:
+        """Return the distinct prompts without a cached answer, by request hash."""
+        by_key = {request_hash(self.endpoint, messages): messages for messages in prompts}
+        return {key: messages for key, messages in by_key.items() if key not in self.cache}
 
     def estimate(self, prompts: Iterable[Sequence[Message]], tokens_out: int) -> Estimate:
-        """Return the cost of the missing prompts at ``tokens_out`` tokens per answer. ValueError without prices."""
+        """Estimate the cost of the prompts that are not cached, with ``tokens_out`` tokens per answer.
+
+        Raises ValueError if the endpoint has no prices.
+        """
         price_in, price_out = self.endpoint.price_in, self.endpoint.price_out
         if price_in is None or price_out is None:
             raise ValueError(
-                "the endpoint's price_in and price_out (per million tokens; params.yaml, captioner) are missing: "
-                "the cost is unknown. State them; 0 for an endpoint that is free."
+                "The cost is unknown, because the endpoint has no price_in and price_out. Set them in params.yaml, "
+                "captioner (per million tokens; 0 for a free endpoint)."
             )
-        missing = self._missing(prompts).values()
-        into = sum(estimate_tokens(message["content"]) for messages in missing for message in messages)
-        out = tokens_out * len(missing)
-        return Estimate(len(missing), into, out, (into * price_in + out * price_out) / 1_000_000)
+        missing = self._find_missing(prompts).values()
+        total_in = sum(estimate_tokens(message["content"]) for messages in missing for message in messages)
+        total_out = tokens_out * len(missing)
+        cost = (total_in * price_in + total_out * price_out) / 1_000_000
+        return Estimate(len(missing), total_in, total_out, cost)
 
     def ask(self, prompts: Iterable[Sequence[Message]]) -> Iterator[str]:
-        """Send all missing prompts; yield ``ANSWERED`` or the kind of error for each, in the order of arrival.
+        """Send all prompts that are not cached; yield ``ANSWERED`` or the kind of error as each answer arrives.
 
-        An error's text is never part of the result, since it may contain the key. ValueError if the environment has no
-        key.
+        The message of an error is not part of the result, because it can contain the API key. Raises ValueError if the
+        environment has no API key.
         """
-        missing = self._missing(prompts)
+        missing = self._find_missing(prompts)
         if not missing:
             return
         client = _connect(self.endpoint)
@@ -192,7 +207,7 @@ class Client:
             return f"HTTP status {status}" if status else type(error).__name__
         except json.JSONDecodeError:
             return "answer is not JSON"
-        answer = _answer(completion)
+        answer = _read_answer(completion)
         if answer is None:
             return NO_TEXT
         date = datetime.now(UTC).isoformat(timespec="seconds")
@@ -200,8 +215,11 @@ class Client:
         return ANSWERED
 
 
-def _answer(completion: Any) -> dict[str, str] | None:
-    """``answer``, and ``refusal`` if the model declined; None for an incomplete answer. Any JSON is accepted."""
+def _read_answer(completion: Any) -> dict[str, str] | None:
+    """Return the keys ``answer`` and, if the model declined, ``refusal``.
+
+    Returns None if the answer is incomplete or ``completion`` has an unknown format.
+    """
     match completion:
         case {"choices": [{"finish_reason": "content_filter"}, *_]}:
             return {"answer": REFUSED, "refusal": "content filter"}
@@ -224,15 +242,16 @@ def _connect(endpoint: Endpoint) -> OpenAI:
 
 
 def make_client(endpoint: Endpoint, folder: Path) -> Client:
-    """Return the client of an endpoint; its answers go to ``folder``, one file per model."""
+    """Return the client of an endpoint, which writes one file per model to ``folder``."""
     name = re.sub(r"[^\w.-]+", "-", endpoint.model)
     return Client(endpoint, Cache([folder], folder / f"{name}.jsonl"))
 
 
 def ask_all(client: Client, prompts: Sequence[Sequence[Message]], tokens_out: int, max_cost: float) -> Counter[str]:
-    """Print the estimated cost, at ``tokens_out`` tokens per answer, and send all prompts; count the outcomes.
+    """Print the estimated cost and send all prompts; return the number of requests by outcome.
 
-    ValueError before the first request if the estimated cost is above ``max_cost``.
+    The estimate assumes ``tokens_out`` tokens per answer. Raises ValueError before the first request if the estimated
+    cost is above ``max_cost``.
     """
     estimate = client.estimate(prompts, tokens_out)
     print(estimate)

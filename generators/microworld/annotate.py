@@ -1,9 +1,10 @@
-"""Annotations of micro-world scenes in the file formats of Visual Genome v1.4, GQA and Karpathy's COCO captions.
+"""Annotate micro-world scenes in the file formats of Visual Genome v1.4, GQA and Karpathy's COCO captions.
 
-Real annotations are incomplete, which is where false negatives come from. So each object, attribute and relation is
-annotated with probability ``recall``, decided by a hash of the fact: what is annotated at one recall is annotated at
-every higher one. A relation and its converse are one fact. An attribute needs its object, a relation both of its
-objects, and a region all facts that its phrase states.
+Real annotations are incomplete, so a hard negative can be true of its image. To measure this effect, only a part of the
+facts is annotated: each object, attribute and relation with the probability ``recall``. A hash of the fact decides, so
+the facts that are annotated at one recall are also annotated at every higher recall. A relation and its converse are
+one fact. An attribute is annotated only with its object, a relation only with both objects, and a region phrase only
+with all facts that it states.
 """
 
 from __future__ import annotations
@@ -31,13 +32,13 @@ from generators.microworld.world import CONVERSE, SIZES
 from generators.schemas.scene_graph import Box
 
 FACTS_PER_IMAGE = 1000
-"""Ids of objects, relationships and regions: the image id times this, plus a number."""
+"""The id of an object, relationship or region is the image id times this number, plus an index."""
 REGIONS = 14
-"""Regions sampled per image; those with a fact that is not annotated are dropped."""
+"""Regions sampled per image, before regions with facts that are not annotated are removed."""
 UPPER_CASE = 0.3
-"""Fraction of predicates in capitals, as in Visual Genome."""
+"""Fraction of predicates in upper case, as in Visual Genome."""
 SENSES = {"table": "table.n.02", "kite": "kite.n.03", "banana": "banana.n.02", "balloon": "balloon.n.02"}
-"""WordNet senses of nouns for which it is not the first."""
+"""WordNet senses of nouns whose first sense has another meaning."""
 PREDICATE_SENSES = {
     "on": "along.r.01",
     "above": "above.r.02",
@@ -52,7 +53,7 @@ PREDICATE_SENSES = {
     "worn by": "wear.v.01",
 }
 GQA_NAMES = {"left of": "to the left of", "right of": "to the right of"}
-"""GQA's names of relations, where different."""
+"""GQA's names of relations that differ from the micro-world's names."""
 
 
 @dataclass(frozen=True)
@@ -63,14 +64,14 @@ class Annotation:
     seed: int
     recall: float
 
-    def keeps(self, *fact: str) -> bool:
-        """Return whether a fact is annotated: ("cup1",), ("cup1", "red"), ("cup1", "on", "table1")."""
+    def contains(self, *fact: str) -> bool:
+        """Return True if a fact is annotated, such as ("cup1",), ("cup1", "red") or ("cup1", "on", "table1")."""
         key = f"{self.seed}:{self.scene.image_id}:{fact}".encode()
         return int.from_bytes(hashlib.blake2b(key, digest_size=8).digest()) < self.recall * 2**64
 
     @cached_property
     def objects(self) -> tuple[DrawnObject, ...]:
-        return tuple(item for item in self.scene.objects if self.keeps(item.id))
+        return tuple(item for item in self.scene.objects if self.contains(item.id))
 
     @cached_property
     def facts(self) -> SceneFacts:
@@ -78,33 +79,33 @@ class Annotation:
         return SceneFacts(
             {item.id: item.noun for item in self.objects},
             {
-                item.id: tuple(name for name in list_named_attributes(item) if self.keeps(item.id, name))
+                item.id: tuple(name for name in list_named_attributes(item) if self.contains(item.id, name))
                 for item in self.objects
             },
             tuple(
                 triple
                 for triple in self.scene.relations
-                if triple[0] in ids and triple[2] in ids and self.keeps(*_fact_of(triple))
+                if triple[0] in ids and triple[2] in ids and self.contains(*_fact_of(triple))
             ),
         )
 
     @cached_property
     def regions(self) -> tuple[Region, ...]:
         """Descriptions of parts of the image, with distinct phrases."""
-        everything = SceneFacts.of(self.scene, [item.id for item in self.scene.objects], sizes=False)
+        all_facts = SceneFacts.of(self.scene, [item.id for item in self.scene.objects], sizes=False)
         regions: dict[str, Region] = {}
         for number in range(REGIONS):
             rng = Random(f"{self.seed}:{self.scene.image_id}:region:{number}")
-            content = choose_content(everything, REGION_KINDS, rng)
+            content = choose_content(all_facts, REGION_KINDS, rng)
             assert content, "every object has a colour"
             box = sample_region(self.scene, content.objects, rng)
-            if facts := self._facts_about(content, sizes=shows_sizes(self.scene, box)):
+            if facts := self._select_facts(content, sizes=shows_sizes(self.scene, box)):
                 phrase = write_region_phrase(facts, content, rng)
                 regions.setdefault(phrase, Region(self._id(number), phrase, box))
         return tuple(regions.values())
 
-    def _facts_about(self, content: Content, *, sizes: bool) -> SceneFacts | None:
-        """Return the annotated facts about the objects of a content, or None if they do not cover it."""
+    def _select_facts(self, content: Content, *, sizes: bool) -> SceneFacts | None:
+        """Return the annotated facts about the objects of ``content``; None if a stated fact is not annotated."""
         facts = self.facts
         if not (set(content.objects) <= facts.nouns.keys() and set(content.relations) <= set(facts.relations)):
             return None
@@ -129,7 +130,7 @@ class Annotation:
             }
 
     def attribute_entries(self) -> Iterator[dict[str, Any]]:
-        """Yield objects with their attributes; as in Visual Genome, without the key if there are none."""
+        """Yield objects with their attributes; an object without attributes has no such key, as in Visual Genome."""
         for item, entry in zip(self.objects, self.object_entries(), strict=True):
             attributes = self.facts.attributes[item.id]
             yield entry | ({"attributes": list(attributes)} if attributes else {})
@@ -149,7 +150,7 @@ class Annotation:
             }
 
     def gqa(self) -> dict[str, Any]:
-        """One image of GQA's scene graph file."""
+        """Return the value of one image in GQA's scene graph file."""
         return {
             "width": self.scene.width,
             "height": self.scene.height,
@@ -173,7 +174,7 @@ class Annotation:
 
     @cached_property
     def object_ids(self) -> dict[str, int]:
-        """Independent of the recall."""
+        """The ids in the files; they do not depend on the recall."""
         return {item.id: self._id(number) for number, item in enumerate(self.scene.objects)}
 
     def _id(self, number: int) -> int:
@@ -182,6 +183,8 @@ class Annotation:
 
 @dataclass(frozen=True, slots=True)
 class Region:
+    """A described region of an image."""
+
     region_id: int
     phrase: str
     box: Box
@@ -190,10 +193,10 @@ class Region:
 def annotate(scenes: Iterable[Scene], seed: int, recall: float) -> dict[str, Any]:
     """Return file name -> JSON content: six Visual Genome files, GQA's scene graphs and Karpathy's captions.
 
-    The captions describe the complete scenes at every recall. Raises ValueError for a recall outside 0 to 1.
+    The captions describe the complete scenes at every recall. Raises ValueError if the recall is not between 0 and 1.
     """
     if not 0 <= recall <= 1:
-        raise ValueError(f"annotation_recall is {recall}: expected 0 to 1 (params.yaml, microworld)")
+        raise ValueError(f"params.yaml, microworld.annotation_recall: {recall}, expected 0 to 1.")
     files: dict[str, Any] = {name: [] for name in (*VISUAL_GENOME_FILES, *CAPTION_FILES)} | {"sceneGraphs.json": {}}
     for scene in scenes:
         annotation = Annotation(scene, seed, recall)
@@ -260,7 +263,7 @@ def make_caption_row(scene: Scene, seed: int) -> dict[str, Any]:
 
 
 def caption_file(image_id: int) -> str:
-    """Return which of CAPTION_FILES has the captions of an image."""
+    """Return the file of CAPTION_FILES that contains the captions of an image."""
     return CAPTION_FILES[image_id % FLICKR_EVERY == 0]
 
 
@@ -274,7 +277,7 @@ def write_annotations(files: dict[str, Any], folder: Path) -> None:
 
 
 def _fact_of(triple: Triple) -> Triple:
-    """Return the same fact for a relation and its converse."""
+    """Return the relation or its converse; the result is the same for both."""
     first, relation, second = triple
     return min(triple, (second, CONVERSE[relation], first))
 
@@ -292,7 +295,7 @@ def _region_entry(region: Region, image_id: int) -> dict[str, Any]:
 
 
 def _with_name(entry: dict[str, Any]) -> dict[str, Any]:
-    """Return an object as in relationships.json: with one name instead of a list."""
+    """Return an object in the format of relationships.json, which has one name instead of a list of names."""
     return {
         ("name" if key == "names" else key): (value[0] if key == "names" else value) for key, value in entry.items()
     }

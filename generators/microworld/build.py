@@ -1,7 +1,9 @@
-"""The stage ``sources``: ``python -m generators.microworld.build`` writes sources/microworld/.
+"""Build the micro-world, a synthetic source in the formats of Visual Genome, GQA and COCO (stage ``sources``).
 
-Test scenes with their annotations, their complete truth (for the oracle only), and three training corpora. The bytes
-are the same for any number of workers.
+    python -m generators.microworld.build        # writes sources/microworld/
+
+The folder contains the images and annotations of the test scenes, the complete scenes (``truth.jsonl``, read only by
+the oracle), and three training corpora. The bytes do not depend on the number of workers.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from tqdm import tqdm
 
 from generators.microworld.annotate import annotate, image_path, write_annotations
 from generators.microworld.corpora import IMAGES_PER_SCENE, Example, make_examples, write_corpus
-from generators.microworld.rendering.pictures import render_jpeg
+from generators.microworld.rendering.images import render_jpeg
 from generators.microworld.scene import Scene
 from generators.microworld.scenes.held_out import choose_held_out
 from generators.microworld.scenes.splits import TEST_IDS, sample_test_scene, sample_training_scene, training_ids
@@ -35,7 +37,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Params:
-    """The block ``microworld`` of params.yaml. ``train_images`` counts per corpus, ``train_size`` is in pixels."""
+    """The block ``microworld`` of params.yaml.
+
+    ``train_images`` is the number of images per corpus, and ``train_size`` their width and height in pixels.
+    """
 
     seed: int
     test_images: int
@@ -52,7 +57,7 @@ class Params:
 
 
 def build(folder: Path, params: Params, workers: int = WORKERS) -> None:
-    """Write the whole folder or nothing."""
+    """Write the folder atomically."""
     with atomic_folder(folder) as scratch, ProcessPoolExecutor(workers) as pool:
         ids = TEST_IDS[: params.test_images]
         images = _map(pool, partial(_evaluation_image, params.seed), ids, "microworld test scenes")
@@ -63,14 +68,16 @@ def build(folder: Path, params: Params, workers: int = WORKERS) -> None:
         for index, corpus in enumerate(CORPORA):
             ids = training_ids(index, -(-params.train_images // IMAGES_PER_SCENE))
             examples = partial(_training_examples, params.seed, corpus, params.train_size)
-            of_scenes = _map(pool, examples, ids, f"microworld {corpus}")
-            write_corpus(scratch / "corpora" / corpus, islice(chain.from_iterable(of_scenes), params.train_images))
+            examples_by_scene = _map(pool, examples, ids, f"microworld {corpus}")
+            write_corpus(
+                scratch / "corpora" / corpus, islice(chain.from_iterable(examples_by_scene), params.train_images)
+            )
             rules = json.dumps(choose_held_out(params.seed, corpus).to_json(), indent=1)
             (scratch / "corpora" / corpus / "left_out.json").write_text(rules + "\n")
 
 
 def write_images(folder: Path, images: Iterable[tuple[Scene, bytes]]) -> Iterator[Scene]:
-    """Write the JPEG files of scenes and yield the scenes."""
+    """Write the JPEG files of (scene, file content) pairs and yield the scenes."""
     for scene, jpeg in images:
         path = folder / image_path(scene.image_id)
         path.parent.mkdir(exist_ok=True)
@@ -92,7 +99,7 @@ def _training_examples(seed: int, corpus: str, size: int, image_id: int) -> list
 
 
 def _map(pool: ProcessPoolExecutor, function: Callable[[int], T], ids: Sequence[int], title: str) -> Iterable[T]:
-    """Apply a function to each id in the pool, in order and with a progress bar."""
+    """Apply a function to each id in worker processes; show a progress bar."""
     return tqdm(pool.map(function, ids, chunksize=50), title, total=len(ids), unit="img", mininterval=1)
 
 

@@ -1,6 +1,6 @@
-"""Pictures of compound nouns and their constituents: from a user's collection, or drawn by the micro-world.
+"""Images of compound nouns and their constituents: from the user's files, or drawn by the micro-world.
 
-Files of a collection are named as by the authors of Compun: ``<noun>.*`` shows a compound, ``<noun>_n1.*`` and
+The files are named as by the authors of Compun: ``<noun>.*`` shows a compound, ``<noun>_n1.*`` and
 ``<noun>_n2.*`` show its constituents.
 """
 
@@ -17,28 +17,29 @@ from typing import NamedTuple
 from PIL import Image, UnidentifiedImageError
 
 from generators.microworld.rendering.drawing import DRAWINGS
-from generators.microworld.rendering.pictures import place_object, render_jpeg
+from generators.microworld.rendering.images import place_object, render_jpeg
 from generators.microworld.rendering.renderer import BACKGROUNDS
 from generators.microworld.scene import Scene
 from generators.microworld.world import COLORS
 
-PARTS = ("", "_n1", "_n2")
-"""Suffixes of the pictures of a compound and of its constituents."""
+SUFFIXES = ("", "_n1", "_n2")
+"""Suffixes of the file names of a compound and of its two constituents."""
 EXTENSIONS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif")
 SIZE = 224
-"""Side of a drawn picture, in pixels."""
+"""Width and height of a drawn image, in pixels."""
 
 _COLORS = {
     **dict.fromkeys(("sun", "sunflower", "light"), ("yellow", "orange")),
     **dict.fromkeys(("banana", "banana tree"), ("yellow", "green")),
     "hole": ("black",),
 }
-"""The colours of nouns that do not occur in all of them."""
+"""The possible colours of nouns; other nouns can have every colour."""
 WITHOUT_PATTERN = ("hole",)
+"""Nouns that are always plain."""
 
 
 class CompoundImages(NamedTuple):
-    """Encoded pictures of a compound and its two constituents."""
+    """The image files of a compound and its two constituents."""
 
     compound: bytes
     n1: bytes
@@ -47,44 +48,51 @@ class CompoundImages(NamedTuple):
 
 @dataclass(frozen=True)
 class ImageCollection:
-    """A user's pictures: file stem (lower-case, with underscores for spaces) -> file name."""
+    """The user's images in a folder or zip file.
 
-    place: Path
+    ``files`` maps a file stem in lower case, with underscores instead of spaces, to the file name.
+    """
+
+    path: Path
     files: Mapping[str, str]
 
     @classmethod
-    def open(cls, place: Path) -> ImageCollection:
-        """Open a folder or a zip file. Raises FileNotFoundError if there is neither."""
-        if place.is_dir():
-            names = [str(path.relative_to(place)) for path in sorted(place.rglob("*"))]
-        elif zipfile.is_zipfile(place):
-            with zipfile.ZipFile(place) as archive:
+    def open(cls, path: Path) -> ImageCollection:
+        """Open a folder or a zip file. Raises FileNotFoundError if ``path`` is neither."""
+        if path.is_dir():
+            names = [str(file.relative_to(path)) for file in sorted(path.rglob("*"))]
+        elif zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as archive:
                 names = sorted(archive.namelist())
         else:
-            raise FileNotFoundError(f"{place}: neither a folder nor a zip with Compun's pictures.")
-        pictures = (name for name in names if PurePosixPath(name).suffix.lower() in EXTENSIONS)
-        return cls(place, {_key(PurePosixPath(name).stem): name for name in pictures})
+            raise FileNotFoundError(f"{path}: neither a folder nor a zip file with Compun's images.")
+        image_names = (name for name in names if PurePosixPath(name).suffix.lower() in EXTENSIONS)
+        return cls(path, {_make_key(PurePosixPath(name).stem): name for name in image_names})
 
     def check(self, nouns: Iterable[str]) -> None:
-        """Raise ValueError with every picture that is missing or unreadable."""
-        missing = [f"{noun}{part}" for noun in nouns for part in PARTS if _key(f"{noun}{part}") not in self.files]
-        broken = [name for name in self.files.values() if not _is_readable(self._read(name))]
-        if missing or broken:
-            problems = [f"{len(missing)} are missing: {', '.join(missing)}"] if missing else []
-            problems += [f"{len(broken)} are unreadable: {', '.join(broken)}"] if broken else []
-            raise ValueError(f"{self.place}: of Compun's pictures {'; '.join(problems)}. None is left out silently.")
+        """Raise ValueError with all missing and all unreadable images, if there are any."""
+        names = [f"{noun}{suffix}" for noun in nouns for suffix in SUFFIXES]
+        missing = [name for name in names if _make_key(name) not in self.files]
+        unreadable = [name for name in self.files.values() if not _is_readable(self._read(name))]
+        problems = [
+            f"{len(items)} of Compun's images are {problem}: {', '.join(items)}."
+            for problem, items in (("missing", missing), ("unreadable", unreadable))
+            if items
+        ]
+        if problems:
+            raise ValueError(f"{self.path}: {' '.join(problems)} Add or replace them.")
 
     def of(self, noun: str) -> CompoundImages:
-        return CompoundImages(*(self._read(self.files[_key(f"{noun}{part}")]) for part in PARTS))
+        return CompoundImages(*(self._read(self.files[_make_key(f"{noun}{suffix}")]) for suffix in SUFFIXES))
 
     def _read(self, name: str) -> bytes:
-        if self.place.is_dir():
-            return (self.place / name).read_bytes()
-        with zipfile.ZipFile(self.place) as archive:
+        if self.path.is_dir():
+            return (self.path / name).read_bytes()
+        with zipfile.ZipFile(self.path) as archive:
             return archive.read(name)
 
 
-def _key(stem: str) -> str:
+def _make_key(stem: str) -> str:
     return "_".join(stem.lower().split())
 
 
@@ -101,26 +109,27 @@ def can_draw(noun: str) -> bool:
 
 
 def render_compound(compound: str, n1: str, n2: str, renderings: int, seed: int) -> Iterator[CompoundImages]:
-    """Yield several renderings of a compound and its constituents, each with another colour and background.
+    """Yield several renderings of a compound and its constituents, with random colours and backgrounds.
 
-    The three pictures of one rendering share colour and background if possible, so that neither distinguishes them.
+    The three images of one rendering have the same background and, if possible, the same colour. A model therefore
+    cannot distinguish them by these.
     """
     for number in range(renderings):
         rng = Random(f"{seed}:compun:{compound}:{number}")
         background, color = rng.choice(BACKGROUNDS), rng.choice(list(COLORS))
-        scenes = (single_object_scene(noun, color, background, rng) for noun in (compound, n1, n2))
+        scenes = (sample_object_scene(noun, color, background, rng) for noun in (compound, n1, n2))
         yield CompoundImages(*(render_jpeg(scene, (SIZE, SIZE)) for scene in scenes))
 
 
-def allowed_color(noun: str, color: str, rng: Random) -> str:
-    """Return the colour, or another one if the noun does not occur in it."""
+def choose_color(noun: str, color: str, rng: Random) -> str:
+    """Return ``color`` if the noun can have this colour, otherwise a random colour that it can have."""
     return color if color in _COLORS.get(noun, (color,)) else rng.choice(_COLORS[noun])
 
 
-def single_object_scene(noun: str, color: str, background: str, rng: Random) -> Scene:
-    """Return a scene of 100 x 100 with one object of random size and position."""
+def sample_object_scene(noun: str, color: str, background: str, rng: Random) -> Scene:
+    """Return a scene of 100 x 100 pixels with one object of random size and position."""
     drawing = DRAWINGS[noun]
-    color = allowed_color(noun, color, rng)
+    color = choose_color(noun, color, rng)
     side = rng.uniform(62, 86)
     width = side * min(drawing.aspect, 1)
     height = side / max(drawing.aspect, 1)

@@ -1,6 +1,6 @@
-"""Training corpora of captioned pictures, as webdataset shards.
+"""Training corpora: captioned images in webdataset shards.
 
-A picture shows a whole scene or a region of one, as test crops do, and its caption states what is in view.
+An image shows a whole scene or a region of a scene, like the crops of the test sets. Its caption describes the view.
 """
 
 from __future__ import annotations
@@ -17,20 +17,21 @@ from random import Random
 from generators.microworld.captions.content import TRAINING_KINDS, SceneFacts, choose_content
 from generators.microworld.captions.views import sample_region, shows_sizes
 from generators.microworld.captions.wording import TRAINING_RICHNESS, write_training_caption
-from generators.microworld.rendering.pictures import render_jpeg
+from generators.microworld.rendering.images import render_jpeg
 from generators.microworld.scene import Scene
 from generators.schemas.scene_graph import Box
 
 EXAMPLES_PER_SHARD = 2000
 IMAGES_PER_SCENE = 3
-"""Several, since sampling a scene takes longer than rendering it."""
+"""More than one, because sampling a scene takes longer than rendering it."""
 WHOLE_SCENE = 0.15
-"""Probability that a picture shows the whole scene."""
+"""Probability that an image shows the whole scene."""
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A training picture: JPEG file, caption and view; ``number`` counts the pictures of a scene."""
+    """A training image with its caption; ``view`` is the part of the scene and ``number`` the index among its
+    images."""
 
     image_id: int
     number: int
@@ -40,9 +41,9 @@ class Example:
 
 
 def make_examples(seed: int, scene: Scene, size: int, richness: float = TRAINING_RICHNESS) -> list[Example]:
-    """Return ``PICTURES_PER_SCENE`` captioned pictures of one scene, each ``size`` x ``size`` pixels."""
-    described = [sample_caption(seed, scene, number, richness) for number in range(IMAGES_PER_SCENE)]
-    return [make_example(scene, number, size, caption, view) for number, (caption, view) in enumerate(described)]
+    """Return ``IMAGES_PER_SCENE`` captioned images of one scene, each ``size`` x ``size`` pixels."""
+    captioned_views = [sample_caption(seed, scene, number, richness) for number in range(IMAGES_PER_SCENE)]
+    return [make_example(scene, number, size, caption, view) for number, (caption, view) in enumerate(captioned_views)]
 
 
 def make_example(scene: Scene, number: int, size: int, caption: str, view: Box) -> Example:
@@ -50,7 +51,7 @@ def make_example(scene: Scene, number: int, size: int, caption: str, view: Box) 
 
 
 def sample_caption(seed: int, scene: Scene, number: int, richness: float = TRAINING_RICHNESS) -> tuple[str, Box]:
-    """Return a training caption and the view of its picture: the whole scene, or a region around the named objects."""
+    """Return a training caption and the view of its image: the whole scene, or a region around the named objects."""
     rng, ids = Random(f"{seed}:{scene.image_id}:example:{number}"), [item.id for item in scene.objects]
     content = choose_content(SceneFacts.of(scene, ids, sizes=False), TRAINING_KINDS, rng)
     assert content, "every object has a colour"
@@ -80,6 +81,8 @@ def write_corpus(folder: Path, examples: Iterable[Example]) -> None:
 def _add_example(tar: tarfile.TarFile, item: Example) -> None:
     facts = {"caption": item.caption, "image_id": item.image_id, "view": list(item.view)}
     for suffix, content in (("jpg", item.jpeg), ("txt", item.caption.encode()), ("json", json.dumps(facts).encode())):
-        member = tarfile.TarInfo(f"{item.image_id:09d}_{item.number}.{suffix}")  # owner and time stay 0
+        member = tarfile.TarInfo(
+            f"{item.image_id:09d}_{item.number}.{suffix}"
+        )  # owner and time are 0, so the bytes are reproducible
         member.size = len(content)
         tar.addfile(member, io.BytesIO(content))

@@ -1,4 +1,4 @@
-"""Contact sheets of the micro-world.
+"""Write contact sheets of the micro-world: one image with many labelled nouns or scenes.
 
 python -m generators.microworld.gallery nouns docs/nouns.jpg      # every noun in several sizes, colours and patterns
 python -m generators.microworld.gallery scenes docs/scenes.jpg    # the first 24 test scenes
@@ -26,7 +26,7 @@ _MARGIN, _LABEL = 6, 18
 JPEG_QUALITY = 85
 
 
-def contact_sheet(tiles: Sequence[tuple[str, np.ndarray]], columns: int) -> np.ndarray:
+def make_contact_sheet(tiles: Sequence[tuple[str, np.ndarray]], columns: int) -> np.ndarray:
     """Return labelled images in rows of ``columns``: uint8 (height, width, 3). Tiles may differ in size."""
     cell_height = max(tile.shape[0] for _, tile in tiles) + _LABEL + _MARGIN
     cell_width = max(tile.shape[1] for _, tile in tiles) + _MARGIN
@@ -41,8 +41,8 @@ def contact_sheet(tiles: Sequence[tuple[str, np.ndarray]], columns: int) -> np.n
     return sheet[..., :3]
 
 
-def portrait(noun: str, color: str, pattern: str, background: str, pixels: int, share: float = 0.84) -> np.ndarray:
-    """Return the image of a single object, its longer side ``share`` of the square image's."""
+def render_noun(noun: str, color: str, pattern: str, background: str, pixels: int, share: float = 0.84) -> np.ndarray:
+    """Return a square image of one object, whose longer side is ``share`` of the image's side."""
     aspect = DRAWINGS[noun].aspect
     height = share * 100 / max(aspect, 1)
     box = Box(50 - height * aspect / 2, 94 - height if height > 40 else 72 - height / 2, height * aspect, height)
@@ -50,7 +50,7 @@ def portrait(noun: str, color: str, pattern: str, background: str, pixels: int, 
     return render(Scene(0, 100, 100, background, (item,), ()), (pixels, pixels))
 
 
-def nouns_sheet() -> np.ndarray:
+def make_nouns_sheet() -> np.ndarray:
     """Return every noun at three sizes, cycling through all colours and patterns."""
     appearances = cycle((color, pattern) for pattern in PATTERNS for color in COLORS)
     backgrounds = cycle(BACKGROUNDS)
@@ -58,18 +58,18 @@ def nouns_sheet() -> np.ndarray:
     for noun in ALL_NOUNS:
         for pixels in (160, 96, 64):
             color, pattern = next(appearances)
-            tiles.append((f"{color} {noun}", portrait(noun, color, pattern, next(backgrounds), pixels)))
-    return contact_sheet(tiles, columns=9)
+            tiles.append((f"{color} {noun}", render_noun(noun, color, pattern, next(backgrounds), pixels)))
+    return make_contact_sheet(tiles, columns=9)
 
 
-def scenes_sheet(count: int = 24, seed: int = 0, columns: int = 6) -> np.ndarray:
+def make_scenes_sheet(count: int = 24, seed: int = 0, columns: int = 6) -> np.ndarray:
     """Return the first test scenes at half their size, labelled with their image ids."""
     scenes = [sample_test_scene(seed, image_id) for image_id in TEST_IDS[:count]]
     tiles = [(str(scene.image_id), render(scene, (scene.width // 2, scene.height // 2))) for scene in scenes]
-    return contact_sheet(tiles, columns)
+    return make_contact_sheet(tiles, columns)
 
 
-SHEETS = {"nouns": nouns_sheet, "scenes": scenes_sheet}
+SHEETS = {"nouns": make_nouns_sheet, "scenes": make_scenes_sheet}
 
 
 if __name__ == "__main__":

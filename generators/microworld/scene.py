@@ -8,7 +8,7 @@ from typing import Any
 from generators.schemas.scene_graph import Box
 
 Triple = tuple[str, str, str]
-"""(subject, relation, object): by object id in a scene, by noun in the rules of a corpus."""
+"""(subject, relation, object). Subject and object are object ids in a scene, and nouns in the rules of a corpus."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class DrawnObject:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """``relations`` is complete: every (subject id, relation, object id) that is true, converses included."""
+    """A complete scene: ``relations`` contains every true (subject id, relation, object id), including converses."""
 
     image_id: int
     width: int

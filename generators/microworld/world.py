@@ -1,7 +1,7 @@
 """The vocabulary of the micro-world: nouns, colours, patterns, sizes and relations, under their canonical names.
 
-Every noun is in WordNet. A hard negative replaces a word by another with the same grand-hypernym, so every noun belongs
-to a cluster of similar ones. Drawings are in drawings/, synonyms in captions/wording.py.
+Every noun is in WordNet. A hard negative replaces a noun by a noun with the same grand-hypernym, so every noun belongs
+to a cluster of similar nouns. The drawings are in drawings/, and synonyms are in captions/wording.py.
 """
 
 NOUNS: dict[str, tuple[str, ...]] = {
@@ -17,7 +17,7 @@ NOUNS: dict[str, tuple[str, ...]] = {
     "device": ("clock", "lamp", "bell", "key", "umbrella"),
     "plaything": ("ball", "kite", "drum", "balloon"),
 }
-"""40 nouns by cluster."""
+"""The 40 nouns by cluster."""
 ALL_NOUNS = tuple(noun for cluster in NOUNS.values() for noun in cluster)
 
 COLORS: dict[str, str] = {
@@ -52,7 +52,7 @@ RELATIONS: dict[str, str] = {
     "wearing": "an animal with a hat on its head",
     "worn by": "converse of wearing",
 }
-"""The short definition of every relation; scenes/spatial_relations.py has the full ones."""
+"""A short definition of every relation. scenes/spatial_relations.py has the full definitions."""
 
 CONVERSE = {
     "on": "supporting",

@@ -1,9 +1,10 @@
-"""Annotations files: every image with its scene graph and its regions in one parquet file, sorted by id.
+"""Annotations files: all images of a source with their scene graphs and regions in one parquet file, sorted by id.
 
-    python -m generators.readers.annotations visual_genome     # annotations/visual_genome.parquet, .json with the flaws
-    python -m generators.readers.annotations gqa               # the same of GQA's scene graphs
+    python -m generators.readers.annotations visual_genome     # writes annotations/visual_genome.{parquet,json}
+    python -m generators.readers.annotations gqa               # writes annotations/gqa.{parquet,json}
 
-The one place where the annotations' JSON is read. Later stages stream an annotations file or look images up in it.
+Only this stage reads the JSON files of the sources; later stages read an annotations file. The JSON file that is
+written next to it counts the images, objects, relations, regions and flawed records.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ from generators.storage.atomic import atomic_file, write_json
 from generators.storage.params import read_params
 
 IMAGES_PER_GROUP = 100
-"""Images of a row group, the unit of reading."""
-DECODED = 16
-"""Images that are decoded at a time."""
+"""Images per parquet row group, which is read as a whole."""
+IMAGES_PER_BATCH = 16
+"""Images that are decoded at once."""
 
 
 class Annotations:
-    """The images of an annotations file. Iterating over them streams the file; ``annotations[image_id]`` reads one."""
+    """The images of an annotations file. Iteration streams all images; ``annotations[image_id]`` reads one image."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -45,17 +46,17 @@ class Annotations:
         return Annotations, (self.path,)
 
     def __iter__(self) -> Iterator[AnnotatedImage]:
-        for batch in parquet.read_batches(self.path, DECODED):
+        for batch in parquet.read_batches(self.path, IMAGES_PER_BATCH):
             yield from map(AnnotatedImage.from_row, batch.to_pylist())
 
     def __getitem__(self, image_id: str) -> AnnotatedImage:
-        """KeyError for an image that the file does not have."""
+        """Return one image. Raises KeyError if the file does not contain it."""
         row = pc.index(self._ids, image_id).as_py()
         if row < 0:
             raise KeyError(image_id)
-        group, place = divmod(row, IMAGES_PER_GROUP)
+        group, index = divmod(row, IMAGES_PER_GROUP)
         with parquet.open_file(self.path, self._metadata) as file:
-            return AnnotatedImage.from_row(file.read_row_group(group).slice(place, 1).to_pylist()[0])
+            return AnnotatedImage.from_row(file.read_row_group(group).slice(index, 1).to_pylist()[0])
 
     @cached_property
     def _metadata(self) -> pq.FileMetaData:
@@ -64,13 +65,15 @@ class Annotations:
 
     @cached_property
     def _ids(self) -> pa.ChunkedArray:
-        """The ids of all images, some 10 bytes each."""
+        """The ids of all images, in the order of the rows (about 10 bytes per image)."""
         return parquet.read_table(self.path, ["image_id"])["image_id"]
 
 
 def write(path: Path, images: Iterable[AnnotatedImage], flaws: Flaws) -> dict[str, Any]:
-    """Write an annotations file and, next to it, a JSON file with the returned counts of images, objects, relations,
-    regions and flaws. ValueError if there is no image."""
+    """Write an annotations file and the JSON file next to it; return the content of the JSON file.
+
+    Raises ValueError if there is no image.
+    """
     counts = Counter(dict.fromkeys(("images", "objects", "relations", "regions"), 0))
     with atomic_file(path) as partial:
         with pq.ParquetWriter(partial, ANNOTATION_SCHEMA, compression="zstd", write_page_index=True) as writer:
@@ -82,7 +85,7 @@ def write(path: Path, images: Iterable[AnnotatedImage], flaws: Flaws) -> dict[st
                 counts["relations"] += sum(len(image.graph.relations) for image in group)
                 counts["regions"] += sum(len(image.regions) for image in group)
         if not counts["images"]:
-            raise ValueError(f"{path}: no image has annotations; flawed records: {dict(flaws.counts) or 'none'}.")
+            raise ValueError(f"{path}: no image has annotations. Flawed records: {dict(flaws.counts) or 'none'}.")
     statistics = {**counts, "flaws": dict(sorted(flaws.counts.items()))}
     write_json(path.with_suffix(".json"), statistics)
     return statistics
@@ -94,8 +97,10 @@ class Format(StrEnum):
 
 
 def main(name: Format, source: Path | None = None, output: Path = Path("annotations")) -> None:
-    """Read the annotations of a format that params.yaml names, or those of the micro-world's folder SOURCE, and write
-    them to the folder OUTPUT."""
+    """Write the annotations file of a source to the folder OUTPUT.
+
+    The source is set in params.yaml. With SOURCE, the files of a micro-world folder are read instead.
+    """
     flaws = Flaws()
     if name == Format.VISUAL_GENOME:
         images = visual_genome.read(source or Path("sources") / read_params("source"), flaws)
@@ -106,7 +111,7 @@ def main(name: Format, source: Path | None = None, output: Path = Path("annotati
         images = gqa.read(Path(settings["scene_graphs"]), Path(settings["images"]), flaws)
     write(output / f"{name}.parquet", images, flaws)
     for kind, message in sorted(flaws.first.items()):
-        print(f"{name}: {flaws.counts[kind]} records: {kind}; the first: {message}", file=sys.stderr)
+        print(f"{name}: {flaws.counts[kind]} flawed records ({kind}). The first: {message}", file=sys.stderr)
 
 
 if __name__ == "__main__":

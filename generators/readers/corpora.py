@@ -1,10 +1,11 @@
-"""Caption corpora as streams: parquet, csv, tsv, jsonl, txt and webdataset tars, plain or gzipped.
+"""Stream the captions of a corpus from parquet, csv, tsv, jsonl, txt or webdataset tar files, optionally gzipped.
 
-A corpus is a list of shards; a shard is a file, or a part of one that a worker reads on its own. Parquet is split by
-rows, tsv, jsonl and txt by bytes at line ends. csv (its quoted fields may contain line ends), tar and gzipped files
-stay whole. Memory is constant in the size of the corpus. A row that cannot be read is counted, not fatal.
+A corpus is a list of shards, which workers read independently. Parquet files are split into shards by rows, and tsv,
+jsonl and txt files by bytes at line ends. A csv file is one shard, because its quoted fields can contain line ends; so
+is a tar or gzipped file. Memory does not depend on the size of the corpus. Rows that cannot be read are skipped and
+counted.
 
-tsv is unquoted, as Conceptual Captions and CC12M are published: one row per line, a tab between fields.
+tsv files have one row per line and a tab between fields, without quotes, as published by Conceptual Captions and CC12M.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ from generators.storage import parquet
 PARQUET_ROWS = 50_000
 """Rows in one shard of a parquet file."""
 TEXT_BYTES = 4_000_000
-"""Bytes in one shard of a line file: about 40,000 captions."""
+"""Bytes in one shard of a tsv, jsonl or txt file: about 40,000 captions."""
 
 
 class Shard(NamedTuple):
-    """Rows (parquet) or bytes (tsv, jsonl, txt) ``start`` to ``stop`` of a file; all of it if ``stop`` is None."""
+    """Rows (parquet) or bytes (tsv, jsonl, txt) ``start`` to ``stop`` of a file; the whole file if ``stop`` is None."""
 
     path: Path
     start: int = 0
@@ -49,13 +50,14 @@ class Skipped:
 
 
 Column = str | int
-"""A column's name (csv, tsv, parquet), key (jsonl, a tar's json) or, in csv and tsv without a header, its position."""
+"""A column name (csv, tsv, parquet), a key (jsonl, and json files in a tar), or the position of a column (csv and tsv
+files without a header)."""
 
 
 def list_shards(pattern: str) -> list[Shard]:
-    """The shards of every file that matches the glob ``pattern``, in order of path and position.
+    """Return the shards of all files that match the glob ``pattern``, sorted by path and position.
 
-    FileNotFoundError if no file matches; ValueError for an empty file or an unknown kind of file.
+    Raises FileNotFoundError if no file matches, and ValueError if a file is empty or has an unknown suffix.
     """
     paths = sorted(map(Path, glob.glob(pattern, recursive=True)))  # noqa: PTH207  (absolute patterns too)
     if not paths:
@@ -64,10 +66,10 @@ def list_shards(pattern: str) -> list[Shard]:
 
 
 def read_captions(shard: Shard, column: Column, skipped: Skipped | None = None) -> Iterator[str]:
-    """The captions of one shard in file order, unchanged; rows without a readable one are counted in ``skipped``.
+    """Yield the unchanged captions of one shard in file order; count rows without a readable caption in ``skipped``.
 
-    ``column`` is not used by txt, nor by a tar whose captions are .txt members (if both are there, .txt is read).
-    ValueError for a column that the file does not have and for a file that is broken as a whole.
+    ``column`` is ignored for txt files, and for tar samples with a .txt file. Raises ValueError if the file lacks the
+    column or is damaged.
     """
     try:
         for value in _READERS[_kind(shard.path)](shard, column):
@@ -76,14 +78,14 @@ def read_captions(shard: Shard, column: Column, skipped: Skipped | None = None) 
             elif skipped is not None:
                 skipped.rows += 1
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise ValueError(f"{shard.path}: the file is broken ({error}).") from None
+        raise ValueError(f"{shard.path}: the file is damaged ({error}).") from None
 
 
 def _kind(path: Path) -> str:
     suffixes = [suffix for suffix in path.suffixes[-2:] if suffix != ".gz"]
     if suffixes and (kind := suffixes[-1].lower()) in _READERS:
         return kind
-    raise ValueError(f"{path}: unknown kind of caption file; known are {', '.join(_READERS)}, each also with .gz.")
+    raise ValueError(f"{path}: unknown kind of caption file, expected {', '.join(_READERS)}, optionally with .gz.")
 
 
 def _split(path: Path) -> Iterator[Shard]:
@@ -105,20 +107,20 @@ def _open(path: Path) -> IO[bytes]:
     return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
 
 
-# Each reader yields a value per row: the caption, or for a row that cannot be read anything but a text.
+# Each reader yields one value per row: the caption, or a value that is not a string if the row cannot be read.
 
 
 def _txt(shard: Shard, column: Column) -> Iterator[str | None]:
-    """The lines that begin within the shard."""
+    """Yield the lines that begin in the shard."""
     with _open(shard.path) as file:
         if shard.start:
             file.seek(shard.start - 1)
-            file.readline()  # the rest of a line that began in the shard before
+            file.readline()  # the rest of a line that begins in the previous shard
         while (shard.stop is None or file.tell() < shard.stop) and (line := file.readline()):
-            yield _decoded(line.rstrip(b"\r\n"))
+            yield _decode(line.rstrip(b"\r\n"))
 
 
-def _decoded(data: bytes) -> str | None:
+def _decode(data: bytes) -> str | None:
     try:
         return data.decode()
     except UnicodeDecodeError:
@@ -171,7 +173,7 @@ def _position(header: list[str], column: Column, path: Path) -> int:
     if column in header:
         return header.index(column)
     raise ValueError(
-        f"{path}: no column {column!r}; it has {', '.join(header)}. For a file without a header give the position."
+        f"{path}: no column {column!r}; it has {', '.join(header)}. Without a header, pass the column's position."
     )
 
 
@@ -190,10 +192,10 @@ def _parquet_rows(shard: Shard, column: Column) -> Iterator[Any]:
 
 
 def _tar(shard: Shard, column: Column) -> Iterator[Any]:
-    """A sample's caption is its .txt member, else ``column`` of its .json member."""
+    """Yield the .txt file of each sample, or ``column`` of its .json file."""
     for _, members in webdataset.read_samples(shard.path, ("txt", "json"), Counter()):
         if "txt" in members:
-            yield _decoded(members["txt"].content or b"")
+            yield _decode(members["txt"].content or b"")
         else:
             yield _json_value(members["json"].content or b"", column) if "json" in members else None
 

@@ -1,7 +1,8 @@
-"""GQA's scene graphs in the schema of Visual Genome's.
+"""Read GQA's scene graphs as annotated images.
 
-Source: Hudson and Manning 2019; JSON objects keyed by image id, each object with its relations. ARO mines its pairs
-from these graphs. GQA has no region descriptions. Flaws are treated as in generators/readers/visual_genome.py.
+Source: Hudson and Manning 2019. A file is a JSON object that maps image ids to scene graphs; each object of a graph
+contains its relations. ARO builds its captions from these graphs. GQA has no region descriptions. Flawed records are
+treated as in generators/readers/visual_genome.py.
 """
 
 from __future__ import annotations
@@ -15,9 +16,8 @@ from generators.readers.visual_genome import ImageReader
 from generators.schemas.annotated_image import AnnotatedImage
 
 
-def read(scene_graphs: Path, images: Path, flaws: Flaws) -> Iterator[AnnotatedImage]:
-    """Every image of one sceneGraphs.json, or of all in a folder, in the order of the ids; ``images`` is the folder of
-    the image files."""
+def read(scene_graphs: Path, image_folder: Path, flaws: Flaws) -> Iterator[AnnotatedImage]:
+    """Yield the images of a sceneGraphs.json, or of all such files in a folder, sorted by id."""
     files = sorted(scene_graphs.glob("*sceneGraphs*.json")) if scene_graphs.is_dir() else [scene_graphs]
     if not files:
         raise FileNotFoundError(f"{scene_graphs}: no *sceneGraphs*.json in this folder.")
@@ -25,28 +25,28 @@ def read(scene_graphs: Path, images: Path, flaws: Flaws) -> Iterator[AnnotatedIm
     for file in files:
         for image_id, record in stream_records(file):
             records.add(image_id, str(file), record)
-    for image_id, ((file, record), *others) in records:
+    for image_id, ((file, record), *duplicates) in records:
         path = Path(file)
-        for other, _ in others:
-            flaws.add("duplicate id", f"{other}, image {image_id}: duplicate id.")
+        for duplicate_file, _ in duplicates:
+            flaws.add("duplicate id", f"{duplicate_file}, image {image_id}: duplicate id.")
         if reader := ImageReader.make(image_id, path, record, flaws, records):
             objects = record.get("objects")
             if not isinstance(objects, dict):
                 flaws.add(MALFORMED, f"{path}, image {image_id}: objects {objects!r}, expected an object.")
                 continue
-            reader.add(path, "objects", [_object(key, item) for key, item in objects.items()])
-            edges = [edge for key, item in objects.items() for edge in _relationships(key, item)]
+            reader.add(path, "objects", [_convert_object(key, item) for key, item in objects.items()])
+            edges = [edge for key, item in objects.items() for edge in _convert_relations(key, item)]
             reader.add(path, "relationships", edges)
-            yield reader.image(images / f"{image_id}.jpg")
+            yield reader.build(image_folder / f"{image_id}.jpg")
 
 
-def _object(object_id: str, record: Any) -> Any:
-    """An object as scene_graphs.json has it; what is no object as it is."""
+def _convert_object(object_id: str, record: Any) -> Any:
+    """Return an object in the format of scene_graphs.json; ImageReader counts malformed records."""
     return record | {"object_id": object_id} if isinstance(record, dict) else record
 
 
-def _relationships(object_id: str, record: Any) -> Iterator[Any]:
-    """An object's relations as scene_graphs.json has them."""
+def _convert_relations(object_id: str, record: Any) -> Iterator[Any]:
+    """Yield the relations of an object in the format of scene_graphs.json."""
     edges = record.get("relations", ()) if isinstance(record, Mapping) else ()
     for position, edge in enumerate(edges):
         if isinstance(edge, Mapping):

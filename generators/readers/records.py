@@ -1,8 +1,9 @@
-"""Records of large JSON files, joined by image id, and the flaws that are found in them.
+"""Join the records of large JSON files by image id, and count flawed records.
 
-Visual Genome's files hold up to 700 MB of JSON, in the same order only by convention. Here each file is streamed once
-into a temporary SQLite database on disk, which is read in the order of the ids. Memory: one record of each file. Disk:
-about a fifth of the JSON, in SQLite's temporary folder (``SQLITE_TMPDIR``, else ``TMPDIR``).
+Visual Genome's files contain up to 700 MB of JSON, and their images may be in different orders. Each file is streamed
+once into a temporary SQLite database on disk, which is then read in the order of the image ids. Only one record per
+file is held in memory. The database takes about a fifth of the size of the JSON files, in SQLite's temporary folder
+(``SQLITE_TMPDIR`` or ``TMPDIR``).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ MALFORMED = "malformed record"
 
 @dataclass(frozen=True)
 class Flaws:
-    """How many records of a source are flawed, by kind, and a message that names the first of each kind."""
+    """The number of flawed records by kind of flaw, and a message about the first record of each kind."""
 
     counts: Counter[str] = field(default_factory=Counter)
     first: dict[str, str] = field(default_factory=dict)
@@ -35,9 +36,9 @@ class Flaws:
 
 
 def stream_records(path: Path) -> Iterator[tuple[str, Any]]:
-    """Each record of a top-level JSON list with its position, or of a top-level object with its key, in file order.
+    """Yield (position, record) for each record of a JSON list, or (key, value) for each entry of a JSON object.
 
-    FileNotFoundError for a missing file. ValueError for broken JSON, as nothing after it can be read.
+    Raises FileNotFoundError without the file, and ValueError if the file is not valid JSON.
     """
     if not path.exists():
         raise FileNotFoundError(f"{path}: not found.")
@@ -52,7 +53,7 @@ def stream_records(path: Path) -> Iterator[tuple[str, Any]]:
         except ijson.JSONError as error:
             reason = str(error).splitlines()[0]
             raise ValueError(
-                f"{path}: broken JSON after {count} records ({reason}). It is cut off or damaged: download it again."
+                f"{path}: broken JSON after {count} records ({reason}). It is cut off or damaged. Download it again."
             ) from None
 
 
@@ -60,7 +61,7 @@ class RecordsByImage:
     """Records of several files, grouped by image."""
 
     def __init__(self) -> None:
-        self._database = sqlite3.connect("")  # on disk, removed when it is closed
+        self._database = sqlite3.connect("")  # a temporary database on disk
         self._database.execute("PRAGMA journal_mode = OFF")
         self._database.execute("CREATE TABLE records (image_id TEXT, file TEXT, record BLOB)")
         self._database.execute("CREATE TABLE ids (id TEXT PRIMARY KEY) WITHOUT ROWID")
@@ -70,7 +71,7 @@ class RecordsByImage:
         self._database.execute("INSERT INTO records VALUES (?, ?, ?)", (image_id, file, data))
 
     def __iter__(self) -> Iterator[tuple[str, list[tuple[str, Any]]]]:
-        """Each image id with its (file, record) pairs, sorted by the ids' numbers."""
+        """Yield each image id with its (file, record) pairs, sorted by id."""
         self._database.execute("CREATE INDEX by_image ON records (length(image_id), image_id)")
         rows = self._database.execute(
             "SELECT image_id, file, record FROM records ORDER BY length(image_id), image_id, rowid"
@@ -79,5 +80,5 @@ class RecordsByImage:
             yield image_id, [(file, json.loads(zlib.decompress(data))) for _, file, data in group]
 
     def is_new(self, record_id: str) -> bool:
-        """True at the first call with an id."""
+        """Return True for the first call with an id and False for later calls."""
         return self._database.execute("INSERT OR IGNORE INTO ids VALUES (?)", (record_id,)).rowcount == 1

@@ -1,9 +1,9 @@
-"""Webdataset shards: tar files whose members ``KEY.jpg``, ``KEY.txt`` and so on form samples.
+"""Read webdataset shards: tar files in which the files ``KEY.jpg``, ``KEY.txt`` and so on form a sample.
 
-webdataset groups the members into samples. Its decoders are not used, because the default ones unpickle members named
-``.pyd`` and ``.pth``: contents are bytes here, images are decoded by Pillow and texts as UTF-8.
+The webdataset package groups the files into samples. Its decoders are not used, because they unpickle files with the
+suffixes ``.pyd`` and ``.pth``. Here images are decoded by Pillow, and texts are decoded as UTF-8.
 
-A shard that is cut off or damaged is an error. A bad sample is skipped and counted, with the reason.
+A damaged shard raises an error. A bad sample is skipped, and the reason is counted.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ IMAGE_SUFFIXES = ("jpg", "jpeg", "png", "webp")
 
 
 class Member(NamedTuple):
-    """A file in a shard: where its bytes are if the shard is not compressed, and the bytes if they were read."""
+    """A file in a shard: the position of its bytes in an uncompressed shard, and the bytes if they were read."""
 
     start: int
     size: int
@@ -32,7 +32,7 @@ class Member(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """The members of one key, by lower-case suffix."""
+    """The files of one key, by lower-case suffix."""
 
     key: str
     members: dict[str, Member]
@@ -47,10 +47,10 @@ class Pair(NamedTuple):
 
 
 def read_samples(path: Path, suffixes: Collection[str], skipped: Counter[str]) -> Iterator[Sample]:
-    """The samples of a shard (``.tar`` or ``.tar.gz``) in its order; the members of a sample are adjacent.
+    """Yield the samples of a shard (``.tar`` or ``.tar.gz``) in file order.
 
-    Only members with one of ``suffixes`` are read. ValueError for a shard that is cut off or damaged, at the latest
-    after its last readable sample.
+    The files of a sample must be adjacent in the tar file. Only files with one of ``suffixes`` are read. Raises
+    ValueError if the shard is damaged, possibly after readable samples were yielded.
     """
     # Imported here because it loads PyTorch, which takes seconds.
     from webdataset.tariterators import group_by_keys
@@ -65,13 +65,13 @@ def read_samples(path: Path, suffixes: Collection[str], skipped: Counter[str]) -
             yield Sample(sample["__key__"], members)
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ValueError(
-            f"{path}: the tar file is cut off or damaged ({error}). Delete it, and make it again (`dvc repro` does, "
-            "for what the pipeline made) or download it again."
+            f"{path}: the tar file is cut off or damaged ({error}). Delete it and download it again, or run "
+            "`dvc repro` if the pipeline wrote it."
         ) from None
 
 
 def _members(path: Path, suffixes: Collection[str]) -> Iterator[dict[str, Any]]:
-    """The regular files of a tar file, in the form that ``group_by_keys`` takes."""
+    """Yield the regular files of a tar file in the format of ``group_by_keys``."""
     from webdataset.tariterators import base_plus_ext
 
     with tarfile.open(path, "r:gz" if path.suffix == ".gz" else "r:") as archive:
@@ -81,16 +81,19 @@ def _members(path: Path, suffixes: Collection[str]) -> Iterator[dict[str, Any]]:
                 file = archive.extractfile(info) if suffix and suffix.lower() in suffixes else None
                 member = Member(info.offset_data, info.size, file.read() if file else None)
                 yield {"fname": info.name, "data": member, "__url__": str(path)}
-            archive.members = []  # pyright: ignore[reportAttributeAccessIssue]  (else it keeps all that it has listed)
-        # A damaged header, and a file that was cut between two members, are no error for tarfile: it stops there.
+            archive.members = []  # pyright: ignore[reportAttributeAccessIssue]  (keeps memory constant)
+        # tarfile stops without an error at a damaged header, or if the file ends between two members.
         assert archive.fileobj is not None
         archive.fileobj.seek(archive.offset)
         if archive.fileobj.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
-            raise tarfile.ReadError("it does not end as a tar file does")
+            raise tarfile.ReadError("the end-of-archive block is missing")
 
 
 def read_pairs(path: Path, skipped: Counter[str], *, read_images: bool = True) -> Iterator[Pair]:
-    """The samples of a shard that have an image and a caption (``.txt``)."""
+    """Yield the samples of a shard that have an image and a caption (``.txt``).
+
+    With ``read_images=False``, the bytes of the images are not read.
+    """
     for key, members in read_samples(path, ("txt", *IMAGE_SUFFIXES) if read_images else ("txt",), skipped):
         image = next((members[suffix] for suffix in IMAGE_SUFFIXES if suffix in members), None)
         try:
@@ -107,7 +110,7 @@ def read_pairs(path: Path, skipped: Counter[str], *, read_images: bool = True) -
 
 
 def read_decoded_pairs(path: Path, skipped: Counter[str]) -> Iterator[tuple[Pair, Image.Image]]:
-    """The pairs of a shard whose image Pillow can decode, with the image (RGB)."""
+    """Yield the pairs of a shard with their decoded images (RGB); skip images that Pillow cannot decode."""
     for pair in read_pairs(path, skipped):
         try:
             image = Image.open(io.BytesIO(pair.image.content or b"")).convert("RGB")
@@ -118,7 +121,7 @@ def read_decoded_pairs(path: Path, skipped: Counter[str]) -> Iterator[tuple[Pair
 
 
 def print_skipped(path: Path, skipped: Counter[str]) -> None:
-    """Print to stderr how many samples of a shard or a folder of shards were skipped and why, if any were."""
+    """Print to stderr how many samples of ``path`` were skipped and why."""
     if skipped:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in sorted(skipped.items()))
         print(f"{path}: samples skipped: {reasons}.", file=sys.stderr)

@@ -1,14 +1,18 @@
-"""Visual Genome's annotations in one schema, whatever their version.
+"""Read Visual Genome's annotations, versions 1.0, 1.2 and 1.4.
 
-Source: Krishna et al. 2017; the files of v1.0, v1.2 and v1.4. v1.0 calls ids ``id`` and ``image`` and gives an object
-another id wherever it is mentioned; so records with one box and a common name are one object. v1.4 has
-scene_graphs.json; for older versions the graph is assembled from objects.json, attributes.json and relationships.json.
-Names, attributes and predicates come out stripped and in lower case, and each fact once.
+Source: Krishna et al. 2017. v1.0 has other key names (``id``, ``image``) and gives an object a new id in every record
+that mentions it; records with equal boxes and a common name are therefore merged into one object. v1.4 has
+scene_graphs.json. For older versions, the graph is built from objects.json, attributes.json and relationships.json.
+Names, attributes and predicates are stripped and lower-cased, and duplicate facts are removed.
 
-Flaws are counted and never stop the reader: a box of size zero, a box that leaves the image, an id that occurs twice, a
-reference to an unknown object, a missing record, an empty name or predicate, a malformed record (a missing key, a value
-of another type). A box that crosses the image's edge is clipped, an object without a usable box keeps its facts and
-loses its box, and any other flawed record is skipped. The full Visual Genome has some thousands of them.
+Flawed records are counted and never stop the reader. The full Visual Genome has several thousand of these flaws:
+
+- a box that is partly outside the image: the box is clipped
+- a box of size zero or outside the image: the object has no box, but keeps its other facts; a region is skipped
+- a duplicate id, a reference to an unknown object, an empty name or predicate, a malformed record (a missing key or a
+  value of a wrong type): the record is skipped
+- an image without a record in one of the files: the other files are used; without a record in image_data.json, the
+  image is skipped
 """
 
 from __future__ import annotations
@@ -24,19 +28,20 @@ from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObjec
 
 Record = Mapping[str, Any]
 
-ASSEMBLED = (("objects", "objects"), ("attributes", "attributes"), ("relationships", "relationships"))
-"""The files that a scene graph is assembled from, each with the key of its list of records."""
+SEPARATE_FILES = (("objects", "objects"), ("attributes", "attributes"), ("relationships", "relationships"))
+"""Versions before 1.4: (file name, key of the list of records) for each file that is part of a scene graph."""
 SCENE_GRAPHS = (("scene_graphs", "objects"), ("scene_graphs", "relationships"))
+"""Version 1.4, in the same format."""
 REGIONS = ("region_descriptions", "regions")
 IMAGE_FOLDERS = ("VG_100K", "VG_100K_2")
 
 
 def read(folder: Path, flaws: Flaws) -> Iterator[AnnotatedImage]:
-    """Every image of image_data.json in the order of the ids, with its scene graph and its regions.
+    """Yield the images of image_data.json with their scene graphs and regions, sorted by id.
 
-    FileNotFoundError for a missing annotation file, ValueError for broken JSON.
+    Raises FileNotFoundError if a file is missing, and ValueError if a file is not valid JSON.
     """
-    lists = (*(SCENE_GRAPHS if (folder / "scene_graphs.json").exists() else ASSEMBLED), REGIONS)
+    lists = (*(SCENE_GRAPHS if (folder / "scene_graphs.json").exists() else SEPARATE_FILES), REGIONS)
     paths = {name: folder / f"{name}.json" for name in ("image_data", *(name for name, _ in lists))}
     records = RecordsByImage()
     for name, path in paths.items():
@@ -45,25 +50,28 @@ def read(folder: Path, flaws: Flaws) -> Iterator[AnnotatedImage]:
                 records.add(str(get_first(record, "image_id", "id")), name, record)
             except ValueError as error:
                 flaws.add(MALFORMED, f"{path}, record {position}: {error}")
-    for image_id, of_image in records:
-        by_file: dict[str, Record] = {}
-        for name, record in of_image:
-            if by_file.setdefault(name, record) is not record:
+    for image_id, image_records in records:
+        record_by_file: dict[str, Record] = {}
+        for name, record in image_records:
+            if record_by_file.setdefault(name, record) is not record:
                 flaws.add("duplicate id", f"{paths[name]}, image {image_id}: duplicate id.")
-        missing = [paths[name] for name in paths if name not in by_file]
+        missing = [paths[name] for name in paths if name not in record_by_file]
         for path in missing:
             flaws.add("no record", f"{path}, image {image_id}: no record of this image.")
         if paths["image_data"] in missing:
             continue
-        if reader := ImageReader.make(image_id, paths["image_data"], by_file["image_data"], flaws, records):
+        if reader := ImageReader.make(image_id, paths["image_data"], record_by_file["image_data"], flaws, records):
             for name, key in lists:
-                if name in by_file:
-                    reader.add(paths[name], key, by_file[name].get(key))
-            yield reader.image(*(folder / place / f"{image_id}.jpg" for place in IMAGE_FOLDERS))
+                if name in record_by_file:
+                    reader.add(paths[name], key, record_by_file[name].get(key))
+            yield reader.build(*(folder / image_folder / f"{image_id}.jpg" for image_folder in IMAGE_FOLDERS))
 
 
 def get_first(record: Any, *keys: str) -> Any:
-    """The value of the first of ``keys`` that the record has; versions differ in their names."""
+    """Return the value of the first of ``keys`` in the record; the versions use different key names.
+
+    Raises ValueError if the record has none of the keys.
+    """
     if not isinstance(record, dict):
         raise ValueError(f"got {record!r}, expected an object with {' or '.join(map(repr, keys))}.")
     for key in keys:
@@ -72,29 +80,29 @@ def get_first(record: Any, *keys: str) -> Any:
     raise ValueError(f"missing key {' or '.join(map(repr, keys))}; it has {', '.join(map(repr, record))}.")
 
 
-def _text(value: Any) -> str:
-    """Lower case, one space between words."""
+def _normalize_text(value: Any) -> str:
+    """Return a text in lower case with single spaces. Raises ValueError for any other type."""
     if not isinstance(value, str):
         raise ValueError(f"got {value!r}, expected a string.")
     return " ".join(value.lower().split())
 
 
-def _texts(values: Any) -> list[str]:
-    """The distinct texts of a list that are not empty."""
+def _normalize_texts(values: Any) -> list[str]:
+    """Return the distinct, non-empty texts of a list. Raises ValueError for any other type."""
     if not isinstance(values, list):
         raise ValueError(f"got {values!r}, expected a list of strings.")
-    return list(dict.fromkeys(filter(None, map(_text, values))))
+    return list(dict.fromkeys(filter(None, map(_normalize_text, values))))
 
 
-def _pixels(record: Record, side: str) -> int:
+def _read_pixels(record: Record, side: str) -> int:
     value = get_first(record, side)
     if not isinstance(value, int | float) or value <= 0:
         raise ValueError(f"{side} {value!r}, expected a positive number.")
     return int(value)
 
 
-def _box(record: Record) -> Box:
-    """The box as the record has it."""
+def _read_box(record: Record) -> Box:
+    """Return the box of a record, which may be partly outside the image."""
     sides = [get_first(record, *keys) for keys in (("x",), ("y",), ("w", "width"), ("h", "height"))]
     if not all(isinstance(side, int | float) for side in sides):
         raise ValueError(f"box {sides}, expected four numbers.")
@@ -103,6 +111,8 @@ def _box(record: Record) -> Box:
 
 @dataclass(eq=False)
 class _Node:
+    """An object, while its names and attributes are collected from several records."""
+
     id: str
     names: list[str]
     box: Box | None
@@ -110,30 +120,32 @@ class _Node:
 
 
 class ImageReader:
-    """Builds one image from its records."""
+    """Collects the records of one image and builds an ``AnnotatedImage``."""
 
     def __init__(self, image_id: str, width: int, height: int, flaws: Flaws, records: RecordsByImage) -> None:
         self._image_id, self._width, self._height = image_id, width, height
         self._flaws, self._records = flaws, records
-        self._place = Path(), "", ""
-        """File, kind and id of the record that is being read, for messages."""
+        self._current_record = Path(), "", ""
+        """File, kind and id of the record that is being read, for the messages of flaws."""
         self._nodes: list[_Node] = []
         self._edges: dict[Relation, None] = {}
         self._edge_ids: set[str] = set()
         self._regions: list[Region] = []
         self._by_id: dict[str, _Node] = {}
-        self._by_look: dict[tuple[str, Box], _Node] = {}
+        self._by_name_and_box: dict[tuple[str, Box], _Node] = {}
 
     @classmethod
     def make(cls, image_id: str, path: Path, sizes: Any, flaws: Flaws, records: RecordsByImage) -> ImageReader | None:
-        """A reader for an image with the ``width`` and ``height`` of a record; None where that is malformed."""
+        """Return a reader for an image; ``sizes`` is a record with ``width`` and ``height``. Returns None if it is
+        malformed."""
         try:
-            return cls(image_id, _pixels(sizes, "width"), _pixels(sizes, "height"), flaws, records)
+            return cls(image_id, _read_pixels(sizes, "width"), _read_pixels(sizes, "height"), flaws, records)
         except ValueError as error:
             flaws.add(MALFORMED, f"{path}, image {image_id}: {error}")
             return None
 
-    def image(self, *files: Path) -> AnnotatedImage:
+    def build(self, *files: Path) -> AnnotatedImage:
+        """Return the image with all records added so far; ``files`` are the possible paths of the image file."""
         objects = (SceneObject(node.id, node.names[0], tuple(node.attributes), node.box) for node in self._nodes)
         return AnnotatedImage(
             self._image_id,
@@ -146,8 +158,8 @@ class ImageReader:
         )
 
     def add(self, path: Path, key: str, records: Any) -> None:
-        """Add the image's records of a file: ``objects``, ``attributes``, ``relationships`` or ``regions``."""
-        kind, add = {
+        """Add the list ``key`` of a file: ``objects``, ``attributes``, ``relationships`` or ``regions``."""
+        kind, add_record = {
             "objects": ("object", self._add_object),
             "attributes": ("object", self._add_attributes),
             "relationships": ("relationship", self._add_relationship),
@@ -157,114 +169,127 @@ class ImageReader:
             self._flaws.add(MALFORMED, f"{path}, image {self._image_id}: {key} {records!r}, expected a list.")
             return
         for record in records:
-            self._place = path, kind, ""
+            self._current_record = path, kind, ""
             try:
                 record_id = str(get_first(record, f"{kind}_id", "id"))
-                self._place = path, kind, f" {record_id}"
-                add(record, record_id)
+                self._current_record = path, kind, f" {record_id}"
+                add_record(record, record_id)
             except ValueError as error:
-                self._flaw(MALFORMED, str(error))
+                self._count_flaw(MALFORMED, str(error))
 
-    def _flaw(self, kind: str, problem: str) -> None:
-        path, record_kind, record_id = self._place
+    def _count_flaw(self, kind: str, problem: str) -> None:
+        path, record_kind, record_id = self._current_record
         self._flaws.add(kind, f"{path}, image {self._image_id}, {record_kind}{record_id}: {problem}")
 
     def _add_object(self, record: Record, object_id: str) -> None:
         if object_id in self._by_id:
-            self._flaw("duplicate id", "duplicate id.")
-        elif (node := self._node(record, object_id)) is not None:
-            self._describe(node, record)
-            for merged in record.get("merged_object_ids", ()):
-                self._by_id.setdefault(str(merged), node)
+            self._count_flaw("duplicate id", "duplicate id.")
+        elif (node := self._add_node(record, object_id)) is not None:
+            self._add_attributes_to(node, record)
+            for merged_id in record.get("merged_object_ids", ()):
+                self._by_id.setdefault(str(merged_id), node)
 
     def _add_attributes(self, record: Record, object_id: str) -> None:
-        if (node := self._same(record, object_id)) is not None:
-            self._describe(node, record)
+        if (node := self._find_or_add_node(record, object_id)) is not None:
+            self._add_attributes_to(node, record)
 
     def _add_relationship(self, record: Record, edge_id: str) -> None:
-        predicate = _text(get_first(record, "predicate"))
-        subject, object_ = (self._end(record, end) for end in ("subject", "object"))
+        predicate = _normalize_text(get_first(record, "predicate"))
+        subject, object_ = (self._find_node(record, role) for role in ("subject", "object"))
         if edge_id in self._edge_ids:
-            self._flaw("duplicate id", "duplicate id.")
+            self._count_flaw("duplicate id", "duplicate id.")
         elif not predicate:
-            self._flaw("empty predicate", "empty predicate.")
+            self._count_flaw("empty predicate", "empty predicate.")
         elif subject and object_:
             self._edges[Relation(subject.id, predicate, object_.id)] = None
         self._edge_ids.add(edge_id)
 
     def _add_region(self, record: Record, region_id: str) -> None:
-        """Add a region; its id is unique among all images."""
+        """Add a region; region ids must be unique among all images."""
         if not self._records.is_new(region_id):
-            self._flaw("duplicate id", "duplicate id.")
+            self._count_flaw("duplicate id", "duplicate id.")
             return
         phrase = get_first(record, "phrase")
         if not isinstance(phrase, str):
             raise ValueError(f"phrase {phrase!r}, expected a string.")
-        if (box := self._clipped(_box(record))) is not None:
+        if (box := self._clip(_read_box(record))) is not None:
             self._regions.append(Region(region_id, phrase, box))
 
-    def _node(self, record: Record, object_id: str) -> _Node | None:
-        """The node with one of the record's names and its box, else a new one; None if the record has no name."""
+    def _add_node(self, record: Record, object_id: str) -> _Node | None:
+        """Return the node with the record's box and one of its names, or a new node. Returns None without a name.
+
+        If several nodes match, they are merged.
+        """
         names = get_first(record, "names", "object_names", "name")
-        names, box = _texts([names] if isinstance(names, str) else names), _box(record)
+        names, box = _normalize_texts([names] if isinstance(names, str) else names), _read_box(record)
         if not names:
-            self._flaw("empty name", "empty name.")
+            self._count_flaw("empty name", "empty name.")
             return None
-        looks = [(name, box) for name in names]
-        same = dict.fromkeys(self._by_look[look] for look in looks if look in self._by_look)
-        if not same:
-            same = {_Node(object_id, [], self._clipped(box)): None}
-            self._nodes.extend(same)
-        node, *others = same
-        for other in others:
-            self._absorb(node, other)
-        _extend(node.names, names)
+        keys = [(name, box) for name in names]
+        nodes = dict.fromkeys(self._by_name_and_box[key] for key in keys if key in self._by_name_and_box)
+        if not nodes:
+            nodes = {_Node(object_id, [], self._clip(box)): None}
+            self._nodes.extend(nodes)
+        node, *duplicates = nodes
+        for duplicate in duplicates:
+            self._merge(node, duplicate)
+        _add_new(node.names, names)
         self._by_id[object_id] = node
-        self._by_look.update(dict.fromkeys(looks, node))
+        self._by_name_and_box.update(dict.fromkeys(keys, node))
         return node
 
-    def _clipped(self, box: Box) -> Box | None:
-        """The part of a box that is inside the image; None if there is none."""
+    def _clip(self, box: Box) -> Box | None:
+        """Return the part of a box that is inside the image, or None if no part is."""
         x, y, width, height = box
         if width <= 0 or height <= 0:
-            self._flaw("zero-size box", f"zero-size box, width {width:g} and height {height:g}.")
+            self._count_flaw("zero-size box", f"zero-size box, width {width:g} and height {height:g}.")
             return None
         left, top, right, bottom = max(x, 0.0), max(y, 0.0), min(x + width, self._width), min(y + height, self._height)
         if (left, top, right, bottom) == (x, y, x + width, y + height):
             return box
         corners = f"corners {x:g},{y:g} to {x + width:g},{y + height:g} in {self._width}x{self._height} pixels"
-        self._flaw("box outside the image", f"box outside the image, {corners}.")
+        self._count_flaw("box outside the image", f"box outside the image, {corners}.")
         return Box(left, top, right - left, bottom - top) if left < right and top < bottom else None
 
-    def _absorb(self, node: _Node, other: _Node) -> None:
-        """Make one node of two: a record has a name of each ("girl", "woman", then "woman, girl" on one box)."""
-        _extend(node.names, other.names)
-        _extend(node.attributes, other.attributes)
-        self._nodes.remove(other)
-        self._by_id = {key: node if value is other else value for key, value in self._by_id.items()}
-        self._by_look = {key: node if value is other else value for key, value in self._by_look.items()}
-        ids = {other.id: node.id}
+    def _merge(self, node: _Node, duplicate: _Node) -> None:
+        """Merge ``duplicate`` into ``node``.
+
+        This is necessary if records with the same box have the names "girl", "woman", and then "woman, girl".
+        """
+        _add_new(node.names, duplicate.names)
+        _add_new(node.attributes, duplicate.attributes)
+        self._nodes.remove(duplicate)
+        self._by_id = {key: node if value is duplicate else value for key, value in self._by_id.items()}
+        self._by_name_and_box = {
+            key: node if value is duplicate else value for key, value in self._by_name_and_box.items()
+        }
+        ids = {duplicate.id: node.id}
         self._edges = dict.fromkeys(
             Relation(ids.get(e.subject, e.subject), e.predicate, ids.get(e.object, e.object)) for e in self._edges
         )
 
-    def _same(self, record: Record, object_id: str) -> _Node | None:
-        """The node that a record means: the one with its id, else the one with its name and box, else a new one."""
-        return self._by_id.get(object_id) or self._node(record, object_id)
+    def _find_or_add_node(self, record: Record, object_id: str) -> _Node | None:
+        """Return the node with the id ``object_id``, otherwise the node with the record's name and box or a new
+        node."""
+        return self._by_id.get(object_id) or self._add_node(record, object_id)
 
-    def _end(self, record: Record, end: str) -> _Node | None:
-        """The node at one end of a relationship, given as a record (assembled) or as an id (scene_graphs.json)."""
-        if end in record:
-            return self._same(record[end], str(get_first(record[end], "object_id", "id")))
-        object_id = str(get_first(record, f"{end}_id", end))
+    def _find_node(self, record: Record, role: str) -> _Node | None:
+        """Return the subject or object of a relationship, or None if it is unknown.
+
+        scene_graphs.json contains the id of the object; relationships.json contains the record of the object.
+        """
+        if role in record:
+            return self._find_or_add_node(record[role], str(get_first(record[role], "object_id", "id")))
+        object_id = str(get_first(record, f"{role}_id", role))
         if object_id not in self._by_id:
-            self._flaw("unknown object", f"its {end} {object_id} is no object of the image.")
+            self._count_flaw("unknown object", f"the {role} {object_id} is not an object of the image.")
         return self._by_id.get(object_id)
 
     @staticmethod
-    def _describe(node: _Node, record: Record) -> None:
-        _extend(node.attributes, _texts(record.get("attributes") or []))
+    def _add_attributes_to(node: _Node, record: Record) -> None:
+        _add_new(node.attributes, _normalize_texts(record.get("attributes") or []))
 
 
-def _extend(known: list[str], new: Iterable[str]) -> None:
-    known.extend(item for item in new if item not in known)
+def _add_new(texts: list[str], new_texts: Iterable[str]) -> None:
+    """Append the texts that the list does not contain yet."""
+    texts.extend(text for text in new_texts if text not in texts)

@@ -1,4 +1,4 @@
-"""An annotated image: its scene graph and its region descriptions, as Visual Genome and GQA have them."""
+"""An annotated image of Visual Genome or GQA: its scene graph and its region descriptions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObjec
 
 
 def make_id_sort_key(image_id: str) -> tuple[int, str]:
-    """A key that sorts ids of digits by their number."""
+    """Return a key that sorts ids of digits as numbers."""
     return len(image_id), image_id
 
 
@@ -25,9 +25,11 @@ class Region:
 
 @dataclass(frozen=True)
 class AnnotatedImage:
-    """``graph`` has each object's first name; ``other_names`` the further ones by object id ("couch": "futon").
+    """An image with the annotations of all annotators.
 
-    ``files`` are the paths that the image file may have: Visual Genome spreads its images over two folders.
+    An object can have several names, such as "couch" and "futon". ``graph`` contains the first name of each object;
+    ``other_names`` maps an object id to the object's other names. ``files`` are the possible paths of the image file,
+    because Visual Genome distributes its images over two folders.
     """
 
     image_id: str
@@ -40,7 +42,7 @@ class AnnotatedImage:
 
     @property
     def path(self) -> Path:
-        """The image file. FileNotFoundError if it is in none of the source's image folders."""
+        """The path of the image file. Raises FileNotFoundError if none of ``files`` exists."""
         for file in self.files:
             if file.exists():
                 return file
@@ -48,7 +50,7 @@ class AnnotatedImage:
         raise FileNotFoundError(f"image {self.image_id}: {self.files[0].name} not found in {folders}.")
 
     def facts(self) -> SceneGraph:
-        """The graph with one more node for each further name of an object: all that the annotators wrote."""
+        """Return the graph with an additional node for each other name of an object."""
         ids = {
             item.id: (item.id, *(f"{item.id}~{n}" for n in range(len(self.other_names.get(item.id, ())))))
             for item in self.graph.objects
@@ -66,7 +68,7 @@ class AnnotatedImage:
         return SceneGraph(tuple(objects), tuple(relations))
 
     def to_row(self) -> dict[str, Any]:
-        """A row of ANNOTATION_SCHEMA."""
+        """Return a row of ANNOTATION_SCHEMA."""
         graph = self.graph.to_row()
         for item in graph["objects"]:
             item["other_names"] = self.other_names.get(item["id"], ())
@@ -84,7 +86,7 @@ class AnnotatedImage:
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> AnnotatedImage:
-        """The inverse of :meth:`to_row`."""
+        """Return the image of a row that :meth:`to_row` returned."""
         return cls(
             row["image_id"],
             row["width"],

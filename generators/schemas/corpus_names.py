@@ -1,3 +1,4 @@
-"""The training corpora of CREPE's systematicity splits: the names in configs, in the paper's order, and as printed."""
+"""The training corpora of CREPE's systematicity splits."""
 
 CORPORA = {"cc12m": "CC-12M", "yfcc": "YFCC-15M", "laion": "LAION-400M"}
+"""Name in configs -> display name, in the order of the paper."""

@@ -1,4 +1,4 @@
-"""Arrow schemas: the rows of generated datasets, and of annotations files."""
+"""Arrow schemas of the rows of datasets and annotations files."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ import pyarrow as pa
 from generators.schemas.scene_graph import Box
 
 ImageStorage = Literal["embedded", "by_reference"]
-"""Whether rows hold a crop's JPEG in the column ``image``, or the path of its source image in ``image_path``."""
+"""How dataset rows store a crop: as a JPEG file in the column ``image`` (``embedded``), or as the path of its source
+image in the column ``image_path`` (``by_reference``)."""
 
 _text, _texts, _integer = pa.string(), pa.list_(pa.string()), pa.int64()
 
 
-def _records(*texts: str, **others: pa.DataType) -> pa.ListType:
-    """A list of structs with the fields ``texts``, which are strings, and ``others``."""
-    return pa.list_(pa.struct([*((name, _text) for name in texts), *others.items()]))
+def _records(*text_fields: str, **other_fields: pa.DataType) -> pa.ListType:
+    """Return the type of a list of structs with string fields and fields of other types."""
+    return pa.list_(pa.struct([*((name, _text) for name in text_fields), *other_fields.items()]))
 
 
 _sides = [(side, pa.float64()) for side in Box._fields]
@@ -50,16 +51,16 @@ RAW_SCHEMA = pa.schema(
 HARD_NEGATIVE_SCHEMA = pa.schema(
     [*RAW_SCHEMA, ("hard_negatives", _texts), ("foils", pa.list_(_records("type", "from", "to")))]
 )
-"""A raw row with its hard negatives and, for each of them, the foils that make it false."""
+"""A raw row with hard negatives. ``foils`` has a list per hard negative: the replaced words that make it false."""
 
 CHOICE_SCHEMA = pa.schema(
     [("image", _image), *_crop, ("caption", _text), ("hard_negatives", _texts), *_categories, *_origin]
 )
-"""An image, its caption and wrong ones, the same number in each row. Results are broken down by ``categories``, such as
-{"by": "relation", "name": "on"} and {"by": "kind of relation", "name": "spatial"}."""
+"""An image, its caption and wrong captions; every row has the same number of wrong captions. Results are reported per
+category, such as {"by": "relation", "name": "on"} or {"by": "kind of relation", "name": "spatial"}."""
 
 RETRIEVAL_SCHEMA = pa.schema([("image", _image), *_crop, ("captions", _texts), *_categories, *_origin])
-"""An image and all its true captions, for retrieval among all rows of the split in both directions."""
+"""An image and all its true captions, for image-to-text and text-to-image retrieval among all rows of the split."""
 
 GROUP_SCHEMA = pa.schema(
     [
@@ -73,7 +74,7 @@ GROUP_SCHEMA = pa.schema(
         *_origin,
     ]
 )
-"""Two images and their captions, in Winoground's column names; intervals resample ``image_id``."""
+"""Two images and their captions, with Winoground's column names. Confidence intervals resample ``image_id``."""
 
 COMPOUND_SCHEMA = pa.schema(
     [
@@ -85,13 +86,15 @@ COMPOUND_SCHEMA = pa.schema(
         *_origin,
     ]
 )
-"""A compound noun's image, those of its two constituents, and the prompts whose mean score picks one."""
+"""Images of a compound noun and of its two constituents, and prompts. The image with the highest mean score over the
+prompts is the model's choice."""
 
 NOUN_SCHEMA = pa.schema([(key, _text) for key in ("compound", "n1", "n2", "form", "category", "split", "note")])
-"""A compound noun, its constituents, its surface form, the constituents that its picture shows, how it was split."""
+"""A compound noun, its two constituents, its form (open or closed), which constituents its image shows (``category``),
+and how the compound was split into constituents (``split``)."""
 
 TEXT_SCHEMA = pa.schema([("prompt", _text), ("cell", _text), ("atoms", _atoms), *_origin])
-"""A text to be recovered from its encoding; results are broken down by ``cell``, the type of prompt."""
+"""A prompt that a probe recovers from its text embedding. Results are reported per ``cell``, the type of prompt."""
 
 ANNOTATION_SCHEMA = pa.schema(
     [
@@ -108,19 +111,24 @@ ANNOTATION_SCHEMA = pa.schema(
 
 
 def classification_schema(classes: Sequence[str]) -> pa.Schema:
-    """An image and the position of its class among ``classes``, which the schema names (``ClassLabel``)."""
+    """Return the schema of images with class labels.
+
+    A label is an index into ``classes``; the schema stores these names for the ``ClassLabel`` feature of ``datasets``.
+    """
     label = pa.field("label", _integer, metadata={"classes": json.dumps(list(classes))})
     return pa.schema([("image", _image), *_crop, label, *_origin])
 
 
 def use_image_paths(schema: pa.Schema) -> pa.Schema:
-    """The schema with ``image_path`` in place of ``image``; the crop is that image's part in the row's box. The path is
-    absolute, or relative to the folder that contains the dataset's folder."""
+    """Return the schema with the column ``image_path`` instead of ``image``.
+
+    The path is absolute, or relative to the parent of the dataset's folder. The row's box is the crop of this image.
+    """
     return schema.set(schema.get_field_index("image"), pa.field("image_path", _text))
 
 
 def use_stored_images(schema: pa.Schema) -> pa.Schema:
-    """The inverse of :func:`by_reference`."""
+    """Return the schema with the column ``image`` instead of ``image_path``."""
     return schema.set(schema.get_field_index("image_path"), pa.field("image", _image))
 
 
@@ -129,7 +137,7 @@ def get_image_storage(schema: pa.Schema) -> ImageStorage:
 
 
 def add_datasets_features(schema: pa.Schema) -> pa.Schema:
-    """The schema with the metadata from which ``datasets`` knows its images and the names of its classes."""
+    """Return the schema with metadata that tells ``datasets`` which columns are images or class labels."""
     from datasets import ClassLabel, Features, Image
 
     features = Features.from_arrow_schema(schema)

@@ -1,4 +1,4 @@
-"""Scene graphs, their atoms and their compounds: the language that every benchmark here is written in.
+"""Scene graphs, their atoms and their compounds, which all generators use.
 
 Source: CREPE (arXiv:2212.07796), section 3.1. An atom is one node of a scene graph: an object, an attribute or a
 relation. A compound joins atoms: an attribute with its object (``ao``), or two objects by a relation (``oro``).
@@ -29,14 +29,14 @@ class Box(NamedTuple):
         return self.width * self.height
 
     def union(self, other: Box) -> Box:
-        """The smallest box around both."""
+        """Return the smallest box around both boxes."""
         x, y = min(self.x, other.x), min(self.y, other.y)
         right = max(self.x + self.width, other.x + other.width)
         bottom = max(self.y + self.height, other.y + other.height)
         return Box(x, y, right - x, bottom - y)
 
     def intersection_over_union(self, other: Box) -> float:
-        """Shared area over joint area, 0 to 1; 0 when both are empty."""
+        """Return the intersection over union, 0 to 1; 0 if both boxes are empty."""
         width = min(self.x + self.width, other.x + other.width) - max(self.x, other.x)
         height = min(self.y + self.height, other.y + other.height) - max(self.y, other.y)
         shared = max(width, 0.0) * max(height, 0.0)
@@ -50,7 +50,10 @@ class Atom(NamedTuple):
 
 
 class Compound(NamedTuple):
-    """``ao``: subject is the noun, object its attribute, relation None. ``oro``: subject, relation and object."""
+    """An attribute with its object (``ao``), or two objects joined by a relation (``oro``).
+
+    For ``ao``, ``subject`` is the noun, ``object`` is the attribute, and ``relation`` is None.
+    """
 
     kind: CompoundKind
     subject: str
@@ -60,7 +63,7 @@ class Compound(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SceneObject:
-    """One object node; ``id`` is unique in its graph, ``box`` is None for graphs that were read from text."""
+    """An object node. ``id`` is unique in its graph; ``box`` is None if the graph was parsed from text."""
 
     id: str
     name: str
@@ -88,7 +91,7 @@ class SceneGraph:
 
     @cached_property
     def atoms(self) -> tuple[Atom, ...]:
-        """Every atom node, repeats included: objects with their attributes in order, then the relations."""
+        """All atoms, including repeated ones: each object followed by its attributes, then the relations."""
         nodes = [
             atom
             for item in self.objects
@@ -98,7 +101,7 @@ class SceneGraph:
 
     @cached_property
     def compounds(self) -> tuple[Compound, ...]:
-        """Every compound, repeats included: (object, attribute) pairs, then (subject, relation, object) triples."""
+        """All compounds, including repeated ones: attributes with their objects, then objects joined by relations."""
         pairs = [Compound("ao", item.name, None, text) for item in self.objects for text in item.attributes]
         triples = [
             Compound("oro", self.by_id[edge.subject].name, edge.predicate, self.by_id[edge.object].name)
@@ -108,16 +111,16 @@ class SceneGraph:
 
     @property
     def complexity(self) -> int:
-        """The number of atom nodes, the paper's n."""
+        """The number of atoms, n in the paper."""
         return len(self.atoms)
 
     @cached_property
     def signature(self) -> tuple[tuple[Atom, ...], tuple[Compound, ...]]:
-        """Equal for two graphs that assert the same atoms and compounds, whatever their ids and order."""
+        """A key that is equal for graphs with the same atoms and compounds; object ids and order do not matter."""
         return tuple(sorted(self.atoms)), tuple(sorted(self.compounds, key=lambda item: tuple(map(str, item))))
 
     def to_row(self) -> dict[str, Any]:
-        """The ``scene_graph`` struct of a dataset row (generators/storage/dataset.py)."""
+        """Return the value of the column ``scene_graph`` in a dataset row (schemas/rows.py)."""
         return {
             "objects": [
                 {
@@ -135,7 +138,7 @@ class SceneGraph:
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> SceneGraph:
-        """The inverse of :meth:`to_row`."""
+        """Return the graph of a value that :meth:`to_row` returned."""
         return cls(
             tuple(
                 SceneObject(
@@ -149,11 +152,11 @@ class SceneGraph:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """Where one atom node stands in a caption.
+    """The position of one atom in a caption.
 
-    ``caption[start:end]`` is its surface form ("boxes", "sitting on", "on top of"), ``text`` its lemma form, ``tag``
-    the Penn tag of the head word. ``object`` is the id of the object node that it is, modifies, or (relation) starts
-    from; ``target`` the id that a relation ends at, else None.
+    ``caption[start:end]`` is the surface form ("boxes", "sitting on", "on top of"), ``text`` the lemma, and ``tag`` the
+    Penn Treebank tag of the syntactic head. ``object`` is an object id: the object itself, the object of an attribute,
+    or the subject of a relation. ``target`` is the id of a relation's object, and None for other atoms.
     """
 
     kind: AtomKind
@@ -167,7 +170,7 @@ class Mention:
 
 @dataclass(frozen=True)
 class Parse:
-    """A caption, its scene graph, and one mention per atom node."""
+    """A caption, its scene graph, and one mention per atom."""
 
     caption: str
     graph: SceneGraph

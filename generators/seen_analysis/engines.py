@@ -1,8 +1,8 @@
-"""Engines of the seen analysis: local processes, or Ray Data over a cluster. Both write the same bytes.
+"""Engines that run the seen analysis: local processes, or Ray Data on a cluster. Both write the same bytes.
 
-``engine: ray`` runs with ``ray_address: auto`` (a running cluster), ``ray://HOST:10001`` (a cluster by address) or no
-address (Ray starts on this machine). All nodes need this project installed, and the corpus and the folder ``seen/`` on
-a file system that they share.
+With ``engine: ray`` in params.yaml, ``ray_address`` is ``auto`` (a running cluster), ``ray://HOST:10001`` (the cluster
+at this address), or unset (Ray starts on this machine). This project must be installed on all nodes, and the corpus and
+the folder ``seen/`` must be on a file system that all nodes share.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from generators.storage.workers import map_with
 
 
 def make_engine(settings: Mapping[str, Any], parser: str = RULES) -> RunShards:
-    """The engine that the block ``seen`` of params.yaml selects."""
-    make, workers = partial(make_parser, parser), settings["workers"]
+    """Return the engine that is set in the block ``seen`` of params.yaml."""
+    make_worker_parser, workers = partial(make_parser, parser), settings["workers"]
     match settings.get("engine", "local"):
         case "local":
-            return make_local_engine(make, workers)
+            return make_local_engine(make_worker_parser, workers)
         case "ray":
-            return make_ray_engine(make, workers, settings.get("ray_address"))
-        case other:
-            raise ValueError(f"params.yaml: seen.engine is {other!r}; it can be local or ray.")
+            return make_ray_engine(make_worker_parser, workers, settings.get("ray_address"))
+        case unknown:
+            raise ValueError(f"params.yaml, seen.engine: {unknown!r}, expected local or ray.")
 
 
 def make_local_engine(make_parser: MakeParser, workers: int) -> RunShards:
-    """An engine of ``workers`` processes; one worker is this process."""
+    """Return an engine of ``workers`` processes; one worker runs in the current process."""
 
     def run_shards(search: Search, numbers: Sequence[int], seen: frozenset[int], folder: Path) -> Iterable[int]:
         make_worker = partial(get_shard_worker, search, make_parser)
@@ -40,13 +40,11 @@ def make_local_engine(make_parser: MakeParser, workers: int) -> RunShards:
 
 
 def make_ray_engine(make_parser: MakeParser, workers: int, address: str | None = None) -> RunShards:
-    """An engine of ``workers`` Ray actors; ImportError with the remedy if Ray is not installed."""
+    """Return an engine of ``workers`` Ray actors. Raises ImportError if Ray is not installed."""
     try:
         import ray
     except ImportError as error:
-        raise ImportError(
-            "engine: ray was asked for, but Ray is not installed. Run `pip install 'ray[data]'`."
-        ) from error
+        raise ImportError("params.yaml, seen.engine: ray is not installed. Run `pip install 'ray[data]'`.") from error
     if not ray.is_initialized():
         cpus = None if address else workers
         ray.init(address=address, num_cpus=cpus, include_dashboard=False, log_to_driver=False)
@@ -54,7 +52,7 @@ def make_ray_engine(make_parser: MakeParser, workers: int, address: str | None =
     def run_shards(search: Search, numbers: Sequence[int], seen: frozenset[int], folder: Path) -> Iterator[int]:
         rows = ray.data.from_items([{"number": number} for number in numbers], override_num_blocks=len(numbers))
         finished = rows.map(
-            ShardActor,  # pyright: ignore[reportArgumentType]  (the hint leaves out classes)
+            ShardActor,  # pyright: ignore[reportArgumentType]  (the annotation of `map` lacks classes)
             fn_constructor_args=(search, make_parser, seen, folder.absolute()),
             concurrency=min(workers, len(numbers)),
         )
@@ -64,7 +62,7 @@ def make_ray_engine(make_parser: MakeParser, workers: int, address: str | None =
 
 
 class ShardActor:
-    """A Ray actor with a parser of its own."""
+    """A Ray actor, which loads a parser once and runs shards."""
 
     def __init__(self, search: Search, make_parser: MakeParser, seen: frozenset[int], folder: Path) -> None:
         self._worker, self._seen, self._folder = get_shard_worker(search, make_parser), seen, folder

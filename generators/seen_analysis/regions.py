@@ -1,8 +1,8 @@
-"""Region descriptions as test captions: filtered, normalised, spelling corrected, parsed, each scene graph once.
+"""Select region descriptions as test captions: correct, normalise, filter and parse them.
 
-Source: CREPE, section 4.1. Of the regions with equal scene graphs the first is used, in the order of images and
-regions. All phrases of an image, dropped ones included, add to its facts, so that no foil names an object that one of
-them mentions.
+Source: CREPE (arXiv:2212.07796), section 4.1. If several regions have equal scene graphs, only the first region is
+used. All phrases of an image, including removed phrases, add facts about the image. No foil can then name an object
+that a phrase mentions.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from generators.seen_analysis.splits import (
 from generators.storage.workers import map_with
 
 IMAGES_PER_CHUNK = 64
-"""Images that a worker processes at a time."""
+"""Images that a worker processes at once."""
 
 
 class Candidate(NamedTuple):
-    """A region that passes the filters, with the facts of the whole image."""
+    """A region that passes the filters, the parse of its caption, and the facts about the whole image."""
 
     image: AnnotatedImage
     region: Region
@@ -40,7 +40,7 @@ class Candidate(NamedTuple):
 
 
 class RegionReader(NamedTuple):
-    """Parses region phrases; ``spell`` corrects a phrase that still has its capitals."""
+    """Corrects and parses region phrases. ``spell`` needs the original capitals, because it skips names."""
 
     parser: CaptionParser
     spell: Callable[[str], str]
@@ -50,63 +50,66 @@ class RegionReader(NamedTuple):
         return cls(make_parser(parser), Speller().correct if spelling else str)
 
     def caption(self, region: Region) -> str:
-        """The region's phrase as a caption; empty if it has no words."""
+        """Return the region's phrase, corrected and normalised; empty if it has no words."""
         return normalize_caption(self.spell(region.phrase))
 
-    def parses(self, images: Iterable[AnnotatedImage]) -> Iterator[dict[str, Parse]]:
-        """Per image, the parse of each distinct caption of its regions."""
-        captions = [list(dict.fromkeys(filter(None, map(self.caption, image.regions)))) for image in images]
-        parsed = self.parser.parse(caption for of_image in captions for caption in of_image)
-        for of_image in captions:
-            yield dict(zip(of_image, islice(parsed, len(of_image)), strict=True))
+    def parse_images(self, images: Iterable[AnnotatedImage]) -> Iterator[dict[str, Parse]]:
+        """Yield caption -> parse for the distinct region captions of each image."""
+        captions_by_image = [list(dict.fromkeys(filter(None, map(self.caption, image.regions)))) for image in images]
+        parses = self.parser.parse(caption for captions in captions_by_image for caption in captions)
+        for captions in captions_by_image:
+            yield dict(zip(captions, islice(parses, len(captions)), strict=True))
 
     def facts(self, image: AnnotatedImage) -> ImageFacts:
-        """The facts of the image's scene graph and of its region phrases."""
-        (parses,) = self.parses([image])
-        return _facts(image, parses)
+        """Return the facts in the image's scene graph and region phrases."""
+        (parses,) = self.parse_images([image])
+        return _collect_facts(image, parses)
 
 
-def _facts(image: AnnotatedImage, parses: Mapping[str, Parse]) -> ImageFacts:
+def _collect_facts(image: AnnotatedImage, parses: Mapping[str, Parse]) -> ImageFacts:
     return collect_facts(image.facts()).with_texts(parse.graph for parse in parses.values())
 
 
 def find_candidates(
     images: Iterable[AnnotatedImage], make_reader: Callable[[], RegionReader], workers: int, funnel: Funnel
 ) -> Iterator[list[Candidate]]:
-    """The regions that pass every filter, one list per image; ``funnel`` counts all regions.
+    """Yield the regions that pass every filter, one list per image; count all regions in ``funnel``.
 
-    Memory: the signature of each scene graph, and the images in progress.
+    Only the signatures of scene graphs and the images in progress are held in memory.
     """
     signatures: set[object] = set()
-    for checked in map_with(make_reader, check_regions, _chunks(images), workers):
-        passed: list[Candidate] = []
-        for item in checked:
-            if isinstance(item, str):
-                funnel.count(item)
+    for results in map_with(make_reader, check_regions, _split_into_chunks(images), workers):
+        candidates: list[Candidate] = []
+        for result in results:
+            if isinstance(result, str):
+                funnel.count(result)
                 continue
-            signature = item.parse.graph.signature
+            signature = result.parse.graph.signature
             if funnel.count(REPEATED if signature in signatures else None):
                 signatures.add(signature)
-                passed.append(item)
-        yield from (list(group) for _, group in groupby(passed, key=lambda candidate: candidate.image.image_id))
+                candidates.append(result)
+        yield from (list(group) for _, group in groupby(candidates, key=lambda candidate: candidate.image.image_id))
 
 
 def check_regions(reader: RegionReader, images: list[AnnotatedImage]) -> list[Candidate | str]:
-    """For each region a candidate, or the reason to drop it, by the filters that see one region."""
-    checked: list[Candidate | str] = []
-    for image, parses in zip(images, reader.parses(images), strict=True):
-        facts = _facts(image, parses)
+    """Return a candidate for each region, or the reason to remove the region.
+
+    These filters look at one region at a time; :func:`find_candidates` removes repeated scene graphs.
+    """
+    results: list[Candidate | str] = []
+    for image, parses in zip(images, reader.parse_images(images), strict=True):
+        facts = _collect_facts(image, parses)
         for region in image.regions:
             fault = find_crop_fault(region.box, image.width, image.height)
             parse = parses.get(reader.caption(region))
             if fault or parse is None:
-                checked.append(fault or WORDLESS)
+                results.append(fault or WORDLESS)
             else:
-                checked.append(find_caption_fault(parse.graph) or Candidate(image, region, parse, facts))
-    return checked
+                results.append(find_caption_fault(parse.graph) or Candidate(image, region, parse, facts))
+    return results
 
 
-def _chunks(images: Iterable[AnnotatedImage]) -> Iterator[list[AnnotatedImage]]:
+def _split_into_chunks(images: Iterable[AnnotatedImage]) -> Iterator[list[AnnotatedImage]]:
     stream = iter(images)
     while chunk := list(islice(stream, IMAGES_PER_CHUNK)):
         yield chunk

@@ -1,6 +1,7 @@
-"""The targets of the seen analysis in the test rows, and the split (SC, UC, UA) of each row for a corpus.
+"""Collect the atoms and compounds of the test rows, and assign each row to a split for a training corpus.
 
-Source: CREPE (arXiv:2212.07796), section 3.2 and Table 8.
+Source: CREPE (arXiv:2212.07796), section 3.2 and Table 8. The splits are SC (seen compounds), UC (unseen compounds) and
+UA (unseen atoms).
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from generators.seen_analysis.targets import Targets
 
 
 def collect_targets(rows: Iterable[Mapping[str, Any]]) -> Targets:
-    """Return the atoms and compounds of the rows' scene graphs."""
+    """Return the atoms and compounds of the rows, which the seen analysis searches for."""
     return Targets.of(SceneGraph.from_row(row["scene_graph"]) for row in rows)
 
 
 class Seen(NamedTuple):
-    """The atoms and compounds of the test set that a corpus contains."""
+    """The atoms and compounds of the test rows that occur in a corpus."""
 
     atoms: frozenset[Atom]
     compounds: frozenset[Compound]
@@ -40,13 +41,14 @@ class Seen(NamedTuple):
 def assign_splits(
     rows: Iterable[Mapping[str, Any]], seen: Seen, negatives: Mapping[str, int]
 ) -> tuple[list[Split], dict[str, dict[str, int]], dict[str, int]]:
-    """Return the split of each row, Table 8 and the funnel; ``negatives`` is the number of negatives by kind.
+    """Return the split of each row, the counts of Table 8, and the number of captions per split.
 
-    Table 8: distinct atoms, and distinct seen (SC) or unseen (UC) compounds, of the rows with negatives. Funnel: the
-    number of captions per split, and of those that have enough negatives for each set.
+    ``negatives`` maps a kind of negatives to the required number per caption. The counts of Table 8 are the distinct
+    atoms and the distinct compounds of the rows with negatives; they include only seen compounds for SC and only unseen
+    compounds for UC. The last value also counts the captions that have enough negatives of each kind.
     """
     splits: list[Split] = []
-    unique: dict[str, dict[str, set[Any]]] = {name: {"atoms": set(), "compounds": set()} for name in ("sc", "uc")}
+    unique_items: dict[str, dict[str, set[Any]]] = {name: {"atoms": set(), "compounds": set()} for name in ("sc", "uc")}
     funnel: Counter[str] = Counter()
     for row in rows:
         atoms = [Atom(**atom) for atom in row["atoms"]]
@@ -54,11 +56,14 @@ def assign_splits(
         name = choose_split(atoms, compounds, seen.atoms, seen.compounds)
         splits.append(name)
         if name != "ua" and any(row[kind] for kind in negatives):
-            unique[name]["atoms"].update(atoms)
-            unique[name]["compounds"].update(one for one in compounds if (one in seen.compounds) == (name == "sc"))
+            unique_items[name]["atoms"].update(atoms)
+            is_seen_split = name == "sc"
+            unique_items[name]["compounds"].update(
+                compound for compound in compounds if (compound in seen.compounds) == is_seen_split
+            )
         funnel[name.upper()] += 1
         funnel[f"{name.upper()} with one compound"] += len(compounds) == 1
         for kind, count in negatives.items():
             funnel[f"{name.upper()} with {count} negatives, {kind}"] += bool(row[kind])
-    table = {name: {kind: len(items) for kind, items in sets.items()} for name, sets in unique.items()}
+    table = {name: {kind: len(items) for kind, items in sets.items()} for name, sets in unique_items.items()}
     return splits, table, dict(sorted(funnel.items()))

@@ -1,15 +1,18 @@
-"""Which atoms and compounds of the test set occur in a training corpus (stage ``seen``).
+"""Find the atoms and compounds of the test set that occur in a training corpus (stage ``seen``).
 
     python -m generators.seen_analysis.seen CORPUS [--counts]
 
-Writes ``seen/CORPUS.json``, with ``--counts`` ``seen/CORPUS.counts.json``. Source: CREPE, section 3.2 (Seen) and 4.1,
-Figure 12 (counts). Differs from it in: the paper parses every training caption; here a caption is parsed only if its
-words allow an unseen target (targets.py), with the same answer. ``--counts`` parses every caption that can have any
-target.
+Writes ``seen/CORPUS.json``. With ``--counts``, counts the captions of every atom and compound instead, and writes
+``seen/CORPUS.counts.json``. The atoms and compounds are called targets.
 
-The corpus is divided into shards, and the shards into rounds that double in length. Within a round a shard searches for
-the targets that all earlier rounds left unseen, so its result depends neither on the number of workers nor on their
-order. Every result is saved when its shard is finished, and a killed run resumes with the shards that have none.
+Source: CREPE (arXiv:2212.07796), sections 3.2 and 4.1, Figure 12 (counts). Difference from the paper: the paper parses
+every training caption. Here a caption is parsed only if it contains the words of a target that has not been found yet
+(targets.py); the result is the same. With ``--counts``, every caption with the words of any target is parsed.
+
+The corpus is divided into shards, and the shards are processed in rounds; each round is as long as all earlier rounds
+together. In a round, every shard searches for the targets that no earlier round found. The result of a shard therefore
+does not depend on the number or the speed of the workers. The result of a shard is saved as soon as it is finished, and
+a killed run continues with the shards that have no saved result.
 """
 
 from __future__ import annotations
@@ -35,11 +38,11 @@ from generators.storage.code import code_digest
 from generators.storage.params import read_params
 
 FIRST_ROUND = 16
-"""Shards in the first round."""
+"""Number of shards in the first round."""
 
 
 def analyse(search: Search, folder: Path, run_shards: RunShards, progress: bool = True) -> ShardResult:
-    """The result of the whole corpus; results per shard are saved under ``folder`` and reused."""
+    """Return the result of the whole corpus; the results of shards are saved under ``folder`` and reused."""
     folder = folder / search.fingerprint
     folder.mkdir(parents=True, exist_ok=True)
     total = ShardResult()
@@ -58,7 +61,7 @@ def analyse(search: Search, folder: Path, run_shards: RunShards, progress: bool 
 
 
 def split_into_rounds(count: int) -> Iterator[range]:
-    """Consecutive ranges of shard numbers: FIRST_ROUND, then each as long as all before it together."""
+    """Yield ranges of shard numbers: first FIRST_ROUND shards, then as many shards as in all earlier ranges."""
     start, stop = 0, FIRST_ROUND
     while start < count:
         yield range(start, min(stop, count))
@@ -66,7 +69,7 @@ def split_into_rounds(count: int) -> Iterator[range]:
 
 
 def code_version(parser: str = RULES) -> str:
-    """Everything that decides the answer: the parser, the code of parser and analysis, the versions of the packages."""
+    """Identify everything that determines the result: the parser, the code, and the versions of the packages."""
     versions = [parser]
     for package in ("spacy", "lemminflect", "SceneGraphParser", *MODELS):
         with contextlib.suppress(PackageNotFoundError):
@@ -75,8 +78,8 @@ def code_version(parser: str = RULES) -> str:
 
 
 def make_summary(corpus: str, search: Search, result: ShardResult) -> dict[str, Any]:
-    """The content of ``seen/<corpus>.json``: the seen targets, or all targets with their counts, sorted."""
-    items, counts, first_compound = search.targets.items, result.counts, len(search.targets.atoms)
+    """Return the content of ``seen/<corpus>.json``: the seen targets, or all targets with their counts, sorted."""
+    items, counts, num_atoms = search.targets.items, result.counts, len(search.targets.atoms)
     indexes = range(len(items)) if search.counting else sorted(counts)
     rows = [(index, [*items[index], counts.get(index, 0)] if search.counting else [*items[index]]) for index in indexes]
     return {
@@ -84,16 +87,19 @@ def make_summary(corpus: str, search: Search, result: ShardResult) -> dict[str, 
         "captions": result.captions,
         "skipped": result.skipped,
         "parsed": result.parsed,
-        "atoms": [row for index, row in rows if index < first_compound],
-        "compounds": [row for index, row in rows if index >= first_compound],
+        "atoms": [row for index, row in rows if index < num_atoms],
+        "compounds": [row for index, row in rows if index >= num_atoms],
     }
 
 
-def main(corpus: str, counts: Annotated[bool, typer.Option(help="count every target, for Figure 12")] = False) -> None:
-    """Find which of the test set's atoms and compounds occur in CORPUS."""
+def main(
+    corpus: str,
+    counts: Annotated[bool, typer.Option(help="Count the captions of every target, for Figure 12.")] = False,
+) -> None:
+    """Find the atoms and compounds of the test set that occur in CORPUS."""
     corpora, settings, parser = read_params("corpora"), read_params("seen"), read_params("parser")
     if corpus not in corpora:
-        raise ValueError(f"params.yaml: no corpus {corpus!r} in the block corpora; it has {', '.join(corpora)}.")
+        raise ValueError(f"params.yaml, corpora: no corpus {corpus!r}; it has {', '.join(corpora)}.")
     files = tuple(list_shards(corpora[corpus]["files"]))
     targets = Targets.load(Path("regions/targets.json"))
     search = Search(targets, files, corpora[corpus]["column"], counts, code_version(parser))

@@ -1,4 +1,4 @@
-"""One shard of a corpus: which targets its captions contain. Every engine runs :func:`run_shard`."""
+"""Search one shard of a corpus for targets (atoms and compounds). Every engine calls :func:`run_shard`."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from generators.seen_analysis.targets import CaptionWords, Targets, UnseenTarget
 from generators.storage.atomic import write_json
 
 BATCH_SIZE = 256
-"""Captions that are parsed together; targets found in one batch need no search in the next."""
-REMEMBERED_CAPTIONS = 200_000
-"""Captions whose targets a worker caches, about 60 MB: corpora repeat captions."""
+"""Captions per parser call. Targets found in one batch are not searched for in the next."""
+MAX_CACHED_CAPTIONS = 200_000
+"""Maximum number of captions whose targets a worker caches (about 60 MB); corpora contain repeated captions."""
 
 
 @dataclass
 class ShardResult:
-    """Numbers of rows, and for every target index the number of captions with that target.
+    """The number of read, skipped and parsed captions, and target index -> number of captions with this target.
 
-    ``parsed`` counts the captions that pass the word filter, repeated ones included. Unless targets are counted, every
-    number in ``counts`` is 1.
+    ``parsed`` counts the captions that pass the word filter, including repeated captions. Without ``--counts``, all
+    values of ``counts`` are 1.
     """
 
     captions: int = 0
@@ -51,9 +51,10 @@ class ShardResult:
 
 @dataclass(frozen=True)
 class Search:
-    """One analysis: targets, corpus, and whether to count every caption. Small and picklable, the same for all workers.
+    """The settings of one analysis, which are small and sent to all workers.
 
-    ``code`` identifies parser and versions: results of other code are not reused.
+    If ``counting`` is True, all captions with a target are counted. ``code`` identifies the parser and the versions of
+    the code; the results of other code are not reused.
     """
 
     targets: Targets
@@ -71,13 +72,13 @@ class Search:
 
 @cache
 def _digest(path: Path) -> str:
-    """SHA-256 of a file's bytes: padded tars share their size, and a copy changes the time."""
+    """Return the SHA-256 of a file. Different tars can have the same size, and a copy has another modification time."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 class ShardWorker:
-    """Runs the shards of one search; one per process, because parsers load slowly."""
+    """Runs the shards of one search. A process has one worker, because loading a parser is slow."""
 
     def __init__(self, search: Search, parser: CaptionParser) -> None:
         self._search, self._parser = search, parser
@@ -86,14 +87,14 @@ class ShardWorker:
         self._cache: dict[str, tuple[int, ...]] = {}
 
     def __call__(self, number: int, seen: frozenset[int]) -> ShardResult:
-        """The result of shard ``number``, without a search for the targets in ``seen``."""
+        """Return the result of shard ``number``; the targets in ``seen`` are not searched for."""
         if seen != self._seen:
             self._unseen, self._seen = UnseenTargets(self._search.targets.words, seen), seen
         skipped, result, counts = Skipped(), ShardResult(), Counter[int]()
         stream = read_captions(self._search.shards[number], self._search.column, skipped)
-        while batch := list(islice(self._worth_parsing(stream, result), BATCH_SIZE)):
+        while batch := list(islice(self._select_captions(stream, result), BATCH_SIZE)):
             result.parsed += len(batch)
-            for indexes in self._targets(batch):
+            for indexes in self._find_targets(batch):
                 unseen = [index for index in indexes if index in self._unseen]
                 counts.update(unseen)
                 if not self._search.counting:
@@ -103,15 +104,16 @@ class ShardWorker:
         result.skipped, result.counts = skipped.rows, dict(sorted(counts.items()))
         return result
 
-    def _worth_parsing(self, stream: Iterator[str], result: ShardResult) -> Iterator[str]:
+    def _select_captions(self, stream: Iterator[str], result: ShardResult) -> Iterator[str]:
+        """Yield the captions that can contain an unseen target; count all captions in ``result``."""
         for caption in stream:
             result.captions += 1
             if self._unseen.any_possible(self._words(caption)):
                 yield caption
 
-    def _targets(self, batch: Sequence[str]) -> list[tuple[int, ...]]:
-        """The target indexes of each caption."""
-        if len(self._cache) > REMEMBERED_CAPTIONS:
+    def _find_targets(self, batch: Sequence[str]) -> list[tuple[int, ...]]:
+        """Return the target indexes of each caption."""
+        if len(self._cache) > MAX_CACHED_CAPTIONS:
             self._cache.clear()
         index = self._search.targets.index
         for parse in self._parser.parse([caption for caption in dict.fromkeys(batch) if caption not in self._cache]):
@@ -123,12 +125,13 @@ class ShardWorker:
 
 MakeParser = Callable[[], CaptionParser]
 RunShards = Callable[[Search, Sequence[int], frozenset[int], Path], Iterable[int]]
-"""An engine: runs shards by number, given the targets seen already, and yields each number once its result is saved."""
+"""An engine: a function of the search, the numbers of the shards to run, the targets that earlier rounds found, and the
+folder of the results. Yields the number of each shard when its result is saved."""
 
 
 @lru_cache(maxsize=1)
 def get_shard_worker(search: Search, make_parser: MakeParser) -> ShardWorker:
-    """The worker of this process, the same in every round."""
+    """Return the worker of this process, which is created once."""
     return ShardWorker(search, make_parser())
 
 

@@ -1,4 +1,4 @@
-"""Spelling correction of region phrases, which people typed."""
+"""Correct the spelling of region phrases, which annotators typed."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ import importlib.resources
 import re
 from functools import lru_cache
 
-SHORTEST = 5
+MIN_LENGTH = 5
+"""Shorter words are not corrected."""
 MIN_RATIO = 10
-"""How many times more frequent a correction is than the next candidate, at least."""
+"""A correction must be at least this many times as frequent as the next candidate."""
 JOINED = {"ontop": "on top", "infront": "in front", "alot": "a lot", "onthe": "on the", "tshirt": "t-shirt"}
-"""Words that annotators of Visual Genome often run together; an edit would make other words of them."""
+"""Words that Visual Genome's annotators often write without a space."""
 _WORD = re.compile(r"(?<![\w'’-])[a-z]+(?![\w'’-])")
 
 
 class Speller:
-    """Corrects words outside the dictionary if one dictionary word at one edit is clearly meant.
+    """Corrects an unknown word if one dictionary word at edit distance 1 is much more frequent than the others.
 
-    Words with a capital (names), a digit, a hyphen or an apostrophe, short words, words of which SymSpell's or
-    lemminflect's dictionary has any inflection, and compounds of two such words ("nightstand") stay unchanged.
+    These words stay unchanged: words with a capital (names), a digit, a hyphen or an apostrophe; short words; words in
+    the dictionaries of SymSpell or lemminflect, with all inflected forms; compounds of two such words ("nightstand").
     """
 
     def __init__(self) -> None:
@@ -30,20 +31,20 @@ class Speller:
             self._symspell.load_dictionary(words, term_index=0, count_index=1)
 
     def correct(self, phrase: str) -> str:
-        """The phrase with its misspelt words replaced; it must still have its capitals."""
+        """Return the phrase with corrected words. ``phrase`` must have its original capitals."""
         return _WORD.sub(lambda match: self._correct_word(match[0]), phrase)
 
-    @lru_cache(maxsize=1 << 16)  # noqa: B019  (one speller per process)
+    @lru_cache(maxsize=1 << 16)  # noqa: B019  (a process has one speller)
     def _correct_word(self, word: str) -> str:
         from symspellpy import Verbosity
 
         if word in JOINED:
             return JOINED[word]
-        if len(word) < SHORTEST or self._is_known(word) or self._is_compound(word):
+        if len(word) < MIN_LENGTH or self._is_known(word) or self._is_compound(word):
             return word
         candidates = self._symspell.lookup(word, Verbosity.CLOSEST, max_edit_distance=1)
-        clear = candidates and (len(candidates) == 1 or candidates[0].count >= MIN_RATIO * candidates[1].count)
-        return candidates[0].term if clear else word
+        is_clear = candidates and (len(candidates) == 1 or candidates[0].count >= MIN_RATIO * candidates[1].count)
+        return candidates[0].term if is_clear else word
 
     def _is_known(self, word: str) -> bool:
         import lemminflect

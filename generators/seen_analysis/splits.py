@@ -1,7 +1,8 @@
-"""Filters of the region captions of a systematicity test set, and the split that a caption belongs to.
+"""Filter the region captions of the systematicity test set, and choose the split of a caption.
 
-Source: CREPE, section 3.2 (SC, UC, UA) and 4.1 (filters). Differs from it in: captions are normalised and their
-spelling is corrected before they are parsed, and every filter counts what it drops.
+Source: CREPE (arXiv:2212.07796), section 3.2 (the splits sc: seen compounds, uc: unseen compounds, ua: unseen atoms)
+and section 4.1 (filters). Difference from the paper: captions are normalised and their spelling is corrected before
+they are parsed.
 """
 
 from __future__ import annotations
@@ -17,8 +18,11 @@ from generators.storage.crops import round_corners
 Split = Literal["sc", "uc", "ua"]
 
 MIN_AREA = 40_000
+"""Pixels."""
 MIN_SHARE = 0.1
+"""Fraction of the image's area."""
 ASPECT_RATIOS = (0.5, 2.0)
+"""Smallest and largest width / height."""
 MIN_ATOMS = 2
 
 SMALL = "crop under 40,000 pixels"
@@ -29,17 +33,17 @@ FEW_ATOMS = "caption with fewer than 2 atoms"
 NO_COMPOUND = "caption without a compound"
 REPEATED = "caption with the scene graph of an earlier one"
 REASONS = (SMALL, SMALL_SHARE, STRETCHED, WORDLESS, FEW_ATOMS, NO_COMPOUND, REPEATED)
-"""Why a region is dropped, in the order of the checks."""
+"""The reasons to remove a region, in the order of the filters."""
 
 
 class Funnel:
-    """Counts the regions that pass, and those that each filter drops."""
+    """Counts the regions that pass all filters, and the regions that each filter removes."""
 
     def __init__(self) -> None:
         self._counts = Counter[str | None]()
 
     def count(self, reason: str | None) -> bool:
-        """Count one region with the reason that drops it; True if there is none."""
+        """Count one region with the reason to remove it, or None; return True if there is no reason."""
         self._counts[reason] += 1
         return reason is None
 
@@ -49,18 +53,21 @@ class Funnel:
 
 
 def find_crop_fault(box: Box, width: int, height: int) -> str | None:
-    """The reason to drop a crop of an image of that size (pixels); crops are measured in whole pixels, rounded."""
+    """Return the reason to remove a crop of an image of ``width`` x ``height`` pixels, or None.
+
+    The corners of the crop are rounded to whole pixels first.
+    """
     left, top, right, bottom = round_corners(box)
-    across, down = right - left, bottom - top
-    if across * down < MIN_AREA:
+    crop_width, crop_height = right - left, bottom - top
+    if crop_width * crop_height < MIN_AREA:
         return SMALL
-    if across * down < MIN_SHARE * width * height:
+    if crop_width * crop_height < MIN_SHARE * width * height:
         return SMALL_SHARE
-    return None if ASPECT_RATIOS[0] <= across / down <= ASPECT_RATIOS[1] else STRETCHED
+    return None if ASPECT_RATIOS[0] <= crop_width / crop_height <= ASPECT_RATIOS[1] else STRETCHED
 
 
 def find_caption_fault(graph: SceneGraph) -> str | None:
-    """The reason to drop a caption with this scene graph."""
+    """Return the reason to remove a caption with this scene graph, or None."""
     if graph.complexity < MIN_ATOMS:
         return FEW_ATOMS
     return None if graph.compounds else NO_COMPOUND
@@ -72,12 +79,12 @@ def choose_split(
     seen_atoms: Collection[Atom],
     seen_compounds: Collection[Compound],
 ) -> Split:
-    """``ua``: an atom is unseen. ``uc``: all atoms are seen, a compound is not. ``sc``: all compounds are seen."""
+    """Return ``ua`` if an atom is unseen, otherwise ``uc`` if a compound is unseen, otherwise ``sc``."""
     if any(atom not in seen_atoms for atom in atoms):
         return "ua"
     return "sc" if all(compound in seen_compounds for compound in compounds) else "uc"
 
 
 def normalize_caption(phrase: str) -> str:
-    """Lower case, one space between words, none before a comma, and no mark at either end."""
+    """Return a phrase in lower case, with single spaces and without punctuation at its ends."""
     return re.sub(r"\s+([,.;:!?])", r"\1", " ".join(phrase.split())).strip(' .,;:!?"`').lower()

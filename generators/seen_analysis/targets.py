@@ -1,9 +1,9 @@
-"""Targets of a seen analysis, and the word filter for captions that can still add one.
+"""Targets of the seen analysis, and a word filter that selects the captions worth parsing.
 
-A target is an atom or a compound of the test set. The words of an atom's text are forms of words of its caption
-(``CaptionParser.forms``), so a caption without a form of some word of a target cannot have that target in its scene
-graph. The filter passes a caption if all words of at least one unseen target are forms of its words; the captions that
-it rejects could not have added anything. The property of the parser is checked on every caption that is parsed.
+A target is an atom or a compound of the test set. Every word of an atom is a form of a word in its caption
+(``CaptionParser.forms`` returns these forms). A caption can therefore contain a target only if all words of the target
+are forms of the caption's words. The filter rejects captions that cannot contain any unseen target.
+``CaptionWords.check`` verifies the assumption about the parser for every parsed caption.
 """
 
 from __future__ import annotations
@@ -25,20 +25,23 @@ Target = Atom | Compound
 _RUN = re.compile(r"[^\W\d_]+|\d+")
 _WORD = re.compile(rf"{_RUN.pattern}|[^\w\s]|_")
 _APOSTROPHES = frozenset("'’")
-_AFTER = _APOSTROPHES | {"."}
+_MARKS_AFTER = _APOSTROPHES | {"."}
 _CACHE_SIZE = 1_000_000
 _RUNS_PER_TOKEN = 6
-"""Most runs of letters in one token; in longer tokens lemmatisation only changes the last run."""
+"""Maximum number of letter runs in one token. In longer tokens, lemmatisation changes only the last run."""
 
 
 def split_words(text: str) -> list[str]:
-    """Runs of letters, runs of digits and single marks, in lower case: no tokeniser joins parts of two of them."""
+    """Split text into runs of letters, runs of digits and single marks, in lower case.
+
+    Every tokeniser's tokens consist of whole pieces of this kind.
+    """
     return _WORD.findall(text.lower())
 
 
 @dataclass(frozen=True)
 class Targets:
-    """Distinct atoms and compounds, sorted, so that a target's index is the same everywhere."""
+    """Distinct atoms and compounds. They are sorted, so every process uses the same index for a target."""
 
     atoms: tuple[Atom, ...]
     compounds: tuple[Compound, ...]
@@ -60,7 +63,7 @@ class Targets:
         return cls(tuple(Atom(*item) for item in data["atoms"]), tuple(Compound(*item) for item in data["compounds"]))
 
     def to_json(self) -> dict[str, Any]:
-        """Atoms as [kind, text], compounds as [kind, subject, relation, object]."""
+        """Return atoms as [kind, text] and compounds as [kind, subject, relation, object]."""
         return {"atoms": self.atoms, "compounds": self.compounds}
 
     @cached_property
@@ -73,7 +76,7 @@ class Targets:
 
     @cached_property
     def words(self) -> tuple[frozenset[str], ...]:
-        """The words of each target, in the order of ``items``."""
+        """The words of each target, in the same order as ``items``."""
         return tuple(frozenset(split_words(" ".join(filter(None, item[1:])))) for item in self.items)
 
     @cached_property
@@ -82,58 +85,61 @@ class Targets:
 
 
 class CaptionWords:
-    """The words of ``vocabulary`` that can occur in the atoms of a caption's parse.
+    """Finds the words of a vocabulary that can occur in the atoms of a caption's parse, without parsing the caption.
 
-    The tokens of the parser are unknown here, but every token consists of whole runs of letters or digits of one word
-    between spaces, optionally with an apostrophe before ('s) and a mark after (etc.); the forms of all those count.
+    The parser's tokens are not known before parsing. A token consists of adjacent runs of letters or digits between two
+    spaces, possibly with an apostrophe before it ('s) or a mark after it (etc.). The forms of all such tokens are used.
     """
 
     def __init__(self, vocabulary: Collection[str], parser: CaptionParser) -> None:
         self._vocabulary, self._parser = frozenset(vocabulary), parser
-        self._always = parser.added_words & self._vocabulary
+        self._added_words = parser.added_words & self._vocabulary
         self._cache: dict[str, tuple[str, ...]] = {}
 
     def __call__(self, caption: str) -> set[str]:
-        words = set(self._always)
+        words = set(self._added_words)
         cache = self._cache
-        for spaced in caption.lower().split():
-            if forms := cache[spaced] if spaced in cache else self._forms(spaced):
+        for word in caption.lower().split():
+            if forms := cache[word] if word in cache else self._find_forms(word):
                 words.update(forms)
         return words
 
     def check(self, caption: str, graph: SceneGraph) -> None:
-        """Raise ValueError if the parse has a target word that is no form of the caption: the filter must be exact."""
+        """Raise ValueError if an atom of the parse has a vocabulary word that is not among the caption's words."""
         words = {word for atom in graph.atoms for word in split_words(atom.text)} & self._vocabulary
         if missing := words - self(caption):
             raise ValueError(
-                f"the parser returned {sorted(missing)} for {caption!r}, which is no form of a word of the caption. "
-                "The seen analysis would miss targets: `forms` must cover every word that the parser returns."
+                f"the parser returned {sorted(missing)} for {caption!r}, but `forms` does not return these words for "
+                "any word of the caption. The seen analysis would miss targets. Extend the parser's `forms`."
             )
 
-    def _forms(self, spaced: str) -> tuple[str, ...]:
-        if len(self._cache) >= _CACHE_SIZE:  # the vocabulary of web captions has no bound
+    def _find_forms(self, word: str) -> tuple[str, ...]:
+        """Return the vocabulary words among the forms of all possible tokens of ``word`` (text between two spaces)."""
+        if len(self._cache) >= _CACHE_SIZE:  # web captions contain an unlimited number of words
             self._cache.clear()
-        runs = [match.span() for match in _RUN.finditer(spaced)]
+        runs = [match.span() for match in _RUN.finditer(word)]
         tokens = {
-            spaced[begin:finish]
+            word[token_start:token_end]
             for first, (start, _) in enumerate(runs)
             for _, end in runs[first : first + _RUNS_PER_TOKEN]
-            for begin in {start, start - (spaced[start - 1 : start] in _APOSTROPHES)}
-            for finish in {end, end + (spaced[end : end + 1] in _AFTER)}
+            for token_start in {start, start - (word[start - 1 : start] in _APOSTROPHES)}
+            for token_end in {end, end + (word[end : end + 1] in _MARKS_AFTER)}
         }
-        forms = {word for token in tokens for form in self._parser.forms(token) for word in split_words(form)}
-        forms.update(split_words(spaced))
-        return self._cache.setdefault(spaced, tuple(sorted(forms & self._vocabulary)))
+        forms = {part for token in tokens for form in self._parser.forms(token) for part in split_words(form)}
+        forms.update(split_words(word))
+        return self._cache.setdefault(word, tuple(sorted(forms & self._vocabulary)))
 
 
 class UnseenTargets:
-    """The targets that are still unseen, each indexed under the one of its words that the fewest targets share."""
+    """The targets that are still unseen. Each target is indexed by one word, the word that the fewest targets share."""
 
     def __init__(self, words: Sequence[frozenset[str]], seen: Collection[int]) -> None:
         unseen = [index for index in range(len(words)) if index not in seen]
-        shared = Counter(word for index in unseen for word in words[index])
+        num_targets = Counter(word for index in unseen for word in words[index])
         self._words, self._unseen, self._marked = words, set(unseen), list[int]()
-        self._key = {index: min(words[index], key=lambda word: (shared[word], word), default="") for index in unseen}
+        self._key = {
+            index: min(words[index], key=lambda word: (num_targets[word], word), default="") for index in unseen
+        }
         self._by_key: dict[str, set[int]] = {}
         for index in unseen:
             self._by_key.setdefault(self._key[index], set()).add(index)
@@ -145,7 +151,10 @@ class UnseenTargets:
         return index in self._unseen
 
     def any_possible(self, words: set[str]) -> bool:
-        """Whether a caption with these words can add a target; a target without words is always possible."""
+        """Return True if a caption with these words can contain an unseen target.
+
+        Every caption can contain a target without words.
+        """
         keys = words & self._by_key.keys()
         if "" in self._by_key:
             keys.add("")

@@ -1,8 +1,9 @@
-"""Download one file: resumed after an interruption, verified, and under its name only when it is complete.
+"""Download and verify one file, resuming after interruptions.
 
-The part that has arrived is kept as ``<name>.partial``, and the server's mark of its version (``ETag`` or
-``Last-Modified``) as ``<name>.partial.version``. The next attempt requests only the rest (``Range``, ``If-Range``), and
-a server whose file has changed sends all of it again. Pooch, which downloads and verifies as well, cannot resume.
+An incomplete download is stored as ``<name>.partial``; it is renamed to ``<name>`` when it is complete and verified.
+``<name>.partial.version`` contains the server's version of the file (``ETag`` or ``Last-Modified``). The next attempt
+requests only the missing bytes (``Range``, ``If-Range``); if the file on the server has changed, the server sends all
+bytes again. The package Pooch cannot resume downloads.
 """
 
 from __future__ import annotations
@@ -18,45 +19,49 @@ import requests
 import urllib3
 
 CHUNK = 1 << 20
-ATTEMPTS = 5
-"""Failures in a row, without a new byte, after which a download is given up."""
+MAX_FAILURES = 5
+"""A download fails after this many consecutive attempts without a new byte."""
 PAUSE = 1.0
-"""Seconds before the second attempt; doubled before each further one."""
+"""Seconds before the second attempt; the pause doubles before every further attempt."""
 TIMEOUT = (20, 60)
-"""Seconds to connect, and between two pieces of data."""
-REMEDY = "Name a mirror (--mirror URL), or download the file by hand and name its folder (--from DIR)."
+"""Maximum seconds to connect, and maximum seconds between two pieces of data."""
+REMEDY = "Use a mirror (--mirror URL), or download the file manually and pass its folder (--from DIR)."
 
-Report = Callable[[int, int | None], None]
-"""Called with the number of bytes that have arrived and the number that is expected."""
+ProgressCallback = Callable[[int, int | None], None]
+"""Called with the number of downloaded bytes and the total number (None if unknown)."""
 
 
 def download(
-    url: str, path: Path, size: int | None = None, sha256: str | None = None, report: Report = lambda done, total: None
+    url: str,
+    path: Path,
+    size: int | None = None,
+    sha256: str | None = None,
+    report: ProgressCallback = lambda done, total: None,
 ) -> None:
-    """Write the file at ``url`` to ``path``. Interrupted connections and busy servers are tried again.
+    """Download the file at ``url`` to ``path``; retry after interruptions and if the server is busy.
 
-    FileNotFoundError if the server has no such file. ValueError for any other failure: an unreachable server, a wrong
-    length or hash, an empty file, a web page in the file's place, a full disk.
+    Raises FileNotFoundError if the server does not have the file, and ValueError for any other failure: an unreachable
+    server, a wrong length or hash, an empty file, a web page instead of the file, or a full disk.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     partial, version = (path.with_name(f"{path.name}{suffix}") for suffix in (".partial", ".partial.version"))
     failures = 0
     while True:
-        before = _size(partial)
+        previous_size = _size(partial)
         try:
             _append_rest(url, partial, version, size, report)
             break
         except (requests.ConnectionError, requests.Timeout) as error:
-            failures = 1 if _size(partial) > before else failures + 1
-            if failures == ATTEMPTS:
+            failures = 1 if _size(partial) > previous_size else failures + 1
+            if failures == MAX_FAILURES:
                 raise ValueError(
-                    f"{url}: the connection failed {ATTEMPTS} times in a row after {_size(partial):,} bytes ({error}). "
-                    f"The same command resumes from there. {REMEDY}"
+                    f"{url}: the connection failed {MAX_FAILURES} times in a row after {_size(partial):,} bytes "
+                    f"({error}). Run the same command again to resume. {REMEDY}"
                 ) from None
         time.sleep(PAUSE * 2 ** (failures - 1))
     try:
         verify(partial, size, sha256, url)
-    except ValueError:  # the complete file is not the right one
+    except ValueError:  # the file is complete but wrong
         partial.unlink()
         version.unlink(missing_ok=True)
         raise
@@ -65,29 +70,33 @@ def download(
 
 
 def verify(path: Path, size: int | None, sha256: str | None, name: str) -> None:
-    """ValueError, which names the file ``name``, if it is empty or does not have the known size and hash."""
+    """Raise ValueError if a file is empty or has another size or hash. ``name`` identifies the file in the message."""
     _check_size(path.stat().st_size, size, name)
     if sha256 is not None:
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         if digest != sha256:
-            raise ValueError(f"{name}: SHA-256 {digest}, {sha256} expected. It is not the pinned file. {REMEDY}")
+            raise ValueError(
+                f"{name}: SHA-256 {digest}, {sha256} expected. The file differs from the registered file. {REMEDY}"
+            )
 
 
 def _check_size(actual: int, size: int | None, name: str) -> None:
     if actual == 0:
         raise ValueError(f"{name}: the file is empty. {REMEDY}")
     if size is not None and actual != size:
-        raise ValueError(f"{name}: {actual:,} bytes, {size:,} expected. It is not the pinned file. {REMEDY}")
+        raise ValueError(
+            f"{name}: {actual:,} bytes, {size:,} expected. The file differs from the registered file. {REMEDY}"
+        )
 
 
 def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-def _append_rest(url: str, partial: Path, version: Path, size: int | None, report: Report) -> None:
-    """Append the missing bytes to ``partial``. ConnectionError or Timeout if a further attempt may succeed."""
-    # A part without its version may belong to another file.
+def _append_rest(url: str, partial: Path, version: Path, size: int | None, report: ProgressCallback) -> None:
+    """Append the missing bytes to ``partial``. Raises ConnectionError or Timeout if another attempt may succeed."""
+    # Without a version, the partial file may belong to another version of the file.
     start = _size(partial) if version.exists() else 0
     headers = {"Accept-Encoding": "identity"}
     if start:
@@ -97,7 +106,7 @@ def _append_rest(url: str, partial: Path, version: Path, size: int | None, repor
             if answer.headers.get("Content-Range") == f"bytes */{start}":
                 return
             partial.unlink()
-            raise requests.ConnectionError("more bytes had arrived than the file has")
+            raise requests.ConnectionError("the partial download is larger than the file")
         _check_status(url, answer)
         if answer.status_code != requests.codes.partial_content:
             start = 0
@@ -107,9 +116,9 @@ def _append_rest(url: str, partial: Path, version: Path, size: int | None, repor
         if total is not None:
             _check_size(total, size, url)
             if total - start > free:
-                raise ValueError(_disk_full(url, partial, f"{total - start:,} bytes are missing, {free:,} are free"))
-        mark = answer.headers.get("ETag") or answer.headers.get("Last-Modified")
-        version.write_text(mark) if mark else version.unlink(missing_ok=True)
+                raise ValueError(_disk_full(url, partial, f"{total - start:,} bytes needed, {free:,} bytes free"))
+        server_version = answer.headers.get("ETag") or answer.headers.get("Last-Modified")
+        version.write_text(server_version) if server_version else version.unlink(missing_ok=True)
         try:
             with partial.open("ab" if start else "wb") as file:
                 # requests' own iter_content drops the bytes of a chunk during which the connection is interrupted.
@@ -127,17 +136,17 @@ def _append_rest(url: str, partial: Path, version: Path, size: int | None, repor
 
 
 def _disk_full(url: str, partial: Path, detail: str) -> str:
-    return f"{url}: no space left in {partial.parent} ({detail}). Free some; the same command resumes from there."
+    return f"{url}: no space left in {partial.parent} ({detail}). Free space and run the same command again to resume."
 
 
 def _check_status(url: str, answer: requests.Response) -> None:
-    """FileNotFoundError and ValueError for permanent failures, ConnectionError for temporary ones."""
+    """Raise FileNotFoundError or ValueError for permanent failures, and ConnectionError for temporary failures."""
     status = f"{answer.status_code} {answer.reason}"
     if answer.status_code in (requests.codes.not_found, requests.codes.gone):
-        raise FileNotFoundError(f"{url}: {status}. The file is no longer there. {REMEDY}")
+        raise FileNotFoundError(f"{url}: {status}. The server no longer has the file. {REMEDY}")
     if answer.status_code == requests.codes.too_many_requests or answer.status_code >= 500:
         raise requests.ConnectionError(status)
     if not answer.ok:
         raise ValueError(f"{url}: {status}. {REMEDY}")
     if answer.headers.get("Content-Type", "").startswith("text/html"):
-        raise ValueError(f"{url}: the server sent a web page (a login, a quota) in place of the file. {REMEDY}")
+        raise ValueError(f"{url}: the server sent a web page instead of the file, such as a login page. {REMEDY}")

@@ -1,8 +1,8 @@
 """Download, verify and unpack the files of a source into its folder.
 
-Downloads and archives are kept in ``<folder>/.downloads`` until all of an archive is unpacked; only then its files move
-to their place, and a record (``.downloads/<file>.json``) lists them. So a stage never sees an incomplete file, a second
-call downloads only the files without a record, and an archive is deleted once it is unpacked.
+Files are downloaded to and unpacked in ``<folder>/.downloads``. A complete file is moved to ``<folder>``, and a record
+of its members is written (``.downloads/<file>.json``), so a stage never reads an incomplete file. The next call
+downloads only the files without a record. An archive is deleted after it has been unpacked.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from generators.sources.download import download, verify
 from generators.sources.unpack import unpack
 from generators.storage.atomic import atomic_file, write_json
 
-WORK = ".downloads"
-Report = Callable[[str, int, int | None], None]
-"""Called with a step's name, and the bytes that are done and to do."""
+WORK_FOLDER = ".downloads"
+ProgressCallback = Callable[[str, int, int | None], None]
+"""Called with the name of a step, the number of finished bytes and the total number (None if unknown)."""
 
 
 def fetch(
@@ -31,98 +31,111 @@ def fetch(
     *,
     mirror: str | None = None,
     existing: Path | None = None,
-    report: Report = lambda step, done, total: None,
+    report: ProgressCallback = lambda step, done, total: None,
 ) -> list[str]:
-    """Bring the files ``names`` of a source, by default all, into ``folder``; return the names of the new ones.
+    """Write the files ``names`` of a source (default: all files) to ``folder``; return the names of the new files.
 
-    With ``existing``, a folder that has them, packed or unpacked, nothing is downloaded. ValueError for a source
-    without downloads, an unknown name and a file that fails; FileNotFoundError for a file that is nowhere.
+    ``existing`` is a folder with the packed or unpacked files; if it is given, nothing is downloaded. Raises ValueError
+    if the source must be downloaded manually, a name is unknown, or a file is wrong or cannot be downloaded. Raises
+    FileNotFoundError if the server or the folder ``existing`` does not have a file.
     """
     if source.how:
-        raise ValueError(f"{source.name} cannot be fetched by a program. {source.how}")
+        raise ValueError(f"{source.name} must be downloaded manually. {source.how}")
     known = {file.name: file for file in source.files}
     if unknown := [name for name in names if name not in known]:
         raise ValueError(f"{source.name} has no file {unknown[0]}; it has {', '.join(known)}.")
     missing = [file for name in dict.fromkeys(names or known) if check_file(file := known[name], folder) != "complete"]
     if existing is not None:
-        _require(source, missing, existing)
+        _check_existing(source, missing, existing)
     for file in missing:
-        members = _obtain_file(source, file, folder, mirror, existing, report)
-        write_json(folder / WORK / f"{file.name}.json", {"members": members})
-        (folder / WORK / file.name).unlink(missing_ok=True)
+        members = _fetch_file(source, file, folder, mirror, existing, report)
+        write_json(folder / WORK_FOLDER / f"{file.name}.json", {"members": members})
+        (folder / WORK_FOLDER / file.name).unlink(missing_ok=True)
     return [file.name for file in missing]
 
 
 def check_file(file: RemoteFile, folder: Path) -> str:
-    """``complete``, ``missing``, or a description of the damage."""
-    record = folder / WORK / f"{file.name}.json"
+    """Return ``complete``, ``missing``, or a description of the missing or changed files."""
+    record = folder / WORK_FOLDER / f"{file.name}.json"
     if not record.is_file():
         return "missing"
     members: Mapping[str, int] = json.loads(record.read_text())["members"]
-    gone = [name for name in members if not (folder / name).is_file()]
-    if gone:
-        return f"{len(gone):,} of {len(members):,} files are gone, {gone[0]} first"
+    missing = [name for name in members if not (folder / name).is_file()]
+    if missing:
+        return f"{len(missing):,} of {len(members):,} files are missing; the first is {missing[0]}"
     changed = [name for name, size in members.items() if (folder / name).stat().st_size != size]
-    return f"{len(changed):,} of {len(members):,} files have changed, {changed[0]} first" if changed else "complete"
+    if changed:
+        return f"{len(changed):,} of {len(members):,} files have changed; the first is {changed[0]}"
+    return "complete"
 
 
-def _require(source: DataSource, files: Sequence[RemoteFile], existing: Path) -> None:
+def _check_existing(source: DataSource, files: Sequence[RemoteFile], existing: Path) -> None:
+    """Raise FileNotFoundError if the folder ``existing`` lacks one of the files."""
     if not existing.is_dir():
         raise FileNotFoundError(f"{existing}: no such folder.")
-    missing = [file for file in files if not any((existing / name).exists() for name in (file.name, file.result))]
+    missing = [file for file in files if not any((existing / name).exists() for name in (file.name, file.final_name))]
     if missing:
         names = ", ".join(f"{file.name} (or {file.makes})" if file.makes else file.name for file in missing)
         raise FileNotFoundError(
-            f"{existing}: {names} not found, of {source.name}. To take only the files that are there, name them after "
-            "the source's name."
+            f"{existing}: {names} of {source.name} not found. To use only the available files, list them after the "
+            "name of the source."
         )
 
 
-def _obtain_file(
-    source: DataSource, file: RemoteFile, folder: Path, mirror: str | None, existing: Path | None, report: Report
+def _fetch_file(
+    source: DataSource,
+    file: RemoteFile,
+    folder: Path,
+    mirror: str | None,
+    existing: Path | None,
+    report: ProgressCallback,
 ) -> dict[str, int]:
-    """Bring one file to its place, unpacked if it is an archive; return path -> size of the resulting files."""
+    """Write one file to ``folder``, unpacked if it is an archive; return path -> size of the written files."""
     if existing and not (existing / file.name).is_file():
-        return _merge(existing, file.result, folder, _link)
-    packed = (existing or folder / WORK) / file.name
+        return _move_files(existing, file.final_name, folder, _link)
+    download_path = (existing or folder / WORK_FOLDER) / file.name
     if existing:
-        verify(packed, file.size, file.sha256, str(packed))
-    elif not packed.is_file():
-        url = file.mirrored(source.name, mirror)
-        download(url, packed, file.size, file.sha256, lambda done, total: report(file.name, done, total))
+        verify(download_path, file.size, file.sha256, str(download_path))
+    elif not download_path.is_file():
+        url = file.choose_url(source.name, mirror)
+        download(url, download_path, file.size, file.sha256, lambda done, total: report(file.name, done, total))
     if file.makes is None:
-        _link(packed, folder / file.name)
-        return {file.name: packed.stat().st_size}
-    scratch = folder / WORK / f"{file.name}.unpacked"
+        _link(download_path, folder / file.name)
+        return {file.name: download_path.stat().st_size}
+    scratch = folder / WORK_FOLDER / f"{file.name}.unpacked"
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
     try:
-        unpack(packed, scratch, lambda done, total: report(f"{file.name}, unpacking", done, total))
+        unpack(download_path, scratch, lambda done, total: report(f"{file.name}, unpacking", done, total))
         if not (scratch / file.makes).exists():
             content = ", ".join(sorted(path.name for path in scratch.iterdir())) or "nothing"
-            raise ValueError(f"{packed.name}: it holds {content}, {file.makes} expected.")
-        return {name: size for part in scratch.iterdir() for name, size in _merge(scratch, part.name, folder).items()}
+            raise ValueError(f"{download_path.name}: the archive contains {content}, {file.makes} expected.")
+        moved = (_move_files(scratch, path.name, folder) for path in scratch.iterdir())
+        return {name: size for sizes in moved for name, size in sizes.items()}
     except ValueError:
-        if not existing:  # a downloaded archive that cannot be unpacked would only fail again
-            packed.unlink()
+        if not existing:  # download the archive again next time
+            download_path.unlink()
         raise
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _merge(root: Path, name: str, folder: Path, put: Callable[[Path, Path], Any] = Path.replace) -> dict[str, int]:
-    """Put the file ``root/name``, or all files of that folder, to the same place in ``folder``."""
-    start = root / name
-    paths = [start] if start.is_file() else sorted(path for path in start.rglob("*") if path.is_file())
+def _move_files(
+    root: Path, name: str, folder: Path, move: Callable[[Path, Path], Any] = Path.replace
+) -> dict[str, int]:
+    """Move (or copy, with ``move``) the file or folder ``root/name`` to ``folder/name``; return path -> size of
+    files."""
+    source = root / name
+    paths = [source] if source.is_file() else sorted(path for path in source.rglob("*") if path.is_file())
     members = {path.relative_to(root).as_posix(): path.stat().st_size for path in paths}
     for path, member in zip(paths, members, strict=True):
         (folder / member).parent.mkdir(parents=True, exist_ok=True)
-        put(path, folder / member)
+        move(path, folder / member)
     return members
 
 
 def _link(path: Path, target: Path) -> None:
-    """Make ``target`` a hard link to the file, or a copy on another file system."""
+    """Make ``target`` a hard link to the file; copy the file if ``target`` is on another file system."""
     with atomic_file(target) as partial:
         try:
             os.link(path.resolve(), partial)

@@ -1,8 +1,8 @@
-"""Unpack archives into one folder and nowhere else.
+"""Unpack zip and tar archives safely.
 
-Refused before anything is written: a member whose path leaves the folder, and links and devices of any kind, which no
-published dataset needs. Only the bytes of a member are copied, without its owner and mode: ``tarfile``'s ``filter``,
-which allows links, is missing in Python before 3.11.4.
+An archive is rejected before anything is written if it contains a path outside the target folder, a link or a device.
+Only the contents of files are unpacked, without owner and mode. ``tarfile``'s own ``filter`` allows links, and Python
+before 3.11.4 does not have it.
 """
 
 from __future__ import annotations
@@ -17,12 +17,15 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import IO, NamedTuple
 
-Report = Callable[[int, int | None], None]
+ProgressCallback = Callable[[int, int | None], None]
+"""Called with the number of unpacked bytes and the total number."""
 TARS = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
-BROKEN = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplementedError)
+ARCHIVE_ERRORS = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplementedError)
 
 
 class Member(NamedTuple):
+    """A file or folder in an archive."""
+
     name: str
     size: int
     is_file: bool
@@ -30,10 +33,10 @@ class Member(NamedTuple):
     open: Callable[[], IO[bytes] | None]
 
 
-def unpack(archive: Path, folder: Path, report: Report = lambda done, total: None) -> dict[str, int]:
+def unpack(archive: Path, folder: Path, report: ProgressCallback = lambda done, total: None) -> dict[str, int]:
     """Unpack a zip or tar into ``folder`` and return path -> size of its files.
 
-    ValueError for an archive that is broken, unsafe or of another kind, and if the disk is too small.
+    Raises ValueError if the archive is damaged, unsafe or neither zip nor tar, or if there is not enough disk space.
     """
     try:
         with _members(archive) as members:
@@ -42,7 +45,7 @@ def unpack(archive: Path, folder: Path, report: Report = lambda done, total: Non
             files = {str(PurePosixPath(member.name)): member for member in members if member.is_file}
             total, free = sum(member.size for member in files.values()), shutil.disk_usage(folder).free
             if total > free:
-                raise ValueError(f"{archive.name}: it unpacks to {total:,} bytes, {free:,} are free in {folder}.")
+                raise ValueError(f"{archive.name}: {total:,} bytes needed, {free:,} bytes free in {folder}.")
             done = 0
             for name, member in files.items():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -52,8 +55,10 @@ def unpack(archive: Path, folder: Path, report: Report = lambda done, total: Non
                     shutil.copyfileobj(content, file)
                 report(done := done + member.size, total)
             return {name: member.size for name, member in files.items()}
-    except BROKEN as error:
-        raise ValueError(f"{archive.name}: the archive is broken ({error}). Delete it and download it again.") from None
+    except ARCHIVE_ERRORS as error:
+        raise ValueError(
+            f"{archive.name}: the archive is damaged ({error}). Delete it and download it again."
+        ) from None
 
 
 @contextmanager
@@ -62,23 +67,24 @@ def _members(archive: Path) -> Iterator[list[Member]]:
         with tarfile.open(archive) as tar:
             yield [Member(m.name, m.size, m.isreg(), m.isdir(), lambda m=m: tar.extractfile(m)) for m in tar]
     elif archive.suffix == ".zip":
-        with zipfile.ZipFile(archive) as opened:
-            yield [_zip_member(opened, info) for info in opened.infolist()]
+        with zipfile.ZipFile(archive) as zip_file:
+            yield [_make_zip_member(zip_file, info) for info in zip_file.infolist()]
     else:
-        raise ValueError(f"{archive.name}: neither a zip nor a tar.")
+        raise ValueError(f"{archive.name}: neither a zip nor a tar file.")
 
 
-def _zip_member(opened: zipfile.ZipFile, info: zipfile.ZipInfo) -> Member:
+def _make_zip_member(zip_file: zipfile.ZipFile, info: zipfile.ZipInfo) -> Member:
     is_plain = stat.S_IFMT(info.external_attr >> 16) in (0, stat.S_IFREG, stat.S_IFDIR)
     is_folder = info.is_dir()
     return Member(
-        info.filename, info.file_size, is_plain and not is_folder, is_plain and is_folder, lambda: opened.open(info)
+        info.filename, info.file_size, is_plain and not is_folder, is_plain and is_folder, lambda: zip_file.open(info)
     )
 
 
 def _check(archive: Path, member: Member) -> None:
+    """Raise ValueError if a member is unsafe to unpack."""
     path, windows = PurePosixPath(member.name), PureWindowsPath(member.name)
     if path.is_absolute() or windows.drive or windows.root or ".." in windows.parts:
-        raise ValueError(f"{archive.name}: its member {member.name!r} leaves the folder. The archive is refused.")
+        raise ValueError(f"{archive.name}: the path {member.name!r} is outside the folder. Nothing was unpacked.")
     if not (member.is_file or member.is_folder):
-        raise ValueError(f"{archive.name}: its member {member.name!r} is a link or a device. The archive is refused.")
+        raise ValueError(f"{archive.name}: {member.name!r} is a link or a device. Nothing was unpacked.")

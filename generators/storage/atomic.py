@@ -13,9 +13,9 @@ from typing import Any
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[Path]:
-    """A temporary path that replaces ``path`` when the block ends without an error. Creates the parent folders.
+    """Yield a temporary path that replaces ``path`` when the block ends without an error. Creates the parent folders.
 
-    A killed process leaves ``.NAME.partial`` behind, which the next write of the same file removes.
+    If the process is killed, ``.NAME.partial`` remains; the next write of the same file removes it.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.partial")
@@ -32,14 +32,14 @@ def atomic_file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def atomic_folder(folder: Path) -> Iterator[Path]:
-    """A temporary folder that replaces ``folder`` when the block ends without an error."""
+    """Yield a temporary folder that replaces ``folder`` when the block ends without an error."""
     partial = folder.parent / ".partial" / folder.name
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
     yield partial
     shutil.rmtree(folder, ignore_errors=True)
     partial.rename(folder)
-    with suppress(OSError):  # another process may be writing there
+    with suppress(OSError):  # fails if another process is writing in this folder
         partial.parent.rmdir()
 
 

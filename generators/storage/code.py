@@ -1,6 +1,6 @@
-"""The digest of the code that makes a file or a score: a module with everything of ours that it imports.
+"""A digest of the code that produces a file or a score: a module and all project modules that it imports.
 
-Comments, docstrings and blank lines do not count, so that a typo mended in a docstring leaves every digest as it is.
+Comments, docstrings and blank lines are ignored, so correcting a docstring does not change a digest.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
-OUR_PACKAGES = frozenset({"generators", "loaders", "evaluators", "trainers", "compeval"})
+PROJECT_PACKAGES = frozenset({"generators", "loaders", "evaluators", "trainers", "compeval"})
 
 
 def code_digest(module: str) -> str:
-    """16 hex digits over a module (its ``__file__``), the modules of ours that it imports and their YAML files."""
+    """Return 16 hex digits of a hash over a module and the project code that it imports; ``module`` is its
+    ``__file__``."""
     digest = hashlib.sha256()
     for path in list_code_files(Path(module)):
         source = path.read_text(encoding="utf-8")
@@ -25,7 +26,7 @@ def code_digest(module: str) -> str:
 
 
 def strip_comments(source: str) -> str:
-    """Python source without comments, docstrings, blank lines and trailing spaces."""
+    """Return Python source without comments, docstrings, blank lines and trailing spaces."""
     lines = source.splitlines()
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
@@ -38,7 +39,8 @@ def strip_comments(source: str) -> str:
 
 
 def list_code_files(module: Path) -> list[Path]:
-    """The file of a module, those of ours that it imports at any depth, and the YAML files in their folders."""
+    """Return the module, the project modules that it imports directly or indirectly, and the YAML files next to
+    them."""
     root = module.parent
     while (root / "__init__.py").exists():
         root = root.parent
@@ -47,13 +49,13 @@ def list_code_files(module: Path) -> list[Path]:
         path = queue.pop()
         files.add(path)
         queue |= {file for name in _imports(path) if (file := _module_file(root, name))} - files
-        if b"import_module(" in path.read_bytes():  # imports modules of its package by name
+        if b"import_module(" in path.read_bytes():  # a module that imports the modules of its folder by name
             queue |= set(path.parent.glob("*.py")) - files
-    return sorted(files | {lists for path in files for lists in path.parent.glob("*.yaml")})
+    return sorted(files | {yaml for path in files for yaml in path.parent.glob("*.yaml")})
 
 
 def _imports(path: Path) -> Iterator[str]:
-    """The names that a file imports, at module level or inside functions."""
+    """Yield the names that a file imports, at module level or inside functions."""
     for node in ast.walk(ast.parse(path.read_bytes())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -63,6 +65,7 @@ def _imports(path: Path) -> Iterator[str]:
 
 
 def _module_file(root: Path, name: str) -> Path | None:
+    """Return the file of a project module, or None for any other name."""
     path = root / name.replace(".", "/")
     files = (path.with_suffix(".py"), path / "__init__.py")
-    return next((file for file in files if name.split(".")[0] in OUR_PACKAGES and file.is_file()), None)
+    return next((file for file in files if name.split(".")[0] in PROJECT_PACKAGES and file.is_file()), None)

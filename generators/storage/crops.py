@@ -1,7 +1,7 @@
-"""Crops of source images: their pixels, and the id by which the same crop is known everywhere.
+"""Crops of source images: their pixels, and the ids that identify a crop in every dataset.
 
-A crop's corners are rounded to whole pixels one by one, as Pillow's ``Image.crop`` rounds the corners that the CREPE
-authors' evaluation script passes to it.
+The corners of a crop are rounded to whole pixels one by one, as Pillow's ``Image.crop`` rounds the corners in the
+evaluation script of the CREPE authors.
 """
 
 import hashlib
@@ -18,13 +18,13 @@ JPEG_QUALITY = 92
 
 
 def round_corners(box: Box) -> tuple[int, int, int, int]:
-    """Left, top, right and bottom in whole pixels."""
+    """Return left, top, right and bottom in whole pixels."""
     x, y, width, height = box
     return round(x), round(y), round(x + width), round(y + height)
 
 
 class Crop(NamedTuple):
-    """A part of an image file, not cut out yet."""
+    """The part of an image file inside a box."""
 
     path: Path
     box: Box
@@ -32,40 +32,44 @@ class Crop(NamedTuple):
 
 @lru_cache(maxsize=4)
 def _open(path: Path) -> tuple[Image.Image, str]:
-    """The decoded image and the SHA-256 of its file; a few are kept since an image's crops come in a row."""
+    """Return the decoded image and the SHA-256 of its file. The cache is small because the crops of an image are
+    requested one after another."""
     try:
         data = path.read_bytes()
         image = Image.open(io.BytesIO(data)).convert("RGB")
     except FileNotFoundError:
-        raise FileNotFoundError(f"{path}: image not found. Is the source complete, and still there?") from None
+        raise FileNotFoundError(f"{path}: image not found. Check that the source's images are complete.") from None
     except (UnidentifiedImageError, OSError, Image.DecompressionBombError) as error:
         raise ValueError(f"{path}: not a readable image ({error}).") from error
     return image, hashlib.sha256(data).hexdigest()
 
 
 def read_size(path: Path) -> tuple[int, int]:
-    """Width and height of an image in pixels."""
+    """Return the width and height of an image in pixels."""
     return _open(path)[0].size
 
 
 def read_crop(path: Path, box: Box) -> Image.Image:
-    """The crop, RGB. FileNotFoundError or ValueError, with the path, for an image that is not there or not readable."""
+    """Return the crop as an RGB image.
+
+    Raises FileNotFoundError if the image does not exist and ValueError if it cannot be decoded.
+    """
     return _open(path)[0].crop(round_corners(box))
 
 
 def encode_crop(path: Path, box: Box) -> bytes:
-    """The crop as JPEG bytes, the same bytes at every call."""
+    """Return the crop as the bytes of a JPEG file; the result is deterministic."""
     buffer = io.BytesIO()
     read_crop(path, box).save(buffer, "JPEG", quality=JPEG_QUALITY)
     return buffer.getvalue()
 
 
 def crop_id(path: Path, box: Box) -> str:
-    """16 hex digits of a hash over the source image's bytes and the rounded box."""
+    """Return the id of a crop: 16 hex digits of a hash over the source image's bytes and the rounded box."""
     return make_crop_id(_open(path)[1], box)
 
 
 def make_crop_id(file_sha256: str, box: Box) -> str:
-    """The same of an image whose file's hash is known."""
+    """Return the same id as :func:`crop_id` for an image whose SHA-256 is known."""
     corners = ",".join(map(str, round_corners(box)))
     return hashlib.sha256(f"{file_sha256}:{corners}".encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""CSV files with a header, as people fill them in: the byte-order mark of spreadsheets is no part of a name."""
+"""Read and write CSV files with a header. The byte-order mark that spreadsheet programs write is ignored."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from generators.storage.atomic import atomic_file
 
 
 def write(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> None:
-    """Write the ``columns`` of rows atomically."""
+    """Write the given columns of the rows atomically."""
     with atomic_file(path) as partial, partial.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
         writer.writeheader()
@@ -18,25 +18,26 @@ def write(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, object
 
 
 def read(path: Path, columns: Collection[str] = ()) -> list[dict[str, str]]:
-    """The rows of a file. ValueError as in :func:`numbered`."""
+    """Return the rows of a file. Raises ValueError like :func:`read_numbered`."""
     return [row for _, row in read_numbered(path, columns)]
 
 
 def read_numbered(path: Path, columns: Collection[str] = ()) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows, each after the line that it ends in.
+    """Yield (line number, row) pairs; the line is the last line of the row.
 
-    ValueError if the file is not in UTF-8, if it lacks one of ``columns``, or a row a cell of these (of all, if none
-    are named).
+    Raises ValueError if the file is not in UTF-8, if one of ``columns`` is missing, or if a row has no cell for one of
+    ``columns`` (default: all columns).
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file)
-            found = reader.fieldnames or ()
-            if missing := [name for name in columns if name not in found]:
-                told = ", ".join(found) or "none"
-                raise ValueError(f"{path}: no column {', '.join(missing)}; its columns are {told}.")
+            header = reader.fieldnames or ()
+            if missing := [name for name in columns if name not in header]:
+                raise ValueError(
+                    f"{path}: no column {', '.join(missing)}; its columns are {', '.join(header) or 'none'}."
+                )
             for row in reader:
-                if missing := [name for name in columns or found if row[name] is None]:
+                if missing := [name for name in columns or header if row[name] is None]:
                     raise ValueError(f"{path}, line {reader.line_num}: no cell for {', '.join(missing)}.")
                 yield reader.line_num, row
     except UnicodeDecodeError:

@@ -1,7 +1,7 @@
-"""Dataset folders, written atomically as parquet files that plain ``datasets`` reads.
+"""Write dataset folders atomically, as parquet files that ``datasets.load_dataset`` can read.
 
-A folder ``<dataset>/<config>/`` contains ``<split>-00000-of-00001.parquet`` and so on. The Arrow schema carries the
-``datasets`` features, so that images decode wherever a file is opened.
+A folder ``<dataset>/<config>/`` contains ``<split>-00000-of-00001.parquet`` and so on. The Arrow schema contains the
+``datasets`` features, so ``datasets`` decodes the images.
 """
 
 from __future__ import annotations
@@ -26,24 +26,25 @@ BYTES_PER_FILE = 500_000_000
 
 
 def make_file_id(data: bytes) -> str:
-    """The ``crop_id`` of a whole image, from its file's bytes."""
+    """Return the ``crop_id`` of an uncropped image: 16 hex digits of the SHA-256 of its file."""
     return hashlib.sha256(data).hexdigest()[:16]
 
 
 def make_group_cells(images: Iterable[bytes], captions: Iterable[str]) -> dict[str, Any]:
-    """The cells of GROUP_SCHEMA for two images' files, their ids and their captions."""
+    """Return the image, id and caption columns of a GROUP_SCHEMA row; ``images`` are the bytes of two image files."""
     cells: dict[str, Any] = {}
-    for place, (data, caption) in enumerate(zip(images, captions, strict=True)):
-        cells[f"image_{place}"] = {"bytes": data, "path": None}
-        cells[f"crop_id_{place}"] = make_file_id(data)
-        cells[f"caption_{place}"] = caption
+    for index, (data, caption) in enumerate(zip(images, captions, strict=True)):
+        cells[f"image_{index}"] = {"bytes": data, "path": None}
+        cells[f"crop_id_{index}"] = make_file_id(data)
+        cells[f"caption_{index}"] = caption
     return cells
 
 
 def read_image_storage() -> ImageStorage:
-    """The ``pixels`` of params.yaml; its default is ``embedded`` for the micro-world, else ``by_reference``.
+    """Return the key ``pixels`` of params.yaml, which says how images are stored in dataset rows.
 
-    ValueError for any other value.
+    The default is ``embedded`` for the micro-world and ``by_reference`` for any other source. Raises ValueError if the
+    value is unknown.
     """
     setting = read_params("pixels")
     if setting is None:
@@ -54,16 +55,20 @@ def read_image_storage() -> ImageStorage:
 
 
 def write_split(
-    folder: Path, split: str, rows: Iterable[Mapping[str, Any]], schema: pa.Schema, pixels: ImageStorage = "embedded"
+    folder: Path,
+    split: str,
+    rows: Iterable[Mapping[str, Any]],
+    schema: pa.Schema,
+    image_storage: ImageStorage = "embedded",
 ) -> int:
     """Write one split's parquet files in constant memory and return the number of rows.
 
-    A row's ``image`` may be a Crop, of which the pixels or the path are stored. ValueError for the first row that does
-    not have exactly the schema's columns.
+    If a row's ``image`` is a Crop, ``image_storage`` says whether its pixels or the path of its image are stored.
+    Raises ValueError if the columns of a row differ from the schema's columns.
     """
-    schema = add_datasets_features(use_image_paths(schema) if pixels == "by_reference" else schema)
+    schema = add_datasets_features(use_image_paths(schema) if image_storage == "by_reference" else schema)
     files: list[Path] = []
-    count, stream = 0, (_stored(row, pixels) for row in rows)
+    count, stream = 0, (_store_image(row, image_storage) for row in rows)
     group = list(islice(stream, ROWS_PER_GROUP))
     while group or not files:
         files.append(folder / f"{split}.{len(files)}.partial")
@@ -82,15 +87,15 @@ def write_split(
     return count
 
 
-def _stored(row: Mapping[str, Any], pixels: ImageStorage) -> Mapping[str, Any]:
-    """The row with the pixels or the path of its crop."""
+def _store_image(row: Mapping[str, Any], image_storage: ImageStorage) -> Mapping[str, Any]:
+    """Return the row with the JPEG of its crop, or with the path of its crop's source image."""
     image = row.get("image")
     if not isinstance(image, Crop):
         return row
-    if pixels == "embedded":
+    if image_storage == "embedded":
         return {**row, "image": {"bytes": encode_crop(*image), "path": None}}
-    others = {name: value for name, value in row.items() if name != "image"}
-    return {**others, "image_path": image.path.as_posix()}
+    other_cells = {name: value for name, value in row.items() if name != "image"}
+    return {**other_cells, "image_path": image.path.as_posix()}
 
 
 def write_config(
@@ -98,17 +103,17 @@ def write_config(
     config: str,
     splits: Mapping[str, Iterable[Mapping[str, Any]]],
     schema: pa.Schema,
-    pixels: ImageStorage = "embedded",
+    image_storage: ImageStorage = "embedded",
 ) -> dict[str, int]:
-    """Write ``root/config/`` with all its splits, replacing the folder; return the rows of each split."""
+    """Replace the folder ``root/config/`` with the given splits; return the number of rows of each split."""
     with atomic_folder(root / config) as folder:
-        return {split: write_split(folder, split, rows, schema, pixels) for split, rows in splits.items()}
+        return {split: write_split(folder, split, rows, schema, image_storage) for split, rows in splits.items()}
 
 
 def make_raw_row(
     path: Path, image_id: str, box: Box, caption: str, graph: SceneGraph, provenance: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """A row of RAW_SCHEMA for a crop of the image at ``path``."""
+    """Return a row of RAW_SCHEMA for a crop of the image at ``path``."""
     return {
         "image": Crop(path, box),
         "crop_id": crop_id(path, box),

@@ -1,4 +1,4 @@
-"""params.yaml, block by block."""
+"""Read the blocks of params.yaml."""
 
 from pathlib import Path
 from typing import Any, TypeVar
@@ -8,25 +8,31 @@ import yaml
 Settings = TypeVar("Settings")
 
 
-def read_params(name: str, path: Path = Path("params.yaml")) -> Any:
-    """The named top-level block of params.yaml; KeyError-free: a missing file or block is one clear message."""
+def read_params(block: str, path: Path = Path("params.yaml")) -> Any:
+    """Return a top-level block of params.yaml.
+
+    Raises FileNotFoundError without the file and ValueError without the block.
+    """
     if not path.exists():
         raise FileNotFoundError(f"{path.resolve()}: not found. Run the stages from the root of the checkout.")
     params = yaml.safe_load(path.read_text())
-    if name not in params:
-        raise ValueError(f"{path}: no block {name!r}; it has {', '.join(params)}.")
-    return params[name]
+    if block not in params:
+        raise ValueError(f"{path}: no block {block!r}; it has {', '.join(params)}.")
+    return params[block]
 
 
-def read_settings(kind: type[Settings], name: str, **others: Any) -> Settings:
-    """The block as a ``kind``, with what ``others`` say beside it. ValueError for a key too many or too few."""
-    told = read_params(name)
+def read_settings(settings_class: type[Settings], block: str, **extra: Any) -> Settings:
+    """Return an instance of ``settings_class`` with the keys of a block and the ``extra`` fields.
+
+    Raises ValueError if a key is unknown or missing.
+    """
+    params = read_params(block)
     try:
-        return kind(**told, **others)
+        return settings_class(**params, **extra)
     except TypeError as error:
-        raise ValueError(f"params.yaml, block {name}: {str(error).partition(') ')[2] or error}.") from None
+        raise ValueError(f"params.yaml, block {block}: {str(error).partition(') ')[2] or error}.") from None
 
 
 def read_parser_params() -> dict[str, Any]:
-    """How the phrases of a source are read: the blocks ``parser`` and ``spelling``."""
+    """Return the blocks ``parser`` and ``spelling``, which say how the phrases of a source are parsed."""
     return {name: read_params(name) for name in ("parser", "spelling")}

@@ -1,4 +1,4 @@
-"""Parquet files, opened in one place, so that one that is cut off or damaged is one message wherever it is read."""
+"""Read parquet files. A damaged file raises the same ValueError in every function, with the path and the next step."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ import pyarrow.parquet as pq
 
 @contextmanager
 def open_file(path: Path, metadata: pq.FileMetaData | None = None) -> Iterator[pq.ParquetFile]:
-    """The open file; its ``metadata``, where they are known, are not read again.
+    """Open a parquet file. Known ``metadata`` can be passed so that they are not read again.
 
-    ValueError, with the path and the remedy, for all that the block cannot read of it. FileNotFoundError if there is no
-    such file.
+    Raises FileNotFoundError if the file does not exist, and ValueError if the block cannot read it.
     """
     try:
         with pq.ParquetFile(path, metadata=metadata) as file:
@@ -25,13 +24,13 @@ def open_file(path: Path, metadata: pq.FileMetaData | None = None) -> Iterator[p
     except (pa.ArrowException, OSError) as error:
         reason = str(error).strip().splitlines()[0].rstrip(".")
         raise ValueError(
-            f"{path}: not a readable parquet file ({reason}). It is cut off or damaged: delete it, and make it again "
-            "(`dvc repro` does, for what the pipeline made) or download it again."
+            f"{path}: not a readable parquet file ({reason}). It is cut off or damaged. Delete it and download it "
+            "again, or run `dvc repro` if the pipeline wrote it."
         ) from None
 
 
 def read_schema(path: Path) -> pa.Schema:
-    """The columns of a file."""
+    """Return the Arrow schema of a file."""
     with open_file(path) as file:
         return file.schema_arrow
 
@@ -42,12 +41,12 @@ def count_rows(path: Path) -> int:
 
 
 def read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
-    """All rows of a file, or some columns of them."""
+    """Return all rows of a file, with all columns or only ``columns``."""
     with open_file(path) as file:
         return file.read(columns)
 
 
-def read_batches(path: Path, size: int = 65_536, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
-    """The rows of a file, at most ``size`` at a time."""
+def read_batches(path: Path, batch_size: int = 65_536, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a file in batches of at most ``batch_size`` rows."""
     with open_file(path) as file:
-        yield from file.iter_batches(size, columns=columns)
+        yield from file.iter_batches(batch_size, columns=columns)

@@ -1,4 +1,4 @@
-"""How a stage's command runs (a user's error is one message and exit code 1, never a traceback)."""
+"""Run the command of a pipeline stage. A user's error prints a message and exits with code 1, without a traceback."""
 
 import sys
 from collections.abc import Callable
@@ -9,7 +9,7 @@ import typer
 
 
 def run(main: Callable[..., Any]) -> None:
-    """Run ``main`` with its parameters as command-line arguments."""
+    """Run ``main`` with arguments from the command line."""
     try:
         typer.run(main)
     except (ValueError, OSError, ImportError) as error:  # OSError: a missing file, a dead worker

@@ -1,4 +1,4 @@
-"""An ordered map over processes that each hold something slow to make, such as a parser."""
+"""Map a function over items in worker processes; each process creates a state once, such as a parser."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 ITEMS_PER_WORKER = 4
-"""Items under way per worker: enough to keep all busy, few enough to bound memory."""
+"""Maximum number of submitted items per worker, which keeps all workers busy and limits memory."""
 
 
 def map_with(
@@ -25,15 +25,16 @@ def map_with(
     items: Iterable[Item],
     workers: int,
 ) -> Iterator[Result]:
-    """``function(state, item)`` for each item, in their order, whatever the number of processes.
+    """Yield ``function(state, item)`` for each item, in the order of the items.
 
-    Each process calls ``make_state`` once; with one worker that is this process. ChildProcessError where a worker dies.
+    Each process calls ``make_state`` once. With one worker, everything runs in the current process. Raises
+    ChildProcessError if a worker process dies.
     """
     if workers == 1:
         state = make_state()
         yield from (function(state, item) for item in items)
         return
-    with ProcessPoolExecutor(workers, get_context("spawn"), _start, (make_state, function)) as pool:
+    with ProcessPoolExecutor(workers, get_context("spawn"), _initialize, (make_state, function)) as pool:
         waiting: deque[Future[Result]] = deque()
         try:
             for item in items:
@@ -44,8 +45,8 @@ def map_with(
                 yield waiting.popleft().result()
         except BrokenProcessPool:
             raise ChildProcessError(
-                "a worker process died (out of memory?). What it had finished is kept where the stage keeps parts; "
-                "run the same command again, with fewer workers if need be."
+                "a worker process died, possibly because it ran out of memory. Run the same command again, with fewer "
+                "workers if necessary; stages that save partial results continue from them."
             ) from None
         finally:
             pool.shutdown(cancel_futures=True)
@@ -54,14 +55,14 @@ def map_with(
 _job: tuple[Callable[[Any, Any], Any], Any] | None = None
 
 
-def _start(make_state: Callable[[], Any], function: Callable[[Any, Any], Any]) -> None:
+def _initialize(make_state: Callable[[], Any], function: Callable[[Any, Any], Any]) -> None:
     global _job
     threading.Thread(target=_end_with_parent, daemon=True).start()
     _job = function, make_state()
 
 
 def _end_with_parent() -> None:
-    """A pool's workers outlive a parent that was killed, waiting for work for ever; so they watch it."""
+    """End this worker when its parent process ends; otherwise it would wait for work forever."""
     if (parent := parent_process()) is not None:
         parent.join()
         os._exit(1)

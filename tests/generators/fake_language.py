@@ -1,7 +1,7 @@
-"""A tiny language for the tests of the seen analysis, and its parser.
+"""A tiny language with a parser, for the tests of the seen analysis.
 
-A caption is a run of words. "the ADJECTIVE NOUN" states an attribute, "NOUN VERB NOUN" a relation. Plurals end in s;
-one noun and one verb are irregular. The parser is exact by definition, so its results can be worked out by hand.
+A caption is a sequence of words. "the ADJECTIVE NOUN" states an attribute, and "NOUN VERB NOUN" states a relation.
+Plurals end in s; one noun and two verbs are irregular. The rules are simple enough to derive expected results manually.
 """
 
 import os
@@ -24,32 +24,32 @@ def lemma(word: str) -> str:
 
 
 def graph(caption: str) -> SceneGraph:
-    """Reads the caption word for word; whatever it does not know ends a phrase."""
+    """Parse a caption word by word; an unknown word ends a phrase."""
     text = " ".join(lemma(word) for word in caption.lower().split())
     for phrase in ("tennis ball", "on top of"):
         text = text.replace(phrase, phrase.replace(" ", "_"))
     objects: list[SceneObject] = []
     relations: list[Relation] = []
-    attribute, pending, last = None, None, None
+    attribute, predicate, subject = None, None, None
     for raw in text.split():
         word = raw.replace("_", " ")
         if word in ADJECTIVES:
             attribute = word
         elif word in NOUNS:
             item = SceneObject(str(len(objects)), word, (attribute,) if attribute else ())
-            if pending and last:
-                relations.append(Relation(last, pending, item.id))
+            if predicate and subject:
+                relations.append(Relation(subject, predicate, item.id))
             objects.append(item)
-            attribute, pending, last = None, None, item.id
+            attribute, predicate, subject = None, None, item.id
         elif word in VERBS:
-            pending, attribute = word, None
+            predicate, attribute = word, None
         else:
-            attribute, pending, last = None, None, None
+            attribute, predicate, subject = None, None, None
     return SceneGraph(tuple(objects), tuple(relations))
 
 
 class FakeParser:
-    """A CaptionParser of the tiny language; tests may replace its ``forms`` and its ``added_words``."""
+    """A CaptionParser of the tiny language. Tests can replace ``forms`` and ``added_words``."""
 
     def __init__(
         self, forms: Callable[[str], Iterable[str]] | None = None, added_words: frozenset[str] = frozenset()
@@ -65,7 +65,8 @@ class FakeParser:
 
 
 class MortalParser(FakeParser):
-    """Kills its process, once, at the caption in the file that the variable FATAL names."""
+    """Kills its process once, at a given caption. The environment variable FATAL is the path of a file with this
+    caption."""
 
     def parse(self, captions: Iterable[str]) -> Iterator[Parse]:
         fatal = Path(os.environ["FATAL"])

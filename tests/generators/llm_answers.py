@@ -1,4 +1,4 @@
-"""What a language model is asked and answers in tests, and the key that nobody may see."""
+"""Requests, answers and the API key of the fake language model in tests."""
 
 from generators.llm.client import Message
 

@@ -19,7 +19,7 @@ WORDS: dict[str, Any] = yaml.safe_load((Path(__file__).parents[2] / "sample/word
 
 
 @pytest.fixture(scope="module")
-def options() -> dict[str, list[Filler]]:
+def fillers() -> dict[str, list[Filler]]:
     return make_fillers(WORDS)
 
 
@@ -37,20 +37,20 @@ def test_nouns_are_animate_and_none_is_a_synonym_or_a_kind_of_another():
     senses = {noun: animate_senses(noun) for noun in WORDS["nouns"]}
     assert len(senses) >= 300
     assert all(senses.values())
-    shared = Counter(sense for found in senses.values() for sense in found)
+    shared = Counter(sense for noun_senses in senses.values() for sense in noun_senses)
     assert [sense for sense, count in shared.items() if count > 1] == []
-    usual = {found[0]: noun for noun, found in senses.items()}
+    first_senses = {noun_senses[0]: noun for noun, noun_senses in senses.items()}
     kinds = [
-        (noun, usual[up])
-        for sense, noun in usual.items()
-        for up in {up for path in sense.hypernym_paths() for up in path} - {sense}
-        if up in usual
+        (noun, first_senses[hypernym])
+        for sense, noun in first_senses.items()
+        for hypernym in {hypernym for path in sense.hypernym_paths() for hypernym in path} - {sense}
+        if hypernym in first_senses
     ]
     assert kinds == []
 
 
 @pytest.mark.parametrize(("key", "pos"), [("intransitive", "v"), ("transitive", "v"), ("adjectives", "a")])
-def test_verbs_and_adjectives_are_in_wordnet_and_stand_once(key: str, pos: str):
+def test_verbs_and_adjectives_are_in_wordnet_and_listed_once(key: str, pos: str):
     listed = WORDS[key]
     words = listed if isinstance(listed, list) else [word for group in listed.values() for word in group]
     assert len(words) == len(set(words))
@@ -58,19 +58,18 @@ def test_verbs_and_adjectives_are_in_wordnet_and_stand_once(key: str, pos: str):
 
 
 def singulars(plural: str) -> set[str]:
-    """What two dictionaries take a plural for."""
-    *before, head = plural.split()
-    return {
-        " ".join([*before, lemma]) for lemma in (head, *getLemma(head, "NOUN"), wordnet().morphy(head, "n") or head)
-    }
+    """Return the singulars of a plural, according to two dictionaries."""
+    *modifiers, noun = plural.split()
+    lemmas = (noun, *getLemma(noun, "NOUN"), wordnet().morphy(noun, "n") or noun)
+    return {" ".join([*modifiers, lemma]) for lemma in lemmas}
 
 
-def test_inflected_forms_lead_back_to_their_lemmas(options: dict[str, list[Filler]]):
-    for filler in (*options["INTRANSITIVE"], *options["TRANSITIVE"]):
+def test_inflected_forms_lead_back_to_their_lemmas(fillers: dict[str, list[Filler]]):
+    for filler in (*fillers["INTRANSITIVE"], *fillers["TRANSITIVE"]):
         assert filler.form.endswith("ing")
         assert filler.text in getLemma(filler.form, "VERB")
-    for filler in options["NOUNS"]:
-        assert filler.form != filler.text, "a plural of its own"
+    for filler in fillers["NOUNS"]:
+        assert filler.form != filler.text, "the plural differs from the singular"
         assert filler.text in singulars(filler.form) or filler.form == "oxen"
 
 
@@ -84,8 +83,8 @@ def test_irregular_plurals(noun: str, plural: str):
     assert inflection.pluralise(noun) == plural
 
 
-def read(text: str) -> list[tuple[str, str]]:
-    """The atoms of a prompt, found from its text and the word lists alone, in reading order."""
+def parse_atoms(text: str) -> list[tuple[str, str]]:
+    """Return the atoms of a prompt from left to right, parsed with the word lists."""
     phrases = {form: ("spatial", name) for name, form in (WORDS["sides"] | WORDS["places"]).items()}
     single = {word: ("temporal", word) for word in WORDS["times"]} | {n: ("number", n) for n in WORDS["numbers"]}
     single |= {word: ("adjective", word) for group in WORDS["adjectives"].values() for word in group}
@@ -113,12 +112,12 @@ def read(text: str) -> list[tuple[str, str]]:
 
 
 @given(config=st.sampled_from(sorted(GRID)), seed=st.integers())
-def test_a_prompt_has_exactly_the_atoms_that_its_cell_says(options: dict[str, list[Filler]], config: str, seed: int):
-    prompt = draw_prompt(GRID[config].pattern, options, Random(seed))
+def test_a_prompt_has_exactly_the_atoms_of_its_cell(fillers: dict[str, list[Filler]], config: str, seed: int):
+    prompt = draw_prompt(GRID[config].pattern, fillers, Random(seed))
     assert sorted(kind for kind, _ in prompt.atoms) == PROMPT_TYPES[config].kinds
-    assert read(prompt.text) == list(prompt.atoms)
-    differing = [atom for atom in prompt.atoms if atom[0] != "number"]
-    assert len(differing) == len(set(differing))
+    assert parse_atoms(prompt.text) == list(prompt.atoms)
+    distinct_atoms = [atom for atom in prompt.atoms if atom[0] != "number"]
+    assert len(distinct_atoms) == len(set(distinct_atoms))
     groups = [
         group
         for kind, word in prompt.atoms
@@ -129,38 +128,38 @@ def test_a_prompt_has_exactly_the_atoms_that_its_cell_says(options: dict[str, li
 
 
 @given(config=st.sampled_from(sorted(GRID)), seed=st.integers())
-def test_articles_numbers_and_plurals_agree(options: dict[str, list[Filler]], config: str, seed: int):
-    text = draw_prompt(GRID[config].pattern, options, Random(seed)).text
+def test_articles_numbers_and_plurals_agree(fillers: dict[str, list[Filler]], config: str, seed: int):
+    text = draw_prompt(GRID[config].pattern, fillers, Random(seed)).text
     for article, word in re.findall(r"\b(an?) (\w+)", text):
         assert article == ("an" if word[0] in "aeiou" or word == "heir" else "a")
-    numbers = sum(kind == "number" for kind, _ in read(text))
-    plurals = {filler.form.replace(" ", "-") for filler in options["NOUNS"]}
+    numbers = sum(kind == "number" for kind, _ in parse_atoms(text))
+    plurals = {filler.form.replace(" ", "-") for filler in fillers["NOUNS"]}
     assert sum(word in plurals for word in text.replace("guinea ", "guinea-").split()) == numbers
     assert not re.search(r"  |^ | $|[A-Z]", text)
 
 
-def test_the_grid_is_the_declared_list():
+def test_the_grid_matches_the_declared_prompt_types():
     assert list(GRID) == list(PROMPT_TYPES)
     assert [cell.size for cell in GRID.values()] == [kind.prompts for kind in PROMPT_TYPES.values()]
 
 
-def test_draws_favour_no_pair(options: dict[str, list[Filler]]):
-    found = draw_prompts(Cell("a NOUN TRANSITIVE a NOUN", 5000), options, Random(1))
-    first = [prompt.atoms[0][1] for prompt in found]
+def test_nouns_are_equally_likely(fillers: dict[str, list[Filler]]):
+    prompts = draw_prompts(Cell("a NOUN TRANSITIVE a NOUN", 5000), fillers, Random(1))
+    first = [prompt.atoms[0][1] for prompt in prompts]
     # 5,000 prompts over 326 nouns: 15.3 each on average; 5 standard deviations (of 3.9) on either side.
     assert all(0 <= first.count(noun) <= 35 for noun in WORDS["nouns"])
     assert len(set(first)) == len(WORDS["nouns"])
 
 
-def test_further_cells_grow_the_grid(options: dict[str, list[Filler]]):
+def test_additional_cells_extend_the_grid(fillers: dict[str, list[Filler]]):
     settings = Settings(
         0, {"obj3_adj3": {"pattern": "a ADJECTIVE ADJECTIVE ADJECTIVE NOUN PLACE a NOUN and a NOUN", "size": 7}}
     )
     cell = settings.grid["obj3_adj3"]
     assert len(settings.grid) == len(GRID) + 1
-    found = draw_prompts(cell, options, Random(0))
-    assert len({prompt.text for prompt in found}) == 7
-    assert {tuple(sorted(kind for kind, _ in prompt.atoms)) for prompt in found} == {
+    prompts = draw_prompts(cell, fillers, Random(0))
+    assert len({prompt.text for prompt in prompts}) == 7
+    assert {tuple(sorted(kind for kind, _ in prompt.atoms)) for prompt in prompts} == {
         ("adjective", "adjective", "adjective", "noun", "noun", "noun", "spatial")
     }
 
@@ -169,16 +168,16 @@ def test_further_cells_grow_the_grid(options: dict[str, list[Filler]]):
     ("cell", "message"),
     [
         (Cell("a COLOR NOUN", 1), "Pattern 'a COLOR NOUN': unknown slot 'COLOR'. Slots are NOUN, NOUNS"),
-        (Cell("NUMBER of TIME", 9), "9 distinct prompts asked for, only 8 found"),  # 4 numbers x 2 times
-        (Cell("TIME TIME TIME", 1), "too few words for so many TIME slots"),
+        (Cell("NUMBER of TIME", 9), "8 distinct prompts found, 9 expected"),  # 4 numbers x 2 times
+        (Cell("TIME TIME TIME", 1), "more TIME slots than TIME words"),
     ],
 )
-def test_a_pattern_that_cannot_be_filled_is_an_error(options: dict[str, list[Filler]], cell: Cell, message: str):
+def test_a_pattern_that_cannot_be_filled_is_an_error(fillers: dict[str, list[Filler]], cell: Cell, message: str):
     with pytest.raises(ValueError, match=re.escape(message)):
-        draw_prompts(cell, options, Random(0))
+        draw_prompts(cell, fillers, Random(0))
 
 
-def test_a_further_cell_cannot_take_the_name_of_a_benchmark_config():
+def test_an_additional_cell_cannot_have_the_name_of_a_benchmark_config():
     with pytest.raises(ValueError, match="obj1 are configs of the benchmark"):
         _ = Settings(0, {"obj1": {"pattern": "a NOUN", "size": 1}}).grid
 

@@ -27,28 +27,28 @@ BY_NAME = {noun.compound: noun for noun in NOUNS}
 DRAWN = [noun for noun in NOUNS if all(map(can_draw, (noun.name, noun.n1, noun.n2)))]
 
 
-def test_all_400_nouns_of_the_published_list_stand_in_its_order(real_data: Path):
+def test_the_nouns_are_the_published_list_in_its_order(real_data: Path):
     published = (real_data / "compun" / "Compun.csv").read_text().splitlines()[1:]
     assert [noun.compound for noun in NOUNS] == [line.strip('"') for line in published]
 
 
 def split(compound: str) -> tuple[str, str] | None:
-    """The likeliest constituents of a compound (Kumar et al. 2024, appendix A.3), by WordNet.
+    """Return the likeliest constituents of a compound (Kumar et al. 2024, appendix A.3), according to WordNet.
 
-    An open or hyphenated compound is cut before its last word. A closed one is cut into two nouns of at least three
-    letters, of which the first is not a plural (not "lips + tick") and the shorter is as long as possible.
+    A compound of several words is cut before its last word. A compound of one word is cut into two nouns of at least
+    three letters, such that the first is not a plural (not "lips + tick") and the shorter noun is as long as possible.
     """
     name = compound.lower().replace("-", " ")
     if " " in name:
         first, _, second = name.rpartition(" ")
         return first, second
-    cuts = [(name[:at], name[at:]) for at in range(3, len(name) - 2)]
+    cuts = [(name[:position], name[position:]) for position in range(3, len(name) - 2)]
     nouns = [cut for cut in cuts if all(map(wordnet.is_in_wordnet, cut))]
     singular = [cut for cut in nouns if not (cut[0].endswith("s") and wordnet.is_in_wordnet(cut[0][:-1]))]
     return max(singular, key=lambda cut: min(map(len, cut)), default=None)
 
 
-def test_constituents_make_up_their_compound():
+def test_constituents_joined_are_the_compound():
     assert len(NOUNS) == 400
     for noun in NOUNS:
         parts = f"{noun.n1}{' ' if noun.form == 'open' else ''}{noun.n2}"
@@ -57,13 +57,13 @@ def test_constituents_make_up_their_compound():
     assert Counter(noun.form for noun in NOUNS) == {"open": 224, "closed": 176}
 
 
-def test_the_dictionary_splits_all_but_those_marked():
-    by_hand = {noun.compound for noun in NOUNS if noun.split == "by hand"}
+def test_the_dictionary_splits_all_compounds_but_two():
+    marked = {noun.compound for noun in NOUNS if noun.split == "by hand"}
     wrong = {noun.compound for noun in NOUNS if split(noun.compound) != (noun.n1.lower(), noun.n2)}
-    assert wrong == by_hand == {"bullseye", "crossbow"}
+    assert wrong == marked == {"bullseye", "crossbow"}
 
 
-def test_notes_record_what_occurs_twice_and_what_is_longer():
+def test_notes_record_duplicates_and_three_word_compounds():
     assert "snowball" in BY_NAME["snow ball"].note
     assert "boat house" in BY_NAME["houseboat"].note
     assert "three words" in BY_NAME["grill surface thermometer"].note
@@ -97,19 +97,19 @@ def test_renderings_differ_and_repeat():
     assert Image.open(io.BytesIO(first.compound)).size == (224, 224)
 
 
-def picture(path: Path) -> None:
+def write_image(path: Path) -> None:
     Image.new("RGB", (4, 4), (sum(map(ord, path.stem.lower().replace(" ", "_"))) % 256, 0, 0)).save(path)
 
 
-def collection(folder: Path) -> Path:
+def write_collection(folder: Path) -> Path:
     folder.mkdir()
     for stem in ("raincoat", "raincoat_n1", "raincoat_n2", "Ice cube", "ice_cube_n1", "Ice cube_n2"):
-        picture(folder / f"{stem}.png")
+        write_image(folder / f"{stem}.png")
     return folder
 
 
-def test_the_authors_naming_in_a_folder_and_in_a_zip(tmp_path: Path):
-    folder = collection(tmp_path / "images")
+def test_files_named_as_by_the_authors_in_a_folder_and_in_a_zip(tmp_path: Path):
+    folder = write_collection(tmp_path / "images")
     with zipfile.ZipFile(tmp_path / "images.zip", "w") as archive:
         for path in folder.iterdir():
             archive.write(path, f"compun/{path.name}")
@@ -119,27 +119,27 @@ def test_the_authors_naming_in_a_folder_and_in_a_zip(tmp_path: Path):
     assert len(set(from_zip.of("raincoat"))) == 3
 
 
-def test_every_missing_and_every_unreadable_picture_is_listed_at_once(tmp_path: Path):
-    folder = collection(tmp_path / "images")
+def test_all_missing_and_unreadable_images_are_listed(tmp_path: Path):
+    folder = write_collection(tmp_path / "images")
     (folder / "raincoat_n2.png").unlink()
-    (folder / "ice_cube_n1.png").write_bytes(b"no picture")
+    (folder / "ice_cube_n1.png").write_bytes(b"no image")
     with pytest.raises(ValueError) as error:  # noqa: PT011 (the whole message is compared)
         ImageCollection.open(folder).check(["raincoat", "Ice cube", "firefly"])
     assert str(error.value) == (
-        f"{folder}: of Compun's pictures 4 are missing: raincoat_n2, firefly, firefly_n1, firefly_n2; "
-        "1 are unreadable: ice_cube_n1.png. None is left out silently."
+        f"{folder}: 4 of Compun's images are missing: raincoat_n2, firefly, firefly_n1, firefly_n2. "
+        "1 of Compun's images are unreadable: ice_cube_n1.png. Add or replace them."
     )
 
 
-def test_a_place_that_is_neither_folder_nor_zip(tmp_path: Path):
+def test_a_path_that_is_neither_folder_nor_zip(tmp_path: Path):
     with pytest.raises(FileNotFoundError, match="neither a folder nor a zip"):
         ImageCollection.open(tmp_path / "nowhere")
 
 
-def test_each_split_has_the_same_pictures_under_its_own_prompts(tmp_path: Path):
+def test_all_splits_have_the_same_images_with_different_prompts(tmp_path: Path):
     nouns: list[Noun] = [BY_NAME["fishbowl"], BY_NAME["raincoat"], BY_NAME["Keyhole"]]
-    served = write(tmp_path / "compun", nouns, Settings(0, 2, None, {}), WORDS, Cache([]))
-    assert served == {"grammar": 2}
+    counts = write(tmp_path / "compun", nouns, Settings(0, 2, None, {}), WORDS, Cache([]))
+    assert counts == {"grammar": 2}
     tables = {
         path.name.split("-")[0]: pq.read_table(path).to_pylist() for path in (tmp_path / "compun" / "main").iterdir()
     }

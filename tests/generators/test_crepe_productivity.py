@@ -36,25 +36,31 @@ from tests.annotated import annotations_of
 
 SETTINGS = Settings(seed=0, workers=1, rows=2, walks_per_image=2, attempts=20, visible=0.1, refine=False, captioner={})
 NOUNS = ["cup", "table", "cat", "bus", "lamp", "chair", "apple", "box"]
-LOOKS = [["red", "small"], ["blue", "large", "striped"], ["green", "spotted"], ["black", "small", "striped"], ["white"]]
+ATTRIBUTES = [
+    ["red", "small"],
+    ["blue", "large", "striped"],
+    ["green", "spotted"],
+    ["black", "small", "striped"],
+    ["white"],
+]
 
 
-def image(image_id: int) -> dict[str, list[dict]]:
-    """Five things side by side, 100 x 240 pixels each, and what Visual Genome would say of them."""
+def make_records(image_id: int) -> dict[str, list[dict]]:
+    """Return Visual Genome records of an image with five objects side by side, 100 x 240 pixels each."""
     rng = Random(image_id)
-    names, looks = rng.sample(NOUNS, 5), rng.sample(LOOKS, 5)
-    boxes = [{"x": 10 + 120 * at, "y": 20, "w": 100, "h": 240} for at in range(5)]
+    names, attribute_lists = rng.sample(NOUNS, 5), rng.sample(ATTRIBUTES, 5)
+    boxes = [{"x": 10 + 120 * index, "y": 20, "w": 100, "h": 240} for index in range(5)]
     objects = [
-        {"object_id": 10 * image_id + at, "names": [name], **box}
-        for at, (name, box) in enumerate(zip(names, boxes, strict=True))
+        {"object_id": 10 * image_id + index, "names": [name], **box}
+        for index, (name, box) in enumerate(zip(names, boxes, strict=True))
     ]
-    pairs = [(one, other) for one in range(5) for other in range(one + 1, 5)]
+    pairs = [(left, right) for left in range(5) for right in range(left + 1, 5)]
     relationships = [
         {"predicate": predicate, "subject": objects[subject], "object": objects[target], "relationship_id": 0}
-        for one, other in pairs
-        for subject, predicate, target in ((one, "to the left of", other), (other, "to the right of", one))
+        for left, right in pairs
+        for subject, predicate, target in ((left, "to the left of", right), (right, "to the right of", left))
     ]
-    attributes = [{**item, "attributes": texts} for item, texts in zip(objects, looks, strict=True)]
+    attributes = [{**item, "attributes": texts} for item, texts in zip(objects, attribute_lists, strict=True)]
     return {"objects": objects, "attributes": attributes, "relationships": relationships, "regions": []}
 
 
@@ -65,13 +71,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def annotated(folder: Path) -> Path:
-    """The annotations file of a source."""
+def make_annotations(folder: Path) -> Path:
+    """Write the annotations file of a source and return its path."""
     return annotations_of(folder).path
 
 
 def write_source(folder: Path, count: int) -> None:
-    images = {image_id: image(image_id) for image_id in range(1, count + 1)}
+    images = {image_id: make_records(image_id) for image_id in range(1, count + 1)}
     files = {"objects": "objects", "attributes": "attributes", "relationships": "relationships"}
     for file, key in {**files, "region_descriptions": "regions"}.items():
         records = [{"image_id": image_id, "id": image_id, key: data[key]} for image_id, data in images.items()]
@@ -86,7 +92,7 @@ def write_source(folder: Path, count: int) -> None:
 @pytest.fixture(scope="module")
 def built(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("crepe")
-    dropped = write(annotated(folder), "microworld", SETTINGS, root)
+    dropped = write(make_annotations(folder), "microworld", SETTINGS, root)
     assert set(dropped) == set(SPLITS) == {f"n{size}" for size in range(4, 13)}
     return root
 
@@ -105,10 +111,10 @@ def test_every_config_and_split_is_written(built: Path) -> None:
                 assert len({row["caption"], *row["hard_negatives"]}) == sizes[config] + 1
                 assert len(row["foils"]) == sizes[config]
     captions = {config: _captions(built / config) for config in CONFIGS}
-    negating = captions.pop("prod_hnneg_balanced")
-    assert all(len(re.findall(r"\b(?:not|no)\b", caption)) >= 1 for caption in negating)
-    assert negating
-    assert all(captions["prod_raw"] >= found for found in captions.values())
+    negated_captions = captions.pop("prod_hnneg_balanced")
+    assert all(len(re.findall(r"\b(?:not|no)\b", caption)) >= 1 for caption in negated_captions)
+    assert negated_captions
+    assert all(captions["prod_raw"] >= config_captions for config_captions in captions.values())
     assert captions["prod_hnall"]
 
 
@@ -122,7 +128,7 @@ def test_the_same_bytes_from_another_process_and_hash_seed(
     monkeypatch.setenv("PYTHONHASHSEED", "7")
     monkeypatch.setattr("generators.crepe_productivity.COMPLEXITIES", (9,))
     monkeypatch.setattr("generators.crepe_productivity.SPLITS", ("n9",))
-    write(annotated(folder), "microworld", replace(SETTINGS, workers=2), tmp_path)
+    write(make_annotations(folder), "microworld", replace(SETTINGS, workers=2), tmp_path)
     files = [path.relative_to(tmp_path) for path in tmp_path.rglob("*.parquet")]
     assert len(files) == len(CONFIGS)
     assert [_sha256(tmp_path / file) for file in files] == [_sha256(built / file) for file in files]
@@ -145,7 +151,7 @@ def test_every_split_has_the_same_bytes_from_any_process(
     folder: Path, built: Path, tmp_path: Path, hash_seed: str, workers: int
 ) -> None:
     (tmp_path / "write.py").write_text(WRITE)
-    command = [sys.executable, tmp_path / "write.py", annotated(folder), str(workers), tmp_path / "crepe"]
+    command = [sys.executable, tmp_path / "write.py", make_annotations(folder), str(workers), tmp_path / "crepe"]
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(Path(__file__).parents[2])}
     subprocess.run(command, env=environment, check=True)
     files = {path.relative_to(built): _sha256(path) for path in built.rglob("*.parquet")}
@@ -156,78 +162,86 @@ def _sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def test_an_object_of_a_phrase_is_neither_a_foil_nor_negated(folder: Path, tmp_path: Path) -> None:
+def test_an_object_in_a_region_phrase_is_neither_a_foil_nor_negated(folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     box = {"x": 0, "y": 0, "width": 9, "height": 9}
     phrases = [{"phrase": f"there is a {noun} in the room"} | box for noun in NOUNS]
     regions = [
-        {"id": image_id, "regions": [{"region_id": 10 * image_id + at} | item for at, item in enumerate(phrases)]}
+        {"id": image_id, "regions": [{"region_id": 10 * image_id + index} | item for index, item in enumerate(phrases)]}
         for image_id in range(1, 5)
     ]
     (tmp_path / "region_descriptions.json").write_text(json.dumps(regions))
-    (without, captions), (with_phrases, captions_with) = (_nouns_of_foils(place) for place in (folder, tmp_path))
+    (without, captions), (with_phrases, captions_with) = (_find_foil_nouns(source) for source in (folder, tmp_path))
     assert without & set(NOUNS)
     assert not with_phrases & set(NOUNS)
     assert captions == captions_with  # phrases change no walk and no caption
 
 
-def _nouns_of_foils(folder: Path) -> tuple[set[str], list[str]]:
-    """The nouns that HN-Atoms insert and that balanced truths negate, and the captions."""
-    found = list(make_examples(Source.read(annotated(folder)), 6, GrammarCaptioner(), SETTINGS, Counter()))
-    foils = {foil.replacement for item in found for atom in item.hnatom for foil in atom.foils}
-    negated = {item.hnneg_balanced[0].foils[0].original.removeprefix("no ") for item in found if item.hnneg_balanced}
-    return foils | negated, [item.walk.caption.text for item in found]
+def _find_foil_nouns(folder: Path) -> tuple[set[str], list[str]]:
+    """Return the nouns that HN-Atoms insert or balanced captions negate, and all captions."""
+    found_examples = list(
+        make_examples(Source.read(make_annotations(folder)), 6, GrammarCaptioner(), SETTINGS, Counter())
+    )
+    foils = {foil.replacement for item in found_examples for atom in item.hnatom for foil in atom.foils}
+    negated = {
+        item.hnneg_balanced[0].foils[0].original.removeprefix("no ") for item in found_examples if item.hnneg_balanced
+    }
+    return foils | negated, [item.walk.caption.text for item in found_examples]
 
 
-def test_another_image_changes_no_example_of_the_first_ones(folder: Path, tmp_path: Path) -> None:
+def test_an_additional_image_does_not_change_the_examples_of_other_images(folder: Path, tmp_path: Path) -> None:
     write_source(tmp_path, 5)
     few, more = (
         {
             example.walk.key: example.walk.caption.text
-            for example in make_examples(Source.read(annotated(place)), 8, GrammarCaptioner(), SETTINGS, Counter())
+            for example in make_examples(
+                Source.read(make_annotations(source)), 8, GrammarCaptioner(), SETTINGS, Counter()
+            )
         }
-        for place in (folder, tmp_path)
+        for source in (folder, tmp_path)
     )
     assert few.items() <= more.items()
     assert len(more) > len(few)
 
 
 def test_drops_are_counted_and_rows_are_capped(folder: Path) -> None:
-    rows, dropped = generate_split(SETTINGS, "microworld", Source.read(annotated(folder)), 4)
-    assert {config: len(kept) for config, kept in rows.items()}["prod_hnatom"] == 2
+    rows, dropped = generate_split(SETTINGS, "microworld", Source.read(make_annotations(folder)), 4)
+    assert {config: len(config_rows) for config, config_rows in rows.items()}["prod_hnatom"] == 2
     assert dropped["hnswap: fewer than 5 negatives"] > 0
     assert select_examples([], 2, Counter()) == {config: [] for config in CONFIGS}
 
 
-def test_refined_rows_have_the_foils_of_one_atom_and_half_of_them_stay(
+def test_refined_rows_replace_one_atom_and_at_least_half_of_them_stay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    more = ["tree", "hat", "bottle", "drum", "kite", "key", "boat", "flag"]  # words enough for five foils of one noun
+    more = ["tree", "hat", "bottle", "drum", "kite", "key", "boat", "flag"]  # enough words for five foils of one noun
     monkeypatch.setattr(sys.modules[__name__], "NOUNS", [*NOUNS, *more])
     write_source(tmp_path, 8)
-    rows, _ = generate_split(replace(SETTINGS, refine=True, rows=6), "microworld", Source.read(annotated(tmp_path)), 7)
-    found = rows["prod_hnatom"]
-    assert found
-    for row in found:
+    rows, _ = generate_split(
+        replace(SETTINGS, refine=True, rows=6), "microworld", Source.read(make_annotations(tmp_path)), 7
+    )
+    hnatom_rows = rows["prod_hnatom"]
+    assert hnatom_rows
+    for row in hnatom_rows:
         foils = [foil for foils in row["foils"] for foil in foils]
         assert len({(foil["type"], foil["from"]) for foil in foils}) == 1
         assert len({foil["to"] for foil in foils}) == 5
-    left = refine_splits({"n7": found}, 0)["n7"]
-    assert len(found) / 2 <= len(left) <= len(found)
+    refined_rows = refine_splits({"n7": hnatom_rows}, 0)["n7"]
+    assert len(hnatom_rows) / 2 <= len(refined_rows) <= len(hnatom_rows)
 
 
 def test_real_annotations(real_data: Path, tmp_path: Path) -> None:
     for version in ("v1.0.0", "v1.2.0"):
         source = Source.read(annotations_of(real_data / "visual_genome" / version, tmp_path / version).path)
-        found = list(make_examples(source, 8, GrammarCaptioner(), SETTINGS, Counter()))
-        assert len(found) >= 5
-        assert all(example.walk.walk.graph.complexity == 8 for example in found)
-        assert sum(bool(example.hnatom) for example in found) >= 5
+        found_examples = list(make_examples(source, 8, GrammarCaptioner(), SETTINGS, Counter()))
+        assert len(found_examples) >= 5
+        assert all(example.walk.walk.graph.complexity == 8 for example in found_examples)
+        assert sum(bool(example.hnatom) for example in found_examples) >= 5
 
 
-def test_phrases_of_real_images_name_what_their_objects_lack(real_data: Path, tmp_path: Path) -> None:
-    """Phrases of v1.2, an image each: "White canopy on brick building", "man is wearing dark cloths", "Woman sitting in
-    a chair", "double wall outlet"; "A plastic white bag", "a black cloth is on a chair". No object is called so.
+def test_phrases_of_real_images_name_objects_that_the_graphs_lack(real_data: Path, tmp_path: Path) -> None:
+    """Phrases of images 1 to 5 in v1.2: "White canopy on brick building", "man is wearing dark cloths", "Woman sitting
+    in a chair", "double wall outlet", "A plastic white bag", "a black cloth is on a chair". No object has these names.
     """
     annotations = annotations_of(real_data / "visual_genome" / "v1.2.0", tmp_path / "annotations.parquet")
     source = Source.read(annotations.path, spelling=True)
@@ -235,7 +249,7 @@ def test_phrases_of_real_images_name_what_their_objects_lack(real_data: Path, tm
     for image_id, noun in named:
         assert collect_facts(source.images[image_id].facts()).is_absent(noun)
         assert not source.facts(image_id).is_absent(noun)
-    # "a calender has been hanged": the phrase is corrected where people typed it.
+    # The spelling of "a calender has been hanged" is corrected.
     assert "calendar" in source.facts("3").mentioned
     for example in make_examples(source, 6, GrammarCaptioner(), SETTINGS, Counter()):
         facts = source.facts(example.walk.image_id)
@@ -257,20 +271,20 @@ def test_ask_prints_the_estimate_and_stops_above_the_cost(
         server.expect_request("/v1/chat/completions").respond_with_json({"choices": [message]})
         endpoint = {"model": "org/m", "base_url": server.url_for("/v1"), "price_in": 1.0, "price_out": 4.0}
         settings = replace(SETTINGS, walks_per_image=1, captioner=endpoint)
-        with pytest.raises(ValueError, match=r"above --max-cost 0\.00\. Nothing was asked"):
-            ask(annotated(folder), settings, 0.0)
+        with pytest.raises(ValueError, match=r"above --max-cost 0\.00\. No request was sent"):
+            ask(make_annotations(folder), settings, 0.0)
         assert "requests, about" in capsys.readouterr().out
         assert len(server.log) == 0
-        assert set(ask(annotated(folder), settings, 1.0)) == {"answered"}
-        # An answer that omits atoms is kept as it came, and makes no caption.
+        assert set(ask(make_annotations(folder), settings, 1.0)) == {"answered"}
+        # An answer that omits atoms stays in the cache, but it is not used as a caption.
         captioner = PromptedCaptioner(
             Endpoint(**endpoint), read_shots(words / "shots.yaml"), Cache([tmp_path / "sample/llm"]), RuleParser()
         )
         dropped: Counter[str] = Counter()
-        assert not list(make_examples(Source.read(annotated(folder)), 8, captioner, settings, dropped))
+        assert not list(make_examples(Source.read(make_annotations(folder)), 8, captioner, settings, dropped))
         assert dropped["caption: omits an object"] > 0
         assert dropped["caption: no cached answer"] == 0
-        asked = len(server.log)
-        assert len((tmp_path / "sample/llm/org-m.jsonl").read_text().splitlines()) == asked > 0
-        assert ask(annotated(folder), settings, 1.0) == Counter()
-        assert len(server.log) == asked
+        num_requests = len(server.log)
+        assert len((tmp_path / "sample/llm/org-m.jsonl").read_text().splitlines()) == num_requests > 0
+        assert ask(make_annotations(folder), settings, 1.0) == Counter()
+        assert len(server.log) == num_requests

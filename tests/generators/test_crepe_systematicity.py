@@ -1,4 +1,4 @@
-"""The systematicity stages on a small source in Visual Genome's format, from regions to configs."""
+"""The systematicity stages on a small source in Visual Genome's format."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from PIL import Image as Picture
+from PIL import Image
 
 from generators.crepe_systematicity import (
     build_corpus,
@@ -36,8 +36,8 @@ SETTINGS = {"parser": "rules", "workers": 1, "spelling": False, "ranker": "stati
 
 
 def write_source(folder: Path) -> Path:
-    """Four images of 300 x 300 pixels; each has the same things and its share of the phrases."""
-    things = [
+    """Write four images of 300 x 300 pixels. All have the same objects; the phrases are distributed over the images."""
+    objects = [
         {"object_id": n, "names": [name], "x": 10 * n, "y": 5, "w": 200, "h": 200, "attributes": [attribute]}
         for n, (name, attribute) in enumerate(
             [
@@ -61,14 +61,14 @@ def write_source(folder: Path) -> Path:
     files = {
         "image_data": [{"image_id": n, "width": 300, "height": 300} for n in range(1, 5)],
         "region_descriptions": [{"id": n, "regions": regions[n - 1]} for n in range(1, 5)],
-        "scene_graphs": [{"image_id": n, "objects": things, "relationships": edges} for n in range(1, 5)],
+        "scene_graphs": [{"image_id": n, "objects": objects, "relationships": edges} for n in range(1, 5)],
     }
     (folder / "VG_100K").mkdir(parents=True)
     for name, records in files.items():
         (folder / f"{name}.json").write_text(json.dumps(records))
     for n in range(1, 5):
         pixels = np.random.default_rng(n).integers(0, 255, (300, 300, 3), np.uint8)
-        Picture.fromarray(pixels).save(folder / "VG_100K" / f"{n}.jpg")
+        Image.fromarray(pixels).save(folder / "VG_100K" / f"{n}.jpg")
     return folder
 
 
@@ -83,13 +83,13 @@ def regions(tmp_path_factory, source) -> tuple[Path, dict[str, int]]:
     return folder, build_regions("visual_genome", source, SETTINGS, folder).to_json()
 
 
-def by_caption(folder: Path) -> dict[str, dict[str, Any]]:
+def read_by_caption(folder: Path) -> dict[str, dict[str, Any]]:
     return {row["caption"]: row for row in read_rows(folder)}
 
 
 def test_regions_are_filtered_and_counted(regions) -> None:
     folder, funnel = regions
-    assert set(by_caption(folder)) == {
+    assert set(read_by_caption(folder)) == {
         "a red car",
         "a black dog on a wooden table",
         "a cat under a table",
@@ -101,22 +101,22 @@ def test_regions_are_filtered_and_counted(regions) -> None:
     assert funnel["caption with fewer than 2 atoms"] == 1
 
 
-def test_only_captions_of_one_compound_have_negatives_and_then_exactly_enough(regions) -> None:
-    for caption, row in by_caption(regions[0]).items():
+def test_captions_of_one_compound_have_the_exact_number_of_negatives_or_none(regions) -> None:
+    for caption, row in read_by_caption(regions[0]).items():
         for kind, count in NEGATIVES.items():
             assert len(row[kind]) in (0, count if len(row["compounds"]) == 1 else 0)
             captions = {" ".join(negative["caption"].lower().split()) for negative in row[kind]}
             assert len(captions) == len(row[kind])
             assert caption not in captions
-    assert len(by_caption(regions[0])["a red car"]["hnatom"]) == 4
-    assert len(by_caption(regions[0])["a red car"]["hncomp"]) == 6
-    assert {len(negative["foils"]) for negative in by_caption(regions[0])["a red car"]["hncomp"]} == {2}
+    assert len(read_by_caption(regions[0])["a red car"]["hnatom"]) == 4
+    assert len(read_by_caption(regions[0])["a red car"]["hncomp"]) == 6
+    assert {len(negative["foils"]) for negative in read_by_caption(regions[0])["a red car"]["hncomp"]} == {2}
 
 
-def test_targets_are_those_of_the_kept_captions(regions) -> None:
+def test_targets_are_the_atoms_and_compounds_of_the_selected_captions(regions) -> None:
     folder, _ = regions
     targets = Targets.load(folder / "targets.json")
-    assert targets == Targets.of(parse.graph for parse in make_parser().parse(by_caption(folder)))
+    assert targets == Targets.of(parse.graph for parse in make_parser().parse(read_by_caption(folder)))
     assert Compound("oro", "cat", "under", "table") in targets.compounds
     assert Atom("object", "tree") not in targets.atoms
 
@@ -148,35 +148,35 @@ def corpus(tmp_path_factory, regions) -> tuple[Path, dict[str, Any]]:
     return root, build_corpus("cc12m", regions[0], Seen.load(root / "cc12m.json"), root)
 
 
-def rows(root: Path, config: str) -> list[dict[str, Any]]:
+def read_config(root: Path, config: str) -> list[dict[str, Any]]:
     return pq.read_table(root / config / "test-00000-of-00001.parquet").to_pylist()
 
 
-def test_images_that_the_regions_name_are_named_by_every_config(tmp_path, source, corpus) -> None:
+def test_configs_reference_images_if_the_regions_do(tmp_path, source, corpus) -> None:
     build_regions("visual_genome", source, SETTINGS, tmp_path / "regions", "by_reference")
     build_corpus("cc12m", tmp_path / "regions", Seen.load(corpus[0] / "cc12m.json"), tmp_path)
     for config in (path.name for path in corpus[0].iterdir() if path.is_dir()):
-        held, named = rows(corpus[0], config), rows(tmp_path, config)
-        assert all(Path(row.pop("image_path")).name == f"{row['image_id']}.jpg" for row in named)
-        assert named == [{name: value for name, value in row.items() if name != "image"} for row in held]
+        embedded, referenced = read_config(corpus[0], config), read_config(tmp_path, config)
+        assert all(Path(row.pop("image_path")).name == f"{row['image_id']}.jpg" for row in referenced)
+        assert referenced == [{name: value for name, value in row.items() if name != "image"} for row in embedded]
 
 
 def test_raw_configs_are_the_three_splits(corpus) -> None:
     root, _ = corpus
-    assert {name: {row["caption"] for row in rows(root, f"cc12m_{name}_raw")} for name in SPLITS} == SPLITS
+    assert {name: {row["caption"] for row in read_config(root, f"cc12m_{name}_raw")} for name in SPLITS} == SPLITS
 
 
 def test_hard_negative_configs_have_sets_of_5_7_and_11(corpus, regions) -> None:
     root, _ = corpus
     for name in ("sc", "uc"):
-        atom, comp, both = (rows(root, f"cc12m_{name}_{kind}") for kind in ("hnatom", "hncomp", "hnall"))
+        atom, comp, both = (read_config(root, f"cc12m_{name}_{kind}") for kind in ("hnatom", "hncomp", "hnall"))
         assert {len(row["hard_negatives"]) for row in atom} == {4}
         assert {len(row["hard_negatives"]) for row in comp} == {6}
         assert {(len(row["hard_negatives"]), len(row["foils"])) for row in both} == {(10, 10)}
         assert {row["caption"] for row in both} == {row["caption"] for row in atom} & {row["caption"] for row in comp}
         assert {row["caption"] for row in atom} <= SPLITS[name]
-    (car,) = (row for row in rows(root, "cc12m_sc_hnatom") if row["caption"] == "a red car")
-    source = by_caption(regions[0])["a red car"]
+    (car,) = (row for row in read_config(root, "cc12m_sc_hnatom") if row["caption"] == "a red car")
+    source = read_by_caption(regions[0])["a red car"]
     assert car["hard_negatives"] == [negative["caption"] for negative in source["hnatom"]]
     assert car["crop_id"] == source["crop_id"]
 
@@ -189,7 +189,7 @@ def test_stats_have_table_8_and_the_funnel(corpus) -> None:
     assert (funnel["SC"], funnel["UC"], funnel["UA"], funnel["UC with one compound"]) == (2, 2, 1, 1)
 
 
-def test_rows_with_too_few_negatives_leave_only_that_set() -> None:
+def test_rows_with_too_few_negatives_are_removed_from_that_config_only() -> None:
     row = dict.fromkeys(
         ["image", "crop_id", "image_id", "x", "y", "width", "height", "caption", "atoms", "compounds", "complexity"]
     ) | {"scene_graph": None, "provenance": None, "hnatom": [{"caption": "a", "foils": []}] * 4, "hncomp": []}
@@ -198,7 +198,7 @@ def test_rows_with_too_few_negatives_leave_only_that_set() -> None:
     assert list(make_hard_negative_rows([row], "hnall")) == []
 
 
-def test_unique_leaves_out_unseen_atoms_and_rows_without_negatives() -> None:
+def test_table_8_ignores_unseen_atoms_and_rows_without_negatives() -> None:
     row = {"atoms": [{"kind": "object", "text": "cat"}], "compounds": [], "hnatom": [], "hncomp": []}
     nothing = {"sc": {"atoms": 0, "compounds": 0}, "uc": {"atoms": 0, "compounds": 0}}
     assert assign_splits([row], Seen(frozenset({Atom("object", "cat")}), frozenset()), NEGATIVES)[1] == nothing

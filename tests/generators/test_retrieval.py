@@ -1,4 +1,4 @@
-"""The order sets and the retrieval sets, from three pictures with captions to parquet."""
+"""The caption order and retrieval datasets, built from three images with captions."""
 
 import io
 import json
@@ -24,8 +24,8 @@ CAPTIONS = {
     "b.jpg": ["Two white boats lie on the calm water.", "Dog."],
     "c.jpg": ["Cat."],
 }
-"""Two captions are one word each: they have no other order, so they go, and with the last one its picture."""
-KEPT = [
+"""The two captions of one word have no other order, so they are removed. c.jpg then has no captions and is removed."""
+SELECTED = [
     "a small dog sits under the wooden table.",
     "a brown dog rests below an old table.",
     "two white boats lie on the calm water.",
@@ -34,16 +34,16 @@ KEPT = [
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A checkout's root with both datasets and their cards."""
+    """Return a folder with both datasets and their cards."""
     root = tmp_path_factory.mktemp("root")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(root)
         for number, name in enumerate(CAPTIONS):
-            picture = Image.new("RGB", (60, 48), (250, 80 * number, 0))
-            picture.paste((0, 0, 250), (0, 0, 20, 16))
-            picture.save(name)
+            image = Image.new("RGB", (60, 48), (250, 80 * number, 0))
+            image.paste((0, 0, 250), (0, 0, 20, 16))
+            image.save(name)
         Path("captions.json").write_text(
-            json.dumps([{"image": name, "caption": said} for name, said in CAPTIONS.items()])
+            json.dumps([{"image": name, "caption": captions} for name, captions in CAPTIONS.items()])
         )
         Path("params.yaml").write_text("source: microworld\nretrieval: {coco: {captions: captions.json, images: .}}\n")
         retrieval.main("coco")
@@ -52,46 +52,48 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def rows(built: Path, config: str, split: str) -> list[dict]:
+def read_rows(built: Path, config: str, split: str) -> list[dict]:
     (path,) = (built / config).glob(f"{split}-*.parquet")
     return pq.read_table(path).to_pylist()
 
 
-def test_every_seed_has_the_same_captions_and_four_other_orders_of_each(built: Path) -> None:
-    drawn = set()
+def test_every_seed_has_the_same_captions_with_four_other_orders(built: Path) -> None:
+    perturbed_texts = set()
     for seed in retrieval.ORDER_SEEDS:
-        found = rows(built, "aro/coco_order", f"test.s{seed}")
-        assert [row["caption"] for row in found] == KEPT
-        for row in found:
+        order_rows = read_rows(built, "aro/coco_order", f"test.s{seed}")
+        assert [row["caption"] for row in order_rows] == SELECTED
+        for row in order_rows:
             assert len(row["hard_negatives"]) == 4
             for text in row["hard_negatives"]:
                 assert text != row["caption"]
                 assert Counter(text.strip(".").split()) == Counter(row["caption"].strip(".").split())
-        drawn.add(tuple(text for row in found for text in row["hard_negatives"]))
-        assert {row["provenance"]["seed"] for row in found} == {seed}
-    assert len(drawn) == 5
+        perturbed_texts.add(tuple(text for row in order_rows for text in row["hard_negatives"]))
+        assert {row["provenance"]["seed"] for row in order_rows} == {seed}
+    assert len(perturbed_texts) == 5
 
 
-def test_another_source_and_output_give_the_same_rows_elsewhere(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_options_for_source_and_output(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(built)
     retrieval.main("coco", source=built, output=Path("elsewhere"))
     aro_card.main(Path("elsewhere/aro"))
-    assert rows(built, "elsewhere/aro/coco_order", "test.s1") == rows(built, "aro/coco_order", "test.s1")
+    assert read_rows(built, "elsewhere/aro/coco_order", "test.s1") == read_rows(built, "aro/coco_order", "test.s1")
     cards = [json.loads((built / root / "aro/stats.json").read_text()) for root in (".", "elsewhere")]
     assert cards[0] == cards[1]
 
 
-def test_perturbed_captions_and_images_beside_the_plain_ones(built: Path) -> None:
-    plain = rows(built, "retrieval/coco", "test")
-    assert [row["captions"] for row in plain] == [KEPT[:2], KEPT[2:]]
+def test_retrieval_has_original_and_perturbed_splits(built: Path) -> None:
+    plain = read_rows(built, "retrieval/coco", "test")
+    assert [row["captions"] for row in plain] == [SELECTED[:2], SELECTED[2:]]
     for seed in retrieval.RETRIEVAL_SEEDS:
-        for one in TEXT_PERTURBATIONS:
-            changed = rows(built, "retrieval/coco", f"test.{one.__name__}.s{seed}")
-            assert [row["crop_id"] for row in changed] == [row["crop_id"] for row in plain], "one picture, encoded once"
-            for row, before in zip(changed, plain, strict=True):
-                assert all(text != was for text, was in zip(row["captions"], before["captions"], strict=True))
+        for perturbation in TEXT_PERTURBATIONS:
+            changed = read_rows(built, "retrieval/coco", f"test.{perturbation.__name__}.s{seed}")
+            assert [row["crop_id"] for row in changed] == [row["crop_id"] for row in plain], "the same images"
+            for row, plain_row in zip(changed, plain, strict=True):
+                assert all(
+                    text != original for text, original in zip(row["captions"], plain_row["captions"], strict=True)
+                )
         for name in GRIDS:
-            changed = rows(built, "retrieval/coco", f"test.{name}.s{seed}")
+            changed = read_rows(built, "retrieval/coco", f"test.{name}.s{seed}")
             assert [row["captions"] for row in changed] == [row["captions"] for row in plain]
             assert {row["crop_id"] for row in changed}.isdisjoint(row["crop_id"] for row in plain)
             blue_at = [Image.open(io.BytesIO(row["image"]["bytes"])).getpixel((3, 3))[2] for row in changed]  # pyright: ignore
@@ -100,7 +102,7 @@ def test_perturbed_captions_and_images_beside_the_plain_ones(built: Path) -> Non
     assert len(names) == 1 + 3 * (5 + 3)
 
 
-def test_what_goes_is_counted(built: Path) -> None:
+def test_removed_captions_and_images_are_counted(built: Path) -> None:
     funnel = json.loads((built / "stats/aro/coco.json").read_text())["funnels"]["coco: captions and images"]
     assert funnel == {
         "captions that some perturbation cannot change": 2,
@@ -110,8 +112,8 @@ def test_what_goes_is_counted(built: Path) -> None:
     }
 
 
-def test_a_caption_without_four_different_other_orders_is_in_the_set_of_no_seed() -> None:
-    """Of the nouns and of the trigrams, the only other order is "fish fish dive dive"."""
+def test_a_caption_without_four_distinct_orders_is_removed() -> None:
+    """Swapping the nouns and swapping the trigrams both return "fish fish dive dive", so only three orders differ."""
     twins = Words(("fish", "dive", "dive", "fish"), ("", " ", " ", " ", "."), ("other", "noun", "other", "noun"))
     dropped = Counter[str]()
     image = CaptionedImage("1", Path("1.jpg"), (twins.text,))
@@ -119,7 +121,7 @@ def test_a_caption_without_four_different_other_orders_is_in_the_set_of_no_seed(
     assert dropped == {"captions that some perturbation cannot change": 1, "images without a caption left": 1}
 
 
-def test_the_perturbations_are_those_of_the_seed_alone() -> None:
+def test_perturbations_depend_on_the_seed() -> None:
     (words,) = Tagger()(["A small dog sits under the wooden table."])
     assert word_order.make_wrong_captions(words, 0) == word_order.make_wrong_captions(words, 0)
     assert word_order.make_wrong_captions(words, 0) != word_order.make_wrong_captions(words, 1)
@@ -132,7 +134,7 @@ def test_cards_and_loading(built: Path) -> None:
     assert "captions that some perturbation cannot change | 2 |" in card
     assert "| coco | 2 | 5,000 |" in (built / "retrieval/README.md").read_text()
     loaded = load_dataset("aro", "coco_order", "test.s0", data_dir=built)
-    assert loaded["caption"][0] == KEPT[0]
+    assert loaded["caption"][0] == SELECTED[0]
     assert list_configs("retrieval", built)["coco"]["test"] == 2
 
 

@@ -1,7 +1,7 @@
-"""Content selection: which facts about a scene a caption states.
+"""Choose the facts about a scene that a caption states.
 
-``SceneFacts`` are the facts that may be stated: about a whole scene, about a view, or as annotated. ``choose_content``
-samples a ``Content`` from them, and wording.py puts it into English.
+``SceneFacts`` are the facts that a caption may state. ``choose_content`` samples a ``Content`` from these facts, and
+wording.py writes the content in English.
 """
 
 from __future__ import annotations
@@ -29,20 +29,21 @@ RELATION_WEIGHTS: dict[str, float] = {
     "wearing": 12,
     "worn by": 6,
 }
-"""Relative frequency of a relation among those that can be stated."""
+"""Relative frequencies of relations."""
 IMPLIED_BY = {
     "above": ("on", "worn by"),
     "below": ("supporting", "wearing"),
     "on": ("worn by",),
     "supporting": ("wearing",),
 }
+"""Relation -> relations that imply it."""
 IMPLIED_WEIGHT = 0.15
-"""Factor for a relation that another one implies."""
+"""Factor for the frequency of a relation that another true relation implies."""
 
 
 @dataclass(frozen=True)
 class SceneFacts:
-    """Nouns, attributes in the order of English, and relations, by object id and in the order of the scene."""
+    """Nouns and attributes by object id, and relations between object ids. Attributes are in English word order."""
 
     nouns: Mapping[str, str]
     attributes: Mapping[str, tuple[str, ...]]
@@ -50,7 +51,7 @@ class SceneFacts:
 
     @classmethod
     def of(cls, scene: Scene, ids: Collection[str], *, sizes: bool) -> SceneFacts:
-        """Return everything that is true of the given objects; sizes only if the whole scene is in view."""
+        """Return all facts about the given objects; ``sizes=False`` leaves out sizes, which a crop does not show."""
         objects = [item for item in scene.objects if item.id in ids]
         return cls(
             {item.id: item.noun for item in objects},
@@ -67,13 +68,15 @@ def list_named_attributes(item: DrawnObject, *, sizes: bool = True) -> tuple[str
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What one caption states: attributes of objects, or one or two relations between objects."""
+    """The object ids and relations that a caption states. Without relations, the caption states attributes."""
 
     objects: tuple[str, ...]
     relations: tuple[Triple, ...] = ()
 
 
 Kind = Literal["object", "pair", "list", "twins", "two relations"]
+"""``pair``: two objects and their relation; ``list``: objects of different nouns; ``twins``: two objects of one
+noun."""
 
 REGION_KINDS: dict[Kind, float] = {"object": 4, "pair": 6, "twins": 1}
 TRAINING_KINDS: dict[Kind, float] = {"object": 3, "pair": 6, "list": 5, "twins": 1, "two relations": 5}
@@ -82,7 +85,7 @@ IMAGE_KINDS: dict[Kind, float] = {"pair": 4, "list": 1, "twins": 1, "two relatio
 
 
 def choose_content(facts: SceneFacts, kinds: Mapping[Kind, float], rng: Random) -> Content | None:
-    """Sample a content of a kind sampled by weight among those that the facts allow; None if they allow none."""
+    """Sample a kind of content by weight, and a content of this kind. Returns None if the facts allow no kind."""
     remaining = dict(kinds)
     while remaining:
         kind = rng.choices(list(remaining), list(remaining.values()))[0]
@@ -115,7 +118,7 @@ def _sample_content(facts: SceneFacts, kind: Kind, rng: Random) -> Content | Non
 
 
 def _sample_relation(facts: SceneFacts, rng: Random, other_than: Collection[str] = ()) -> Triple | None:
-    """Return a relation between objects of two nouns that are not both in ``other_than``."""
+    """Return a relation between two objects of different nouns that are not both in ``other_than``."""
     options = [
         (first, relation, second)
         for first, relation, second in facts.relations

@@ -8,14 +8,14 @@ from random import Random
 from generators.microworld.scene import Scene
 from generators.schemas.scene_graph import Box
 
-WHOLE = 0.85
-"""A view of at least this fraction of the image shows how large objects are."""
+MIN_SHARE = 0.85
+"""A view shows how large objects are if it is at least this fraction of the image."""
 
 
 def sample_region(scene: Scene, ids: Sequence[str], rng: Random) -> Box:
     """Return a box in whole pixels around the given objects and some of their surroundings.
 
-    Most are large enough for the papers' filters (40,000 pixels, sides at most 1 : 2); one in ten is the whole image.
+    Most boxes pass CREPE's filters (40,000 pixels, width / height between 0.5 and 2). One of ten is the whole image.
     """
     if rng.random() < 0.1:
         return Box(0, 0, scene.width, scene.height)
@@ -23,21 +23,21 @@ def sample_region(scene: Scene, ids: Sequence[str], rng: Random) -> Box:
     union = boxes[0]
     for box in boxes[1:]:
         union = union.union(box)
-    margin, least = 1 + 2 * rng.uniform(0.04, 0.15), rng.uniform(190, 240)
-    width, height = max(margin * union.width, least), max(margin * union.height, least)
+    margin, min_side = 1 + 2 * rng.uniform(0.04, 0.15), rng.uniform(190, 240)
+    width, height = max(margin * union.width, min_side), max(margin * union.height, min_side)
     width, height = max(width, 0.55 * height), max(height, 0.55 * width)
-    x, right = _span(union.x + union.width / 2, width, scene.width)
-    y, bottom = _span(union.y + union.height / 2, height, scene.height)
+    x, right = _fit(union.x + union.width / 2, width, scene.width)
+    y, bottom = _fit(union.y + union.height / 2, height, scene.height)
     return Box(x, y, right - x, bottom - y)
 
 
 def shows_sizes(scene: Scene, box: Box) -> bool:
-    """Return whether a box shows enough of the image to see how large objects are."""
-    return box.area >= WHOLE * scene.width * scene.height
+    """Return True if a box shows enough of the image to see how large objects are."""
+    return box.area >= MIN_SHARE * scene.width * scene.height
 
 
-def _span(centre: float, length: float, limit: int) -> tuple[int, int]:
-    """Return start and end, moved into 0 to ``limit``."""
+def _fit(centre: float, length: float, limit: int) -> tuple[int, int]:
+    """Return the start and end of a range around ``centre``, moved into 0 to ``limit``."""
     length = min(round(length), limit)
     start = min(max(round(centre - length / 2), 0), limit - length)
     return start, start + length

@@ -1,12 +1,10 @@
-"""English wording of scene content: training captions, region phrases and image captions.
+"""Write the content of a scene in English: training captions, region phrases and image captions.
 
-A content (content.py) is expressed by attributes ("a red ball"), predicates ("the ball is striped"), participles,
-passives, relative clauses, "with" phrases, plurals and synonyms. Every caption is true of its facts, with "the" read as
-"a".
+The constructions are attributes ("a red ball"), predicates ("the ball is striped"), participles, passives, relative
+clauses, "with" phrases, plurals and synonyms. Every caption is true of its facts if "the" is read as "a".
 
-The templates of the benchmarks do not occur: "the X is R the Y" (ARO), two fragments joined by a full stop or two
-attributes joined by "and" before a noun (CREPE). Neither do prepositional phrases that could attach to either of two
-nouns.
+The templates of the benchmarks are not used: "the X is R the Y" (ARO), two fragments with a full stop between them, or
+two attributes with "and" before a noun (CREPE). No prepositional phrase can refer to either of two nouns.
 """
 
 from __future__ import annotations
@@ -33,8 +31,8 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "spotted": ("dotted",),
     "checkered": ("checked",),
 }
-"""Synonyms of nouns and attributes. Those of nouns share a synset with it or are its direct hypernym or hyponym in
-WordNet, so that none can be a foil of another (in WordNet a cap is not a hat)."""
+"""Synonyms of nouns and attributes. A synonym of a noun is in the same WordNet synset, or is a direct hypernym or
+hyponym of the noun. It therefore cannot be used as a foil of the noun (in WordNet, a cap is not a hat)."""
 
 PHRASINGS: dict[str, tuple[str, ...]] = {
     "on": ("on", "on top of", "sitting on", "resting on", "placed on", "sitting on top of", "supported by"),
@@ -51,7 +49,7 @@ PHRASINGS: dict[str, tuple[str, ...]] = {
     "wearing": ("wearing",),
     "worn by": ("worn by",),
 }
-"""What is between two noun phrases, or after "is"; the first is the most frequent one."""
+"""The words between two noun phrases or after "is". The first phrase is the most frequent."""
 
 VERBS: dict[str, tuple[str, ...]] = {
     "on": ("sits on", "rests on"),
@@ -61,7 +59,7 @@ VERBS: dict[str, tuple[str, ...]] = {
     "containing": ("contains", "holds"),
     "wearing": ("wears",),
 }
-"""Finite verb forms; other relations take "is"."""
+"""Finite verb forms. All other relations use "is"."""
 
 TAILS: dict[str, tuple[str, ...]] = {
     "on": ("on it", "on top of it"),
@@ -75,37 +73,39 @@ TAILS: dict[str, tuple[str, ...]] = {
     "next to": ("next to it", "beside it"),
     "worn by": ("on",),
 }
-"""The end of "OBJECT with SUBJECT tail": a table with a cup on it."""
+"""The last words of "OBJECT with SUBJECT ...", such as "a table with a cup on it"."""
 
 FIRST_PHRASING = 0.6
-"""Probability of the first phrasing of a relation."""
+"""Probability that the first phrase of a relation is used."""
 SYNONYM = 0.12
-"""Probability of a synonym."""
+"""Probability that a word is replaced by a synonym."""
 TRAINING_RICHNESS = 0.6
-"""Probability that a training caption adds attributes where none are needed."""
+"""Probability that a noun phrase of a training caption has attributes if they are optional."""
 
 
-def express(facts: SceneFacts, content: Content, rng: Random, *, richness: float, object_first: bool = True) -> str:
-    """Return a content in English, lower-case and without a full stop.
+def write_content(
+    facts: SceneFacts, content: Content, rng: Random, *, richness: float, object_first: bool = True
+) -> str:
+    """Return a content in English, in lower case and without a full stop.
 
-    ``richness`` is the probability of attributes where none are needed. With ``object_first`` some captions name the
-    object of a relation before its subject.
+    ``richness`` is the probability that a noun phrase has attributes if they are optional. If ``object_first`` is True,
+    some captions name the object of a relation before its subject.
     """
     writer = _Writer(facts, rng, richness, TAILS if object_first else {})
     if len(content.relations) == 2:
-        return writer.two_relations(*content.relations)
+        return writer.write_two_relations(*content.relations)
     if content.relations:
-        return writer.pair(content.relations[0])
+        return writer.write_pair(content.relations[0])
     if len(content.objects) == 1:
-        return writer.object(content.objects[0])
+        return writer.write_object(content.objects[0])
     if len({facts.nouns[name] for name in content.objects}) == 1:
-        return writer.twins(content.objects)
-    return writer.list(content.objects)
+        return writer.write_twins(content.objects)
+    return writer.write_list(content.objects)
 
 
 def write_region_phrase(facts: SceneFacts, content: Content, rng: Random) -> str:
     """Return a short lower-case phrase in the style of Visual Genome."""
-    return express(facts, content, rng, richness=0.4)
+    return write_content(facts, content, rng, richness=0.4)
 
 
 def write_training_caption(
@@ -117,10 +117,10 @@ def write_training_caption(
     object_first: bool = True,
 ) -> str:
     """Return a caption in the style of alt text: a phrase, a sentence, or "picture of" a phrase."""
-    text = express(facts, content, rng, richness=richness, object_first=object_first)
+    text = write_content(facts, content, rng, richness=richness, object_first=object_first)
     if text.startswith(("a ", "an ")) and not content.relations and rng.random() < 0.2:
         return f"{rng.choice(('picture', 'drawing', 'illustration', 'photo'))} of {text}"
-    return make_sentence(text) if _is_full(text) and rng.random() < 0.5 else text
+    return make_sentence(text) if _is_complete(text) and rng.random() < 0.5 else text
 
 
 def write_image_captions(facts: SceneFacts, rng: Random, count: int = 5) -> list[str]:
@@ -130,13 +130,14 @@ def write_image_captions(facts: SceneFacts, rng: Random, count: int = 5) -> list
         content = choose_content(facts, IMAGE_KINDS, rng)
         if content is None or len(captions) == count:
             break
-        text = express(facts, content, rng, richness=0.8)
-        if _is_full(text):
+        text = write_content(facts, content, rng, richness=0.8)
+        if _is_complete(text):
             captions[make_sentence(text)] = None
     return list(captions)
 
 
-def _is_full(text: str) -> bool:
+def _is_complete(text: str) -> bool:
+    """Return True if a text begins with an article, "there" or "two"."""
     return text.split(maxsplit=1)[0] in ("a", "an", "the", "there", "two")
 
 
@@ -145,126 +146,143 @@ def make_sentence(text: str) -> str:
 
 
 class _Writer:
-    """Samples wordings; every method advances the generator."""
+    """Writes contents with random constructions and words; every method uses the random generator."""
 
     def __init__(self, facts: SceneFacts, rng: Random, richness: float, tails: Mapping[str, tuple[str, ...]]) -> None:
         self.facts, self.rng, self.richness, self.tails = facts, rng, richness, tails
 
-    def object(self, name: str) -> str:
-        noun, attributes = self._noun(name), self._some(self.facts.attributes[name])
+    def write_object(self, name: str) -> str:
+        noun, attributes = self._write_noun(name), self._sample_attributes(self.facts.attributes[name])
         *rest, last = attributes
-        return self._one_of(
+        return self._choose(
             (5, " ".join((*attributes, noun))),
             (5, add_article(" ".join((*attributes, noun)))),
             (2, f"the {' '.join((*attributes, noun))}"),
             (3, f"the {noun} is {' and '.join(attributes)}"),
-            (2, f"{add_article(' '.join((*rest, noun)))} {self._that()} is {last}"),
+            (2, f"{add_article(' '.join((*rest, noun)))} {self._choose_relative_pronoun()} is {last}"),
             (1, f"there is {add_article(' '.join((*attributes, noun)))}"),
         )
 
-    def pair(self, triple: Triple) -> str:
-        return self._one_of((5, self._fragment(triple)), (3, self._clause(triple)))
+    def write_pair(self, triple: Triple) -> str:
+        return self._choose((5, self._write_fragment(triple)), (3, self._write_clause(triple)))
 
-    def two_relations(self, first: Triple, second: Triple) -> str:
-        """Express two relations; if they share an object, the second clause may leave it out."""
+    def write_two_relations(self, first: Triple, second: Triple) -> str:
+        """Write two relations; if they share an object, the second clause may omit it."""
         joint = self.rng.choice((" and ", ", and ", " while "))
-        options = [(3.0, f"{self._clause(first)}{joint}{self._clause(second, mentioned=first[::2])}")]
-        target = f"{self._phrasing(second[1])} {self._np(second[2], 'a')}"
+        options = [(3.0, f"{self._write_clause(first)}{joint}{self._write_clause(second, mentioned=first[::2])}")]
+        target = f"{self._choose_phrase(second[1])} {self._write_noun_phrase(second[2], 'a')}"
         if first[0] == second[0]:
-            clause = f"{self._np(first[0], self._article())} is {self._phrasing(first[1])} {self._np(first[2], 'a')}"
+            subject = self._write_noun_phrase(first[0], self._choose_article())
+            clause = f"{subject} is {self._choose_phrase(first[1])} {self._write_noun_phrase(first[2], 'a')}"
             options.append((6, f"{clause} and {target}"))
         if first[2] == second[0]:
-            fragment = f"{self._np(first[0], 'a')} {self._phrasing(first[1])} {self._np(first[2], 'a')}"
-            options.append((6, f"{fragment} {self._that()} is {target}"))
-        return self._one_of(*options)
+            subject = self._write_noun_phrase(first[0], "a")
+            fragment = f"{subject} {self._choose_phrase(first[1])} {self._write_noun_phrase(first[2], 'a')}"
+            options.append((6, f"{fragment} {self._choose_relative_pronoun()} is {target}"))
+        return self._choose(*options)
 
-    def list(self, names: Sequence[str]) -> str:
-        *rest, last = (self._np(name, "a") for name in self.rng.sample(names, len(names)))
+    def write_list(self, names: Sequence[str]) -> str:
+        *rest, last = (self._write_noun_phrase(name, "a") for name in self.rng.sample(names, len(names)))
         return f"{', '.join(rest)} and {last}"
 
-    def twins(self, names: Sequence[str]) -> str:
-        """Express the attributes that two objects of one noun share: "two red balls"."""
+    def write_twins(self, names: Sequence[str]) -> str:
+        """Write the attributes that two objects of one noun share, such as "two red balls"."""
         shared = [text for text in self.facts.attributes[names[0]] if text in self.facts.attributes[names[1]]]
         noun = pluralise(self.facts.nouns[names[0]])
-        phrase = " ".join((*self._some(shared), noun))
-        return self._one_of((5, f"two {phrase}"), (1, f"there are two {phrase}"))
+        phrase = " ".join((*self._sample_attributes(shared), noun))
+        return self._choose((5, f"two {phrase}"), (1, f"there are two {phrase}"))
 
-    def _fragment(self, triple: Triple) -> str:
+    def _write_fragment(self, triple: Triple) -> str:
         subject, relation, target = triple
-        start, end, phrasing = self._np(subject, "a"), self._np(target, self._article()), self._phrasing(relation)
+        start, end, phrasing = (
+            self._write_noun_phrase(subject, "a"),
+            self._write_noun_phrase(target, self._choose_article()),
+            self._choose_phrase(relation),
+        )
         options = [
             (4.0, f"{start} {phrasing} {end}"),
-            (2, f"{self._np(subject, '')} {phrasing} {end}"),
-            (1, f"{start} {self._that()} is {phrasing} {end}"),
+            (2, f"{self._write_noun_phrase(subject, '')} {phrasing} {end}"),
+            (1, f"{start} {self._choose_relative_pronoun()} is {phrasing} {end}"),
         ]
         if relation in VERBS:
-            options.append((1, f"{start} {self._that()} {self.rng.choice(VERBS[relation])} {end}"))
+            options.append((1, f"{start} {self._choose_relative_pronoun()} {self.rng.choice(VERBS[relation])} {end}"))
         if relation in self.tails:
-            tail = f"{self._np(subject, 'a')} {self.rng.choice(self.tails[relation])}"
-            options += [(2, f"{self._np(target, 'a')} with {tail}"), (0.5, f"{self._np(target, 'a')} that has {tail}")]
-        return self._one_of(*options)
+            tail = f"{self._write_noun_phrase(subject, 'a')} {self.rng.choice(self.tails[relation])}"
+            options += [
+                (2, f"{self._write_noun_phrase(target, 'a')} with {tail}"),
+                (0.5, f"{self._write_noun_phrase(target, 'a')} that has {tail}"),
+            ]
+        return self._choose(*options)
 
-    def _clause(self, triple: Triple, mentioned: Collection[str] = ()) -> str:
-        """Return a clause with a finite verb. Mentioned objects take "the"; otherwise never both sides do."""
+    def _write_clause(self, triple: Triple, mentioned: Collection[str] = ()) -> str:
+        """Return a clause with a finite verb.
+
+        Objects in ``mentioned`` have the article "the". If there are none, at most one noun phrase has "the".
+        """
         subject, relation, target = triple
         articles = ("a", "a") if mentioned else self.rng.choice((("a", "a"), ("the", "a"), ("a", "the")))
-        start, end = self._np(subject, articles[0], mentioned), self._np(target, articles[1], mentioned)
-        phrasing = self._phrasing(relation)
+        start, end = (
+            self._write_noun_phrase(subject, articles[0], mentioned),
+            self._write_noun_phrase(target, articles[1], mentioned),
+        )
+        phrasing = self._choose_phrase(relation)
         options = [(3.0, f"{start} is {phrasing} {end}")]
         if subject not in mentioned:
-            options.append((1, f"there is {self._np(subject, 'a')} {phrasing} {end}"))
+            options.append((1, f"there is {self._write_noun_phrase(subject, 'a')} {phrasing} {end}"))
         if relation in VERBS:
             options.append((3, f"{start} {self.rng.choice(VERBS[relation])} {end}"))
         if relation in self.tails and subject not in mentioned:
-            owner = self._np(target, "a" if mentioned else self._article(), mentioned)
-            options.append((1, f"{owner} has {self._np(subject, 'a')} {self.rng.choice(self.tails[relation])}"))
-        return self._one_of(*options)
+            owner = self._write_noun_phrase(target, "a" if mentioned else self._choose_article(), mentioned)
+            options.append(
+                (1, f"{owner} has {self._write_noun_phrase(subject, 'a')} {self.rng.choice(self.tails[relation])}")
+            )
+        return self._choose(*options)
 
-    def _np(self, name: str, article: str, mentioned: Collection[str] = ()) -> str:
-        """Return a noun phrase: article ("", "a" or "the"), possibly attributes, noun."""
+    def _write_noun_phrase(self, name: str, article: str, mentioned: Collection[str] = ()) -> str:
+        """Return a noun phrase: an article ("", "a" or "the"), optional attributes, and a noun."""
         if name in mentioned:
             return f"the {self.facts.nouns[name]}"
         attributes = self.facts.attributes[name]
-        chosen = self._some(attributes) if self.rng.random() < self.richness else ()
-        phrase = " ".join((*chosen, self._noun(name)))
+        chosen = self._sample_attributes(attributes) if self.rng.random() < self.richness else ()
+        phrase = " ".join((*chosen, self._write_noun(name)))
         return add_article(phrase) if article == "a" else f"{article} {phrase}".lstrip()
 
-    def _some(self, attributes: Sequence[str]) -> tuple[str, ...]:
-        """Return one or two attributes, in order, sometimes as synonyms."""
+    def _sample_attributes(self, attributes: Sequence[str]) -> tuple[str, ...]:
+        """Return one or two of the attributes in their order, possibly replaced by synonyms."""
         count = min(len(attributes), self.rng.choice((1, 1, 2)))
         chosen = sorted(self.rng.sample(range(len(attributes)), count))
-        return tuple(self._synonym(attributes[index]) for index in chosen)
+        return tuple(self._replace_by_synonym(attributes[index]) for index in chosen)
 
-    def _noun(self, name: str) -> str:
-        return self._synonym(self.facts.nouns[name])
+    def _write_noun(self, name: str) -> str:
+        return self._replace_by_synonym(self.facts.nouns[name])
 
-    def _synonym(self, text: str) -> str:
+    def _replace_by_synonym(self, text: str) -> str:
         return self.rng.choice(SYNONYMS[text]) if text in SYNONYMS and self.rng.random() < SYNONYM else text
 
-    def _phrasing(self, relation: str) -> str:
+    def _choose_phrase(self, relation: str) -> str:
         first, *others = PHRASINGS[relation]
         return self.rng.choice(others) if others and self.rng.random() > FIRST_PHRASING else first
 
-    def _article(self) -> str:
+    def _choose_article(self) -> str:
         return self.rng.choice(("a", "a", "the"))
 
-    def _that(self) -> str:
+    def _choose_relative_pronoun(self) -> str:
         return self.rng.choice(("that", "which"))
 
-    def _one_of(self, *options: tuple[float, str]) -> str:
+    def _choose(self, *options: tuple[float, str]) -> str:
         return self.rng.choices([text for _, text in options], [weight for weight, _ in options])[0]
 
 
 @lru_cache(maxsize=8192)
 def add_article(phrase: str) -> str:
-    return _english().a(phrase)
+    return _load_inflect().a(phrase)
 
 
 @lru_cache
 def pluralise(noun: str) -> str:
-    return _english().plural_noun(noun)
+    return _load_inflect().plural_noun(noun)
 
 
 @lru_cache
-def _english() -> inflect.engine:
+def _load_inflect() -> inflect.engine:
     return inflect.engine()

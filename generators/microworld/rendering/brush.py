@@ -1,6 +1,6 @@
-"""Paints parts of drawings in one colour and pattern, lit from the upper left and outlined in a darker tone.
+"""Paint the parts of a drawing in one colour and pattern, with light from the upper left and a darker outline.
 
-Lengths are drawing units: a drawing is 100 units high.
+Lengths are in drawing units: a drawing is 100 units high.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from generators.microworld.rendering.patterns import make_pattern_areas
 from generators.microworld.rendering.tones import BLACK, WHITE, add_opacity, choose_tones, mix, parse_color
 
 OUTLINE = 2.4
-"""Width of an outline, centred on its path: drawings keep half of it as a margin to their box."""
+"""Width of an outline, which is centred on its path. Drawings have a margin of half this width to their box."""
 _BEVEL = 1.5
 
 Light = Literal["flat", "upright", "lying", "ball", "unlit"]
-"""How light falls on a part: on a plane, on an upright or a lying cylinder, on a sphere, or not at all."""
+"""The shape that the light suggests: a plane, an upright or lying cylinder, a sphere, or no shape."""
 
 _CLEAR_WHITE, _CLEAR_BLACK = 0x00FFFFFF, 0x00000000
 
@@ -32,18 +32,18 @@ class Brush:
         self._tones = choose_tones(color)
         self._pattern = make_pattern_areas(pattern, period)
 
-    def coat(self, area: skia.Path, light: Light = "flat", dim: float = 0.0) -> None:
+    def paint_coat(self, area: skia.Path, light: Light = "flat", dim: float = 0.0) -> None:
         """Paint a part in the object's colour and pattern; ``dim`` (0 to 1) darkens parts in the shade."""
-        self._part(area, self._tones.base, self._tones.outline, light, dim, self._pattern)
+        self._paint_part(area, self._tones.base, self._tones.outline, light, dim, self._pattern)
 
-    def trim(self, area: skia.Path, light: Light = "flat", dim: float = 0.0, color: str | None = None) -> None:
+    def paint_trim(self, area: skia.Path, light: Light = "flat", dim: float = 0.0, color: str | None = None) -> None:
         """Paint a part without a pattern, in ``color`` (#rrggbb) or the object's own."""
         if color is None:
-            self._part(area, self._tones.base, self._tones.outline, light, dim, {})
+            self._paint_part(area, self._tones.base, self._tones.outline, light, dim, {})
         else:
-            self._part(area, parse_color(color), mix(parse_color(color), BLACK, 0.5), light, dim, {})
+            self._paint_part(area, parse_color(color), mix(parse_color(color), BLACK, 0.5), light, dim, {})
 
-    def hollow(self, area: skia.Path) -> None:
+    def paint_hollow(self, area: skia.Path) -> None:
         """Paint the dark inside of a vessel or a doorway."""
         self.canvas.drawPath(area, skia.Paint(Color=self._tones.hollow, AntiAlias=True))
         bounds = area.getBounds()
@@ -51,11 +51,11 @@ class Brush:
         self.canvas.drawPath(area, skia.Paint(Shader=shader, AntiAlias=True))
         self._stroke(area, self._tones.outline, OUTLINE)
 
-    def mark(self, line: skia.Path, width: float, opacity: float = 1.0) -> None:
+    def draw_mark(self, line: skia.Path, width: float, opacity: float = 1.0) -> None:
         """Draw a detail in a darker tone of the object's colour."""
         self._stroke(line, add_opacity(self._tones.mark, opacity), width)
 
-    def bar(self, line: skia.Path, width: float, color: str | None = None) -> None:
+    def draw_bar(self, line: skia.Path, width: float, color: str | None = None) -> None:
         """Draw a round-ended rod ``width`` thick, outline included, in ``color`` (#rrggbb) or the object's own."""
         base = parse_color(color) if color else self._tones.base
         self._stroke(line, mix(base, BLACK, 0.5), width)
@@ -64,14 +64,14 @@ class Brush:
         self._stroke(line, add_opacity(WHITE, 0.3), 0.2 * width)
         self.canvas.translate(0.1 * width, 0.1 * width)
 
-    def flat(self, path: skia.Path, fill: str | None, stroke: str | None, width: float, opacity: float) -> None:
-        """Fill and stroke a path in colours of its own (#rrggbb), without light or outline."""
+    def draw_flat(self, path: skia.Path, fill: str | None, stroke: str | None, width: float, opacity: float) -> None:
+        """Fill and stroke a path in the given colours (#rrggbb or None), without light or outline."""
         if fill:
             self.canvas.drawPath(path, skia.Paint(Color=add_opacity(parse_color(fill), opacity), AntiAlias=True))
         if stroke:
             self._stroke(path, add_opacity(parse_color(stroke), opacity), width)
 
-    def _part(
+    def _paint_part(
         self, area: skia.Path, base: int, outline: int, light: Light, dim: float, pattern: dict[str, skia.Path]
     ) -> None:
         canvas = self.canvas
@@ -85,14 +85,14 @@ class Brush:
                 bounds = area.getBounds()
                 edges = (bounds.left(), bounds.top(), bounds.right(), bounds.bottom())
                 canvas.drawPaint(skia.Paint(Shader=_light_shader(light, *edges)))
-                self._bevel(area)
+                self._draw_bevel(area)
             if dim:
                 canvas.drawPaint(skia.Paint(Color=add_opacity(BLACK, dim)))
             canvas.restore()
         self._stroke(area, outline, OUTLINE)
 
-    def _bevel(self, area: skia.Path) -> None:
-        """Light along the upper left edges and shade along the lower right ones, inside the clip."""
+    def _draw_bevel(self, area: skia.Path) -> None:
+        """Draw light along the upper left edges and shade along the lower right edges, inside the clip."""
         for shift, color in ((_BEVEL, add_opacity(WHITE, 0.34)), (-_BEVEL, add_opacity(BLACK, 0.15))):
             self.canvas.translate(shift, shift)
             self._stroke(area, color, 1.6 * _BEVEL)
@@ -112,7 +112,7 @@ class Brush:
 
 @lru_cache(maxsize=2048)
 def _light_shader(light: Light, left: float, top: float, right: float, bottom: float) -> skia.Shader:
-    """A translucent gradient of white and black over a part's bounds."""
+    """Return a translucent gradient of white and black over the bounds of a part."""
     if light == "ball":
         width, height = right - left, bottom - top
         return skia.GradientShader.MakeRadial(

@@ -1,20 +1,20 @@
-"""The drawings of nouns, read from SVG files (``../drawings``).
+"""Read the drawings of nouns from SVG files (``../drawings``).
 
-A file is an ordinary picture of one noun, 100 units high and as wide as its viewBox. Paths, circles, ellipses,
-rectangles and groups may be used, with transforms. The ``class`` of an element says how it is painted:
+A file is an SVG image of one noun, 100 units high and as wide as its viewBox. It can contain paths, circles, ellipses,
+rectangles and groups, with transforms. The ``class`` of an element defines how it is painted:
 
 - ``coat``: the object's colour and pattern; ``trim``: its colour without the pattern
 - ``hollow``: the dark inside of a vessel or a doorway
 - ``mark``: a line in a darker tone of the object's colour; ``bar``: a round-ended rod in the object's colour
-- no class: flat, in the element's own fill, stroke and opacity
+- no class: flat, with the fill, stroke and opacity of the element
 
-``fixed`` next to ``trim`` or ``bar`` keeps the element's own fill or stroke; elsewhere the colours of the file are
-stand-ins. ``upright``, ``lying``, ``ball`` or ``unlit`` next to ``coat`` or ``trim`` replaces the flat light, and
-``data-dim`` (0 to 1) darkens the part. A circle without fill is a ring as wide as its stroke. An ``<image>`` is another
-drawing in the object's colour and pattern.
+Additional classes: ``fixed`` with ``trim`` or ``bar`` uses the fill or stroke of the element instead of the object's
+colour. ``upright``, ``lying``, ``ball`` or ``unlit`` with ``coat`` or ``trim`` replaces the flat light. ``data-dim`` (0
+to 1) darkens the part. All other colours of coats, trims and marks in the file are replaced by the object's colour.
 
-What a container holds is painted between ``<g id="back">`` and the rest. The fields of ``Drawing`` are ``data-``
-attributes of the root element.
+A circle without fill is a ring as wide as its stroke. An ``<image>`` is another drawing in the object's colour and
+pattern. The contents of a container are painted between ``<g id="back">`` and the other elements. The fields of
+``Drawing`` are ``data-`` attributes of the root element.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ _IGNORED = ("defs", "desc", "metadata", "style", "title")
 
 
 class Surface(NamedTuple):
-    """A horizontal edge: an object whose bottom is at ``y``, between ``left`` and ``right``, seems to stand on it."""
+    """A horizontal surface: an object with its bottom at ``y``, between ``left`` and ``right``, seems to stand on
+    it."""
 
     left: float
     right: float
@@ -61,59 +62,59 @@ class Opening(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """How one noun looks. Surfaces and openings are fractions of its box: (0, 0) is the upper left corner."""
+    """The drawing of one noun. Surfaces and openings are in fractions of its box; (0, 0) is the upper left corner."""
 
     aspect: float
-    """Width over height of the box."""
+    """Width / height of the box."""
     front: Painter
     back: Painter | None = None
     top: Surface | None = None
-    """What other objects can stand on."""
+    """The surface on which other objects can stand."""
     inside: Opening | None = None
     head: Surface | None = None
-    """Where a hat is worn."""
+    """The surface on which a hat is worn."""
     hangs: bool = False
-    """Hangs in the air instead of standing on the ground or on other objects."""
+    """True if the object hangs in the air instead of standing on the ground or on other objects."""
     pattern_period: float = 24.0
 
 
 def read_drawing(path: Path) -> Drawing:
-    """Read one SVG file. Raises ValueError for anything that the renderer cannot paint."""
+    """Read one SVG file. Raises ValueError if the renderer cannot paint an element."""
     text = path.read_text("utf-8")
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
         raise ValueError(f"{path.name}: document types and entities are not supported.")
     try:
-        return _drawing(ElementTree.fromstring(text), path.parent)
+        return _read_root(ElementTree.fromstring(text), path.parent)
     except KeyError as error:
         raise ValueError(f"{path.name}: attribute {error} is missing.") from error
     except ValueError as error:
         raise ValueError(f"{path.name}: {error}") from error
 
 
-def _drawing(root: ElementTree.Element, folder: Path) -> Drawing:
-    left, top, width, height = _numbers(root.get("viewBox", "0 0 0 0"))
+def _read_root(root: ElementTree.Element, folder: Path) -> Drawing:
+    left, top, width, height = _parse_numbers(root.get("viewBox", "0 0 0 0"))
     if (left, top, height) != (0, 0, 100) or width <= 0:
         raise ValueError(f"viewBox is {root.get('viewBox')!r}: expected '0 0 WIDTH 100'.")
     back = root.find(f"{_SVG}g[@id='back']")
 
-    def numbers(name: str) -> list[float] | None:
-        return _numbers(root.attrib[name]) if name in root.attrib else None
+    def read_attribute(name: str) -> list[float] | None:
+        return _parse_numbers(root.attrib[name]) if name in root.attrib else None
 
     return Drawing(
         aspect=width / 100,
-        front=_layer((element for element in root if element is not back), folder),
-        back=None if back is None else _layer(back, folder),
-        top=Surface(*values) if (values := numbers("data-top")) else None,
-        inside=Opening(*values) if (values := numbers("data-inside")) else None,
-        head=Surface(*values) if (values := numbers("data-head")) else None,
+        front=_make_layer((element for element in root if element is not back), folder),
+        back=None if back is None else _make_layer(back, folder),
+        top=Surface(*values) if (values := read_attribute("data-top")) else None,
+        inside=Opening(*values) if (values := read_attribute("data-inside")) else None,
+        head=Surface(*values) if (values := read_attribute("data-head")) else None,
         hangs=root.get("data-hangs") == "true",
         pattern_period=float(root.get("data-pattern-period", 24)),
     )
 
 
-def _layer(elements: Iterable[ElementTree.Element], folder: Path) -> Painter:
+def _make_layer(elements: Iterable[ElementTree.Element], folder: Path) -> Painter:
     painters = [
-        _painter(element, folder)
+        _make_painter(element, folder)
         for element in elements
         if element.tag.startswith(_SVG) and element.tag.removeprefix(_SVG) not in _IGNORED
     ]
@@ -125,28 +126,28 @@ def _layer(elements: Iterable[ElementTree.Element], folder: Path) -> Painter:
     return paint
 
 
-def _painter(element: ElementTree.Element, folder: Path) -> Painter:
-    """Return what paints an element, its ``style`` read as attributes and its ``transform`` applied."""
+def _make_painter(element: ElementTree.Element, folder: Path) -> Painter:
+    """Return a function that paints an element; the declarations in ``style`` count as attributes."""
     style = (declaration.partition(":") for declaration in element.get("style", "").split(";"))
     attributes = element.attrib | {name.strip(): value.strip() for name, _, value in style}
     match element.tag.removeprefix(_SVG):
         case "g":
-            painter = _layer(element, folder)
+            painter = _make_layer(element, folder)
         case "image":
-            painter = _inset(attributes, folder)
+            painter = _make_inset(attributes, folder)
         case shape:
-            painter = _part(shape, attributes)
-    return _transformed(painter, attributes["transform"]) if "transform" in attributes else painter
+            painter = _make_part(shape, attributes)
+    return _add_transform(painter, attributes["transform"]) if "transform" in attributes else painter
 
 
-def _inset(attributes: Mapping[str, str], folder: Path) -> Painter:
+def _make_inset(attributes: Mapping[str, str], folder: Path) -> Painter:
     drawing = read_drawing(folder / attributes["href"])
     x, y, scale = float(attributes["x"]), float(attributes["y"]), float(attributes["height"]) / 100
-    return _transformed(drawing.front, f"translate({x} {y}) scale({scale} {scale})")
+    return _add_transform(drawing.front, f"translate({x} {y}) scale({scale} {scale})")
 
 
-def _transformed(painter: Painter, transform: str) -> Painter:
-    steps = [(name, _numbers(values)) for name, values in re.findall(r"(\w+)\s*\(([^)]*)\)", transform)]
+def _add_transform(painter: Painter, transform: str) -> Painter:
+    steps = [(name, _parse_numbers(values)) for name, values in re.findall(r"(\w+)\s*\(([^)]*)\)", transform)]
     if not {name for name, _ in steps} <= {"translate", "scale", "rotate", "matrix"}:
         raise ValueError(f"transform {transform!r}: expected translate, scale, rotate or matrix.")
 
@@ -170,33 +171,33 @@ def _transformed(painter: Painter, transform: str) -> Painter:
     return paint
 
 
-def _part(shape: str, attributes: Mapping[str, str]) -> Painter:
-    """Return what paints a basic shape in the way that its ``class`` says."""
+def _make_part(shape: str, attributes: Mapping[str, str]) -> Painter:
+    """Return a function that paints a basic shape as its ``class`` defines."""
     classes = attributes.get("class", "").split()
     role = classes[0] if classes else None
     light: Light = next((name for name in get_args(Light) if name in classes), "flat")
-    fill, stroke = (_color(attributes.get(name, "none")) for name in ("fill", "stroke"))
+    fill, stroke = (_parse_color(attributes.get(name, "none")) for name in ("fill", "stroke"))
     width = float(attributes.get("stroke-width", OUTLINE))
     opacity, dim = float(attributes.get("opacity", 1)), float(attributes.get("data-dim", 0))
     fixed = "fixed" in classes
     path = make_ring(attributes) if role in ("coat", "trim") and fill is None else make_path(shape, attributes)
     match role:
         case "coat":
-            return lambda brush: brush.coat(path, light, dim)
+            return lambda brush: brush.paint_coat(path, light, dim)
         case "trim":
-            return lambda brush: brush.trim(path, light, dim, fill if fixed else None)
+            return lambda brush: brush.paint_trim(path, light, dim, fill if fixed else None)
         case "hollow":
-            return lambda brush: brush.hollow(path)
+            return lambda brush: brush.paint_hollow(path)
         case "mark":
-            return lambda brush: brush.mark(path, width, opacity)
+            return lambda brush: brush.draw_mark(path, width, opacity)
         case "bar":
-            return lambda brush: brush.bar(path, width, stroke if fixed else None)
+            return lambda brush: brush.draw_bar(path, width, stroke if fixed else None)
         case None:
-            return lambda brush: brush.flat(path, fill, stroke, width, opacity)
+            return lambda brush: brush.draw_flat(path, fill, stroke, width, opacity)
     raise ValueError(f"class {role!r}: expected coat, trim, hollow, mark or bar.")
 
 
-def _color(text: str) -> str | None:
+def _parse_color(text: str) -> str | None:
     if text == "none":
         return None
     if not re.fullmatch("#[0-9a-fA-F]{6}", text):
@@ -204,11 +205,11 @@ def _color(text: str) -> str | None:
     return text
 
 
-def _numbers(text: str) -> list[float]:
+def _parse_numbers(text: str) -> list[float]:
     return [float(number) for number in re.split(r"[\s,]+", text.strip())]
 
 
 DRAWINGS: Mapping[str, Drawing] = {
     path.stem.replace("_", " "): read_drawing(path) for path in sorted(FOLDER.rglob("*.svg"))
 }
-"""Every drawing by its noun: those of the world, and below ``compounds/`` those of Compun and ControlledImCaps."""
+"""Noun -> drawing. The folder ``compounds/`` has the drawings that only Compun and ControlledImCaps use."""

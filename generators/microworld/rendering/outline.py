@@ -1,4 +1,4 @@
-"""SVG's basic shapes as Skia paths."""
+"""Convert SVG's basic shapes to Skia paths."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from fontTools.svgLib.path import parse_path
 def make_path(shape: str, attributes: Mapping[str, str]) -> skia.Path:
     """Return the path of a basic shape in drawing units."""
 
-    def number(name: str, default: float = 0.0) -> float:
+    def read_number(name: str, default: float = 0.0) -> float:
         return float(attributes.get(name, default))
 
     match shape:
         case "path":
             return _path(attributes["d"], even_odd=attributes.get("fill-rule") == "evenodd")
         case "circle" | "ellipse":
-            radius = number("r")
-            return _oval(number("cx"), number("cy"), number("rx", radius), number("ry", radius))
+            radius = read_number("r")
+            return _oval(read_number("cx"), read_number("cy"), read_number("rx", radius), read_number("ry", radius))
         case "rect":
-            x, y, rx = number("x"), number("y"), number("rx")
-            box = skia.Rect.MakeLTRB(x, y, x + number("width"), y + number("height"))
-            return skia.Path.RRect(box, rx, number("ry", rx))
+            x, y, rx = read_number("x"), read_number("y"), read_number("rx")
+            box = skia.Rect.MakeLTRB(x, y, x + read_number("width"), y + read_number("height"))
+            return skia.Path.RRect(box, rx, read_number("ry", rx))
     raise ValueError(f"<{shape}>: expected path, circle, ellipse, rect, g or image.")
 
 
@@ -43,7 +43,7 @@ def _oval(x: float, y: float, radius_x: float, radius_y: float) -> skia.Path:
 
 
 def _path(data: str, *, even_odd: bool) -> skia.Path:
-    """Return the path of SVG path data."""
+    """Return the Skia path of SVG path data."""
     pen, path = _Pen(), skia.Path()
     parse_path(data, pen)
     for verb, points in pen.value:
@@ -64,7 +64,7 @@ def _path(data: str, *, even_odd: bool) -> skia.Path:
 
 
 class _Pen(RecordingPen):
-    """Drops the line that fontTools adds before it closes a contour: Skia would draw it as a dot on thin strokes."""
+    """Removes the line that fontTools adds before it closes a contour. Skia would draw it as a dot on thin strokes."""
 
     def closePath(self) -> None:  # noqa: N802
         start = next(points for verb, points in reversed(self.value) if verb == "moveTo")

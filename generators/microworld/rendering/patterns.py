@@ -1,4 +1,4 @@
-"""Patterns as Skia paths in drawing units, large enough for the widest drawing."""
+"""Make patterns as Skia paths in drawing units; they are large enough for the widest drawing."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from functools import lru_cache
 import skia
 
 _WIDTH = 300
-"""Patterns reach this far to the right: the widest drawing plus the slant of a stripe."""
+"""Width of the patterns: the width of the widest drawing plus the slant of a stripe."""
 _SLANT = 75
-"""How far a stripe leans to the right over the height of a drawing."""
+"""Horizontal distance between the upper and lower end of a stripe."""
 
 
 @lru_cache(maxsize=256)
 def make_pattern_areas(pattern: str, period: float) -> dict[str, skia.Path]:
-    """Return the area of each tone of a pattern: stripes are dark, spots light, checks both. ``plain`` has none."""
+    """Return tone -> area. Stripes are dark (``shade``), spots are light (``tint``), and checks are both."""
     cells = {
         "plain": {},
-        "striped": {"shade": _stripes(period)},
-        "spotted": {"tint": _spots(period)},
-        "checkered": {"tint": _checks(period, 0), "shade": _checks(period, 1)},
+        "striped": {"shade": _make_stripes(period)},
+        "spotted": {"tint": _make_spots(period)},
+        "checkered": {"tint": _make_checks(period, 0), "shade": _make_checks(period, 1)},
     }
-    return {tone: _joined(paths) for tone, paths in cells[pattern].items()}
+    return {tone: _join(paths) for tone, paths in cells[pattern].items()}
 
 
-def _joined(paths: Iterable[skia.Path]) -> skia.Path:
+def _join(paths: Iterable[skia.Path]) -> skia.Path:
     area = skia.Path()
     for path in paths:
         area.addPath(path)
     return area
 
 
-def _stripes(period: float) -> Iterator[skia.Path]:
+def _make_stripes(period: float) -> Iterator[skia.Path]:
     width = 0.53 * period
     for index in range(int(_WIDTH / period)):
         left = index * period
@@ -40,8 +40,8 @@ def _stripes(period: float) -> Iterator[skia.Path]:
         yield skia.Path.Polygon([skia.Point(*corner) for corner in corners], True)
 
 
-def _spots(period: float) -> Iterator[skia.Path]:
-    """Discs in a triangular grid."""
+def _make_spots(period: float) -> Iterator[skia.Path]:
+    """Yield discs in a triangular grid."""
     row_height, radius = 0.87 * period, 0.31 * period
     for row in range(int(100 / row_height) + 2):
         for column in range(int(_WIDTH / period)):
@@ -49,8 +49,8 @@ def _spots(period: float) -> Iterator[skia.Path]:
             yield skia.Path.Oval(skia.Rect.MakeLTRB(x - radius, y - radius, x + radius, y + radius))
 
 
-def _checks(period: float, first: int) -> Iterator[skia.Path]:
-    """Every other square of every other row, from row ``first`` (0 or 1) on."""
+def _make_checks(period: float, first: int) -> Iterator[skia.Path]:
+    """Yield every second square of every second row, beginning with row and column ``first`` (0 or 1)."""
     side = 0.72 * period
     for row in range(first, int(100 / side) + 1, 2):
         for column in range(first, int(_WIDTH / side), 2):

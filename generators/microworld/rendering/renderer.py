@@ -1,8 +1,8 @@
-"""Renders scenes with Skia.
+"""Render scenes with Skia.
 
-Objects are painted from far to near. The contents of a container are painted between its back and its front, and a
-worn object over its wearer, whatever their depths. A view is a transform, not a resampled crop: any part of a scene can
-be rendered at any size with sharp edges. The same scene always gives the same bytes.
+Objects are painted from far to near. Exceptions: the contents of a container are painted between its back and its
+front, and a worn object is painted over its wearer. A view is rendered directly instead of being cropped and resampled,
+so its edges are sharp at every size. The same scene always produces the same pixels.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from generators.microworld.scene import DrawnObject, Scene
 from generators.schemas.scene_graph import Box
 
 HORIZON = 0.5
-"""Where the ground begins, as a fraction of the scene's height. Standing objects end below it or on other objects."""
+"""Upper end of the ground, as a fraction of the scene's height. Objects stand below it or on other objects."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Backdrop:
-    """Four colours from the top of the scene to its bottom; wall or sky end at the horizon."""
+    """Four colours from the top to the bottom: ``top`` to ``far`` for the wall or sky, ``near`` to ``bottom`` for the
+    ground."""
 
     top: str
     far: str
@@ -47,7 +48,7 @@ BACKGROUNDS = tuple(_BACKDROPS)
 
 @dataclass(frozen=True, slots=True)
 class Attachments:
-    """Contents of containers and hats of animals: host id to objects, far first."""
+    """The contents of containers and the hats of animals: id of the container or animal -> objects, farthest first."""
 
     contents: dict[str, list[DrawnObject]] = field(default_factory=dict)
     worn: dict[str, list[DrawnObject]] = field(default_factory=dict)
@@ -56,7 +57,7 @@ class Attachments:
 def render(scene: Scene, size: tuple[int, int], view: Box | None = None) -> np.ndarray:
     """Return the image of a scene: uint8, shape (height, width, 3).
 
-    ``size`` is (width, height) in pixels; ``view`` is the part of the scene to show, by default all of it.
+    ``size`` is (width, height) in pixels; ``view`` is the visible part of the scene (default: the whole scene).
     """
     width, height = size
     view = view or Box(0, 0, scene.width, scene.height)
@@ -70,7 +71,7 @@ def render(scene: Scene, size: tuple[int, int], view: Box | None = None) -> np.n
 
 
 def draw_object(canvas: skia.Canvas, item: DrawnObject, attachments: Attachments | None = None) -> None:
-    """Draw an object with its attachments, without shadow, on a canvas in scene pixels."""
+    """Draw an object with its attachments and without a shadow; the units of the canvas are scene pixels."""
     attachments = attachments or Attachments()
     drawing = DRAWINGS[item.noun]
     if drawing.back:
@@ -93,7 +94,7 @@ def _paint(canvas: skia.Canvas, item: DrawnObject, drawing: Drawing, layer: Pain
 
 def _draw_objects(canvas: skia.Canvas, scene: Scene) -> None:
     objects = sorted(scene.objects, key=lambda item: -item.depth)
-    attachments = _attachments(scene, {item.id: item for item in objects})
+    attachments = _find_attachments(scene, {item.id: item for item in objects})
     hosts = (*attachments.contents.values(), *attachments.worn.values())
     attached = {item.id for items in hosts for item in items}
     resting = {subject for subject, relation, _ in scene.relations if relation == "on"}
@@ -106,7 +107,7 @@ def _draw_objects(canvas: skia.Canvas, scene: Scene) -> None:
         draw_object(canvas, item, attachments)
 
 
-def _attachments(scene: Scene, by_id: dict[str, DrawnObject]) -> Attachments:
+def _find_attachments(scene: Scene, by_id: dict[str, DrawnObject]) -> Attachments:
     attachments = Attachments()
     for subject, relation, target in scene.relations:
         if relation == "in":
@@ -123,12 +124,12 @@ def _draw_shadow(canvas: skia.Canvas, box: Box) -> None:
     canvas.save()
     canvas.translate(box.x + 0.53 * box.width, box.y + box.height - 0.015 * box.width)
     canvas.scale(0.60 * box.width, 0.10 * box.width)
-    canvas.drawCircle(0, 0, 1, skia.Paint(Shader=_shadow_shader(), AntiAlias=True))
+    canvas.drawCircle(0, 0, 1, skia.Paint(Shader=_make_shadow_shader(), AntiAlias=True))
     canvas.restore()
 
 
 @lru_cache
-def _shadow_shader() -> skia.Shader:
+def _make_shadow_shader() -> skia.Shader:
     return skia.GradientShader.MakeRadial(
         skia.Point(0, 0), 1, [add_opacity(0, 0.42), add_opacity(0, 0.30), add_opacity(0, 0.0)], [0.0, 0.55, 1.0]
     )
@@ -136,13 +137,13 @@ def _shadow_shader() -> skia.Shader:
 
 def _draw_background(canvas: skia.Canvas, scene: Scene) -> None:
     width, height, horizon = scene.width, scene.height, HORIZON * scene.height
-    upper, lower = _backdrop_shaders(scene.background, height)
+    upper, lower = _make_backdrop_shaders(scene.background, height)
     canvas.drawRect(skia.Rect.MakeLTRB(0, 0, width, horizon), skia.Paint(Shader=upper))
     canvas.drawRect(skia.Rect.MakeLTRB(0, horizon, width, height), skia.Paint(Shader=lower))
 
 
 @lru_cache
-def _backdrop_shaders(background: str, height: int) -> tuple[skia.Shader, skia.Shader]:
+def _make_backdrop_shaders(background: str, height: int) -> tuple[skia.Shader, skia.Shader]:
     backdrop, horizon = _BACKDROPS[background], HORIZON * height
     upper, lower = (
         skia.GradientShader.MakeLinear(

@@ -1,6 +1,7 @@
-"""Silhouettes of drawings, to decide what one object covers of another.
+"""Silhouettes of drawings, which show how much of an object another object covers.
 
-Boxes overestimate it: an object between the legs of a table overlaps the table's box and covers nothing of the table.
+Boxes would overestimate this: an object between the legs of a table overlaps the table's box, but covers no part of the
+table.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from generators.microworld.scene import DrawnObject
 from generators.schemas.scene_graph import Box
 
 GRID = 32
-"""Rows and columns of cells in a box."""
+"""Number of rows and of columns of cells in a box."""
 
 
 def find_covered_points(far: DrawnObject, near: DrawnObject) -> np.ndarray:
-    """Return whether ``near`` covers each point of the silhouette of ``far``: bool, shape (P,)."""
-    x, y = _points(far.noun)
+    """Return True for each point of the silhouette of ``far`` that ``near`` covers: bool, shape (P,)."""
+    x, y = _find_points(far.noun)
     column = np.floor((far.box.x + x * far.box.width - near.box.x) * (GRID / near.box.width)).astype(int)
     row = np.floor((far.box.y + y * far.box.height - near.box.y) * (GRID / near.box.height)).astype(int)
     inside = (column >= 0) & (column < GRID) & (row >= 0) & (row < GRID)
@@ -30,7 +31,7 @@ def find_covered_points(far: DrawnObject, near: DrawnObject) -> np.ndarray:
 
 @cache
 def draw_silhouette(noun: str) -> np.ndarray:
-    """Return which cells of its box a noun's drawing fills: bool, shape (GRID, GRID), row 0 at the top."""
+    """Return True for each cell of its box that a noun's drawing fills: bool, shape (GRID, GRID), row 0 at the top."""
     pixels = np.zeros((GRID, GRID, 4), np.uint8)
     canvas = skia.Surface(pixels).getCanvas()
     canvas.scale(GRID / 100, GRID / 100)
@@ -39,7 +40,7 @@ def draw_silhouette(noun: str) -> np.ndarray:
 
 
 @cache
-def _points(noun: str) -> tuple[np.ndarray, np.ndarray]:
+def _find_points(noun: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the centres (x, y) of the filled cells, as fractions of the box."""
     rows, columns = np.nonzero(draw_silhouette(noun))
     return (columns + 0.5) / GRID, (rows + 0.5) / GRID

@@ -1,6 +1,7 @@
-"""Colours as Skia reads them: mixing, and the tones that a named colour is painted in.
+"""Colours in Skia's format (0xAARRGGBB), and the tones of a named colour.
 
-Every tone derives from the named colour, and none of them is another of the eight: a striped red object stays red.
+All tones are mixtures of the named colour with white or black. No tone is similar to another of the eight colours, so
+an object with red stripes is still called red.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ TINTS = {
     "white": "#a5a39d",
     "black": "#b4b4bc",
 }
-"""The light tone of a colour's patterns: mixed with white; grey for white and black."""
+"""The light tone of a colour's patterns: the colour mixed with white, or grey for white and black."""
 SHADES = {
     "red": "#640f1c",
     "orange": "#74400c",
@@ -33,7 +34,7 @@ SHADES = {
     "white": "#6b6a66",
     "black": "#73737c",
 }
-"""The dark tone of a colour's patterns: mixed with black; grey for white and black."""
+"""The dark tone of a colour's patterns: the colour mixed with black, or grey for white and black."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,25 +46,26 @@ class Tones:
     shade: int
     outline: int
     mark: int
-    """Details on the body: seams, slats, mouths."""
+    """Details such as seams, slats and mouths."""
     hollow: int
     """The inside of a vessel."""
 
 
 def parse_color(code: str) -> int:
-    """Return Skia's opaque colour of ``#rrggbb``."""
+    """Return the opaque colour of ``#rrggbb``."""
     return 0xFF000000 | int(code[1:], 16)
 
 
 def add_opacity(color: int, opacity: float) -> int:
-    """Return ``color`` at an opacity of 0 to 1."""
+    """Return ``color`` with an opacity of 0 to 1."""
     return (color & 0xFFFFFF) | round(opacity * 255) << 24
 
 
-def mix(color: int, other: int, share: float) -> int:
-    """Return an opaque blend of two colours, ``share`` (0 to 1) of it ``other``."""
+def mix(color: int, second_color: int, share: float) -> int:
+    """Return an opaque mixture of two colours; ``share`` (0 to 1) is the share of the second colour."""
     channels = (
-        round((color >> shift & 255) * (1 - share) + (other >> shift & 255) * share) << shift for shift in (16, 8, 0)
+        round((color >> shift & 255) * (1 - share) + (second_color >> shift & 255) * share) << shift
+        for shift in (16, 8, 0)
     )
     return 0xFF000000 | sum(channels)
 

@@ -1,7 +1,7 @@
-"""Which nouns occur together, how large each is, and what each can stand on, be in or wear.
+"""Which nouns occur together, how large objects are, and which objects can stand on, be in or wear others.
 
-Nouns occur together by theme, as in photographs. Themes are small, so that a corpus of a few thousand captions states
-most of the (noun, relation, noun) triples that it does not hold out.
+The objects of a scene belong to one theme, such as a kitchen. Themes are small, so that a corpus of a few thousand
+captions contains most of the (noun, relation, noun) triples that are not held out.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ TYPICAL_SIDE = {
 """The geometric mean of width and height of a medium-sized object, in pixels of a 640 x 480 scene."""
 
 SIZE_FACTOR = {"small": 0.62, "medium": 1.0, "large": 1.5}
-"""Multiples of the typical side."""
+"""Size -> factor for the typical side."""
 SIZE_JITTER = 0.05
-"""The largest relative deviation from a size class; neighbouring classes stay at least 1.35 times apart."""
+"""Maximum relative deviation from a size; neighbouring sizes differ by a factor of at least 1.35."""
 
 HANGING = tuple(noun for noun in ALL_NOUNS if DRAWINGS[noun].hangs)
-"""Always hang in the air. A bird sometimes does."""
+"""Nouns that always hang in the air. A bird sometimes hangs in the air."""
 CARRIERS = tuple(noun for noun in ALL_NOUNS if DRAWINGS[noun].top)
 CONTAINERS = tuple(noun for noun in ALL_NOUNS if DRAWINGS[noun].inside)
 WEARERS = tuple(noun for noun in ALL_NOUNS if DRAWINGS[noun].head)
@@ -56,7 +56,7 @@ PORTABLE = tuple(
     for noun in NOUNS[cluster]
     if noun not in HANGING
 )
-"""Can stand on a carrier or be in a container that is large enough."""
+"""Nouns that can stand on a carrier or be in a container if it is large enough."""
 
 
 def list_themes_of(noun: str) -> tuple[str, ...]:
@@ -65,3 +65,16 @@ def list_themes_of(noun: str) -> tuple[str, ...]:
 
 def share_theme(first: str, second: str) -> bool:
     return any(first in nouns and second in nouns for nouns in THEMES.values())
+
+
+def list_nouns(themes: str) -> tuple[str, ...]:
+    """Return the nouns of the comma-separated themes; all nouns if ``themes`` is empty.
+
+    Raises ValueError if a theme is unknown.
+    """
+    if not themes:
+        return ALL_NOUNS
+    names = themes.split(",")
+    if unknown := sorted(set(names) - set(THEMES)):
+        raise ValueError(f"--themes: unknown {', '.join(unknown)}; known: {', '.join(THEMES)}.")
+    return tuple(noun for noun in ALL_NOUNS if any(noun in THEMES[name] for name in names))

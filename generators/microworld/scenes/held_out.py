@@ -1,14 +1,15 @@
-"""What each training corpus holds out, so that seen compounds, unseen compounds and unseen atoms exist.
+"""Choose the nouns, attributes and combinations that each training corpus holds out.
 
-A corpus never shows or names: two nouns, one colour or pattern, a fifth of the (attribute, noun) pairs, and about a
-sixth of the (noun, relation, noun) triples, with their converses and with what they imply. No two corpora hold out the
-same noun, attribute or pair, and few hold out the same triple: a caption is seen in one corpus and unseen in another.
+CREPE's splits need test captions with seen compounds, unseen compounds and unseen atoms. Each corpus therefore never
+shows or names two nouns, one colour or pattern, a fifth of the (attribute, noun) pairs, and about a sixth of the (noun,
+relation, noun) triples, including their converses and the triples that they imply. Two corpora never hold out the same
+noun, attribute or pair, and rarely the same triple, so most captions are seen in some corpora and unseen in others.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, permutations, product
@@ -21,10 +22,10 @@ from generators.microworld.world import ALL_NOUNS, COLORS, CONVERSE, NOUNS, PATT
 from generators.schemas.corpus_names import CORPORA
 
 ATTRIBUTES = (*COLORS, *(pattern for pattern in PATTERNS if pattern != "plain"))
-"""Attributes that a corpus may hold out altogether."""
+"""Attributes that a corpus can hold out for all nouns."""
 NAMED_SIZES = tuple(size for size in SIZES if size != "medium")
 REQUIRED_NOUNS = ("hat", "table", "cat")
-"""Nouns that too many relations need."""
+"""Nouns that are never held out, because many relations need them."""
 PAIR_INTERVAL = 5
 """Every fifth (attribute, noun) pair is held out."""
 TRIPLE_INTERVAL = 6
@@ -33,32 +34,38 @@ TRIPLE_INTERVAL = 6
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Nouns, attributes, (attribute, noun) pairs and (noun, relation, noun) triples; converses are included."""
+    """Held-out nouns, attributes, (attribute, noun) pairs and (noun, relation, noun) triples, including converses."""
 
     nouns: frozenset[str] = frozenset()
     attributes: frozenset[str] = frozenset()
     pairs: frozenset[tuple[str, str]] = frozenset()
     triples: frozenset[Triple] = frozenset()
 
+    @classmethod
+    def all_nouns_except(cls, nouns: Collection[str], attributes: Collection[str] = ()) -> HeldOut:
+        """Hold out all nouns but the given nouns, and all given attributes."""
+        return cls(frozenset(ALL_NOUNS) - frozenset(nouns), frozenset(attributes))
+
     def forbids(self, noun: str, *attributes: str) -> bool:
-        """Return whether an object with these attributes is held out."""
+        """Return True if an object with this noun and these attributes is held out."""
         return noun in self.nouns or any(
             attribute in self.attributes or (attribute, noun) in self.pairs for attribute in attributes
         )
 
-    def violations(self, objects: Iterable[DrawnObject], relations: Iterable[Triple]) -> list[str]:
+    def find_violations(self, objects: Iterable[DrawnObject], relations: Iterable[Triple]) -> list[str]:
         """Describe every held-out object and relation of a scene."""
         objects = list(objects)
         nouns = {item.id: item.noun for item in objects}
-        described = [
-            " ".join((*attributes_of(item), item.noun))
+        descriptions = [
+            " ".join((*list_attributes(item), item.noun))
             for item in objects
-            if self.forbids(item.noun, *attributes_of(item))
+            if self.forbids(item.noun, *list_attributes(item))
         ]
         triples = ((nouns[first], relation, nouns[second]) for first, relation, second in relations)
-        return described + [" ".join(triple) for triple in triples if triple in self.triples]
+        return descriptions + [" ".join(triple) for triple in triples if triple in self.triples]
 
     def to_json(self) -> dict[str, Any]:
+        """Return the content of a corpus' left_out.json."""
         return {
             "nouns": sorted(self.nouns),
             "attributes": sorted(self.attributes),
@@ -67,22 +74,22 @@ class HeldOut:
         }
 
 
-def attributes_of(item: DrawnObject) -> tuple[str, str, str]:
-    """Return size, colour and pattern, the order in which English names them."""
+def list_attributes(item: DrawnObject) -> tuple[str, str, str]:
+    """Return size, colour and pattern, in English word order."""
     return item.size, item.color, item.pattern
 
 
 @lru_cache
 def choose_held_out(seed: int, corpus: str) -> HeldOut:
-    """Return what a corpus holds out. Raises ValueError for an unknown corpus."""
+    """Return the rules of a corpus. Raises ValueError if the corpus is unknown."""
     if corpus not in CORPORA:
-        raise ValueError(f"unknown corpus {corpus!r}: expected one of {', '.join(CORPORA)}")
+        raise ValueError(f"Unknown corpus {corpus!r}, expected {', '.join(CORPORA)}.")
     index = list(CORPORA).index(corpus)
     rng = Random(f"{seed}:left_out")
-    nouns = _nouns_of_distinct_clusters(rng, 2 * len(CORPORA))[2 * index : 2 * index + 2]
+    nouns = _sample_nouns_of_distinct_clusters(rng, 2 * len(CORPORA))[2 * index : 2 * index + 2]
     attribute = rng.sample(ATTRIBUTES, len(CORPORA))[index]
-    # A grid of which every fifth diagonal is held out: all nouns and all attributes lose about a fifth, and none loses
-    # everything. The two sizes are neighbours at the end, so that no noun loses both.
+    # Every fifth diagonal of a grid of nouns and attributes is held out, so every noun and attribute loses about a
+    # fifth of its pairs. The two sizes are adjacent columns, so no noun loses both sizes.
     attributes = [*rng.sample(ATTRIBUTES, len(ATTRIBUTES)), *NAMED_SIZES]
     pairs = {
         (name, noun)
@@ -91,19 +98,21 @@ def choose_held_out(seed: int, corpus: str) -> HeldOut:
         )
         if (row + column) % PAIR_INTERVAL == index and name != attribute and noun not in nouns
     }
-    triples = {triple for triple in _triples(seed, index) if triple[0] not in nouns and triple[2] not in nouns}
+    triples = {triple for triple in _choose_triples(seed, index) if triple[0] not in nouns and triple[2] not in nouns}
     converses = {(second, CONVERSE[relation], first) for first, relation, second in triples}
     return HeldOut(frozenset(nouns), frozenset({attribute}), frozenset(pairs), frozenset(triples | converses))
 
 
-def _nouns_of_distinct_clusters(rng: Random, count: int) -> list[str]:
+def _sample_nouns_of_distinct_clusters(rng: Random, count: int) -> list[str]:
     clusters = rng.sample(sorted(NOUNS), count)
     return [rng.choice([noun for noun in NOUNS[cluster] if noun not in REQUIRED_NOUNS]) for cluster in clusters]
 
 
-def _triples(seed: int, index: int) -> Iterator[Triple]:
-    """Yield triples in one direction of each converse pair, with the relations that they imply: ``on`` implies
-    ``above``, and ``worn by`` implies both."""
+def _choose_triples(seed: int, index: int) -> Iterator[Triple]:
+    """Yield the held-out triples without their converses, but with the triples that they imply.
+
+    ``on`` implies ``above``; ``worn by`` implies ``on`` and ``above``.
+    """
 
     def is_selected(interval: int, *key: str) -> bool:
         return _hash(seed, *key) % interval == index

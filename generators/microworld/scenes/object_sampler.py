@@ -1,6 +1,6 @@
-"""Samples the objects of a scene: nouns of one theme with colours, patterns and sizes.
+"""Sample the objects of a scene: nouns of one theme with colours, patterns and sizes.
 
-Frequencies are uniform for test scenes and Zipf-like for training scenes.
+The frequencies of nouns and colours are uniform in test scenes and Zipf-like in training scenes.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from generators.schemas.scene_graph import Box
 
 SIZE_WEIGHTS = {"small": 2.0, "medium": 4.0, "large": 5.0}
 CROWD, CROWD_SIZE_WEIGHTS = 5, {"small": 5.0, "medium": 4.0, "large": 2.0}
-"""Scenes of this many objects or more have smaller ones."""
+"""Scenes with at least this many objects have smaller objects."""
 PATTERN_WEIGHTS = {"plain": 6.0, "striped": 1.5, "spotted": 1.5, "checkered": 1.5}
 TWIN, TWIN_COLOR = 0.15, 0.5
-"""Probability that a scene of three or more objects has two of one noun, and that these two share their colour."""
+"""Probability that a scene of at least three objects has two of one noun, and that these have the same colour."""
 HAT = 0.6
-"""Probability that an animal that is sampled first comes with a hat."""
+"""Probability that the scene has a hat if the first sampled object is an animal that can wear it."""
 Weights = Mapping[str, float]
 """Relative frequencies of nouns and attributes; the default is 1."""
 
@@ -31,7 +31,7 @@ Appearance = tuple[str, str, str]
 
 
 def make_zipf_weights(seed: int, corpus: str) -> dict[str, float]:
-    """Return Zipf-like frequencies of nouns and attributes, from 1 to about 1/2, ranked differently in each corpus."""
+    """Return Zipf-like frequencies of nouns and colours, from 1 to about 1/2; each corpus has a different ranking."""
     rng = Random(f"{seed}:{corpus}:weights")
     return {
         name: (1 + rank / (0.1 * len(names))) ** -0.3
@@ -41,7 +41,10 @@ def make_zipf_weights(seed: int, corpus: str) -> dict[str, float]:
 
 
 def sample_objects(rng: Random, count: int, forbidden: HeldOut, weights: Weights) -> list[DrawnObject]:
-    """Return objects of one theme without size and position, largest nouns first, so that they can carry the others."""
+    """Return objects of one theme without size and position.
+
+    The largest nouns come first, so that other objects can be placed on them.
+    """
     first = _sample(rng, [noun for noun in ALL_NOUNS if not forbidden.forbids(noun)], weights)
     pool = [noun for noun in THEMES[rng.choice(list_themes_of(first))] if noun != first and not forbidden.forbids(noun)]
     nouns = [first]
@@ -51,9 +54,11 @@ def sample_objects(rng: Random, count: int, forbidden: HeldOut, weights: Weights
     while len(nouns) < count:
         nouns.append(_sample(rng, pool, weights))
         pool.remove(nouns[-1])
-    appearances = [_appearance(rng, noun, forbidden, weights) for noun in nouns]
+    appearances = [_sample_appearance(rng, noun, forbidden, weights) for noun in nouns]
     if count > 2 and rng.random() < TWIN:
-        appearances[-1] = _twin(rng, appearances[0], _appearance(rng, nouns[0], forbidden, weights), forbidden)
+        appearances[-1] = _make_twin(
+            rng, appearances[0], _sample_appearance(rng, nouns[0], forbidden, weights), forbidden
+        )
     appearances.sort(key=lambda appearance: -TYPICAL_SIDE[appearance[0]])
     return [
         DrawnObject(str(index), *appearance, "medium", Box(0, 0, 0, 0), 0.0)
@@ -66,17 +71,17 @@ def resample_sizes(rng: Random, objects: Sequence[DrawnObject], forbidden: HeldO
     return [replace(item, size=_sample_attribute(rng, item.noun, SIZES, weights, forbidden)) for item in objects]
 
 
-def _appearance(rng: Random, noun: str, forbidden: HeldOut, weights: Weights) -> Appearance:
+def _sample_appearance(rng: Random, noun: str, forbidden: HeldOut, weights: Weights) -> Appearance:
     color = _sample_attribute(rng, noun, tuple(COLORS), weights, forbidden)
     return noun, color, _sample_attribute(rng, noun, PATTERNS, PATTERN_WEIGHTS, forbidden)
 
 
 def _sample_attribute(rng: Random, noun: str, names: Sequence[str], weights: Weights, forbidden: HeldOut) -> str:
-    """Return one of the attributes that the noun may have."""
+    """Return a random attribute of ``names`` that the noun may have."""
     return _sample(rng, [name for name in names if not forbidden.forbids(noun, name)], weights)
 
 
-def _twin(rng: Random, appearance: Appearance, other: Appearance, forbidden: HeldOut) -> Appearance:
+def _make_twin(rng: Random, appearance: Appearance, other: Appearance, forbidden: HeldOut) -> Appearance:
     """Return a second object of the same noun that differs from the first in colour or pattern."""
     noun, color, pattern = other
     if rng.random() < TWIN_COLOR:

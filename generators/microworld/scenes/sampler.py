@@ -1,8 +1,8 @@
-"""Samples random scenes in which every relation is unambiguous.
+"""Sample random scenes in which every relation is clearly true or clearly false.
 
-A scene depends only on its seed and image id. Groups (a table with what stands on it) stand next to, in front of or
-behind one another on the ground; kites and balloons hang in the air above them. Layouts that are ambiguous or show
-something held out are rejected, and the next one is sampled from the same generator.
+A scene depends only on its seed and image id. Objects on the ground form groups, such as a table with the objects on
+it. Groups stand next to, in front of or behind each other; kites and balloons hang in the air above them. Layouts that
+are ambiguous or show held-out content are rejected, and another layout is sampled.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from generators.microworld.scenes.spatial_relations import (
     find_ambiguity,
     find_relations,
     find_relations_between,
-    visible_fraction,
+    measure_visible_fraction,
 )
 from generators.microworld.world import ALL_NOUNS
 from generators.schemas.scene_graph import Box
 
 GROUND = (0.70, 0.97)
-"""Where objects can touch the ground, as fractions of the scene's height."""
+"""Range of the positions where objects stand on the ground, as fractions of the scene's height."""
 POSITIONS = 12
-"""Positions to try for each group."""
+"""Number of positions to try per group."""
 OVERLAP = 0.4
-"""Probability that a group is first tried in front of or behind another."""
+"""Probability that positions in front of or behind other groups are tried first."""
 ATTACH = {"worn by": 0.9, "on": 0.8, "in": 0.8}
-"""Probability that an object is attached where it can be."""
+"""Probability that an object is attached if it can be attached."""
 LAYOUTS, MAX_SAMPLES = 10, 400
-"""Layouts to try with one sample of objects, and samples of objects to try."""
+"""Number of layouts to try per sample of objects, and number of samples to try."""
 
 
 def sample_scene(
@@ -55,40 +55,40 @@ def sample_scene(
     forbidden: HeldOut | None = None,
     weights: Weights | None = None,
 ) -> Scene:
-    """Return a scene of ``n_objects`` objects in which nothing is ``forbidden``."""
+    """Return a scene of ``n_objects`` objects without ``forbidden`` content; ``weights`` are frequencies of words."""
     rng, forbidden = Random(f"{seed}:{image_id}"), forbidden or HeldOut()
     for _ in range(MAX_SAMPLES):
         objects = sample_objects(rng, n_objects, forbidden, weights or {})
         for _ in range(LAYOUTS):
             layout = _LayoutSampler(rng, width, height, forbidden).sample(resample_sizes(rng, objects, forbidden))
-            if layout and not find_ambiguities(layout):  # again, since coordinates have been rounded
+            if layout and not find_ambiguities(layout):  # checked again, because coordinates were rounded
                 return Scene(image_id, width, height, rng.choice(BACKGROUNDS), layout.objects, find_relations(layout))
     raise AssertionError(f"no unambiguous layout of {n_objects} objects (seed {seed}, image {image_id})")
 
 
 @dataclass
 class _Group:
-    """Objects on one patch of ground, the root first; y is relative to the ground."""
+    """An object on the ground, followed by the objects attached to it; y is relative to the ground."""
 
     objects: list[DrawnObject]
 
     @property
     def left(self) -> float:
-        return _extent(self.objects)[0]
+        return _measure_extent(self.objects)[0]
 
     @property
     def right(self) -> float:
-        return _extent(self.objects)[1]
+        return _measure_extent(self.objects)[1]
 
     @property
     def top(self) -> float:
-        """Negative: above the ground."""
+        """The upper end of the group; negative values are above the ground."""
         return min(item.box.y for item in self.objects)
 
-    def moved_to(self, x: float, y: float) -> list[DrawnObject]:
+    def move_to(self, x: float, y: float) -> list[DrawnObject]:
         """Return the objects with the left end of the group at ``x`` and its ground at ``y``.
 
-        The lower in the picture the nearer, and what is carried is nearer than its carrier.
+        Groups that are lower in the image are nearer to the viewer. Attached objects are nearer than their carrier.
         """
         shift = x - self.left
         return [
@@ -103,7 +103,7 @@ class _Group:
 
 @dataclass
 class _LayoutSampler:
-    """Samples one layout; every step can fail and then returns None or False."""
+    """Samples one layout. Every step can fail and then returns None or False."""
 
     rng: Random
     width: int
@@ -131,14 +131,14 @@ class _LayoutSampler:
         return replace(item, box=Box(0, 0, side * aspect**0.5, side / aspect**0.5))
 
     def _attach(self, item: DrawnObject) -> bool:
-        """Put an object on, in or onto the head of another, if one fits and chance allows it."""
+        """Try to put an object on another, in another or on the head of another; return True on success."""
         if item.noun not in PORTABLE:
             return False
         options: list[tuple[_Group, DrawnObject, LinkKind]] = [
             (group, parent, kind)
             for group in self.groups
             for parent in group.objects
-            for kind in self._possible_links(item, parent)
+            for kind in self._find_links(item, parent)
         ]
         options = [option for option in options if option[2] == "worn by"] or options
         if not options:
@@ -148,7 +148,7 @@ class _LayoutSampler:
             return False
         if kind == "worn by":
             item = self._with_box(replace(item, size=parent.size))
-        box = self._attached_box(item.box, parent, kind)
+        box = self._sample_attached_box(item.box, parent, kind)
         siblings = [other for other in group.objects if self.links[other.id].parent == parent.id]
         if box is None or any(_is_close(box, other.box) for other in siblings):
             return False
@@ -156,23 +156,23 @@ class _LayoutSampler:
         self.links[item.id] = Link(kind, parent.id)
         return True
 
-    def _possible_links(self, item: DrawnObject, parent: DrawnObject) -> list[LinkKind]:
-        """Return how a parent can carry an object, by noun and by size."""
+    def _find_links(self, item: DrawnObject, parent: DrawnObject) -> list[LinkKind]:
+        """Return the kinds of links with which ``parent`` can carry an object of this noun and size."""
         drawing = DRAWINGS[parent.noun]
-        taken = [link for link in self.links.values() if link.parent == parent.id]
+        child_links = [link for link in self.links.values() if link.parent == parent.id]
         kinds: list[LinkKind] = []
         if drawing.top and item.box.width <= (drawing.top.right - drawing.top.left) * parent.box.width:
             kinds.append("on")
-        if drawing.inside and not taken and self.links[parent.id].kind != "in":
+        if drawing.inside and not child_links and self.links[parent.id].kind != "in":
             opening = (drawing.inside.right - drawing.inside.left) * parent.box.width
             if 0.35 * opening <= item.box.width <= opening:
                 kinds.append("in")
-        if drawing.head and item.noun == "hat" and not taken and not self.forbidden.forbids("hat", parent.size):
+        if drawing.head and item.noun == "hat" and not child_links and not self.forbidden.forbids("hat", parent.size):
             kinds.append("worn by")
         return [kind for kind in kinds if (item.noun, kind, parent.noun) not in self.forbidden.triples]
 
-    def _attached_box(self, box: Box, parent: DrawnObject, kind: LinkKind) -> Box | None:
-        """Return the box of an attached object, in the coordinates of its parent."""
+    def _sample_attached_box(self, box: Box, parent: DrawnObject, kind: LinkKind) -> Box | None:
+        """Return a box for an attached object, in the coordinate system of its parent; None if it does not fit."""
         drawing, base = DRAWINGS[parent.noun], parent.box
         if kind == "on":
             assert drawing.top
@@ -195,21 +195,21 @@ class _LayoutSampler:
         return Box(base.x + x, base.y + bottom - box.height, box.width, box.height)
 
     def _place_groups(self) -> list[DrawnObject] | None:
-        """Place each group at the first position that is free of conflicts."""
+        """Place each group at the first position without conflicts."""
         placed: list[DrawnObject] = []
         for group in self.rng.sample(self.groups, len(self.groups)):
-            candidates = (group.moved_to(*position) for position in self._positions(group, placed))
+            candidates = (group.move_to(*position) for position in self._sample_positions(group, placed))
             objects = next((objects for objects in candidates if self._fits(placed, objects)), None)
             if objects is None:
                 return None
             placed += objects
-        return self._shifted_into_view(placed)
+        return self._shift_into_view(placed)
 
-    def _positions(self, group: _Group, placed: Sequence[DrawnObject]) -> Iterator[tuple[float, float]]:
-        """Yield positions (left end and ground, in pixels) with which everything is narrow enough for the picture."""
+    def _sample_positions(self, group: _Group, placed: Sequence[DrawnObject]) -> Iterator[tuple[float, float]]:
+        """Yield positions (left end and ground, in pixels) at which all groups together fit into the image."""
         size, room = group.right - group.left, self.width - 2 * MARGIN
         low, high = max(GROUND[0] * self.height, MARGIN - group.top), GROUND[1] * self.height
-        leftmost, rightmost = _extent(placed) if placed else (0.0, size)
+        leftmost, rightmost = _measure_extent(placed) if placed else (0.0, size)
         first, last = rightmost - room, leftmost + room - size
         if first > last or low > high:
             return
@@ -223,44 +223,44 @@ class _LayoutSampler:
             yield x, y
 
     def _fits(self, placed: Sequence[DrawnObject], new: Sequence[DrawnObject]) -> bool:
-        """Return whether new objects cause no ambiguity, hide nothing and show nothing held out."""
+        """Return True if new objects cause no ambiguity, hide no object and show no held-out content."""
         objects = (*placed, *new)
         layout = Layout(objects, self.links)
         pairs = [*product(placed, new), *combinations(new, 2)]
         if any(find_ambiguity(layout, *pair) for pair in pairs):
             return False
-        if any(visible_fraction(layout, item) < VISIBLE for item in objects):
+        if any(measure_visible_fraction(layout, item) < VISIBLE for item in objects):
             return False
         relations = (triple for pair in pairs for triple in find_relations_between(layout, *pair))
-        return not self.forbidden.violations(objects, relations)
+        return not self.forbidden.find_violations(objects, relations)
 
-    def _shifted_into_view(self, objects: list[DrawnObject]) -> list[DrawnObject]:
-        """Move all objects together to a random position within the picture."""
+    def _shift_into_view(self, objects: list[DrawnObject]) -> list[DrawnObject]:
+        """Move all objects together to a random position inside the image."""
         if not objects:
             return objects
-        left, right = _extent(objects)
+        left, right = _measure_extent(objects)
         shift = MARGIN - left + self.rng.random() * (self.width - 2 * MARGIN - (right - left))
         return [replace(item, box=item.box._replace(x=item.box.x + shift)) for item in objects]
 
     def _place_hanging(self, objects: list[DrawnObject]) -> Layout | None:
-        """Place each hanging object above or next to the others."""
+        """Place each hanging object at the first position without conflicts; return the complete layout."""
         for item in self.hanging:
-            candidates = ([replace(item, box=box, depth=0.5)] for box in self._hanging_boxes(item.box))
+            candidates = ([replace(item, box=box, depth=0.5)] for box in self._sample_hanging_boxes(item.box))
             placed = next((candidate for candidate in candidates if self._fits(objects, candidate)), None)
             if placed is None:
                 return None
             objects = objects + placed
-        return self._numbered(objects)
+        return self._make_layout(objects)
 
-    def _hanging_boxes(self, box: Box) -> Iterator[Box]:
+    def _sample_hanging_boxes(self, box: Box) -> Iterator[Box]:
         if 0.75 * self.height - box.height < MARGIN:
             return
         for _ in range(POSITIONS):
             x = self.rng.uniform(MARGIN, self.width - MARGIN - box.width)
             yield box._replace(x=x, y=self.rng.uniform(MARGIN, 0.75 * self.height - box.height))
 
-    def _numbered(self, objects: list[DrawnObject]) -> Layout:
-        """Return the layout with ids from noun and number, left to right, and boxes in tenths of a pixel."""
+    def _make_layout(self, objects: list[DrawnObject]) -> Layout:
+        """Return the layout with ids such as "cup1", numbered from left to right, and boxes rounded to 0.1 pixels."""
         numbers = {noun: count(1) for noun in ALL_NOUNS}
         ordered = sorted(objects, key=lambda item: (item.box.x, item.id))
         ids = {item.id: f"{item.noun}{next(numbers[item.noun])}" for item in ordered}
@@ -273,11 +273,11 @@ class _LayoutSampler:
         )
 
 
-def _extent(objects: Sequence[DrawnObject]) -> tuple[float, float]:
-    """Return the left and the right end."""
+def _measure_extent(objects: Sequence[DrawnObject]) -> tuple[float, float]:
+    """Return the left and right end of objects."""
     return min(item.box.x for item in objects), max(item.box.x + item.box.width for item in objects)
 
 
 def _is_close(box: Box, other: Box) -> bool:
-    """Return whether two boxes are less than the margin apart horizontally."""
+    """Return True if the horizontal distance of two boxes is less than the margin."""
     return box.x < other.x + other.width + MARGIN and other.x < box.x + box.width + MARGIN

@@ -1,19 +1,19 @@
-"""Relations between objects, computed from boxes, depths, links and silhouettes.
+"""Compute the relations between objects from boxes, depths, links and silhouettes.
 
-Definitions, which an independent oracle may rely on:
+Definitions, which the oracle (evaluators/validity/oracle) relies on:
 
-- on, supporting: the child of an "on" link stands on the upper side of its parent; a worn hat too.
-  Not transitive: a cup on a drum on a table is above the table, not on it.
-- in, containing: linked; the front of the container hides the lower part of the child. Not transitive.
-- wearing, worn by: linked; an animal and the hat on its head.
-- above, below: an object is above what it stands on, and above what that stands on. Unlinked objects: wholly higher in
-  the picture, with horizontal overlap.
+- on, supporting: the object with an "on" link stands on the upper side of its parent, and a worn hat is on its wearer.
+  Not transitive: a cup on a drum on a table is above the table, but not on the table.
+- in, containing: there is an "in" link; the front of the container hides the lower part of the object. Not transitive.
+- wearing, worn by: there is a "worn by" link between a hat and an animal.
+- above, below: an object is above its parent and above all ancestors of its parent. An object without such a link is
+  above another object if it is completely higher in the image and the horizontal ranges overlap.
 - left of, right of: the horizontal ranges do not overlap, at any height and distance.
-- in front of, behind: nearer to the viewer, and covering a part of the other. Never between linked objects.
-- next to: left of or right of, with a gap smaller than the smaller width, and sharing at least half of the height of
-  the shorter one. Never between linked objects.
+- in front of, behind: an object is nearer to the viewer and covers a part of the other. Never between linked objects.
+- next to: one object is left of the other, the gap is smaller than the smaller width, and the vertical ranges share at
+  least half of the smaller height. Never between linked objects.
 
-A layout in which a relation is neither clearly true nor clearly false is ambiguous, and the sampler rejects it.
+The sampler rejects ambiguous layouts, in which a relation is neither clearly true nor clearly false.
 """
 
 from __future__ import annotations
@@ -32,20 +32,22 @@ from generators.microworld.world import CONVERSE
 from generators.schemas.scene_graph import Box
 
 MARGIN = 8.0
-"""Pixels: two edges closer than this are neither apart nor overlapping."""
+"""Minimum distance in pixels between two edges for a clear relation."""
 CLEAR_OVERLAP = 0.6
-"""Ranges that share this fraction of the narrower one clearly overlap horizontally."""
+"""Horizontal ranges clearly overlap if they share at least this fraction of the narrower range."""
 CLEAR_COVER = 0.06
-"""An object that covers less than this fraction of another's silhouette is not clearly in front of it."""
+"""An object is clearly in front of another if it covers at least this fraction of the other's silhouette."""
 CLEAR_DEPTH = 0.02
+"""Minimum difference in depth for a clear relation."""
 CLEAR_WIDTH = 1.3
-"""An object behind a carrier or container seems to be on or in it unless it is this many times as wide."""
+"""An object behind a carrier or container must be this many times as wide, or it seems to be on or in it."""
 NEAR_GAP, FAR_GAP = 0.7, 1.4
-"""Gap over the smaller width: clearly near up to the first, clearly not near from the second."""
+"""Gap / smaller width: up to the first value objects are clearly near, from the second value clearly not near."""
 SIDE_BY_SIDE, NOT_SIDE_BY_SIDE = 0.5, 0.15
-"""Shared height over the smaller height: clearly side by side from the first, clearly not up to the second."""
+"""Shared height / smaller height: from the first value objects are clearly side by side, up to the second clearly
+not."""
 VISIBLE = 0.5
-"""The fraction of an object's silhouette that nearer objects must leave uncovered."""
+"""Minimum fraction of an object's silhouette that nearer objects do not cover."""
 
 Verdict = Literal["yes", "no", "unclear"]
 LinkKind = Literal["on", "in", "worn by"]
@@ -53,7 +55,7 @@ LinkKind = Literal["on", "in", "worn by"]
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """What carries an object: ``parent`` is an object's id, or None for the ground."""
+    """The connection of an object to its parent: ``parent`` is an object id, or None for the ground."""
 
     kind: LinkKind
     parent: str | None
@@ -61,20 +63,20 @@ class Link:
 
 @dataclass(frozen=True)
 class Layout:
-    """Placed objects and their links by id; an object without a link hangs in the air."""
+    """Placed objects, and object id -> link. An object without a link hangs in the air."""
 
     objects: tuple[DrawnObject, ...]
     links: Mapping[str, Link] = field(default_factory=dict)
 
     def ancestors(self, item: DrawnObject) -> Iterator[tuple[LinkKind, str]]:
-        """Yield the links up from an object, nearest first: ("on", "bowl's id"), ("on", "table's id")."""
+        """Yield (kind of link, id) for the parent of an object, its parent's parent and so on."""
         link = self.links.get(item.id)
         while link and link.parent is not None:
             yield link.kind, link.parent
             link = self.links.get(link.parent)
 
     def link_kind(self, item: DrawnObject, ancestor: DrawnObject) -> LinkKind | None:
-        """Return the kind of the last link from an object up to ``ancestor``, or None if they are not linked."""
+        """Return the kind of the link that ends at ``ancestor``, or None if it is not an ancestor of the object."""
         return next((kind for kind, parent in self.ancestors(item) if parent == ancestor.id), None)
 
     def stands_on_ground(self, item: DrawnObject) -> bool:
@@ -82,44 +84,45 @@ class Layout:
 
 
 def find_relations(layout: Layout) -> tuple[Triple, ...]:
-    """Return every true (subject id, relation, object id), converses included, sorted."""
+    """Return all true (subject id, relation, object id) triples, including converses, sorted."""
     return tuple(
         sorted(triple for pair in combinations(layout.objects, 2) for triple in find_relations_between(layout, *pair))
     )
 
 
 def find_relations_between(layout: Layout, first: DrawnObject, second: DrawnObject) -> Iterator[Triple]:
-    """Yield every true (subject id, relation, object id) of two objects, in both directions."""
+    """Yield all true (subject id, relation, object id) triples of two objects, including converses."""
     for subject, target in ((first, second), (second, first)):
-        for relation in _forward_relations(layout, subject, target):
+        for relation in _find_forward_relations(layout, subject, target):
             yield subject.id, relation, target.id
             yield target.id, CONVERSE[relation], subject.id
 
 
 def find_ambiguities(layout: Layout) -> list[str]:
-    """Describe every ambiguity of a layout; the list is empty if every relation is clear."""
-    between = [
+    """Describe every ambiguity of a layout; return [] if every relation is clear."""
+    ambiguities = [
         f"{first.id}, {second.id}: {reason}"
         for first, second in combinations(layout.objects, 2)
         if (reason := find_ambiguity(layout, first, second))
     ]
-    return between + [f"{item.id}: hidden" for item in layout.objects if visible_fraction(layout, item) < VISIBLE]
+    return ambiguities + [
+        f"{item.id}: hidden" for item in layout.objects if measure_visible_fraction(layout, item) < VISIBLE
+    ]
 
 
 def find_ambiguity(layout: Layout, first: DrawnObject, second: DrawnObject) -> str | None:
-    """Return why a relation of two objects is ambiguous, or None if all are clear."""
-    across, along = _overlap_x(first.box, second.box), _overlap_y(first.box, second.box)
+    """Return why a relation of two objects is ambiguous, or None if all relations are clear."""
+    overlap_x, overlap_y = _measure_overlap_x(first.box, second.box), _measure_overlap_y(first.box, second.box)
     if kind := layout.link_kind(first, second) or layout.link_kind(second, first):
-        return "heights touch" if kind == "in" and abs(along) < MARGIN else None
-    if across <= -MARGIN:
+        return "heights touch" if kind == "in" and abs(overlap_y) < MARGIN else None
+    if overlap_x <= -MARGIN:
         return "neither near nor far" if _is_next_to(first.box, second.box) == "unclear" else None
-    if across < CLEAR_OVERLAP * min(first.box.width, second.box.width):
+    if overlap_x < CLEAR_OVERLAP * min(first.box.width, second.box.width):
         return "partial horizontal overlap"
-    if along <= -MARGIN:
+    if overlap_y <= -MARGIN:
         both_stand = layout.stands_on_ground(first) and layout.stands_on_ground(second)
         return "one may be higher or only farther away" if both_stand else None
-    hanging = first.id not in layout.links or second.id not in layout.links
-    if hanging:
+    if first.id not in layout.links or second.id not in layout.links:
         return "the distance of a hanging object cannot be seen"
     if first.noun == second.noun:
         return "overlapping objects of one noun"
@@ -131,7 +134,7 @@ def find_ambiguity(layout: Layout, first: DrawnObject, second: DrawnObject) -> s
     return "too little covered" if np.mean(find_covered_points(far, near)) < CLEAR_COVER else None
 
 
-def visible_fraction(layout: Layout, item: DrawnObject) -> float:
+def measure_visible_fraction(layout: Layout, item: DrawnObject) -> float:
     """Return the fraction of an object's silhouette that no nearer object covers.
 
     A container and its contents do not count as covering each other.
@@ -140,15 +143,15 @@ def visible_fraction(layout: Layout, item: DrawnObject) -> float:
         find_covered_points(item, other)
         for other in layout.objects
         if other.depth < item.depth
-        and _overlap_x(item.box, other.box) > 0
-        and _overlap_y(item.box, other.box) > 0
+        and _measure_overlap_x(item.box, other.box) > 0
+        and _measure_overlap_y(item.box, other.box) > 0
         and "in" not in (layout.link_kind(item, other), layout.link_kind(other, item))
     ]
     return 1 - float(np.mean(np.any(covers, axis=0))) if covers else 1.0
 
 
-def _forward_relations(layout: Layout, first: DrawnObject, second: DrawnObject) -> Iterator[str]:
-    """Yield the relations of first to second, each in one direction of the converse pair only."""
+def _find_forward_relations(layout: Layout, first: DrawnObject, second: DrawnObject) -> Iterator[str]:
+    """Yield the relations of ``first`` to ``second``, without the converses."""
     link = layout.links.get(first.id)
     if link and link.parent == second.id:
         yield link.kind
@@ -160,12 +163,12 @@ def _forward_relations(layout: Layout, first: DrawnObject, second: DrawnObject) 
         return
     if layout.link_kind(second, first):
         return
-    if _overlap_x(first.box, second.box) <= 0:
+    if _measure_overlap_x(first.box, second.box) <= 0:
         if first.box.x < second.box.x:
             yield "left of"
             if _is_next_to(first.box, second.box) == "yes":
                 yield "next to"
-    elif _overlap_y(first.box, second.box) <= 0:
+    elif _measure_overlap_y(first.box, second.box) <= 0:
         if _is_higher(first.box, second.box):
             yield "above"
     elif first.depth < second.depth:
@@ -173,9 +176,9 @@ def _forward_relations(layout: Layout, first: DrawnObject, second: DrawnObject) 
 
 
 def _is_next_to(first: Box, second: Box) -> Verdict:
-    """Decide for boxes that are apart horizontally."""
-    gap = -_overlap_x(first, second) / min(first.width, second.width)
-    shared = _overlap_y(first, second) / min(first.height, second.height)
+    """Decide if two boxes without horizontal overlap are next to each other."""
+    gap = -_measure_overlap_x(first, second) / min(first.width, second.width)
+    shared = _measure_overlap_y(first, second) / min(first.height, second.height)
     if gap >= FAR_GAP or shared <= NOT_SIDE_BY_SIDE:
         return "no"
     return "yes" if gap <= NEAR_GAP and shared >= SIDE_BY_SIDE else "unclear"
@@ -185,11 +188,11 @@ def _is_higher(first: Box, second: Box) -> bool:
     return first.y + first.height <= second.y
 
 
-def _overlap_x(first: Box, second: Box) -> float:
-    """Return the shared width; negative for a gap."""
+def _measure_overlap_x(first: Box, second: Box) -> float:
+    """Return the width that both boxes share; negative if there is a gap."""
     return min(first.x + first.width, second.x + second.width) - max(first.x, second.x)
 
 
-def _overlap_y(first: Box, second: Box) -> float:
-    """Return the shared height; negative for a gap."""
+def _measure_overlap_y(first: Box, second: Box) -> float:
+    """Return the height that both boxes share; negative if there is a gap."""
     return min(first.y + first.height, second.y + second.height) - max(first.y, second.y)

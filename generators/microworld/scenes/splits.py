@@ -1,4 +1,7 @@
-"""The scenes of the test set and of the training corpora. Their image ids, and so their scenes, are disjoint."""
+"""Sample the scenes of the test set and of the training corpora.
+
+Their image ids are disjoint, so no scene of a corpus is in the test set.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +14,19 @@ from generators.microworld.scenes.object_sampler import make_zipf_weights
 from generators.microworld.scenes.sampler import sample_scene
 
 TEST_IDS = range(1, 1_000_000)
-"""Image ids of test scenes; those of training corpus k start at ``1_000_000 * (k + 1)``."""
+"""Image ids of test scenes. The image ids of the training corpus k start at ``1_000_000 * (k + 1)``."""
 LANDSCAPE, PORTRAIT, PORTRAIT_PROBABILITY = (640, 480), (480, 640), 0.2
 TEST_OBJECTS = {2: 15, 3: 25, 4: 30, 5: 20, 6: 10}
 TRAINING_OBJECTS = {1: 10, 2: 40, 3: 35, 4: 15}
-"""Number of objects in a scene -> weight."""
+"""Number of objects in a scene -> frequency."""
 
 
-def training_ids(corpus_index: int, images: int) -> range:
-    """Return the image ids of a corpus, disjoint from those of the test scenes and of the other corpora."""
+def training_ids(corpus_index: int, num_images: int) -> range:
+    """Return the image ids of a corpus; no other corpus and no test scene has the same ids."""
     start = 1_000_000 * (corpus_index + 1)
     assert start not in TEST_IDS
-    assert images < 1_000_000
-    return range(start, start + images)
+    assert num_images < 1_000_000
+    return range(start, start + num_images)
 
 
 def sample_test_scene(seed: int, image_id: int) -> Scene:
@@ -33,7 +36,7 @@ def sample_test_scene(seed: int, image_id: int) -> Scene:
 
 
 def sample_training_scene(seed: int, corpus: str, image_id: int) -> Scene:
-    """Return a scene that shows nothing that the corpus holds out."""
+    """Return a scene without the content that the corpus holds out."""
     rng = Random(f"{seed}:{image_id}:frame")
     width, height = sample_size(rng)
     return sample_scene(
@@ -43,17 +46,17 @@ def sample_training_scene(seed: int, corpus: str, image_id: int) -> Scene:
         height=height,
         n_objects=_sample_count(rng, TRAINING_OBJECTS),
         forbidden=choose_held_out(seed, corpus),
-        weights=_weights(seed, corpus),
+        weights=_make_weights(seed, corpus),
     )
 
 
 def sample_size(rng: Random) -> tuple[int, int]:
-    """Return a width and a height in pixels."""
+    """Return a random width and height in pixels, landscape or portrait."""
     return PORTRAIT if rng.random() < PORTRAIT_PROBABILITY else LANDSCAPE
 
 
 @cache
-def _weights(seed: int, corpus: str) -> dict[str, float]:
+def _make_weights(seed: int, corpus: str) -> dict[str, float]:
     return make_zipf_weights(seed, corpus)
 
 

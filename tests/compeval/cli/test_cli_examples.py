@@ -31,7 +31,7 @@ def test_captions_are_from_the_grammar_by_default(classes: Path):
 
 
 def test_cached_answers_need_no_api_key(classes: Path, tmp_path: Path):
-    key = request_hash(Endpoint("m"), [Message(role="user", content=CAPTIONS.text(0, "lab coat", 2))])
+    key = request_hash(Endpoint("m"), [Message(role="user", content=CAPTIONS.make_text(0, "lab coat", 2))])
     Cache([], tmp_path / "answers" / "m.jsonl").add(key, {"answer": json.dumps(TWO)})
     result = call(classes, "--count", 2, "--model", "m", "--answers", tmp_path / "answers", "--json")
     output = json.loads(result.stdout)

@@ -91,7 +91,7 @@ def test_answers_right_wrong_and_unreadable(sets_of_four: Path, httpserver: HTTP
 
     httpserver.expect_request("/v1/chat/completions").respond_with_handler(answer)
     write_params(sets_of_four, httpserver)
-    with pytest.raises(ValueError, match=r"above --max-cost 0\.00\. Nothing was asked"):
+    with pytest.raises(ValueError, match=r"above --max-cost 0\.00\. No request was sent"):
         text_only_aro.main(ask_model=True)
     text_only_aro.main(ask_model=True, max_cost=1.0)
     text_only_aro.main(ask_model=True, max_cost=1.0)

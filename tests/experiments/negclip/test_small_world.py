@@ -1,4 +1,4 @@
-"""The small world: two things of four themes, and captions that say how they stand."""
+"""The small world: two objects from four themes, and captions with their relation."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from generators.readers.records import Flaws
 SCENES = [sample_small_scene(7, image_id) for image_id in range(1, 81)]
 
 
-def test_scenes_have_two_things_of_two_dozen_nouns_none_small() -> None:
+def test_scenes_have_two_objects_that_are_not_small() -> None:
     assert len(NOUNS) == 24
     for scene in SCENES:
         first, second = scene.objects
@@ -23,15 +23,15 @@ def test_scenes_have_two_things_of_two_dozen_nouns_none_small() -> None:
         assert "small" not in (first.size, second.size)
 
 
-def test_captions_never_name_the_object_first() -> None:
+def test_captions_name_the_subject_first() -> None:
     captions = [sample_small_caption(7, scene, 0.5)[0].lower() for scene in SCENES]
     assert not [caption for caption in captions if " with " in caption or " has " in caption]
-    # Nine of ten say a relation, and so name both things.
-    both = [
+    # Nine of ten captions state a relation and therefore name both objects.
+    names_both = [
         all(any(word in caption for word in (item.noun, "pail", "blossom", "kitty")) for item in scene.objects)
         for scene, caption in zip(SCENES, captions, strict=True)
     ]
-    assert 60 <= sum(both) < len(SCENES)
+    assert 60 <= sum(names_both) < len(SCENES)
 
 
 def test_no_caption_has_the_template_of_vg_relation() -> None:
@@ -39,7 +39,7 @@ def test_no_caption_has_the_template_of_vg_relation() -> None:
     assert not [caption for caption in captions if re.search(r"^the .* is .*\bthe (?!(left|right) )", caption)]
 
 
-def test_test_scenes_are_a_source_with_scene_graphs_and_captions(tmp_path: Path) -> None:
+def test_test_scenes_have_scene_graphs_and_captions(tmp_path: Path) -> None:
     params = Params(seed=7, test_images=0, train_images=0, train_size=16, annotation_recall=1.0)
     write_test_scenes(tmp_path / "test", params, 4)
     flaws = Flaws()

@@ -1,4 +1,4 @@
-"""Table 6 from hand-made results."""
+"""Table 6 for synthetic results."""
 
 import json
 from pathlib import Path
@@ -11,8 +11,12 @@ from experiments.negclip import table6
 
 @pytest.fixture
 def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Two seeds of three models. VG-Relation has four rows, three of one relation; CLIP has none of them right, CLIP-FT
-    the single one, NegCLIP that and, with seed 1, one of the three. Elsewhere all have all of two rows right."""
+    """Write results of three models with two seeds.
+
+    VG-Relation has three rows of one relation and one row of another. CLIP has no correct row, CLIP-FT has the single
+    row of the second relation, and NegCLIP has this row and, with seed 1, one of the other three. The other tasks have
+    two rows, which are always correct.
+    """
     monkeypatch.chdir(tmp_path)
     for seed in (0, 1):
         ranks = {"clip": [2, 2, 2, 2], "clip-ft": [2, 2, 2, 1], "negclip": [1 if seed else 2, 2, 2, 1]}
@@ -22,11 +26,11 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             )
             for task, _, by in table6.ROWS.values():
                 name = f"{task}@s0" if task.endswith("_order") else task
-                found = rank_N if task == "aro/vg_relation" else [1, 1]
-                ranked = dict.fromkeys(("rank", "i2t_rank", "t2i_rank"), found)
-                rows = {**ranked, "image_id": [str(row) for row in range(len(found))]}
+                task_ranks = rank_N if task == "aro/vg_relation" else [1, 1]
+                ranked = dict.fromkeys(("rank", "i2t_rank", "t2i_rank"), task_ranks)
+                rows = {**ranked, "image_id": [str(row) for row in range(len(task_ranks))]}
                 if by:
-                    names = ["on", "on", "on", "in"][: len(found)]
+                    names = ["on", "on", "on", "in"][: len(task_ranks)]
                     rows["categories"] = [[{"by": by, "name": name}] for name in names]
                 path = root / f"{name}.parquet"
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -34,20 +38,20 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_scores_are_macro_and_differences_paired(runs: Path) -> None:
-    measured = table6.measure("toy", [0, 1])
+def test_macro_scores_and_paired_differences(runs: Path) -> None:
+    rows = table6.measure("toy", [0, 1])
     # "on": 0 of 3 with seed 0, 1 of 3 with seed 1; "in": 1 of 1. Macro: (0 + 1) / 2 and (1/3 + 1) / 2.
-    assert measured["VG-Relation"]["scores"] == {"clip": [0, 0], "clip-ft": [0.5, 0.5], "negclip": [0.5, 0.6667]}
-    mean, low, high = measured["VG-Relation"]["differences"]["negclip - clip-ft"]
+    assert rows["VG-Relation"]["scores"] == {"clip": [0, 0], "clip-ft": [0.5, 0.5], "negclip": [0.5, 0.6667]}
+    mean, low, high = rows["VG-Relation"]["differences"]["negclip - clip-ft"]
     # Mean over seeds of (0, 1/3) / 2.
     assert mean == pytest.approx(1 / 12, abs=1e-4)
     assert low <= mean <= high
-    assert measured["COCO-PRC"]["differences"]["negclip - clip"] == [0, 0, 0]
-    line = next(table6.make_table_rows(measured))
+    assert rows["COCO-PRC"]["differences"]["negclip - clip"] == [0, 0, 0]
+    line = next(table6.make_table_rows(rows))
     assert line[:4] == ["VG-Relation", "0.0 ± 0.0", "50.0 ± 0.0", "58.3 ± 11.8"]
 
 
-def test_the_page_has_a_table_a_regime(runs: Path) -> None:
+def test_the_page_has_one_table_per_regime(runs: Path) -> None:
     (runs / "experiments").mkdir()
     (runs / "experiments/params.yaml").write_text("negclip: {regimes: [toy], seeds: [0, 1]}\n")
     (runs / "sources/negclip").mkdir(parents=True)

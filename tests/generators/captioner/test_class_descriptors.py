@@ -16,11 +16,11 @@ def make_cache(folder: Path, *answers: list[str]) -> Cache:
     """Return a cache with the answers of one conversation about houseboats."""
     cache, messages = (
         Cache([folder], folder / "m.jsonl"),
-        [Message(role="user", content=DESCRIPTORS.text(0, "houseboat", 5))],
+        [Message(role="user", content=DESCRIPTORS.make_text(0, "houseboat", 5))],
     )
     for answer in map(json.dumps, answers):
         cache.add(request_hash(ENDPOINT, messages), {"answer": answer})
-        second_request = Message(role="user", content=DESCRIPTORS.text(1, "houseboat", 5))
+        second_request = Message(role="user", content=DESCRIPTORS.make_text(1, "houseboat", 5))
         messages = [*messages, Message(role="assistant", content=answer), second_request]
     return cache
 

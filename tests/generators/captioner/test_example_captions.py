@@ -96,7 +96,7 @@ def test_valid_captions_of_both_answers_are_joined(httpserver: HTTPServer, endpo
 
 
 def test_no_request_is_sent_above_the_cost_limit(endpoint: Endpoint, tmp_path: Path):
-    with pytest.raises(ValueError, match=r"above --max-cost 0\.00\. Nothing was asked"):
+    with pytest.raises(ValueError, match=r"above --max-cost 0\.00\. No request was sent"):
         ask([(CAPTIONS, 3)], ["raincoat"], Client(endpoint, Cache([], tmp_path / "m.jsonl")), 0.0)
 
 
@@ -125,7 +125,9 @@ def test_captions_of_the_grammar_are_valid(name: str):
 
 
 def test_request_contains_class_number_and_limit():
-    assert all(text in CAPTIONS.text(0, "raincoat", 6) for text in ('"raincoat"', "6 captions", "at most 10 words"))
+    assert all(
+        text in CAPTIONS.make_text(0, "raincoat", 6) for text in ('"raincoat"', "6 captions", "at most 10 words")
+    )
     assert make_prompts("raincoat", ["A raincoat."]) == [
         "a photo of a raincoat. An example of raincoat in an image is A raincoat."
     ]

@@ -47,12 +47,12 @@ TWO = ["A cat on a sofa.", "A cat in the rain."]
         ("[]", []),
     ],
 )
-def test_awkward_answers(answer: str, items: list[str]):
+def test_answers_in_many_formats(answer: str, items: list[str]):
     assert read_list(answer) == items
 
 
 @given(st.text() | st.text(alphabet="[]{}\"'`,:\\\n -1.a“’"))
-def test_never_fails_and_gives_clean_lines(answer: str):
+def test_never_fails_and_returns_clean_lines(answer: str):
     for item in read_list(answer):
         assert item == " ".join(item.split())
         assert item[0] not in "\"',"
@@ -66,19 +66,19 @@ def test_never_fails_and_gives_clean_lines(answer: str):
     )
 )
 def test_a_list_in_json_or_python_is_read_back(items: list[str]):
-    wanted = list(dict.fromkeys(" ".join(item.split()) for item in items))
-    assert read_list(json.dumps(items)) == wanted
-    assert read_list(f"Here it is: {items!r}. Bye.") == wanted
+    expected = list(dict.fromkeys(" ".join(item.split()) for item in items))
+    assert read_list(json.dumps(items)) == expected
+    assert read_list(f"Here it is: {items!r}. Bye.") == expected
 
 
 @pytest.mark.parametrize("depth", [50, 1_000, 19_000])
-def test_deep_nesting_is_survived(depth: int):
+def test_deep_nesting_is_no_error(depth: int):
     assert read_list("[" * depth + '"a"' + "]" * depth) in ([], ["a"])
 
 
 def test_nothing_is_evaluated(tmp_path: Path):
-    mark = tmp_path / "mark"
-    attack = f"__import__('pathlib').Path({str(mark)!r}).touch()"
+    created_file = tmp_path / "created"
+    attack = f"__import__('pathlib').Path({str(created_file)!r}).touch()"
     for answer in (
         f"[{attack}]",
         f"['a', {attack}]",
@@ -87,7 +87,7 @@ def test_nothing_is_evaluated(tmp_path: Path):
         f"[f'{{{attack}}}']",
     ):
         read_list(answer)
-    assert not mark.exists()
+    assert not created_file.exists()
 
 
 CODE = (
@@ -100,26 +100,29 @@ CODE = (
     "(lambda: 1)()",
     "print",
 )
-watched: list[str] = []
+watched_events: list[str] = []
 
 
 @pytest.fixture(scope="module")
 def watch() -> Iterator[list[str]]:
-    """Names of what was run, opened or imported while ``watched`` holds a mark; an audit hook cannot be taken out."""
-    read_list('["a" "b", c')  # imports what is imported at the first use
+    """Record executions, file accesses and imports while ``watched_events`` is not empty.
+
+    Python cannot remove an audit hook, so the hook does nothing while the list is empty.
+    """
+    read_list('["a" "b", c')  # the first call imports modules
 
     def hook(event: str, arguments: tuple) -> None:
-        if watched and event in ("exec", "open", "import", "os.system", "subprocess.Popen"):
-            watched.append(event)
+        if watched_events and event in ("exec", "open", "import", "os.system", "subprocess.Popen"):
+            watched_events.append(event)
 
     sys.addaudithook(hook)
-    yield watched
-    watched.clear()
+    yield watched_events
+    watched_events.clear()
 
 
 @given(st.lists(st.sampled_from(CODE) | st.sampled_from(["[", "]", "'a'", ", ", "```python\n", "1. ", "{", "}", "\n"])))
 def test_no_answer_runs_code(watch: list[str], parts: list[str]):
     watch[:] = ["on"]
     read_list("".join(parts))
-    seen, watch[:] = watch[1:], []
-    assert seen == []
+    events, watch[:] = watch[1:], []
+    assert events == []

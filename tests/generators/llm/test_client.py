@@ -36,7 +36,7 @@ def server() -> Iterator[HTTPServer]:
         yield server
 
 
-def client(server: HTTPServer, folder: Path, **fields: object) -> Client:
+def make_client(server: HTTPServer, folder: Path, **fields: object) -> Client:
     endpoint = Endpoint(**{"model": "m", "base_url": server.url_for("/v1"), "retries": 2, "timeout": 5.0, **fields})
     return Client(endpoint, Cache([folder], folder / "m.jsonl"))
 
@@ -44,11 +44,11 @@ def client(server: HTTPServer, folder: Path, **fields: object) -> Client:
 def test_an_answer_is_cached_at_once_and_not_requested_again(server: HTTPServer, tmp_path: Path) -> None:
     server.expect_request(PATH, method="POST").respond_with_json(completion("a red cup"))
     prompts = [asked("cup"), asked("cup"), asked("table")]
-    assert list(client(server, tmp_path).ask(prompts)) == [ANSWERED, ANSWERED]
+    assert list(make_client(server, tmp_path).ask(prompts)) == [ANSWERED, ANSWERED]
     assert len(server.log) == 2
-    again = client(server, tmp_path)
-    assert list(again.ask(prompts)) == []
-    assert again.cache.get(request_hash(again.endpoint, asked("table"))) == "a red cup"
+    second_client = make_client(server, tmp_path)
+    assert list(second_client.ask(prompts)) == []
+    assert second_client.cache.get(request_hash(second_client.endpoint, asked("table"))) == "a red cup"
     (first, _) = map(json.loads, (tmp_path / "m.jsonl").read_text().splitlines())
     assert set(first) == {"request", "model", "messages", "temperature", "answer", "usage", "date"}
     assert first["usage"]["total_tokens"] == 5
@@ -63,34 +63,34 @@ def test_rate_limits_and_server_errors_are_retried(
     server.expect_ordered_request(PATH).respond_with_data("slow down", 429, headers={"Retry-After": "7"})
     server.expect_ordered_request(PATH).respond_with_data("oops", 500)
     server.expect_ordered_request(PATH).respond_with_json(completion("a red cup"))
-    assert list(client(server, tmp_path).ask([asked("cup")])) == [ANSWERED]
+    assert list(make_client(server, tmp_path).ask([asked("cup")])) == [ANSWERED]
     assert len(server.log) == 3
-    assert waits[0] == 7.0  # as the server asks; after a plain error the client's own delay, which grows
+    assert waits[0] == 7.0  # the server's Retry-After; the next delay is the client's
     assert waits[1] <= 0.02
 
 
 def test_the_number_of_retries_is_limited(server: HTTPServer, tmp_path: Path) -> None:
     server.expect_request(PATH).respond_with_data("oops", 503)
-    assert list(client(server, tmp_path, retries=2).ask([asked("cup")])) == ["HTTP status 503"]
+    assert list(make_client(server, tmp_path, retries=2).ask([asked("cup")])) == ["HTTP status 503"]
     assert len(server.log) == 3
 
 
 @pytest.mark.parametrize(
-    ("declined", "words"),
+    ("declined", "reason"),
     [
         ({"finish_reason": "stop", "message": {"content": None, "refusal": "i cannot do that"}}, "i cannot do that"),
         ({"finish_reason": "content_filter", "message": {"content": "a red"}}, "content filter"),
     ],
 )
 def test_a_refusal_is_cached_and_not_requested_again(
-    server: HTTPServer, tmp_path: Path, declined: dict, words: str
+    server: HTTPServer, tmp_path: Path, declined: dict, reason: str
 ) -> None:
     server.expect_request(PATH).respond_with_json({"choices": [declined]})
-    assert list(client(server, tmp_path).ask([asked("cup")])) == [ANSWERED]
-    again = client(server, tmp_path)
-    assert list(again.ask([asked("cup")])) == []
-    assert again.cache.get(request_hash(again.endpoint, asked("cup"))) == REFUSED
-    assert json.loads((tmp_path / "m.jsonl").read_text())["refusal"] == words
+    assert list(make_client(server, tmp_path).ask([asked("cup")])) == [ANSWERED]
+    second_client = make_client(server, tmp_path)
+    assert list(second_client.ask([asked("cup")])) == []
+    assert second_client.cache.get(request_hash(second_client.endpoint, asked("cup"))) == REFUSED
+    assert json.loads((tmp_path / "m.jsonl").read_text())["refusal"] == reason
     assert len(server.log) == 1
 
 
@@ -112,11 +112,11 @@ def test_a_failure_is_named_and_leaves_no_answer(
     server: HTTPServer, tmp_path: Path, response: Response, reason: str
 ) -> None:
     server.expect_request(PATH).respond_with_handler(lambda request: response)
-    assert list(client(server, tmp_path, retries=0).ask([asked("cup")])) == [reason]
+    assert list(make_client(server, tmp_path, retries=0).ask([asked("cup")])) == [reason]
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_connection_cut_in_the_middle_of_an_answer_is_retried(tmp_path: Path) -> None:
+def test_a_lost_connection_is_retried(tmp_path: Path) -> None:
     body = json.dumps(completion("a red cup")).encode()
     head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode()
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -131,8 +131,8 @@ def test_a_connection_cut_in_the_middle_of_an_answer_is_retried(tmp_path: Path) 
         thread = threading.Thread(target=serve)
         thread.start()
         endpoint = Endpoint("m", f"http://127.0.0.1:{listener.getsockname()[1]}/v1", retries=3, timeout=5.0)
-        cutting = Client(endpoint, Cache([], tmp_path / "m.jsonl"))
-        assert list(cutting.ask([asked("cup")])) == [ANSWERED]
+        client = Client(endpoint, Cache([], tmp_path / "m.jsonl"))
+        assert list(client.ask([asked("cup")])) == [ANSWERED]
         thread.join()
     assert [json.loads(line)["answer"] for line in (tmp_path / "m.jsonl").read_text().splitlines()] == ["a red cup"]
 
@@ -145,12 +145,12 @@ def test_a_timeout_is_a_failure(server: HTTPServer, tmp_path: Path) -> None:
         return Response()
 
     server.expect_request(PATH).respond_with_handler(wait)
-    found = list(client(server, tmp_path, retries=0, timeout=0.1).ask([asked("cup")]))
+    outcomes = list(make_client(server, tmp_path, retries=0, timeout=0.1).ask([asked("cup")]))
     done.set()
-    assert found == ["APITimeoutError"]
+    assert outcomes == ["APITimeoutError"]
 
 
-def test_one_failure_among_many_loses_no_answer_and_is_retried(server: HTTPServer, tmp_path: Path) -> None:
+def test_one_failure_loses_no_other_answer_and_is_retried(server: HTTPServer, tmp_path: Path) -> None:
     broken = {"cup 3"}
 
     def answer(request: Request) -> Response:
@@ -161,10 +161,10 @@ def test_one_failure_among_many_loses_no_answer_and_is_retried(server: HTTPServe
 
     server.expect_request(PATH).respond_with_handler(answer)
     prompts = [asked(f"cup {number}") for number in range(8)]
-    first = Counter(client(server, tmp_path).ask(prompts))
+    first = Counter(make_client(server, tmp_path).ask(prompts))
     assert first == Counter({ANSWERED: 7, "HTTP status 400": 1})
     broken.clear()
-    assert list(client(server, tmp_path).ask(prompts)) == [ANSWERED]
+    assert list(make_client(server, tmp_path).ask(prompts)) == [ANSWERED]
     assert len((tmp_path / "m.jsonl").read_text().splitlines()) == 8
 
 
@@ -202,13 +202,13 @@ def test_answers_before_a_kill_are_not_requested_again(server: HTTPServer, tmp_p
     process.stdout.close()
     hold.set()
     with (tmp_path / "m.jsonl").open("a") as file:
-        file.write('{"request": "abc", "answ')  # as if the kill had cut a line
+        file.write('{"request": "abc", "answ')  # a line that a killed process left incomplete
     endpoint = Endpoint("m", server.url_for("/v1"), concurrency=1)
     resumed = Client(endpoint, Cache([tmp_path], tmp_path / "m.jsonl"))
     assert list(resumed.ask([asked(f"cup {number}") for number in range(6)])) == [ANSWERED] * 3
     assert seen == Counter({f"cup {number}": 1 for number in range(6)})
-    whole = Cache([tmp_path])
-    assert all(request_hash(endpoint, asked(f"cup {number}")) in whole for number in range(6))
+    cache = Cache([tmp_path])
+    assert all(request_hash(endpoint, asked(f"cup {number}")) in cache for number in range(6))
 
 
 def test_the_key_is_in_no_file_log_or_error(
@@ -217,21 +217,23 @@ def test_the_key_is_in_no_file_log_or_error(
     caplog.set_level(logging.DEBUG)
     server.expect_ordered_request(PATH).respond_with_json(completion("a red cup"))
     server.expect_ordered_request(PATH).respond_with_data(f"bad key: {KEY}", 401)
-    found = list(client(server, tmp_path, concurrency=1).ask([asked("cup"), asked("table")]))
+    outcomes = list(make_client(server, tmp_path, concurrency=1).ask([asked("cup"), asked("table")]))
     assert server.log[0][0].headers["Authorization"] == f"Bearer {KEY}"
-    assert KEY not in str(found)
+    assert KEY not in str(outcomes)
     assert KEY not in (tmp_path / "m.jsonl").read_text()
     assert KEY not in caplog.text
 
 
-def test_no_key_is_one_clear_error(server: HTTPServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_key_raises_a_clear_error(
+    server: HTTPServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv(KEY_VARIABLE)
     with pytest.raises(ValueError, match=r"OPENAI_API_KEY is not set\. Export it"):
-        list(client(server, tmp_path).ask([asked("cup")]))
+        list(make_client(server, tmp_path).ask([asked("cup")]))
 
 
-def test_estimate_counts_what_is_missing(server: HTTPServer, tmp_path: Path) -> None:
-    priced = client(server, tmp_path, price_in=1_000.0, price_out=2_000.0)
+def test_the_estimate_counts_only_missing_answers(server: HTTPServer, tmp_path: Path) -> None:
+    priced = make_client(server, tmp_path, price_in=1_000.0, price_out=2_000.0)
     # "a red cup": three words are 4 tokens, 4 for the message: 8 in, 10 out. 8 * 0.001 + 10 * 0.002 = 0.028.
     assert estimate_tokens("a red cup") == 8
     estimate = priced.estimate([asked("a red cup"), asked("a red cup")], tokens_out=10)
@@ -241,13 +243,13 @@ def test_estimate_counts_what_is_missing(server: HTTPServer, tmp_path: Path) -> 
 
 
 def test_no_estimate_without_prices(server: HTTPServer, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"price_in and price_out .* are missing.* 0 for an endpoint that is free"):
-        client(server, tmp_path).estimate([asked("a red cup")], tokens_out=10)
+    with pytest.raises(ValueError, match=r"no price_in and price_out\. .*0 for a free endpoint"):
+        make_client(server, tmp_path).estimate([asked("a red cup")], tokens_out=10)
 
 
 def test_a_cache_line_without_request_or_answer_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "m.jsonl").write_text('{"request": "a"}\n')
-    with pytest.raises(ValueError, match=r"m\.jsonl, line 1: no answer of the cache\. Restore the file from Git"):
+    with pytest.raises(ValueError, match=r"m\.jsonl, line 1: not a line of the cache\. Restore the file from Git"):
         Cache([tmp_path])
 
 
@@ -257,7 +259,9 @@ def test_a_broken_cache_line_is_an_error(tmp_path: Path) -> None:
         Cache([tmp_path])
 
 
-def test_the_model_and_the_prompt_decide_the_hash() -> None:
-    one = Endpoint("m", "http://here")
-    assert request_hash(one, asked("cup")) == request_hash(Endpoint("m", "http://there"), asked("cup"))
-    assert len({request_hash(item, asked(text)) for item in (one, Endpoint("n")) for text in ("cup", "table")}) == 4
+def test_the_hash_depends_on_model_and_prompt() -> None:
+    endpoint = Endpoint("m", "http://here")
+    assert request_hash(endpoint, asked("cup")) == request_hash(Endpoint("m", "http://there"), asked("cup"))
+    assert (
+        len({request_hash(item, asked(text)) for item in (endpoint, Endpoint("n")) for text in ("cup", "table")}) == 4
+    )

@@ -106,7 +106,7 @@ def test_facts_at_a_lower_recall_are_a_subset():
 
 def test_recall_is_the_share_of_facts_kept():
     annotation = Annotation(SCENES[0], 5, 0.9)
-    kept = sum(annotation.keeps("cup1", str(number)) for number in range(1000))
+    kept = sum(annotation.contains("cup1", str(number)) for number in range(1000))
     assert kept == pytest.approx(900, abs=30)  # three standard deviations: 3 * sqrt(1000 * 0.9 * 0.1) = 28
 
 
@@ -162,5 +162,5 @@ def test_the_readers_of_real_data_read_it(tmp_path):
 
 
 def test_recall_outside_0_to_1():
-    with pytest.raises(ValueError, match="annotation_recall is 90: expected 0 to 1"):
+    with pytest.raises(ValueError, match=r"microworld\.annotation_recall: 90, expected 0 to 1"):
         annotate(SCENES, 5, 90)

@@ -24,7 +24,7 @@ def folder(tmp_path_factory):
     return folder
 
 
-def hashes(folder):
+def hash_files(folder):
     return {
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.rglob("*"))
@@ -39,10 +39,10 @@ def test_files(folder):
         *(f"VG_100K/{image_id}.jpg" for image_id in (1, 2, 3)),
         *(f"corpora/{corpus}/{name}" for corpus in CORPORA for name in ("00000.tar", "left_out.json")),
     }
-    assert set(hashes(folder)) == files
+    assert set(hash_files(folder)) == files
 
 
-def test_images_have_the_size_that_the_files_say(folder):
+def test_images_have_the_sizes_in_image_data(folder):
     for record in json.loads((folder / "image_data.json").read_text()):
         with Image.open(folder / record["url"]) as image:
             assert image.size == (record["width"], record["height"])
@@ -51,7 +51,7 @@ def test_images_have_the_size_that_the_files_say(folder):
 def test_truth_is_one_complete_scene_per_line(folder):
     scenes = [json.loads(line) for line in (folder / "truth.jsonl").read_text().splitlines()]
     assert [scene["image_id"] for scene in scenes] == [1, 2, 3]
-    assert all(len(thing["box"]) == 4 for scene in scenes for thing in scene["things"])
+    assert all(len(item["box"]) == 4 for scene in scenes for item in scene["things"])
 
 
 def test_shards(folder):
@@ -77,7 +77,7 @@ def test_same_bytes_for_any_hash_seed_and_worker_count(folder, tmp_path):
         check=True,
         capture_output=True,
     )
-    assert hashes(tmp_path / FOLDER) == hashes(folder)
+    assert hash_files(tmp_path / FOLDER) == hash_files(folder)
 
 
 def test_a_failed_build_keeps_the_old_folder(folder, tmp_path):
@@ -85,7 +85,7 @@ def test_a_failed_build_keeps_the_old_folder(folder, tmp_path):
     target.mkdir()
     (target / "old").write_text("old")
     broken = Params(seed=3, test_images=1, train_images=1, train_size=64, annotation_recall=2.0)
-    with pytest.raises(ValueError, match=r"annotation_recall is 2\.0"):
+    with pytest.raises(ValueError, match=r"annotation_recall: 2\.0"):
         build(target, broken, workers=1)
     assert [path.name for path in target.iterdir()] == ["old"]
 

@@ -18,7 +18,7 @@ COUCH = SceneObject("1", "couch", ("red",), Box(0, 0, 50, 40))
 LAMP = SceneObject("2", "lamp")
 
 
-def image(number: int) -> AnnotatedImage:
+def make_image(number: int) -> AnnotatedImage:
     graph = SceneGraph((COUCH, LAMP), (Relation("1", "next to", "2"),))
     regions = (Region(f"{number}0", f"couch {number}", Box(0, 0, 50, 40)),)
     return AnnotatedImage(str(number), 100, 80, graph, regions, {"1": ("futon",)}, (Path("a/1.jpg"), Path("b/1.jpg")))
@@ -27,17 +27,17 @@ def image(number: int) -> AnnotatedImage:
 @pytest.fixture
 def images(tmp_path) -> Annotations:
     """Images 1 to 250 in row groups of 100."""
-    write(tmp_path / "images.parquet", map(image, range(1, 251)), Flaws())
+    write(tmp_path / "images.parquet", map(make_image, range(1, 251)), Flaws())
     return Annotations(tmp_path / "images.parquet")
 
 
-def test_images_come_back_in_order_as_they_were(images) -> None:
-    assert list(images) == [image(number) for number in range(1, 251)]
+def test_images_are_read_as_they_were_written(images) -> None:
+    assert list(images) == [make_image(number) for number in range(1, 251)]
 
 
 def test_one_image_is_looked_up_by_its_id(images) -> None:
     for number in (1, 100, 101, 250, 7):
-        assert images[str(number)] == image(number)
+        assert images[str(number)] == make_image(number)
     with pytest.raises(KeyError, match="251"):
         images["251"]
 
@@ -46,7 +46,7 @@ def test_a_process_receives_only_the_path(images) -> None:
     _ = images["3"]
     copy = pickle.loads(pickle.dumps(images))
     assert copy.__dict__ == {"path": images.path}
-    assert copy["3"] == image(3)
+    assert copy["3"] == make_image(3)
 
 
 def test_row_groups_are_small_and_pages_indexed(images) -> None:
@@ -59,9 +59,9 @@ def test_counts_and_flaws_are_in_a_json_file(tmp_path) -> None:
     flaws = Flaws()
 
     def images():
-        yield image(1)
+        yield make_image(1)
         flaws.add("zero-size box", "image 1, object 3: zero-size box.")
-        yield image(2)
+        yield make_image(2)
 
     statistics = write(tmp_path / "a.parquet", images(), flaws)
     assert statistics == {"images": 2, "objects": 4, "relations": 2, "regions": 2, "flaws": {"zero-size box": 1}}
@@ -72,7 +72,7 @@ def test_counts_and_flaws_are_in_a_json_file(tmp_path) -> None:
 def test_no_image_is_an_error(tmp_path) -> None:
     flaws = Flaws()
     flaws.add("malformed record", "")
-    with pytest.raises(ValueError, match=r"a\.parquet: no image .* flawed records: \{'malformed record': 1\}"):
+    with pytest.raises(ValueError, match=r"a\.parquet: no image .* Flawed records: \{'malformed record': 1\}"):
         write(tmp_path / "a.parquet", [], flaws)
     assert not (tmp_path / "a.parquet").exists()
 
@@ -95,7 +95,7 @@ def test_the_stage_reads_real_files(real_data, tmp_path, monkeypatch, capsys, ve
     assert capsys.readouterr().err == ""
 
 
-def test_the_stage_shows_the_first_flaw_of_each_kind(tmp_path, monkeypatch, capsys) -> None:
+def test_the_stage_prints_the_first_flaw_of_each_kind(tmp_path, monkeypatch, capsys) -> None:
     graphs = {"3": {"width": 9, "height": 9, "objects": {"1": {"name": "cat", "x": 0, "y": 0, "w": 0, "h": 2}}}}
     (tmp_path / "sceneGraphs.json").write_text(json.dumps(graphs))
     for name in ("image_data", "objects", "attributes", "relationships", "region_descriptions"):
@@ -104,11 +104,11 @@ def test_the_stage_shows_the_first_flaw_of_each_kind(tmp_path, monkeypatch, caps
     monkeypatch.chdir(tmp_path)
     for name in Format:
         main(name, Path(), Path("out"))
-    shown = capsys.readouterr().err.splitlines()
-    assert shown[0].startswith(
-        "visual_genome: 4 records: malformed record; the first: objects.json, image 3: objects None"
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith(
+        "visual_genome: 4 flawed records (malformed record). The first: objects.json, image 3: objects None"
     )
-    assert shown[1].startswith(
-        "gqa: 1 records: zero-size box; the first: sceneGraphs.json, image 3, object 1: zero-size"
+    assert lines[1].startswith(
+        "gqa: 1 flawed records (zero-size box). The first: sceneGraphs.json, image 3, object 1: zero-size"
     )
     assert annotations.Annotations(Path("out/gqa.parquet"))["3"].graph.objects == (SceneObject("1", "cat"),)

@@ -1,4 +1,4 @@
-"""Every kind of caption file gives its captions, in order, and counts the rows that it cannot read."""
+"""Every kind of caption file yields its captions in order, and rows that cannot be read are counted."""
 
 import gzip
 import io
@@ -23,14 +23,14 @@ def read(pattern: Path | str, column: str | int = "caption") -> tuple[list[str],
     return [text for shard in list_shards(str(pattern)) for text in read_captions(shard, column, skipped)], skipped.rows
 
 
-def maybe_zipped(path: Path, data: bytes) -> None:
+def write_file(path: Path, data: bytes) -> None:
     path.write_bytes(gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
 
 
 @pytest.mark.parametrize("ending", ["", ".gz"])
 class TestLineFiles:
     def test_txt_skips_blank_lines_and_broken_utf8(self, tmp_path, ending) -> None:
-        maybe_zipped(tmp_path / f"c.txt{ending}", "\n".join(TEXTS).encode() + b"\r\n\n\xff\xfe\nlast")
+        write_file(tmp_path / f"c.txt{ending}", "\n".join(TEXTS).encode() + b"\r\n\n\xff\xfe\nlast")
         assert read(tmp_path / f"c.txt{ending}") == ([*TEXTS, "last"], 2)
 
     def test_jsonl_skips_broken_rows_and_rows_without_the_key(self, tmp_path, ending) -> None:
@@ -40,22 +40,22 @@ class TestLineFiles:
             '{"text": "x"}',
             '{"caption": 3}',
         ]
-        maybe_zipped(tmp_path / f"c.jsonl{ending}", "\n".join(rows).encode())
+        write_file(tmp_path / f"c.jsonl{ending}", "\n".join(rows).encode())
         assert read(tmp_path / f"c.jsonl{ending}") == (TEXTS, 4)
 
     def test_tsv_by_name_and_by_position(self, tmp_path, ending) -> None:
         body = "".join(f"{number}\t{text}\n" for number, text in enumerate(TEXTS)) + "no tab\n"
-        maybe_zipped(tmp_path / f"c.tsv{ending}", f"url\tcaption\n{body}".encode())
-        maybe_zipped(tmp_path / f"headerless.tsv{ending}", body.encode())
+        write_file(tmp_path / f"c.tsv{ending}", f"url\tcaption\n{body}".encode())
+        write_file(tmp_path / f"headerless.tsv{ending}", body.encode())
         assert read(tmp_path / f"c.tsv{ending}") == (TEXTS, 1)
         assert read(tmp_path / f"headerless.tsv{ending}", 1) == (TEXTS, 1)
 
-    def test_a_byte_order_mark_is_no_part_of_the_first_columns_name(self, tmp_path, ending) -> None:
-        maybe_zipped(tmp_path / f"c.csv{ending}", b"\xef\xbb\xbfcaption,id\na red cat,1\n")
+    def test_a_byte_order_mark_is_ignored(self, tmp_path, ending) -> None:
+        write_file(tmp_path / f"c.csv{ending}", b"\xef\xbb\xbfcaption,id\na red cat,1\n")
         assert read(tmp_path / f"c.csv{ending}") == (["a red cat"], 0)
 
-    def test_csv_fields_may_hold_commas_quotes_and_line_ends(self, tmp_path, ending) -> None:
-        maybe_zipped(tmp_path / f"c.csv{ending}", b'id,caption\n1,"a ""red""\ncat, big"\n2,dog\n3\n')
+    def test_csv_fields_can_contain_commas_quotes_and_line_ends(self, tmp_path, ending) -> None:
+        write_file(tmp_path / f"c.csv{ending}", b'id,caption\n1,"a ""red""\ncat, big"\n2,dog\n3\n')
         assert read(tmp_path / f"c.csv{ending}") == (['a "red"\ncat, big', "dog"], 1)
 
 
@@ -65,7 +65,7 @@ def add(archive: tarfile.TarFile, name: str, data: bytes) -> None:
     archive.addfile(info, io.BytesIO(data))
 
 
-def test_tar_takes_txt_first_then_json(tmp_path) -> None:
+def test_a_tar_sample_uses_txt_before_json(tmp_path) -> None:
     with tarfile.open(tmp_path / "c.tar", "w") as archive:
         add(archive, "000.jpg", b"pixels")
         add(archive, "000.json", b'{"caption": "not this"}')
@@ -92,7 +92,7 @@ def test_parquet_by_row_ranges(tmp_path, monkeypatch) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(lines=st.lists(st.text("abä ", min_size=1, max_size=9).filter(str.strip), min_size=1), size=st.integers(1, 40))
-def test_parts_of_a_line_file_hold_every_line_once(tmp_path_factory, lines, size) -> None:
+def test_shards_of_a_line_file_contain_every_line_once(tmp_path_factory, lines, size) -> None:
     path = tmp_path_factory.mktemp("parts") / "c.tsv"
     path.write_bytes(b"caption\n" + "\n".join(lines).encode())
     parts = [Shard(path, start, start + size) for start in range(0, path.stat().st_size, size)]
@@ -109,18 +109,18 @@ def test_a_glob_reads_files_in_order(tmp_path) -> None:
     ("name", "data", "message"),
     [
         ("c.txt", b"", "the file is empty"),
-        ("c.doc", b"x", r"unknown kind of caption file; known are \.parquet, \.csv, \.tsv, \.jsonl, \.txt, \.tar"),
-        ("c.tsv", b"url\ttext\na\tb\n", r"no column 'caption'; it has url, text\. For a file without a header"),
+        ("c.doc", b"x", r"unknown kind of caption file, expected \.parquet, \.csv, \.tsv, \.jsonl, \.txt, \.tar"),
+        ("c.tsv", b"url\ttext\na\tb\n", r"no column 'caption'; it has url, text\. Without a header"),
         ("c.csv", b"url,text\na,b\n", "no column 'caption'; it has url, text"),
         ("c.parquet", b"no parquet", "not a readable parquet file"),
         ("c.tar", b"no tar" * 99, "the tar file is cut off or damaged"),
         ("c.tar.gz", gzip.compress(b"no tar" * 99, mtime=0), "the tar file is cut off or damaged"),
         ("c.csv.gz", gzip.compress(b"", mtime=0), "no column 'caption'"),
-        ("c.txt.gz", b"no gzip", "the file is broken"),
-        ("c.txt.gz", gzip.compress(b"cat " * 99, mtime=0)[:-9], "the file is broken"),
+        ("c.txt.gz", b"no gzip", "the file is damaged"),
+        ("c.txt.gz", gzip.compress(b"cat " * 99, mtime=0)[:-9], "the file is damaged"),
     ],
 )
-def test_one_clear_message_for_a_file_that_cannot_be_read(tmp_path, name, data, message) -> None:
+def test_messages_for_files_that_cannot_be_read(tmp_path, name, data, message) -> None:
     (tmp_path / name).write_bytes(data)
     with pytest.raises(ValueError, match=message) as error:
         read(tmp_path / name)

@@ -1,4 +1,4 @@
-"""GQA's graphs in the same schema."""
+"""GQA's scene graphs as annotated images."""
 
 import json
 from pathlib import Path
@@ -28,13 +28,13 @@ def write(path: Path, image_id: str = "3", **objects: Any) -> Path:
     return path
 
 
-def images_and_flaws(path: Path, folder: Path = Path()) -> tuple[list[AnnotatedImage], Flaws]:
+def read_with_flaws(path: Path, folder: Path = Path()) -> tuple[list[AnnotatedImage], Flaws]:
     flaws = Flaws()
     return list(read(path, folder, flaws)), flaws
 
 
 def test_reads_objects_attributes_and_relations(tmp_path) -> None:
-    (image,), flaws = images_and_flaws(write(tmp_path / "graphs.json", **{"11": CAT, "12": MAT}), tmp_path)
+    (image,), flaws = read_with_flaws(write(tmp_path / "graphs.json", **{"11": CAT, "12": MAT}), tmp_path)
     assert image.graph.objects == (
         SceneObject("11", "cat", ("red",), Box(0, 1, 5, 6)),
         SceneObject("12", "mat", (), Box(0, 5, 10, 5)),
@@ -49,7 +49,7 @@ def test_reads_objects_attributes_and_relations(tmp_path) -> None:
 FLAWS = {
     "relation to an unknown object": (
         {"11": CAT},
-        ("unknown object", "image 3, relationship 11-0: its object 12 is no object of the image."),
+        ("unknown object", "image 3, relationship 11-0: the object 12 is not an object of the image."),
     ),
     "object that is a list": (
         {"11": CAT, "12": MAT, "13": [1]},
@@ -71,9 +71,9 @@ FLAWS = {
 
 
 @pytest.mark.parametrize(("objects", "flaw"), FLAWS.values(), ids=FLAWS)
-def test_a_flawed_record_is_counted_and_the_others_are_read(tmp_path, objects, flaw) -> None:
+def test_a_flawed_record_is_counted_and_the_other_records_are_read(tmp_path, objects, flaw) -> None:
     path = write(tmp_path / "graphs.json", **objects)
-    (image,), flaws = images_and_flaws(path)
+    (image,), flaws = read_with_flaws(path)
     kind, message = flaw
     assert dict(flaws.counts) == {kind: 1}
     assert flaws.first == {kind: f"{path}, {message}"}
@@ -85,7 +85,7 @@ def test_an_image_without_a_size_is_skipped(tmp_path) -> None:
     path = tmp_path / "graphs.json"
     good = {"width": 10, "height": 10, "objects": {"12": MAT}}
     path.write_text(json.dumps({"1": {"objects": {}}, "2": good, "4": good | {"objects": [1]}, "5": None}))
-    images, flaws = images_and_flaws(path)
+    images, flaws = read_with_flaws(path)
     assert [image.image_id for image in images] == ["2"]
     assert dict(flaws.counts) == {"malformed record": 3}
     assert flaws.first["malformed record"] == f"{path}, image 1: missing key 'width'; it has 'objects'."
@@ -95,12 +95,12 @@ def test_train_and_val_are_read_from_a_folder_and_sorted_by_id(tmp_path) -> None
     write(tmp_path / "train_sceneGraphs.json", "20", **{"12": MAT})
     write(tmp_path / "val_sceneGraphs.json", "3", **{"12": MAT})
     write(tmp_path / "z_sceneGraphs.json", "3", **{"12": MAT})
-    images, flaws = images_and_flaws(tmp_path)
+    images, flaws = read_with_flaws(tmp_path)
     assert [image.image_id for image in images] == ["3", "20"]
     assert dict(flaws.counts) == {"duplicate id": 1}
     (tmp_path / "empty").mkdir()
     with pytest.raises(FileNotFoundError, match=r"empty: no \*sceneGraphs\*\.json in this folder"):
-        images_and_flaws(tmp_path / "empty")
+        read_with_flaws(tmp_path / "empty")
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_train_and_val_are_read_from_a_folder_and_sorted_by_id(tmp_path) -> None
 )
 def test_real_graphs(real_data, file, ids) -> None:
     raw = json.loads((real_data / file).read_text())
-    images, flaws = images_and_flaws(real_data / file)
+    images, flaws = read_with_flaws(real_data / file)
     assert not set(flaws.counts) - {"box outside the image"}
     assert [image.image_id for image in images] == (ids or sorted(raw))
     for image in images:

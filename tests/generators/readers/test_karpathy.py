@@ -13,7 +13,7 @@ def write(folder: Path, content) -> Path:
     return folder / "captions.json"
 
 
-def test_captions_of_one_image_are_put_together(tmp_path) -> None:
+def test_captions_of_one_image_are_merged(tmp_path) -> None:
     entries = [{"image": "b.jpg", "caption": "A dog. "}, {"image": "a.jpg", "caption": ["A cat.", " ", "A cat."]}]
     entries.append({"image": "b.jpg", "caption": "Dogs."})
     assert list(read_images(write(tmp_path, entries), tmp_path)) == [
@@ -25,7 +25,7 @@ def test_captions_of_one_image_are_put_together(tmp_path) -> None:
 def test_a_wrong_file_is_named(tmp_path) -> None:
     with pytest.raises(FileNotFoundError, match=r"none\.json: not found"):
         list(read_images(tmp_path / "none.json", tmp_path))
-    with pytest.raises(ValueError, match="got dict at the top, expected a list"):
+    with pytest.raises(ValueError, match="got dict at the top level, expected a list"):
         list(read_images(write(tmp_path, {}), tmp_path))
     with pytest.raises(ValueError, match=r"entry 1: got image, captions, expected the keys 'image' and 'caption'"):
         list(read_images(write(tmp_path, [{"image": "a", "caption": "b"}, {"image": "a", "captions": []}]), tmp_path))
@@ -36,6 +36,6 @@ def test_a_wrong_file_is_named(tmp_path) -> None:
 
 @pytest.mark.parametrize("entry", [{"image": 3, "caption": "a"}, {"image": "a", "caption": None},
                                    {"image": "a", "caption": ["a", 5]}])  # fmt: skip
-def test_an_entry_of_other_kinds_is_named(tmp_path, entry) -> None:
-    with pytest.raises(ValueError, match="entry 0: 'image' is not a path, or 'caption' neither a text nor several"):
+def test_an_entry_of_wrong_types_is_named(tmp_path, entry) -> None:
+    with pytest.raises(ValueError, match="entry 0: expected a string 'image', and a string or a list 'caption'"):
         list(read_images(write(tmp_path, [entry]), tmp_path))

@@ -1,4 +1,4 @@
-"""Records of JSON files, streamed, and joined by image id on disk."""
+"""Streaming JSON records, and joining them by image id on disk."""
 
 import json
 import tracemalloc
@@ -14,7 +14,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 
 @settings(max_examples=40, deadline=None)
 @given(texts=st.lists(TEXT, max_size=4), indent=st.sampled_from([None, 1]), ascii_only=st.booleans())
-def test_streams_what_json_reads(tmp_path_factory, texts, indent, ascii_only) -> None:
+def test_streams_the_same_records_as_json(tmp_path_factory, texts, indent, ascii_only) -> None:
     path = tmp_path_factory.mktemp("json") / "records.json"
     rows = [{"id": number, "text": text, "nested": [{"}": "]"}, 0.5]} for number, text in enumerate(texts)]
     path.write_text(json.dumps(rows, indent=indent, ensure_ascii=ascii_only), encoding="utf-8")
@@ -36,11 +36,11 @@ def test_streams_what_json_reads(tmp_path_factory, texts, indent, ascii_only) ->
         ("", "broken JSON after 0 records"),
     ],
 )
-def test_a_broken_file_is_one_clear_message(tmp_path, data, message) -> None:
+def test_a_broken_file_raises_a_clear_error(tmp_path, data, message) -> None:
     path = tmp_path / "r.json"
     path.write_text(data)
     with pytest.raises(
-        ValueError, match=rf"r\.json: {message} \(.*\)\. It is cut off or damaged: download it"
+        ValueError, match=rf"r\.json: {message} \(.*\)\. It is cut off or damaged\. Download it"
     ) as error:
         list(stream_records(path))
     assert str(tmp_path) in str(error.value)
@@ -51,7 +51,7 @@ def test_missing_file(tmp_path) -> None:
         list(stream_records(tmp_path / "r.json"))
 
 
-def test_records_are_grouped_and_sorted_by_the_number_of_the_image() -> None:
+def test_records_are_grouped_and_sorted_by_image_id() -> None:
     records = RecordsByImage()
     for image_id, file, record in [("10", "b", 1), ("9", "b", [2]), ("10", "a", {"x": 3.5}), ("9", "b", None)]:
         records.add(image_id, file, record)

@@ -33,7 +33,7 @@ def read(path: Path, *suffixes: str) -> list[shards.Sample]:
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """Three members of one block each, header included two: 3 x 1,024 bytes, then the end."""
+    """Three members of 1,024 bytes each (a header and one block), followed by the end of the archive."""
     return write(tmp_path / "00000.tar", [(f"{number}.txt", b"a cup") for number in range(3)])
 
 
@@ -41,12 +41,12 @@ def test_members_of_one_key_are_a_sample_and_only_the_chosen_suffixes_are_read(t
     path = write(
         tmp_path / "a.tar", [("x/1.JPG", b"pixels"), ("x/1.txt", b"a cup"), ("x/1.b.txt", b"-"), ("2.txt", b"")]
     )
-    one, two = read(path, "txt")
-    assert (one.key, two.key, two.members["txt"].content) == ("x/1", "2", b"")
-    image, text = one.members["jpg"], one.members["txt"]
-    assert (image.content, text.content, one.members["b.txt"].content) == (None, b"a cup", None)
+    first, second = read(path, "txt")
+    assert (first.key, second.key, second.members["txt"].content) == ("x/1", "2", b"")
+    image, text = first.members["jpg"], first.members["txt"]
+    assert (image.content, text.content, first.members["b.txt"].content) == (None, b"a cup", None)
     assert path.read_bytes()[image.start : image.start + image.size] == b"pixels"
-    assert list(one.members) == ["jpg", "txt", "b.txt"]
+    assert list(first.members) == ["jpg", "txt", "b.txt"]
 
 
 def test_a_gzipped_shard_is_the_same(file: Path, tmp_path: Path):
@@ -60,14 +60,14 @@ def test_a_gzipped_shard_is_the_same(file: Path, tmp_path: Path):
 
 @pytest.mark.parametrize("kept", [0, 300, 700, 1024, 1100, 2048, 3072])
 @pytest.mark.parametrize("suffixes", [(), ("txt",)])
-def test_a_shard_is_found_to_be_cut_off_wherever_it_was_cut(file: Path, kept: int, suffixes: tuple[str, ...]):
-    """Between two members (1,024, 2,048, 3,072) and in a header (1,100) tarfile itself says nothing."""
+def test_a_shard_that_is_cut_off_anywhere_is_an_error(file: Path, kept: int, suffixes: tuple[str, ...]):
+    """tarfile raises no error between two members (1,024, 2,048, 3,072) and in a header (1,100)."""
     file.write_bytes(file.read_bytes()[:kept])
     with pytest.raises(ValueError, match=r"00000\.tar: the tar file is cut off or damaged \(.*\)\. Delete it"):
         read(file, *suffixes)
 
 
-def test_a_damaged_header_is_not_the_end_of_a_shard(file: Path):
+def test_a_damaged_header_is_an_error(file: Path):
     whole = file.read_bytes()
     file.write_bytes(whole[:1024] + b"x" * 512 + whole[1536:])
     with pytest.raises(ValueError, match=r"00000\.tar: the tar file is cut off or damaged"):
@@ -105,6 +105,6 @@ def test_a_bad_sample_is_skipped_and_counted(tmp_path: Path, capsys: pytest.Capt
     )
 
 
-def test_nothing_is_shown_where_nothing_was_skipped(file: Path, capsys: pytest.CaptureFixture):
+def test_nothing_is_printed_if_nothing_was_skipped(file: Path, capsys: pytest.CaptureFixture):
     shards.print_skipped(file, Counter())
     assert capsys.readouterr().err == ""

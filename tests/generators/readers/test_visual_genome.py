@@ -1,4 +1,4 @@
-"""Visual Genome's versions in one schema, and one clear message for each thing that can be wrong with them."""
+"""Reading all versions of Visual Genome, and the messages for flawed records."""
 
 import json
 import re
@@ -19,14 +19,14 @@ VERSIONS = ["v1.0.0", "v1.2.0"]
 FILES = ["image_data", "objects", "attributes", "relationships", "region_descriptions"]
 
 
-def images_and_flaws(folder: Path) -> tuple[list[AnnotatedImage], Flaws]:
+def read_with_flaws(folder: Path) -> tuple[list[AnnotatedImage], Flaws]:
     flaws = Flaws()
     return list(read(folder, flaws)), flaws
 
 
-def images_of(folder: Path) -> list[AnnotatedImage]:
-    """The images of a source without flaws."""
-    images, flaws = images_and_flaws(folder)
+def read_flawless(folder: Path) -> list[AnnotatedImage]:
+    """Return the images of a source; there must be no flaws."""
+    images, flaws = read_with_flaws(folder)
     assert not flaws.counts
     return images
 
@@ -35,27 +35,32 @@ def load(folder: Path, name: str) -> list[dict[str, Any]]:
     return json.loads((folder / f"{name}.json").read_text())
 
 
-def raw_counts(folder: Path) -> dict[str, tuple[int, int, int, int]]:
-    """Things, attributes of things, relations and regions of each image; records of one box and name are one."""
+def count_raw(folder: Path) -> dict[str, tuple[int, int, int, int]]:
+    """Return image id -> numbers of objects, attributes, relations and regions, counted in the JSON files.
+
+    Records with the same box and a common name are one object.
+    """
     counts = {}
     files = [load(folder, name) for name in ("objects", "attributes", "relationships", "region_descriptions")]
-    for objects, dressed, edges, regions in zip(*files, strict=True):
+    for objects, attribute_records, edges, regions in zip(*files, strict=True):
         graph = networkx.Graph()
         for t in objects["objects"]:
             networkx.add_path(graph, [(name.lower(), box(t)) for name in t["names"]])
-        things = {look: min(part) for part in networkx.connected_components(graph) for look in part}
+        merged = {key: min(part) for part in networkx.connected_components(graph) for key in part}
         attributes = {
-            (things[name(t), box(t)], a.lower()) for t in dressed["attributes"] for a in t.get("attributes", [])
+            (merged[name(t), box(t)], a.lower())
+            for t in attribute_records["attributes"]
+            for a in t.get("attributes", [])
         }
         relations = {
             (
-                things[name(e["subject"]), box(e["subject"])],
+                merged[name(e["subject"]), box(e["subject"])],
                 e["predicate"].lower(),
-                things[name(e["object"]), box(e["object"])],
+                merged[name(e["object"]), box(e["object"])],
             )
             for e in edges["relationships"]
         }
-        sizes = map(len, (set(things.values()), attributes, relations, regions["regions"]))
+        sizes = map(len, (set(merged.values()), attributes, relations, regions["regions"]))
         counts[str(regions["id"])] = tuple(sizes)
     return counts
 
@@ -71,21 +76,21 @@ def box(t: dict[str, Any]) -> tuple[int, ...]:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_counts_of_real_files_equal_a_count_of_the_raw_json(real_data, version) -> None:
     folder = real_data / "visual_genome" / version
-    ours = {
+    counts = {
         image.image_id: (
             len(image.graph.objects),
             sum(len(item.attributes) for item in image.graph.objects),
             len(image.graph.relations),
             len(image.regions),
         )
-        for image in images_of(folder)
+        for image in read_flawless(folder)
     }
-    assert ours == raw_counts(folder)
-    assert list(ours) == ["1", "2", "3", "4", "5"]
+    assert counts == count_raw(folder)
+    assert list(counts) == ["1", "2", "3", "4", "5"]
 
 
 def test_versions_differ_in_counts_but_not_in_shared_regions(real_data) -> None:
-    old, new = ({i.image_id: i for i in images_of(real_data / "visual_genome" / version)} for version in VERSIONS)
+    old, new = ({i.image_id: i for i in read_flawless(real_data / "visual_genome" / version)} for version in VERSIONS)
     assert [len(image.regions) for image in old.values()] == [265, 256, 259, 258, 250]
     assert [len(image.regions) for image in new.values()] == [262, 256, 255, 257, 248]
     for image_id in old:
@@ -95,7 +100,7 @@ def test_versions_differ_in_counts_but_not_in_shared_regions(real_data) -> None:
 
 def test_real_facts_of_both_versions(real_data) -> None:
     for version in VERSIONS:
-        first, *_ = images_of(real_data / "visual_genome" / version)
+        first, *_ = read_flawless(real_data / "visual_genome" / version)
         clock = next(item for item in first.graph.objects if item.name == "clock")
         assert (clock.attributes, clock.box) == (("green", "tall"), Box(421, 91, 79, 339))
         named = {
@@ -108,8 +113,8 @@ def test_real_facts_of_both_versions(real_data) -> None:
 Source = dict[str, list[dict[str, Any]]]
 
 
-def source() -> Source:
-    """One image in v1.2's format: a red couch (also called futon) next to a Lamp."""
+def make_source() -> Source:
+    """Return an image in the format of v1.2: a red couch (also called futon) next to a lamp."""
     couch = {"object_id": 1, "names": ["couch", "Futon "], "x": 0, "y": 0, "w": 50, "h": 40}
     lamp = {"object_id": 2, "names": ["Lamp"], "x": 60, "y": 10, "w": 20, "h": 30}
     files = {
@@ -129,7 +134,7 @@ def source() -> Source:
             {"id": 7, "regions": [{"region_id": 9, "phrase": "A couch", "x": 0, "y": 0, "width": 50, "height": 40}]}
         ],
     }
-    return json.loads(json.dumps(files))  # no record is shared
+    return json.loads(json.dumps(files))  # a deep copy
 
 
 def write(folder: Path, files: Source) -> Path:
@@ -138,9 +143,9 @@ def write(folder: Path, files: Source) -> Path:
     return folder
 
 
-def scene_graphs(files: Source) -> Source:
-    """The same source as v1.4 has it."""
-    things = [dict(thing) for thing in files.pop("attributes")[0]["attributes"]]
+def convert_to_scene_graphs(files: Source) -> Source:
+    """Return the same source in the format of v1.4."""
+    objects = [dict(item) for item in files.pop("attributes")[0]["attributes"]]
     edges = [
         edge | {"subject_id": edge["subject"]["object_id"], "object_id": edge["object"]["object_id"]}
         for edge in files.pop("relationships")[0]["relationships"]
@@ -148,12 +153,12 @@ def scene_graphs(files: Source) -> Source:
     for edge in edges:
         del edge["subject"], edge["object"]
     del files["objects"]
-    return files | {"scene_graphs": [{"image_id": 7, "objects": things, "relationships": edges}]}
+    return files | {"scene_graphs": [{"image_id": 7, "objects": objects, "relationships": edges}]}
 
 
-@pytest.mark.parametrize("version", [lambda files: files, scene_graphs])
+@pytest.mark.parametrize("version", [lambda files: files, convert_to_scene_graphs])
 def test_cleans_and_deduplicates(tmp_path, version) -> None:
-    (image,) = images_of(write(tmp_path, version(source())))
+    (image,) = read_flawless(write(tmp_path, version(make_source())))
     assert image.graph.objects == (
         SceneObject("1", "couch", ("red",), Box(0, 0, 50, 40)),
         SceneObject("2", "lamp", (), Box(60, 10, 20, 30)),
@@ -163,8 +168,8 @@ def test_cleans_and_deduplicates(tmp_path, version) -> None:
     assert image.other_names == {"1": ("futon",)}
 
 
-def test_facts_say_everything_of_every_name(tmp_path) -> None:
-    (image,) = images_of(write(tmp_path, source()))
+def test_facts_repeat_an_object_for_every_name(tmp_path) -> None:
+    (image,) = read_flawless(write(tmp_path, make_source()))
     facts = image.facts()
     assert [(item.name, item.attributes) for item in facts.objects] == [
         ("couch", ("red",)),
@@ -174,19 +179,19 @@ def test_facts_say_everything_of_every_name(tmp_path) -> None:
     assert [item.subject for item in facts.compounds if item.kind == "oro"] == ["couch", "futon"]
 
 
-def test_images_come_in_the_order_of_their_numbers(tmp_path) -> None:
-    files = source()
+def test_images_are_sorted_by_id(tmp_path) -> None:
+    files = make_source()
     for records in files.values():
         (record,) = records
         key = "image_id" if "image_id" in record else "id"
         records[:] = [record | {key: image_id} for image_id in (10, 9, 100)]
     for record in files["region_descriptions"]:
-        record["regions"] = []  # an id is one image's
-    assert [image.image_id for image in images_of(write(tmp_path, files))] == ["9", "10", "100"]
+        record["regions"] = []  # region ids must be unique
+    assert [image.image_id for image in read_flawless(write(tmp_path, files))] == ["9", "10", "100"]
 
 
-def test_path_is_looked_for_when_it_is_asked_for(tmp_path) -> None:
-    (image,) = images_of(write(tmp_path, source()))
+def test_the_image_file_is_searched_for_on_access(tmp_path) -> None:
+    (image,) = read_flawless(write(tmp_path, make_source()))
     with pytest.raises(FileNotFoundError, match=r"image 7: 7\.jpg not found in .*VG_100K, .*VG_100K_2"):
         _ = image.path
     (tmp_path / "VG_100K_2").mkdir()
@@ -272,17 +277,17 @@ MALFORMED = {
 
 
 @pytest.mark.parametrize(("damage", "message"), MALFORMED.values(), ids=MALFORMED)
-def test_a_malformed_record_is_counted_and_the_others_are_read(tmp_path, damage, message) -> None:
-    files = source()
+def test_a_malformed_record_is_counted_and_the_other_records_are_read(tmp_path, damage, message) -> None:
+    files = make_source()
     damage(files)
-    (image,), flaws = images_and_flaws(write(tmp_path, files))
+    (image,), flaws = read_with_flaws(write(tmp_path, files))
     assert dict(flaws.counts) == {"malformed record": 1}
     assert re.search(message, flaws.first["malformed record"])
     assert {item.name for item in image.graph.objects} >= {"couch", "lamp"}
 
 
 def test_an_image_without_a_size_is_skipped(tmp_path) -> None:
-    files = source()
+    files = make_source()
     for records in files.values():
         records += [json.loads(json.dumps(records[0])) for _ in range(2)]
         for image_id, record in zip((7, 8, 9), records, strict=True):
@@ -291,7 +296,7 @@ def test_an_image_without_a_size_is_skipped(tmp_path) -> None:
                 region["region_id"] = image_id
     files["image_data"][1]["width"] = "wide"
     del files["image_data"][2]
-    (image,), flaws = images_and_flaws(write(tmp_path, files))
+    (image,), flaws = read_with_flaws(write(tmp_path, files))
     assert image.image_id == "7"
     assert flaws.first == {
         "malformed record": f"{tmp_path}/image_data.json, image 8: width 'wide', expected a positive number.",
@@ -300,54 +305,54 @@ def test_an_image_without_a_size_is_skipped(tmp_path) -> None:
 
 
 def test_a_second_record_of_an_image_is_skipped(tmp_path) -> None:
-    files = source()
+    files = make_source()
     files["objects"].append({"image_id": 7, "objects": []})
-    (image,), flaws = images_and_flaws(write(tmp_path, files))
+    (image,), flaws = read_with_flaws(write(tmp_path, files))
     assert len(image.graph.objects) == 2
     assert flaws.first == {"duplicate id": f"{tmp_path}/objects.json, image 7: duplicate id."}
 
 
 def test_a_region_id_of_another_image_is_a_duplicate(tmp_path) -> None:
-    files = source()
+    files = make_source()
     for records in files.values():
         records.append(json.loads(json.dumps(records[0])))
         records[1].update({key: 8 for key in ("image_id", "id") if key in records[1]})
-    images, flaws = images_and_flaws(write(tmp_path, files))
+    images, flaws = read_with_flaws(write(tmp_path, files))
     assert [len(image.regions) for image in images] == [1, 0]
     assert flaws.first == {"duplicate id": f"{tmp_path}/region_descriptions.json, image 8, region 9: duplicate id."}
 
 
 @pytest.mark.parametrize(("damage", "kind", "message"), FLAWS.values(), ids=FLAWS)
 def test_a_flaw_is_counted_with_a_message_that_names_its_record(tmp_path, damage, kind, message) -> None:
-    files = source()
+    files = make_source()
     damage(files)
-    images, flaws = images_and_flaws(write(tmp_path, files))
+    images, flaws = read_with_flaws(write(tmp_path, files))
     assert len(images) == 1
     assert flaws.counts[kind] >= 1
     assert re.search(message, flaws.first[kind])
     assert flaws.first[kind].startswith(str(tmp_path))
 
 
-def image_of(folder: Path, files: Source) -> AnnotatedImage:
-    (image,), _ = images_and_flaws(write(folder, files))
+def read_single_image(folder: Path, files: Source) -> AnnotatedImage:
+    (image,), _ = read_with_flaws(write(folder, files))
     return image
 
 
-def test_what_becomes_of_flawed_boxes(tmp_path) -> None:
-    files = source()
+def test_boxes_are_clipped_or_removed(tmp_path) -> None:
+    files = make_source()
     files["objects"][0]["objects"][0].update(x=-3, w=60)  # corners -3,0 to 57,40
     files["objects"][0]["objects"][1].update(h=0)
     files["region_descriptions"][0]["regions"][0].update(x=-1)  # corners -1,0 to 49,40
-    image = image_of(tmp_path, files)
+    image = read_single_image(tmp_path, files)
     assert [item.box for item in image.graph.objects] == [Box(0, 0, 57, 40), None]
     assert [region.box for region in image.regions] == [Box(0, 0, 49, 40)]
 
 
 def test_relationship_of_an_unknown_object_in_scene_graphs(tmp_path) -> None:
-    files = scene_graphs(source())
+    files = convert_to_scene_graphs(make_source())
     files["scene_graphs"][0]["relationships"][1]["object_id"] = 99
-    (image,), flaws = images_and_flaws(write(tmp_path, files))
-    assert re.search("relationship 6: its object 99 is no object of the image", flaws.first["unknown object"])
+    (image,), flaws = read_with_flaws(write(tmp_path, files))
+    assert re.search("relationship 6: the object 99 is not an object of the image", flaws.first["unknown object"])
     assert len(image.graph.relations) == 1
 
 
@@ -362,23 +367,23 @@ def test_relationship_of_an_unknown_object_in_scene_graphs(tmp_path) -> None:
     ],
 )
 def test_missing_key(tmp_path, name, key, missing, message) -> None:
-    files = source()
+    files = make_source()
     del files[name][0][key][0][missing]
-    (image,), flaws = images_and_flaws(write(tmp_path, files))
+    (image,), flaws = read_with_flaws(write(tmp_path, files))
     assert dict(flaws.counts) == {"malformed record": 1}
     assert re.search(message, flaws.first["malformed record"])
     assert len(image.graph.objects) == 2
 
 
 def test_broken_json_and_missing_file(tmp_path) -> None:
-    write(tmp_path, source())
+    write(tmp_path, make_source())
     text = (tmp_path / "objects.json").read_text()
     (tmp_path / "objects.json").write_text(text[:-5])
-    with pytest.raises(ValueError, match=r"objects\.json: broken JSON after 0 records .* download it again"):
-        images_of(tmp_path)
+    with pytest.raises(ValueError, match=r"objects\.json: broken JSON after 0 records .* Download it again"):
+        read_flawless(tmp_path)
     (tmp_path / "objects.json").unlink()
     with pytest.raises(FileNotFoundError, match=r"objects\.json: not found"):
-        images_of(tmp_path)
+        read_flawless(tmp_path)
 
 
 def test_files_in_different_orders(tmp_path, real_data) -> None:
@@ -386,27 +391,29 @@ def test_files_in_different_orders(tmp_path, real_data) -> None:
     for number, name in enumerate(FILES):
         records = load(folder, name)
         (tmp_path / f"{name}.json").write_text(json.dumps([*records[number:], *records[:number]]))
-    shuffled = images_of(tmp_path)
+    shuffled = read_flawless(tmp_path)
     assert [image.image_id for image in shuffled] == ["1", "2", "3", "4", "5"]
-    assert [replace(image, files=()) for image in shuffled] == [replace(image, files=()) for image in images_of(folder)]
+    assert [replace(image, files=()) for image in shuffled] == [
+        replace(image, files=()) for image in read_flawless(folder)
+    ]
 
 
 def test_real_regions_without_graphs(real_data, tmp_path) -> None:
-    """Images 6 to 16 of v1.2, of which the objects, attributes and relationships are not at hand."""
+    """Images 6 to 16 of v1.2; their objects, attributes and relationships are not available here."""
     folder = real_data / "benchmarks" / "visual_genome"
     for name in ("objects", "attributes", "relationships"):
         (tmp_path / f"{name}.json").write_text("[]")
     for name in ("image_data", "region_descriptions"):
         (tmp_path / f"{name}.json").symlink_to(folder / f"{name}.json")
-    images, flaws = images_and_flaws(tmp_path)
+    images, flaws = read_with_flaws(tmp_path)
     raw = {str(record["id"]): len(record["regions"]) for record in load(folder, "region_descriptions")}
     assert {image.image_id: len(image.regions) for image in images} == raw
     assert dict(flaws.counts) == {"no record": 3 * len(raw)}
 
 
-def test_objects_of_v1_0_are_found_again_by_name_and_box(tmp_path) -> None:
-    """In v1.0 the attributes and relationships of an object carry ids of their own."""
-    files = source()
+def test_objects_of_v1_0_are_identified_by_name_and_box(tmp_path) -> None:
+    """In v1.0, every record that mentions an object gives it a new id."""
+    files = make_source()
     files["attributes"][0]["attributes"][0]["object_id"] = 55
     files["relationships"][0]["relationships"][0]["subject"] = {
         "id": 56,
@@ -416,27 +423,27 @@ def test_objects_of_v1_0_are_found_again_by_name_and_box(tmp_path) -> None:
         "w": 50,
         "h": 40,
     }
-    image = image_of(tmp_path, files)
+    image = read_single_image(tmp_path, files)
     assert [item.id for item in image.graph.objects] == ["1", "2"]
     assert image.graph.objects[0].attributes == ("red",)
     assert image.graph.relations == (Relation("1", "next to", "2"),)
 
 
-def test_a_record_with_names_of_two_objects_makes_them_one(tmp_path) -> None:
-    files = source()
-    things = files["objects"][0]["objects"]
-    things += [
-        things[1] | {"object_id": 3, "names": ["light"]},
-        things[1] | {"object_id": 4, "names": ["lamp", "light"]},
+def test_a_record_with_the_names_of_two_objects_merges_them(tmp_path) -> None:
+    files = make_source()
+    objects = files["objects"][0]["objects"]
+    objects += [
+        objects[1] | {"object_id": 3, "names": ["light"]},
+        objects[1] | {"object_id": 4, "names": ["lamp", "light"]},
     ]
-    image = image_of(tmp_path, files)
+    image = read_single_image(tmp_path, files)
     assert [(item.id, item.name) for item in image.graph.objects] == [("1", "couch"), ("2", "lamp")]
     assert image.other_names == {"1": ("futon",), "2": ("light",)}
 
 
-def test_an_object_that_only_a_relationship_has_is_an_object_too(tmp_path) -> None:
-    files = source()
+def test_an_object_that_only_a_relationship_mentions_is_added(tmp_path) -> None:
+    files = make_source()
     files["relationships"][0]["relationships"][0]["subject"] = {"id": 56, "name": "cat", "x": 0, "y": 0, "w": 9, "h": 9}
-    image = image_of(tmp_path, files)
+    image = read_single_image(tmp_path, files)
     assert [item.name for item in image.graph.objects] == ["couch", "lamp", "cat"]
     assert image.graph.relations[0] == Relation("56", "next to", "2")

@@ -36,12 +36,12 @@ def test_signature_ignores_ids_and_order_but_not_direction():
     renamed = SceneGraph(
         (SceneObject("y", "grass", ("green",)), SceneObject("x", "boy", ("blue", "tall"))), (Relation("x", "on", "y"),)
     )
-    turned = SceneGraph(BOY.objects, (Relation("b", "on", "a"),))
+    reversed_graph = SceneGraph(BOY.objects, (Relation("b", "on", "a"),))
     assert renamed.signature == BOY.signature
-    assert turned.signature != BOY.signature
+    assert reversed_graph.signature != BOY.signature
 
 
-def test_union_and_overlap_by_hand():
+def test_union_and_overlap():
     # [0,4]x[0,2] and [2,6]x[1,3]: shared 2x1 = 2, joint 8 + 8 - 2 = 14
     first, second = Box(0, 0, 4, 2), Box(2, 1, 4, 2)
     assert first.union(second) == Box(0, 0, 6, 3)
@@ -55,7 +55,7 @@ boxes = st.builds(Box, side, side, st.integers(1, 50), st.integers(1, 50))
 
 
 @given(boxes, boxes)
-def test_overlap_is_symmetric_and_union_holds_both(first: Box, second: Box):
+def test_overlap_is_symmetric_and_union_contains_both(first: Box, second: Box):
     assert first.intersection_over_union(second) == second.intersection_over_union(first)
     assert first.intersection_over_union(first) == 1
     joint = first.union(second)

@@ -1,21 +1,21 @@
-"""Ray and this machine's processes give the same bytes."""
+"""Ray and local processes write the same bytes."""
 
 import pytest
 
 from generators.seen_analysis.engines import make_ray_engine
 from generators.seen_analysis.seen import analyse
 from tests.generators import fake_language as fake
-from tests.generators.seen_analysis.test_seen import files, run, search_of
+from tests.generators.seen_analysis.test_seen import make_search, read_results, run
 
 ray = pytest.importorskip("ray")
 
 
 @pytest.mark.acceptance
 def test_ray_writes_the_same_bytes(tmp_path) -> None:
-    search = search_of(tmp_path)
+    search = make_search(tmp_path)
     local = run(search, tmp_path / "local")
     try:
         assert analyse(search, tmp_path / "ray", make_ray_engine(fake.FakeParser, 2), progress=False) == local
     finally:
         ray.shutdown()
-    assert files(tmp_path / "ray") == files(tmp_path / "local")
+    assert read_results(tmp_path / "ray") == read_results(tmp_path / "local")

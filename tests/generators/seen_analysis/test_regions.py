@@ -1,4 +1,4 @@
-"""From region descriptions to captions that are kept, and a count of every one that is not."""
+"""Selecting region descriptions as test captions, and counting the removed regions."""
 
 from pathlib import Path
 
@@ -20,27 +20,27 @@ def make_reader() -> RegionReader:
 
 
 def image(image_id: int, *regions: tuple[str, Box]) -> AnnotatedImage:
-    found = tuple(Region(str(number), phrase, box) for number, (phrase, box) in enumerate(regions))
-    return AnnotatedImage(str(image_id), 400, 400, SceneGraph(), found, files=(Path("x.jpg"),))
+    described_regions = tuple(Region(str(number), phrase, box) for number, (phrase, box) in enumerate(regions))
+    return AnnotatedImage(str(image_id), 400, 400, SceneGraph(), described_regions, files=(Path("x.jpg"),))
 
 
 def read(images: list[AnnotatedImage], workers: int = 1) -> tuple[list[list[tuple[str, str]]], dict[str, int]]:
     funnel = Funnel()
-    found = find_candidates(iter(images), make_reader, workers, funnel)
-    return [[(c.image.image_id, c.parse.caption) for c in group] for group in found], funnel.to_json()
+    groups = find_candidates(iter(images), make_reader, workers, funnel)
+    return [[(c.image.image_id, c.parse.caption) for c in group] for group in groups], funnel.to_json()
 
 
-def test_every_region_is_kept_or_counted() -> None:
-    kept, funnel = read(
+def test_every_region_is_selected_or_counted() -> None:
+    selected, funnel = read(
         [
             image(1, ("The RDE  cat", BIG), ("rde Cats .", BIG), ("red cat", TINY), (" . ", BIG), ("cat", BIG)),
             image(2, ("cat and dog", BIG)),
             image(3, ("cat see dog", BIG), ("red cat", BIG), ("dog see cat", BIG)),
         ]
     )
-    # Capitals stay until the spelling is corrected, so "RDE" is a name and "rde" is a misspelt red. "rde cats" has
-    # another graph than "the rde cat" (no atom red), "red cat" of image 3 has the graph of "red cats".
-    assert kept == [[("1", "red cats")], [("3", "cat see dog"), ("3", "dog see cat")]]
+    # "RDE" has capitals, so it is a name and is not corrected; "rde" is corrected to "red". "The RDE cat" has no atom
+    # "red" and too few atoms. "red cat" in image 3 has the same graph as "red cats".
+    assert selected == [[("1", "red cats")], [("3", "cat see dog"), ("3", "dog see cat")]]
     assert funnel == dict.fromkeys(funnel, 0) | {
         "regions": 9,
         SMALL: 1,
@@ -54,12 +54,13 @@ def test_every_region_is_kept_or_counted() -> None:
 
 def test_phrases_of_all_regions_add_to_the_facts_of_their_image() -> None:
     images = [image(1, ("red cat", BIG), ("big dogs", TINY)), image(2, ("cat see cat", BIG))]
-    facts = [found.facts for group in find_candidates(iter(images), make_reader, 1, Funnel()) for found in group]
+    groups = find_candidates(iter(images), make_reader, 1, Funnel())
+    facts = [candidate.facts for group in groups for candidate in group]
     assert [item.mentioned for item in facts] == [{"cat", "dog"}, {"cat"}]
     assert make_reader().facts(images[0]) == facts[0]
 
 
-def test_two_workers_keep_the_same_regions() -> None:
+def test_two_workers_select_the_same_regions() -> None:
     phrases = ["red cat", "cat see dog", "big dog", "cat", "red cats see mice"]
     images = [
         image(n, (phrases[n % 5], BIG), (f"big {'cat ' * (n % 7)}", BIG)) for n in range(2 * IMAGES_PER_CHUNK + 1)

@@ -1,4 +1,4 @@
-"""The seen analysis has the result of parsing every caption, whatever the filter, rounds, workers and kills."""
+"""The seen analysis has the same result as parsing every caption, with any rounds, workers and interruptions."""
 
 import os
 import subprocess
@@ -41,7 +41,7 @@ WORDS = (
 captions_strategy = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=7).map(" ".join), max_size=12)
 
 
-def corpus(folder: Path, parts: list[list[str]]) -> tuple[Shard, ...]:
+def write_corpus(folder: Path, parts: list[list[str]]) -> tuple[Shard, ...]:
     paths = [folder / f"{number}.txt" for number in range(len(parts))]
     for path, lines in zip(paths, parts, strict=True):
         path.write_text("\n".join(lines) + "\n")
@@ -49,7 +49,7 @@ def corpus(folder: Path, parts: list[list[str]]) -> tuple[Shard, ...]:
 
 
 def parse_everything(targets: Targets, captions: list[str]) -> dict[int, int]:
-    """The definition: in how many captions is each target."""
+    """Return target index -> number of captions with the target, by parsing every caption."""
     counts = Counter(item for text in captions for item in {*fake.graph(text).atoms, *fake.graph(text).compounds})
     return {index: counts[item] for index, item in enumerate(targets.items) if counts[item]}
 
@@ -67,8 +67,8 @@ def test_equals_parsing_everything(tmp_path_factory, monkeypatch, test_set, part
     targets = Targets.of(map(fake.graph, test_set))
     lines = [line for part in parts for line in part]
     expected = parse_everything(targets, lines)
-    searched = run(Search(targets, corpus(folder, parts), "caption"), folder / "work")
-    counted = run(Search(targets, corpus(folder, parts), "caption", counting=True), folder / "work")
+    searched = run(Search(targets, write_corpus(folder, parts), "caption"), folder / "work")
+    counted = run(Search(targets, write_corpus(folder, parts), "caption", counting=True), folder / "work")
     assert searched.counts.keys() == expected.keys()
     assert counted.counts == expected
     assert searched.captions == counted.captions == len(lines)
@@ -89,26 +89,31 @@ def test_equals_parsing_everything_on_real_captions_with_our_parser(tmp_path, re
         targets.index[item] for graph in graphs for item in (*graph.atoms, *graph.compounds) if item in targets.index
     }
     engine = make_local_engine(lambda: parser, 1)
-    result = analyse(Search(targets, corpus(tmp_path, [texts[1::2]]), "caption"), tmp_path, engine, progress=False)
+    result = analyse(
+        Search(targets, write_corpus(tmp_path, [texts[1::2]]), "caption"), tmp_path, engine, progress=False
+    )
     assert result.counts.keys() == expected
     assert len(expected) > 20
     assert result.parsed <= result.captions == 150
 
 
-def test_parses_only_what_can_add_a_target(tmp_path, monkeypatch) -> None:
+def test_only_captions_that_can_add_a_target_are_parsed(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(shards_module, "BATCH_SIZE", 1)
     targets = Targets.of([fake.graph("red cat")])  # atoms red, cat; compound red cat
-    shards = corpus(tmp_path, [["dog see dog", "cats", "red dog", "cat", "cat see red dog", "the red cats", "red cat"]])
-    # "dog see dog" has no target word. "cats" gives cat, "red dog" gives red. "cat" is seen by then. "cat see red dog"
-    # has both words of the compound, so it is parsed (in vain); "the red cats" gives it; nothing is left for "red cat".
+    shards = write_corpus(
+        tmp_path, [["dog see dog", "cats", "red dog", "cat", "cat see red dog", "the red cats", "red cat"]]
+    )
+    # "dog see dog" has no target word. "cats" adds cat, "red dog" adds red, and "cat" adds nothing new. "cat see red
+    # dog" has both words of the compound, so it is parsed, but the compound is not in it. "the red cats" adds the
+    # compound. No target is left for "red cat".
     assert run(Search(targets, shards, "caption"), tmp_path / "work") == ShardResult(
         captions=7, skipped=0, parsed=4, counts={0: 1, 1: 1, 2: 1}
     )
 
 
-def test_a_round_profits_from_the_rounds_before(tmp_path, monkeypatch) -> None:
+def test_a_round_does_not_search_for_targets_of_earlier_rounds(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(seen, "FIRST_ROUND", 1)
-    shards = corpus(tmp_path, [["red cat"]] * 4)
+    shards = write_corpus(tmp_path, [["red cat"]] * 4)
     result = run(Search(Targets.of([fake.graph("red cat")]), shards, "caption"), tmp_path / "work")
     assert (result.captions, result.parsed) == (4, 1)
 
@@ -118,28 +123,28 @@ def test_rounds_double() -> None:
     assert [number for numbers in split_into_rounds(100) for number in numbers] == [*range(100)]
 
 
-def search_of(folder: Path) -> Search:
+def make_search(folder: Path) -> Search:
     parts = [
         [f"cat see dog {n}", "red mice", "the big dog", f"caught {n}", "tennis ball on top of cats"] for n in range(20)
     ]
     return Search(
-        Targets.of([fake.graph("big mouse see dog"), fake.graph("red mouse")]), corpus(folder, parts), "caption"
+        Targets.of([fake.graph("big mouse see dog"), fake.graph("red mouse")]), write_corpus(folder, parts), "caption"
     )
 
 
-def files(folder: Path) -> dict[str, bytes]:
+def read_results(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.rglob("*.json"))}
 
 
 def test_two_workers_write_the_same_bytes_as_one(tmp_path) -> None:
-    search = search_of(tmp_path)
+    search = make_search(tmp_path)
     assert run(search, tmp_path / "one") == run(search, tmp_path / "two", workers=2)
-    assert files(tmp_path / "one") == files(tmp_path / "two")
-    assert len(files(tmp_path / "one")) == 20
+    assert read_results(tmp_path / "one") == read_results(tmp_path / "two")
+    assert len(read_results(tmp_path / "one")) == 20
 
 
-def test_finished_shards_are_not_done_again(tmp_path) -> None:
-    search = search_of(tmp_path)
+def test_finished_shards_are_not_repeated(tmp_path) -> None:
+    search = make_search(tmp_path)
     first = run(search, tmp_path / "work")
 
     def no_parser():
@@ -149,37 +154,37 @@ def test_finished_shards_are_not_done_again(tmp_path) -> None:
 
 
 def test_other_targets_columns_or_code_do_not_share_results(tmp_path) -> None:
-    search = search_of(tmp_path)
-    others = [
+    search = make_search(tmp_path)
+    different_searches = [
         Search(Targets.of([fake.graph("cat")]), search.shards, "caption"),
         Search(search.targets, search.shards[:-1], "caption"),
         Search(search.targets, search.shards, 0),
         Search(search.targets, search.shards, "caption", counting=True),
         Search(search.targets, search.shards, "caption", code="parser 2"),
     ]
-    assert len({search.fingerprint, *(other.fingerprint for other in others)}) == 6
+    assert len({search.fingerprint, *(different.fingerprint for different in different_searches)}) == 6
 
 
 KILLED = """
 import sys
 from pathlib import Path
 from random import Random
-from generators.seen_analysis.engines import local_engine
+from generators.seen_analysis.engines import make_local_engine
 from generators.seen_analysis.seen import analyse
 from tests.generators.fake_language import MortalParser
-from tests.generators.seen_analysis.test_seen import search_of
+from tests.generators.seen_analysis.test_seen import make_search
 
 if __name__ == "__main__":
     folder, work, workers = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
     try:
-        analyse(search_of(folder), work, local_engine(MortalParser, workers), progress=False)
+        analyse(make_search(folder), work, make_local_engine(MortalParser, workers), progress=False)
     except ChildProcessError as error:
         sys.exit(str(error))
 """
 
 
 def start_mortal(folder: Path, workers: int, fatal: str) -> subprocess.CompletedProcess[str]:
-    """A run in a process of its own that dies at the caption ``fatal``; its results are in folder/killed."""
+    """Run the analysis in another process that dies at the caption ``fatal``; its results are in folder/killed."""
     (folder / "run.py").write_text(KILLED)
     (folder / "FATAL").write_text(fatal)
     command = [sys.executable, folder / "run.py", folder, folder / "killed", str(workers)]
@@ -187,39 +192,39 @@ def start_mortal(folder: Path, workers: int, fatal: str) -> subprocess.Completed
     return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
 
 
-def finished(folder: Path) -> dict[Path, int]:
+def list_finished(folder: Path) -> dict[Path, int]:
     return {path: path.stat().st_mtime_ns for path in (folder / "killed").rglob("0*.json")}
 
 
-def test_killed_run_goes_on_where_it_was_and_ends_with_the_same_bytes(tmp_path) -> None:
-    search = search_of(tmp_path)
+def test_a_killed_run_resumes_and_writes_the_same_bytes(tmp_path) -> None:
+    search = make_search(tmp_path)
     assert start_mortal(tmp_path, 1, "cat see dog 11").returncode == -9
-    before = finished(tmp_path)
+    before = list_finished(tmp_path)
     assert len(before) == 11  # shards 0 to 10
     assert run(search, tmp_path / "killed") == run(search, tmp_path / "undisturbed")
-    assert files(tmp_path / "killed") == files(tmp_path / "undisturbed")
-    assert finished(tmp_path).items() >= before.items()
+    assert read_results(tmp_path / "killed") == read_results(tmp_path / "undisturbed")
+    assert list_finished(tmp_path).items() >= before.items()
 
 
 @pytest.mark.acceptance
-def test_killed_at_ten_moments_in_a_row(tmp_path) -> None:
-    search = search_of(tmp_path)
+def test_a_run_that_is_killed_ten_times(tmp_path) -> None:
+    search = make_search(tmp_path)
     for shard in sorted(Random(0).sample(range(16), 10)):
-        before = finished(tmp_path)
+        before = list_finished(tmp_path)
         assert start_mortal(tmp_path, 1, f"cat see dog {shard}").returncode == -9
-        assert finished(tmp_path).items() >= before.items()
+        assert list_finished(tmp_path).items() >= before.items()
     assert run(search, tmp_path / "killed") == run(search, tmp_path / "undisturbed")
-    assert files(tmp_path / "killed") == files(tmp_path / "undisturbed")
+    assert read_results(tmp_path / "killed") == read_results(tmp_path / "undisturbed")
 
 
 @pytest.mark.acceptance
-def test_killed_worker_is_an_error_and_its_finished_shards_are_kept(tmp_path) -> None:
-    search = search_of(tmp_path)
+def test_a_killed_worker_is_an_error_and_finished_shards_are_reused(tmp_path) -> None:
+    search = make_search(tmp_path)
     assert "a worker process died" in start_mortal(tmp_path, 2, "cat see dog 11").stderr
-    before = finished(tmp_path)
+    before = list_finished(tmp_path)
     assert len(before) < 16
     assert start_mortal(tmp_path, 2, "never").returncode == 0
-    assert files(tmp_path / "killed").keys() == {f"{n:06d}.json" for n in range(20)}
-    assert finished(tmp_path).items() >= before.items()
+    assert read_results(tmp_path / "killed").keys() == {f"{n:06d}.json" for n in range(20)}
+    assert list_finished(tmp_path).items() >= before.items()
     run(search, tmp_path / "undisturbed")
-    assert files(tmp_path / "killed") == files(tmp_path / "undisturbed")
+    assert read_results(tmp_path / "killed") == read_results(tmp_path / "undisturbed")

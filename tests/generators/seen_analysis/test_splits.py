@@ -25,7 +25,7 @@ from generators.seen_analysis.splits import (
         (Box(10, 10, 301, 150), "crop width/height outside 0.5 to 2.0"),
         (Box(10, 10, 150, 300), None),  # exactly 0.5
         (Box(10, 10, 150, 301), "crop width/height outside 0.5 to 2.0"),
-        (Box(0, 0, 0.2, 0.2), "crop under 40,000 pixels"),  # rounds to nothing
+        (Box(0, 0, 0.2, 0.2), "crop under 40,000 pixels"),  # rounds to an empty box
     ],
 )
 def test_crop_fault(box, fault) -> None:
@@ -70,14 +70,14 @@ RED_CAT, BIG_CAT = Compound("ao", "cat", None, "red"), Compound("ao", "cat", Non
         ({RED, CAT_ATOM}, {RED_CAT, BIG_CAT}, "sc"),
         ({RED, CAT_ATOM}, {BIG_CAT}, "uc"),
         ({CAT_ATOM}, {BIG_CAT}, "ua"),
-        ({CAT_ATOM}, {RED_CAT}, "ua"),  # cannot come of one corpus; the atom decides
+        ({CAT_ATOM}, {RED_CAT}, "ua"),  # impossible in one corpus; the unseen atom decides
     ],
 )
 def test_split(seen_atoms, seen_compounds, expected) -> None:
     assert choose_split([RED, CAT_ATOM], [RED_CAT], seen_atoms, seen_compounds) == expected
 
 
-def test_one_unseen_compound_among_seen_ones_makes_uc() -> None:
+def test_one_unseen_compound_is_enough_for_uc() -> None:
     assert choose_split([CAT_ATOM], [RED_CAT, BIG_CAT], {CAT_ATOM}, {RED_CAT}) == "uc"
 
 
@@ -99,15 +99,15 @@ def speller() -> Speller:
         ("Shirt by Adidass", "Shirt by Adidass"),  # a name
         ("a nightstand and a skatepark", "a nightstand and a skatepark"),  # compounds of known words
         ("snowboarders' x-rayz 4th cpu", "snowboarders' x-rayz 4th cpu"),  # inflection, hyphen, digit, short
-        ("a curpet", "a curpet"),  # carpet or curvet: not clear
+        ("a curpet", "a curpet"),  # carpet or curvet is possible
     ],
 )
 def test_speller(speller, phrase, corrected) -> None:
     assert speller.correct(phrase) == corrected
 
 
-def test_speller_leaves_the_words_of_real_captions_alone(speller, real_data) -> None:
-    """Of 1,000 human captions few are changed, and never a word that the human graph has, but for its typos."""
+def test_the_speller_changes_few_real_captions(speller, real_data) -> None:
+    """At most 20 of 1,000 human captions are changed."""
     from generators.readers.corpora import list_shards, read_captions
 
     phrases = [

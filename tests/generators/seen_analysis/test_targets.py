@@ -1,4 +1,4 @@
-"""The word filter: which captions can add an unseen target."""
+"""The word filter, which selects captions that can contain an unseen target."""
 
 import pytest
 from hypothesis import given
@@ -12,13 +12,13 @@ from tests.generators import fake_language as fake
 BALL_ON_CAT = Compound("oro", "tennis ball", "on top of", "cat")
 
 
-def test_split_words_cuts_at_everything_that_a_tokeniser_may_cut_at() -> None:
+def test_split_words_cuts_wherever_a_tokeniser_can_cut() -> None:
     assert split_words("A T-shirt and 10am, Café's_2nd") == [
         *("a", "t", "-", "shirt", "and", "10", "am", ",", "café", "'", "s", "_", "2", "nd")
     ]
 
 
-def test_targets_are_distinct_and_sorted_and_survive_json(tmp_path) -> None:
+def test_targets_are_distinct_and_sorted_and_saved_as_json(tmp_path) -> None:
     targets = Targets.of([fake.graph("the red cat see dog"), fake.graph("the red cat")])
     assert targets.atoms == (
         Atom("attribute", "red"),
@@ -31,35 +31,35 @@ def test_targets_are_distinct_and_sorted_and_survive_json(tmp_path) -> None:
     assert Targets.load(tmp_path / "targets.json") == targets
 
 
-def test_words_of_a_target_are_all_words_of_all_its_texts() -> None:
+def test_words_of_a_target() -> None:
     targets = Targets((), (BALL_ON_CAT,))
     assert targets.words == (frozenset({"tennis", "ball", "on", "top", "of", "cat"}),)
 
 
-def test_caption_words_know_inflections_and_irregular_lemmas() -> None:
+def test_caption_words_include_lemmas() -> None:
     words = CaptionWords({"mouse", "cat", "see"}, fake.FakeParser())
     assert words("Cats saw MICE, truly") == {"cat", "see", "mouse"}
 
 
-def test_caption_words_know_tokens_of_several_runs_and_words_that_are_always_there() -> None:
+def test_caption_words_include_forms_of_long_tokens_and_added_words() -> None:
     forms = fake.FakeParser(lambda token: ["t-leave"] if token == "t-leaves" else [], frozenset({"have"}))
     assert CaptionWords({"leave", "t", "have", "own"}, forms)("(t-leaves)") == {"leave", "t", "have"}
 
 
-def test_caption_words_forget_rather_than_grow(monkeypatch) -> None:
+def test_the_cache_of_caption_words_is_limited(monkeypatch) -> None:
     monkeypatch.setattr("generators.seen_analysis.targets._CACHE_SIZE", 2)
     words = CaptionWords({"cat"}, fake.FakeParser())
     assert [words(text) for text in ("a b c cats", "d cats", "cats e f")] == [{"cat"}] * 3
     assert len(words._cache) <= 2
 
 
-def test_check_names_the_word_that_the_lemmas_lack() -> None:
+def test_check_names_the_word_that_the_forms_lack() -> None:
     words = CaptionWords({"mouse"}, fake.FakeParser(lambda word: (word,)))
     with pytest.raises(ValueError, match=r"the parser returned \['mouse'\] for 'mice'"):
         words.check("mice", fake.graph("mice"))
 
 
-def test_unseen_is_possible_only_when_every_word_is_there() -> None:
+def test_a_target_is_possible_only_with_all_its_words() -> None:
     targets = Targets((Atom("object", "cat"),), (BALL_ON_CAT,))
     unseen = UnseenTargets(targets.words, ())
     assert unseen.any_possible({"cat"})
@@ -81,12 +81,12 @@ def test_a_target_without_words_is_always_possible() -> None:
     assert not unseen.any_possible(set())
 
 
-def test_a_mark_is_a_word() -> None:
+def test_a_punctuation_mark_is_a_word() -> None:
     assert Targets((Atom("attribute", "#"),), ()).words == (frozenset("#"),)
     assert CaptionWords({"#"}, fake.FakeParser())("we are #1") == {"#"}
 
 
-def test_caption_words_know_tokens_with_an_apostrophe_before_or_a_mark_after() -> None:
+def test_caption_words_include_tokens_with_an_apostrophe_before_or_a_mark_after() -> None:
     forms = fake.FakeParser(lambda token: {"'s": ["be"], "etc.": ["rest"]}.get(token, []))
     words = CaptionWords({"be", "rest"}, forms)
     assert words("it's, etc.:") == {"be", "rest"}
@@ -95,14 +95,14 @@ def test_caption_words_know_tokens_with_an_apostrophe_before_or_a_mark_after() -
 @given(
     words=st.lists(st.frozensets(st.sampled_from("abcde"), max_size=3), max_size=8),
     present=st.sets(st.sampled_from("abcde")),
-    found=st.sets(st.integers(0, 7)),
-    taken=st.sets(st.integers(0, 7)),
+    seen=st.sets(st.integers(0, 7)),
+    marked=st.sets(st.integers(0, 7)),
 )
-def test_possible_is_the_subset_test_over_all_unseen_targets(words, present, found, taken) -> None:
-    unseen = UnseenTargets(words, found)
-    for index in taken:
+def test_any_possible_equals_a_subset_test_of_all_unseen_targets(words, present, seen, marked) -> None:
+    unseen = UnseenTargets(words, seen)
+    for index in marked:
         if index in unseen:
             unseen.mark_seen(index)
-    left = [item for index, item in enumerate(words) if index not in found | taken]
-    assert len(unseen) == len(left)
-    assert unseen.any_possible(present) == any(item <= present for item in left)
+    remaining = [item for index, item in enumerate(words) if index not in seen | marked]
+    assert len(unseen) == len(remaining)
+    assert unseen.any_possible(present) == any(item <= present for item in remaining)

@@ -1,4 +1,4 @@
-"""A local web server that sends files in parts and fails on request."""
+"""A local web server that can cut connections and answer with errors."""
 
 from __future__ import annotations
 
@@ -11,16 +11,19 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 @dataclass
 class Site:
-    """``files`` by path; ``cuts`` are the numbers of bytes after which the next answers end, ``busy`` how often 503."""
+    """The files and the behaviour of the server."""
 
     files: dict[str, bytes] = field(default_factory=dict)
+    """Path -> content."""
     cuts: list[int] = field(default_factory=list)
-    busy: int = 0
+    """Number of bytes after which each of the next answers is cut off."""
+    num_busy_answers: int = 0
+    """Number of requests that are answered with status 503."""
     etag: str | None = '"one"'
-    takes_ranges: bool = True
+    supports_ranges: bool = True
     content_type: str = "application/octet-stream"
-    asked: list[str | None] = field(default_factory=list)
-    """The ``Range`` of each request."""
+    requested_ranges: list[str | None] = field(default_factory=list)
+    """The ``Range`` header of each request."""
     url: str = ""
 
 
@@ -28,9 +31,9 @@ class Site:
 def serve(site: Site) -> Iterator[Site]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            site.asked.append(self.headers.get("Range"))
-            if site.busy:
-                site.busy -= 1
+            site.requested_ranges.append(self.headers.get("Range"))
+            if site.num_busy_answers:
+                site.num_busy_answers -= 1
                 self.send_error(503)
                 return
             data = site.files.get(self.path)
@@ -38,9 +41,9 @@ def serve(site: Site) -> Iterator[Site]:
                 self.send_error(404)
                 return
             start = 0
-            wanted = self.headers.get("Range")
-            if wanted and site.takes_ranges and self.headers.get("If-Range") == site.etag:
-                start = int(wanted.removeprefix("bytes=").removesuffix("-"))
+            requested_range = self.headers.get("Range")
+            if requested_range and site.supports_ranges and self.headers.get("If-Range") == site.etag:
+                start = int(requested_range.removeprefix("bytes=").removesuffix("-"))
             if start and start >= len(data):
                 self.send_response(416)
                 self.send_header("Content-Range", f"bytes */{len(data)}")

@@ -1,4 +1,4 @@
-"""Faults of downloads: the message for each, and that no incomplete file is left."""
+"""Downloads resume; failed downloads raise a clear message and leave no incomplete file."""
 
 import hashlib
 from collections import namedtuple
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from generators.sources import download as module
-from generators.sources.download import ATTEMPTS, download
+from generators.sources.download import MAX_FAILURES, download
 from tests.generators.sources.server import Site, serve
 
 DATA = bytes(range(256)) * 40
@@ -18,16 +18,16 @@ SHA256 = hashlib.sha256(DATA).hexdigest()
 @pytest.fixture
 def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     monkeypatch.setattr(module, "PAUSE", 0.0)
-    with serve(Site({"/a.bin": DATA})) as served:
-        yield served
+    with serve(Site({"/a.bin": DATA})) as running_site:
+        yield running_site
 
 
-def fetch(site: Site, folder: Path, size: int | None = len(DATA), sha256: str | None = SHA256) -> Path:
+def download_a(site: Site, folder: Path, size: int | None = len(DATA), sha256: str | None = SHA256) -> Path:
     download(f"{site.url}/a.bin", folder / "a.bin", size, sha256)
     return folder / "a.bin"
 
 
-def names(folder: Path) -> list[str]:
+def list_names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
@@ -35,49 +35,49 @@ def test_a_file_is_downloaded(site: Site, tmp_path: Path):
     reports: list[tuple[int, int | None]] = []
     download(f"{site.url}/a.bin", tmp_path / "sub" / "a.bin", len(DATA), SHA256, lambda *counts: reports.append(counts))
     assert (tmp_path / "sub" / "a.bin").read_bytes() == DATA
-    assert names(tmp_path / "sub") == ["a.bin"]
+    assert list_names(tmp_path / "sub") == ["a.bin"]
     assert reports[-1] == (len(DATA), len(DATA))
 
 
-@pytest.mark.parametrize("at", [0, 1, 2, 255, 256, 5_000, 7_777, len(DATA) - 2, len(DATA) - 1, 4_096])
-def test_a_cut_connection_is_resumed_where_it_was_cut(site: Site, tmp_path: Path, at: int):
-    site.cuts = [at]
-    assert fetch(site, tmp_path).read_bytes() == DATA
-    assert site.asked == [None, f"bytes={at}-" if at else None]
-    assert names(tmp_path) == ["a.bin"]
+@pytest.mark.parametrize("position", [0, 1, 2, 255, 256, 5_000, 7_777, len(DATA) - 2, len(DATA) - 1, 4_096])
+def test_a_cut_connection_is_resumed(site: Site, tmp_path: Path, position: int):
+    site.cuts = [position]
+    assert download_a(site, tmp_path).read_bytes() == DATA
+    assert site.requested_ranges == [None, f"bytes={position}-" if position else None]
+    assert list_names(tmp_path) == ["a.bin"]
 
 
 def test_ten_cuts_in_one_file(site: Site, tmp_path: Path):
     site.cuts = [1_000] * 10
-    assert fetch(site, tmp_path).read_bytes() == DATA
-    assert site.asked[1:] == [f"bytes={1_000 * n}-" for n in range(1, 11)]
+    assert download_a(site, tmp_path).read_bytes() == DATA
+    assert site.requested_ranges[1:] == [f"bytes={1_000 * n}-" for n in range(1, 11)]
 
 
 def test_a_later_call_resumes(site: Site, tmp_path: Path):
-    site.cuts = [3_000, *[0] * (ATTEMPTS - 1)]
+    site.cuts = [3_000, *[0] * (MAX_FAILURES - 1)]
     with pytest.raises(ValueError, match=r"/a\.bin: the connection failed 5 times in a row after 3,000 bytes"):
-        fetch(site, tmp_path)
-    assert names(tmp_path) == ["a.bin.partial", "a.bin.partial.version"]
-    assert fetch(site, tmp_path).read_bytes() == DATA
-    assert site.asked[-1] == "bytes=3000-"
-    assert names(tmp_path) == ["a.bin"]
+        download_a(site, tmp_path)
+    assert list_names(tmp_path) == ["a.bin.partial", "a.bin.partial.version"]
+    assert download_a(site, tmp_path).read_bytes() == DATA
+    assert site.requested_ranges[-1] == "bytes=3000-"
+    assert list_names(tmp_path) == ["a.bin"]
 
 
-@pytest.mark.parametrize("change", [{"etag": '"two"'}, {"takes_ranges": False}, {"etag": None}])
-def test_another_version_is_downloaded_from_its_beginning(site: Site, tmp_path: Path, change: dict):
-    """Else the end of the new file would be appended to the beginning of the old one."""
-    site.cuts = [3_000, *[0] * (ATTEMPTS - 1)]
+@pytest.mark.parametrize("change", [{"etag": '"two"'}, {"supports_ranges": False}, {"etag": None}])
+def test_a_new_version_is_downloaded_from_its_beginning(site: Site, tmp_path: Path, change: dict):
+    """Otherwise the end of the new file would be appended to the beginning of the old file."""
+    site.cuts = [3_000, *[0] * (MAX_FAILURES - 1)]
     with pytest.raises(ValueError, match="the connection failed"):
-        fetch(site, tmp_path)
+        download_a(site, tmp_path)
     vars(site).update(change)
     site.files["/a.bin"] = new = DATA[::-1]
-    assert fetch(site, tmp_path, sha256=None).read_bytes() == new
+    assert download_a(site, tmp_path, sha256=None).read_bytes() == new
 
 
-def test_a_part_that_is_the_whole_file_is_only_verified(site: Site, tmp_path: Path):
+def test_a_complete_partial_file_is_only_verified(site: Site, tmp_path: Path):
     (tmp_path / "a.bin.partial").write_bytes(DATA)
     (tmp_path / "a.bin.partial.version").write_text('"one"')
-    assert fetch(site, tmp_path).read_bytes() == DATA
+    assert download_a(site, tmp_path).read_bytes() == DATA
 
 
 @pytest.mark.parametrize(
@@ -88,61 +88,61 @@ def test_a_part_that_is_the_whole_file_is_only_verified(site: Site, tmp_path: Pa
             {"/a.bin": DATA + b"x"},
             len(DATA),
             None,
-            r"10,241 bytes, 10,240 expected\. It is not the pinned file",
+            r"10,241 bytes, 10,240 expected\. The file differs from the registered file",
         ),
-        ({"/a.bin": b""}, None, None, r"the file is empty\. Name a mirror \(--mirror URL\)"),
+        ({"/a.bin": b""}, None, None, r"the file is empty\. Use a mirror \(--mirror URL\)"),
         ({"/a.bin": b""}, len(DATA), SHA256, r"the file is empty\."),
     ],
 )
-def test_a_file_that_is_not_the_pinned_one(
+def test_a_wrong_file(
     site: Site, tmp_path: Path, files: dict[str, bytes], size: int | None, sha256: str | None, message: str
 ):
     site.files = files
     with pytest.raises(ValueError, match=message):
-        fetch(site, tmp_path, size, sha256)
-    assert names(tmp_path) == []
+        download_a(site, tmp_path, size, sha256)
+    assert list_names(tmp_path) == []
 
 
-def test_a_file_that_is_gone(site: Site, tmp_path: Path):
+def test_a_file_that_the_server_does_not_have(site: Site, tmp_path: Path):
     site.files = {}
     with pytest.raises(FileNotFoundError, match=r"/a\.bin: 404 Not Found\. .*\(--mirror URL\).*\(--from DIR\)"):
-        fetch(site, tmp_path)
-    assert (names(tmp_path), len(site.asked)) == ([], 1)
+        download_a(site, tmp_path)
+    assert (list_names(tmp_path), len(site.requested_ranges)) == ([], 1)
 
 
-def test_a_busy_server_is_asked_again_but_not_for_ever(site: Site, tmp_path: Path):
-    site.busy = ATTEMPTS - 1
-    assert fetch(site, tmp_path).read_bytes() == DATA
-    site.busy = ATTEMPTS
+def test_requests_to_a_busy_server_are_repeated_five_times(site: Site, tmp_path: Path):
+    site.num_busy_answers = MAX_FAILURES - 1
+    assert download_a(site, tmp_path).read_bytes() == DATA
+    site.num_busy_answers = MAX_FAILURES
     with pytest.raises(ValueError, match=r"failed 5 times in a row after 0 bytes \(503 Service Unavailable\)"):
         download(f"{site.url}/a.bin", tmp_path / "b.bin")
-    assert names(tmp_path) == ["a.bin"]
+    assert list_names(tmp_path) == ["a.bin"]
 
 
-def test_a_server_that_is_not_there(site: Site, tmp_path: Path):
+def test_an_unreachable_server(site: Site, tmp_path: Path):
     with pytest.raises(ValueError, match=r"failed 5 times in a row.*Connection refused"):
         download("http://127.0.0.1:9/a.bin", tmp_path / "a.bin")
-    assert names(tmp_path) == []
+    assert list_names(tmp_path) == []
 
 
-def test_a_login_page_is_no_file(site: Site, tmp_path: Path):
+def test_a_login_page(site: Site, tmp_path: Path):
     site.content_type = "text/html; charset=utf-8"
-    with pytest.raises(ValueError, match=r"the server sent a web page \(a login, a quota\)"):
-        fetch(site, tmp_path, None, None)
-    assert names(tmp_path) == []
+    with pytest.raises(ValueError, match=r"the server sent a web page instead of the file"):
+        download_a(site, tmp_path, None, None)
+    assert list_names(tmp_path) == []
 
 
 def test_a_disk_that_is_too_small(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     free = namedtuple("free", "free")(5)
     monkeypatch.setattr(module.shutil, "disk_usage", lambda path: free)
-    with pytest.raises(ValueError, match=r"no space left in .* \(10,240 bytes are missing, 5 are free\)\. Free some"):
-        fetch(site, tmp_path)
-    assert names(tmp_path) == []
+    with pytest.raises(ValueError, match=r"no space left in .* \(10,240 bytes needed, 5 bytes free\)\. Free space"):
+        download_a(site, tmp_path)
+    assert list_names(tmp_path) == []
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-def test_a_disk_that_fills_up_meanwhile(site: Site, tmp_path: Path):
+def test_a_disk_that_fills_up_during_the_download(site: Site, tmp_path: Path):
     (tmp_path / "a.bin.partial").symlink_to("/dev/full")
-    with pytest.raises(ValueError, match=r"no space left in .*the same command resumes from there"):
-        fetch(site, tmp_path)
+    with pytest.raises(ValueError, match=r"no space left in .*run the same command again to resume"):
+        download_a(site, tmp_path)
     assert not (tmp_path / "a.bin").exists()

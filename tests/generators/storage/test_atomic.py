@@ -21,18 +21,18 @@ def test_an_interrupted_write_leaves_the_old_file_and_nothing_else(tmp_path: Pat
     path = tmp_path / "file"
     path.write_text("old")
 
-    def interrupted() -> None:
+    def write_and_fail() -> None:
         with atomic_file(path) as partial:
             partial.write_text("new")
             raise error
 
     with pytest.raises(error):
-        interrupted()
+        write_and_fail()
     assert [item.name for item in tmp_path.iterdir()] == ["file"]
     assert path.read_text() == "old"
 
 
-def test_what_a_killed_process_left_is_replaced(tmp_path: Path):
+def test_the_partial_file_of_a_killed_process_is_replaced(tmp_path: Path):
     path = tmp_path / "file"
     (tmp_path / ".file.partial").write_text("left by a killed process")
     with atomic_file(path) as partial:
@@ -47,13 +47,13 @@ def test_a_folder_is_replaced_when_it_is_complete(tmp_path: Path):
         (partial / "value").write_text("old")
         (partial / "more").write_text("old")
 
-    def interrupted() -> None:
+    def write_and_fail() -> None:
         with atomic_folder(target) as partial:
             (partial / "value").write_text("new")
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        interrupted()
+        write_and_fail()
     assert (target / "value").read_text() == "old"
     with atomic_folder(target) as partial:
         assert list(partial.iterdir()) == []

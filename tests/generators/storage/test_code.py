@@ -22,7 +22,7 @@ def module(tmp_path: Path) -> Path:
     return tmp_path / "generators/stage.py"
 
 
-def test_files_are_all_imports_and_the_word_lists_in_their_folders(module: Path):
+def test_files_are_all_imports_and_the_yaml_files_in_their_folders(module: Path):
     files = [path.relative_to(module.parents[1]).as_posix() for path in list_code_files(module)]
     assert files == [
         "generators/part/__init__.py",
@@ -40,7 +40,7 @@ def test_a_package_that_imports_its_modules_by_name_depends_on_all_of_them(modul
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "same"),
+    ("name", "text", "is_same"),
     [
         ("other.py", "changed", True),
         ("part/deep.py", "import numpy  # why\n", True),
@@ -49,13 +49,13 @@ def test_a_package_that_imports_its_modules_by_name_depends_on_all_of_them(modul
         ("part/words.yaml", "[b]", False),
     ],
 )
-def test_digest_changes_with_code_and_word_lists_only(module: Path, name: str, text: str, same: bool):
-    before = code_digest(str(module))
+def test_digest_changes_only_with_code_and_yaml_files(module: Path, name: str, text: str, is_same: bool):
+    digest = code_digest(str(module))
     (module.parent / name).write_text(text)
-    assert (code_digest(str(module)) == before) is same
+    assert (code_digest(str(module)) == digest) is is_same
 
 
-def test_significant_source():
+def test_strip_comments():
     source = '''"""Module."""
 import os  # for paths
 
@@ -68,14 +68,14 @@ def f(a):
 
     Twice.
     """
-    return """kept
-    as it is"""
+    return """a string
+    of two lines"""
 '''
     assert (
         strip_comments(source)
         == '''import os
 X = "# no comment"
 def f(a):
-    return """kept
-    as it is"""'''
+    return """a string
+    of two lines"""'''
     )

@@ -14,13 +14,13 @@ def test_corners_round_one_by_one_as_pillow_does(tmp_path: Path):
     box = Box(10.4, 0.6, 20.4, 9.5)
     assert round_corners(box) == (10, 1, 31, 10)
     path = picture(tmp_path, 1)
-    taken = Image.open(io.BytesIO(encode_crop(path, box)))
-    assert taken.size == (21, 9)
+    crop = Image.open(io.BytesIO(encode_crop(path, box)))
+    assert crop.size == (21, 9)
     with Image.open(path) as image:
-        assert image.crop((box.x, box.y, box.x + box.width, box.y + box.height)).size == taken.size
+        assert image.crop((box.x, box.y, box.x + box.width, box.y + box.height)).size == crop.size
 
 
-def test_crop_id_depends_on_pixels_and_box_alone(tmp_path: Path):
+def test_crop_id_depends_only_on_pixels_and_box(tmp_path: Path):
     first, second = picture(tmp_path, 1), picture(tmp_path, 2)
     copy = tmp_path / "elsewhere.jpg"
     copy.write_bytes(first.read_bytes())

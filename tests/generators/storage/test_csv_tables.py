@@ -5,13 +5,13 @@ import pytest
 from generators.storage import csv_tables
 
 
-def written(path: Path, content: bytes) -> Path:
+def write_bytes(path: Path, content: bytes) -> Path:
     path.write_bytes(content)
     return path
 
 
-def test_a_spreadsheets_mark_is_no_part_of_a_name_and_lines_are_those_of_the_file(tmp_path: Path):
-    path = written(tmp_path / "a.csv", '\ufeffid,answer\n1,"two\nlines"\n2,yes\n'.encode())
+def test_a_byte_order_mark_is_ignored_and_lines_are_numbered(tmp_path: Path):
+    path = write_bytes(tmp_path / "a.csv", '\ufeffid,answer\n1,"two\nlines"\n2,yes\n'.encode())
     assert list(csv_tables.read_numbered(path, ["id"])) == [
         (3, {"id": "1", "answer": "two\nlines"}),
         (4, {"id": "2", "answer": "yes"}),
@@ -27,16 +27,16 @@ def test_a_spreadsheets_mark_is_no_part_of_a_name_and_lines_are_those_of_the_fil
         (b"id,answer\n2\n", [], "a.csv, line 2: no cell for answer"),
     ],
 )
-def test_what_is_no_table_is_one_clear_message(tmp_path: Path, content: bytes, columns: list[str], message: str):
+def test_an_invalid_table_raises_a_clear_error(tmp_path: Path, content: bytes, columns: list[str], message: str):
     with pytest.raises(ValueError, match=message):
-        csv_tables.read(written(tmp_path / "a.csv", content), columns)
+        csv_tables.read(write_bytes(tmp_path / "a.csv", content), columns)
 
 
-def test_a_cell_that_nobody_asks_for_may_be_missing(tmp_path: Path):
-    assert csv_tables.read(written(tmp_path / "a.csv", b"id,note\n2\n"), ["id"]) == [{"id": "2", "note": None}]
+def test_a_cell_of_an_optional_column_can_be_missing(tmp_path: Path):
+    assert csv_tables.read(write_bytes(tmp_path / "a.csv", b"id,note\n2\n"), ["id"]) == [{"id": "2", "note": None}]
 
 
-def test_what_is_written_is_read(tmp_path: Path):
+def test_only_the_given_columns_are_written(tmp_path: Path):
     csv_tables.write(tmp_path / "new" / "a.csv", ["id"], [{"id": 1, "other": 2}])
     assert (tmp_path / "new" / "a.csv").read_bytes() == b"id\n1\n"
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["a.csv"]

@@ -11,7 +11,7 @@ from generators.storage.dataset import write_config
 from tests.rows import hard_negative_row
 
 
-def raw_rows(folder: Path, count: int) -> list[dict]:
+def make_rows(folder: Path, count: int) -> list[dict]:
     return [
         {key: row[key] for key in RAW_SCHEMA.names}
         for row in (hard_negative_row(folder, index) for index in range(count))
@@ -19,21 +19,21 @@ def raw_rows(folder: Path, count: int) -> list[dict]:
 
 
 def test_same_rows_give_the_same_bytes(tmp_path: Path):
-    rows = raw_rows(tmp_path, 3)
+    rows = make_rows(tmp_path, 3)
     for root in ("a", "b"):
         assert write_config(tmp_path / root, "toy", {"test": iter(rows)}, RAW_SCHEMA) == {"test": 3}
     name = "toy/test-00000-of-00001.parquet"
     assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
 
 
-def test_a_lone_parquet_file_still_knows_that_it_holds_images(tmp_path: Path):
-    write_config(tmp_path, "toy", {"test": raw_rows(tmp_path, 1)}, RAW_SCHEMA)
+def test_a_single_parquet_file_has_the_image_feature(tmp_path: Path):
+    write_config(tmp_path, "toy", {"test": make_rows(tmp_path, 1)}, RAW_SCHEMA)
     schema = pq.read_schema(tmp_path / "toy" / "test-00000-of-00001.parquet")
     assert isinstance(datasets.Features.from_arrow_schema(schema)["image"], datasets.Image)
 
 
 @pytest.mark.parametrize(
-    ("source", "told", "expected"),
+    ("source", "setting", "expected"),
     [
         ("microworld", "null", "embedded"),
         ("visual_genome", "null", "by_reference"),
@@ -41,40 +41,42 @@ def test_a_lone_parquet_file_still_knows_that_it_holds_images(tmp_path: Path):
         ("visual_genome", "embedded", "embedded"),
     ],
 )
-def test_what_rows_hold_of_their_crops(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, told: str, expected: str
+def test_image_storage_setting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, setting: str, expected: str
 ):
-    (tmp_path / "params.yaml").write_text(f"source: {source}\npixels: {told}\n")
+    (tmp_path / "params.yaml").write_text(f"source: {source}\npixels: {setting}\n")
     monkeypatch.chdir(tmp_path)
     assert dataset.read_image_storage() == expected
 
 
-def test_pixels_that_are_neither(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_an_unknown_image_storage_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "params.yaml").write_text("source: microworld\npixels: embeded\n")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match="pixels: 'embeded', expected embedded, by_reference or null"):
         dataset.read_image_storage()
 
 
-def test_a_crop_is_cut_out_or_its_place_is_written_down(tmp_path: Path):
-    rows = raw_rows(tmp_path, 2)
+def test_a_crop_is_stored_as_jpeg_or_as_path(tmp_path: Path):
+    rows = make_rows(tmp_path, 2)
     tables = {}
-    for pixels in ("embedded", "by_reference"):
-        write_config(tmp_path / pixels, "toy", {"test": rows}, RAW_SCHEMA, pixels)
-        tables[pixels] = pq.read_table(tmp_path / pixels / "toy" / "test-00000-of-00001.parquet")
-        assert get_image_storage(tables[pixels].schema) == pixels
-    held, named = (tables[pixels].to_pylist() for pixels in ("embedded", "by_reference"))
-    assert [row.pop("image") for row in held] == [{"bytes": encode_crop(*row["image"]), "path": None} for row in rows]
-    assert [row.pop("image_path") for row in named] == [row["image"].path.as_posix() for row in rows]
-    assert held == named
+    for storage in ("embedded", "by_reference"):
+        write_config(tmp_path / storage, "toy", {"test": rows}, RAW_SCHEMA, storage)
+        tables[storage] = pq.read_table(tmp_path / storage / "toy" / "test-00000-of-00001.parquet")
+        assert get_image_storage(tables[storage].schema) == storage
+    embedded, referenced = (tables[storage].to_pylist() for storage in ("embedded", "by_reference"))
+    assert [row.pop("image") for row in embedded] == [
+        {"bytes": encode_crop(*row["image"]), "path": None} for row in rows
+    ]
+    assert [row.pop("image_path") for row in referenced] == [row["image"].path.as_posix() for row in rows]
+    assert embedded == referenced
     schemas = [use_stored_images(tables["by_reference"].schema), tables["embedded"].schema]
     assert schemas[0].remove_metadata() == schemas[1].remove_metadata()
 
 
-def test_large_splits_are_cut_into_numbered_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_large_splits_are_written_to_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(dataset, "ROWS_PER_GROUP", 2)
     monkeypatch.setattr(dataset, "BYTES_PER_FILE", 1)
-    rows = raw_rows(tmp_path, 5)
+    rows = make_rows(tmp_path, 5)
     write_config(tmp_path, "toy", {"test": rows}, RAW_SCHEMA)
     paths = sorted((tmp_path / "toy").iterdir())
     assert [path.name for path in paths] == [f"test-0000{index}-of-00003.parquet" for index in range(3)]
@@ -90,10 +92,10 @@ def test_an_empty_split_is_a_file_with_no_rows(tmp_path: Path):
     assert table.schema.equals(add_datasets_features(RAW_SCHEMA))
 
 
-def test_a_wrong_column_is_named_and_the_old_config_stays(tmp_path: Path):
-    rows = raw_rows(tmp_path, 2)
+def test_a_wrong_column_is_an_error_and_the_old_config_stays(tmp_path: Path):
+    rows = make_rows(tmp_path, 2)
     write_config(tmp_path, "toy", {"test": rows}, RAW_SCHEMA)
-    odd = {key: value for key, value in rows[1].items() if key != "caption"} | {"capton": ""}
+    wrong_row = {key: value for key, value in rows[1].items() if key != "caption"} | {"capton": ""}
     with pytest.raises(ValueError, match=r"toy/test, row 1: missing or unknown columns \['caption', 'capton'\]"):
-        write_config(tmp_path, "toy", {"test": [rows[0], odd]}, RAW_SCHEMA)
+        write_config(tmp_path, "toy", {"test": [rows[0], wrong_row]}, RAW_SCHEMA)
     assert pq.read_table(tmp_path / "toy" / "test-00000-of-00001.parquet").num_rows == 2

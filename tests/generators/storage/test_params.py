@@ -1,4 +1,4 @@
-"""params.yaml: what is wrong in a block is told in one message."""
+"""Reading a block of params.yaml as a dataclass."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,7 @@ class Walks:
     parser: str
 
 
-def test_a_block_and_what_others_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_block_and_extra_fields(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("params.yaml").write_text("walks: { rows: 3 }\n")
     assert read_settings(Walks, "walks", parser="rules") == Walks(3, "rules")
@@ -28,7 +28,9 @@ def test_a_block_and_what_others_say(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ("{}", "block walks: missing 1 required positional argument: 'rows'"),
     ],
 )
-def test_a_key_too_many_or_too_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: str, message: str) -> None:
+def test_an_unknown_or_missing_key_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: str, message: str
+) -> None:
     monkeypatch.chdir(tmp_path)
     Path("params.yaml").write_text(f"walks: {block}\n")
     with pytest.raises(ValueError, match=message):

@@ -22,7 +22,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_what_was_written_is_read(file: Path):
+def test_a_file_is_read(file: Path):
     assert parquet.read_schema(file).names == ["caption"]
     assert parquet.count_rows(file) == 1500
     assert parquet.read_table(file, ["caption"]).num_rows == 1500
@@ -30,9 +30,9 @@ def test_what_was_written_is_read(file: Path):
 
 
 @pytest.mark.parametrize("read", READERS)
-@pytest.mark.parametrize("kept", [0, 100])
-def test_a_file_that_is_cut_off_is_named(file: Path, kept: int, read: Callable[[Path], object]):
-    file.write_bytes(file.read_bytes()[:kept])
+@pytest.mark.parametrize("num_bytes", [0, 100])
+def test_a_file_that_is_cut_off_is_named(file: Path, num_bytes: int, read: Callable[[Path], object]):
+    file.write_bytes(file.read_bytes()[:num_bytes])
     with pytest.raises(ValueError, match=rf"{file}: not a readable parquet file \(.*\)\. It is cut off .*dvc repro"):
         read(file)
 
@@ -40,18 +40,18 @@ def test_a_file_that_is_cut_off_is_named(file: Path, kept: int, read: Callable[[
 @pytest.mark.parametrize("read", READERS[2:])
 def test_a_file_whose_rows_are_damaged_is_named(file: Path, read: Callable[[Path], object]):
     data = bytearray(file.read_bytes())
-    data[40:140] = bytes(100)  # the footer at the end stays whole
+    data[40:140] = bytes(100)  # the footer at the end stays intact
     file.write_bytes(data)
     with pytest.raises(ValueError, match=f"{file}: not a readable parquet file"):
         read(file)
 
 
 @pytest.mark.parametrize("read", READERS)
-def test_a_file_that_is_not_there_is_named(tmp_path: Path, read: Callable[[Path], object]):
+def test_a_missing_file_is_named(tmp_path: Path, read: Callable[[Path], object]):
     with pytest.raises(FileNotFoundError, match=r"none\.parquet: no such file"):
         read(tmp_path / "none.parquet")
 
 
-def test_an_error_of_the_reader_stays_what_it_is(file: Path):
+def test_other_errors_are_not_changed(file: Path):
     with pytest.raises(ValueError, match=r"^mine$"), parquet.open_file(file):
         raise ValueError("mine")

@@ -17,8 +17,8 @@ from generators.microworld.captions.wording import (
     PHRASINGS,
     SYNONYMS,
     add_article,
-    express,
     pluralise,
+    write_content,
     write_image_captions,
     write_region_phrase,
     write_training_caption,
@@ -35,7 +35,7 @@ FACTS = SceneFacts(
 
 
 def wordings(content, richness=0.0, tries=600):
-    return {express(FACTS, content, Random(seed), richness=richness) for seed in range(tries)}
+    return {write_content(FACTS, content, Random(seed), richness=richness) for seed in range(tries)}
 
 
 def test_one_object():
@@ -126,7 +126,7 @@ def samples(wordings_of, kinds, count=150):
 CAPTIONS = [
     *samples(write_region_phrase, REGION_KINDS),
     *samples(write_training_caption, TRAINING_KINDS),
-    *samples(lambda facts, content, rng: express(facts, content, rng, richness=0.8), IMAGE_KINDS),
+    *samples(lambda facts, content, rng: write_content(facts, content, rng, richness=0.8), IMAGE_KINDS),
 ]
 
 

@@ -1,4 +1,4 @@
-"""The drawings agree with their metadata, and a nearest-hue rule recognises their colours."""
+"""Rendering: drawings match their metadata, and a nearest-hue rule recognises their colours."""
 
 import colorsys
 import hashlib
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import skia
 
-from generators.microworld.gallery import contact_sheet, portrait
+from generators.microworld.gallery import make_contact_sheet, render_noun
 from generators.microworld.rendering.brush import Brush
 from generators.microworld.rendering.drawing import DRAWINGS, FOLDER
 from generators.microworld.rendering.renderer import BACKGROUNDS, HORIZON, draw_object, render
@@ -24,21 +24,24 @@ CARRIERS = [noun for noun in ALL_NOUNS if DRAWINGS[noun].top]
 MARGIN = 30
 
 
-def drawn(noun, box, color="red", pattern="plain", depth=1.0, id=None):
+def make_object(noun, box, color="red", pattern="plain", depth=1.0, id=None):
     return DrawnObject(id or noun, noun, color, pattern, "medium", box, depth)
 
 
-def single(noun, height, color="red", pattern="plain"):
-    """RGBA of one object with MARGIN transparent pixels around its box, and the width of the box in pixels."""
+def render_single(noun, height, color="red", pattern="plain"):
+    """Return the RGBA image of one object and the width of its box in pixels.
+
+    MARGIN transparent pixels surround the box.
+    """
     width = height * DRAWINGS[noun].aspect
     pixels = np.zeros((height + 2 * MARGIN, round(width) + 2 * MARGIN, 4), np.uint8)
     canvas = skia.Surface(pixels, skia.kRGBA_8888_ColorType).getCanvas()
-    draw_object(canvas, drawn(noun, Box(MARGIN, MARGIN, width, height), color, pattern))
+    draw_object(canvas, make_object(noun, Box(MARGIN, MARGIN, width, height), color, pattern))
     return pixels, width
 
 
-def front(noun, height):
-    """Opacity of a container's front layer within its box."""
+def render_front(noun, height):
+    """Return the opacity of a container's front layer inside its box."""
     shape = DRAWINGS[noun]
     pixels = np.zeros((height, round(height * shape.aspect), 4), np.uint8)
     canvas = skia.Surface(pixels, skia.kRGBA_8888_ColorType).getCanvas()
@@ -47,17 +50,17 @@ def front(noun, height):
     return pixels[..., 3]
 
 
-def named(rgb):
-    """The nearest colour of world.COLORS: by hue, or white or black without one."""
+def find_color_name(rgb):
+    """Return the colour of world.COLORS with the nearest hue, or white or black if the saturation is low."""
     hue, saturation, value = colorsys.rgb_to_hsv(*(np.asarray(rgb) / 255))
     if saturation < 0.2:
         return "white" if value > 0.5 else "black"
 
-    def distance(name):
-        other = colorsys.rgb_to_hsv(*(int(COLORS[name][i : i + 2], 16) / 255 for i in (1, 3, 5)))[0]
-        return abs((hue - other + 0.5) % 1 - 0.5)
+    def measure_distance(name):
+        named_hue = colorsys.rgb_to_hsv(*(int(COLORS[name][i : i + 2], 16) / 255 for i in (1, 3, 5)))[0]
+        return abs((hue - named_hue + 0.5) % 1 - 0.5)
 
-    return min((name for name in COLORS if name not in ("white", "black")), key=distance)
+    return min((name for name in COLORS if name not in ("white", "black")), key=measure_distance)
 
 
 def test_every_noun_has_a_drawing():
@@ -79,7 +82,7 @@ def test_metadata_is_in_the_box(noun):
 
 @pytest.mark.parametrize("noun", ALL_NOUNS)
 def test_box_is_the_drawn_extent(noun):
-    pixels, width = single(noun, 300)
+    pixels, width = render_single(noun, 300)
     rows, columns = np.nonzero(pixels[..., 3] > 64)
     extent = [columns.min(), rows.min(), columns.max() + 1, rows.max() + 1]
     expected = [MARGIN, MARGIN, MARGIN + width, MARGIN + 300]
@@ -90,71 +93,74 @@ def test_box_is_the_drawn_extent(noun):
 def test_mean_colour_is_the_named_one(noun):
     for color in COLORS:
         for pattern in PATTERNS:
-            pixels, _ = single(noun, 40, color, pattern)
+            pixels, _ = render_single(noun, 40, color, pattern)
             mean = pixels[pixels[..., 3] == 255][:, :3].mean(0)
-            assert named(mean) == color, (color, pattern, mean)
+            assert find_color_name(mean) == color, (color, pattern, mean)
 
 
 @pytest.mark.parametrize("noun", ALL_NOUNS)
 def test_patterns_show_at_twenty_pixels(noun):
     """Any two patterns of an object differ by at least 5 of 255 levels per pixel."""
     for color in COLORS:
-        images = {pattern: single(noun, 20, color, pattern)[0].astype(int) for pattern in PATTERNS}
+        images = {pattern: render_single(noun, 20, color, pattern)[0].astype(int) for pattern in PATTERNS}
         solid = images["plain"][..., 3] == 255
-        for one, other in combinations(PATTERNS, 2):
-            assert np.abs(images[one] - images[other])[solid][:, :3].mean() > 5, (color, one, other)
+        for first, second in combinations(PATTERNS, 2):
+            assert np.abs(images[first] - images[second])[solid][:, :3].mean() > 5, (color, first, second)
 
 
 def test_nouns_differ_from_each_other():
-    pictures = {noun: portrait(noun, "green", "plain", "studio", 32).astype(int) for noun in ALL_NOUNS}
-    for one, other in combinations(ALL_NOUNS, 2):
-        assert np.abs(pictures[one] - pictures[other]).mean() > 6, (one, other)
+    images = {noun: render_noun(noun, "green", "plain", "studio", 32).astype(int) for noun in ALL_NOUNS}
+    for first, second in combinations(ALL_NOUNS, 2):
+        assert np.abs(images[first] - images[second]).mean() > 6, (first, second)
 
 
 @pytest.mark.parametrize("noun", CONTAINERS)
 def test_front_hides_what_is_inside(noun):
     left, top, right, bottom = DRAWINGS[noun].inside
-    opacity = front(noun, 200)
+    opacity = render_front(noun, 200)
     height, width = opacity.shape
     hidden = opacity[round(top * height) : round(bottom * height), round(left * width) : round(right * width)]
     assert (hidden == 255).mean() > 0.999
 
 
 @pytest.mark.parametrize("noun", CARRIERS)
-def test_top_carries(noun):
-    """There is something just below the surface, everywhere but between the merlons of the tower."""
+def test_the_top_surface_is_opaque(noun):
+    """The drawing is opaque just below the surface, except between the merlons of the tower."""
     left, right, y = DRAWINGS[noun].top
-    pixels, width = single(noun, 200)
+    pixels, width = render_single(noun, 200)
     row = pixels[MARGIN + round(y * 200) + 4, MARGIN + round(left * width) : MARGIN + round(right * width), 3]
     assert (row > 200).mean() > (0.65 if noun == "tower" else 0.99)
 
 
 @pytest.mark.parametrize("ball_depth", [0.0, 2.0])
 def test_contents_are_painted_between_back_and_front(ball_depth):
-    box = drawn("box", Box(100, 200, 240, 200), "blue")
-    ball = drawn("ball", Box(170, 220, 100, 100), "red", depth=ball_depth)
-    picture = render(Scene(0, 640, 480, "studio", (box, ball), (("ball", "in", "box"),)), (640, 480))
-    assert named(picture[270, 200]) == "red"  # above the front's edge at 200 + 0.43 * 200 = 286
-    assert named(picture[310, 200]) == "blue"  # below it
+    box = make_object("box", Box(100, 200, 240, 200), "blue")
+    ball = make_object("ball", Box(170, 220, 100, 100), "red", depth=ball_depth)
+    image = render(Scene(0, 640, 480, "studio", (box, ball), (("ball", "in", "box"),)), (640, 480))
+    assert find_color_name(image[270, 200]) == "red"  # above the front's edge at 200 + 0.43 * 200 = 286
+    assert find_color_name(image[310, 200]) == "blue"  # below it
 
 
 @pytest.mark.parametrize("hat_depth", [0.0, 2.0])
 def test_hat_is_painted_over_the_wearer(hat_depth):
-    cat = drawn("cat", Box(100, 100, 188, 200), "blue")
-    hat = drawn("hat", Box(130, 80, 96, 60), "red", depth=hat_depth)
-    picture = render(Scene(0, 640, 480, "studio", (hat, cat), (("cat", "wearing", "hat"),)), (640, 480))
-    assert named(picture[134, 178]) == "red"  # the brim, over the cat's forehead
+    cat = make_object("cat", Box(100, 100, 188, 200), "blue")
+    hat = make_object("hat", Box(130, 80, 96, 60), "red", depth=hat_depth)
+    image = render(Scene(0, 640, 480, "studio", (hat, cat), (("cat", "wearing", "hat"),)), (640, 480))
+    assert find_color_name(image[134, 178]) == "red"  # the brim, over the cat's forehead
 
 
 def test_near_objects_cover_far_ones():
-    near, far = drawn("ball", Box(100, 100, 100, 100), "red", depth=0), drawn("apple", Box(150, 100, 96, 100), "blue")
+    near, far = (
+        make_object("ball", Box(100, 100, 100, 100), "red", depth=0),
+        make_object("apple", Box(150, 100, 96, 100), "blue"),
+    )
     for objects in ((near, far), (far, near)):
-        picture = render(Scene(0, 320, 240, "studio", objects, ()), (320, 240))
-        assert named(picture[150, 185]) == "red"
+        image = render(Scene(0, 320, 240, "studio", objects, ()), (320, 240))
+        assert find_color_name(image[150, 185]) == "red"
 
 
-def a_scene():
-    table = drawn("table", Box(60, 150, 256, 160), "orange", depth=2)
+def make_scene():
+    table = make_object("table", Box(60, 150, 256, 160), "orange", depth=2)
     return Scene(
         7,
         640,
@@ -162,42 +168,42 @@ def a_scene():
         "meadow",
         (
             table,
-            drawn("vase", Box(120, 90, 62, 100), "purple", "checkered"),
-            drawn("cat", Box(380, 240, 188, 200), "yellow", "striped"),
-            drawn("kite", Box(400, 20, 108, 150), "red", "spotted"),
+            make_object("vase", Box(120, 90, 62, 100), "purple", "checkered"),
+            make_object("cat", Box(380, 240, 188, 200), "yellow", "striped"),
+            make_object("kite", Box(400, 20, 108, 150), "red", "spotted"),
         ),
         (("vase", "on", "table"),),
     )
 
 
-def test_view_is_a_transform_of_the_whole():
+def test_a_view_equals_a_part_of_the_whole_image():
     """A quarter of the scene at 160 x 120 is the upper left quarter of the scene at 320 x 240, edges included."""
-    whole = render(a_scene(), (320, 240))[:120, :160].astype(int)
-    part = render(a_scene(), (160, 120), view=Box(0, 0, 320, 240)).astype(int)
+    whole = render(make_scene(), (320, 240))[:120, :160].astype(int)
+    part = render(make_scene(), (160, 120), view=Box(0, 0, 320, 240)).astype(int)
     assert np.abs(whole - part).max() <= 2
 
 
 def test_only_standing_objects_have_a_shadow():
-    """A car above the horizon is in the air; lower, or on another object, it darkens what is below it."""
+    """A car above the horizon is in the air. A car below the horizon or on another object darkens the area below it."""
     size, empty = (640, 480), render(Scene(0, 640, 480, "room", (), ()), (640, 480)).astype(int)
 
     assert HORIZON * size[1] == 240
 
-    def darkening(y, relations=()):
-        car = drawn("car", Box(200, y, 200, 100))
-        picture = render(Scene(0, *size, "room", (car,), relations), size).astype(int)
-        return (empty - picture)[y + 104, 300].sum()  # between the wheels, just under the box
+    def measure_shadow(y, relations=()):
+        car = make_object("car", Box(200, y, 200, 100))
+        image = render(Scene(0, *size, "room", (car,), relations), size).astype(int)
+        return (empty - image)[y + 104, 300].sum()  # between the wheels, just under the box
 
-    assert darkening(80) == 0
-    assert darkening(300) > 20
-    assert darkening(80, (("car", "on", "table"),)) > 20
+    assert measure_shadow(80) == 0
+    assert measure_shadow(300) > 20
+    assert measure_shadow(80, (("car", "on", "table"),)) > 20
 
 
-def test_same_bytes_whatever_the_hash_seed():
-    """A fresh process with another hash seed draws the same picture."""
+def test_the_hash_seed_does_not_change_the_image():
+    """A new process with another hash seed renders the same image."""
     script = (
-        "import hashlib; from generators.microworld.gallery import portrait;"
-        "print(hashlib.sha256(portrait('cat', 'red', 'spotted', 'beach', 200).tobytes()).hexdigest())"
+        "import hashlib; from generators.microworld.gallery import render_noun;"
+        "print(hashlib.sha256(render_noun('cat', 'red', 'spotted', 'beach', 200).tobytes()).hexdigest())"
     )
     fresh = subprocess.run(
         [sys.executable, "-c", script],
@@ -206,23 +212,23 @@ def test_same_bytes_whatever_the_hash_seed():
         text=True,
         check=True,
     )
-    picture = portrait("cat", "red", "spotted", "beach", 200)
-    assert fresh.stdout.strip() == hashlib.sha256(picture.tobytes()).hexdigest()
-    assert (render(a_scene(), (64, 64)) == render(a_scene(), (64, 64))).all()
+    image = render_noun("cat", "red", "spotted", "beach", 200)
+    assert fresh.stdout.strip() == hashlib.sha256(image.tobytes()).hexdigest()
+    assert (render(make_scene(), (64, 64)) == render(make_scene(), (64, 64))).all()
 
 
 @pytest.mark.parametrize("background", BACKGROUNDS)
 def test_backgrounds_are_pale_and_unlike_the_colours(background):
-    picture = render(Scene(0, 640, 480, background, (), ()), (64, 48)).reshape(-1, 3).astype(int)
+    image = render(Scene(0, 640, 480, background, (), ()), (64, 48)).reshape(-1, 3).astype(int)
     palette = np.array([[int(code[i : i + 2], 16) for i in (1, 3, 5)] for code in COLORS.values()])
-    assert np.linalg.norm(picture[:, None] - palette[None], axis=-1).min() > 25
-    assert picture.mean(1).min() > 140
-    assert (picture.max(1) - picture.min(1)).max() < 60
+    assert np.linalg.norm(image[:, None] - palette[None], axis=-1).min() > 25
+    assert image.mean(1).min() > 140
+    assert (image.max(1) - image.min(1)).max() < 60
 
 
 def test_contact_sheet_places_tiles_in_rows():
     tiles = [(str(index), np.full((20, 30, 3), index, np.uint8)) for index in range(5)]
-    sheet = contact_sheet(tiles, columns=2)
+    sheet = make_contact_sheet(tiles, columns=2)
     # cells of 30 + 6 by 20 + 18 + 6 pixels, after a margin of 6: tile 3 is the second of the second row
     assert sheet.shape == (3 * 44 + 6, 2 * 36 + 6, 3)
     assert (sheet[6 + 44 : 6 + 44 + 20, 6 + 36 : 6 + 36 + 30] == 3).all()

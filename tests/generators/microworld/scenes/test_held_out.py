@@ -5,33 +5,33 @@ import pytest
 
 from generators.microworld.captions.wording import SYNONYMS, pluralise
 from generators.microworld.corpora import sample_caption
-from generators.microworld.scenes.held_out import ATTRIBUTES, NAMED_SIZES, attributes_of, choose_held_out
+from generators.microworld.scenes.held_out import ATTRIBUTES, NAMED_SIZES, choose_held_out, list_attributes
 from generators.microworld.scenes.splits import sample_training_scene, training_ids
 from generators.microworld.world import ALL_NOUNS, CONVERSE
 from generators.schemas.corpus_names import CORPORA
 
-EXAMPLES = 100
-"""Per corpus."""
+NUM_EXAMPLES = 100
+"""Number of examples per corpus."""
 
 
-def words_of(name):
-    """Every word for a noun or an attribute."""
+def list_words(name):
+    """Return a noun or attribute with all synonyms and plurals."""
     words = (name, *SYNONYMS.get(name, ()))
     return {*words, *map(pluralise, words)}
 
 
 @pytest.mark.parametrize("corpus", CORPORA)
-def test_nothing_held_out_is_in_pictures_or_captions(corpus):
+def test_no_image_or_caption_has_held_out_content(corpus):
     rules = choose_held_out(0, corpus)
-    forbidden = set().union(*map(words_of, rules.nouns | rules.attributes))
-    for image_id in training_ids(list(CORPORA).index(corpus), EXAMPLES):
+    forbidden = set().union(*map(list_words, rules.nouns | rules.attributes))
+    for image_id in training_ids(list(CORPORA).index(corpus), NUM_EXAMPLES):
         scene = sample_training_scene(0, corpus, image_id)
         nouns = {item.id: item.noun for item in scene.objects}
         assert not {(nouns[a], relation, nouns[b]) for a, relation, b in scene.relations} & rules.triples
         for item in scene.objects:
             assert item.noun not in rules.nouns
-            assert not set(attributes_of(item)) & rules.attributes
-            assert not {(attribute, item.noun) for attribute in attributes_of(item)} & rules.pairs
+            assert not set(list_attributes(item)) & rules.attributes
+            assert not {(attribute, item.noun) for attribute in list_attributes(item)} & rules.pairs
         caption, _ = sample_caption(0, scene, 0)
         assert not set(caption.lower().rstrip(".").replace(",", "").split()) & forbidden
 
@@ -67,9 +67,9 @@ def test_on_is_held_out_with_above():
         assert all((a, "on", b) in triples for a, relation, b in triples if relation == "above" and (a, b) in carried)
 
 
-def test_corpora_hold_out_different_things():
-    for one, other in combinations(CORPORA, 2):
-        first, second = choose_held_out(0, one), choose_held_out(0, other)
+def test_corpora_hold_out_different_content():
+    for first_corpus, second_corpus in combinations(CORPORA, 2):
+        first, second = choose_held_out(0, first_corpus), choose_held_out(0, second_corpus)
         assert not first.nouns & second.nouns
         assert not first.attributes & second.attributes
         assert not first.pairs & second.pairs
@@ -81,5 +81,5 @@ def test_depends_on_the_seed():
 
 
 def test_unknown_corpus():
-    with pytest.raises(ValueError, match="unknown corpus 'coco': expected one of cc12m, yfcc, laion"):
+    with pytest.raises(ValueError, match="Unknown corpus 'coco', expected cc12m, yfcc, laion"):
         choose_held_out(0, "coco")

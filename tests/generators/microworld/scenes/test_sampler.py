@@ -17,22 +17,21 @@ from generators.microworld.scenes.splits import TEST_IDS, training_ids
 from generators.microworld.world import ALL_NOUNS, CONVERSE
 
 
-def scene(image_id, n_objects=3, width=640, height=480):
+def make_scene(image_id, n_objects=3, width=640, height=480):
     return sample_scene(7, image_id, width=width, height=height, n_objects=n_objects)
 
 
-SCENES = [scene(image_id, 1 + image_id % 6) for image_id in range(1, 61)]
+SCENES = [make_scene(image_id, 1 + image_id % 6) for image_id in range(1, 61)]
 
 
-def layout_of(scene):
-    """Reconstruct the links from the relations: an object that is neither carried nor hanging stands on the ground."""
+def make_layout(scene):
+    """Reconstruct the links from the relations. An object that is neither carried nor hanging stands on the ground."""
     links = {}
     for item in scene.objects:
-        held = [(how, parent) for child, how, parent in scene.relations if child == item.id]
-        carried = {how: parent for how, parent in held if how in ("worn by", "in", "on")}
-        for how in ("worn by", "in", "on"):  # a worn hat is on its wearer, too
-            if how in carried:
-                links[item.id] = Link(how, carried[how])
+        parents = {relation: parent for child, relation, parent in scene.relations if child == item.id}
+        for relation in ("worn by", "in", "on"):  # a worn hat is also on its wearer
+            if relation in parents:
+                links[item.id] = Link(relation, parents[relation])
                 break
         else:
             in_the_air = item.box.y + item.box.height < GROUND[0] * scene.height - 1
@@ -42,16 +41,16 @@ def layout_of(scene):
 
 
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: str(scene.image_id))
-def test_truth_is_clear_and_complete(scene):
-    layout = layout_of(scene)
+def test_relations_are_clear_and_complete(scene):
+    layout = make_layout(scene)
     assert find_relations(layout) == scene.relations
-    # Places are rounded to tenths of a pixel after the check, so an ambiguity can depend on the last digit.
+    # Positions are rounded to 0.1 pixels after the check, so an ambiguity can depend on the last digit.
     assert [reason for reason in find_ambiguities(layout) if "hidden" not in reason and "covered" not in reason] == []
     assert all((b, CONVERSE[relation], a) in scene.relations for a, relation, b in scene.relations)
 
 
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: str(scene.image_id))
-def test_objects_are_in_the_picture_and_of_their_size(scene):
+def test_objects_are_inside_the_image_and_have_their_size(scene):
     for item in scene.objects:
         box = item.box
         assert box.x >= 0
@@ -62,28 +61,28 @@ def test_objects_are_in_the_picture_and_of_their_size(scene):
         assert factor == pytest.approx(SIZE_FACTOR[item.size], rel=SIZE_JITTER + 0.01)
 
 
-def test_size_classes_do_not_touch():
+def test_sizes_do_not_overlap():
     small, medium, large = SIZE_FACTOR.values()
     assert medium * (1 - SIZE_JITTER) > 1.3 * small * (1 + SIZE_JITTER)
     assert large * (1 - SIZE_JITTER) > 1.3 * medium * (1 + SIZE_JITTER)
 
 
-def test_twins_differ_in_what_a_crop_shows():
+def test_objects_of_one_noun_differ_in_colour_or_pattern():
     for scene in SCENES:
         appearances = [(item.noun, item.color, item.pattern) for item in scene.objects]
         assert len(set(appearances)) == len(appearances)
 
 
-def test_a_scene_depends_on_seed_and_id_alone():
+def test_a_scene_depends_only_on_seed_and_id():
     Random(0).random()
-    assert scene(5) == scene(5)
-    assert scene(5) != scene(6)
-    assert sample_scene(8, 5, width=640, height=480, n_objects=3) != scene(5)
+    assert make_scene(5) == make_scene(5)
+    assert make_scene(5) != make_scene(6)
+    assert sample_scene(8, 5, width=640, height=480, n_objects=3) != make_scene(5)
 
 
-def test_every_arrangement_occurs():
-    found = {relation for item in SCENES for _, relation, _ in item.relations}
-    assert found == set(CONVERSE)
+def test_every_relation_occurs():
+    relations = {relation for item in SCENES for _, relation, _ in item.relations}
+    assert relations == set(CONVERSE)
 
 
 def test_training_and_test_ids_are_disjoint():
@@ -93,7 +92,7 @@ def test_training_and_test_ids_are_disjoint():
     assert len(set().union(*ranges)) == 18_000
 
 
-def test_every_noun_is_in_a_theme_and_meets_itself():
+def test_every_noun_is_in_a_theme():
     assert {noun for nouns in THEMES.values() for noun in nouns} == set(ALL_NOUNS)
     assert share_theme("car", "house")
     assert not share_theme("car", "bowl")

@@ -1,4 +1,4 @@
-"""Hand-built layouts with hand-worked relations."""
+"""Relations of small layouts; the expected relations were derived manually."""
 
 import pytest
 from hypothesis import given
@@ -10,7 +10,7 @@ from generators.microworld.scenes.spatial_relations import (
     Link,
     find_ambiguities,
     find_relations,
-    visible_fraction,
+    measure_visible_fraction,
 )
 from generators.microworld.world import CONVERSE, RELATIONS
 from generators.schemas.scene_graph import Box
@@ -18,19 +18,19 @@ from generators.schemas.scene_graph import Box
 GROUND = Link("on", None)
 
 
-def drawn(name, x, y, width, height, depth=0.5):
-    """An object whose noun is its id without the number."""
+def make_object(name, x, y, width, height, depth=0.5):
+    """Return an object whose noun is its id without the number."""
     return DrawnObject(name, name.rstrip("0123456789"), "red", "plain", "medium", Box(x, y, width, height), depth)
 
 
-def layout(*objects, **links):
+def make_layout(*objects, **links):
     return Layout(objects, {item.id: links.get(item.id, GROUND) for item in objects})
 
 
-def forward(scene):
-    """The relations in one direction of each converse pair."""
-    kept = ("on", "above", "left of", "in front of", "in", "wearing", "next to")
-    return {(a, r, b) for a, r, b in find_relations(scene) if r in kept and (r != "next to" or a < b)}
+def find_forward_relations(scene):
+    """Return the relations in one direction of each converse pair."""
+    forward_relations = ("on", "above", "left of", "in front of", "in", "wearing", "next to")
+    return {(a, r, b) for a, r, b in find_relations(scene) if r in forward_relations and (r != "next to" or a < b)}
 
 
 def test_every_relation_of_the_world_has_its_converse():
@@ -40,14 +40,14 @@ def test_every_relation_of_the_world_has_its_converse():
 
 def test_on_implies_above_and_is_not_transitive():
     # A cup (bottom at 180) on a drum (180 to 280) on a table (280 to 460).
-    scene = layout(
-        drawn("table", 100, 280, 300, 180, 0.5),
-        drawn("drum", 150, 180, 110, 100, 0.49),
-        drawn("cup", 180, 120, 60, 60, 0.48),
+    scene = make_layout(
+        make_object("table", 100, 280, 300, 180, 0.5),
+        make_object("drum", 150, 180, 110, 100, 0.49),
+        make_object("cup", 180, 120, 60, 60, 0.48),
         drum=Link("on", "table"),
         cup=Link("on", "drum"),
     )
-    assert forward(scene) == {
+    assert find_forward_relations(scene) == {
         ("drum", "on", "table"),
         ("drum", "above", "table"),
         ("cup", "on", "drum"),
@@ -59,15 +59,15 @@ def test_on_implies_above_and_is_not_transitive():
     assert find_ambiguities(scene) == []
 
 
-def test_contents_of_a_bowl_are_in_it_and_above_what_the_bowl_stands_on():
-    scene = layout(
-        drawn("table", 100, 280, 300, 180, 0.5),
-        drawn("bowl", 150, 200, 160, 94, 0.49),
-        drawn("apple", 190, 160, 60, 70, 0.48),
+def test_contents_of_a_bowl_are_in_the_bowl_and_above_the_table():
+    scene = make_layout(
+        make_object("table", 100, 280, 300, 180, 0.5),
+        make_object("bowl", 150, 200, 160, 94, 0.49),
+        make_object("apple", 190, 160, 60, 70, 0.48),
         bowl=Link("on", "table"),
         apple=Link("in", "bowl"),
     )
-    assert forward(scene) == {
+    assert find_forward_relations(scene) == {
         ("bowl", "on", "table"),
         ("bowl", "above", "table"),
         ("apple", "in", "bowl"),
@@ -77,8 +77,10 @@ def test_contents_of_a_bowl_are_in_it_and_above_what_the_bowl_stands_on():
 
 
 def test_a_worn_hat_is_on_and_above_its_wearer():
-    scene = layout(
-        drawn("cat", 100, 200, 170, 180, 0.5), drawn("hat", 120, 175, 100, 62, 0.49), hat=Link("worn by", "cat")
+    scene = make_layout(
+        make_object("cat", 100, 200, 170, 180, 0.5),
+        make_object("hat", 120, 175, 100, 62, 0.49),
+        hat=Link("worn by", "cat"),
     )
     assert set(find_relations(scene)) == {
         ("cat", "wearing", "hat"),
@@ -98,56 +100,73 @@ def test_a_worn_hat_is_on_and_above_its_wearer():
     ],
 )
 def test_next_to_needs_a_small_gap(gap, expected):
-    scene = layout(drawn("ball1", 100, 300, 100, 100), drawn("ball2", 200 + gap, 260, 140, 140))
-    assert forward(scene) == expected
+    scene = make_layout(make_object("ball1", 100, 300, 100, 100), make_object("ball2", 200 + gap, 260, 140, 140))
+    assert find_forward_relations(scene) == expected
     assert find_ambiguities(scene) == []
 
 
 def test_next_to_needs_about_the_same_height():
     # The kite (30 to 130) ends above the house's roof at 200.
-    scene = Layout((drawn("kite", 100, 30, 70, 100), drawn("house", 190, 200, 200, 180)), {"house": GROUND})
-    assert forward(scene) == {("kite", "left of", "house")}
+    scene = Layout((make_object("kite", 100, 30, 70, 100), make_object("house", 190, 200, 200, 180)), {"house": GROUND})
+    assert find_forward_relations(scene) == {("kite", "left of", "house")}
 
 
-def test_above_needs_horizontal_overlap_only():
-    scene = Layout((drawn("kite", 150, 30, 70, 100), drawn("house", 100, 200, 200, 180)), {"house": GROUND})
-    assert forward(scene) == {("kite", "above", "house")}
+def test_above_needs_only_horizontal_overlap():
+    scene = Layout((make_object("kite", 150, 30, 70, 100), make_object("house", 100, 200, 200, 180)), {"house": GROUND})
+    assert find_forward_relations(scene) == {("kite", "above", "house")}
     assert find_ambiguities(scene) == []
 
 
-def test_in_front_of_is_nearer_and_covering():
-    scene = layout(drawn("ball", 150, 300, 100, 100, 0.4), drawn("house", 100, 180, 200, 180, 0.6))
-    assert forward(scene) == {("ball", "in front of", "house")}
+def test_in_front_of_is_nearer_and_covers():
+    scene = make_layout(make_object("ball", 150, 300, 100, 100, 0.4), make_object("house", 100, 180, 200, 180, 0.6))
+    assert find_forward_relations(scene) == {("ball", "in front of", "house")}
     assert find_ambiguities(scene) == []
 
 
 @pytest.mark.parametrize(
     ("scene", "reason"),
     [
-        # 40 of 100 units overlap; a gap of 4; a gap of 1.0; 0.3 of the height shared.
-        (layout(drawn("ball", 0, 300, 100, 100), drawn("cup", 60, 300, 100, 100)), "partial horizontal overlap"),
-        (layout(drawn("ball", 0, 300, 100, 100), drawn("cup", 104, 300, 100, 100)), "partial horizontal overlap"),
-        (layout(drawn("ball", 0, 300, 100, 100), drawn("cup", 200, 300, 100, 100)), "neither near nor far"),
-        (layout(drawn("ball", 0, 300, 100, 100), drawn("cup", 120, 370, 100, 100)), "neither near nor far"),
+        # 40 of 100 pixels overlap; a gap of 4 pixels; a gap of 1.0 widths; 0.3 of the height is shared.
         (
-            layout(drawn("ball", 0, 100, 100, 100), drawn("cup", 10, 300, 100, 100)),
+            make_layout(make_object("ball", 0, 300, 100, 100), make_object("cup", 60, 300, 100, 100)),
+            "partial horizontal overlap",
+        ),
+        (
+            make_layout(make_object("ball", 0, 300, 100, 100), make_object("cup", 104, 300, 100, 100)),
+            "partial horizontal overlap",
+        ),
+        (
+            make_layout(make_object("ball", 0, 300, 100, 100), make_object("cup", 200, 300, 100, 100)),
+            "neither near nor far",
+        ),
+        (
+            make_layout(make_object("ball", 0, 300, 100, 100), make_object("cup", 120, 370, 100, 100)),
+            "neither near nor far",
+        ),
+        (
+            make_layout(make_object("ball", 0, 100, 100, 100), make_object("cup", 10, 300, 100, 100)),
             "one may be higher or only farther away",
         ),
-        (layout(drawn("ball", 0, 300, 90, 90), drawn("house", 0, 200, 200, 180)), "equal distance"),
+        (make_layout(make_object("ball", 0, 300, 90, 90), make_object("house", 0, 200, 200, 180)), "equal distance"),
         (
-            Layout((drawn("kite", 20, 300, 90, 90, 0.3), drawn("house", 0, 200, 200, 180)), {"house": GROUND}),
+            Layout(
+                (make_object("kite", 20, 300, 90, 90, 0.3), make_object("house", 0, 200, 200, 180)), {"house": GROUND}
+            ),
             "the distance of a hanging object cannot be seen",
         ),
         (
-            layout(drawn("ball1", 0, 300, 90, 90, 0.3), drawn("ball2", 10, 250, 90, 90)),
+            make_layout(make_object("ball1", 0, 300, 90, 90, 0.3), make_object("ball2", 10, 250, 90, 90)),
             "overlapping objects of one noun",
         ),
         (
-            layout(drawn("table", 0, 300, 250, 140, 0.3), drawn("cup", 50, 250, 90, 90)),
+            make_layout(make_object("table", 0, 300, 250, 140, 0.3), make_object("cup", 50, 250, 90, 90)),
             "the object behind seems to be on or in the other",
         ),
         # The apple stands between the trunk and the left end of the crown: boxes overlap, silhouettes do not.
-        (layout(drawn("apple", 2, 330, 50, 50, 0.3), drawn("tree", 0, 200, 150, 160)), "too little covered"),
+        (
+            make_layout(make_object("apple", 2, 330, 50, 50, 0.3), make_object("tree", 0, 200, 150, 160)),
+            "too little covered",
+        ),
     ],
 )
 def test_ambiguities(scene, reason):
@@ -156,15 +175,15 @@ def test_ambiguities(scene, reason):
 
 
 def test_a_mostly_covered_object_is_hidden():
-    scene = layout(drawn("box", 100, 210, 130, 110, 0.4), drawn("apple", 110, 200, 90, 94, 0.6))
+    scene = make_layout(make_object("box", 100, 210, 130, 110, 0.4), make_object("apple", 110, 200, 90, 94, 0.6))
     assert "apple: hidden" in find_ambiguities(scene)
 
 
-def test_visible_fraction_counts_silhouettes():
+def test_measure_visible_fraction_counts_silhouettes():
     # The nearer box hides the lower half of the ball, a disc, with all of its own width.
-    scene = layout(drawn("ball", 100, 100, 100, 100, 0.6), drawn("truck", 0, 150, 300, 158, 0.4))
-    assert visible_fraction(scene, scene.objects[0]) == pytest.approx(0.5, abs=0.06)
-    assert visible_fraction(scene, scene.objects[1]) == 1.0
+    scene = make_layout(make_object("ball", 100, 100, 100, 100, 0.6), make_object("truck", 0, 150, 300, 158, 0.4))
+    assert measure_visible_fraction(scene, scene.objects[0]) == pytest.approx(0.5, abs=0.06)
+    assert measure_visible_fraction(scene, scene.objects[1]) == 1.0
 
 
 boxes = st.builds(
@@ -175,7 +194,7 @@ boxes = st.builds(
 
 @st.composite
 def layouts(draw):
-    """Objects anywhere; each stands on the ground, hangs, or is carried by an earlier one."""
+    """Generate objects at any position; each stands on the ground, hangs, or is attached to an earlier object."""
     nouns = draw(st.lists(st.sampled_from(["cup", "box", "table", "hat", "cat"]), min_size=2, max_size=5))
     objects, links = [], {}
     for index, noun in enumerate(nouns):

@@ -1,4 +1,4 @@
-"""JPEG files of scenes, and objects for scenes that a benchmark composes by hand."""
+"""Render scenes as JPEG files, and place objects in scenes that are not sampled at random."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def render_jpeg(
     view: Box | None = None,
     subsampling: Literal["4:2:0", "4:4:4"] = "4:2:0",
 ) -> bytes:
-    """Return the image of a scene or of a view, (width, height) pixels, as a JPEG file.
+    """Return the image of a scene, or of a ``view`` of it, as a JPEG file; ``size`` is (width, height) in pixels.
 
-    With 4:4:4 patterns stay visible at 64 pixels.
+    With the subsampling 4:4:4, patterns are visible even in images of 64 pixels.
     """
     stream = io.BytesIO()
     Image.fromarray(render(scene, size, view)).save(stream, "JPEG", quality=QUALITY, subsampling=subsampling)
