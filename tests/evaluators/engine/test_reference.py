@@ -63,7 +63,7 @@ def micro_world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     annotations = annotations_of(root / "source")
     build_regions("microworld", annotations, regions, root / "regions")
     for kind in NEGATIVES:
-        rows = make_hard_negative_rows(read_rows(root / "regions"), [kind])
+        rows = make_hard_negative_rows(read_rows(root / "regions"), kind)
         write_config(crepe, f"laion_sc_{kind}", {"test": rows}, HARD_NEGATIVE_SCHEMA)
     settings = Settings(
         seed=0, workers=1, rows=ROWS_A_TASK, walks_per_image=3, attempts=15, visible=0.1, refine=False, captioner={}
