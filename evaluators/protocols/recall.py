@@ -1,11 +1,10 @@
-"""Retrieval among all rows of a fold, from image to text and from text to image.
+"""Retrieval among all rows of a fold, from image to text (i2t) and from text to image (t2i).
 
 Source: CREPE (arXiv:2212.07796), appendix B.2 (raw pairs, K folds); Yuksekgonul et al. 2023 (arXiv:2210.01936), section
 2.3 (if an image has several captions, the best one is ranked). Difference from the papers: the tie rule (ranking.py).
-Ties between true items do not count as ties.
+An item is wrong for a query unless some row of the fold contains both. Ties between true items do not count as ties.
 
-Shapes: Q queries, J items of a fold, D dimensions, P partners. The partners of an image are its true texts; the
-partners of a text are its images.
+Shapes: M rows of a fold, Q queries, J items, D dimensions, T true items per query.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import coo_array, csr_array
 
 from evaluators.protocols.base import Directions, QueryMetrics, Sample, SetProtocol
 from evaluators.protocols.ranking import Ranks, compute_ranks, cosine, to_metrics
@@ -31,9 +31,7 @@ class Side(NamedTuple):
 
     feature: Features
     id_J: np.ndarray
-    """int; equal images or texts have equal ids."""
-    partner_JP: np.ndarray
-    """Ids of the partners, padded with -1."""
+    """int from 0; equal images or texts have equal ids."""
 
 
 def make_folds(num_rows: int, fold_size: int, seed: int) -> Iterator[np.ndarray]:
@@ -50,11 +48,11 @@ def _make_empty_ranks(count: int) -> Ranks:
     return Ranks(np.zeros(count, np.int32), np.zeros(count, bool), np.zeros(count, np.int32))
 
 
-def retrieve(query: Side, item: Side, true_QT: np.ndarray) -> Ranks:
+def retrieve(query: Side, item: Side, true_QT: np.ndarray, true_pairs: csr_array) -> Ranks:
     """Return the rank of each query's best true item among its wrong items.
 
-    ``true_QT``: indices of the true items, padded with -1. Scores are computed in blocks, so large folds fit into
-    memory.
+    ``true_QT``: indices of the true items, padded with -1. ``true_pairs``: bool matrix of query ids and item ids. Scores
+    are computed in blocks, so large folds fit into memory.
     """
     ranks = _make_empty_ranks(len(query.id_J))
     query_indices, item_indices = np.arange(len(query.id_J)), np.arange(len(item.id_J))
@@ -62,11 +60,13 @@ def retrieve(query: Side, item: Side, true_QT: np.ndarray) -> Ranks:
         rows = slice(query_start, query_start + QUERIES_PER_BLOCK)
         feature_QD = query.feature(query_indices[rows]).astype(np.float64)
         truth_Q = _compute_truth_score(feature_QD, item, true_QT[rows])
+        true_of_queries = true_pairs[query.id_J[rows]]
         for item_start in range(0, len(item_indices), ITEMS_PER_BLOCK):
             columns = slice(item_start, item_start + ITEMS_PER_BLOCK)
             item_JD = item.feature(item_indices[columns]).astype(np.float64)
             score_QJ = (feature_QD @ item_JD.T).astype(np.float32)
-            block = compute_ranks(truth_Q, score_QJ, _mark_wrong(query, item, rows, columns))
+            wrong_QJ = ~true_of_queries[:, item.id_J[columns]].toarray()
+            block = compute_ranks(truth_Q, score_QJ, wrong_QJ)
             ranks.rank_N[rows] += block.rank_N - 1
             ranks.tie_N[rows] |= block.tie_N
             ranks.wrong_N[rows] += block.wrong_N
@@ -78,29 +78,23 @@ def _compute_truth_score(feature_QD: np.ndarray, item: Side, true_QT: np.ndarray
     return np.where(true_QT >= 0, cosine(feature_QD, item_QTD), -np.inf).max(axis=1)
 
 
-def _mark_wrong(query: Side, item: Side, rows: slice, columns: slice) -> np.ndarray:
-    """Return True (Q, J) for pairs in which neither item is a partner of the other."""
-    wrong_QJ = np.ones((len(query.id_J[rows]), len(item.id_J[columns])), dtype=bool)
-    for partner_Q in query.partner_JP[rows].T:
-        wrong_QJ &= partner_Q[:, None] != item.id_J[None, columns]
-    for partner_J in item.partner_JP[columns].T:
-        wrong_QJ &= query.id_J[rows, None] != partner_J[None]
-    return wrong_QJ
-
-
 def retrieve_both_directions(
     crop_M: np.ndarray, text_MT: np.ndarray, image: Features, text: Features
 ) -> dict[str, Ranks]:
-    """Retrieve in both directions: "i2t" has one query per row, "t2i" one query per text.
+    """Retrieve in both directions: "i2t" has one query per row, "t2i" one query per text, in row order.
 
-    ``text_MT``: ids of the texts of each image, padded with -1. The queries of "t2i" are in row order.
+    ``crop_M`` and ``text_MT`` (padded with -1) are ids, equal for equal images or texts.
     """
     row_J, _ = is_text = np.nonzero(text_MT >= 0)
-    images = Side(image, crop_M, text_MT)
-    texts = Side(text, text_MT[is_text], crop_M[row_J, None])
+    images = Side(image, np.unique(crop_M, return_inverse=True)[1])
+    texts = Side(text, np.unique(text_MT[is_text], return_inverse=True)[1])
+    true_pairs = coo_array((np.ones(len(row_J), dtype=bool), (images.id_J[row_J], texts.id_J))).tocsr()
     index_MT = np.full(text_MT.shape, -1)
     index_MT[is_text] = np.arange(len(row_J))
-    return {"i2t": retrieve(images, texts, index_MT), "t2i": retrieve(texts, images, row_J[:, None])}
+    return {
+        "i2t": retrieve(images, texts, index_MT, true_pairs),
+        "t2i": retrieve(texts, images, row_J[:, None], true_pairs.T.tocsr()),
+    }
 
 
 def evaluate(sample: Sample) -> Directions:

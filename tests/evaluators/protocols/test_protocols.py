@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from evaluators import protocols
 from evaluators.protocols import choice, classification, compound, group, ranking, recall, recovery
 from evaluators.protocols.base import Sample
-from evaluators.protocols.recall import Side
 
 # Four rows with four captions each. Column 0 is the truth.
 #   row 0: .9 is highest                      rank 1
@@ -87,10 +86,9 @@ def make_feature_functions(image_angles: list[int], text_angles: list[int]) -> t
 def retrieve_pairs(
     query_ND: np.ndarray, item_ND: np.ndarray, query_id_N: np.ndarray, item_id_N: np.ndarray
 ) -> ranking.Ranks:
-    """Retrieve with query i and item i as the only true pairs."""
-    queries = Side(query_ND.__getitem__, query_id_N, item_id_N[:, None])
-    items = Side(item_ND.__getitem__, item_id_N, query_id_N[:, None])
-    return recall.retrieve(queries, items, np.arange(len(query_ND))[:, None])
+    """Return the ranks of i2t where row i has query i and item i."""
+    features = query_ND.__getitem__, item_ND.__getitem__
+    return recall.retrieve_both_directions(query_id_N, item_id_N[:, None], *features)["i2t"]
 
 
 def test_retrieval_ranks():
@@ -143,6 +141,30 @@ def test_true_captions_do_not_tie_and_equal_captions_are_true_for_both_images():
     assert directions["i2t"].tie_N.tolist() == [False, True]
     assert directions["t2i"].rank_N.tolist() == [1, 1, 1]
     assert directions["t2i"].wrong_N.tolist() == [1, 0, 0]
+
+
+def test_a_text_that_is_true_through_another_row_is_not_wrong():
+    # Rows: (image 0, caption 0), (image 0, caption 1), (image 2, caption 1). Caption 1 is true of image 0 by the second
+    # row, so the third row's copy of it is not wrong for image 0 either.
+    directions = recall.retrieve_both_directions(
+        np.array([0, 0, 2]), np.array([[0], [1], [1]]), *make_feature_functions([0, 0, 90], [20, 10, 10])
+    )
+    assert directions["i2t"].wrong_N.tolist() == [0, 0, 1]
+    assert directions["i2t"].rank_N.tolist() == [1, 1, 2]
+    assert directions["t2i"].wrong_N.tolist() == [1, 0, 0]
+
+
+@given(st.data())
+def test_an_item_is_wrong_unless_a_row_has_it_with_the_query(data):
+    num_rows = data.draw(st.integers(2, 8))
+    ids = st.lists(st.integers(0, 3), min_size=num_rows, max_size=num_rows)
+    image_M, text_M = np.array(data.draw(ids)), np.array(data.draw(ids))
+    directions = recall.retrieve_both_directions(
+        image_M, text_M[:, None], *make_feature_functions([0] * num_rows, [0] * num_rows)
+    )
+    true = set(zip(image_M.tolist(), text_M.tolist(), strict=True))
+    assert directions["i2t"].wrong_N.tolist() == [sum((i, t) not in true for t in text_M) for i in image_M]
+    assert directions["t2i"].wrong_N.tolist() == [sum((i, t) not in true for i in image_M) for t in text_M]
 
 
 def test_chance_with_several_truths():
