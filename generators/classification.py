@@ -34,6 +34,7 @@ from generators.microworld.scenes.sampler import sample_scene
 from generators.microworld.world import ALL_NOUNS
 from generators.schemas.rows import classification_schema
 from generators.storage import stage
+from generators.storage.crops import read_size
 from generators.storage.dataset import make_file_id, write_config
 from generators.storage.params import read_params
 
@@ -101,8 +102,7 @@ def read_imagenet(folder: Path) -> LabelledSet:
 
 
 def _make_file_reference(label: int, path: Path) -> LabelledImage:
-    with Image.open(path) as image:
-        return LabelledImage(path.stem, *image.size, label, path=path.resolve())
+    return LabelledImage(path.stem, *read_size(path), label, path=path.resolve())
 
 
 def read_cifar(name: str, folder: Path) -> LabelledSet:

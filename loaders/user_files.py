@@ -1,29 +1,33 @@
-"""A dataset folder from a user's own images and captions.
+"""Create a dataset folder from your own images and captions.
 
-    compeval make mine pairs.csv --images photos
+    compeval make my_dataset pairs.csv --images photos
 
-A file is a table (csv, tsv, jsonl, json) with the columns ``image`` (a file name), ``caption`` or ``captions``, and
-optionally ``hard_negatives`` of the caption (in csv and tsv, lists are Python literals); or a webdataset shard (tar) of
-images and .txt files. Configs: ``captions``, an image and all its captions, for retrieval in both directions; and
-``foils_K``, a caption and K hard negatives, chance 1 / (K + 1).
+The input is a table (csv, tsv, jsonl, json) or a webdataset shard (tar) of images and .txt files. A table has the
+columns ``image`` (a file name), ``caption`` or ``captions``, and optionally ``hard_negatives`` of the first caption; in
+csv and tsv a list is a Python literal such as ``['a red cup', 'a blue cup']``. Two kinds of configs are written:
+
+- ``captions``: one row per image with all its captions, for retrieval in both directions;
+- ``foils_K``: one row per caption that has K hard negatives; chance is 1 / (K + 1).
 """
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from generators.readers import shards
 from generators.schemas.rows import CHOICE_SCHEMA, RETRIEVAL_SCHEMA
 from generators.schemas.scene_graph import Box
+from generators.storage import csv_tables
+from generators.storage.atomic import atomic_folder, check_replaceable
 from generators.storage.crops import crop_id, read_size
 from generators.storage.dataset import write_config
+from generators.storage.untrusted import resolve_below, safe_name
 from loaders.benchmarks.rows import json_items, parse_texts
 from loaders.cards.card import render, write_card
 from loaders.datasets.stats import Stats, measure
@@ -32,39 +36,48 @@ FILE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".tar")
 
 
 class Entry(NamedTuple):
+    """A row of the input."""
+
     image_id: str
+    """Name of the image in the input, unique for each image."""
     image: Path
     captions: tuple[str, ...]
     hard_negatives: tuple[str, ...] = ()
-    """Negatives of the first caption."""
+    """Hard negatives of ``captions[0]``; the other captions have none."""
 
 
-def make(name: str, files: Sequence[Path], images: Path | None, output: Path) -> Stats:
-    """Write ``output/name`` and return its statistics.
+def make(name: str, files: Sequence[Path], image_folder: Path | None, output: Path) -> Stats:
+    """Write the dataset folder ``output/name``, replacing an earlier one, and return its statistics.
 
-    Image names are relative to ``images``, or to the folder of each file.
-    ValueError, with the row number, for an invalid table or an unreadable image; FileNotFoundError for a missing image.
-    All rows are read before anything is written.
+    Image names are relative to ``image_folder``, by default the folder of each file. Nothing is written before all
+    inputs are read. Raises ValueError, with the row number, for an invalid table or an unreadable image, and
+    FileNotFoundError for a missing image.
     """
+    folder = output / safe_name(name)
+    check_replaceable(folder)
     with tempfile.TemporaryDirectory() as scratch:
-        entries = [entry for file in files for entry in read_entries(file, images or file.parent, Path(scratch))]
+        entries = [
+            entry._replace(image_id=entry.image_id if len(files) == 1 else f"{file.name}/{entry.image_id}")
+            for file in files
+            for entry in read_entries(file, image_folder or file.parent, Path(scratch))
+        ]
         if not entries:
-            raise ValueError(f"{', '.join(map(str, files))}: no row.")
+            raise ValueError(f"{', '.join(map(str, files))}: no rows found.")
         for entry in entries:
             read_size(entry.image)
         provenance = {"source": name, "captioner": "own", "seed": 0}
-        folder = output / name
-        write_config(folder, "captions", {"test": caption_rows(entries, provenance)}, RETRIEVAL_SCHEMA)
-        for count in sorted({len(entry.hard_negatives) for entry in entries} - {0}):
-            write_config(folder, f"foils_{count}", {"test": foil_rows(entries, count, provenance)}, CHOICE_SCHEMA)
-    stats = measure(folder) | {"source": name}
-    metadata = {"pretty_name": name, "language": ["en"], "tags": ["compositionality"]}
-    write_card(folder, metadata, render("user_files", name=name, stats=stats), stats)
+        with atomic_folder(folder) as partial:
+            write_config(partial, "captions", {"test": caption_rows(entries, provenance)}, RETRIEVAL_SCHEMA)
+            for count in sorted({len(entry.hard_negatives) for entry in entries} - {0}):
+                write_config(partial, f"foils_{count}", {"test": foil_rows(entries, count, provenance)}, CHOICE_SCHEMA)
+            stats = measure(partial) | {"source": name}
+            metadata = {"pretty_name": name, "language": ["en"], "tags": ["compositionality"]}
+            write_card(partial, metadata, render("user_files", name=name, stats=stats), stats)
     return stats
 
 
-def read_entries(file: Path, images: Path, scratch: Path) -> Iterator[Entry]:
-    """The rows of one file, in order; images of a shard are written below ``scratch``."""
+def read_entries(file: Path, image_folder: Path, scratch: Path) -> Iterator[Entry]:
+    """Yield the rows of one file, in order; images of a shard are written to a folder in ``scratch``."""
     if not file.is_file():
         raise FileNotFoundError(f"{file}: no such file.")
     if file.suffix not in FILE_SUFFIXES:
@@ -74,29 +87,50 @@ def read_entries(file: Path, images: Path, scratch: Path) -> Iterator[Entry]:
         return
     for number, row in enumerate(_read_table(file), 1):
         try:
-            captions = _texts(row.get("captions") or row["caption"])
-            negatives = _texts(row.get("hard_negatives") or [])
-            image = images / str(row["image"])
+            captions = _parse_texts(row.get("captions") or row["caption"])
+            negatives = _parse_texts(row.get("hard_negatives") or [])
+            image = _locate(str(row["image"]), image_folder)
         except (KeyError, ValueError, TypeError, AttributeError) as error:
             raise ValueError(
-                f"{file}, row {number}: {error}. A row has image, caption or captions, and optionally hard_negatives."
+                f"{file}, row {number}: {error}. Required columns: image, and caption or captions. Optional: "
+                "hard_negatives."
             ) from None
         if not image.is_file():
-            raise FileNotFoundError(f"{file}, row {number}: no image {image}. --images names the folder of the images.")
-        yield Entry(image.stem, image, captions, negatives)
+            raise FileNotFoundError(f"{file}, row {number}: image {image} not found. Set the folder with --images.")
+        yield Entry(str(row["image"]), image, captions, negatives)
+
+
+def _locate(name: str, image_folder: Path) -> Path:
+    """Return the path of an image, which may be absolute if it is below the folder."""
+    if Path(name).is_absolute() and Path(name).is_relative_to(image_folder.absolute()):
+        name = str(Path(name).relative_to(image_folder.absolute()))
+    return resolve_below(image_folder, name)
 
 
 def _read_table(file: Path) -> Iterable[Any]:
     if file.suffix == ".json":
         return json_items(file)
-    text = file.read_text(encoding="utf-8-sig")
     if file.suffix == ".jsonl":
-        return [json.loads(line) for line in text.splitlines() if line.strip()]
-    return csv.DictReader(text.splitlines(keepends=True), delimiter="\t" if file.suffix == ".tsv" else ",")
+        return _read_json_lines(file)
+    delimiter = "\t" if file.suffix == ".tsv" else ","
+    return (row for _, row in csv_tables.read_numbered(file, ("image",), delimiter))
 
 
-def _texts(value: str | Sequence[str]) -> tuple[str, ...]:
-    """The texts of one text, a list of texts, or the literal of a list."""
+def _read_json_lines(file: Path) -> Iterator[Any]:
+    try:
+        with file.open(encoding="utf-8-sig") as lines:  # unlike str.splitlines, a file has no lines that end in U+2028
+            for number, line in enumerate(lines, 1):
+                if line.strip():
+                    try:
+                        yield json.loads(line)
+                    except (json.JSONDecodeError, RecursionError) as error:
+                        raise ValueError(f"{file}, line {number}: not JSON ({error}).") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"{file}: not in UTF-8.") from None
+
+
+def _parse_texts(value: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the texts of a string, a list of strings, or a string that holds a Python list. Raises ValueError."""
     if isinstance(value, str):
         value = parse_texts(value)[0] if value.lstrip().startswith("[") else [value]
     texts = tuple(text.strip() for text in value)
@@ -106,18 +140,18 @@ def _texts(value: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def _read_shard(file: Path, folder: Path) -> Iterator[Entry]:
-    """The readable pairs of a shard, with their images in ``folder`` under numbers instead of the shard's names."""
+    """Yield the readable pairs of a shard. Their images are written to ``folder`` as ``0``, ``1`` and so on."""
     folder.mkdir(parents=True)
     skipped = Counter[str]()
     for number, (pair, _) in enumerate(shards.read_decoded_pairs(file, skipped)):
         image = folder / str(number)
         image.write_bytes(pair.image.content or b"")
-        yield Entry(PurePosixPath(pair.key).name, image, (pair.caption,))
+        yield Entry(pair.key, image, (pair.caption,))
     shards.print_skipped(file, skipped)
 
 
 def caption_rows(entries: Iterable[Entry], provenance: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Rows of RETRIEVAL_SCHEMA, one per image with its distinct captions."""
+    """Yield rows of RETRIEVAL_SCHEMA, one per image, with all distinct captions of the image."""
     by_image: dict[Path, list[Entry]] = {}
     for entry in entries:
         by_image.setdefault(entry.image, []).append(entry)
@@ -127,7 +161,7 @@ def caption_rows(entries: Iterable[Entry], provenance: Mapping[str, Any]) -> Ite
 
 
 def foil_rows(entries: Iterable[Entry], count: int, provenance: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Rows of CHOICE_SCHEMA, one per entry with ``count`` hard negatives."""
+    """Yield rows of CHOICE_SCHEMA, one per entry with ``count`` hard negatives."""
     for entry in entries:
         if len(entry.hard_negatives) == count:
             texts = {"caption": entry.captions[0], "hard_negatives": list(entry.hard_negatives)}

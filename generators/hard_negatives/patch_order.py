@@ -12,6 +12,7 @@ from random import Random
 from PIL import Image
 
 from generators.storage.crops import JPEG_QUALITY
+from generators.storage.untrusted import decode_image
 
 GRIDS: dict[str, tuple[int, int]] = {"shuffle_rows": (4, 1), "shuffle_columns": (1, 4), "shuffle_patches": (3, 3)}
 """Number of rows and columns of patches for each perturbation."""
@@ -29,7 +30,7 @@ def draw_patch_order(name: str, image_id: str, seed: int) -> list[int]:
 
 def shuffle_image_patches(data: bytes, name: str, image_id: str, seed: int) -> bytes:
     """Return the image as JPEG bytes with its patches in another order."""
-    image = Image.open(io.BytesIO(data)).convert("RGB")
+    image = decode_image(data)
     rows, columns = GRIDS[name]
     width, height = image.width // columns, image.height // rows
     shuffled = Image.new("RGB", (width * columns, height * rows))

@@ -6,7 +6,6 @@ The files are named as by the authors of Compun: ``<noun>.*`` shows a compound, 
 
 from __future__ import annotations
 
-import io
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,13 +13,12 @@ from pathlib import Path, PurePosixPath
 from random import Random
 from typing import NamedTuple
 
-from PIL import Image, UnidentifiedImageError
-
 from generators.microworld.rendering.drawing import DRAWINGS
 from generators.microworld.rendering.images import place_object, render_jpeg
 from generators.microworld.rendering.renderer import BACKGROUNDS
 from generators.microworld.scene import Scene
 from generators.microworld.world import COLORS
+from generators.storage.untrusted import decode_image
 
 SUFFIXES = ("", "_n1", "_n2")
 """Suffixes of the file names of a compound and of its two constituents."""
@@ -98,8 +96,8 @@ def _make_key(stem: str) -> str:
 
 def _is_readable(data: bytes) -> bool:
     try:
-        Image.open(io.BytesIO(data)).convert("RGB")
-    except (UnidentifiedImageError, OSError):
+        decode_image(data)
+    except ValueError:
         return False
     return True
 

@@ -9,7 +9,6 @@ A damaged shard raises an error. A bad sample is skipped, and the reason is coun
 from __future__ import annotations
 
 import gzip
-import io
 import sys
 import tarfile
 import zlib
@@ -19,6 +18,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from PIL import Image
+
+from generators.storage.untrusted import decode_image
 
 IMAGE_SUFFIXES = ("jpg", "jpeg", "png", "webp")
 
@@ -113,8 +114,8 @@ def read_decoded_pairs(path: Path, skipped: Counter[str]) -> Iterator[tuple[Pair
     """Yield the pairs of a shard with their decoded images (RGB); skip images that Pillow cannot decode."""
     for pair in read_pairs(path, skipped):
         try:
-            image = Image.open(io.BytesIO(pair.image.content or b"")).convert("RGB")
-        except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
+            image = decode_image(pair.image.content or b"")
+        except ValueError:
             skipped["with an image that cannot be decoded"] += 1
             continue
         yield pair, image

@@ -1,30 +1,48 @@
-"""Crops of source images: their pixels, and the ids that identify a crop in every dataset.
+"""Crops of source images: their pixels, and the id of a crop, which is the same in all datasets.
 
-The corners of a crop are rounded to whole pixels one by one, as Pillow's ``Image.crop`` rounds the corners in the
-evaluation script of the CREPE authors.
+The corners of a crop are rounded to whole pixels one by one, as ``Image.crop`` of Pillow rounds the corners that the
+CREPE authors' evaluation script passes to it. Pixels outside the image are black.
 """
 
 import hashlib
 import io
+import math
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from PIL import Image, UnidentifiedImageError
+from PIL import Image
 
 from generators.schemas.scene_graph import Box
+from generators.storage.untrusted import decode_image, read_file
 
 JPEG_QUALITY = 92
 
 
 def round_corners(box: Box) -> tuple[int, int, int, int]:
-    """Return left, top, right and bottom in whole pixels."""
+    """Return left, top, right and bottom in whole pixels. Raises ValueError for a box without pixels."""
     x, y, width, height = box
-    return round(x), round(y), round(x + width), round(y + height)
+    if not all(map(math.isfinite, box)):
+        raise ValueError(f"The box ({x}, {y}, {width}, {height}) has a number that is not finite.")
+    left, top, right, bottom = round(x), round(y), round(x + width), round(y + height)
+    if left >= right or top >= bottom:
+        raise ValueError(f"The box ({x}, {y}, {width}, {height}) (x, y, width, height) has no pixels.")
+    return left, top, right, bottom
+
+
+def crop_image(image: Image.Image, box: Box) -> Image.Image:
+    """Cut a crop. Raises ValueError for a box outside the image or more than twice as wide or high."""
+    left, top, right, bottom = round_corners(box)
+    is_outside = left >= image.width or top >= image.height or right <= 0 or bottom <= 0
+    if is_outside or right - left > 2 * image.width or bottom - top > 2 * image.height:
+        raise ValueError(
+            f"The box {(left, top, right, bottom)} does not fit the image, {image.width} x {image.height}."
+        )
+    return image.crop((left, top, right, bottom))
 
 
 class Crop(NamedTuple):
-    """The part of an image file inside a box."""
+    """A part of an image file that has not been read."""
 
     path: Path
     box: Box
@@ -32,14 +50,13 @@ class Crop(NamedTuple):
 
 @lru_cache(maxsize=4)
 def _open(path: Path) -> tuple[Image.Image, str]:
-    """Return the decoded image and the SHA-256 of its file. The cache is small because the crops of an image are
-    requested one after another."""
+    """Return the decoded image and the SHA-256 of its file; cached, since crops of one image follow each other."""
     try:
-        data = path.read_bytes()
-        image = Image.open(io.BytesIO(data)).convert("RGB")
+        data = read_file(path)
+        image = decode_image(data)
     except FileNotFoundError:
-        raise FileNotFoundError(f"{path}: image not found. Check that the source's images are complete.") from None
-    except (UnidentifiedImageError, OSError, Image.DecompressionBombError) as error:
+        raise FileNotFoundError(f"{path}: image not found. Is the source complete, and still there?") from None
+    except (OSError, ValueError) as error:
         raise ValueError(f"{path}: not a readable image ({error}).") from error
     return image, hashlib.sha256(data).hexdigest()
 
@@ -50,26 +67,23 @@ def read_size(path: Path) -> tuple[int, int]:
 
 
 def read_crop(path: Path, box: Box) -> Image.Image:
-    """Return the crop as an RGB image.
-
-    Raises FileNotFoundError if the image does not exist and ValueError if it cannot be decoded.
-    """
-    return _open(path)[0].crop(round_corners(box))
+    """Return a crop as RGB. Raises FileNotFoundError or ValueError for a missing or unreadable image."""
+    return crop_image(_open(path)[0], box)
 
 
 def encode_crop(path: Path, box: Box) -> bytes:
-    """Return the crop as the bytes of a JPEG file; the result is deterministic."""
+    """Return the crop as JPEG bytes, the same bytes at every call."""
     buffer = io.BytesIO()
     read_crop(path, box).save(buffer, "JPEG", quality=JPEG_QUALITY)
     return buffer.getvalue()
 
 
 def crop_id(path: Path, box: Box) -> str:
-    """Return the id of a crop: 16 hex digits of a hash over the source image's bytes and the rounded box."""
+    """Return 16 hex digits of a hash over the source image's bytes and the rounded box."""
     return make_crop_id(_open(path)[1], box)
 
 
 def make_crop_id(file_sha256: str, box: Box) -> str:
-    """Return the same id as :func:`crop_id` for an image whose SHA-256 is known."""
+    """Return the crop id for the SHA-256 of the source image's file."""
     corners = ",".join(map(str, round_corners(box)))
     return hashlib.sha256(f"{file_sha256}:{corners}".encode()).hexdigest()[:16]

@@ -7,7 +7,7 @@ A folder ``<dataset>/<config>/`` contains ``<split>-00000-of-00001.parquet`` and
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any, get_args
@@ -20,6 +20,7 @@ from generators.schemas.scene_graph import Box, SceneGraph
 from generators.storage.atomic import atomic_folder
 from generators.storage.crops import Crop, crop_id, encode_crop
 from generators.storage.params import read_params
+from generators.storage.untrusted import allow_images
 
 ROWS_PER_GROUP = 500
 BYTES_PER_FILE = 500_000_000
@@ -106,8 +107,23 @@ def write_config(
     image_storage: ImageStorage = "embedded",
 ) -> dict[str, int]:
     """Replace the folder ``root/config/`` with the given splits; return the number of rows of each split."""
+    image_folders: set[Path] = set()
     with atomic_folder(root / config) as folder:
-        return {split: write_split(folder, split, rows, schema, image_storage) for split, rows in splits.items()}
+        counts = {
+            split: write_split(folder, split, _note_folders(rows, image_folders), schema, image_storage)
+            for split, rows in splits.items()
+        }
+    if image_storage == "by_reference":
+        allow_images(root.parent, image_folders)
+    return counts
+
+
+def _note_folders(rows: Iterable[Mapping[str, Any]], folders: set[Path]) -> Iterator[Mapping[str, Any]]:
+    """Yield the rows; add the folders of their source images to ``folders``."""
+    for row in rows:
+        if isinstance(row.get("image"), Crop):
+            folders.add(row["image"].path.parent)
+        yield row
 
 
 def make_raw_row(

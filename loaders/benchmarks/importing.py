@@ -22,6 +22,7 @@ from typing import Any
 from generators.schemas.rows import ImageStorage
 from generators.storage.atomic import atomic_folder
 from generators.storage.dataset import write_split
+from generators.storage.untrusted import allow_images
 from loaders.audit import FLAW_NAMES, Audit, audit
 from loaders.benchmarks import aro, crepe, sugarcrepe
 from loaders.benchmarks.images import ImageFolder, dataset_row
@@ -116,6 +117,8 @@ def import_files(
                 raise ValueError(f"{path} and {first} are both {row.config}/{row.split} of {family.name}.")
             split_rows.append(row)
         imported.append(counts)
+    output.mkdir(parents=True, exist_ok=True)
+    allow_images(output, [images.resolve()])
     for family in FAMILIES:
         of_family = [counts for counts in imported if counts.family == family.name]
         if of_family:

@@ -1,6 +1,7 @@
 """Crops of rows that only reference their source image (``image_path`` and a box), cut when they are needed.
 
-An ``image_path`` is absolute, or relative to the folder that contains the dataset folder.
+An ``image_path`` is relative to the folder that contains the dataset folder; where an absolute path may lead:
+``generators/storage/untrusted.py``.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from generators.schemas.scene_graph import Box
 from generators.storage.crops import Crop, encode_crop, read_crop
+from generators.storage.untrusted import resolve_image
 
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict
@@ -23,8 +25,9 @@ COLUMNS = ("image_path", *Box._fields)
 
 
 def crop_of(row: Mapping[str, Any], folder: Path) -> Crop:
-    """Source image and box of a row in a dataset folder."""
-    return Crop(folder.absolute().parent / row["image_path"], Box(*(row[side] for side in Box._fields)))
+    """Return the source image and box of a row in a dataset folder. Raises UnsafeNameError for a path elsewhere."""
+    path = resolve_image(folder.absolute().parent, row["image_path"])
+    return Crop(path, Box(*(row[side] for side in Box._fields)))
 
 
 def encoded(row: Mapping[str, Any], folder: Path) -> bytes:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from generators.storage import parquet
+from generators.storage.untrusted import safe_name
 from loaders.datasets.folders import dataset_folder
 
 Stats = dict[str, Any]
@@ -51,9 +52,11 @@ def measure(folder: Path) -> Stats:
 
 
 def read_stats(folder: Path, config: str | None = None) -> Stats:
-    """The folder's stats.json. ValueError if its parquet files, or those of ``config``, differ from it."""
-    stats = json.loads((folder / "stats.json").read_text())
-    expected = {name: {key: entry[key] for key in ("rows", "bytes")} for name, entry in stats["files"].items()}
+    """Return the folder's stats.json.
+
+    Raises ValueError if it is not valid, or if the parquet files of the folder, or those of ``config``, differ from it.
+    """
+    stats, expected = _parse_stats(folder / "stats.json")
     actual = file_sizes(folder)
     for name in sorted(expected.keys() | actual.keys()):
         if config in (None, Path(name).parent.name) and expected.get(name) != actual.get(name):
@@ -63,6 +66,20 @@ def read_stats(folder: Path, config: str | None = None) -> Stats:
                 f"{folder.name}."
             )
     return stats
+
+
+def _parse_stats(path: Path) -> tuple[Stats, dict[str, dict[str, int]]]:
+    """Return the statistics, and rows and bytes by file. Their names become paths, so they must be safe."""
+    try:
+        stats = json.loads(path.read_text(encoding="utf-8"))
+        expected = {name: {key: entry[key] for key in ("rows", "bytes")} for name, entry in stats["files"].items()}
+        names = {*expected, *(f"{config}/{split}" for config, splits in stats["rows"].items() for split in splits)}
+        for name in names:
+            config, _, file = name.partition("/")
+            safe_name(config), safe_name(file)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(f"{path}: not valid statistics of a dataset ({error}). Build the dataset again.") from None
+    return stats, expected
 
 
 def list_configs(name: str, data_dir: str | Path | None = None) -> dict[str, dict[str, int]]:

@@ -141,7 +141,8 @@ def test_all_splits_have_the_same_images_with_different_prompts(tmp_path: Path):
     counts = write(tmp_path / "compun", nouns, Settings(0, 2, None, {}), WORDS, Cache([]))
     assert counts == {"grammar": 2}
     tables = {
-        path.name.split("-")[0]: pq.read_table(path).to_pylist() for path in (tmp_path / "compun" / "main").iterdir()
+        path.name.split("-")[0]: pq.read_table(path).to_pylist()
+        for path in (tmp_path / "compun" / "main").glob("*.parquet")
     }
     assert {name: len(rows[0]["prompts"]) for name, rows in tables.items()} == {
         "test": 1,

@@ -98,7 +98,7 @@ def test_retrieval_has_original_and_perturbed_splits(built: Path) -> None:
             assert {row["crop_id"] for row in changed}.isdisjoint(row["crop_id"] for row in plain)
             blue_at = [Image.open(io.BytesIO(row["image"]["bytes"])).getpixel((3, 3))[2] for row in changed]  # pyright: ignore
             assert len(blue_at) == 2
-    names = [path.name for path in (built / "retrieval/coco").iterdir()]
+    names = [path.name for path in (built / "retrieval/coco").glob("*.parquet")]
     assert len(names) == 1 + 3 * (5 + 3)
 
 

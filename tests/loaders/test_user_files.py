@@ -69,11 +69,18 @@ def test_a_webdataset_shard(folder: Path):
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("a.json", '[{"image": "1.jpg"}]', r"a\.json, row 1: 'caption'\. A row has image, caption or captions"),
-        ("a.json", '[{"image": "9.jpg", "caption": "a"}]', r"a\.json, row 1: no image .*9\.jpg\. --images names"),
+        ("a.json", '[{"image": "1.jpg"}]', r"a\.json, row 1: 'caption'\. Required columns: image, and caption"),
+        (
+            "a.json",
+            '[{"image": "9.jpg", "caption": "a"}]',
+            r"a\.json, row 1: image .*9\.jpg not found\. Set the folder",
+        ),
         ("a.json", '[{"image": "1.jpg", "caption": " "}]', r"row 1: a text is empty"),
         ("a.json", '[{"image": "a.json", "caption": "a"}]', r"a\.json: not a readable image"),
-        ("a.csv", "image,caption\n", r"a\.csv: no row\."),
+        ("a.csv", "image,caption\n", r"a\.csv: no rows found\."),
+        ("a.json", '[{"image": "../1.jpg", "caption": "a"}]', r"row 1: '\.\./1\.jpg' does not name a file below"),
+        ("a.jsonl", '{"image": "1.jpg", "caption": "a"}\n{', r"a\.jsonl, line 2: not JSON"),
+        ("a.csv", 'image,caption\n1.jpg,"' + 11_000_000 * "a", r"a\.csv: not a valid table \(field larger than"),
         ("a.txt", "", r"a\.txt: unknown file type; supported: \.csv"),
     ],
 )
@@ -82,3 +89,62 @@ def test_what_is_wrong_is_named_and_nothing_is_written(folder: Path, name: str, 
     with pytest.raises((ValueError, FileNotFoundError), match=message):
         make("mine", [folder / name], None, folder)
     assert not (folder / "mine").exists()
+
+
+def test_images_of_one_name_in_two_folders_stay_apart(tmp_path: Path):
+    for number, folder in enumerate(("s1", "s2")):
+        (tmp_path / folder).mkdir()
+        picture(tmp_path / folder, number).rename(tmp_path / folder / "001.jpg")
+    lines = "".join(json.dumps({"image": f"{folder}/001.jpg", "caption": folder}) + "\n" for folder in ("s1", "s2"))
+    (tmp_path / "pairs.jsonl").write_text(lines)
+    make("mine", [tmp_path / "pairs.jsonl"], None, tmp_path)
+    rows = load_dataset("mine", "captions", "test", data_dir=tmp_path)
+    assert rows["image_id"] == ["s1/001.jpg", "s2/001.jpg"]
+
+
+def test_files_in_two_folders_have_images_of_their_own(tmp_path: Path):
+    for number, folder in enumerate(("a", "b")):
+        (tmp_path / folder).mkdir()
+        picture(tmp_path / folder, number).rename(tmp_path / folder / "1.jpg")
+        (tmp_path / folder / f"{folder}.json").write_text('[{"image": "1.jpg", "caption": "a cup"}]')
+    make("mine", [tmp_path / "a/a.json", tmp_path / "b/b.json"], None, tmp_path)
+    assert load_dataset("mine", "captions", "test", data_dir=tmp_path)["image_id"] == ["a.json/1.jpg", "b.json/1.jpg"]
+
+
+def test_a_smaller_dataset_replaces_all_configs(folder: Path):
+    (folder / "pairs.json").write_text(json.dumps(ROWS))
+    make("mine", [folder / "pairs.json"], None, folder)
+    (folder / "pairs.json").write_text(json.dumps(ROWS[2:]))
+    stats = make("mine", [folder / "pairs.json"], None, folder)
+    assert stats["rows"] == {"captions": {"test": 1}, "foils_1": {"test": 1}}
+    assert sorted(path.name for path in (folder / "mine").iterdir() if path.is_dir()) == ["captions", "foils_1"]
+
+
+def test_a_folder_of_other_files_is_not_replaced(folder: Path):
+    (folder / "mine").mkdir()
+    (folder / "mine" / "thesis.tex").write_text("my thesis")
+    (folder / "pairs.json").write_text(json.dumps(ROWS))
+    with pytest.raises(ValueError, match="mine has contents that were not written by this command"):
+        make("mine", [folder / "pairs.json"], None, folder)
+    assert (folder / "mine" / "thesis.tex").read_text() == "my thesis"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.jsonl", '{"image": "1.jpg", "caption": "a cup\u2028and a hat"}\n'),
+        ("a.csv", 'image,caption\n1.jpg,"a cup\x85and a hat"\n'),
+    ],
+)
+def test_unusual_line_separators_are_part_of_a_text(folder: Path, name: str, text: str):
+    (folder / name).write_text(text, encoding="utf-8")
+    make("mine", [folder / name], None, folder)
+    ((caption,),) = load_dataset("mine", "captions", "test", data_dir=folder)["captions"]
+    assert caption in ("a cup\u2028and a hat", "a cup\x85and a hat")
+
+
+@pytest.mark.parametrize("name", ["../mine", "a/b", ".hidden", ""])
+def test_the_name_cannot_lead_elsewhere(folder: Path, name: str):
+    (folder / "pairs.json").write_text(json.dumps(ROWS))
+    with pytest.raises(ValueError, match="cannot be used as a file name"):
+        make(name, [folder / "pairs.json"], None, folder / "data")

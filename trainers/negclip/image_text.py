@@ -10,7 +10,6 @@ Shapes: I images, C captions.
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -25,6 +24,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
 from generators.readers import karpathy, shards
+from generators.storage.untrusted import decode_image
 
 MAX_CACHED_BYTES = 1_000_000_000
 """Preprocessed images are kept in memory if their total size is at most this number of bytes."""
@@ -134,8 +134,8 @@ class ImageDataset(Dataset[Tensor]):
             return self._cache[index]
         location = self._locations[index]
         try:
-            pixels_CHW = self._preprocess(Image.open(io.BytesIO(location.read())).convert("RGB"))
-        except OSError as error:
+            pixels_CHW = self._preprocess(decode_image(location.read()))
+        except (OSError, ValueError) as error:
             raise ValueError(f"{location.path}, {location.name}: the image cannot be read ({error}).") from None
         if self._cache is not None:
             self._cache[index] = pixels_CHW

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from evaluators.models import fingerprint
-from generators.storage.atomic import atomic_folder, write_json
+from generators.storage.atomic import atomic_folder, check_replaceable, write_json
 from trainers.negclip import starting_model
 from trainers.negclip.embedding import encode_all_images, measure_retrieval
 from trainers.negclip.export import Format, export
@@ -70,6 +70,7 @@ def train(
     report: Callable[[str, int, int], None],
 ) -> dict[str, Any]:
     """Fine-tune the model ``spec`` and write the checkpoint to ``output``. Returns the content of metrics.json."""
+    check_replaceable(output)
     data, validation = sources.read()
     start = starting_model.load(spec, device)
     work = get_work_folder(output)

@@ -1,4 +1,5 @@
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -32,13 +33,48 @@ def test_an_interrupted_write_leaves_the_old_file_and_nothing_else(tmp_path: Pat
     assert path.read_text() == "old"
 
 
-def test_the_partial_file_of_a_killed_process_is_replaced(tmp_path: Path):
-    path = tmp_path / "file"
-    (tmp_path / ".file.partial").write_text("left by a killed process")
-    with atomic_file(path) as partial:
-        assert not partial.exists()
+def test_the_partial_files_of_killed_processes_are_removed(tmp_path: Path):
+    child = os.fork()
+    if not child:
+        with atomic_file(tmp_path / "file"):
+            os._exit(9)  # as a kill would
+    os.waitpid(child, 0)
+    assert len(list(tmp_path.iterdir())) == 1
+    old, recent = tmp_path / ".file.otherhost-1-a.partial", tmp_path / ".file.otherhost-1-b.partial"
+    for leftover in (old, recent):
+        leftover.touch()
+    os.utime(old, (0, 0))
+    with atomic_file(tmp_path / "file") as partial:
         partial.write_text("new")
+    assert {item.name for item in tmp_path.iterdir()} == {"file", recent.name}
+
+
+def test_two_processes_write_the_same_file(tmp_path: Path):
+    path = tmp_path / "file"
+    with atomic_file(path) as first, atomic_file(path) as second:
+        first.write_text("first")
+        second.write_text("second")
+    assert path.read_text() == "first", "the last to finish wins"
     assert [item.name for item in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_file_has_the_usual_permissions(tmp_path: Path):
+    (tmp_path / "plain").touch()
+    with atomic_file(tmp_path / "file") as partial:
+        partial.write_text("")
+    assert (tmp_path / "file").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_a_folder_that_was_written_by_others_is_not_replaced(tmp_path: Path):
+    thesis = tmp_path / "checkpoints" / "thesis.tex"
+    thesis.parent.mkdir()
+    thesis.write_text("my thesis")
+    ran = False
+    with pytest.raises(ValueError, match="checkpoints has contents that were not written by this command"):  # noqa: SIM117
+        with atomic_folder(tmp_path / "checkpoints"):
+            ran = True
+    assert not ran
+    assert thesis.read_text() == "my thesis"
 
 
 def test_a_folder_is_replaced_when_it_is_complete(tmp_path: Path):
@@ -59,7 +95,7 @@ def test_a_folder_is_replaced_when_it_is_complete(tmp_path: Path):
         assert list(partial.iterdir()) == []
         (partial / "value").write_text("new")
     assert [item.name for item in tmp_path.iterdir()] == ["out"]
-    assert {item.name: item.read_text() for item in target.iterdir()} == {"value": "new"}
+    assert {item.name: item.read_text() for item in target.iterdir()} == {"value": "new", ".compeval": ""}
 
 
 def test_json_is_written_in_utf_8(tmp_path: Path):

@@ -40,3 +40,13 @@ def test_only_the_given_columns_are_written(tmp_path: Path):
     csv_tables.write(tmp_path / "new" / "a.csv", ["id"], [{"id": 1, "other": 2}])
     assert (tmp_path / "new" / "a.csv").read_bytes() == b"id\n1\n"
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["a.csv"]
+
+
+@pytest.mark.parametrize(
+    "text", ["=HYPERLINK(1)", "+1", "-1", "@SUM(A1)", "'=1", "''+1", "'plain", "plain", "\tcup", "=", "'"]
+)
+def test_formulas_are_quoted_in_the_file_and_read_back(tmp_path: Path, text: str):
+    csv_tables.write(tmp_path / "a.csv", ["text"], [{"text": text}])
+    cell = (tmp_path / "a.csv").read_text().splitlines()[1].strip('"')
+    assert not cell.startswith(("=", "+", "-", "@", "\t"))
+    assert csv_tables.read(tmp_path / "a.csv") == [{"text": text}]

@@ -78,7 +78,7 @@ def test_large_splits_are_written_to_several_files(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(dataset, "BYTES_PER_FILE", 1)
     rows = make_rows(tmp_path, 5)
     write_config(tmp_path, "toy", {"test": rows}, RAW_SCHEMA)
-    paths = sorted((tmp_path / "toy").iterdir())
+    paths = sorted((tmp_path / "toy").glob("*.parquet"))
     assert [path.name for path in paths] == [f"test-0000{index}-of-00003.parquet" for index in range(3)]
     assert [pq.read_metadata(path).num_rows for path in paths] == [2, 2, 1]
     ids = [image for path in paths for image in pq.read_table(path)["image_id"].to_pylist()]

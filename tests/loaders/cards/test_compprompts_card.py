@@ -47,7 +47,7 @@ def test_folder_is_checked_described_and_loadable(built: Path, monkeypatch: pyte
     assert list_configs("compprompts", built)["obj1"] == {"test": 300}
     total = 0
     for config, kind in PROMPT_TYPES.items():
-        (path,) = (built / "compprompts" / config).iterdir()
+        (path,) = (built / "compprompts" / config).glob("*.parquet")
         rows = pq.read_table(path, columns=["prompt", "cell"])
         assert len(set(rows["prompt"].to_pylist())) == len(rows) == kind.prompts
         assert set(rows["cell"].to_pylist()) == {config}

@@ -1,0 +1,107 @@
+"""Names, paths and images that come from data: the rules for what they may be.
+
+Datasets, shards, archives, answers and names are written by others. A name may become one part of a path, a path may
+lead to a regular file in a known folder, and an image is decoded by a few named decoders after its size is checked.
+Every use of such data goes through this module.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import stat
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
+
+from PIL import Image
+
+IMAGE_FORMATS = ("JPEG", "PNG", "WEBP", "AVIF", "GIF", "BMP", "TIFF")
+"""Pillow's names of the formats that are decoded."""
+MAX_PIXELS = 100_000_000
+MAX_FILE_BYTES = 500_000_000
+MAX_NAME_LENGTH = 200
+IMAGE_ROOTS = "image_roots.txt"
+"""File next to the dataset folders: folders outside of it whose images the datasets may reference, one per line."""
+
+_NAME = re.compile(r"[\w(][\w .,()+@=~%-]*")
+
+
+class UnsafeNameError(ValueError):
+    """A name or path from data that would lead outside its folder."""
+
+
+def safe_name(name: str) -> str:
+    """Return the name if it can be one part of a path. Raises UnsafeNameError."""
+    if len(name) > MAX_NAME_LENGTH or not _NAME.fullmatch(name):
+        raise UnsafeNameError(
+            f"{name[:MAX_NAME_LENGTH]!r} cannot be used as a file name: it has to begin with a letter, a digit or an "
+            f"underscore, without slashes, and have at most {MAX_NAME_LENGTH} characters."
+        )
+    return name
+
+
+def resolve_below(folder: Path, path: str) -> Path:
+    """Return ``folder/path`` if ``path`` is relative and has no ``..``. Raises UnsafeNameError."""
+    parts = PurePosixPath(path).parts
+    if not parts or PurePosixPath(path).is_absolute() or ".." in parts or "\0" in path or Path(path).is_absolute():
+        raise UnsafeNameError(f"{path!r} does not name a file below {folder}.")
+    return folder.joinpath(*parts)
+
+
+def resolve_image(folder: Path, path: str) -> Path:
+    """Return the image file that a row of a dataset references; ``folder`` contains the dataset folders.
+
+    An absolute path has to be below ``folder`` or a folder that ``folder/image_roots.txt`` lists. Raises
+    UnsafeNameError.
+    """
+    if not Path(path).is_absolute():
+        return resolve_below(folder, path)
+    if ".." in Path(path).parts or "\0" in path or not any(map(Path(path).is_relative_to, _image_roots(folder))):
+        raise UnsafeNameError(
+            f"{path!r} is outside the folders whose images may be read. If you trust the dataset, add the folder of "
+            f"its images to {folder / IMAGE_ROOTS}."
+        )
+    return Path(path)
+
+
+def _image_roots(folder: Path) -> list[Path]:
+    listed = folder / IMAGE_ROOTS
+    lines = listed.read_text(encoding="utf-8").splitlines() if listed.is_file() else []
+    return [folder.resolve(), folder.absolute(), *(Path(line) for line in lines if Path(line).is_absolute())]
+
+
+def allow_images(folder: Path, image_folders: Iterable[Path]) -> None:
+    """Add folders of images to ``folder/image_roots.txt``, unless they are relative, below ``folder`` or listed."""
+    roots = _image_roots(folder)
+    new = {path for path in image_folders if path.is_absolute() and not any(map(path.is_relative_to, roots))}
+    if new:
+        with (folder / IMAGE_ROOTS).open("a", encoding="utf-8") as file:
+            file.writelines(f"{root}\n" for root in sorted(new))
+
+
+def read_file(path: Path) -> bytes:
+    """Return the bytes of a regular file. Raises OSError for anything else (FIFO, device) and for a huge file."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(f"{path} is not a regular file")
+        if status.st_size > MAX_FILE_BYTES:
+            raise OSError(f"{path} has {status.st_size:,} bytes, at most {MAX_FILE_BYTES:,} are read")
+        return file.read()
+
+
+def decode_image(data: bytes) -> Image.Image:
+    """Return an image file's pixels as RGB, of an animation the first frame.
+
+    Raises ValueError for data that is not an image in one of IMAGE_FORMATS, is damaged, or has more than MAX_PIXELS.
+    """
+    try:
+        image = Image.open(io.BytesIO(data), formats=IMAGE_FORMATS)
+        if image.width * image.height > MAX_PIXELS:
+            raise ValueError(f"{image.width:,} x {image.height:,} pixels, at most {MAX_PIXELS:,} are decoded")
+        return image.convert("RGB")
+    except Exception as error:  # Pillow's decoders raise more than a dozen types for damaged data
+        message = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ValueError(re.sub(r" <_io\.BytesIO object at 0x[0-9a-f]+>", "", message)) from error
