@@ -120,7 +120,7 @@ def main() -> None:
             published = read_published_rows(Path(os.environ["COMPEVAL_REAL_DATA"]), kind, options.rows)
             crops = make_dataset_rows(published, folder / "images")
             write_config(folder / "crepe", config, {"n8": crops}, HARD_NEGATIVE_SCHEMA, "by_reference")
-            rows[config] = read_rows(next((folder / "crepe" / config).iterdir()))
+            rows[config] = read_rows(next((folder / "crepe" / config).glob("*.parquet")))
         write_card(folder / "crepe", {}, "", measure(folder / "crepe"))
         tasks = discover(folder)
         all_rows = [row for task in tasks for row in rows[task.config]]

@@ -6,6 +6,7 @@ is the unit of commit: killed at any moment, the next run does only what is miss
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,11 +19,15 @@ from evaluators.engine.feature_cache import FeatureStore
 from evaluators.engine.plan import Plan
 from evaluators.models import DualEncoder, Model, TextEncoder
 from evaluators.models.batches import unit_length
+from evaluators.models.custom import CustomDualEncoder
 from evaluators.models.fingerprint import digest
 
 Report = Callable[[str, int, int], None]
 """Progress callback: stage, items done, items in total."""
 OnError = Literal["stop", "skip"]
+OUT_OF_MEMORY = re.compile(r"out of memory|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_ALLOC_FAILED", re.IGNORECASE)
+"""Messages of the errors other than torch.OutOfMemoryError that mean the same (MPS, cuBLAS, cuDNN)."""
+MIN_CROPS_PER_CHUNK, MIN_TEXTS_PER_CHUNK = 256, 2048
 ALL = slice(None)
 """All chunks. With several processes, process i of n encodes the chunks ``slice(i, None, n)``."""
 
@@ -57,17 +62,39 @@ class Encoded:
 
 
 def backing_off(encode: Callable[[int], np.ndarray], batch_size: int) -> np.ndarray:
-    """The output of ``encode(batch_size)``, the size halved while the device is out of memory. ValueError at size 1."""
+    """Return ``encode(batch_size)``, with the size halved while the device is out of memory.
+
+    Raises ValueError if a single item does not fit.
+    """
     import torch
 
     while True:
         try:
             return encode(batch_size)
-        except torch.OutOfMemoryError:
+        except RuntimeError as error:  # torch.OutOfMemoryError is one
+            if not isinstance(error, torch.OutOfMemoryError) and not OUT_OF_MEMORY.search(str(error)):
+                raise
             if batch_size == 1:
                 raise ValueError("The device has too little memory to encode a single item.") from None
             batch_size //= 2
-            torch.cuda.empty_cache()
+            _empty_caches()
+
+
+def _empty_caches() -> None:
+    """Return memory that PyTorch holds in reserve to the device."""
+    import torch
+
+    torch.cuda.empty_cache()
+    if torch.backends.mps.is_available():
+        torch.mps.empty_cache()
+
+
+def crops_per_chunk(encoder: DualEncoder, batch_size: int) -> int:
+    """Return the number of crops that are decoded, encoded and committed together.
+
+    An adapter of your own class gets whole images, which take up to megabytes each, so a chunk is a single batch.
+    """
+    return batch_size if isinstance(encoder, CustomDualEncoder) else max(MIN_CROPS_PER_CHUNK, batch_size)
 
 
 def encode(engine: Engine, share: slice = ALL) -> Encoded:
@@ -80,7 +107,8 @@ def encode(engine: Engine, share: slice = ALL) -> Encoded:
     encoded = Encoded()
     unreadable: dict[bytes, str] = {}
     engine.report("images", 0, len(crops))
-    for chunk in images.stream(crops, plan.crop_chunks(crops)[share], store.missing, encoder.preprocess):
+    chunks = plan.crop_chunks(crops, crops_per_chunk(encoder, engine.batch_size))[share]
+    for chunk in images.stream(crops, chunks, store.missing, encoder.preprocess):
         unreadable |= {chunk.keys[index]: message for index, message in chunk.errors.items()}
         if unreadable and engine.on_error == "stop":
             raise images.UnreadableImageError(next(iter(unreadable.values())))
@@ -89,6 +117,7 @@ def encode(engine: Engine, share: slice = ALL) -> Encoded:
             store.put(
                 [chunk.keys[index] for index in chunk.missing], unit_length(feature_ND, engine.model.name, "image")
             )
+            chunk.images.clear()  # before the next chunk is decoded
         for index, key in enumerate(chunk.keys):
             if key in unreadable:
                 encoded.errors[chunk.start + index] = unreadable[key]
@@ -113,7 +142,7 @@ def encode_texts(
     encoder, keys, encoded = model.encoder, [], 0
     assert isinstance(encoder, TextEncoder)
     report("texts", 0, len(texts))
-    for chunk in plan.chunks(len(texts), plan.TEXTS_PER_CHUNK)[share]:
+    for chunk in plan.chunks(len(texts), max(MIN_TEXTS_PER_CHUNK, batch_size))[share]:
         chunk_keys = [text_key(text) for text in texts[chunk]]
         todo = {chunk_keys[index]: texts[chunk][index] for index in store.missing(chunk_keys)}
         if todo:

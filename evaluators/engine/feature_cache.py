@@ -1,8 +1,9 @@
 """The feature cache: content-addressed, append-only, safe to kill at any moment.
 
-One SQLite file (write-ahead log) per model fingerprint, which covers weights, transform, tokeniser and precision. A key
-is a digest of an encoded image or of a text, a value the feature's float32 bytes. ``put`` writes a whole chunk in one
-transaction, so a crash never leaves part of a chunk.
+One SQLite file (write-ahead log) per model, named by a digest of its fingerprint (weights, transform, tokeniser and
+precision), of the code that decodes and encodes, and of the versions of Pillow, torchvision and the like. A key is a
+digest of an encoded image or of a text, a value the feature's float32 bytes. ``put`` writes a whole chunk in one
+transaction, so a crash never leaves part of a chunk. Several processes may use one file.
 Folder: ``$COMPEVAL_CACHE``, else ``~/.cache/compeval``.
 """
 
@@ -18,10 +19,14 @@ from pathlib import Path
 
 import numpy as np
 
+from evaluators.models.fingerprint import of_features
+
 SUFFIX = ".features.sqlite"
 LOG_PAGES = 25_000
 """Pages (of 4 kB) in the log before SQLite copies them into the database, which waits for the disk."""
 KEYS_PER_QUERY = 500
+LOCK_SECONDS = 60
+"""Seconds to wait while other processes write."""
 
 
 def cache_folder() -> Path:
@@ -33,21 +38,33 @@ class FeatureStore:
     """Features of one model; ``folder=None`` keeps them in memory."""
 
     def __init__(self, folder: Path | None, model_fingerprint: str) -> None:
-        self.path = folder and folder / f"{model_fingerprint}{SUFFIX}"
+        self.path = folder and folder / f"{of_features(model_fingerprint)}{SUFFIX}"
         try:
             if folder:
                 folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise ValueError(
-                f"{folder}: the feature cache cannot be made ({error.strerror}). Set COMPEVAL_CACHE to a writable "
+                f"{folder}: the feature cache cannot be created ({error.strerror}). Set COMPEVAL_CACHE to a writable "
                 "folder."
             ) from None
         with self._one_message():
-            self._database = sqlite3.connect(self.path or ":memory:", timeout=60)
-            self._database.execute("PRAGMA journal_mode=WAL")
+            self._database = sqlite3.connect(self.path or ":memory:", timeout=LOCK_SECONDS)
+            self._switch_to_write_ahead_log()
             self._database.execute("PRAGMA synchronous=NORMAL")
             self._database.execute(f"PRAGMA wal_autocheckpoint={LOG_PAGES}")
             self._database.execute("CREATE TABLE IF NOT EXISTS feature (key BLOB PRIMARY KEY, value BLOB NOT NULL)")
+
+    def _switch_to_write_ahead_log(self) -> None:
+        """Retry while another process creates the file: SQLite does not wait for its lock in this one statement."""
+        deadline = time.monotonic() + LOCK_SECONDS
+        while True:
+            try:
+                self._database.execute("PRAGMA journal_mode=WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.05)
 
     def close(self) -> None:
         self._database.close()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,6 @@ from evaluators.engine.rows import Reference, Rows
 from evaluators.protocols import recall
 
 FOLD_SEED = 0
-CROPS_PER_CHUNK = 256
-TEXTS_PER_CHUNK = 2048
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,17 +91,24 @@ def make(tasks: Sequence[Rows]) -> Plan:
     )
 
 
-def _numbering() -> defaultdict[str, int]:
-    """A dictionary that numbers its keys in order of first use."""
-    numbers: defaultdict[str, int] = defaultdict()
+def _numbering() -> defaultdict[Hashable, int]:
+    """Return a dictionary that numbers its keys in order of first use."""
+    numbers: defaultdict[Hashable, int] = defaultdict()
     numbers.default_factory = numbers.__len__
     return numbers
 
 
 def _draft(
-    rows: Rows, crops: list[CropSource], crop_number: defaultdict[str, int], text_number: defaultdict[str, int]
+    rows: Rows,
+    crops: list[CropSource],
+    crop_number: defaultdict[Hashable, int],
+    text_number: defaultdict[Hashable, int],
 ) -> TaskPlan:
-    """The plan of one task, as numbers of crops and texts in order of first use; new crops are appended."""
+    """Return the plan of one task, as numbers of crops and texts in order of first use; append new crops to ``crops``.
+
+    A crop is identified by its id and its dataset folder, since two datasets may store one crop in different pixels or
+    use one id for different crops. Equal files are found by their bytes when they are read.
+    """
     protocol = rows.protocol
     row_N, fold_N = scored_rows(rows)
     crop_NI = np.empty((len(row_N), len(protocol.images)), dtype=np.int32)
@@ -111,11 +116,11 @@ def _draft(
     text_J, texts_N = array("i"), array("i")
     for index, (row, item) in enumerate(_items(rows, row_N)):
         for position, (column, id_column) in enumerate(zip(protocol.images, protocol.crop_ids, strict=True)):
-            crop_NI[index, position] = crop_number[item[id_column]]
+            crop_NI[index, position] = crop_number[rows.folder, item[id_column]]
             if len(crop_number) > len(crops):
-                crops.append(CropSource(rows, row, column, rows.reference(item)))
+                crops.append(CropSource(rows, row, column, rows.reference(row, item)))
         if protocol.label:
-            label_N[index] = item[protocol.label]
+            label_N[index] = _label(rows, row, item[protocol.label])
         numbers = [text_number[text] for text in _texts(item, protocol.texts)]
         text_J.extend(numbers)
         texts_N.append(len(numbers))
@@ -124,6 +129,13 @@ def _draft(
     text_NT = np.full(is_text_NT.shape, -1, dtype=np.int32)
     text_NT[is_text_NT] = text_J
     return TaskPlan(rows, row_N, crop_NI, text_NT, fold_N, class_CP, label_N)
+
+
+def _label(rows: Rows, row: int, label: Any) -> int:
+    """Return the class of a row. Raises ValueError if there is no such class."""
+    if not isinstance(label, int) or not 0 <= label < len(rows.classes):
+        raise ValueError(f"{rows.task.name}, row {row}: label {label!r}, expected 0 to {len(rows.classes) - 1}.")
+    return label
 
 
 def _by_image(crops: Sequence[CropSource]) -> np.ndarray:
@@ -141,12 +153,12 @@ def chunks(items: int, size: int) -> list[slice]:
     return [slice(start, min(start + size, items)) for start in range(0, items, size)]
 
 
-def crop_chunks(crops: Sequence[CropSource]) -> list[slice]:
-    """Chunks of CROPS_PER_CHUNK crops, extended by the remaining crops of the last one's source image."""
+def crop_chunks(crops: Sequence[CropSource], size: int) -> list[slice]:
+    """Return chunks of ``size`` crops, each extended by the remaining crops of its last source image."""
     images = [crop.image_file for crop in crops]
     found, start = [], 0
     while start < len(crops):
-        stop = min(start + CROPS_PER_CHUNK, len(crops))
+        stop = min(start + size, len(crops))
         while stop < len(crops) and images[stop] is not None and images[stop] == images[stop - 1]:
             stop += 1
         found.append(slice(start, stop))

@@ -23,6 +23,7 @@ from evaluators.protocols.base import Protocol
 from generators.schemas.rows import get_image_storage
 from generators.storage import parquet
 from generators.storage.crops import Crop
+from generators.storage.untrusted import UnsafeNameError, read_file, resolve_image
 from loaders.datasets import referenced_images
 from loaders.datasets.folders import dataset_folder
 from loaders.datasets.stats import read_stats
@@ -103,23 +104,44 @@ class Rows:
                 if remaining <= 0:
                     return
 
-    def reference(self, row: Mapping[str, Any]) -> Reference | None:
-        """The crop of a row of :meth:`texts` in its source image; None if the dataset embeds its crops."""
-        if "image_path" not in row:
-            return None
-        return Reference(referenced_images.crop_of(row, self.files[0].parent.parent), row["crop_id"])
+    @cached_property
+    def folder(self) -> Path:
+        """The dataset folder."""
+        return self.files[0].parent.parent
 
-    def images(self, cells: Sequence[tuple[int, str]]) -> list[bytes | OSError]:
-        """The encoded images in some (row, column) cells, or the error of the file that a cell names.
+    def reference(self, row: int, columns: Mapping[str, Any]) -> Reference | None:
+        """Return the crop of a row of :meth:`texts` in its source image; None if the dataset embeds its crops.
+
+        Raises ValueError, which names the row, if the path of the image leaves the folders of the data.
+        """
+        if "image_path" not in columns:
+            return None
+        try:
+            return Reference(referenced_images.crop_of(columns, self.folder), columns["crop_id"])
+        except UnsafeNameError as error:
+            raise ValueError(f"{self.task.name}, row {row}: {error}") from None
+
+    def images(self, cells: Sequence[tuple[int, str]]) -> list[bytes | OSError | ValueError]:
+        """Return the encoded images in some (row, column) cells, or the error of the file that a cell names.
 
         Each row group is read once if the rows are in order.
         """
-        found: list[bytes | OSError] = []
+        images: list[bytes | OSError | ValueError] = []
         for row, column in cells:
             group = bisect_right(self._row_groups, row, key=itemgetter(2)) - 1
             cell = _image_column(self, group, column)[row - self._row_groups[group][2]].as_py()
-            found.append(read_file(Path(cell["path"])) if cell["bytes"] is None else cell["bytes"])
-        return found
+            images.append(self._read_image(cell))
+        return images
+
+    def _read_image(self, cell: Mapping[str, Any] | None) -> bytes | OSError | ValueError:
+        if cell is None or (cell["bytes"] is None and cell["path"] is None):
+            return ValueError("the cell is empty")
+        if cell["bytes"] is not None:
+            return cell["bytes"]
+        try:
+            return read_file(resolve_image(self.folder.parent, cell["path"]))
+        except (OSError, UnsafeNameError) as error:
+            return error
 
     @cached_property
     def _row_groups(self) -> list[tuple[Path, int, int]]:
@@ -138,14 +160,6 @@ def _image_column(rows: Rows, group: int, column: str) -> pa.ChunkedArray:
     path, number, _ = rows._row_groups[group]
     with parquet.open_file(path) as file:
         return file.read_row_group(number, [column])[column]
-
-
-def read_file(path: Path) -> bytes | OSError:
-    """The bytes of a file, or the error."""
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        return error
 
 
 def load(tasks: Sequence[Task], data_dir: Path | None = None, limit: int | None = None) -> list[Rows]:

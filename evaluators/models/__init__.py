@@ -12,12 +12,14 @@ Specs (a closed set of backends; ``open_clip:`` is the default):
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from urllib.parse import quote
 
 if TYPE_CHECKING:
     import numpy as np
@@ -104,9 +106,18 @@ class Model:
     """Warnings for readers of its results."""
 
 
+MAX_SLUG = 120
+"""Characters of a folder name; longer ones end in a hash."""
+
+
 def slug(spec: str) -> str:
-    """The spec as a folder name."""
-    return re.sub(r"[/\\:]+", "-", spec).strip("-")
+    """Return the spec as a folder name; different specs have different names.
+
+    A slash becomes ``--``, a colon ``=``, and other characters that a file name may not have are percent-encoded.
+    """
+    parts = (quote(part, safe=" (),+@").replace("%3A", "=").replace("--", "%2D%2D") for part in spec.split("/"))
+    name = "--".join(re.sub(r"^-|-$", "%2D", part) for part in parts)
+    return name if len(name) <= MAX_SLUG else f"{name[:MAX_SLUG]}~{hashlib.sha256(spec.encode()).hexdigest()[:16]}"
 
 
 def parse(spec: str) -> tuple[str, str]:
@@ -138,11 +149,21 @@ def pick_device(device: str | None = None) -> str:
     return device
 
 
+def _computes_bf16(device: str) -> bool:
+    """Return True for a GPU that computes in bfloat16 (Ampere and later) without emulating it."""
+    import torch
+
+    if not device.startswith("cuda"):
+        return False
+    with torch.cuda.device(device):
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+
+
 def resolve(spec: str, device: str = "cpu", precision: Precision = "auto") -> Model:
     """Load the model of a spec. ValueError or FileNotFoundError, with one clear message, if that fails."""
     backend, name = parse(spec)
     if precision == "auto":
-        precision = "bf16" if device.startswith("cuda") else "fp32"
+        precision = "bf16" if _computes_bf16(device) else "fp32"
     return importlib.import_module(BACKENDS[backend]).load(name, device, precision)
 
 

@@ -5,9 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
+from generators.storage import crops
+from generators.storage.code import list_code_files, strip_comments
+
 DIGEST_BYTES = 16
+ENCODING_PACKAGES = ("pillow", "torch", "torchvision", "open_clip_torch", "transformers", "sentence-transformers")
+"""Packages that decode, resize and encode. Features of another version are not reused."""
 
 
 def digest(*parts: bytes) -> bytes:
@@ -40,3 +48,25 @@ def of_tokenizer(tokenizer: Any) -> str:
     """Hex digest of a tokeniser of transformers: vocabulary, rules and maximum length."""
     rules = tokenizer.backend_tokenizer.to_str() if tokenizer.is_fast else tokenizer.get_vocab()
     return of_json([type(tokenizer).__name__, rules, tokenizer.model_max_length])
+
+
+def of_features(model_fingerprint: str) -> str:
+    """Hex digest that names a model's cached features: the model, and the code and packages that decode and encode."""
+    return of_json([model_fingerprint, _encoding_code(), _encoding_versions()])
+
+
+@cache
+def _encoding_code() -> str:
+    """Hex digest of the code that decodes and cuts images, and of all model adapters."""
+    files = [*list_code_files(Path(crops.__file__)), *sorted(Path(__file__).parent.glob("*.py"))]
+    return of_json([strip_comments(file.read_text(encoding="utf-8")) for file in files if file.suffix == ".py"])
+
+
+def _encoding_versions() -> dict[str, str]:
+    versions = {}
+    for package in ENCODING_PACKAGES:
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return versions

@@ -51,7 +51,6 @@ def load(name: str, device: str, precision: str) -> Model:
         image_processor.to_json_string(),
         fingerprint.of_tokenizer(tokenizer),
         precision,
-        transformers.__version__,
     ]
     encoder = adapter(model, tokenizer, image_processor, device)
     mark = CONTAMINATED.get(family)

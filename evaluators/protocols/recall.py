@@ -51,8 +51,8 @@ def _make_empty_ranks(count: int) -> Ranks:
 def retrieve(query: Side, item: Side, true_QT: np.ndarray, true_pairs: csr_array) -> Ranks:
     """Return the rank of each query's best true item among its wrong items.
 
-    ``true_QT``: indices of the true items, padded with -1. ``true_pairs``: bool matrix of query ids and item ids. Scores
-    are computed in blocks, so large folds fit into memory.
+    ``true_QT``: indices of the true items, padded with -1. ``true_pairs``: bool matrix of query ids and item ids.
+    Scores are computed in blocks, so large folds fit into memory.
     """
     ranks = _make_empty_ranks(len(query.id_J))
     query_indices, item_indices = np.arange(len(query.id_J)), np.arange(len(item.id_J))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ import pyarrow.parquet as pq
 
 from evaluators.models import slug
 from generators.storage.atomic import atomic_file
+from generators.storage.untrusted import resolve_below, safe_name
 
 SCHEMA = 1
 SIDE_SUFFIX = ".run.json"
@@ -29,12 +31,13 @@ Result = dict[str, Any]
 
 def get_model_folder(output: Path, source: str, spec: str, limit: int | None = None) -> Path:
     """Return the folder of a model's results. Results on the first ``limit`` rows have their own folder."""
-    return output / source / (slug(spec) if limit is None else f"{slug(spec)}-first-{limit}")
+    name = slug(spec) if limit is None else f"{slug(spec)}-first-{limit}"
+    return output / safe_name(source) / safe_name(name)
 
 
 def get_result_path(output: Path, source: str, spec: str, task: str, limit: int | None = None) -> Path:
     """Return the path of a task's result document."""
-    return get_model_folder(output, source, spec, limit) / f"{task}.json"
+    return resolve_below(get_model_folder(output, source, spec, limit), f"{task}.json")
 
 
 def get_side_file(folder: Path) -> Path:
@@ -58,11 +61,9 @@ def write(path: Path, result: Result, examples: pa.Table) -> None:
 
 def make_folder(folder: Path) -> None:
     """Create a folder for results. Raises ValueError if it is not writable."""
-    test_file = folder / ".writable"
     with _raise_value_error(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        test_file.touch()
-        test_file.unlink()
+        tempfile.TemporaryFile(dir=folder).close()
 
 
 def write_side_file(folder: Path, device: str, seconds: float, counts: Mapping[str, int]) -> None:

@@ -101,6 +101,7 @@ def train_probe(
     inputs = fingerprint.of_json([asdict(recipe), encoder.fingerprint, fingerprint.of_json(list(texts))])
     if (finished_loss := _read_finished_loss(folder / PROBE, inputs)) is not None:
         return finished_loss
+    check_replaceable(folder)
     store = FeatureStore(cache_folder(), encoder.fingerprint)
     engine.encode_texts(encoder, list(dict.fromkeys(texts)), store, recipe.batch_size, report)
 
@@ -134,6 +135,7 @@ def train_autoencoder(
     inputs = fingerprint.of_json([asdict(recipe), fingerprint.of_json(list(texts))])
     if (finished_loss := _read_finished_loss(folder / AUTOENCODER, inputs)) is not None:
         return finished_loss
+    check_replaceable(folder)
     torch.manual_seed(recipe.seed)
     train, validation = split_texts(texts, recipe.seed)
     tokenizer = _make_tokenizer(recipe, train)

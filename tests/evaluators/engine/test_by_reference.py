@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
@@ -66,7 +67,7 @@ def decoded(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """How often each source image was decoded."""
     counts, decode = Counter[str](), images.decode
 
-    def counting(data: bytes | OSError, place: CropSource) -> Image.Image:
+    def counting(data: bytes | images.UnreadableImageError, place: CropSource) -> Image.Image:
         assert place.image_file
         counts[place.image_file.name] += 1
         return decode(data, place)
@@ -79,12 +80,11 @@ def toy(name: str = "Knows") -> models.Model:
     return models.resolve(f"python:toy_models:{name}")
 
 
-@pytest.mark.parametrize("crops_per_chunk", [2, 256])
+@pytest.mark.parametrize("batch_size", [2, 256])
 def test_crops_are_cut_from_images_that_are_decoded_once_over_all_tasks(
-    here: Path, striped: Path, decoded: Counter[str], monkeypatch: pytest.MonkeyPatch, crops_per_chunk: int
+    here: Path, striped: Path, decoded: Counter[str], batch_size: int
 ):
-    monkeypatch.setattr(plan, "CROPS_PER_CHUNK", crops_per_chunk)
-    results = run(toy(), TASKS, data_dir=striped)
+    results = run(toy(), TASKS, data_dir=striped, batch_size=batch_size)
     assert [result["metrics"]["recall@1"] for result in results] == [1.0, 1.0]
     assert [result["data"]["crops"] for result in results] == [4, 3]
     assert decoded == {"one.png": 1, "two.png": 1}
@@ -94,19 +94,16 @@ def test_crops_are_cut_from_images_that_are_decoded_once_over_all_tasks(
     assert decoded == {"one.png": 1, "two.png": 1}, "the second run finds every crop in the cache"
 
 
-def test_an_image_s_crops_come_together_and_into_one_chunk(striped: Path, monkeypatch: pytest.MonkeyPatch):
+def test_crops_of_one_image_are_in_one_chunk(striped: Path):
     planned = plan.make(load(TASKS, striped))
     assert [crop.image_file and crop.image_file.name for crop in planned.crops] == ["one.png"] * 3 + ["two.png"] * 3
-    monkeypatch.setattr(plan, "CROPS_PER_CHUNK", 2)
-    assert plan.crop_chunks(planned.crops) == [slice(0, 3), slice(3, 6)]
-    monkeypatch.setattr(plan, "CROPS_PER_CHUNK", 4)
-    assert plan.crop_chunks(planned.crops) == [slice(0, 6)]
+    assert plan.crop_chunks(planned.crops, 2) == [slice(0, 3), slice(3, 6)]
+    assert plan.crop_chunks(planned.crops, 4) == [slice(0, 6)]
 
 
-def test_crops_that_rows_hold_are_cut_into_chunks_of_a_size(data: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(plan, "CROPS_PER_CHUNK", 10)
+def test_chunks_of_embedded_crops_have_the_given_size(data: Path):
     planned = plan.make(load([TASKS[0]], data))
-    assert plan.crop_chunks(planned.crops) == [slice(0, 10), slice(10, 20), slice(20, 23)]
+    assert plan.crop_chunks(planned.crops, 10) == [slice(0, 10), slice(10, 20), slice(20, 23)]
 
 
 def test_a_crop_is_what_pillow_cuts_out(striped: Path):
@@ -145,3 +142,52 @@ def test_an_image_that_is_gone_or_another_is_named_and_can_be_left_out(
     (result,) = run(toy(name), TASKS[:1], data_dir=striped, on_error="skip")
     assert [item["row"] for item in result["skipped"]] == [1, 3]
     assert result["metrics"]["recall@1"] == 1.0
+
+
+def test_two_exchanged_images_are_noticed_though_their_features_are_cached(here: Path, striped: Path):
+    run(toy(), TASKS[:1], data_dir=striped)
+    first, second = striped / "pictures" / "one.png", striped / "pictures" / "two.png"
+    first.rename(striped / "other.png")
+    second.rename(first)
+    (striped / "other.png").rename(second)
+    with pytest.raises(ValueError, match=r"row 0: .*one\.png is not the image that the dataset was built from"):
+        run(toy(), TASKS[:1], data_dir=striped, output=Path("again"))
+
+
+@pytest.mark.parametrize(
+    ("box", "message"),
+    [
+        (Box(4.0, 0.0, 0.0, 8.0), r"has no pixels"),
+        (Box(8.0, 0.0, -4.0, 8.0), r"has no pixels"),
+        (Box(float("nan"), 0.0, 4.0, 8.0), r"has a number that is not finite"),
+        (Box(0.0, 0.0, 1e7, 1e7), r"does not fit the image, 20 x 8|is not the image"),
+        (Box(100.0, 0.0, 4.0, 8.0), r"does not fit the image, 20 x 8|is not the image"),
+    ],
+)
+@pytest.mark.parametrize("name", ["Knows", "Pairs"])
+def test_a_bad_box_is_named_and_can_be_skipped(here: Path, striped: Path, box: Box, message: str, name: str):
+    path = next((striped / "crepe" / TASKS[0].config).glob("*.parquet"))
+    table = pq.read_table(path)
+    for side, value in box._asdict().items():
+        column = table.column_names.index(side)
+        values = table[side].to_pylist()
+        table = table.set_column(column, table.schema.field(side), [[*values[:2], value, *values[3:]]])
+    pq.write_table(table, path)
+    write_card(striped / "crepe", {}, "", measure(striped / "crepe"))
+    with pytest.raises(ValueError, match=rf"crepe/laion_uc_hnatom, row 2: .*({message}).*--on-error skip"):
+        run(toy(name), TASKS[:1], data_dir=striped)
+    (result,) = run(toy(name), TASKS[:1], data_dir=striped, on_error="skip")
+    assert [item["row"] for item in result["skipped"]] == [2]
+    assert result["metrics"]["recall@1"] == 1.0
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "../../etc/passwd", "pictures/../../secret.png"])
+def test_a_row_cannot_read_files_outside_the_data_folder(here: Path, striped: Path, path: str):
+    file = next((striped / "crepe" / TASKS[0].config).glob("*.parquet"))
+    table = pq.read_table(file)
+    column = table.column_names.index("image_path")
+    table = table.set_column(column, "image_path", [[path, *table["image_path"].to_pylist()[1:]]])
+    pq.write_table(table, file)
+    write_card(striped / "crepe", {}, "", measure(striped / "crepe"))
+    with pytest.raises(ValueError, match=r"crepe/laion_uc_hnatom, row 0: '.*' (is outside the folders|does not name)"):
+        run(toy(), TASKS[:1], data_dir=striped)

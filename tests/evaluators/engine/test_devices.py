@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from evaluators import models
-from evaluators.engine import plan, score
+from evaluators.engine import encode, plan, score
 from evaluators.engine.devices import encode_share
 from evaluators.engine.encode import ALL, Engine
 from evaluators.engine.encode import encode as encode_plan
@@ -16,8 +16,7 @@ from tests.evaluators.engine.test_encode import all_files
 
 @pytest.fixture(autouse=True)
 def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan, "TEXTS_PER_CHUNK", 16)
-    monkeypatch.setattr(plan, "CROPS_PER_CHUNK", 4)
+    monkeypatch.setattr(encode, "MIN_TEXTS_PER_CHUNK", 16)
 
 
 EVEN, ODD = slice(0, None, 2), slice(1, None, 2)
@@ -39,8 +38,8 @@ def test_shares_make_up_the_plan_without_overlap(here: Path, data: Path):
         encoded = encode_plan(engine, share)
         return encoded.images_encoded, encoded.texts_encoded
 
-    # 23 crops in chunks of 4 and 150 texts in chunks of 16: the even chunks, the odd ones, nothing that is left.
-    assert [encode(share) for share in (EVEN, ODD, ALL)] == [(12, 80), (11, 70), (0, 0)]
+    # 23 crops in chunks of 5, 150 texts in chunks of 16: the even chunks, the odd ones, and then nothing is left.
+    assert [encode(share) for share in (EVEN, ODD, ALL)] == [(13, 80), (10, 70), (0, 0)]
 
 
 @pytest.mark.parametrize("name", ["Knows", "Pairs"])

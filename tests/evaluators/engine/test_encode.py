@@ -2,21 +2,28 @@ import json
 import os
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import open_clip
 import pyarrow.parquet as pq
 import pytest
+from PIL import Image
 
 from evaluators import models
-from evaluators.engine import plan
+from evaluators.engine import encode as encode_module
+from evaluators.engine import images, plan
 from evaluators.engine.encode import backing_off
 from evaluators.engine.rows import load
 from evaluators.engine.tasks import Task, discover, select
 from evaluators.models import Model
 from evaluators.models.batches import in_batches
 from evaluators.run import evaluate, run
+from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
+from generators.storage.dataset import write_config
+from loaders.cards.card import write_card
+from loaders.datasets.stats import measure
 from tests.evaluators import tiny
 
 LAION = Task("crepe", "laion_uc_hnatom")
@@ -84,7 +91,7 @@ def test_each_crop_and_text_is_encoded_once_and_batches_may_be_ragged(here: Path
 
 def test_results_lie_where_they_should(here: Path, data: Path):
     run(toy("Knows"), select(discover(data), ["crepe/prod_hnatom"]), data_dir=data)
-    folder = Path("results/microworld/python-toy_models-Knows")
+    folder = Path("results/microworld/python=toy_models=Knows")
     assert sorted(all_files(folder)) == [
         f"crepe/prod_hnatom/n{n}.{kind}" for n in (4, 5) for kind in ("json", "parquet")
     ]
@@ -93,7 +100,7 @@ def test_results_lie_where_they_should(here: Path, data: Path):
 
 def test_examples_hold_scores_and_ranks(here: Path, data: Path):
     run(toy("Knows"), [LAION], data_dir=data)
-    table = pq.read_table("results/microworld/python-toy_models-Knows/crepe/laion_uc_hnatom.parquet")
+    table = pq.read_table("results/microworld/python=toy_models=Knows/crepe/laion_uc_hnatom.parquet")
     first = table.slice(0, 1).to_pylist()[0]
     # Red against green, blue, yellow, pink: cosines 1, 0, 0, 1/sqrt(2), 1/sqrt(2).
     assert first.pop("scores") == pytest.approx([1, 0, 0, 0.5**0.5, 0.5**0.5])
@@ -146,7 +153,7 @@ def test_a_corrupt_image_can_be_left_out(here: Path, tmp_path: Path, name: str):
     (result,) = run(toy(name), [LAION], data_dir=spoilt(tmp_path), on_error="skip")
     assert [(item["row"], "cannot be decoded" in item["error"]) for item in result["skipped"]] == [(2, True)]
     assert result["metrics"]["recall@1"] == 1.0
-    table = pq.read_table(f"results/microworld/python-toy_models-{name}/crepe/laion_uc_hnatom.parquet")
+    table = pq.read_table(f"results/microworld/python=toy_models={name}/crepe/laion_uc_hnatom.parquet")
     assert table["row"].to_pylist() == [0, 1, 3, 4]
 
 
@@ -183,7 +190,7 @@ def run_in_child(data: Path, output: Path, cache: Path) -> int:
     if not child:
         try:
             os.environ["COMPEVAL_CACHE"] = str(cache)
-            run(toy("Dying"), discover(data), data_dir=data, output=output)
+            run(toy("Dying"), discover(data), data_dir=data, output=output, batch_size=16)
             os._exit(0)
         finally:
             os._exit(1)
@@ -191,7 +198,7 @@ def run_in_child(data: Path, output: Path, cache: Path) -> int:
 
 
 def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(plan, "TEXTS_PER_CHUNK", 16)
+    monkeypatch.setattr(encode_module, "MIN_TEXTS_PER_CHUNK", 16)
     assert run_in_child(data, here / "killed", here / "cache a") == 9
     assert all_files(here / "killed") == {}
     (here / "revived").touch()
@@ -199,7 +206,7 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(here: Path, data: Pat
     assert run_in_child(data, here / "whole", here / "cache b") == 0
     assert all_files(here / "killed") == all_files(here / "whole")
     resumed, whole = (
-        json.loads((here / name / "microworld/python-toy_models-Dying.run.json").read_text())
+        json.loads((here / name / "microworld/python=toy_models=Dying.run.json").read_text())
         for name in ("killed", "whole")
     )
     # Sorted, the captions go blue, green, pink: what the first attempt stored before the first pink one stays.
@@ -270,6 +277,76 @@ def test_batches_are_halved_when_memory_runs_out():
 
     with pytest.raises(ValueError, match="too little memory to encode a single item"):
         backing_off(partial(in_batches, never, [1, 2]), 2)
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["MPS backend out of memory (MPS allocated: 8.00 GB)", "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling"],
+)
+def test_batches_are_halved_for_the_memory_errors_of_other_devices(message: str):
+    def encode(part: list[int]) -> np.ndarray:
+        if len(part) > 2:
+            raise RuntimeError(message)
+        return np.array(part)[:, None]
+
+    assert backing_off(partial(in_batches, encode, [1, 2, 3]), 3)[:, 0].tolist() == [1, 2, 3]
+
+
+def test_other_errors_of_a_device_are_raised():
+    def encode(batch_size: int) -> np.ndarray:
+        raise RuntimeError("CUDA error: device-side assert triggered")
+
+    with pytest.raises(RuntimeError, match="device-side assert"):
+        backing_off(encode, 8)
+
+
+def test_a_batch_may_be_larger_than_the_usual_chunk(here: Path, data: Path):
+    model = toy("Knows")
+    encoder: Any = model.encoder
+    run(model, [LAION], data_dir=data, batch_size=300)
+    assert encoder.model.calls[0] == 23, "all 23 crops are one batch"
+    assert encode_module.crops_per_chunk(encoder, 300) == 300
+    small: Any = SimpleNamespace()
+    assert [encode_module.crops_per_chunk(small, size) for size in (64, 300)] == [256, 300]
+
+
+def test_large_chunks_are_not_decoded_ahead(monkeypatch: pytest.MonkeyPatch, data: Path):
+    planned = plan.make(load([LAION], data))
+    preprocessed = 0
+
+    def preprocess(image: Image.Image) -> Image.Image:
+        nonlocal preprocessed
+        preprocessed += 1
+        return image
+
+    def decoded_ahead() -> list[int]:
+        nonlocal preprocessed
+        preprocessed, used, ahead = 0, 0, []
+        chunks = plan.crop_chunks(planned.crops, 5)
+        for chunk in images.stream(planned.crops, chunks, lambda keys: [*range(len(keys))], preprocess):
+            used += len(chunk.images)
+            ahead.append(preprocessed - used)
+        return ahead
+
+    monkeypatch.setattr(images, "READ_AHEAD_BYTES", 1)
+    assert decoded_ahead() == [0] * 5
+
+
+def test_crops_of_two_datasets_are_not_confused(here: Path, tmp_path: Path):
+    root = tmp_path / "own"
+    for name, colors in (("first", ["red", "green"]), ("second", ["blue", "pink"])):
+        rows = [
+            tiny.row(number, color, "ball", [other for other in tiny.COLORS if other != color], tiny.picture(color))
+            | {"crop_id": str(number)}
+            for number, color in enumerate(colors)
+        ]
+        write_config(root / name, "choice", {"test": rows}, HARD_NEGATIVE_SCHEMA)
+        write_card(root / name, {}, "", measure(root / name))
+    tasks = [Task("first", "choice"), Task("second", "choice")]
+    alone = [run(toy("Knows"), [task], data_dir=root, output=Path("alone"))[0] for task in tasks]
+    together = run(toy("Knows"), tasks, data_dir=root, output=Path("together"))
+    assert [result["metrics"]["recall@1"] for result in together] == [1.0, 1.0]
+    assert together == alone
 
 
 def test_a_raw_task_plans_only_the_rows_of_its_folds(data: Path):

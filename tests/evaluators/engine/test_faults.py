@@ -84,7 +84,7 @@ def test_a_truncated_cache_file(here: Path, data: Path, tmp_path: Path):
 
 def test_a_full_disk_leaves_no_half_result(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(pq, "write_table", raising(errno.ENOSPC))
-    folder = Path("results/microworld/python-toy_models-Knows")
+    folder = Path("results/microworld/python=toy_models=Knows")
     assert failure("python:toy_models:Knows", "--data", data, "--task", TASK) == (
         f"{folder / TASK}.parquet: the result cannot be written (No space left on device). Free some space or name "
         "another --output; encoded features are kept."
@@ -99,7 +99,7 @@ def test_an_output_that_cannot_be_written_is_told_before_anything_is_encoded(
     Path("taken").write_text("")
     told = failure("python:toy_models:Knows", "--data", data, "--task", TASK, "--output", "taken")
     assert "the result cannot be written (Not a directory)" in told
-    monkeypatch.setattr(Path, "touch", raising(errno.EROFS))
+    monkeypatch.setattr("tempfile.TemporaryFile", raising(errno.EROFS))
     told = failure("python:toy_models:Knows", "--data", data, "--task", TASK)
     assert "the result cannot be written (Read-only file system)" in told
 
@@ -149,16 +149,17 @@ def test_equal_pixels_of_several_crops_are_encoded_once(here: Path, tmp_path: Pa
 
 
 def test_ctrl_c_in_the_middle_keeps_what_is_encoded(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
-    from evaluators.engine import plan
+    from evaluators.engine import encode
 
-    monkeypatch.setattr(plan, "TEXTS_PER_CHUNK", 16)
+    monkeypatch.setattr(encode, "MIN_TEXTS_PER_CHUNK", 16)
     options = ["run", "--model", "python:toy_models:Interrupted", "--data", str(data), "--task", "crepe/*", "--json"]
+    options += ["--batch-size", "16"]
     result = CliRunner().invoke(app, options)
     assert result.exit_code == 130
     assert result.stderr.endswith("run the same command again to continue.\n")
     Path("revived").touch()
     assert CliRunner().invoke(app, options).exit_code == 0
     # The images were done, and the texts before the first pink ball.
-    side = Path("results/microworld/python-toy_models-Interrupted.run.json").read_text()
+    side = Path("results/microworld/python=toy_models=Interrupted.run.json").read_text()
     assert '"images_encoded": 0' in side
     assert 0 < int(side.split('"texts_encoded": ')[1].split("\n")[0].rstrip(",")) < 150

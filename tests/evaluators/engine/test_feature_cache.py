@@ -1,3 +1,4 @@
+import multiprocessing
 import os
 import sqlite3
 from pathlib import Path
@@ -7,9 +8,15 @@ import pytest
 
 from evaluators.engine import feature_cache as features
 from evaluators.engine.feature_cache import FeatureStore
+from evaluators.models import fingerprint
+from evaluators.models.fingerprint import of_features
 
 KEYS = [bytes([number]) * 16 for number in range(3)]
 VALUES = np.arange(6, dtype=np.float32).reshape(3, 2)
+
+
+def cache_file(folder: Path, model_fingerprint: str) -> Path:
+    return folder / f"{of_features(model_fingerprint)}{features.SUFFIX}"
 
 
 def test_what_was_put_is_there_in_the_order_asked_for(tmp_path: Path):
@@ -49,7 +56,7 @@ def test_a_chunk_is_stored_whole_or_not_at_all():
 
 
 def test_a_damaged_file_is_one_clear_message(tmp_path: Path):
-    path = tmp_path / f"model{features.SUFFIX}"
+    path = cache_file(tmp_path, "model")
     path.write_bytes(b"no database at all" * 100)
     with pytest.raises(ValueError, match=rf"{path}: the feature cache failed .*delete it and run again"):
         FeatureStore(tmp_path, "model")
@@ -60,7 +67,7 @@ def test_a_truncated_file_is_one_clear_message(tmp_path: Path):
     keys = [number.to_bytes(16, "big") for number in range(2000)]
     store.put(keys, np.ones((2000, 16)))
     store.close()
-    path = tmp_path / f"model{features.SUFFIX}"
+    path = cache_file(tmp_path, "model")
     os.truncate(path, path.stat().st_size // 2)
     with pytest.raises(ValueError, match="delete it and run again"):
         FeatureStore(tmp_path, "model").get(keys)
@@ -68,7 +75,7 @@ def test_a_truncated_file_is_one_clear_message(tmp_path: Path):
 
 def test_a_cache_folder_that_is_a_file(tmp_path: Path):
     (tmp_path / "cache").write_text("")
-    with pytest.raises(ValueError, match=r"the feature cache cannot be made .*Set COMPEVAL_CACHE"):
+    with pytest.raises(ValueError, match=r"the feature cache cannot be created .*Set COMPEVAL_CACHE"):
         FeatureStore(tmp_path / "cache", "model")
 
 
@@ -105,11 +112,45 @@ def test_list_and_prune(tmp_path: Path):
         store = FeatureStore(tmp_path, name)
         store.put(KEYS, VALUES)
         store.close()
-    old = tmp_path / f"old{features.SUFFIX}"
+    old = cache_file(tmp_path, "old")
     os.utime(old, (0, 0))
-    assert {file.path.name for file in features.list_cache(tmp_path)} == {old.name, f"new{features.SUFFIX}"}
+    assert {file.path.name for file in features.list_cache(tmp_path)} == {old.name, cache_file(tmp_path, "new").name}
     assert [file.path for file in features.prune(tmp_path, older_than_days=30)] == [old]
     assert not old.exists()
-    assert sqlite3.connect(tmp_path / f"new{features.SUFFIX}").execute("SELECT COUNT(*) FROM feature").fetchone() == (
-        3,
-    )
+    assert sqlite3.connect(cache_file(tmp_path, "new")).execute("SELECT COUNT(*) FROM feature").fetchone() == (3,)
+
+
+@pytest.mark.parametrize("part", ["_encoding_code", "_encoding_versions"])
+def test_features_of_other_code_or_packages_are_not_reused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str):
+    FeatureStore(tmp_path, "model").put(KEYS, VALUES)
+    assert FeatureStore(tmp_path, "model").missing(KEYS) == []
+    monkeypatch.setattr(fingerprint, part, lambda: "changed")
+    assert FeatureStore(tmp_path, "model").missing(KEYS) == [0, 1, 2]
+
+
+def test_the_decoder_and_the_adapters_are_part_of_the_encoding_code(monkeypatch: pytest.MonkeyPatch):
+    seen: list[str] = []
+    monkeypatch.setattr(fingerprint, "strip_comments", lambda source: seen.append(source) or "")
+    fingerprint._encoding_code.__wrapped__()
+    for line in ("def decode_image(", "def crop_image(", "class OpenClipEncoder", "class TransformersEncoder"):
+        assert any(line in source for source in seen)
+    assert {"pillow", "torchvision", "torch"} <= fingerprint._encoding_versions().keys()
+
+
+def _put(folder: Path, number: int) -> None:
+    store = FeatureStore(folder, "model")
+    for step in range(20):
+        store.put([bytes([number, step]) * 8], np.full((1, 4), number, np.float32))
+    store.close()
+
+
+def test_processes_that_create_one_cache_at_once_all_store_their_features(tmp_path: Path):
+    context = multiprocessing.get_context("spawn")
+    processes = [context.Process(target=_put, args=(tmp_path, number)) for number in range(4)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes] == [0] * 4
+    keys = [bytes([number, step]) * 8 for number in range(4) for step in range(20)]
+    assert FeatureStore(tmp_path, "model").missing(keys) == []

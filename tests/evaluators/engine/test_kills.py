@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from evaluators import models
-from evaluators.engine import plan
+from evaluators.engine import encode
 from evaluators.engine.feature_cache import FeatureStore
 from evaluators.engine.tasks import discover
 from evaluators.run import run
@@ -54,8 +54,7 @@ def killed(child: int, after: float) -> bool:
 
 @pytest.fixture(autouse=True)
 def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan, "TEXTS_PER_CHUNK", 16)
-    monkeypatch.setattr(plan, "CROPS_PER_CHUNK", 4)
+    monkeypatch.setattr(encode, "MIN_TEXTS_PER_CHUNK", 16)
     monkeypatch.setattr("evaluators.run.FeatureStore", Watched)
 
 
@@ -76,7 +75,8 @@ def test_twenty_kills_change_nothing(here: Path, data: Path):
 def test_a_kill_in_the_side_file_leaves_nothing_behind(here: Path, data: Path):
     assert os.waitpid(start(data, here), 0)[1] == 0
     (side,) = (here / "results").rglob("*.run.json")
-    left = side.rename(side.with_name(f".{side.name}.partial"))
+    left = side.rename(side.with_name(f".{side.name}.elsewhere-1-a.partial"))
+    os.utime(left, (0, 0))
     assert os.waitpid(start(data, here), 0)[1] == 0
     assert not left.exists()
     assert json.loads(side.read_text())["images_encoded"] == 0
@@ -94,6 +94,6 @@ def test_a_kill_after_each_number_of_chunks(here: Path, data: Path, monkeypatch:
     attempts = 1
     while os.waitstatus_to_exitcode(os.waitpid(start(data, here / "killed"), 0)[1]) == -signal.SIGKILL:
         attempts += 1
-    # 23 crops in chunks of 4, 150 texts in chunks of 16, and the attempt that finds them all.
-    assert attempts == 6 + 10 + 1
+    # 23 crops in chunks of 5, 150 texts in chunks of 16, and the attempt that finds them all.
+    assert attempts == 5 + 10 + 1
     assert all_files(here / "killed" / "results") == all_files(here / "whole" / "results")

@@ -191,7 +191,7 @@ def test_retrieval_with_several_captions(kinds: Path, here: Path):
     # Images with 1, 2 and 3 of 6 captions; each caption has one image of three.
     assert result["chance"]["i2t_recall@1"] == pytest.approx((1 / 6 + 2 / 6 + 3 / 6) / 3)
     assert result["chance"]["t2i_recall@1"] == pytest.approx(1 / 3)
-    table = pq.read_table("results/microworld/python-kinds_models-Sees/kinds/search.parquet")
+    table = pq.read_table("results/microworld/python=kinds_models=Sees/kinds/search.parquet")
     assert table["t2i_rank"].to_pylist() == [[1], [1, 1], [1, 1, 1]]
 
 
@@ -215,10 +215,22 @@ def test_compounds(kinds: Path, here: Path, model: str):
 def test_classification(kinds: Path, here: Path):
     (result,) = run(kinds, here, "Sees", "kinds/classes")
     assert (result["metrics"]["top1"], result["chance"]["top1"]) == (0.75, pytest.approx(1 / 3))
-    table = pq.read_table("results/microworld/python-kinds_models-Sees/kinds/classes.parquet")
+    table = pq.read_table("results/microworld/python=kinds_models=Sees/kinds/classes.parquet")
     assert table["predicted"].to_pylist() == [0, 1, 2, 0]
     # Mean per class: 1, 1, 1/2.
     assert result["metrics"]["top1_macro_label"] == pytest.approx(5 / 6)
+
+
+@pytest.mark.parametrize("label", [-1, 3])
+def test_a_label_without_a_class_is_named(here: Path, tmp_path: Path, label: int):
+    rows = [crop("red", 0) | {"label": 0}, crop("green", 1) | {"label": label}]
+    dataset.write_config(tmp_path / "kinds", "classes", {"test": rows}, classification_schema(["red", "green", "blue"]))
+    write_card(tmp_path / "kinds", {}, "", measure(tmp_path / "kinds"))
+    (here / "kinds_models.py").write_text(MODELS)
+    arguments = ["run", "--model", "python:kinds_models:Sees", "--data", str(tmp_path), "--task", "kinds/classes"]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 2
+    assert f"kinds/classes, row 1: label {label}, expected 0 to 2." in result.stderr
 
 
 def test_texts(kinds: Path, here: Path):
@@ -252,7 +264,7 @@ def test_what_a_model_cannot_do_is_one_message(kinds: Path, here: Path, model: s
 def test_compare_takes_every_protocol(kinds: Path, here: Path):
     tasks = ("kinds/search", "kinds/pairs", "kinds/classes", "kinds/nouns")
     run(kinds, here, "Sees", *tasks)
-    folder = "results/microworld/python-kinds_models-Sees"
+    folder = "results/microworld/python=kinds_models=Sees"
     lines = json.loads(CliRunner().invoke(app, ["compare", folder, folder, "--json"]).stdout)
     assert [(line["task"], line["metric"], line["rows"]) for line in lines] == [
         ("kinds/classes", "top1", 4),

@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 import open_clip
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from PIL import Image
 
 from evaluators import models
@@ -17,7 +19,24 @@ def test_specs():
     assert models.parse("ViT-B-32/laion400m_e32") == ("open_clip", "ViT-B-32/laion400m_e32")
     assert models.parse("local:checkpoints/clip-laion") == ("local", "checkpoints/clip-laion")
     assert models.parse("python:my_module:MyModel") == ("python", "my_module:MyModel")
-    assert models.slug("local:checkpoints/clip-laion") == "local-checkpoints-clip-laion"
+
+
+def test_folder_names_of_specs():
+    assert models.slug("ViT-B-32/laion400m_e32") == "ViT-B-32--laion400m_e32"
+    assert models.slug("local:checkpoints/clip-laion") == "local=checkpoints--clip-laion"
+    assert len(models.slug(f"local:{'a/' * 300}x")) < 150
+
+
+@given(st.text(), st.text())
+@example("a/b", "a--b")
+@example("a-/b", "a/-b")
+@example("a:b", "a=b")
+@example("a:b", "a/b")
+@example("a\\b", "a/b")
+def test_two_specs_have_two_folder_names(first: str, second: str):
+    names = models.slug(first), models.slug(second)
+    assert (names[0] == names[1]) == (first == second)
+    assert not any(set(name) & set("/\\:\0") for name in names)
 
 
 @pytest.mark.parametrize(
