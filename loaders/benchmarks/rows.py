@@ -95,9 +95,10 @@ def parse_box(x: Any, y: Any, width: Any, height: Any) -> Box:
         box = None
     if box is None or not all(map(math.isfinite, box)):
         raise ValueError("the box is not four numbers")
-    left, upper, right, lower = round_corners(box)
-    if not (right > left and lower > upper):
-        raise ValueError("the box has no area")
+    try:
+        round_corners(box)
+    except ValueError:
+        raise ValueError("the box has no area") from None
     return box
 
 

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 from compeval import load_dataset
 from compeval.cli import app
 from generators.schemas.rows import CHOICE_SCHEMA
+from generators.storage.atomic import MARKER
 from generators.storage.dataset import write_config
 from loaders.cards.card import write_card
 from loaders.datasets.stats import measure
@@ -32,7 +33,8 @@ def test_what_is_pushed_is_what_is_loaded(hub_server: Repositories, tmp_path: Pa
     assert pushed.stdout.endswith(f"/datasets/me/microworld-crepe/commit/{SHA}\n"), pushed.output
     assert hub_server.private == {"me/microworld-crepe": True}
     stored = hub_server.files["me/microworld-crepe"]
-    assert stored == {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    files = [path for path in folder.rglob("*") if path.is_file() and path.name != MARKER]
+    assert stored == {str(path.relative_to(folder)): path.read_bytes() for path in files}
     rows = load_dataset("me/microworld-crepe", "toy_hnatom", "test")
     assert rows["caption"] == ["red ball"] * 3
     assert rows[0]["image"].size == (40, 30)  # pyright: ignore

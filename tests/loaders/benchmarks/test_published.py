@@ -99,7 +99,7 @@ def test_a_row_that_ends_early_is_counted_wherever_it_ends(tmp_path: Path):
 
 
 def test_a_quote_that_is_never_closed_is_one_message(tmp_path: Path):
-    path = productivity(tmp_path, line(), '1,"a cup' + "x" * 200_000)
+    path = productivity(tmp_path, line(), '1,"a cup' + "x" * 11_000_000)
     with pytest.raises(ValueError, match=r"complexity_4\.csv, after line 2: not a valid table row \(field larger"):
         read_file(path)
 
