@@ -55,10 +55,15 @@ def echo_json(data: Any) -> None:
 
 
 def table(*header: str) -> Any:
-    """Return a rich table. Columns after the second one are right-aligned."""
+    """Return a rich table of plain text, without markup. Columns after the second one are right-aligned."""
     from rich.table import Table
+    from rich.text import Text
 
-    result = Table(*header)
+    class PlainTable(Table):
+        def add_row(self, *cells: Any, **options: Any) -> None:
+            super().add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in cells), **options)
+
+    result = PlainTable(*header)
     for column in result.columns[:2]:
         column.overflow = "fold"
     for column in result.columns[2:]:
@@ -74,9 +79,9 @@ def progress(*, in_bytes: bool = False) -> Iterator[Any]:
     if in_bytes:
         counts = (rich_progress.DownloadColumn(), rich_progress.TransferSpeedColumn())
     else:
-        rate = rich_progress.TextColumn("{task.fields[rate]}", justify="right")
+        rate = rich_progress.TextColumn("{task.fields[rate]}", justify="right", markup=False)
         counts = (rich_progress.MofNCompleteColumn(), rate)
-    description = rich_progress.TextColumn("{task.description}")
+    description = rich_progress.TextColumn("{task.description}", markup=False)
     columns = (description, rich_progress.BarColumn(), *counts, rich_progress.TimeRemainingColumn())
     with rich_progress.Progress(*columns, console=err) as display:
         bars: dict[str, Any] = {}

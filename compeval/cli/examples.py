@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from compeval.cli.console import AsJson, echo_json, err, note
+from compeval.cli.console import AsJson, echo_json, note
 
 
 def examples(
@@ -45,7 +45,7 @@ def examples(
 
         client = Client(endpoint, Cache([answers], answers / "examples.jsonl"))
         for reason, number in sorted(request([(example_captions.CAPTIONS, count)], names, client, max_cost).items()):
-            err.print(f"{number:,} {reason}")
+            note(f"{number:,} {reason}")
     captions = example_captions.example_captions(names, count, endpoint, answers)
     if as_json:
         echo_json(

@@ -139,7 +139,7 @@ def run(
         shown = table(*result.cells.columns)
         for row in result.cells.itertuples(index=False):
             shown.add_row(*row)
-        out.print(result.caption, highlight=False)
+        out.print(result.caption, highlight=False, markup=False)
         out.print(shown)
 
 

@@ -94,7 +94,7 @@ def _add_command(method: Method, description: str) -> None:
             echo_json(metrics)
         else:
             _print_metrics(metrics)
-            out.print(f"{output}: checkpoint with learning rate {metrics['chosen']:g}.")
+            out.print(f"{output}: checkpoint with learning rate {metrics['chosen']:g}.", markup=False)
 
 
 for _method, _description in METHODS.items():

@@ -20,7 +20,7 @@ from evaluators.report.examples import collect_examples, find_other_tasks
 from evaluators.report.results import Results, get_corpus_name, read_results
 from evaluators.report.section import Section
 from evaluators.report.sections import MODULES
-from evaluators.report.tables import MISSING, Table, make_table, to_latex, to_markdown
+from evaluators.report.tables import MISSING, Table, escape_markdown, make_table, to_csv, to_latex, to_markdown
 
 EXAMPLE_TASKS = (
     "crepe/laion_sc_hnatom",
@@ -98,7 +98,7 @@ def _write_files(output: Path, tables: Sequence[Table], sections: Sequence[Secti
     for folder in ("tables", "figures"):
         (output / folder).mkdir(parents=True, exist_ok=True)
     for table in tables:
-        table.cells.to_csv(output / "tables" / f"{table.name}.csv", index=False)
+        (output / "tables" / f"{table.name}.csv").write_text(to_csv(table))
         (output / "tables" / f"{table.name}.tex").write_text(to_latex(table))
     for section in sections:
         for number, svg in enumerate(section.figures.values(), 1):
@@ -114,6 +114,7 @@ def _write_pages(output: Path, context: dict[str, Any]) -> None:
         lstrip_blocks=True,
     )
     environment.filters["markdown"] = to_markdown
+    environment.filters["escape_markdown"] = escape_markdown
     pages = {"index.html": "page.html.j2", "report.md": "page.md.j2"}
     if context["productivity_examples"]:
         pages["examples.html"] = "examples.html.j2"

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from evaluators.engine.rows import load
+from evaluators.engine.tasks import Task
 from evaluators.report.results import Result
 from loaders.datasets.load import load_dataset
 
@@ -48,17 +50,25 @@ class Example:
 def collect_examples(
     results: Sequence[Result], tasks: Sequence[str], data_dir: Path | None, count: int = EXAMPLES_PER_TASK
 ) -> list[Example]:
-    """Return ``count`` examples per task that has results."""
+    """Return ``count`` examples per task that has results, unless its dataset has changed since the evaluation."""
     examples = []
     for task in tasks:
         task_results = [result for result in results if result.data["task"] == task]
         functions = {"choice": make_choice_examples, "recall": make_retrieval_examples}
-        if task_results and task_results[0].data["protocol"] in functions:
+        if task_results and task_results[0].data["protocol"] in functions and is_current(task_results[0], data_dir):
             data = task_results[0].data
             split = load_dataset(data["dataset"], data["config"], data["split"], data_dir)
             frames = {result.model: result.examples.set_index("row") for result in task_results}
             examples += functions[data["protocol"]](task, frames, split, count)
     return examples
+
+
+def is_current(result: Result, data_dir: Path | None) -> bool:
+    """Return True if the dataset has the rows that the result was computed on."""
+    data = result.data
+    task = Task(data["dataset"], data["config"], data["split"], data.get("variant") or "")
+    (rows,) = load([task], data_dir, data["data"]["limit"])
+    return rows.fingerprint == data["data"]["fingerprint"]
 
 
 def find_other_tasks(results: Sequence[Result], known: Sequence[str]) -> list[str]:

@@ -17,6 +17,7 @@ COLOURS = {"cc12m": "#0072b2", "yfcc": "#d55e00", "laion": "#009e73"}
 OTHER_COLOUR = "#555555"
 DASHES = ("-", "--", ":", "-.")
 STYLE: Any = {
+    "text.parse_math": False,
     "svg.hashsalt": "compeval",
     "svg.fonttype": "none",
     "font.family": "sans-serif",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,9 +11,15 @@ import numpy as np
 import pandas as pd
 import yaml
 
+from generators.storage.csv_tables import quote_formula
 from loaders.cards import card
 
 MISSING = "-"
+LATEX = {character: f"\\{character}" for character in "{}$&#_%"} | {
+    "\\": r"\textbackslash{}",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+}
 
 
 TEXTS = yaml.safe_load(Path(__file__).with_name("texts.yaml").read_text(encoding="utf-8"))
@@ -73,9 +80,22 @@ def format_mean_and_deviation(shares: Sequence[float]) -> str:
 
 
 def to_latex(table: Table) -> str:
-    return table.cells.to_latex(index=False, caption=table.caption, label=f"tab:{table.name}", escape=True)
+    """Return the table as LaTeX with special characters escaped, in the caption too."""
+    caption = re.sub(r"[\\{}$&#^_~%]", lambda match: LATEX[match[0]], table.caption)
+    return table.cells.to_latex(index=False, caption=caption, label=f"tab:{table.name}", escape=True)
 
 
 def to_markdown(table: Table) -> str:
-    """Return the caption and the table in GitHub's Markdown."""
-    return f"{table.caption}\n\n{card.table(list(table.cells.columns), table.cells.to_numpy().tolist())}"
+    """Return the caption and the table in GitHub's Markdown. Cells are text, so their markup is escaped."""
+    rows = [[escape_markdown(str(cell)) for cell in row] for row in table.cells.to_numpy().tolist()]
+    return f"{table.caption}\n\n{card.table(list(table.cells.columns), rows)}"
+
+
+def escape_markdown(text: str) -> str:
+    """Return a text on one line in which no character starts markup, a link or HTML."""
+    return re.sub(r"([\\`*<>|]|(?<=\])\()", r"\\\1", " ".join(text.split()))
+
+
+def to_csv(table: Table) -> str:
+    """Return the table as CSV without cells that a spreadsheet would execute."""
+    return table.cells.map(quote_formula).to_csv(index=False)

@@ -84,6 +84,8 @@ def _compare_task(path_a: Path, path_b: Path) -> list[Comparison]:
     columns = [name for name in table_a.column_names if name.split("_")[-1] in ("rank", "hit")]
     lines = []
     for metric, column in zip(a["main"], columns, strict=True):
+        if metric not in b["main"]:  # a dual encoder has metrics among all images, a pair scorer does not
+            continue
         (value_a_Q, row_Q), (value_b_Q, _) = get_query_values(table_a, column), get_query_values(table_b, column)
         # The values are ranks (1 is a hit) or booleans (True is a hit).
         hit_a_Q, hit_b_Q = value_a_Q == 1, value_b_Q == 1

@@ -7,6 +7,7 @@ The files are named as by the authors of Compun: ``<noun>.*`` shows a compound, 
 from __future__ import annotations
 
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -86,8 +87,11 @@ class ImageCollection:
     def _read(self, name: str) -> bytes:
         if self.path.is_dir():
             return (self.path / name).read_bytes()
-        with zipfile.ZipFile(self.path) as archive:
-            return archive.read(name)
+        try:
+            with zipfile.ZipFile(self.path) as archive:
+                return archive.read(name)
+        except (RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error) as error:  # RuntimeError: encrypted
+            raise ValueError(f"{self.path}, {name}: cannot be unpacked ({error}).") from None
 
 
 def _make_key(stem: str) -> str:

@@ -27,7 +27,7 @@ from generators.parser.nouns import Nouns
 from generators.parser.predicative_attributes import add_predicative_attributes
 from generators.parser.relation_extraction import Relations
 from generators.parser.sentence import Sentence
-from generators.parser.spacy_model import MAX_CHARACTERS, find_installed_model
+from generators.parser.spacy_model import find_installed_model, limit_text
 from generators.parser.tree_repairs import repair
 from generators.schemas.scene_graph import Mention, Parse, Relation, SceneGraph, SceneObject
 
@@ -81,7 +81,7 @@ def _build_parse(sentence: Sentence, caption: str) -> Parse:
 
 def _prepare_text(caption: str) -> str:
     """Return the lower-case text for spaCy, with "the" before an initial noun, so that spaCy tags it as a noun."""
-    return ("the " if _starts_without_article(caption) else "") + _lower(caption[:MAX_CHARACTERS])
+    return ("the " if _starts_without_article(caption) else "") + _lower(limit_text(caption))
 
 
 def _starts_without_article(caption: str) -> bool:

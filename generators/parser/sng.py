@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from generators.parser.spacy_model import MAX_CHARACTERS, find_installed_model, split_words
+from generators.parser.spacy_model import find_installed_model, limit_text, split_words
 from generators.schemas.scene_graph import Mention, Parse, Relation, SceneGraph, SceneObject
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class SngParser:
 
     def parse(self, captions: Iterable[str]) -> Iterator[Parse]:
         for caption in captions:
-            text = caption[:MAX_CHARACTERS].encode("utf-8", "replace").decode()
+            text = limit_text(caption).encode("utf-8", "replace").decode()
             parsed, doc = self._parser.parse(text, return_doc=True)
             graph = _build_graph(parsed)
             yield Parse(caption, graph, tuple(_locate_mentions(parsed, graph, doc)))

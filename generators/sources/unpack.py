@@ -20,7 +20,8 @@ from typing import IO, NamedTuple
 ProgressCallback = Callable[[int, int | None], None]
 """Called with the number of unpacked bytes and the total number."""
 TARS = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
-ARCHIVE_ERRORS = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplementedError)
+ARCHIVE_ERRORS = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplementedError, RuntimeError)
+"""RuntimeError: the archive is encrypted."""
 
 
 class Member(NamedTuple):

@@ -7,12 +7,14 @@ written with an apostrophe in front, which is removed when the file is read.
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from generators.storage.atomic import atomic_file
 
-FORMULA_STARTS = tuple("=+-@\t\r")
+_FORMULA = re.compile(r"(?![-+\d.,%\[\]()± ]+$)[-=+@\t\r]", re.DOTALL)
+"""A text that a spreadsheet takes for a formula: it begins like one and is no number or interval."""
 csv.field_size_limit(10_000_000)  # the default, 131,072 characters, is less than a long list of texts
 
 
@@ -25,14 +27,12 @@ def write(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, object
 
 
 def quote_formula(value: object) -> object:
-    """Return a text that begins like a formula with an apostrophe in front, any other value as it is."""
-    if isinstance(value, str) and value.lstrip("'").startswith(FORMULA_STARTS):
-        return f"'{value}"
-    return value
+    """Return a text that is a formula for a spreadsheet with an apostrophe in front, any other value as it is."""
+    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value.lstrip("'")) else value
 
 
 def _unquote_formula(value: str) -> str:
-    return value[1:] if value and value.startswith("'") and value.lstrip("'").startswith(FORMULA_STARTS) else value
+    return value[1:] if value and value.startswith("'") and _FORMULA.match(value.lstrip("'")) else value
 
 
 def read(path: Path, columns: Collection[str] = ()) -> list[dict[str, str]]:

@@ -157,3 +157,15 @@ def test_all_splits_have_the_same_images_with_different_prompts(tmp_path: Path):
         assert [row["crop_id"] for row in rows] == [row["crop_id"] for row in tables["test"]]
     assert tables["test"][2]["categories"][0] == {"by": "visible constituents", "name": "either"}
     assert pq.read_table(tmp_path / "compun" / "nouns").num_rows == 3
+
+
+def test_an_encrypted_zip_is_one_message(tmp_path: Path):
+    with zipfile.ZipFile(tmp_path / "images.zip", "w") as archive:
+        archive.writestr("compun/Ice cube.png", b"pixels")
+    content = bytearray((tmp_path / "images.zip").read_bytes())
+    for signature, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        content[content.index(signature) + offset] |= 1  # the flag for encryption
+    (tmp_path / "images.zip").write_bytes(content)
+    collection_in_zip = ImageCollection.open(tmp_path / "images.zip")
+    with pytest.raises(ValueError, match=r"images\.zip, compun/Ice cube\.png: cannot be unpacked \(.*encrypted"):
+        collection_in_zip.check(["ice cube"])

@@ -18,6 +18,7 @@ import json
 import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,22 @@ class Recipe:
 def choose_precision(device: str) -> str:
     """Return "bf16" if bfloat16 is fast on the device (CUDA, processors with AMX), else "fp32"."""
     return "bf16" if has_fast_bfloat16(device) else "fp32"
+
+
+@dataclass
+class OneDeviceArguments(Seq2SeqTrainingArguments):
+    """Training arguments with the one device to train on. The Trainer would use all GPUs, starting with the first."""
+
+    one_device: str = "cpu"
+
+    @cached_property
+    def _setup_devices(self) -> torch.device:
+        device = super()._setup_devices
+        if device.type != "cuda":
+            return device
+        torch.cuda.set_device(self.one_device)
+        self._n_gpu = 1
+        return torch.device(self.one_device)
 
 
 class _Trainer(Seq2SeqTrainer):
@@ -180,8 +197,9 @@ def _fit(
     Resumes from the last checkpoint, if there is one.
     """
     work = get_work_folder(folder, inputs)
-    arguments = Seq2SeqTrainingArguments(
+    arguments = OneDeviceArguments(
         output_dir=str(work),
+        one_device=device,
         num_train_epochs=recipe.epochs,
         per_device_train_batch_size=recipe.batch_size // recipe.accumulate,
         per_device_eval_batch_size=recipe.batch_size // recipe.accumulate,

@@ -3,6 +3,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner, Result
 
@@ -112,6 +114,14 @@ def test_show_and_compare(here: Path, data: Path):
     assert (
         call("show", "nowhere").stderr == "Error: nowhere: no such result. `compeval run` writes results to results/.\n"
     )
+
+
+def test_markup_in_a_model_name_is_printed_as_it_is(here: Path, data: Path):
+    num_rows = len(pq.read_table(next(data.glob("crepe/prod_hnatom/n4-*.parquet"))))
+    scores = pa.table({"row": list(range(num_rows)), "scores": [[0.9, 0.1, 0.2, 0.3]] * num_rows})
+    pq.write_table(scores, "scores.parquet")
+    result = call("score", "scores.parquet", "--task", "crepe/prod_hnatom/n4", "--name", "run[/x/y]", "--data", data)
+    assert "run[/x/y]" in result.stdout
 
 
 def test_cache_info_and_prune(here: Path, data: Path):

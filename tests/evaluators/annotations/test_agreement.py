@@ -33,6 +33,20 @@ def test_accuracy_and_agreement_of_two_annotators_with_known_errors():
     assert 0.5 < low < 0.85 < high <= 1.0
 
 
+def test_interval_of_annotators_with_very_different_numbers_of_items_contains_their_mean():
+    # Anna is right on 190 of 200 items. Ben answers 20 of them and is right on 9. Their mean accuracy is
+    # (0.95 + 0.45) / 2 = 0.7, though 199 of 220 answers are right.
+    items = [make_item(n) for n in range(200)]
+    anna = {f"i{n}": "true" if n < 10 else "false" for n in range(200)}
+    ben = {f"i{n}": "true" if n < 111 else "false" for n in range(100, 120)}
+    overall, _ = make_report(items, {"anna": anna, "ben": ben})
+    assert overall.accuracy == pytest.approx(0.7)
+    low, high = overall.interval
+    # The standard error is about half of Ben's, sqrt(0.45 * 0.55 / 20) / 2 = 0.056.
+    assert 0.55 < low < 0.63
+    assert 0.77 < high < 0.85
+
+
 def test_lines_are_per_type_and_complexity():
     items = [make_item(0, CAPTION, 7), make_item(1, CAPTION, 8), make_item(2, "sc_hnatom", 2)]
     answers = {"anna": {"i0": "true", "i1": "false", "i2": "false"}}

@@ -221,6 +221,17 @@ def test_classification(kinds: Path, here: Path):
     assert result["metrics"]["top1_macro_label"] == pytest.approx(5 / 6)
 
 
+@pytest.mark.parametrize("models", [("Sees", "Matches"), ("Matches", "Sees")])
+def test_a_dual_encoder_and_a_pair_scorer_are_compared_on_their_common_metrics(
+    kinds: Path, here: Path, models: tuple[str, str]
+):
+    for model in models:
+        run(kinds, here, model, "kinds/nouns")
+    folders = [f"results/microworld/python=kinds_models={model}" for model in models]
+    lines = json.loads(CliRunner().invoke(app, ["compare", *folders, "--json"]).stdout)
+    assert [(line["task"], line["metric"]) for line in lines] == [("kinds/nouns", "recall@1")]
+
+
 @pytest.mark.parametrize("label", [-1, 3])
 def test_a_label_without_a_class_is_named(here: Path, tmp_path: Path, label: int):
     rows = [crop("red", 0) | {"label": 0}, crop("green", 1) | {"label": label}]

@@ -8,12 +8,14 @@ from types import ModuleType
 import pandas as pd
 import pytest
 
+from evaluators.engine.rows import load
+from evaluators.engine.tasks import Task
 from evaluators.report import build
 from evaluators.report.examples import find_best
-from evaluators.report.figures import make_lines, summarise_seeds
+from evaluators.report.figures import draw, make_lines, summarise_seeds
 from evaluators.report.results import make_frame, read_results
 from evaluators.report.sections import classification, productivity, systematicity
-from evaluators.report.tables import Table, to_latex
+from evaluators.report.tables import Table, to_csv, to_latex, to_markdown
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
 from generators.storage.dataset import write_config
 from loaders.cards.card import write_card
@@ -62,6 +64,12 @@ def write_result(
     return path
 
 
+def describe_data(data_dir: Path, task: Task) -> dict[str, object]:
+    """Return the part of a result that describes the task's rows."""
+    (rows,) = load([task], data_dir)
+    return {"fingerprint": rows.fingerprint, "rows": 3, "limit": None, "set_size": 3}
+
+
 @pytest.fixture
 def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     monkeypatch.setattr("evaluators.report.EXAMPLE_TASKS", ("crepe/toy_hnatom",))
@@ -72,7 +80,8 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
             write_result(tmp_path / "results", f"clip-{corpus}", corpus, f"{corpus}_{split}_hnatom", recall)
         for number, recall in ((4, 0.5), (12, 0.25)):
             write_result(tmp_path / "results", f"clip-{corpus}", corpus, "prod_hnatom", recall, f"n{number}")
-    write_result(tmp_path / "results", "clip-laion", "laion", "toy_hnatom", 1 / 3)
+    data = describe_data(tmp_path / "data", Task("crepe", "toy_hnatom"))
+    write_result(tmp_path / "results", "clip-laion", "laion", "toy_hnatom", 1 / 3, data=data)
     return [tmp_path / "results" / "clip-laion", tmp_path / "results" / "clip-yfcc"]
 
 
@@ -95,6 +104,33 @@ def test_tables_of_systematicity_and_productivity(results: list[Path]):
         "25.00 [15.0, 35.0]",
     ]
     assert r"\begin{tabular}" in to_latex(recalls)
+
+
+def test_no_examples_of_a_dataset_that_has_changed_since(results: list[Path], tmp_path: Path):
+    build(results, tmp_path / "before", tmp_path / "data")
+    assert "data:image/jpeg;base64," in (tmp_path / "before" / "index.html").read_text()
+    toy_dataset(tmp_path / "data", rows=4)
+    build(results, tmp_path / "after", tmp_path / "data")
+    assert "data:image/jpeg;base64," not in (tmp_path / "after" / "index.html").read_text()
+
+
+def test_markup_in_cells_and_captions_is_escaped():
+    cells = pd.DataFrame(
+        [["50% of a_b & $x$ #1 {y}", "<b>|`=1` [a](b)"], ["=HYPERLINK(1)", "-1.5"]], columns=["A", "B"]
+    )
+    table = Table("t", "50% {of} a_b \\x ^~ $&#", cells)
+    latex = to_latex(table)
+    assert r"\caption{50\% \{of\} a\_b \textbackslash{}x \textasciicircum{}\textasciitilde{} \$\&\#}" in latex
+    assert r"50\% of a\_b \& \$x\$ \#1 \{y\}" in latex
+    braces = latex.replace(r"\{", "").replace(r"\}", "")
+    assert braces.count("{") == braces.count("}")
+    assert r"| 50% of a_b & $x$ #1 {y} | \<b\>\|\`=1\` [a]\(b) |" in to_markdown(table)
+    assert to_csv(table).splitlines()[2] == "'=HYPERLINK(1),-1.5"
+
+
+def test_dollar_signs_in_names_of_models_are_no_formula():
+    svg = draw(1, lambda axes: axes[0].set_title("a $\\frac{1$ b") and None)
+    assert "frac{1$ b" in svg
 
 
 def test_page_is_self_contained_and_marks_synthetic_data(results: list[Path], tmp_path: Path):
@@ -153,7 +189,8 @@ def test_page_of_productivity_examples(results: list[Path], tmp_path: Path, monk
     write_config(tmp_path / "data" / "crepe", "prod_hnall", {"n4": rows}, HARD_NEGATIVE_SCHEMA)
     stats = measure(tmp_path / "data" / "crepe") | {"source": "microworld"}
     write_card(tmp_path / "data" / "crepe", {"license": "mit"}, "A toy.\n", stats)
-    write_result(results[0].parent, "clip-laion", "laion", "prod_hnall", 1 / 3, "n4")
+    data = describe_data(tmp_path / "data", Task("crepe", "prod_hnall", "n4"))
+    write_result(results[0].parent, "clip-laion", "laion", "prod_hnall", 1 / 3, "n4", data=data)
     build(results, tmp_path / "report", tmp_path / "data")
     page = (tmp_path / "report" / "examples.html").read_text()
     assert page.count("data:image/jpeg;base64,") == page.count(">HN-Swap<") == page.count(">HN-Neg<") == 2

@@ -16,7 +16,7 @@ from bench.parser import GraphFacts, Score, read_annotation, read_graph, score
 from generators.parser import lemmas, rule_parser, spacy_model
 from generators.parser.phrasal_prepositions import Phrase, find_phrasal_prepositions
 from generators.parser.rule_parser import RuleParser
-from generators.parser.spacy_model import find_installed_model
+from generators.parser.spacy_model import MAX_CHARACTERS, find_installed_model, limit_text
 from generators.parser.word_forms import find_name_forms
 from generators.schemas.scene_graph import Parse
 
@@ -285,7 +285,7 @@ def test_scorer() -> None:
     assert (scores["objects"].precision, scores["objects"].recall) == (0.5, 0.25)
     assert (scores["attributes"].precision, scores["attributes"].recall) == (0.0, 0.0)
     assert scores["relations"].precision == 1.0
-    with pytest.raises(ValueError, match="1 or 3 parts expected"):
+    with pytest.raises(ValueError, match="expected 1 or 3 parts"):
         read_annotation("( cup , on )")
 
 
@@ -320,3 +320,15 @@ def test_missing_model_raises_an_error_with_the_remedy(monkeypatch: pytest.Monke
 def test_import_does_not_load_spacy() -> None:
     code = "import sys, generators.parser.rule_parser; sys.exit('spacy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], env=os.environ, check=False).returncode == 0
+
+
+def test_unbroken_runs_of_characters_are_replaced_by_spaces():
+    brackets = "(" * 20_000
+    assert limit_text(f"a red cup {brackets} on a table") == f"a red cup {' ' * 20_000} on a table"[:MAX_CHARACTERS]
+    assert limit_text("a" * 99) == "a" * 99
+
+
+def test_a_caption_with_thousands_of_brackets_keeps_its_graph(parser: RuleParser):
+    (parse,) = parser.parse([f"a red cup {'([{' * 3000} on a table"])
+    assert {item.name for item in parse.graph.objects} >= {"cup", "table"}
+    assert all(parse.caption[mention.start : mention.end].strip() for mention in parse.mentions)

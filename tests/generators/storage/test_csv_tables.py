@@ -43,10 +43,28 @@ def test_only_the_given_columns_are_written(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    "text", ["=HYPERLINK(1)", "+1", "-1", "@SUM(A1)", "'=1", "''+1", "'plain", "plain", "\tcup", "=", "'"]
+    "text",
+    [
+        "=HYPERLINK(1)",
+        "+SUM(1)",
+        "-2+3+cmd|' /C calc'!A0",
+        "@SUM(A1)",
+        "'=1",
+        "''+a",
+        "'plain",
+        "plain",
+        "\tcup",
+        "=",
+        "'",
+    ],
 )
 def test_formulas_are_quoted_in_the_file_and_read_back(tmp_path: Path, text: str):
     csv_tables.write(tmp_path / "a.csv", ["text"], [{"text": text}])
     cell = (tmp_path / "a.csv").read_text().splitlines()[1].strip('"')
     assert not cell.startswith(("=", "+", "-", "@", "\t"))
     assert csv_tables.read(tmp_path / "a.csv") == [{"text": text}]
+
+
+@pytest.mark.parametrize("text", ["-", "-1.5", "+3.2 [-1.0, 4.0]", "-12 %"])
+def test_numbers_are_not_quoted(text: str):
+    assert csv_tables.quote_formula(text) == text

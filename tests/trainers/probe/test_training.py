@@ -9,14 +9,19 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
-from transformers import T5Config, T5ForConditionalGeneration, TrainerCallback
+from transformers import (
+    T5Config,
+    T5ForConditionalGeneration,
+    TrainerCallback,
+    TrainingArguments,
+)
 
 from evaluators.models import Model, fingerprint, resolve
 from evaluators.models.recovery_probe import AUTOENCODER, PROBE, RecoveryT5
 from trainers.probe import data as recovery_data
 from trainers.probe import training as probe
 from trainers.probe.data import Collator, SimilarLengthSampler
-from trainers.probe.training import Recipe
+from trainers.probe.training import OneDeviceArguments, Recipe
 
 NOUNS, SIDES = ("cat", "dog", "cup", "box", "ox"), ("left", "right", "middle", "back")
 TEXTS = [f"{article} {noun} on the {side}" for article in ("a", "the") for noun in NOUNS for side in SIDES]
@@ -211,3 +216,12 @@ def test_error_for_a_model_without_text_features(tmp_path):
     scorer = Model(spec="python:m:Scorer", name="m", encoder=None, fingerprint="")
     with pytest.raises(ValueError, match="python:m:Scorer has no text features to probe"):
         probe.train_probe(scorer, TEXTS, RECIPE, tmp_path / "p")
+
+
+def test_one_gpu_is_used_and_it_is_the_requested_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    chosen: list[str] = []
+    monkeypatch.setattr("torch.cuda.set_device", chosen.append)
+    on_all_gpus = property(lambda arguments: vars(arguments).update(_n_gpu=4) or torch.device("cuda:0"))
+    monkeypatch.setattr(TrainingArguments, "_setup_devices", on_all_gpus)
+    arguments = OneDeviceArguments(output_dir=str(tmp_path), one_device="cuda:1")
+    assert (str(arguments.device), arguments.n_gpu, chosen[-1]) == ("cuda:1", 1, "cuda:1")
