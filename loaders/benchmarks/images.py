@@ -11,6 +11,7 @@ import pyarrow as pa
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
 from generators.schemas.scene_graph import Box
 from generators.storage.crops import Crop, crop_id, read_size
+from generators.storage.untrusted import allow_images
 from loaders.benchmarks.rows import Row
 
 
@@ -49,6 +50,11 @@ class ImageFolder:
                 f"{missing[0]}: image not found in {', '.join(searched)}; {len(missing):,} of {len(names):,} images "
                 "are missing. Name their folder with --images, or drop their rows with --skip-missing."
             )
+
+
+def allow_folder(images: Path, output: Path) -> None:
+    """Let the datasets in ``output`` reference the images below a folder."""
+    allow_images(output, [images.resolve()])
 
 
 def dataset_row(row: Row, path: Path, schema: pa.Schema, provenance: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,10 +22,9 @@ from typing import Any
 from generators.schemas.rows import ImageStorage
 from generators.storage.atomic import atomic_folder
 from generators.storage.dataset import write_split
-from generators.storage.untrusted import allow_images
 from loaders.audit import FLAW_NAMES, Audit, audit
 from loaders.benchmarks import aro, crepe, sugarcrepe
-from loaders.benchmarks.images import ImageFolder, dataset_row
+from loaders.benchmarks.images import ImageFolder, allow_folder, dataset_row
 from loaders.benchmarks.repair import repair as repair_row
 from loaders.benchmarks.rows import Family, Row
 from loaders.cards.card import render, write_card
@@ -118,7 +117,7 @@ def import_files(
             split_rows.append(row)
         imported.append(counts)
     output.mkdir(parents=True, exist_ok=True)
-    allow_images(output, [images.resolve()])
+    allow_folder(images, output)
     for family in FAMILIES:
         of_family = [counts for counts in imported if counts.family == family.name]
         if of_family:
