@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: demo test acceptance lint bench docs clean setup
+.PHONY: demo test acceptance lint fuzz bench docs clean setup
 
 demo: $(READY)
 	dvc repro report
@@ -24,6 +24,13 @@ lint: $(READY)
 	ruff check .
 	ruff format --check .
 	pyright
+
+# Ten minutes on Linux; failing inputs are in build/fuzz-failures.
+fuzz: $(READY)
+	pip install --quiet --constraint constraints.txt atheris
+	rm -rf build/fuzz-failures
+	python -m tests.fuzz.readers build/fuzz tests/fuzz/corpus -max_total_time=600 -timeout=20 -rss_limit_mb=4096 -print_final_stats=1
+	test ! -e build/fuzz-failures
 
 bench: $(READY)
 	for script in bench/*.py; do python -m bench.$$(basename $$script .py) || exit 1; done

@@ -21,8 +21,10 @@ class _Model:
     def __init__(self, auto_class: str, name: str, batch_size: int, **tokenizer_options: Any) -> None:
         import transformers
 
-        self.tokenizer: Any = transformers.AutoTokenizer.from_pretrained(name, **tokenizer_options)
-        self.model: Any = getattr(transformers, auto_class).from_pretrained(name).eval()
+        self.tokenizer: Any = transformers.AutoTokenizer.from_pretrained(
+            name, trust_remote_code=False, **tokenizer_options
+        )
+        self.model: Any = getattr(transformers, auto_class).from_pretrained(name, trust_remote_code=False).eval()
         self.batch_size = batch_size
 
 
@@ -92,7 +94,7 @@ def load_language_model(name: str) -> Ranker:
     """Load the masked or causal language model with this name, as its configuration says."""
     from transformers import AutoConfig
 
-    architectures = AutoConfig.from_pretrained(name).architectures or []
+    architectures = AutoConfig.from_pretrained(name, trust_remote_code=False).architectures or []
     return MaskedLM(name) if any(item.endswith("ForMaskedLM") for item in architectures) else CausalLM(name)
 
 

@@ -142,7 +142,7 @@ def _json_value(data: str | bytes, column: Column) -> Any:
 def _tsv(shard: Shard, column: Column) -> Iterator[str | None]:
     with _open(shard.path) as file:
         header = file.readline()
-    position = _position(header.decode().rstrip("\r\n").split("\t"), column, shard.path)
+    position = _position(header.decode(errors="replace").rstrip("\r\n").split("\t"), column, shard.path)
     lines = _txt(shard, column)
     if isinstance(column, str) and shard.start == 0:
         next(lines)

@@ -30,8 +30,8 @@ def read_images(file: Path, image_folder: Path) -> Iterator[CaptionedImage]:
     if not file.exists():
         raise FileNotFoundError(f"{file}: not found.")
     try:
-        entries = json.loads(file.read_text())
-    except json.JSONDecodeError as error:
+        entries = json.loads(file.read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"{file}: broken JSON ({error}).") from None
     if not isinstance(entries, list):
         raise ValueError(f"{file}: got {type(entries).__name__} at the top level, expected a list of entries.")

@@ -21,7 +21,7 @@ def open_file(path: Path, metadata: pq.FileMetaData | None = None) -> Iterator[p
             yield file
     except FileNotFoundError:
         raise FileNotFoundError(f"{path}: no such file.") from None
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # a text that is not in UTF-8
         reason = str(error).strip().splitlines()[0].rstrip(".")
         raise ValueError(
             f"{path}: not a readable parquet file ({reason}). It is cut off or damaged. Delete it and download it "

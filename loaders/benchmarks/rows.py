@@ -116,19 +116,22 @@ def read_each(items: Iterable[Any], read: Callable[[Any], Row]) -> Iterator[Row 
 
 
 def csv_rows(path: Path, columns: Iterable[str], delimiter: str = ",") -> Iterator[dict[str, str]]:
-    """The rows of a CSV or TSV file; a short row lacks its last columns.
+    """Yield the rows of a CSV or TSV file; a short row lacks its last columns.
 
-    ValueError for a missing column and for a field that exceeds csv's limit, usually an unclosed quote.
+    Raises ValueError if a column is missing, if the file is not in UTF-8, and for a field that exceeds csv's limit,
+    usually because a quote is not closed.
     """
     with path.open(encoding="utf-8", newline="") as file:
         reader = csv.DictReader(file, delimiter=delimiter)
-        header = reader.fieldnames or ()
-        if missing := sorted(set(columns) - set(header)):
-            raise ValueError(f"{path}: no column {', '.join(missing)}; its columns are {', '.join(header) or 'none'}.")
         try:
+            header = reader.fieldnames or ()
+            if missing := sorted(set(columns) - set(header)):
+                raise ValueError(
+                    f"{path}: no column {', '.join(missing)}; its columns are {', '.join(header) or 'none'}."
+                )
             for row in reader:
-                yield {name: value for name, value in row.items() if value is not None}
-        except csv.Error as error:
+                yield {name: value for name, value in row.items() if name is not None and value is not None}
+        except (csv.Error, UnicodeDecodeError) as error:
             raise ValueError(f"{path}, after line {reader.line_num}: not a valid table row ({error}).") from None
 
 
@@ -136,7 +139,7 @@ def json_items(path: Path) -> list[Any]:
     """The items of a JSON list or the values of a JSON object. ValueError for anything else."""
     try:
         items = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: not JSON ({error}).") from None
     if not isinstance(items, (list, dict)):
         raise ValueError(f"{path}: expected a list or an object of items.")

@@ -179,7 +179,11 @@ def make_model(recipe: Recipe, vocabulary_size: int, embedding_size: int | None,
 
 
 def _make_tokenizer(recipe: Recipe, texts: Sequence[str]) -> Any:
-    return AutoTokenizer.from_pretrained(recipe.decoder) if recipe.decoder else train_tokenizer(texts)
+    return (
+        AutoTokenizer.from_pretrained(recipe.decoder, trust_remote_code=False)
+        if recipe.decoder
+        else train_tokenizer(texts)
+    )
 
 
 def _fit(

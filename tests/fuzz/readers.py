@@ -1,0 +1,258 @@
+"""Fuzz the readers of data that others write, coverage-guided: make fuzz.
+
+    python -m tests.fuzz.readers build/fuzz tests/fuzz/corpus -max_total_time=600
+
+An input is the number of a reader (one byte) and the content of its file. The property: the reader returns, or raises
+one of EXPECTED; nothing is written outside the scratch folder, and nothing is executed, unpickled or connected to.
+libFuzzer's options limit the time and memory of an input. Inputs that once failed are kept in tests/fuzz/corpus, which
+``make test`` reads (test_readers.py).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import io
+import json
+import sys
+import tarfile
+import tempfile
+import traceback
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import webdataset.tariterators  # noqa: F401  (loads PyTorch, which starts a program, before the audit begins)
+
+from generators.llm.answers import read_list
+from generators.readers import corpora, gqa, karpathy, shards, visual_genome
+from generators.readers.records import Flaws
+from generators.sources.unpack import unpack
+from generators.storage import csv_tables, parquet
+from generators.storage.untrusted import UnsafeNameError, decode_image, resolve_below, resolve_image, safe_name
+from loaders.benchmarks import importing
+from loaders.benchmarks.rows import parse_texts
+from loaders.datasets.stats import read_stats
+from loaders.user_files import read_entries
+
+EXPECTED = (ValueError, FileNotFoundError)
+UNNAMED = (UnicodeDecodeError, json.JSONDecodeError)
+"""ValueErrors of libraries that do not name the file, so they are no clear message."""
+FORBIDDEN = ("subprocess.Popen", "os.system", "os.exec", "os.fork", "pickle.find_class", "socket.connect")
+"""Audit events that no reader of data causes."""
+
+
+def _read_stats_of(path: Path) -> Any:
+    return read_stats(path.parent)
+
+
+def _read_entries_of(path: Path) -> Any:
+    (path.parent / "scratch").mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=path.parent) as scratch:
+        return _exhaust(read_entries(path, path.parent, Path(scratch)))
+
+
+def _unpack_to(path: Path) -> Any:
+    with tempfile.TemporaryDirectory(dir=path.parent) as target:
+        return unpack(path, Path(target))
+
+
+def _names(path: Path) -> None:
+    text = path.read_bytes().decode("utf-8", "surrogateescape")
+    with suppress(UnsafeNameError):
+        safe_name(text)
+    with suppress(UnsafeNameError):
+        resolve_below(path.parent, text)
+    with suppress(UnsafeNameError):
+        resolve_image(path.parent, text)
+
+
+def _read_answer(path: Path) -> None:
+    read_list(path.read_bytes().decode("utf-8", "replace"))
+
+
+def _read_captions(path: Path) -> None:
+    for shard in corpora.list_shards(str(path)):
+        _exhaust(corpora.read_captions(shard, "caption"))
+
+
+def _exhaust(items: Iterable[Any]) -> None:
+    for _ in items:
+        pass
+
+
+READERS: list[tuple[str, Callable[[Path], Any]]] = [
+    ("image.jpg", lambda path: decode_image(path.read_bytes())),
+    ("image_data.json", lambda path: _exhaust(visual_genome.read(path.parent, Flaws()))),
+    ("sceneGraphs.json", lambda path: _exhaust(gqa.read(path, path.parent, Flaws()))),
+    ("karpathy.json", lambda path: _exhaust(karpathy.read_images(path, path.parent))),
+    ("pairs.csv", _read_entries_of),
+    ("pairs.jsonl", _read_entries_of),
+    ("pairs.json", _read_entries_of),
+    ("pairs.tar", _read_entries_of),
+    ("shard.tar.gz", lambda path: _exhaust(shards.read_decoded_pairs(path, Counter()))),
+    ("captions.tsv", _read_captions),
+    ("captions.parquet", _read_captions),
+    ("prod_vg_hard_negs_atom_complexity_4.csv", importing.read_file),
+    ("swap_obj.json", importing.read_file),
+    ("visual_genome_relation.json", importing.read_file),
+    ("valid_neg_clip.tsv", importing.read_file),
+    ("stats.json", _read_stats_of),
+    ("answers.csv", csv_tables.read),
+    ("scores.parquet", parquet.read_table),
+    ("archive.zip", _unpack_to),
+    ("archive.tar.gz", _unpack_to),
+    ("answer.txt", _read_answer),
+    ("name.txt", _names),
+    ("literal.txt", lambda path: parse_texts(path.read_bytes().decode("utf-8", "replace"))),
+]
+
+
+class Violation(BaseException):
+    """A reader did something that data may not cause."""
+
+
+class Auditor:
+    """Raise Violation for forbidden audit events while :meth:`watch` is active."""
+
+    def __init__(self) -> None:
+        self.folder: Path | None = None
+        sys.addaudithook(self._hook)
+
+    def _hook(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if self.folder is None:
+            return
+        if event in FORBIDDEN:
+            raise Violation(f"{event}{arguments}")
+        if event == "open" and isinstance(arguments[0], str) and arguments[1] and set(arguments[1]) & set("wax+"):
+            path = Path(arguments[0]).absolute()
+            if not path.is_relative_to(self.folder) and not str(path).startswith("/dev/"):
+                raise Violation(f"{event}{arguments}")
+
+
+AUDITOR = Auditor()
+
+
+def check(data: bytes) -> None:
+    """Read one input. Raises whatever the reader raises, except for one clear message."""
+    name, read = READERS[data[0] % len(READERS)] if data else READERS[0]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        path.write_bytes(data[1:])
+        AUDITOR.folder = Path(folder)
+        try:
+            read(path)
+        except UNNAMED:
+            raise
+        except EXPECTED:
+            pass
+        finally:
+            AUDITOR.folder = None
+
+
+def make_seeds() -> list[bytes]:
+    """Return a small valid input for each reader, so that the fuzzer starts behind the first checks."""
+    from PIL import Image
+
+    buffer = io.BytesIO()
+    Image.new("RGB", (8, 6), "red").save(buffer, "PNG")
+    image, text = buffer.getvalue(), b"a red cup"
+    archives = []
+    for mode in ("w", "w:gz"):
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode=mode) as archive:
+            for name, content in (("1.png", image), ("1.txt", text)):
+                member = tarfile.TarInfo(name)
+                member.size = len(content)
+                archive.addfile(member, io.BytesIO(content))
+        archives.append(buffer.getvalue())
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as zipped:
+        zipped.writestr("1.txt", text)
+    objects = {"1": {"name": "cup", "x": 1, "y": 1, "w": 4, "h": 4, "attributes": ["red"], "relations": []}}
+    graph = {"1": {"width": 8, "height": 6, "objects": objects}}
+    negatives = "image_id,caption,hard_negs,x,y,width,height,n\n1,a cup,\"['a hat','b','c','d','e']\",1,1,4,4,4\n"
+    contents: dict[str, bytes] = {
+        "image.jpg": image,
+        "image_data.json": b'[{"image_id": 1, "width": 8, "height": 6, "url": "http://x/VG_100K/1.jpg"}]',
+        "sceneGraphs.json": json.dumps(graph).encode(),
+        "karpathy.json": b'[{"image": "1.jpg", "caption": ["a cup", "a red cup"]}]',
+        "pairs.csv": b"image,caption,hard_negatives\n1.jpg,a cup,\"['a hat']\"\n",
+        "pairs.jsonl": b'{"image": "1.jpg", "caption": "a cup", "hard_negatives": ["a hat"]}\n',
+        "pairs.json": b'[{"image": "1.jpg", "captions": ["a cup"]}]',
+        "pairs.tar": archives[0],
+        "shard.tar.gz": archives[1],
+        "captions.tsv": b"caption\turl\na cup\thttp://x\n",
+        "prod_vg_hard_negs_atom_complexity_4.csv": negatives.encode(),
+        "swap_obj.json": b'{"0": {"filename": "1.jpg", "caption": "a b", "negative_caption": "b a"}}',
+        "visual_genome_relation.json": b'[{"image_id": "1", "image_path": "1.jpg", "relation_name": "on", '
+        b'"true_caption": "a", "false_caption": "b", "bbox_x": 0, "bbox_y": 0, "bbox_w": 4, "bbox_h": 4}]',
+        "valid_neg_clip.tsv": b"title\tfilepath\tneg_caption\na cup\t1.jpg\t['a hat']\n",
+        "stats.json": b'{"version": "1", "rows": {"a": {"test": 1}}, '
+        b'"files": {"a/test-0.parquet": {"rows": 1, "bytes": 2}}}',
+        "answers.csv": b"id,answer\n1,true\n",
+        "archive.zip": buffer.getvalue(),
+        "archive.tar.gz": archives[1],
+        "answer.txt": b'Here is a list:\n1. "a red cup"\n2. "a blue cup"\n',
+        "name.txt": b"laion_uc_hnatom",
+        "literal.txt": b"['a', 'b']",
+    }
+    for name in ("captions.parquet", "scores.parquet"):
+        contents[name] = _parquet()
+    return [bytes([number]) + contents[name] for number, (name, _) in enumerate(READERS)]
+
+
+def _parquet() -> bytes:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    buffer = io.BytesIO()
+    pq.write_table(pa.table({"caption": ["a cup"], "row": [0], "scores": [[0.5, 0.25]]}), buffer)
+    return buffer.getvalue()
+
+
+class Fuzzer:
+    """Check inputs, save one input per kind of failure to a folder, and go on."""
+
+    def __init__(self, failures: Path) -> None:
+        self.failures = failures
+        self.signatures: set[str] = set()
+
+    def __call__(self, data: bytes) -> None:
+        try:
+            check(data)
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            frames = [frame for frame in traceback.extract_tb(error.__traceback__) if ".venv" not in frame.filename]
+            place = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+            signature = f"{type(error).__name__} at {place}"
+            if signature not in self.signatures:
+                self.signatures.add(signature)
+                self.failures.mkdir(parents=True, exist_ok=True)
+                name = hashlib.sha256(data).hexdigest()[:16]
+                (self.failures / name).write_bytes(data)
+                print(f"FAILED {signature} in {READERS[data[0] % len(READERS)][0]}: {error} ({name})", file=sys.stderr)
+
+
+def main() -> None:
+    import atheris  # pyright: ignore[reportMissingImports]  (installed by make fuzz)
+
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, seed in enumerate(make_seeds()):
+        (folder / f"seed-{number:02d}").write_bytes(seed)
+        check(seed)  # imports what the reader imports on first use
+    for module in [name for name in sys.modules if name.split(".")[0] in ("generators", "loaders")]:
+        for value in vars(sys.modules[module]).values():
+            if inspect.isfunction(value) and value.__module__ == module:
+                atheris.instrument_func(value)
+    atheris.Setup(sys.argv, Fuzzer(folder.with_name(f"{folder.name}-failures")))
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()
