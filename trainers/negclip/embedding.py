@@ -12,7 +12,7 @@ from torch import Tensor
 from evaluators.models.prefix_forest import causal_tower
 from evaluators.protocols import recall
 from trainers.clip.training import encode_images, encode_text
-from trainers.negclip.image_text import ImageDataset, ImageText
+from trainers.negclip.image_text import CaptionedImages, ImageDataset
 
 IMAGES_PER_BATCH = 256
 CUTOFFS = (1, 5)
@@ -43,7 +43,7 @@ def encode_all_images(model: Any, images: ImageDataset, workers: int = 0, report
 
 @torch.no_grad()
 def measure_retrieval(
-    model: Any, data: ImageText, images: ImageDataset, tokenizer: Callable[[list[str]], Tensor], workers: int = 0
+    model: Any, data: CaptionedImages, images: ImageDataset, tokenizer: Callable[[list[str]], Tensor], workers: int = 0
 ) -> dict[str, float]:
     """Return ``i2t_recall@1``, ``i2t_recall@5``, ``t2i_recall@1`` and ``t2i_recall@5`` over all images and captions."""
     image_ID = encode_all_images(model, images, workers).numpy()
@@ -69,7 +69,7 @@ def measure_retrieval(
     }
 
 
-def group_captions_by_image(data: ImageText) -> np.ndarray:
+def group_captions_by_image(data: CaptionedImages) -> np.ndarray:
     """Return the caption ids (I, T) of each image, padded with -1. Equal captions have the same id."""
     count_I = np.bincount(data.image_C)
     text_IT = np.full((len(count_I), count_I.max()), -1)

@@ -3,13 +3,16 @@
 Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), section 4 and appendix C.3: AdamW, cosine schedule after 50 steps of
 warm-up, batches of 1,024. Both methods see the same captions in the same order for the same number of steps.
 
-Gradient caching (Gao et al. 2021, arXiv:2101.06983) makes large batches fit into small memory: features are computed
-chunk by chunk, and activations are recomputed in the backward pass (torch's checkpointing). Every image is still
-compared with every caption of the batch. Batch normalisation, which only the micro-world's models have, uses the
-statistics of a chunk.
+To train with large batches in little memory, features are computed in chunks, and the loss compares all images with all
+captions of the batch. The idea is that of gradient caching (Gao et al. 2021, arXiv:2101.06983), implemented with
+torch's activation checkpointing: the activations of a chunk are not stored but recomputed in the backward pass. The
+chunk size does not change the gradient, except in models with batch normalisation (only the micro-world's models),
+which normalise each chunk by itself.
 
-A state file stores the weights, the optimiser and the random state. An interrupted training resumes from it and ends
-with the same weights as an uninterrupted training.
+A state file stores the weights, the optimiser and the states of the random generators. An interrupted training resumes
+from it and ends with the same weights as an uninterrupted training.
+
+Shapes: N images of a batch, T texts, L tokens per text, D feature dimensions, CHW: channels, height and width.
 """
 
 from __future__ import annotations
@@ -37,20 +40,23 @@ STEPS_PER_STATE = 200
 
 @dataclass(frozen=True)
 class Recipe:
-    """Hyperparameters. ``batch_size`` counts captions, excluding the captions of neighbour images."""
+    """Hyperparameters of fine-tuning."""
 
     epochs: int
     batch_size: int
+    """Number of captions drawn per batch. With hard negatives, a caption of a similar image (one of the image's nearest
+    neighbours, mining.py) is added for each of them and is not counted."""
     learning_rates: tuple[float, ...]
-    """One training per learning rate; the model with the best validation score is kept."""
+    """One run per learning rate. The model with the best validation score is kept."""
     weight_decay: float = 0.2
     """open_clip's default; the paper does not state it."""
     warmup: int = 50
+    """Number of steps in which the learning rate increases from 0."""
 
 
 @dataclass(frozen=True)
 class TrainingRun:
-    """A training run: its data, hyperparameters and state file."""
+    """The data, hyperparameters and state file of one training run."""
 
     initial_weights: str
     """Fingerprint of the initial weights."""
@@ -62,13 +68,14 @@ class TrainingRun:
     use_hard_negatives: bool
     seed: int
     chunk_size: int
-    """Number of images per forward pass. The number of texts is twice as large."""
+    """Number of images per forward pass. Texts are encoded in chunks of ``2 * chunk_size``."""
     workers: int
+    """Number of processes that read images."""
     state_file: Path
 
     @property
     def key(self) -> str:
-        """Identifies the inputs of the run. A state file is used only if its key is the same."""
+        """String that identifies the inputs of the run. A state file with a different key is ignored."""
         return (
             f"{self.initial_weights} {self.mined.data.digest} {asdict(self.recipe)} {self.learning_rate} "
             f"{self.use_hard_negatives} {self.seed} {self.chunk_size}"
@@ -84,13 +91,14 @@ def finetune(
 ) -> list[dict[str, float]]:
     """Train ``model`` in place and return the metrics after each epoch.
 
-    Calls ``report(title, num_done, total)`` after every step. Raises ValueError if there are fewer captions than
-    ``batch_size``.
+    ``validate`` returns the validation metrics of a model. Calls ``report("training", step, total_steps)`` after every
+    step. Raises ValueError if there are fewer captions than ``batch_size``.
     """
     steps_per_epoch = len(run.make_batches(0))
     if not steps_per_epoch:
         raise ValueError(
-            f"{len(run.mined.data.captions):,} captions have a negative; a batch needs {run.recipe.batch_size:,}."
+            f"Too few captions: {len(run.mined.data.captions):,} captions have a negative, but a batch needs "
+            f"{run.recipe.batch_size:,}. Use more data or a smaller batch size."
         )
     total_steps = steps_per_epoch * run.recipe.epochs
     optimizer = make_adamw(model, run.learning_rate, run.recipe.weight_decay)
@@ -113,7 +121,7 @@ def finetune(
 
 
 def _read_remaining_batches(run: TrainingRun, step: int, steps_per_epoch: int) -> Iterator[tuple[Batch, Tensor]]:
-    """Yield the batches from ``step`` to the end of its epoch, with their images."""
+    """Yield the remaining batches of the current epoch with their images. ``step``: number of finished steps."""
     remaining = run.make_batches(step // steps_per_epoch)[step % steps_per_epoch :]
     images = run.images.read_batches([batch.image_N.tolist() for batch in remaining], run.workers)
     yield from zip(remaining, images, strict=True)
@@ -133,19 +141,19 @@ def _train_step(
 
 
 def compute_batch_loss(model: Any, pixels_NCHW: Tensor, text_TL: Tensor, chunk_size: int) -> Tensor:
-    """Return the loss of N images and T texts: N captions, followed by N negative captions (NegCLIP) or none (CLIP-FT).
+    """Return the loss of a batch.
 
-    The chunk size does not change the gradient.
+    ``text_TL`` holds the tokens of the N captions. For NegCLIP, the tokens of their N negative captions follow.
     """
-    count = len(pixels_NCHW)
+    num_images = len(pixels_NCHW)
     device = model.logit_scale.device
     image_ND = encode_in_chunks(lambda part: encode_images(model, part.to(device)), pixels_NCHW, chunk_size)
     text_TD = encode_in_chunks(lambda part: encode_texts(model, part.to(device)), text_TL, 2 * chunk_size)
-    return negclip_loss(image_ND, text_TD[:count], text_TD[count:], model.logit_scale.exp())
+    return negclip_loss(image_ND, text_TD[:num_images], text_TD[num_images:], model.logit_scale.exp())
 
 
 def encode_in_chunks(encode: Callable[[Tensor], Tensor], batch: Tensor, chunk_size: int) -> Tensor:
-    """Return the features of a batch. Uses checkpointing if the batch is larger than a chunk."""
+    """Return the features of a batch. Recomputes activations in the backward pass if there is more than one chunk."""
     if len(batch) <= chunk_size:
         return encode(batch)
     parts: list[Any] = [checkpoint(encode, part, use_reentrant=False) for part in batch.split(chunk_size)]
@@ -162,7 +170,8 @@ def _write_state(
         "log": log,
         "model": model.state_dict(),
         "optimizer": optimizer.state_dict(),
-        "generator": torch.get_rng_state(),
+        "generator": torch.get_rng_state(),  # state of the CPU's random generator
+        # states of the random generators of all GPUs
         "generators": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [],
     }
     with atomic_file(run.state_file) as partial, partial.open("wb") as file:
@@ -172,8 +181,9 @@ def _write_state(
 def _load_state(
     run: TrainingRun, model: nn.Module, optimizer: torch.optim.Optimizer
 ) -> tuple[int, list[float], list[dict[str, float]]]:
-    """Restore the state of an interrupted run. Returns finished steps, losses of the current epoch and the log.
+    """Restore the weights, the optimiser and the random generators of an interrupted run.
 
+    Returns the number of finished steps, the losses of the current epoch, and the metrics of the finished epochs.
     Returns (0, [], []) if there is no state file of the same run.
     """
     if not run.state_file.is_file():
@@ -190,5 +200,5 @@ def _load_state(
 
 
 def compute_mean_recall(metrics: dict[str, float]) -> float:
-    """Return the validation score: the mean of Recall@1 over both directions."""
+    """Return the validation score: the mean of image-to-text and text-to-image Recall@1."""
     return (metrics["i2t_recall@1"] + metrics["t2i_recall@1"]) / 2

@@ -4,7 +4,8 @@ There are two sources: a file in the format of Karpathy's splits (COCO, Flickr30
 of webdataset shards, whose images are read directly from the tar files. Captions are held in memory; images are read
 when they are needed.
 
-Shapes: I images, C captions.
+Letters at the end of an array's name are its axes: I images, C captions (``image_C``). In arrays of pixels, CHW are
+channels, height and width, and B is the batch.
 """
 
 from __future__ import annotations
@@ -31,14 +32,18 @@ MAX_CACHED_BYTES = 1_000_000_000
 
 
 class ImageLocation(NamedTuple):
-    """Location of an image: a file, or ``size`` bytes of a file from offset ``start``. ``name``: image id."""
+    """Location of an encoded image: a file, or a part of a tar file."""
 
     name: str
+    """Image id."""
     path: Path
     start: int = 0
+    """Offset of the image in the file, in bytes."""
     size: int | None = None
+    """Number of bytes. None: the whole file."""
 
     def read(self) -> bytes:
+        """Return the bytes of the encoded image."""
         if self.size is None:
             return self.path.read_bytes()
         with self.path.open("rb") as file:
@@ -47,46 +52,54 @@ class ImageLocation(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ImageText:
-    """Captioned images. ``image_C`` is the index of each caption's image. Every image has at least one caption."""
+class CaptionedImages:
+    """I images with C captions in total. Every image has at least one caption."""
 
     locations: tuple[ImageLocation, ...]
     captions: tuple[str, ...]
     image_C: np.ndarray
+    """Index of each caption's image, in increasing order."""
 
     @property
     def digest(self) -> str:
-        """Hash (12 hex digits) of the captions and of the names and sizes of the images."""
+        """Hash (12 hex digits) of the captions, the image ids and the sizes of the images in tar files."""
         content = [[item.name, item.size] for item in self.locations], self.captions, self.image_C.tolist()
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:12]
 
-    def with_captions(self, keep_C: np.ndarray) -> ImageText:
-        """Return the captions where ``keep_C`` is True, and the images that still have a caption."""
+    def with_captions(self, keep_C: np.ndarray) -> CaptionedImages:
+        """Return the captions for which ``keep_C`` (bool) is True, and the images of these captions."""
         image_I, image_C = np.unique(self.image_C[keep_C], return_inverse=True)
         captions = tuple(text for text, keep in zip(self.captions, keep_C, strict=True) if keep)
-        return ImageText(tuple(self.locations[image] for image in image_I), captions, image_C)
+        return CaptionedImages(tuple(self.locations[image] for image in image_I), captions, image_C)
 
-    def split(self, num_held_out: int) -> tuple[ImageText, ImageText]:
-        """Split off the last ``num_held_out`` images. Raises ValueError if one of the two parts would be empty."""
+    def split(self, num_held_out: int) -> tuple[CaptionedImages, CaptionedImages]:
+        """Return (train, held_out): ``held_out`` has the last ``num_held_out`` images, ``train`` has all other images.
+
+        Raises ValueError if one of them would be empty.
+        """
         num_train = len(self.locations) - num_held_out
         if not 0 < num_train < len(self.locations):
-            raise ValueError(f"{num_held_out:,} of {len(self.locations):,} images cannot be held out for validation.")
+            raise ValueError(
+                f"Cannot hold out {num_held_out:,} of {len(self.locations):,} images for validation: training and "
+                "validation need at least one image each."
+            )
         return self.with_captions(self.image_C < num_train), self.with_captions(self.image_C >= num_train)
 
 
-def read_captioned_images(data: Path, image_folder: Path | None = None) -> ImageText:
-    """Read a folder of shards or a Karpathy file, whose image paths are relative to ``image_folder``.
+def read_captioned_images(data: Path, image_folder: Path | None = None) -> CaptionedImages:
+    """Read a folder of webdataset shards or a Karpathy file.
 
-    Raises FileNotFoundError if shards or images are missing, and ValueError if a shard is damaged or there is no
-    captioned image.
+    ``image_folder``: the folder of a Karpathy file's images; by default, the folder of the file. Raises
+    FileNotFoundError if shards or images are missing. Raises ValueError if a shard is damaged or no image has a
+    caption.
     """
     captioned_images = _read_shards(data) if data.is_dir() else _read_karpathy(data, image_folder or data.parent)
     if not captioned_images.captions:
-        raise ValueError(f"{data}: no image with a caption.")
+        raise ValueError(f"{data}: found no image with a caption.")
     return captioned_images
 
 
-def _read_karpathy(file: Path, image_folder: Path) -> ImageText:
+def _read_karpathy(file: Path, image_folder: Path) -> CaptionedImages:
     captioned = [item for item in karpathy.read_images(file, image_folder) if item.captions]
     missing = [item.path for item in captioned if not item.path.is_file()]
     if missing:
@@ -97,22 +110,26 @@ def _read_karpathy(file: Path, image_folder: Path) -> ImageText:
     locations = tuple(ImageLocation(item.image_id, item.path) for item in captioned)
     captions = tuple(text for item in captioned for text in item.captions)
     num_captions = [len(item.captions) for item in captioned]
-    return ImageText(locations, captions, np.repeat(np.arange(len(locations)), num_captions))
+    return CaptionedImages(locations, captions, np.repeat(np.arange(len(locations)), num_captions))
 
 
-def _read_shards(folder: Path) -> ImageText:
+def _read_shards(folder: Path) -> CaptionedImages:
     paths = sorted(folder.glob("*.tar"))
     if not paths:
-        raise FileNotFoundError(f"{folder}: no webdataset shard (*.tar).")
+        raise FileNotFoundError(f"{folder}: found no webdataset shard (*.tar).")
     skipped = Counter[str]()
     pairs = [(path, pair) for path in paths for pair in shards.read_pairs(path, skipped, read_images=False)]
     shards.print_skipped(folder, skipped)
     locations = tuple(ImageLocation(pair.key, path, pair.image.start, pair.image.size) for path, pair in pairs)
-    return ImageText(locations, tuple(pair.caption for _, pair in pairs), np.arange(len(pairs)))
+    return CaptionedImages(locations, tuple(pair.caption for _, pair in pairs), np.arange(len(pairs)))
 
 
 class ImageDataset(Dataset[Tensor]):
-    """Preprocessed images (CHW). Small datasets are kept in memory after the first read (MAX_CACHED_BYTES)."""
+    """Dataset of preprocessed images (CHW).
+
+    Each image is kept in memory after it was read for the first time, unless the dataset is larger than
+    MAX_CACHED_BYTES.
+    """
 
     def __init__(self, locations: Sequence[ImageLocation], preprocess: Callable[[Image.Image], Tensor]) -> None:
         self._locations, self._preprocess = locations, preprocess
@@ -122,14 +139,17 @@ class ImageDataset(Dataset[Tensor]):
 
     @property
     def is_cached(self) -> bool:
-        """True if images are kept in memory. Worker processes are then not used, since they would only copy images."""
+        """True if images are kept in memory.
+
+        No worker processes are used in this case: each process would fill its own cache, which is lost when it ends.
+        """
         return self._cache is not None
 
     def __len__(self) -> int:
         return len(self._locations)
 
     def __getitem__(self, index: int) -> Tensor:
-        """Return an image. Raises ValueError with the name of the image if it cannot be read."""
+        """Return an image (CHW). Raises ValueError if it cannot be read."""
         if self._cache is not None and index in self._cache:
             return self._cache[index]
         location = self._locations[index]
@@ -142,7 +162,10 @@ class ImageDataset(Dataset[Tensor]):
         return pixels_CHW
 
     def read_batches(self, batch_indices: Sequence[Sequence[int]], workers: int = 0) -> Iterator[Tensor]:
-        """Yield one batch (B, C, H, W) per list of image indices, read by ``workers`` processes unless cached."""
+        """Yield one batch (B, C, H, W) per list of image indices.
+
+        ``workers``: number of processes that read images; 0 reads them in this process. Not used if ``is_cached``.
+        """
         return iter(
             DataLoader(
                 self,

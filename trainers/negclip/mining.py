@@ -20,7 +20,7 @@ from torch import Tensor
 
 from generators.hard_negatives.negclip import Negative, make_negatives
 from generators.storage.atomic import write_json
-from trainers.negclip.image_text import ImageText
+from trainers.negclip.image_text import CaptionedImages
 from trainers.negclip.neighbours import find_nearest
 
 NEIGHBOURS = 3
@@ -30,12 +30,12 @@ NEIGHBOURS = 3
 class MinedData:
     """Captioned images whose captions all have negatives. ``neighbour_IK`` holds image indices."""
 
-    data: ImageText
+    data: CaptionedImages
     negatives: tuple[tuple[Negative, ...], ...]
     neighbour_IK: np.ndarray
 
 
-def mine(data: ImageText, embed: Callable[[ImageText], Tensor], model: str, cache: Path) -> MinedData:
+def mine(data: CaptionedImages, embed: Callable[[CaptionedImages], Tensor], model: str, cache: Path) -> MinedData:
     """Mine hard negatives. Reads them from the file ``cache`` if it was written for the same data and model.
 
     ``embed`` returns the unit features (I, D) of all images; ``model`` is the fingerprint of the model behind it.
@@ -95,7 +95,7 @@ def _make_batch(mined: MinedData, caption_N: np.ndarray, rng: np.random.Generato
     return Batch(np.concatenate((image_N, neighbour_N)), caption_N, negative_N)
 
 
-def _find_caption_ranges(data: ImageText) -> tuple[np.ndarray, np.ndarray]:
+def _find_caption_ranges(data: CaptionedImages) -> tuple[np.ndarray, np.ndarray]:
     """Return the index of each image's first caption and its number of captions. Captions are in image order."""
     _, start_I, count_I = np.unique(data.image_C, return_index=True, return_counts=True)
     return start_I, count_I

@@ -24,7 +24,7 @@ from trainers.negclip import starting_model
 from trainers.negclip.embedding import encode_all_images, measure_retrieval
 from trainers.negclip.export import Format, export
 from trainers.negclip.finetune import Recipe, TrainingRun, compute_mean_recall, finetune
-from trainers.negclip.image_text import ImageDataset, ImageText, read_captioned_images
+from trainers.negclip.image_text import CaptionedImages, ImageDataset, read_captioned_images
 from trainers.negclip.mining import MinedData, mine
 from trainers.negclip.starting_model import StartingModel
 
@@ -49,7 +49,7 @@ class TrainingData:
     image_folder: Path | None = None
     validation: Path | None = None
 
-    def read(self) -> tuple[ImageText, ImageText]:
+    def read(self) -> tuple[CaptionedImages, CaptionedImages]:
         data = read_captioned_images(self.data, self.image_folder)
         if self.validation is None:
             return data.split(max(1, len(data.locations) // IMAGES_PER_VALIDATION_IMAGE))
@@ -134,11 +134,11 @@ def get_work_folder(output: Path) -> Path:
 
 
 def mine_with_model(
-    start: StartingModel, weights: str, data: ImageText, work: Path, workers: int, report: Callable
+    start: StartingModel, weights: str, data: CaptionedImages, work: Path, workers: int, report: Callable
 ) -> MinedData:
     """Mine hard negatives, with neighbours by the features of the model, whose fingerprint is ``weights``."""
 
-    def embed(selected: ImageText) -> Any:
+    def embed(selected: CaptionedImages) -> Any:
         return encode_all_images(start.model, ImageDataset(selected.locations, start.preprocess), workers, report)
 
     return mine(data, embed, weights, work / "mined.json")

@@ -7,15 +7,15 @@ import pytest
 import torch
 
 from generators.hard_negatives.negclip import Negative
-from trainers.negclip.image_text import ImageLocation, ImageText
+from trainers.negclip.image_text import CaptionedImages, ImageLocation
 from trainers.negclip.mining import MinedData, get_texts, make_batches, mine
 
 CAPTIONS = ("a red cup beside a blue car", "nothing", "a cat under a black table", "a white dog on a brown bench")
 EYE = torch.eye(6)
 
 
-def make_data(captions: tuple[str, ...], images: list[int]) -> ImageText:
-    return ImageText(
+def make_data(captions: tuple[str, ...], images: list[int]) -> CaptionedImages:
+    return CaptionedImages(
         tuple(ImageLocation(str(image), Path(str(image))) for image in range(max(images) + 1)),
         captions,
         np.array(images),
@@ -38,7 +38,7 @@ def test_captions_without_a_negative_are_dropped_before_neighbours_are_searched(
     captions = (*CAPTIONS, *CAPTIONS)
     encoded = []
 
-    def embed(data: ImageText) -> torch.Tensor:
+    def embed(data: CaptionedImages) -> torch.Tensor:
         encoded.append([location.name for location in data.locations])
         return EYE[: len(data.locations)]
 

@@ -60,7 +60,7 @@ def test_learning_rate_zero_does_not_change_the_weights(tmp_path: Path) -> None:
 
 def test_error_for_fewer_captions_than_a_batch(tmp_path: Path) -> None:
     spec, shards = toy.write_model(tmp_path / "clip"), toy.write_shards(tmp_path / "toy")
-    with pytest.raises(ValueError, match="19 captions have a negative; a batch needs 1,024"):
+    with pytest.raises(ValueError, match="19 captions have a negative, but a batch needs 1,024"):
         train("negclip", spec, TrainingData(shards), tmp_path / "out", recipe=PRESETS["paper"], report=ignore_progress)
 
 
