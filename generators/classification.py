@@ -1,15 +1,15 @@
-"""Zero-shot classification: images of one object each, labelled with the object's noun.
+"""Build the datasets for zero-shot classification: images with one class label each.
 
     python -m generators.classification        # reads params.yaml, block classification; writes classification/<config>
 
 Configs:
 
-- ``microworld``: micro-world scenes of one object, with the same number of images for every noun. No training or test
-  scene has the same image ids.
+- ``microworld``: micro-world scenes of one object. The classes are the nouns, and each noun has the same number of
+  images. Image ids do not overlap with the ids of training and test scenes.
 - ``imagenet``: the user's copy of the ILSVRC 2012 validation images, in one folder per WordNet id. The class names are
   open_clip's.
-- ``cifar10``, ``cifar100``: the user's copies of the binary versions. The Python versions are pickles, which can run
-  code when they are opened.
+- ``cifar10``, ``cifar100``: the user's copies of the binary versions. The Python versions are not supported: they are
+  pickle files, which can run code when they are opened.
 
 Chance of top-1 accuracy: 1 / number of classes.
 """
@@ -40,42 +40,49 @@ from generators.storage.params import read_params
 
 FOLDER = Path("classification")
 FIRST_ID = 20_000_000
-"""First image id, larger than the image ids of all other scenes."""
+"""First image id. The image ids of training and test scenes are smaller (scenes/splits.py)."""
 SCENE_SIZE = (640, 480)
 CIFAR_SIDE = 32
 CIFAR = {"cifar10": ("test_batch.bin", "batches.meta.txt", 1), "cifar100": ("test.bin", "fine_label_names.txt", 2)}
-"""Config -> file of the test images, file of the class names, number of label bytes before the pixels of an image.
-The last of these bytes is the (fine) label."""
+"""Config -> (file of the test images, file of the class names, number of label bytes of an image).
+
+Each image is a record of label bytes followed by pixels. The last label byte is the class index (CIFAR-100: of the fine
+class, not of its superclass)."""
 
 
 class LabelledImage(NamedTuple):
-    """An image: either the bytes of an image file (``data``) or the ``path`` of a file, which is not copied."""
+    """An image and its class. Either ``data`` or ``path`` is set."""
 
     image_id: str
     width: int
     height: int
     label: int
+    """Class index."""
     data: bytes | None = None
+    """Content of the image file, which is copied to the dataset."""
     path: Path | None = None
+    """Path of the image file. The dataset contains only the path."""
 
 
 class LabelledSet(NamedTuple):
+    """Images, and the name of each class by its index."""
+
     class_names: list[str]
     images: Iterator[LabelledImage]
 
 
 def make_microworld_set(seed: int, images_per_noun: int, nouns: Sequence[str] = ALL_NOUNS) -> LabelledSet:
-    """Draw ``images_per_noun`` images of every noun; the images are drawn when they are iterated."""
+    """Return ``images_per_noun`` images of every noun. They are rendered during iteration."""
     images = (
-        draw_image(seed, FIRST_ID + label * images_per_noun + number, noun, label)
+        render_image(seed, FIRST_ID + label * images_per_noun + number, noun, label)
         for label, noun in enumerate(nouns)
         for number in range(images_per_noun)
     )
     return LabelledSet(list(nouns), images)
 
 
-def draw_image(seed: int, image_id: int, noun: str, label: int) -> LabelledImage:
-    """Draw a scene with one object of the noun, and cut out a region around the object."""
+def render_image(seed: int, image_id: int, noun: str, label: int) -> LabelledImage:
+    """Sample a scene with one object of the noun, and render a region around the object."""
     width, height = SCENE_SIZE
     scene = sample_scene(
         seed, image_id, width=width, height=height, n_objects=1, forbidden=HeldOut.all_nouns_except([noun])
@@ -86,14 +93,14 @@ def draw_image(seed: int, image_id: int, noun: str, label: int) -> LabelledImage
 
 
 def read_imagenet(folder: Path) -> LabelledSet:
-    """Return the validation images. Raises ValueError if ``folder`` does not have 1,000 class folders."""
+    """Return the validation images. Raises ValueError if ``folder`` does not contain exactly 1,000 class folders."""
     from open_clip import IMAGENET_CLASSNAMES
 
     classes = sorted(path for path in folder.glob("n*") if path.is_dir())
     if len(classes) != len(IMAGENET_CLASSNAMES):
         raise ValueError(
-            f"{folder}: {len(classes)} folders named by WordNet ids, {len(IMAGENET_CLASSNAMES):,} expected. Sort the "
-            "validation images of ILSVRC 2012 into one folder per class."
+            f"{folder}: found {len(classes):,} folders named by WordNet ids, {len(IMAGENET_CLASSNAMES):,} expected. "
+            "Move the validation images of ILSVRC 2012 into one folder per class."
         )
     files = (
         (label, path) for label, class_folder in enumerate(classes) for path in sorted(class_folder.glob("*.JPEG"))
@@ -106,45 +113,51 @@ def _make_file_reference(label: int, path: Path) -> LabelledImage:
 
 
 def read_cifar(name: str, folder: Path) -> LabelledSet:
-    """Return the test images of ``cifar10`` or ``cifar100`` with their (fine) labels.
+    """Return the test images of ``cifar10`` or ``cifar100``.
 
-    Raises FileNotFoundError if a file is missing and ValueError if the file of the images is cut off.
+    Raises FileNotFoundError if a file is missing. Raises ValueError if the size of the image file is not a multiple of
+    the size of a record, for example because the file is truncated.
     """
     image_file, class_file, label_bytes = CIFAR[name]
     for path in (folder / image_file, folder / class_file):
         if not path.is_file():
             raise FileNotFoundError(
-                f"{path}: not found. Unpack CIFAR's binary version, and name its folder in params.yaml, "
-                "classification.own_copies."
+                f"{path}: not found. Unpack CIFAR's binary version and set its path in params.yaml "
+                "(classification.own_copies)."
             )
     records = np.fromfile(folder / image_file, dtype=np.uint8)
-    length = label_bytes + 3 * CIFAR_SIDE**2
-    if len(records) % length:
+    record_size = label_bytes + 3 * CIFAR_SIDE**2
+    if len(records) % record_size:
         raise ValueError(
-            f"{folder / image_file}: {len(records):,} bytes, a multiple of {length:,} expected (one record per image)."
+            f"{folder / image_file}: size is {len(records):,} bytes, expected a multiple of {record_size:,} (one "
+            "record per image). Unpack CIFAR's binary version again."
         )
     images = (
         LabelledImage(
             f"{number:05d}", CIFAR_SIDE, CIFAR_SIDE, int(record[label_bytes - 1]), _encode_png(record[label_bytes:])
         )
-        for number, record in enumerate(records.reshape(-1, length))
+        for number, record in enumerate(records.reshape(-1, record_size))
     )
     return LabelledSet([line.replace("_", " ") for line in (folder / class_file).read_text().split()], images)
 
 
 def _encode_png(pixels: np.ndarray) -> bytes:
-    """Return the PNG file of a record's pixels: all red values, then green, then blue, each row by row."""
+    """Encode the pixels of a record as a PNG file.
+
+    A record contains all red values, then all green values, then all blue values. Each colour is stored row by row.
+    """
     image = pixels.reshape(3, CIFAR_SIDE, CIFAR_SIDE).transpose(1, 2, 0)
     stream = io.BytesIO()
     Image.fromarray(np.ascontiguousarray(image)).save(stream, "PNG")
     return stream.getvalue()
 
 
-OWN_COPIES = {"imagenet": read_imagenet, **{name: partial(read_cifar, name) for name in CIFAR}}
+READERS = {"imagenet": read_imagenet, **{name: partial(read_cifar, name) for name in CIFAR}}
+"""Config -> function that reads the folder with the user's copy."""
 
 
 def make_rows(source: str, images: Iterator[LabelledImage], seed: int) -> Iterator[dict[str, Any]]:
-    """Yield the rows of ``classification_schema``."""
+    """Yield one row of ``classification_schema`` per image."""
     for image in images:
         path = None if image.path is None else str(image.path)
         yield {
@@ -161,16 +174,20 @@ def make_rows(source: str, images: Iterator[LabelledImage], seed: int) -> Iterat
 
 
 def main(themes: str = "", output: Path = Path()) -> None:
-    """Build the micro-world's config in the folder OUTPUT, and a config for each set in params.yaml, own_copies.
+    """Write the config "microworld" and one config per copy listed in params.yaml (classification.own_copies).
 
-    With THEMES (comma-separated), build only the micro-world's config, from the nouns of these themes.
+    The configs are written to OUTPUT/classification. With THEMES (names separated by commas), only "microworld" is
+    written, with the nouns of these themes as classes.
     """
     params = read_params("classification")
     copies = {} if themes else params["own_copies"] or {}
-    if unknown := sorted(copies.keys() - OWN_COPIES):
-        raise ValueError(f"params.yaml, classification: unknown set {unknown[0]!r}; known: {', '.join(OWN_COPIES)}.")
+    if unknown := sorted(copies.keys() - READERS):
+        raise ValueError(
+            f"params.yaml, classification.own_copies: unknown data set {unknown[0]!r}, expected one of "
+            f"{', '.join(READERS)}."
+        )
     sets = {"microworld": make_microworld_set(params["seed"], params["images"], list_nouns(themes))}
-    sets |= {name: OWN_COPIES[name](Path(folder)) for name, folder in copies.items()}
+    sets |= {name: READERS[name](Path(folder)) for name, folder in copies.items()}
     for name, (class_names, images) in sets.items():
         schema = classification_schema(class_names)
         write_config(output / FOLDER, name, {"test": make_rows(name, images, params["seed"])}, schema)

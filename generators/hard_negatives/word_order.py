@@ -1,13 +1,13 @@
-"""Perturbations of the word order of captions.
+"""Perturb the word order of captions.
 
-Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), section 2.2, Table 1 and section 3.1. A perturbation depends only on
-a seed and the caption. The authors' functions join spaCy's tokens by spaces. Here only the order distinguishes a
-perturbed caption from the true caption. Differences:
+Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), section 2.2, Table 1 and section 3.1. A perturbed caption depends
+only on a seed and the caption. The authors join tokens with spaces, so extra spaces also reveal a perturbed caption.
+Here a perturbed caption differs from the true caption only in the order of its words. Differences from the paper:
 
-- Words move with their clitics and hyphens ("man's", "black-and-white"). Spaces and punctuation stay in place.
-- The capital letter at the start of the sentence is removed first, also in the true caption.
-- A perturbation never returns the caption itself, and the four wrong captions are different: draws are repeated, and
-  the result is None if a caption has too few other orders.
+- Clitics and hyphenated parts stay in their words ("man's", "black-and-white"). Spaces and punctuation are not moved.
+- A first word that is capitalised only because it starts the sentence is lower-cased, also in the true caption.
+- A perturbed caption always differs from the caption, and the four wrong captions of a caption are all different. For
+  this, orders are drawn up to MAX_DRAWS times. If no draw succeeds, the functions return None.
 """
 
 from __future__ import annotations
@@ -23,26 +23,25 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
 
 MAX_DRAWS = 60
-"""Number of draws after which a caption counts as having no other order.
-
-For two words, each draw succeeds with probability 1/2.
-"""
+"""Maximum number of orders that a perturbation draws to find a new text. If none is found, the caption is treated as
+having no other order. With two different words, each draw finds the other order with probability 1/2."""
 
 Order = list[int]
-"""Position i of the result has the word at position ``order[i]``."""
+"""A permutation of word positions: the word at position i of the result is word ``order[i]`` of the caption."""
 
 
 @dataclass(frozen=True)
 class Words:
-    """A caption as words, the ``gaps`` around them (one more than words), and the kind of each word."""
+    """A caption, split into words and the text between them."""
 
     words: tuple[str, ...]
     gaps: tuple[str, ...]
+    """The spaces and punctuation before the first word, between the words and after the last word."""
     kinds: tuple[str, ...]
-    """``noun``, ``adjective`` or ``other``."""
+    """The kind of each word: ``noun``, ``adjective`` or ``other``."""
 
     def in_order(self, order: Sequence[int]) -> str:
-        """Return the text with its words in another order and the gaps in place."""
+        """Return the caption with its words in the given order. The gaps are not moved."""
         pieces = [gap + self.words[index] for gap, index in zip(self.gaps, order, strict=False)]
         return "".join(pieces) + self.gaps[-1]
 
@@ -52,7 +51,7 @@ class Words:
 
 
 class Tagger:
-    """Splits captions into words and assigns their kinds by spaCy's tags."""
+    """Splits captions into words and finds the kind of each word with spaCy's part-of-speech tags."""
 
     def __init__(self) -> None:
         import spacy
@@ -60,14 +59,14 @@ class Tagger:
         self._nlp = spacy.load(find_installed_model(), exclude=["parser", "ner", "senter", "lemmatizer"])
 
     def __call__(self, captions: Iterable[str]) -> Iterator[Words]:
-        """Yield one ``Words`` per caption."""
+        """Yield the words of each caption."""
         return map(_split_words, self._nlp.pipe(captions, batch_size=256))
 
 
 def _split_words(doc: Doc) -> Words:
-    """Return the words, gaps and kinds of a parsed caption.
+    """Return the words, gaps and kinds of a tagged caption.
 
-    Tokens without a space between them are one word, except for punctuation at its ends.
+    Tokens without a space between them form one word. Punctuation at the start or end of a word belongs to the gaps.
     """
     words: list[str] = []
     kinds: list[str] = []
@@ -92,80 +91,89 @@ def _split_words(doc: Doc) -> Words:
 
 
 def _find_kind(tokens: Sequence[Token]) -> str:
-    """Return the kind of the last noun or adjective among the tokens of a word, by Penn tags."""
+    """Return the kind of a word: the kind of its last token that is a noun or an adjective, by Penn Treebank tags."""
     kinds = [{"N": "noun", "J": "adjective"}.get(token.tag_[:1], "other") for token in tokens]
     return next((kind for kind in reversed(kinds) if kind != "other"), "other")
 
 
 def _is_sentence_case(word: str, doc: Doc) -> bool:
-    """Return True if the first word is capitalised only because of its position: not a name, "I" or "TV"."""
+    """Return True if the first word of a caption is capitalised only because it starts the sentence.
+
+    Returns False for names, "I" and words with more capitals ("TV").
+    """
     first = next(token for token in doc if token.text[:1] == word[:1])
     return word[0].isupper() and (len(word) == 1 or word[1:].islower()) and word != "I" and first.tag_ != "NNP"
 
 
-def _shuffle_groups(rng: Random, kinds: Sequence[str], *groups: str) -> Order:
-    """Return an order that shuffles the words of each kind among their own positions. All other words stay in place."""
+def _shuffle_kinds(rng: Random, kinds: Sequence[str], *shuffled_kinds: str) -> Order:
+    """Shuffle the words of each of ``shuffled_kinds`` among the positions of this kind. Other words are not moved."""
     order = list(range(len(kinds)))
-    for group in groups:
-        positions = [index for index, kind in enumerate(kinds) if kind == group]
+    for shuffled_kind in shuffled_kinds:
+        positions = [index for index, kind in enumerate(kinds) if kind == shuffled_kind]
         for position, index in zip(positions, rng.sample(positions, len(positions)), strict=True):
             order[position] = index
     return order
 
 
-def _trigram_positions(kinds: Sequence[str]) -> list[list[int]]:
+def _list_trigrams(kinds: Sequence[str]) -> list[list[int]]:
+    """Return the positions of every three consecutive words. The last group can have fewer words."""
     return [list(range(start, min(start + 3, len(kinds)))) for start in range(0, len(kinds), 3)]
 
 
 def shuffle_nouns_and_adjectives(rng: Random, kinds: Sequence[str]) -> Order:
     """Shuffle nouns among the positions of nouns, and adjectives among the positions of adjectives."""
-    return _shuffle_groups(rng, kinds, "noun", "adjective")
+    return _shuffle_kinds(rng, kinds, "noun", "adjective")
 
 
 def shuffle_all_but_nouns_and_adjectives(rng: Random, kinds: Sequence[str]) -> Order:
-    return _shuffle_groups(rng, kinds, "other")
+    """Shuffle all words except for nouns and adjectives, which are not moved."""
+    return _shuffle_kinds(rng, kinds, "other")
 
 
 def shuffle_trigrams(rng: Random, kinds: Sequence[str]) -> Order:
-    """Shuffle sequences of three words."""
-    trigrams = _trigram_positions(kinds)
+    """Shuffle the order of the trigrams; the three words of a trigram keep their order."""
+    trigrams = _list_trigrams(kinds)
     return [index for trigram in rng.sample(trigrams, len(trigrams)) for index in trigram]
 
 
 def shuffle_within_trigrams(rng: Random, kinds: Sequence[str]) -> Order:
-    return [index for trigram in _trigram_positions(kinds) for index in rng.sample(trigram, len(trigram))]
+    """Shuffle the words within each trigram; the trigrams keep their order."""
+    return [index for trigram in _list_trigrams(kinds) for index in rng.sample(trigram, len(trigram))]
 
 
 def shuffle_all_words(rng: Random, kinds: Sequence[str]) -> Order:
-    """Shuffle all words. Used for perturbed retrieval only (section 3.1)."""
+    """Shuffle all words. Only perturbed retrieval uses this perturbation (section 3.1)."""
     return rng.sample(range(len(kinds)), len(kinds))
 
 
 Perturbation = Callable[[Random, Sequence[str]], Order]
 
-OPTIONS: tuple[Perturbation, ...] = (
+WRONG_CAPTION_PERTURBATIONS: tuple[Perturbation, ...] = (
     shuffle_nouns_and_adjectives,
     shuffle_all_but_nouns_and_adjectives,
     shuffle_trigrams,
     shuffle_within_trigrams,
 )
-"""The perturbations of the four wrong captions (Table 1), in this order."""
-TEXT_PERTURBATIONS: tuple[Perturbation, ...] = (*OPTIONS, shuffle_all_words)
-"""The five perturbations of perturbed retrieval (Table 3)."""
+"""The perturbations that make the four wrong captions of a caption (Table 1), in this order."""
+TEXT_PERTURBATIONS: tuple[Perturbation, ...] = (*WRONG_CAPTION_PERTURBATIONS, shuffle_all_words)
+"""The perturbations of the captions in perturbed retrieval (Table 3)."""
 
 
-def perturb(words: Words, perturbation: Perturbation, seed: int, taken: Sequence[str] = ()) -> str | None:
-    """Return the caption in another order that differs from all of ``taken``, or None if there is no such order."""
+def perturb(words: Words, perturbation: Perturbation, seed: int, excluded: Sequence[str] = ()) -> str | None:
+    """Return the caption with its words in a new order, or None if none is found in MAX_DRAWS draws.
+
+    The result differs from the caption and from all texts in ``excluded``, not only in upper and lower case.
+    """
     rng = Random(f"{seed}:{perturbation.__name__}:{words.text}")
-    known = {text.lower() for text in (words.text, *taken)}
+    known = {text.lower() for text in (words.text, *excluded)}
     draws = (words.in_order(perturbation(rng, words.kinds)) for _ in range(MAX_DRAWS))
     return next((text for text in draws if text.lower() not in known), None)
 
 
 def make_wrong_captions(words: Words, seed: int) -> list[str] | None:
-    """Return the four wrong captions of a true caption, all different, or None if there are fewer."""
+    """Return four different wrong captions of a caption, or None if one of them is not found in MAX_DRAWS draws."""
     texts: list[str] = []
-    for perturbation in OPTIONS:
+    for perturbation in WRONG_CAPTION_PERTURBATIONS:
         text = perturb(words, perturbation, seed, texts)
         if text is None:
             return None

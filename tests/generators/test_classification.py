@@ -18,13 +18,13 @@ from loaders.cards.classification import count_classes
 from loaders.datasets.stats import measure
 
 
-def test_image_ids_are_larger_than_those_of_all_other_scenes():
+def test_image_ids_are_larger_than_the_ids_of_training_and_test_scenes():
     assert classification.FIRST_ID not in TEST_IDS
     assert all(max(training_ids(corpus, 999_999)) < classification.FIRST_ID for corpus in range(3))
 
 
 def test_an_image_depends_only_on_seed_and_id():
-    first, repeated, different = (classification.draw_image(0, image_id, "kite", 7) for image_id in (1, 1, 2))
+    first, repeated, different = (classification.render_image(0, image_id, "kite", 7) for image_id in (1, 1, 2))
     assert first == repeated
     assert first.data != different.data
     assert first.data is not None
@@ -58,7 +58,7 @@ def write_cifar(folder: Path, label_bytes: int, image_file: str, class_file: str
 )
 def test_cifar(tmp_path: Path, config: str, label_bytes: int, image_file: str, class_file: str):
     expected = write_cifar(tmp_path, label_bytes, image_file, class_file)
-    read = classification.OWN_COPIES[config]
+    read = classification.READERS[config]
     class_names, images = read(tmp_path)
     assert class_names == ["apple", "aquarium fish"]
     _, second, _ = images = list(images)
@@ -66,7 +66,7 @@ def test_cifar(tmp_path: Path, config: str, label_bytes: int, image_file: str, c
     np.testing.assert_array_equal(np.asarray(Image.open(io.BytesIO(second.data))), expected)
     with (tmp_path / image_file).open("ab") as file:
         file.write(b"x")
-    with pytest.raises(ValueError, match=f"{image_file}: .* bytes, a multiple of"):
+    with pytest.raises(ValueError, match=f"{image_file}: size is .* bytes, expected a multiple of"):
         read(tmp_path)
     (tmp_path / class_file).unlink()
     with pytest.raises(FileNotFoundError, match=f"{class_file}: not found. Unpack CIFAR's binary version"):

@@ -1,6 +1,6 @@
-"""Which nouns occur together, how large objects are, and which objects can stand on, be in or wear others.
+"""Tables of the micro-world: which nouns occur together, how large objects are, and which objects carry other objects.
 
-The objects of a scene belong to one theme, such as a kitchen. Themes are small, so that a corpus of a few thousand
+The nouns of a scene belong to one theme, such as a kitchen. Themes are small, so that a corpus of a few thousand
 captions contains most of the (noun, relation, noun) triples that are not held out.
 """
 
@@ -19,7 +19,7 @@ THEMES: dict[str, tuple[str, ...]] = {
     "hall": ("bench", "box", "boot", "shirt", "umbrella", "key", "bell"),
     "market": ("truck", "basket", "bucket", "vase", "banana", "pear", "cactus"),
 }
-"""Every noun is in one to three themes and occurs together with 6 to 18 others."""
+"""Theme -> nouns. Every noun is in one to three themes and shares a theme with 6 to 18 other nouns."""
 
 TYPICAL_SIDE = {
     noun: side
@@ -38,25 +38,29 @@ TYPICAL_SIDE = {
     }.items()
     for noun in NOUNS[cluster]
 } | {"tower": 180, "tree": 205, "umbrella": 160, "hat": 105}
-"""The geometric mean of width and height of a medium-sized object, in pixels of a 640 x 480 scene."""
+"""Noun -> geometric mean of the width and height of a medium-sized object, in pixels of a scene of 640 x 480 pixels."""
 
 SIZE_FACTOR = {"small": 0.62, "medium": 1.0, "large": 1.5}
-"""Size -> factor for the typical side."""
+"""Size -> factor by which the typical side is multiplied."""
 SIZE_JITTER = 0.05
-"""Maximum relative deviation from a size; neighbouring sizes differ by a factor of at least 1.35."""
+"""Maximum relative deviation of an object's side from its size. With this jitter, adjacent sizes still differ by a
+factor of at least 1.35."""
 
 HANGING = tuple(noun for noun in ALL_NOUNS if DRAWINGS[noun].hangs)
-"""Nouns that always hang in the air. A bird sometimes hangs in the air."""
+"""Nouns whose objects are always in the air. Birds are not listed, because only some birds are in the air."""
 CARRIERS = tuple(noun for noun in ALL_NOUNS if DRAWINGS[noun].top)
+"""Nouns whose objects can carry other objects on top."""
 CONTAINERS = tuple(noun for noun in ALL_NOUNS if DRAWINGS[noun].inside)
+"""Nouns whose objects can contain another object."""
 WEARERS = tuple(noun for noun in ALL_NOUNS if DRAWINGS[noun].head)
+"""Nouns whose objects can wear a hat."""
 PORTABLE = tuple(
     noun
     for cluster in ("vessel", "container", "fruit", "clothing", "animal", "device", "plaything")
     for noun in NOUNS[cluster]
     if noun not in HANGING
 )
-"""Nouns that can stand on a carrier or be in a container if it is large enough."""
+"""Nouns whose objects can be on a carrier or in a container, if the carrier or container is large enough."""
 
 
 def list_themes_of(noun: str) -> tuple[str, ...]:
@@ -64,11 +68,12 @@ def list_themes_of(noun: str) -> tuple[str, ...]:
 
 
 def share_theme(first: str, second: str) -> bool:
+    """Return True if a theme contains both nouns."""
     return any(first in nouns and second in nouns for nouns in THEMES.values())
 
 
 def list_nouns(themes: str) -> tuple[str, ...]:
-    """Return the nouns of the comma-separated themes; all nouns if ``themes`` is empty.
+    """Return the nouns of the themes (names separated by commas), or all nouns if ``themes`` is empty.
 
     Raises ValueError if a theme is unknown.
     """
@@ -76,5 +81,5 @@ def list_nouns(themes: str) -> tuple[str, ...]:
         return ALL_NOUNS
     names = themes.split(",")
     if unknown := sorted(set(names) - set(THEMES)):
-        raise ValueError(f"--themes: unknown {', '.join(unknown)}; known: {', '.join(THEMES)}.")
+        raise ValueError(f"--themes: unknown theme {', '.join(unknown)}. Known themes: {', '.join(THEMES)}.")
     return tuple(noun for noun in ALL_NOUNS if any(noun in THEMES[name] for name in names))

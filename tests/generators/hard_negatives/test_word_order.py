@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from generators.hard_negatives.word_order import (
-    OPTIONS,
     TEXT_PERTURBATIONS,
+    WRONG_CAPTION_PERTURBATIONS,
     Tagger,
     Words,
     make_wrong_captions,
@@ -123,7 +123,7 @@ REPEATED_WORDS = Words(("fish", "dive", "dive", "fish"), ("", " ", " ", " ", "."
 
 def test_caption_with_three_other_orders() -> None:
     for seed in range(5):
-        assert all(perturb(REPEATED_WORDS, perturbation, seed) for perturbation in OPTIONS)
+        assert all(perturb(REPEATED_WORDS, perturbation, seed) for perturbation in WRONG_CAPTION_PERTURBATIONS)
         assert make_wrong_captions(REPEATED_WORDS, seed) is None
 
 
@@ -143,7 +143,7 @@ def test_real_captions(real_data, tagger, tmp_path) -> None:
         for seed in range(5):
             wrong = make_wrong_captions(caption_words, seed)
             assert wrong is None or len(set(wrong)) == 4
-            for text in (perturb(caption_words, perturbation, seed) for perturbation in OPTIONS):
+            for text in (perturb(caption_words, perturbation, seed) for perturbation in WRONG_CAPTION_PERTURBATIONS):
                 if text is not None:
                     changed += 1
                     assert text.lower() != caption.lower()
