@@ -1,6 +1,9 @@
-"""Evaluate a recovery probe on CompPrompts, and the probed model on ControlledImCaps.
+"""Evaluate a recovery probe on CompPrompts, and the model that it probes on ControlledImCaps.
 
-Both are run by ``evaluators.run``, which skips finished tasks.
+A recovery probe is a decoder that is trained to recover a text from the features of a frozen text encoder (Kamath et
+al. 2023, arXiv:2305.14897). Both evaluations use ``evaluators.run``, which skips finished tasks.
+
+Shapes: P pairs of ControlledImCaps (two images with one caption each).
 """
 
 from __future__ import annotations
@@ -24,24 +27,27 @@ from evaluators.results.documents import get_result_path
 from generators.storage import parquet
 
 BATCH_SIZE = 250
-"""Number of texts per beam search."""
+"""Number of texts that the probe decodes at once."""
 IMAGE_DATASET = "controlledimcaps"
 
 
 @dataclass(frozen=True)
 class ProbeResult:
-    """Results of a probe, and of the probed model if it encodes images."""
+    """Results of a probe, and of the probed model if it was evaluated."""
 
     recovered: Recovered
+    """The texts that the probe recovered from CompPrompts."""
     scores: dict[str, Scores] = field(default_factory=dict)
     """Config of ControlledImCaps -> scores of the probed model."""
     conditions: dict[bool, Condition] | None = None
-    results: Path | None = None
+    """How often the probed model's scores are zero, for the pairs whose captions the probe recovered exactly (True) and
+    for all other pairs (False). None if the probed model was not evaluated."""
+    results_folder: Path | None = None
     """Folder of the probed model's results on ControlledImCaps."""
 
 
 def evaluate_probe(
-    probe: Model,
+    probe_model: Model,
     *,
     data_dir: Path | None = None,
     limit: int | None = None,
@@ -49,41 +55,45 @@ def evaluate_probe(
     device: str = "cpu",
     report: Report = quiet,
 ) -> ProbeResult:
-    """Evaluate the probe on CompPrompts and, if ControlledImCaps is built, the probed model on ControlledImCaps.
+    """Evaluate a probe on CompPrompts and the probed model on ControlledImCaps.
 
-    ``limit``: number of rows per config. Raises ValueError if ``probe`` is not a probe.
+    The second evaluation is skipped if ControlledImCaps is not built or the probed model does not encode images.
+    ``limit``: maximum number of rows per config. Raises ValueError if ``probe_model`` is not a probe.
     """
-    if not isinstance(probe.encoder, Probe):
-        raise ValueError(f"{probe.spec} is not a probe. Train a probe with `compeval train probe`.")
+    probe = probe_model.encoder
+    if not isinstance(probe, Probe):
+        raise ValueError(f"{probe_model.spec} is not a probe. Train a probe with `compeval train probe`.")
     known = tasks.discover(data_dir)
     options: dict[str, Any] = {"data_dir": data_dir, "limit": limit, "output": output, "device": device}
     options["report"] = report
-    results = run.run(probe, tasks.select(known, ["compprompts/*"]), batch_size=BATCH_SIZE, **options)
-    paths = [get_result_path(output, result["source"], probe.spec, result["task"], limit) for result in results]
-    recovered = Recovered(probe.name, read_examples(paths))
+    results = run.run(probe_model, tasks.select(known, ["compprompts/*"]), batch_size=BATCH_SIZE, **options)
+    paths = [get_result_path(output, result["source"], probe_model.spec, result["task"], limit) for result in results]
+    recovered = Recovered(probe_model.name, read_examples(paths))
     image_tasks = [task for task in known if task.dataset == IMAGE_DATASET]
-    model = probe.encoder.encoder
-    if not image_tasks or not isinstance(model.encoder, DualEncoder):
+    probed_model = probe.encoder
+    if not image_tasks or not isinstance(probed_model.encoder, DualEncoder):
         return ProbeResult(recovered)
-    results = run.run(model, image_tasks, **options)
-    paths = [get_result_path(output, result["source"], model.spec, result["task"], limit) for result in results]
+    results = run.run(probed_model, image_tasks, **options)
+    paths = [get_result_path(output, result["source"], probed_model.spec, result["task"], limit) for result in results]
     pairs = read_examples(paths)
-    by_recovery = compute_conditions(
-        find_recovered_pairs(probe.encoder, pairs), pairs["image_hit"].to_numpy(bool), pairs["text_hit"].to_numpy(bool)
+    conditions = compute_conditions(
+        find_recovered_pairs(probe, pairs), pairs["image_hit"].to_numpy(bool), pairs["text_hit"].to_numpy(bool)
     )
-    return ProbeResult(recovered, collect_scores(results), by_recovery, paths[0].parent)
+    return ProbeResult(recovered, collect_scores(results), conditions, paths[0].parent)
 
 
 def read_examples(paths: Sequence[Path]) -> pd.DataFrame:
-    """Read the per-example rows of several results into one table."""
+    """Read the per-example tables of several results and concatenate them."""
     return pd.concat([parquet.read_table(path.with_suffix(".parquet")).to_pandas() for path in paths])
 
 
 def find_recovered_pairs(probe: Probe, pairs: pd.DataFrame) -> np.ndarray:
-    """Return True (bool, P) for pairs whose captions are both recovered exactly."""
+    """Return a boolean mask (P,): True if the probe recovers both captions of a pair exactly."""
     captions = sorted({*pairs["caption_0"], *pairs["caption_1"]})
     recovered: list[str] = []
     for start in range(0, len(captions), BATCH_SIZE):
         recovered += probe.recover(captions[start : start + BATCH_SIZE])
-    hit = dict(zip(captions, recovery.exact_match(recovered, captions), strict=True))
-    return np.array([hit[a] and hit[b] for a, b in zip(pairs["caption_0"], pairs["caption_1"], strict=True)])
+    is_recovered = dict(zip(captions, recovery.exact_match(recovered, captions), strict=True))
+    return np.array(
+        [is_recovered[a] and is_recovered[b] for a, b in zip(pairs["caption_0"], pairs["caption_1"], strict=True)]
+    )

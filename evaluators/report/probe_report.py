@@ -58,7 +58,7 @@ def make_correlation_table(lines: Mapping[str, Correlation]) -> Table:
 
 def compare_models(probes: Sequence[ProbeResult]) -> dict[str, list[Comparison]]:
     """Compare every pair of models that encode images (B minus A) per type of ControlledImCaps."""
-    folders = {probe.recovered.name: probe.results for probe in probes if probe.results}
+    folders = {probe.recovered.name: probe.results_folder for probe in probes if probe.results_folder}
     return {f"{a}, {b}": compare(folders[a], folders[b]) for a, b in combinations(folders, 2)}
 
 

@@ -259,7 +259,7 @@ def test_compound_ranks_follow_equations_1_and_2():
 
 
 def test_error_for_a_compound_without_prompts():
-    with pytest.raises(ValueError, match="A row has no prompt"):
+    with pytest.raises(ValueError, match="Row 0 has no prompt"):
         compound.rank_compound_image(np.full((1, 3, 2), np.nan))
 
 
