@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from evaluators.engine import plan
-from evaluators.engine.devices import Job, encode_share, processes
+from evaluators.engine.devices import Job, encode_share, start_processes
 from evaluators.engine.encode import Encoded, Engine, OnError, Report, encode, quiet
 from evaluators.engine.feature_cache import FeatureStore, cache_folder
 from evaluators.engine.rows import Rows, load
-from evaluators.engine.score import Scored, score, unsupported
+from evaluators.engine.score import Scored, explain_unsupported, score
 from evaluators.engine.tasks import Task, defaults, discover, select
 from evaluators.models import DualEncoder, Model, PairScorer
 from evaluators.results import documents
@@ -29,11 +29,11 @@ def default_batch_size(device: str) -> int:
 
 
 def default_tasks(known: Sequence[Task], model: Model, data_dir: Path | None = None) -> list[Task]:
-    """The default tasks that the model supports. ValueError if there is none."""
+    """Return the default tasks that the model supports. Raises ValueError if there are none."""
     rows = load(defaults(known, model), data_dir)
-    supported = [item.task for item in rows if unsupported(model, item) is None]
+    supported = [item.task for item in rows if explain_unsupported(model, item) is None]
     if not supported:
-        reason = unsupported(model, rows[0]) if rows else "Raw retrieval runs on request only: --task '*_raw'."
+        reason = explain_unsupported(model, rows[0]) if rows else "Raw retrieval runs on request only: --task '*_raw'."
         raise ValueError(f"None of the {len(known)} tasks here is for {model.name}. {reason}")
     return supported
 
@@ -51,9 +51,10 @@ def run(
     on_error: OnError = "stop",
     report: Report = quiet,
 ) -> list[Result]:
-    """The results of all tasks, in their order; results in ``output`` that are up to date are read.
+    """Evaluate the model, write the results to ``output`` and return them in the order of the tasks.
 
-    Each of ``more_devices`` encodes its share in a process of its own, which loads the model by its spec.
+    Results in ``output`` that are up to date are read instead of computed again. Each of ``more_devices`` encodes a
+    share of the data in a separate process, which loads the model by its spec.
     """
     start = time.monotonic()
     batch_size = batch_size or default_batch_size(device)
@@ -71,7 +72,7 @@ def run(
     for folder in outdated:
         documents.make_folder(folder)
 
-    def keep(scored: Scored) -> None:
+    def save_result(scored: Scored) -> None:
         table, task = make_examples(scored), scored.task.rows.task
         result = results[task] = compose(scored, table, model)
         documents.write(paths[task], result, table)
@@ -80,27 +81,27 @@ def run(
         engine = Engine(model, plan.make(todo), store, batch_size, on_error, report)
         if more_devices and todo and isinstance(model.encoder, DualEncoder | PairScorer):
             job = Job(model.spec, model.precision, [item.task for item in todo], data_dir, limit, batch_size)
-            with processes(job, more_devices) as share:
+            with start_processes(job, more_devices) as share:
                 encode_share(replace(engine, on_error="skip"), share)
-        counts = _score_all(engine, keep)
+        counts = _score_all(engine, save_result)
     for folder in outdated:
         documents.write_side_file(folder, device, time.monotonic() - start, counts)
     return [result for task in tasks if (result := results[task])]
 
 
 def _refuse_unsupported(model: Model, rows: Sequence[Rows]) -> None:
-    """ValueError, before any work is done, if the model cannot do one of the tasks."""
+    """Raise ValueError if the model does not support one of the tasks."""
     for item in rows:
-        if reason := unsupported(model, item):
+        if reason := explain_unsupported(model, item):
             raise ValueError(reason)
 
 
-def _score_all(engine: Engine, keep: Callable[[Scored], None]) -> dict[str, int]:
-    """Score every task of the plan, pass each to ``keep``, and return the counts of the side file."""
+def _score_all(engine: Engine, on_scored: Callable[[Scored], None]) -> dict[str, int]:
+    """Score every task of the plan, pass its scores to ``on_scored``, and return the counts for the side file."""
     is_dual = engine.plan.tasks and isinstance(engine.model.encoder, DualEncoder)
     encoded = encode(engine) if is_dual else Encoded()
     for task in engine.plan.tasks:
-        keep(score(engine, task, encoded))
+        on_scored(score(engine, task, encoded))
     return {
         "rows": sum(len(task.row_N) for task in engine.plan.tasks),
         "images_encoded": encoded.images_encoded,
@@ -118,11 +119,11 @@ def evaluate(
     limit: int | None = None,
     batch_size: int | None = None,
 ) -> dict[str, Result]:
-    """Evaluate a model in process, for instance in a training loop; nothing is written or cached.
+    """Evaluate a model in the current process, for instance in a training loop, without writing or caching anything.
 
     ``model`` is a torch module with open_clip's ``encode_image`` and ``encode_text``; ``preprocess`` turns an RGB image
-    into a tensor, ``tokenizer`` a list of texts into a tensor of token ids. ``tasks`` are names or globs. Returns the
-    result documents of ``compeval run`` by task name.
+    into a tensor, and ``tokenizer`` turns a list of texts into a tensor of token ids. ``tasks`` are names or globs.
+    Returns a dictionary from task name to result; the results are the same as those of ``compeval run``.
     """
     from evaluators.models.openclip import in_process
 
@@ -130,7 +131,7 @@ def evaluate(
     model.eval()
     results: dict[str, Result] = {}
 
-    def keep(scored: Scored) -> None:
+    def add_result(scored: Scored) -> None:
         results[scored.task.rows.task.name] = compose(scored, make_examples(scored), loaded)
 
     try:
@@ -139,8 +140,8 @@ def evaluate(
         _refuse_unsupported(loaded, rows)
         batch_size = batch_size or default_batch_size(next(model.parameters()).device.type)
         with closing(FeatureStore(None, loaded.fingerprint)) as store:
-            _score_all(Engine(loaded, plan.make(rows), store, batch_size), keep)
+            _score_all(Engine(loaded, plan.make(rows), store, batch_size), add_result)
     finally:
-        for module, was_training in modes:  # parts of a model in training may be frozen in evaluation mode
+        for module, was_training in modes:  # some modules may have been in evaluation mode, for example frozen layers
             module.training = was_training
     return results

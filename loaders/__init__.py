@@ -1,1 +1,1 @@
-"""Dataset folders as ``datasets.Dataset``: loading, dataset cards, published benchmarks and a user's own files."""
+"""Load datasets, write their cards, and import published benchmarks and the user's own files."""

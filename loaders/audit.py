@@ -1,9 +1,10 @@
-"""Flaws of hard-negative sets that their texts reveal without the images.
+"""Count flaws of hard-negative sets that can be found in the texts alone, without the images.
 
-Each flaw occurs in a published set: CREPE's productivity files (arXiv:2212.07796), ARO's shuffles and NegCLIP's
-negatives (arXiv:2210.01936). generators/language/texts.py defines a word.
+Each flaw occurs in a published set: CREPE's productivity files (arXiv:2212.07796), ARO's shuffles or NegCLIP's
+negatives (arXiv:2210.01936). What counts as a word is defined in generators/language/texts.py.
 
-The audit also measures cues: how often a rule that sees no image selects the correct caption.
+The audit also measures cues. A cue is a simple rule that selects a caption without the image. A model can exploit a cue
+that selects the correct caption more often than chance.
 """
 
 from __future__ import annotations
@@ -24,28 +25,28 @@ NEGATIONS = frozenset(
 )
 NEGATED_VERB = re.compile(r"n['’]t\b", re.IGNORECASE)
 SWAP_CONFIGS = re.compile(r"hnswap$|^swap_|^vg_(relation|attribution)$|_order$|^negclip$")
-"""Configs whose negatives are swaps or shuffles of the caption's words although their rows have no foils."""
+"""Configs without a column ``foils`` whose negatives are swaps or shuffles of the caption's words."""
 
 
 class Texts(NamedTuple):
-    """The texts of a row."""
+    """Caption and hard negatives of a row."""
 
     caption: str
     hard_negatives: Sequence[str]
     swaps: Sequence[bool]
     """For each negative, True if it is meant to contain the caption's words in another order."""
     unordered: bool = False
-    """True if the file stores the negatives as a set, which has no defined order."""
+    """True if the published file stores the negatives as a set, which has no defined order."""
 
 
 def _introduces(pattern: str) -> Callable[[str, str], bool]:
-    """A flaw: the negative matches ``pattern`` and the caption does not."""
+    """Return a test for a flaw: the negative matches ``pattern`` and the caption does not."""
     matches = re.compile(pattern).search
     return lambda caption, negative: matches(negative) is not None and matches(caption) is None
 
 
 Flaws = dict[str, Callable[[str, str], bool]]
-"""Flaw -> test of a (caption, negative)."""
+"""Test of each flaw, called with a caption and a negative."""
 
 FLAWS_OF_ROWS: Flaws = {
     "truth": lambda caption, negative: negative == caption,
@@ -53,13 +54,13 @@ FLAWS_OF_ROWS: Flaws = {
         negative != caption and fold_case_and_space(negative) == fold_case_and_space(caption)
     ),
 }
-"""Counted once per row: a negative that is the caption, or differs from it only in case and white space."""
+"""Counted once per row. ``truth``: a negative equals the caption. ``case``: they differ only in case or white space."""
 
 FLAWS_OF_SWAPS: Flaws = {
     "same order": lambda caption, negative: words(negative) == words(caption),
     "words": lambda caption, negative: not have_same_words(negative, caption),
 }
-"""Counted per swap or shuffle: the caption's words in the caption's order, or other words than the caption's."""
+"""Counted per swap or shuffle. ``same order``: the words have the caption's order. ``words``: the words differ."""
 
 FLAWS_OF_NEGATIVES: Flaws = {
     "capital": lambda caption, negative: negative[:1].isupper() and caption[:1].islower(),
@@ -68,16 +69,16 @@ FLAWS_OF_NEGATIVES: Flaws = {
     "space .": _introduces(r"\s\."),
     "outer space": lambda caption, negative: negative != negative.strip() and caption == caption.strip(),
 }
-"""Counted per negative: differences of case and spacing that identify it without reading the text."""
+"""Counted per negative: differences in case and spacing that identify the negative without reading the text."""
 
 DUPLICATED, UNORDERED = "duplicated", "unordered"
-"""Counted once per row: two negatives that differ only in case and white space; negatives stored as a set."""
+"""Counted once per row: two negatives differ only in case or white space; the negatives are stored as a set."""
 ROW_FLAW_NAMES = (*FLAWS_OF_ROWS, DUPLICATED, UNORDERED)
 FLAW_NAMES = (*ROW_FLAW_NAMES, *FLAWS_OF_SWAPS, *FLAWS_OF_NEGATIVES)
 
 
 def count_flaws(row: Texts) -> Counter[str]:
-    """Number of the row's negatives with each flaw, or 1 for a flaw that is counted per row."""
+    """Return for each flaw the number of negatives that have it, or 1 if the flaw is counted per row."""
     counts = Counter[str]()
     for negative, swap in zip(row.hard_negatives, row.swaps, strict=True):
         for name, has_flaw in (FLAWS_OF_NEGATIVES | FLAWS_OF_SWAPS if swap else FLAWS_OF_NEGATIVES).items():
@@ -90,7 +91,7 @@ def count_flaws(row: Texts) -> Counter[str]:
 
 
 def has_negation(text: str) -> bool:
-    """True if the text contains a negation word."""
+    """Return True if the text contains a negation word."""
     return not NEGATIONS.isdisjoint(words(text)) or NEGATED_VERB.search(text) is not None
 
 
@@ -99,21 +100,21 @@ CUES: Mapping[str, Callable[[str], int]] = {
     "fewest words": lambda text: len(words(text)),
     "most words": lambda text: -len(words(text)),
 }
-"""Rules that select the candidate with the smallest value, at random among ties."""
+"""Value that each rule computes for a text. The rule selects the text with the smallest value, ties at random."""
 
 
 @dataclass(frozen=True)
 class Audit:
-    """Flaws and cues of a split."""
+    """Counts of flaws, and success of cues, in a split."""
 
     rows: int
     negatives: int
     flaws: Mapping[str, int]
-    """Flaw -> number of rows or negatives with it, zeros included."""
+    """Number of rows or negatives with each flaw, including zeros."""
     negated: int
-    """Negatives with a negation word whose caption has none."""
+    """Number of negatives with a negation word whose caption has no negation word."""
     cues: Mapping[str, float]
-    """Cue -> share of rows for which it selects the correct caption; ties count in proportion."""
+    """Share of rows for which each cue selects the correct caption. A tie of k texts counts as 1/k."""
     chance: float
 
     def to_json(self) -> dict[str, Any]:
@@ -121,7 +122,7 @@ class Audit:
 
 
 def audit(rows: Iterable[Texts]) -> Audit:
-    """Flaws and cues of some rows. ValueError if there are no rows."""
+    """Count the flaws and measure the cues of all rows. Raises ValueError if there are no rows."""
     total, flaws = Counter[str](), Counter[str]()
     selected, chance = defaultdict[str, float](float), 0.0
     for row in rows:
@@ -147,10 +148,10 @@ def audit(rows: Iterable[Texts]) -> Audit:
 
 
 def audit_dataset(folder: Path) -> dict[str, Audit]:
-    """``config/split`` -> audit, for every split of a dataset folder with hard negatives.
+    """Return the audit of every split with hard negatives in a dataset folder, by ``config/split``.
 
-    Foils determine which negatives are swaps; without foils, the config's name does. ValueError if no split has hard
-    negatives.
+    The foils of a row say which negatives are swaps. For rows without foils, the config's name decides. Raises
+    ValueError if no split has hard negatives.
     """
     unordered = Counter[str]()
     for entry in read_stats(folder).get("imported", {}).values():
@@ -162,7 +163,7 @@ def audit_dataset(folder: Path) -> dict[str, Audit]:
     if not files:
         raise ValueError(f"{folder}: no split has hard negatives to audit.")
     audits = {name: audit(row for path in paths for row in _read_texts(path)) for name, paths in files.items()}
-    return {name: replace(one, flaws={**one.flaws, UNORDERED: unordered[name]}) for name, one in audits.items()}
+    return {name: replace(split, flaws={**split.flaws, UNORDERED: unordered[name]}) for name, split in audits.items()}
 
 
 def _read_texts(path: Path) -> Iterator[Texts]:
@@ -171,5 +172,5 @@ def _read_texts(path: Path) -> Iterator[Texts]:
     for batch in parquet.read_batches(path, columns=columns):
         for row in batch.to_pylist():
             foils = row.get("foils") or [[] for _ in row["hard_negatives"]]
-            swaps = [any(foil["type"] == "swap" for foil in one) if one else is_swap_config for one in foils]
+            swaps = [any(edit["type"] == "swap" for edit in foil) if foil else is_swap_config for foil in foils]
             yield Texts(row["caption"], row["hard_negatives"], swaps)

@@ -3,9 +3,9 @@
     compeval push crepe ORG/microworld-crepe
     compeval.load_dataset("ORG/microworld-crepe", "prod_hnatom")
 
-Images are uploaded if their licence permits redistribution, including those that rows only reference. Otherwise the
-image columns are removed: image_id and box stay, and the card names the source of the images. $HF_ENDPOINT selects
-another server.
+Images are uploaded if their licence permits redistribution. If the rows only reference the images, the crops are added
+to the upload. Otherwise the image columns are removed, but image_id and box stay, and the card names the source of the
+images. $HF_ENDPOINT selects another server.
 """
 
 from __future__ import annotations
@@ -27,33 +27,35 @@ from generators.schemas.rows import add_datasets_features, get_image_storage, us
 from generators.storage import parquet
 from generators.storage.dataset import ROWS_PER_GROUP
 from loaders.cards.card import LICENCES, PIXELS_HEADING, render, write_card
-from loaders.datasets.referenced_images import encoded
+from loaders.datasets.referenced_images import encode_row
 from loaders.datasets.stats import measure, parquet_files, read_stats
 
 REDISTRIBUTABLE = ("microworld", "visual_genome", "compun")
-"""Sources whose licence permits redistribution (CC0, CC BY, CC BY-NC). The owners of COCO's, Flickr30k's and
-Winoground's images did not agree to it, and images of an unknown source are not uploaded."""
+"""Sources whose licence permits redistribution (CC0, CC BY, CC BY-NC).
+
+The licences of the images of COCO, Flickr30k and Winoground do not. Images of an unknown source are not uploaded."""
 FILES = ("*.md", "stats.json", "*/*.parquet")
 
 
 def push(folder: Path, repository: str, *, private: bool = False) -> str:
     """Upload a dataset folder to ``ORG/NAME``, replacing its previous version. Returns the URL of the commit.
 
-    ValueError for a micro-world dataset under a name without "microworld", and if the Hub rejects the upload.
+    Raises ValueError if the name of a micro-world dataset does not contain "microworld", or if the Hub rejects the
+    upload.
     """
     from huggingface_hub import HfApi
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalTokenNotFoundError
 
     read_stats(folder)
-    sources = image_sources(folder)
+    sources = list_image_sources(folder)
     if "microworld" in sources and "microworld" not in repository.lower():
         raise ValueError(
-            f"{repository}: {folder.name} is generated from the micro-world, a synthetic stand-in, and its name must "
-            f"contain microworld, for example {repository.rpartition('/')[0] or 'ORG'}/microworld-{folder.name}."
+            f"{repository}: {folder.name} is generated from the micro-world, a synthetic replacement, and its name "
+            f"must contain microworld, for example {repository.rpartition('/')[0] or 'ORG'}/microworld-{folder.name}."
         )
     api = HfApi(endpoint=os.environ.get("HF_ENDPOINT"))
     try:
-        with upload_folder(folder, sources) as upload:
+        with prepare_upload(folder, sources) as upload:
             version = json.loads((upload / "stats.json").read_text())["version"]
             api.create_repo(repository, repo_type="dataset", private=private, exist_ok=True)
             commit = api.upload_folder(
@@ -71,8 +73,8 @@ def push(folder: Path, repository: str, *, private: bool = False) -> str:
     return commit.commit_url
 
 
-def image_sources(folder: Path) -> list[str]:
-    """Sources of a dataset's images, sorted; empty for a text-only dataset."""
+def list_image_sources(folder: Path) -> list[str]:
+    """Return the sources of a dataset's images, sorted. A dataset without images has none."""
     sources: set[str] = set()
     for path in parquet_files(folder):
         schema = parquet.read_schema(path)
@@ -85,7 +87,7 @@ def image_sources(folder: Path) -> list[str]:
 
 
 def _image_columns(schema: pa.Schema) -> list[str]:
-    """The columns that hold images or their local paths."""
+    """Return the columns that contain images or paths of local image files."""
     return [
         field.name
         for field in schema
@@ -95,10 +97,12 @@ def _image_columns(schema: pa.Schema) -> list[str]:
 
 
 @contextmanager
-def upload_folder(folder: Path, sources: list[str]) -> Iterator[Path]:
-    """The folder to upload: the dataset folder itself if its images may be redistributed and are all embedded.
+def prepare_upload(folder: Path, sources: list[str]) -> Iterator[Path]:
+    """Yield the folder to upload.
 
-    Otherwise a temporary copy, either without image columns and with a note in the card, or with embedded crops.
+    It is the dataset folder itself if the images may be redistributed and the rows contain them. It is a temporary copy
+    with the crops in the rows if the rows only reference the images. It is a temporary copy without image columns, and
+    with a note in the card, if the images must not be redistributed.
     """
     allowed = all(source in REDISTRIBUTABLE for source in sources)
     if allowed and all(get_image_storage(parquet.read_schema(path)) == "embedded" for path in parquet_files(folder)):
@@ -125,6 +129,7 @@ def upload_folder(folder: Path, sources: list[str]) -> Iterator[Path]:
 
 
 def _copy_with_pixels(path: Path, target: Path) -> None:
+    """Copy a parquet file. If its rows only reference images, the copy has their crops in a column ``image``."""
     schema = parquet.read_schema(path)
     if get_image_storage(schema) == "embedded":
         shutil.copy2(path, target)
@@ -132,11 +137,12 @@ def _copy_with_pixels(path: Path, target: Path) -> None:
     schema, folder = add_datasets_features(use_stored_images(schema)), path.parent.parent
     with pq.ParquetWriter(target, schema, compression="zstd") as writer:
         for batch in parquet.read_batches(path, ROWS_PER_GROUP):
-            rows = [row | {"image": {"bytes": encoded(row, folder), "path": None}} for row in batch.to_pylist()]
+            rows = [row | {"image": {"bytes": encode_row(row, folder), "path": None}} for row in batch.to_pylist()]
             writer.write_table(pa.Table.from_pylist(rows, schema))
 
 
 def _copy_without_pixels(path: Path, target: Path) -> None:
+    """Copy a parquet file without the image columns."""
     schema = parquet.read_schema(path)
     names = [name for name in schema.names if name not in _image_columns(schema)]
     schema = add_datasets_features(pa.schema([schema.field(name) for name in names]))

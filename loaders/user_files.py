@@ -28,7 +28,7 @@ from generators.storage.atomic import atomic_folder, check_replaceable
 from generators.storage.crops import crop_id, read_size
 from generators.storage.dataset import write_config
 from generators.storage.untrusted import resolve_below, safe_name
-from loaders.benchmarks.rows import json_items, parse_texts
+from loaders.benchmarks.rows import parse_texts, read_json
 from loaders.cards.card import render, write_card
 from loaders.datasets.stats import Stats, measure
 
@@ -36,7 +36,7 @@ FILE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".tar")
 
 
 class Entry(NamedTuple):
-    """A row of the input."""
+    """An image with its captions, read from a row or a shard of the input."""
 
     image_id: str
     """Name of the image in the input, unique for each image."""
@@ -109,7 +109,7 @@ def _locate(name: str, image_folder: Path) -> Path:
 
 def _read_table(file: Path) -> Iterable[Any]:
     if file.suffix == ".json":
-        return json_items(file)
+        return read_json(file)
     if file.suffix == ".jsonl":
         return _read_json_lines(file)
     delimiter = "\t" if file.suffix == ".tsv" else ","
@@ -118,7 +118,7 @@ def _read_table(file: Path) -> Iterable[Any]:
 
 def _read_json_lines(file: Path) -> Iterator[Any]:
     try:
-        with file.open(encoding="utf-8-sig") as lines:  # unlike str.splitlines, a file has no lines that end in U+2028
+        with file.open(encoding="utf-8-sig") as lines:  # unlike str.splitlines, this does not split at U+2028
             for number, line in enumerate(lines, 1):
                 if line.strip():
                     try:
@@ -155,9 +155,9 @@ def caption_rows(entries: Iterable[Entry], provenance: Mapping[str, Any]) -> Ite
     by_image: dict[Path, list[Entry]] = {}
     for entry in entries:
         by_image.setdefault(entry.image, []).append(entry)
-    for of_image in by_image.values():
-        captions = dict.fromkeys(caption for entry in of_image for caption in entry.captions)
-        yield _image_columns(of_image[0], provenance) | {"captions": list(captions)}
+    for image_entries in by_image.values():
+        captions = dict.fromkeys(caption for entry in image_entries for caption in entry.captions)
+        yield _image_columns(image_entries[0], provenance) | {"captions": list(captions)}
 
 
 def foil_rows(entries: Iterable[Entry], count: int, provenance: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

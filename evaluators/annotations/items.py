@@ -12,7 +12,7 @@ from typing import Any
 from generators.schemas.corpus_names import CORPORA
 from generators.storage import csv_tables, parquet
 from loaders.datasets.referenced_images import COLUMNS as REFERENCE
-from loaders.datasets.referenced_images import encoded
+from loaders.datasets.referenced_images import encode_row
 from loaders.datasets.stats import parquet_files, read_stats, split_name
 
 CAPTION = "caption"
@@ -105,7 +105,7 @@ def read_crops(folder: Path, items: Iterable[Item]) -> Iterator[tuple[str, bytes
     for (config, split), crop_by_row in crop_ids.items():
         for number, row in enumerate(_read_rows(folder, config, split, ("crop_id", "image", *REFERENCE))):
             if crop_by_row.get(number) == row["crop_id"]:
-                yield crop_by_row.pop(number), encoded(row, folder)
+                yield crop_by_row.pop(number), encode_row(row, folder)
         if crop_by_row:
             raise ValueError(
                 f"{folder / config}, split {split}, row {min(crop_by_row)}: not the crop that was sampled, because the "

@@ -1,7 +1,7 @@
-"""Several devices: each process encodes its share of the plan's chunks into the common feature cache.
+"""Encode on several devices: each process encodes its share of the plan's chunks into the common feature cache.
 
-The processes share nothing but the cache. The caller encodes its own share meanwhile, and then goes over the whole
-plan: whatever a process did not finish (it died, or met an unreadable image) is done, or reported, there.
+The processes share only the cache. The caller encodes its own share at the same time and then goes over the whole plan.
+If a process has crashed or skipped an unreadable image, the caller encodes the remaining items or reports the image.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from evaluators.engine import plan
 from evaluators.engine.encode import Engine, encode
 from evaluators.engine.feature_cache import FeatureStore, cache_folder
 from evaluators.engine.rows import load
-from evaluators.engine.score import pair_scores
+from evaluators.engine.score import compute_pair_scores
 from evaluators.engine.tasks import Task
 from evaluators.models import DualEncoder, Precision, resolve
 
 
 @dataclass(frozen=True)
 class Job:
-    """What the processes encode."""
+    """The model, the tasks and the options that every process needs."""
 
     spec: str
     precision: str
@@ -35,7 +35,7 @@ class Job:
 
 
 def encode_on_device(job: Job, device: str, share: slice) -> None:
-    """Encode a share of the chunks on a device. Every process plans the same chunks: they depend on the tasks only."""
+    """Encode a share of the chunks on a device. Every process plans the same chunks, which depend only on the tasks."""
     model = resolve(job.spec, device, cast(Precision, job.precision))
     with closing(FeatureStore(cache_folder(), model.fingerprint)) as store:
         rows = load(job.tasks, job.data_dir, job.limit)
@@ -43,28 +43,28 @@ def encode_on_device(job: Job, device: str, share: slice) -> None:
 
 
 def encode_share(engine: Engine, share: slice) -> None:
-    """Store the features, or the scores of pairs, of a share of the chunks; unreadable images are skipped."""
+    """Compute and store the features, or the pair scores, of a share of the chunks."""
     if isinstance(engine.model.encoder, DualEncoder):
         encode(engine, share)
         return
     for task in engine.plan.tasks:
-        for _ in pair_scores(engine, task, share):
+        for _ in compute_pair_scores(engine, task, share):
             pass
 
 
 @contextmanager
-def processes(job: Job, devices: Sequence[str]) -> Iterator[slice]:
+def start_processes(job: Job, devices: Sequence[str]) -> Iterator[slice]:
     """Start one process per device, yield the caller's share of the chunks, and wait for the processes."""
-    count = len(devices) + 1
+    num_shares = len(devices) + 1
     context = multiprocessing.get_context("spawn")
     started = [
-        context.Process(target=encode_on_device, args=(job, device, slice(index, None, count)), daemon=True)
+        context.Process(target=encode_on_device, args=(job, device, slice(index, None, num_shares)), daemon=True)
         for index, device in enumerate(devices, start=1)
     ]
     for process in started:
         process.start()
     try:
-        yield slice(0, None, count)
+        yield slice(0, None, num_shares)
         for process in started:
             process.join()
     finally:

@@ -1,7 +1,7 @@
 """Encode the crops and texts of a plan into the feature cache.
 
-Each distinct crop and text of all tasks is encoded once per model, across runs too; each image is decoded once. A chunk
-is the unit of commit: killed at any moment, the next run does only what is missing.
+Each distinct crop and text of all tasks is encoded once per model, even over several runs. Each image is decoded once.
+Features are committed chunk by chunk: if a run is killed at any moment, the next run encodes only what is missing.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from evaluators.engine import images, plan
 from evaluators.engine.feature_cache import FeatureStore
 from evaluators.engine.plan import Plan
 from evaluators.models import DualEncoder, Model, TextEncoder
-from evaluators.models.batches import unit_length
+from evaluators.models.batches import scale_to_unit_length
 from evaluators.models.custom import CustomDualEncoder
 from evaluators.models.fingerprint import digest
 
 Report = Callable[[str, int, int], None]
-"""Progress callback: stage, items done, items in total."""
+"""Progress callback with the arguments stage, number of items done, total number of items."""
 OnError = Literal["stop", "skip"]
 OUT_OF_MEMORY = re.compile(r"out of memory|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_ALLOC_FAILED", re.IGNORECASE)
-"""Messages of the errors other than torch.OutOfMemoryError that mean the same (MPS, cuBLAS, cuDNN)."""
+"""Messages of other errors that also mean that the device is out of memory (MPS, cuBLAS, cuDNN)."""
 MIN_CROPS_PER_CHUNK, MIN_TEXTS_PER_CHUNK = 256, 2048
 ALL = slice(None)
 """All chunks. With several processes, process i of n encodes the chunks ``slice(i, None, n)``."""
@@ -38,14 +38,14 @@ def quiet(stage: str, done: int, total: int) -> None:
 
 @dataclass(frozen=True)
 class Engine:
-    """What a run encodes and scores with."""
+    """Model, plan, feature cache and options of a run."""
 
     model: Model
     plan: Plan
     store: FeatureStore
     batch_size: int
     on_error: OnError = "stop"
-    """For unreadable images: raise an error or skip their rows."""
+    """What to do if an image is unreadable: raise an error (``stop``) or leave out its rows (``skip``)."""
     report: Report = quiet
 
 
@@ -56,13 +56,13 @@ class Encoded:
     crop_keys: list[bytes] = field(default_factory=list)
     text_keys: list[bytes] = field(default_factory=list)
     errors: dict[int, str] = field(default_factory=dict)
-    """Position in the plan's crops -> message."""
+    """Error message of each unreadable crop, by its position in the plan."""
     images_encoded: int = 0
     texts_encoded: int = 0
 
 
-def backing_off(encode: Callable[[int], np.ndarray], batch_size: int) -> np.ndarray:
-    """Return ``encode(batch_size)``, with the size halved while the device is out of memory.
+def retry_with_smaller_batches(encode: Callable[[int], np.ndarray], batch_size: int) -> np.ndarray:
+    """Return ``encode(batch_size)``. If the device runs out of memory, try again with half the batch size.
 
     Raises ValueError if a single item does not fit.
     """
@@ -71,7 +71,7 @@ def backing_off(encode: Callable[[int], np.ndarray], batch_size: int) -> np.ndar
     while True:
         try:
             return encode(batch_size)
-        except RuntimeError as error:  # torch.OutOfMemoryError is one
+        except RuntimeError as error:  # the base class of torch.OutOfMemoryError
             if not isinstance(error, torch.OutOfMemoryError) and not OUT_OF_MEMORY.search(str(error)):
                 raise
             if batch_size == 1:
@@ -81,7 +81,7 @@ def backing_off(encode: Callable[[int], np.ndarray], batch_size: int) -> np.ndar
 
 
 def _empty_caches() -> None:
-    """Return memory that PyTorch holds in reserve to the device."""
+    """Free the memory that PyTorch has reserved on the device."""
     import torch
 
     torch.cuda.empty_cache()
@@ -92,15 +92,16 @@ def _empty_caches() -> None:
 def crops_per_chunk(encoder: DualEncoder, batch_size: int) -> int:
     """Return the number of crops that are decoded, encoded and committed together.
 
-    An adapter of your own class gets whole images, which take up to megabytes each, so a chunk is a single batch.
+    A user's own class (``python:module:Class``) gets whole images of up to several megabytes, so a chunk is one batch.
     """
     return batch_size if isinstance(encoder, CustomDualEncoder) else max(MIN_CROPS_PER_CHUNK, batch_size)
 
 
 def encode(engine: Engine, share: slice = ALL) -> Encoded:
-    """Store the features of the plan's crops and texts. ValueError for an unreadable image, unless they are skipped.
+    """Compute and store the missing features of the plan's crops and texts, and return the cache keys of all of them.
 
-    With a ``share`` of the chunks, the returned keys are of these chunks only and unfit for scoring.
+    If ``share`` selects some of the chunks, only the keys of these chunks are returned, so they cannot be used for
+    scoring. Raises UnreadableImageError (a ValueError) if an image is unreadable and ``on_error`` is ``stop``.
     """
     encoder, crops, store = engine.model.encoder, engine.plan.crops, engine.store
     assert isinstance(encoder, DualEncoder)
@@ -113,9 +114,10 @@ def encode(engine: Engine, share: slice = ALL) -> Encoded:
         if unreadable and engine.on_error == "stop":
             raise images.UnreadableImageError(next(iter(unreadable.values())))
         if chunk.missing:
-            feature_ND = backing_off(partial(encoder.encode_images, chunk.images), engine.batch_size)
+            feature_ND = retry_with_smaller_batches(partial(encoder.encode_images, chunk.images), engine.batch_size)
             store.put(
-                [chunk.keys[index] for index in chunk.missing], unit_length(feature_ND, engine.model.name, "image")
+                [chunk.keys[index] for index in chunk.missing],
+                scale_to_unit_length(feature_ND, engine.model.name, "image"),
             )
             chunk.images.clear()  # before the next chunk is decoded
         for index, key in enumerate(chunk.keys):
@@ -138,7 +140,7 @@ def encode_texts(
     report: Report = quiet,
     share: slice = ALL,
 ) -> tuple[list[bytes], int]:
-    """Store the features of texts; returns their cache keys and the number of texts that were encoded."""
+    """Compute and store the missing features of texts. Returns all cache keys and the number of newly encoded texts."""
     encoder, keys, encoded = model.encoder, [], 0
     assert isinstance(encoder, TextEncoder)
     report("texts", 0, len(texts))
@@ -146,8 +148,8 @@ def encode_texts(
         chunk_keys = [text_key(text) for text in texts[chunk]]
         todo = {chunk_keys[index]: texts[chunk][index] for index in store.missing(chunk_keys)}
         if todo:
-            feature_TD = backing_off(partial(encoder.encode_texts, list(todo.values())), batch_size)
-            store.put(list(todo), unit_length(feature_TD, model.name, "text"))
+            feature_TD = retry_with_smaller_batches(partial(encoder.encode_texts, list(todo.values())), batch_size)
+            store.put(list(todo), scale_to_unit_length(feature_TD, model.name, "text"))
         keys += chunk_keys
         encoded += len(todo)
         report("texts", chunk.stop, len(texts))
@@ -155,5 +157,5 @@ def encode_texts(
 
 
 def text_key(text: str) -> bytes:
-    """The feature cache's key of a text."""
+    """Return the key of a text in the feature cache."""
     return digest(b"text", text.encode())

@@ -1,10 +1,12 @@
-"""The feature cache: content-addressed, append-only, safe to kill at any moment.
+"""Cache of image and text features on disk. A process that uses it may be killed at any moment.
 
-One SQLite file (write-ahead log) per model, named by a digest of its fingerprint (weights, transform, tokeniser and
-precision), of the code that decodes and encodes, and of the versions of Pillow, torchvision and the like. A key is a
-digest of an encoded image or of a text, a value the feature's float32 bytes. ``put`` writes a whole chunk in one
-transaction, so a crash never leaves part of a chunk. Several processes may use one file.
-Folder: ``$COMPEVAL_CACHE``, else ``~/.cache/compeval``.
+Each model has one SQLite file (with a write-ahead log). The file name is a digest of three parts: the model's
+fingerprint (weights, transform, tokeniser, precision), the code that decodes and encodes, and the versions of Pillow,
+torchvision and similar packages. A key is a digest of an image file or of a text; the value is the feature as float32
+bytes. ``put`` writes a whole chunk in one transaction, so a crash never leaves part of a chunk. Several processes may
+use one file.
+
+The folder is ``$COMPEVAL_CACHE`` if it is set, and ``~/.cache/compeval`` otherwise.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from evaluators.models.fingerprint import of_features
 
 SUFFIX = ".features.sqlite"
 LOG_PAGES = 25_000
-"""Pages (of 4 kB) in the log before SQLite copies them into the database, which waits for the disk."""
+"""Number of pages (4 kB each) in the log before SQLite copies them into the database, which is slow."""
 KEYS_PER_QUERY = 500
 LOCK_SECONDS = 60
 """Seconds to wait while other processes write."""
@@ -35,7 +37,7 @@ def cache_folder() -> Path:
 
 
 class FeatureStore:
-    """Features of one model; ``folder=None`` keeps them in memory."""
+    """Features of one model, on disk or, if ``folder`` is None, in memory."""
 
     def __init__(self, folder: Path | None, model_fingerprint: str) -> None:
         self.path = folder and folder / f"{of_features(model_fingerprint)}{SUFFIX}"
@@ -55,7 +57,7 @@ class FeatureStore:
             self._database.execute("CREATE TABLE IF NOT EXISTS feature (key BLOB PRIMARY KEY, value BLOB NOT NULL)")
 
     def _switch_to_write_ahead_log(self) -> None:
-        """Retry while another process creates the file: SQLite does not wait for its lock in this one statement."""
+        """Set the journal mode. Retries while another process creates the file, since SQLite does not wait for it."""
         deadline = time.monotonic() + LOCK_SECONDS
         while True:
             try:
@@ -70,12 +72,12 @@ class FeatureStore:
         self._database.close()
 
     def missing(self, keys: Sequence[bytes]) -> list[int]:
-        """Positions of the keys that are not stored."""
+        """Return the positions of the keys that are not stored."""
         stored = {key for key, _ in self._select("key, NULL", keys)}
         return [index for index, key in enumerate(keys) if key not in stored]
 
     def put(self, keys: Sequence[bytes], feature_ND: np.ndarray) -> None:
-        """Store N features in one transaction; existing keys keep their value."""
+        """Store N features in one transaction. The values of existing keys do not change."""
         values = np.ascontiguousarray(feature_ND, dtype=np.float32)
         with self._one_message(), self._database:
             self._database.executemany(
@@ -84,7 +86,7 @@ class FeatureStore:
             )
 
     def get(self, keys: Sequence[bytes]) -> np.ndarray:
-        """Features (N, D) float32, one row per key. KeyError for a key that is not stored."""
+        """Return the features (N, D) in float32, one row per key. Raises KeyError if a key is not stored."""
         stored = dict(self._select("key, value", list(dict.fromkeys(keys))))
         return np.stack([np.frombuffer(stored[key], dtype=np.float32) for key in keys])
 
@@ -99,7 +101,7 @@ class FeatureStore:
 
     @contextmanager
     def _one_message(self) -> Iterator[None]:
-        """Turn an SQLite error into a ValueError with its remedy."""
+        """Turn an SQLite error into a ValueError that says what the user can do."""
         try:
             yield
         except sqlite3.Error as error:
@@ -109,25 +111,25 @@ class FeatureStore:
 def _remedy(error: str) -> str:
     if "readonly" in error or "unable to open" in error:
         return "Set COMPEVAL_CACHE to a writable folder."
-    if "full" in error or "I/O" in error:  # I/O: over a quota, or no space for the index of the log
+    if "full" in error or "I/O" in error:  # I/O: a quota is exceeded, or there is no space for the log
         return "Free some space, or run `compeval cache prune`; encoded features are kept."
     if "locked" in error:
         return "Another process is writing: wait for its end and run again; encoded features are kept."
-    return "The file is damaged: delete it and run again, it is only a cache."
+    return "The file is damaged: delete it and run again. It is only a cache."
 
 
 @dataclass(frozen=True)
 class CacheFile:
-    """One model's features on disk."""
+    """Size and age of one model's cache file."""
 
     path: Path
     size: int
-    """Bytes, write-ahead log included."""
+    """Size in bytes, including the write-ahead log."""
     idle_days: float
 
 
 def list_cache(folder: Path) -> list[CacheFile]:
-    """The cache's files, the largest first."""
+    """Return the cache files, the largest first."""
     files = []
     for path in folder.glob(f"*{SUFFIX}"):
         size = sum(part.stat().st_size for part in folder.glob(f"{path.name}*"))
@@ -136,7 +138,7 @@ def list_cache(folder: Path) -> list[CacheFile]:
 
 
 def prune(folder: Path, older_than_days: float) -> list[CacheFile]:
-    """Delete the files that were last written that many days ago, and return them."""
+    """Delete the files that were last written at least ``older_than_days`` ago, and return them."""
     deleted = [file for file in list_cache(folder) if file.idle_days >= older_than_days]
     for file in deleted:
         for part in folder.glob(f"{file.path.name}*"):

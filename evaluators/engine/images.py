@@ -1,6 +1,6 @@
-"""Pixels of crops: read undecoded, decoded once, preprocessed in threads.
+"""Read, decode, crop and preprocess images in threads.
 
-Equal pixels of several crops are preprocessed once, and an image that several crops are cut from is decoded once.
+Crops with identical pixels are preprocessed once. An image from which several crops are cut is decoded once.
 """
 
 from __future__ import annotations
@@ -22,32 +22,34 @@ from evaluators.models.fingerprint import digest
 from generators.storage.crops import crop_image, make_crop_id, round_corners
 from generators.storage.untrusted import decode_image, read_file
 
-THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+NUM_THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 READ_AHEAD_BYTES = 500_000_000
 
 
 class UnreadableImageError(ValueError):
-    """An image that is missing, cannot be decoded or cut, or has changed since the dataset was built."""
+    """Raised for an image that is missing, cannot be decoded or cropped, or has changed since the dataset was built."""
 
 
 def read(crops: Sequence[CropSource]) -> list[bytes | UnreadableImageError]:
-    """Return the encoded image of each crop, or its error; crops of one source image share one object.
+    """Return for each crop the bytes of its image file, or the error if the image is unreadable.
 
-    The image file of a crop is compared with the hash in the row, so that no cached feature of another image is used.
+    Consecutive crops of one source image share one bytes object. The image file of a crop is compared with the hash in
+    the dataset, so that the cached feature of a different image is never used.
     """
     images: list[bytes | UnreadableImageError] = []
-    for source, run in groupby(crops, key=lambda crop: crop.image_file or crop.rows):
-        of_source = list(run)
+    for source, group in groupby(crops, key=lambda crop: crop.image_file or crop.rows):
+        source_crops = list(group)
         if isinstance(source, Path):
-            images += _read_referenced(source, of_source)
+            images += _read_referenced(source, source_crops)
         else:
-            cells = source.images([(crop.row, crop.column) for crop in of_source])
-            images += [_checked(cell, crop) for cell, crop in zip(cells, of_source, strict=True)]
+            cells = source.images([(crop.row, crop.column) for crop in source_crops])
+            images += [_describe_error(cell, crop) for cell, crop in zip(cells, source_crops, strict=True)]
     return images
 
 
-def _checked(data: bytes | OSError | ValueError, crop: CropSource) -> bytes | UnreadableImageError:
+def _describe_error(data: bytes | OSError | ValueError, crop: CropSource) -> bytes | UnreadableImageError:
+    """Return the bytes unchanged, or an error as an UnreadableImageError that names the row."""
     if isinstance(data, bytes):
         return data
     return UnreadableImageError(
@@ -56,16 +58,17 @@ def _checked(data: bytes | OSError | ValueError, crop: CropSource) -> bytes | Un
 
 
 def _read_referenced(path: Path, crops: Sequence[CropSource]) -> list[bytes | UnreadableImageError]:
-    """Read the source image of some crops once, and check each crop's box and hash."""
+    """Read the source image of ``crops`` once, and check the box and hash of each crop."""
     try:
         data = read_file(path)
     except OSError as error:
-        return [_checked(error, crop) for crop in crops]
+        return [_describe_error(error, crop) for crop in crops]
     file_hash = hashlib.sha256(data).hexdigest()
     return [_check_crop(crop, file_hash) or data for crop in crops]
 
 
 def _check_crop(crop: CropSource, file_hash: str) -> UnreadableImageError | None:
+    """Return None if the crop is valid and its file is the one that the dataset was built from, else the error."""
     assert crop.reference is not None
     try:
         is_original = make_crop_id(file_hash, crop.reference.crop.box) == crop.reference.crop_id
@@ -80,14 +83,14 @@ def _check_crop(crop: CropSource, file_hash: str) -> UnreadableImageError | None
 
 
 def key(data: bytes | UnreadableImageError, crop: CropSource) -> bytes:
-    """Return the feature cache's key of a crop; no feature is ever stored for an unreadable image."""
+    """Return the key of a crop in the feature cache. No feature is ever stored for an unreadable image."""
     if isinstance(data, UnreadableImageError):
         return digest(str(data).encode())
     return digest(data, *([] if crop.reference is None else [str(round_corners(crop.reference.crop.box)).encode()]))
 
 
 def decode(data: bytes | UnreadableImageError, crop: CropSource) -> Image.Image:
-    """Return the whole RGB image. Raises UnreadableImageError, which names the row."""
+    """Return the whole image in RGB. Raises UnreadableImageError, which names the row, if it cannot be decoded."""
     if isinstance(data, UnreadableImageError):
         raise data
     try:
@@ -100,7 +103,7 @@ def decode(data: bytes | UnreadableImageError, crop: CropSource) -> Image.Image:
 
 
 def cut(image: Image.Image, crop: CropSource) -> Image.Image:
-    """Cut the crop from the whole image; return the image itself if the dataset embeds its crops.
+    """Return the crop of the whole image, or the image itself if the dataset stores crops instead of whole images.
 
     Raises UnreadableImageError, which names the row, if the box does not fit the image.
     """
@@ -116,17 +119,17 @@ def cut(image: Image.Image, crop: CropSource) -> Image.Image:
 
 @dataclass(frozen=True)
 class Chunk:
-    """A chunk of the plan's crops, with those that have to be encoded preprocessed."""
+    """A chunk of the plan's crops, with the preprocessed images of the crops that are not cached yet."""
 
     start: int
-    """Position of its first crop in the plan."""
+    """Position of the chunk's first crop in the plan."""
     keys: list[bytes]
     missing: list[int]
-    """Positions in the chunk of the crops to encode."""
+    """Positions of the crops to encode, within the chunk."""
     images: list[Any]
-    """Preprocessed, one per position in ``missing``."""
+    """Preprocessed images, one per position in ``missing``."""
     errors: dict[int, str]
-    """Position in the chunk -> message, for unreadable images."""
+    """Error message of each unreadable image, by its position in the chunk."""
 
 
 def stream(
@@ -135,19 +138,19 @@ def stream(
     missing: Callable[[Sequence[bytes]], list[int]],
     preprocess: Callable[[Image.Image], Any],
 ) -> Iterator[Chunk]:
-    """Yield the crops of some chunks, decoded in threads, by default one chunk ahead of the chunk that is encoded.
+    """Yield the chunks with their crops decoded and preprocessed in threads.
 
-    Chunks of more than READ_AHEAD_BYTES are not decoded ahead. ``missing`` returns the positions of the keys without a
-    cached feature; only those crops are decoded.
+    While the caller encodes one chunk, the next one is decoded, unless a chunk takes more than READ_AHEAD_BYTES. Only
+    crops without a cached feature are decoded: ``missing`` returns the positions of keys that are not in the cache.
     """
 
-    def preprocess_all(data: bytes | UnreadableImageError, of_image: Sequence[CropSource]) -> list[Any]:
-        """Return each crop of one image preprocessed, or its UnreadableImageError."""
+    def preprocess_all(data: bytes | UnreadableImageError, image_crops: Sequence[CropSource]) -> list[Any]:
+        """Return the preprocessed crops of one image. A crop that is unreadable is returned as its error."""
         try:
-            image = decode(data, of_image[0])
+            image = decode(data, image_crops[0])
         except UnreadableImageError as error:
-            return [error] * len(of_image)
-        return [preprocess_crop(image, crop) for crop in of_image]
+            return [error] * len(image_crops)
+        return [preprocess_crop(image, crop) for crop in image_crops]
 
     def preprocess_crop(image: Image.Image, crop: CropSource) -> Any:
         try:
@@ -155,7 +158,7 @@ def stream(
         except UnreadableImageError as error:
             return error
 
-    pool = ThreadPoolExecutor(THREADS)
+    pool = ThreadPoolExecutor(NUM_THREADS)
     submitted: set[bytes] = set()
     pending: deque[tuple[int, list[bytes], list[int], list[Future[list[Any]]]]] = deque()
     chunk_bytes = READ_AHEAD_BYTES + 1  # unknown before the first chunk
@@ -164,11 +167,14 @@ def stream(
             part = crops[chunk]
             encoded = read(part)
             keys = [key(data, crop) for data, crop in zip(encoded, part, strict=True)]
-            first = {keys[index]: index for index in reversed(missing(keys)) if keys[index] not in submitted}
-            submitted.update(first)
-            todo = sorted(first.values())
-            runs = (list(run) for _, run in groupby(todo, key=lambda index: id(encoded[index])))
-            futures = [pool.submit(preprocess_all, encoded[run[0]], [part[index] for index in run]) for run in runs]
+            first_index = {keys[index]: index for index in reversed(missing(keys)) if keys[index] not in submitted}
+            submitted.update(first_index)
+            todo = sorted(first_index.values())
+            by_image = (list(group) for _, group in groupby(todo, key=lambda index: id(encoded[index])))
+            futures = [
+                pool.submit(preprocess_all, encoded[indices[0]], [part[index] for index in indices])
+                for indices in by_image
+            ]
             pending.append((chunk.start, keys, todo, futures))
             while len(pending) > (chunk_bytes <= READ_AHEAD_BYTES):
                 collected = _collect(*pending.popleft())
@@ -181,7 +187,7 @@ def stream(
 
 
 def _size(preprocessed: Any) -> int:
-    """Return the bytes of a preprocessed image: a tensor, a dict of tensors, or an image."""
+    """Return the size in bytes of a preprocessed image, which may be a tensor, a dict of tensors, or an image."""
     if isinstance(preprocessed, Image.Image):
         return 3 * preprocessed.width * preprocessed.height
     if isinstance(preprocessed, dict):
@@ -190,6 +196,7 @@ def _size(preprocessed: Any) -> int:
 
 
 def _collect(start: int, keys: list[bytes], todo: list[int], futures: list[Future[list[Any]]]) -> Chunk:
+    """Wait for the preprocessed images of a chunk and return the chunk."""
     results = dict(zip(todo, (result for future in futures for result in future.result()), strict=True))
     errors = {index: str(result) for index, result in results.items() if isinstance(result, UnreadableImageError)}
     readable = [index for index in todo if index not in errors]

@@ -1,7 +1,7 @@
-"""The plan of a run: the distinct crops and texts of all tasks, in an order that depends on the tasks only.
+"""Plan of a run: the distinct crops and texts of all tasks, in an order that depends only on the tasks.
 
-Chunks are cut from this order whatever is cached already, so a run that was killed and resumed encodes the same items
-in the same batches and ends with the same bytes.
+The chunks depend only on this order and not on what is already cached. Therefore a run that was killed and resumed
+encodes the same items in the same batches and writes exactly the same results.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FOLD_SEED = 0
 
 @dataclass(frozen=True, slots=True)
 class CropSource:
-    """Where the pixels of a crop are read: in a row and column of a task, or in the image file that the row names."""
+    """Location of a crop's pixels: a row and column of a task, or the image file that the row names."""
 
     rows: Rows
     row: int
@@ -32,7 +32,7 @@ class CropSource:
 
     @property
     def image_file(self) -> Path | None:
-        """The file that the crop is cut from."""
+        """File that the crop is cut from; None if the dataset stores the crop itself."""
         return self.reference and self.reference.crop.path
 
     def __str__(self) -> str:
@@ -41,33 +41,34 @@ class CropSource:
 
 @dataclass(frozen=True)
 class TaskPlan:
-    """The scored rows of a task, as positions in the plan's crops and texts."""
+    """The scored rows of a task, with crops and texts given by their positions in the plan."""
 
     rows: Rows
     row_N: np.ndarray
-    """Row numbers in the split, increasing."""
+    """Numbers of the scored rows in the split, in increasing order."""
     crop_NI: np.ndarray
+    """Positions of each row's images in the plan's crops."""
     text_NT: np.ndarray
-    """-1 where a row has fewer than T texts."""
+    """Positions of each row's texts in the plan's texts; -1 if a row has fewer than T texts."""
     fold_N: np.ndarray
-    """Retrieval fold of each row; zeros for protocols without folds."""
+    """Retrieval fold of each row; 0 for all rows if the protocol has no folds."""
     class_CP: np.ndarray
-    """Prompts of the classes; empty for protocols without classes."""
+    """Positions of each class's prompts in the plan's texts; empty if the protocol has no classes."""
     label_N: np.ndarray
-    """Class of each row; zeros for protocols without classes."""
+    """Class of each row; 0 for all rows if the protocol has no classes."""
 
 
 @dataclass(frozen=True)
 class Plan:
     tasks: tuple[TaskPlan, ...]
     crops: tuple[CropSource, ...]
-    """In order of first use, those of one source image together."""
+    """Distinct crops in order of first use. Crops of one source image are consecutive."""
     texts: tuple[str, ...]
-    """Sorted without regard to case, so that texts with a common prefix are neighbours."""
+    """Distinct texts, sorted case-insensitively, so that texts with a common prefix are consecutive."""
 
 
 def make(tasks: Sequence[Rows]) -> Plan:
-    """Plan the scoring of all tasks' rows."""
+    """Return the plan for scoring the rows of all tasks."""
     crops: list[CropSource] = []
     crop_number, text_number = _numbering(), _numbering()
     drafts = [_draft(rows, crops, crop_number, text_number) for rows in tasks]
@@ -75,7 +76,7 @@ def make(tasks: Sequence[Rows]) -> Plan:
     text_order_T = np.array(sorted(range(len(texts)), key=lambda number: (texts[number].lower(), texts[number])), int)
     crop_order_C = _by_image(crops)
     crop_position_C = np.argsort(crop_order_C).astype(np.int32)
-    text_position_T = np.append(np.argsort(text_order_T), -1).astype(np.int32)  # -1, no text, stays -1
+    text_position_T = np.append(np.argsort(text_order_T), -1).astype(np.int32)  # -1 (no text) is mapped to -1
     return Plan(
         tuple(
             replace(
@@ -92,7 +93,7 @@ def make(tasks: Sequence[Rows]) -> Plan:
 
 
 def _numbering() -> defaultdict[Hashable, int]:
-    """Return a dictionary that numbers its keys in order of first use."""
+    """Return a dictionary that assigns consecutive numbers to keys when they are first used."""
     numbers: defaultdict[Hashable, int] = defaultdict()
     numbers.default_factory = numbers.__len__
     return numbers
@@ -104,13 +105,14 @@ def _draft(
     crop_number: defaultdict[Hashable, int],
     text_number: defaultdict[Hashable, int],
 ) -> TaskPlan:
-    """Return the plan of one task, as numbers of crops and texts in order of first use; append new crops to ``crops``.
+    """Return the plan of one task, in which crops and texts are numbered in order of first use.
 
-    A crop is identified by its id and its dataset folder, since two datasets may store one crop in different pixels or
-    use one id for different crops. Equal files are found by their bytes when they are read.
+    Appends new crops to ``crops``. A crop is identified by its id and its dataset folder, since two datasets may store
+    the same crop with different pixels or use the same id for different crops. Identical files of two datasets are
+    recognised later by their bytes.
     """
     protocol = rows.protocol
-    row_N, fold_N = scored_rows(rows)
+    row_N, fold_N = list_scored_rows(rows)
     crop_NI = np.empty((len(row_N), len(protocol.images)), dtype=np.int32)
     label_N = np.zeros(len(row_N), dtype=np.int32)
     text_J, texts_N = array("i"), array("i")
@@ -139,7 +141,7 @@ def _label(rows: Rows, row: int, label: Any) -> int:
 
 
 def _by_image(crops: Sequence[CropSource]) -> np.ndarray:
-    """Order (C,) of the crops that brings those of one source image together, at the first of them."""
+    """Return an order (C,) of the crops in which all crops of a source image follow the first of them."""
     first: dict[Path, int] = {}
     first_C = [
         position if crop.image_file is None else first.setdefault(crop.image_file, position)
@@ -148,32 +150,32 @@ def _by_image(crops: Sequence[CropSource]) -> np.ndarray:
     return np.argsort(np.array(first_C, int), kind="stable")
 
 
-def chunks(items: int, size: int) -> list[slice]:
-    """Consecutive chunks of ``size`` items; the last may be shorter."""
-    return [slice(start, min(start + size, items)) for start in range(0, items, size)]
+def chunks(num_items: int, size: int) -> list[slice]:
+    """Return consecutive chunks of ``size`` items. The last chunk may be shorter."""
+    return [slice(start, min(start + size, num_items)) for start in range(0, num_items, size)]
 
 
 def crop_chunks(crops: Sequence[CropSource], size: int) -> list[slice]:
     """Return chunks of ``size`` crops, each extended by the remaining crops of its last source image."""
     images = [crop.image_file for crop in crops]
-    found, start = [], 0
+    chunk_slices, start = [], 0
     while start < len(crops):
         stop = min(start + size, len(crops))
         while stop < len(crops) and images[stop] is not None and images[stop] == images[stop - 1]:
             stop += 1
-        found.append(slice(start, stop))
+        chunk_slices.append(slice(start, stop))
         start = stop
-    return found
+    return chunk_slices
 
 
 def _texts(item: Mapping[str, Any], columns: Iterable[str]) -> Iterator[str]:
-    """All texts of a row, column by column."""
+    """Yield all texts of a row, column by column."""
     for column in columns:
         yield from [item[column]] if isinstance(item[column], str) else item[column]
 
 
-def scored_rows(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers of the scored rows, increasing, and the retrieval fold of each."""
+def list_scored_rows(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+    """Return the numbers of the scored rows in increasing order, and the retrieval fold of each."""
     if rows.fold_size is None:
         return np.arange(len(rows)), np.zeros(len(rows), dtype=np.int32)
     folds = list(recall.make_folds(len(rows), rows.fold_size, FOLD_SEED))
@@ -184,9 +186,9 @@ def scored_rows(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _items(rows: Rows, row_N: np.ndarray) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Number and columns of each scored row."""
+    """Yield the number and the columns of each scored row."""
     start = 0
     for block in rows.texts():
-        inside = row_N[(row_N >= start) & (row_N < start + block.num_rows)]
-        yield from zip(inside.tolist(), block.take(inside - start).to_pylist(), strict=True)
+        row_B = row_N[(row_N >= start) & (row_N < start + block.num_rows)]
+        yield from zip(row_B.tolist(), block.take(row_B - start).to_pylist(), strict=True)
         start += block.num_rows

@@ -1,6 +1,6 @@
-"""The rows of a task, read from its parquet files one row group at a time.
+"""Read the rows of a task from its parquet files, one row group at a time.
 
-Only the pixels of a few row groups are in memory, so a raw set of 370,000 rows is read in constant memory.
+Only the images of a few row groups are in memory at any time, so even a raw set of 370,000 rows needs little memory.
 """
 
 from __future__ import annotations
@@ -29,31 +29,31 @@ from loaders.datasets.folders import dataset_folder
 from loaders.datasets.stats import read_stats
 
 EXAMPLE_COLUMNS = ("image_id", "compound", "categories", "cell")
-"""Columns of the examples table besides those of the protocol."""
+"""Columns that the examples table contains in addition to the columns of the protocol."""
 ROWS_PER_BLOCK = 2048
 ROW_GROUPS_IN_MEMORY = 4
 
 
 class Reference(NamedTuple):
-    """A crop that is cut from an image file when it is needed."""
+    """A crop that is not stored in the dataset but cut from an image file when it is needed."""
 
     crop: Crop
     crop_id: str
-    """Its hash when the dataset was built."""
+    """Hash of the crop when the dataset was built."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The rows of one task: texts in blocks, images by row number."""
+    """The rows of one task. Texts are read in blocks, images by row number."""
 
     task: Task
     files: tuple[Path, ...]
     fingerprint: str
-    """Over the files, the limit and the fold size."""
+    """Digest of the files, the limit and the fold size."""
     count: int
     limit: int | None
     fold_size: int | None
-    """Rows per retrieval fold (appendix B.2); None for protocols without folds."""
+    """Number of rows per retrieval fold (CREPE, appendix B.2); None if the protocol has no folds."""
 
     def __len__(self) -> int:
         return self.count
@@ -68,12 +68,12 @@ class Rows:
 
     @cached_property
     def classes(self) -> list[list[str]]:
-        """The prompts of each class; empty for protocols without classes."""
+        """Prompts of each class; empty if the protocol has no classes."""
         return self.protocol.classes(self.schema)
 
     @cached_property
     def source(self) -> str:
-        """Source of the images: ``microworld``, ``visual_genome``."""
+        """Source of the images, for example ``microworld`` or ``visual_genome``."""
         if "provenance" not in self.schema.names:
             return self.task.dataset
         first = next(parquet.read_batches(self.files[0], 1, ["provenance"]))
@@ -81,7 +81,7 @@ class Rows:
 
     @cached_property
     def set_size(self) -> int:
-        """Number of candidates per query, the truth included. ValueError if it varies between the rows."""
+        """Number of candidates per query, including the correct one. Raises ValueError if it differs between rows."""
         if self.fold_size is not None or self.classes:
             return self.fold_size or len(self.classes)
         if len(self.protocol.images) != 1:
@@ -92,7 +92,7 @@ class Rows:
         return 1 + sizes.pop()
 
     def texts(self) -> Iterator[pa.RecordBatch]:
-        """The columns that an evaluation needs, images excluded, of all rows in blocks."""
+        """Yield all rows in blocks, with the columns that an evaluation needs except the images."""
         extra = [name for name in EXAMPLE_COLUMNS if name in self.schema.names]
         by_reference = [] if get_image_storage(self.schema) == "embedded" else referenced_images.COLUMNS
         remaining = self.count
@@ -110,21 +110,21 @@ class Rows:
         return self.files[0].parent.parent
 
     def reference(self, row: int, columns: Mapping[str, Any]) -> Reference | None:
-        """Return the crop of a row of :meth:`texts` in its source image; None if the dataset embeds its crops.
+        """Return the crop that a row references, given its ``columns``. Returns None if the dataset stores its crops.
 
-        Raises ValueError, which names the row, if the path of the image leaves the folders of the data.
+        Raises ValueError, which names the row, if the image path leads outside the data folders.
         """
         if "image_path" not in columns:
             return None
         try:
-            return Reference(referenced_images.crop_of(columns, self.folder), columns["crop_id"])
+            return Reference(referenced_images.get_crop(columns, self.folder), columns["crop_id"])
         except UnsafeNameError as error:
             raise ValueError(f"{self.task.name}, row {row}: {error}") from None
 
     def images(self, cells: Sequence[tuple[int, str]]) -> list[bytes | OSError | ValueError]:
-        """Return the encoded images in some (row, column) cells, or the error of the file that a cell names.
+        """Return the bytes of the image file in each (row, column) cell, or the error if it cannot be read.
 
-        Each row group is read once if the rows are in order.
+        If the rows are in increasing order, each row group is read once.
         """
         images: list[bytes | OSError | ValueError] = []
         for row, column in cells:
@@ -145,7 +145,7 @@ class Rows:
 
     @cached_property
     def _row_groups(self) -> list[tuple[Path, int, int]]:
-        """File, row group and its first row."""
+        """File, number within the file and first row of each row group."""
         groups, start = [], 0
         for path in self.files:
             with parquet.open_file(path) as file:
@@ -163,7 +163,7 @@ def _image_column(rows: Rows, group: int, column: str) -> pa.ChunkedArray:
 
 
 def load(tasks: Sequence[Task], data_dir: Path | None = None, limit: int | None = None) -> list[Rows]:
-    """The rows of each task, or the first ``limit`` of them. ValueError for a task without rows."""
+    """Return the rows of each task, or its first ``limit`` rows. Raises ValueError if a task has no rows."""
     folders = {name: dataset_folder(name, data_dir) for name in {task.dataset: None for task in tasks}}
     stats = {name: read_stats(folder) for name, folder in folders.items()}
     return [_load(task, folders[task.dataset], stats[task.dataset], limit) for task in tasks]
@@ -185,7 +185,11 @@ def _load(task: Task, folder: Path, stats: dict[str, Any], limit: int | None) ->
 
 
 def smallest_raw_split(task: Task, rows: dict[str, dict[str, int]]) -> int:
-    """N of appendix B.2: the size of the smallest non-empty raw split over all corpora, or over all complexities."""
+    """Return the fold size of a raw task: the size of the smallest non-empty raw split of its kind.
+
+    The raw splits of systematicity are compared over all corpora, those of productivity over all complexities. This is
+    N in appendix B.2 of CREPE.
+    """
     family = r"prod_raw" if task.config.startswith("prod_") else r"(?!prod_).*_raw"
     return min(
         count for config, splits in rows.items() if re.fullmatch(family, config) for count in splits.values() if count

@@ -1,4 +1,4 @@
-"""Score the tasks of a plan: from cached features, pair by pair, or by recovering texts."""
+"""Score the tasks of a plan with cached features, pair by pair, or by recovering texts from their vectors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from evaluators.engine import images, plan
-from evaluators.engine.encode import ALL, Encoded, Engine, backing_off
+from evaluators.engine.encode import ALL, Encoded, Engine, retry_with_smaller_batches
 from evaluators.engine.plan import TaskPlan
 from evaluators.engine.rows import Rows
 from evaluators.models import DualEncoder, Model, PairScorer, TextRecoverer
@@ -25,26 +25,26 @@ PAIRS_PER_CHUNK = 256
 
 @dataclass(frozen=True)
 class Scored:
-    """Scores and metrics of a task's rows, without those whose image is unreadable."""
+    """Scores and metrics of a task. Rows with an unreadable image are left out."""
 
     task: TaskPlan
     index_N: np.ndarray
     """Positions of the N rows in the task plan's arrays."""
     score_NIT: np.ndarray
-    """float32, NaN where a row has fewer texts; empty if the protocol is no RowProtocol."""
+    """Scores in float32; NaN if a row has fewer than T texts. Empty if the protocol is not a RowProtocol."""
     metrics: Directions
     skipped: list[dict[str, Any]]
-    """Row number and error of each unreadable row."""
+    """Row number and error of each row with an unreadable image."""
 
 
-def unsupported(model: Model, rows: Rows) -> str | None:
-    """The reason why the model cannot do this task; None if it can."""
+def explain_unsupported(model: Model, rows: Rows) -> str | None:
+    """Return the reason why the model does not support the task, or None if it does."""
     protocol, encoder, task = rows.protocol, model.encoder, rows.task.name
     if isinstance(protocol, TextProtocol):
         if isinstance(encoder, TextRecoverer):
             return None
         return (
-            f"{task}: the texts have to be recovered from their encoding, and {model.name} returns no texts. Use "
+            f"{task}: this task recovers texts from their vectors, and {model.name} returns no texts. Use "
             "local:FOLDER of a probe (`compeval train probe`), or python:module:Class with a method `recover`."
         )
     if not isinstance(encoder, DualEncoder | PairScorer):
@@ -59,7 +59,7 @@ def unsupported(model: Model, rows: Rows) -> str | None:
 
 
 def score(engine: Engine, task: TaskPlan, encoded: Encoded) -> Scored:
-    """Scores and metrics of one task; ``encoded`` holds the cache keys of a dual encoder's features."""
+    """Return the scores and metrics of one task. ``encoded`` has the cache keys of a dual encoder's features."""
     if isinstance(engine.model.encoder, DualEncoder):
         return _score_features(engine, task, encoded)
     if isinstance(engine.model.encoder, TextRecoverer):
@@ -96,7 +96,7 @@ def _score_features(engine: Engine, task: TaskPlan, encoded: Encoded) -> Scored:
 
 
 def _row_scores(sample: Sample) -> np.ndarray:
-    """Cosines (N, I, T) of each row's images and texts, in blocks."""
+    """Return the cosine similarities (N, I, T) of each row's images and texts, computed in blocks."""
     blocks = []
     for block in plan.chunks(len(sample.text_NT), ROWS_PER_BLOCK):
         crop_NI, text_NT = sample.crop_NI[block], sample.text_NT[block]
@@ -123,7 +123,7 @@ def _score_pairs(engine: Engine, task: TaskPlan) -> Scored:
     protocol = task.rows.protocol
     assert isinstance(protocol, RowProtocol)
     index_N, scores, skipped = [], [], []
-    for index, row_scores in pair_scores(engine, task):
+    for index, row_scores in compute_pair_scores(engine, task):
         if not isinstance(row_scores, images.UnreadableImageError):
             index_N.append(index)
             scores.append(row_scores)
@@ -137,24 +137,27 @@ def _score_pairs(engine: Engine, task: TaskPlan) -> Scored:
     return Scored(task, np.array(index_N), score_NIT, protocol.evaluate(score_NIT), skipped)
 
 
-def pair_scores(
+def compute_pair_scores(
     engine: Engine, task: TaskPlan, share: slice = ALL
 ) -> Iterator[tuple[int, np.ndarray | images.UnreadableImageError]]:
-    """Position and scores (I, T) of each row in a share of the chunks; new scores are stored."""
-    rows = len(task.row_N)
+    """Yield the position and the scores (I, T), or the image error, of each row in a share of the chunks.
+
+    Scores that are not in the cache are computed and stored.
+    """
+    num_rows = len(task.row_N)
     rows_per_chunk = max(1, PAIRS_PER_CHUNK // (task.crop_NI.shape[1] * task.text_NT.shape[1]))
-    for chunk in plan.chunks(rows, rows_per_chunk)[share]:
+    for chunk in plan.chunks(num_rows, rows_per_chunk)[share]:
         for index in range(chunk.start, chunk.stop):
             try:
                 scores = _row_pair_scores(engine, task, index)
             except images.UnreadableImageError as error:
                 scores = error
             yield index, scores
-        engine.report(task.rows.task.name, chunk.stop, rows)
+        engine.report(task.rows.task.name, chunk.stop, num_rows)
 
 
 def _row_pair_scores(engine: Engine, task: TaskPlan, index: int) -> np.ndarray:
-    """Scores (I, T) of one row's images and texts, NaN where the row has fewer texts."""
+    """Return the scores (I, T) of one row's images and texts; NaN if the row has fewer than T texts."""
     scorer, store = engine.model.encoder, engine.store
     assert isinstance(scorer, PairScorer)
     is_text_T = task.text_NT[index] >= 0
@@ -166,7 +169,9 @@ def _row_pair_scores(engine: Engine, task: TaskPlan, index: int) -> np.ndarray:
         if missing := store.missing(keys):
             image = scorer.preprocess(images.cut(images.decode(data, crop), crop))
             todo = [texts[position] for position in missing]
-            new_M = np.asarray(backing_off(partial(_score_texts, scorer, image, todo), engine.batch_size), np.float32)
+            new_M = np.asarray(
+                retry_with_smaller_batches(partial(_score_texts, scorer, image, todo), engine.batch_size), np.float32
+            )
             if not np.isfinite(new_M).all():
                 raise ValueError(
                     f"{crop}: {engine.model.name} returned a score that is not a finite number. Check the weights, or "
@@ -178,5 +183,5 @@ def _row_pair_scores(engine: Engine, task: TaskPlan, index: int) -> np.ndarray:
 
 
 def _score_texts(scorer: PairScorer, image: Any, texts: Sequence[str], batch_size: int) -> np.ndarray:
-    """Scores (T,) of one image with each text."""
+    """Return the scores (T,) of one image with each text."""
     return in_batches(lambda batch: scorer.score([image] * len(batch), batch), texts, batch_size)

@@ -1,7 +1,7 @@
-"""Tasks: splits of datasets that a model is evaluated on, by name.
+"""Find and select tasks. A task is a split of a dataset on which a model is evaluated.
 
-A task is ``dataset/config[/split][@variant]``; the split ``test`` is omitted. A variant is a split of its own: the
-split ``test.shuffle_trigrams.s0`` of a config is the task ``dataset/config@shuffle_trigrams-s0``.
+Its name is ``dataset/config[/split][@variant]``; the split ``test`` is omitted. A variant is stored as a separate
+split: the split ``test.shuffle_trigrams.s0`` of a config is the task ``dataset/config@shuffle_trigrams-s0``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from loaders.datasets.stats import list_configs
 
 @dataclass(frozen=True, order=True)
 class Task:
-    """Ordered by name, a task before its variants."""
+    """Name of a split. Tasks are ordered by name, each task before its variants."""
 
     dataset: str
     config: str
@@ -35,7 +35,7 @@ class Task:
 
     @classmethod
     def of(cls, dataset: str, config: str, stored_split: str) -> Task:
-        """The task of a split in a dataset folder."""
+        """Return the task of a split in a dataset folder."""
         split, _, variant = stored_split.partition(".")
         return cls(dataset, config, split, variant.replace(".", "-"))
 
@@ -50,15 +50,16 @@ class Task:
 
     @property
     def corpus(self) -> str | None:
-        """The training corpus of a systematicity config; None for other configs."""
+        """Training corpus of a systematicity config; None for other configs."""
         corpus = self.config.split("_")[0]
         return corpus if self.dataset == "crepe" and corpus in CORPORA else None
 
 
 def discover(data_dir: Path | None = None) -> list[Task]:
-    """The tasks of all built datasets, in name order, without splits that are empty or have no protocol.
+    """Return the tasks of all built datasets, ordered by name.
 
-    ValueError if no dataset is built.
+    Splits without rows, and splits whose columns fit no protocol, are not tasks. Raises ValueError if no dataset is
+    built.
     """
     folders = list_datasets(data_dir)
     if not folders:
@@ -76,7 +77,7 @@ def discover(data_dir: Path | None = None) -> list[Task]:
 
 
 def _is_task(files: Sequence[Path]) -> bool:
-    """True if the files of a split hold a row, and a protocol fits their columns."""
+    """Return True if the files of a split contain at least one row and a protocol supports their columns."""
     return (
         any(map(parquet.count_rows, files))
         and protocols.match_protocol(parquet.read_schema(files[0]).names) is not None
@@ -84,9 +85,10 @@ def _is_task(files: Sequence[Path]) -> bool:
 
 
 def select(known: Sequence[Task], patterns: Sequence[str]) -> list[Task]:
-    """The known tasks that match a glob, with their splits and variants (``crepe/prod_hnatom``).
+    """Return the known tasks that match one of the globs, in order.
 
-    ValueError for a pattern that matches nothing.
+    A name such as ``crepe/prod_hnatom`` also selects all its splits and variants. Raises ValueError if a pattern
+    matches nothing.
     """
     selected: set[Task] = set()
     for pattern in patterns:
@@ -98,7 +100,10 @@ def select(known: Sequence[Task], patterns: Sequence[str]) -> list[Task]:
 
 
 def defaults(known: Sequence[Task], model: Model) -> list[Task]:
-    """All tasks but raw retrieval and the systematicity of corpora other than the model's own, if that is known."""
+    """Return all known tasks except raw retrieval.
+
+    If the model was trained on one of CREPE's corpora, the systematicity tasks of the other corpora are left out too.
+    """
     return [
         task
         for task in known
@@ -107,7 +112,7 @@ def defaults(known: Sequence[Task], model: Model) -> list[Task]:
 
 
 def warnings(task: Task, source: str, model: Model) -> list[str]:
-    """Warnings for the result document, if a systematicity task is not of the model's training corpus."""
+    """Return the warnings for the result of a task: systematicity needs the corpus that the model was trained on."""
     if task.corpus is None:
         return []
     if model.corpus is None:

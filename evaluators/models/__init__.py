@@ -1,13 +1,13 @@
-"""Models: what a spec names, and the interfaces that the engine knows.
+"""Load models by their specs, and define the interfaces that the engine uses.
 
-Specs (a closed set of backends; ``open_clip:`` is the default):
+A spec is ``backend:name``. These are all backends; ``open_clip:`` is the default and may be omitted:
 
     ViT-B-32/laion400m_e32            open_clip, architecture/tag, or architecture/path of a weights file
-    local:checkpoints/clip-laion      a folder of our own training (open_clip's layout)
+    local:checkpoints/clip-laion      a folder written by ``compeval train`` (open_clip's layout)
     hf-hub:org/name                   open_clip weights on the Hub
     transformers:org/name             CLIP, SigLIP, ALIGN, FLAVA, BLIP-ITM; or a folder
     sentence-transformers:name        text encoders, for tasks without images; or a folder
-    python:module:Class               your own class, see ``evaluators.models.custom``
+    python:module:Class               your own class; see ``evaluators.models.custom``
 """
 
 from __future__ import annotations
@@ -35,79 +35,79 @@ BACKENDS = {
     "sentence-transformers": "evaluators.models.sentence",
     "python": "evaluators.models.custom",
 }
-"""Backend -> module with ``load(name: str, device: str, precision: str) -> Model``."""
+"""Module of each backend. It has a function ``load(name: str, device: str, precision: str) -> Model``."""
 
 
 @runtime_checkable
 class TextEncoder(Protocol):
-    """Encodes texts: for probes and text-only baselines."""
+    """A model that encodes texts. Probes and text-only baselines need no more than this."""
 
     def encode_texts(self, texts: Sequence[str], batch_size: int) -> np.ndarray:
-        """Features (T, D) of texts, in batches of about ``batch_size``."""
+        """Return features (T, D) of texts, encoded in batches of about ``batch_size``."""
         ...
 
 
 @runtime_checkable
 class DualEncoder(TextEncoder, Protocol):
-    """Encodes images and texts separately; the score of a pair is the cosine of their features."""
+    """A model that encodes images and texts separately. The score of a pair is the cosine of their features."""
 
     def preprocess(self, image: Image, /) -> Any:
-        """The input of ``encode_images`` for one RGB image; called from several threads."""
+        """Turn one RGB image into the input of ``encode_images``. This is called from several threads."""
         ...
 
     def encode_images(self, images: Sequence[Any], batch_size: int) -> np.ndarray:
-        """Features (N, D) of preprocessed images, in batches of about ``batch_size``."""
+        """Return features (N, D) of preprocessed images, encoded in batches of about ``batch_size``."""
         ...
 
 
 @runtime_checkable
 class PairScorer(Protocol):
-    """Reads image and text together (ITM heads, generative models): one forward pass per pair."""
+    """A model that needs one forward pass per pair of image and text (ITM heads, generative models)."""
 
     def preprocess(self, image: Image, /) -> Any: ...
 
     def score(self, images: Sequence[Any], texts: Sequence[str]) -> np.ndarray:
-        """Scores (B,) of B pairs, higher is better."""
+        """Return the scores (B,) of B pairs. A higher score means a better match."""
         ...
 
 
 @runtime_checkable
 class TextRecoverer(Protocol):
-    """A text encoder with a decoder that was trained to recover its texts."""
+    """A text encoder with a decoder that was trained to recover the encoded texts."""
 
     def recover(self, texts: Sequence[str]) -> list[str]:
-        """The decoded text of each text's encoding."""
+        """Encode each text as one vector and return the text decoded from this vector."""
         ...
 
 
 @dataclass(frozen=True)
 class Model:
-    """A loaded model and its part of a result document."""
+    """A loaded model, and what a result document says about it."""
 
     spec: str
     name: str
-    """For tables."""
+    """Short name for tables."""
     encoder: DualEncoder | PairScorer | TextEncoder | TextRecoverer | None
-    """None if the scores come from a file."""
+    """None if the scores are read from a file."""
     fingerprint: str
-    """Over weights, preprocessing, tokeniser and precision."""
+    """Digest of the weights, preprocessing, tokeniser and precision."""
     precision: str = "fp32"
     effective: str | None = None
-    """The model that ran, if it differs from the one requested (QuickGELU)."""
+    """Spec of the model that ran, if it differs from the requested spec (QuickGELU)."""
     corpus: str | None = None
-    """Its training data, if known: a corpus of CREPE's systematicity splits, or another name."""
+    """Training data of the model, if known: a corpus of CREPE's systematicity splits, or another name."""
     corpus_source: str = "web"
-    """``web`` for the real corpus, ``microworld`` for its synthetic stand-in."""
+    """``web`` if the corpus is the real one, ``microworld`` if it is the synthetic replacement."""
     contaminated: str | None = None
-    """Reason why its scores are marked: trained on test images."""
+    """Reason why the model's scores are marked in tables, for example training on test images."""
     text_encoder: str | None = None
-    """Of a recovery probe: the spec of the model whose vectors it reads."""
+    """Spec of the text encoder whose vectors a recovery probe decodes; None for other models."""
     warnings: tuple[str, ...] = ()
-    """Warnings for readers of its results."""
+    """Warnings for readers of the model's results."""
 
 
 MAX_SLUG = 120
-"""Characters of a folder name; longer ones end in a hash."""
+"""Maximum length of a folder name. Longer names are cut and end in a hash."""
 
 
 def slug(spec: str) -> str:
@@ -121,7 +121,7 @@ def slug(spec: str) -> str:
 
 
 def parse(spec: str) -> tuple[str, str]:
-    """Backend and name of a spec."""
+    """Split a spec into backend and name. Raises ValueError if the backend is unknown or the name is empty."""
     backend, colon, name = spec.partition(":")
     if not colon:
         return "open_clip", spec
@@ -130,12 +130,12 @@ def parse(spec: str) -> tuple[str, str]:
 
         raise unknown_name("model backend", backend, BACKENDS)
     if not name:
-        raise ValueError(f"Model {spec!r} names nothing after {backend}:.")
+        raise ValueError(f"Model {spec!r} has no name after {backend}:.")
     return backend, name
 
 
 def pick_device(device: str | None = None) -> str:
-    """The device, by default the fastest one available. ValueError if it cannot be used."""
+    """Return the device, by default the fastest available. Raises ValueError if the device cannot be used."""
     import torch
 
     if device is None:
@@ -150,7 +150,7 @@ def pick_device(device: str | None = None) -> str:
 
 
 def _computes_bf16(device: str) -> bool:
-    """Return True for a GPU that computes in bfloat16 (Ampere and later) without emulating it."""
+    """Return True if the device is a GPU with native bfloat16 (Ampere and later)."""
     import torch
 
     if not device.startswith("cuda"):
@@ -160,7 +160,7 @@ def _computes_bf16(device: str) -> bool:
 
 
 def resolve(spec: str, device: str = "cpu", precision: Precision = "auto") -> Model:
-    """Load the model of a spec. ValueError or FileNotFoundError, with one clear message, if that fails."""
+    """Load the model of a spec. Raises ValueError or FileNotFoundError, with a clear message, if this fails."""
     backend, name = parse(spec)
     if precision == "auto":
         precision = "bf16" if _computes_bf16(device) else "fp32"
@@ -168,7 +168,7 @@ def resolve(spec: str, device: str = "cpu", precision: Precision = "auto") -> Mo
 
 
 def known_models() -> list[str]:
-    """Specs of our own checkpoints in the current folder, then of all open_clip weights."""
+    """Return the specs of the checkpoints in the current folder and of all pretrained weights of open_clip."""
     import open_clip
 
     local = [f"local:{path.parent}" for path in sorted(Path("checkpoints").glob("*/open_clip_config.json"))]

@@ -1,4 +1,4 @@
-"""Encoding in batches, and features at unit length."""
+"""Encode in batches, and scale features to unit length."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ Item = TypeVar("Item")
 
 
 def in_batches(encode: Callable[[Sequence[Item]], np.ndarray], items: Sequence[Item], size: int) -> np.ndarray:
-    """The concatenated outputs of ``encode`` on batches of ``size`` items."""
+    """Call ``encode`` on batches of ``size`` items and return the concatenated outputs."""
     return np.concatenate([encode(items[start : start + size]) for start in range(0, len(items), size)])
 
 
-def unit_length(feature_ND: np.ndarray, name: str, kind: str) -> np.ndarray:
-    """Features at unit length, float32. ValueError, with the model's name, if one is not finite or is zero."""
+def scale_to_unit_length(feature_ND: np.ndarray, name: str, kind: str) -> np.ndarray:
+    """Return the features at unit length, in float32. Raises ValueError if a feature is zero or not finite.
+
+    ``name`` is the model and ``kind`` is ``image`` or ``text``; both are used in the error message only.
+    """
     feature_ND = np.asarray(feature_ND, dtype=np.float32)
     length_N = np.linalg.norm(feature_ND, axis=1)
     invalid_N = ~np.isfinite(length_N) | (length_N == 0)

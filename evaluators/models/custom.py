@@ -1,7 +1,8 @@
-"""Your own model: ``python:my_module:MyModel``, a class in a module on Python's path or in the current folder.
+"""Evaluate your own model: ``python:my_module:MyModel`` names a class in a module.
 
-It is called with the device and has a ``fingerprint``, a text that changes whenever its scores may (weights,
-transform): the key of its cached features. A dual encoder:
+The module is searched on Python's path and in the current folder. The class is called with the device. It has an
+attribute ``fingerprint``: a string that must change whenever the scores may change (new weights, another transform),
+because cached features are stored under it. A dual encoder looks like this:
 
     class MyModel:
         fingerprint = "my-model, epoch 12"
@@ -10,16 +11,16 @@ transform): the key of its cached features. A dual encoder:
         def encode_image(self, images: list[PIL.Image.Image]): ...   # (B, D), array or tensor
         def encode_text(self, texts: list[str]): ...                 # (B, D)
 
-A pair scorer, for models that read image and text together (ITM heads; generative models through the likelihood of
-"yes" to "does this image show ...?": ``evaluators.models.yes_likelihood``), has instead
+A pair scorer reads image and text together, for example with an ITM head. For generative models, see
+``evaluators.models.yes_likelihood``. Instead of the two encode methods it has
 
         def score(self, images: list[PIL.Image.Image], texts: list[str]): ...   # (B,), higher is better
 
-A recoverer, for tasks without images, recovers texts from nothing but its encoding of them:
+A recoverer, for tasks without images, encodes each text as one vector and decodes the text from this vector only:
 
         def recover(self, texts: list[str]) -> list[str]: ...
 
-Optional: ``corpus`` (its training data), ``contaminated`` (reason why its scores are marked).
+Optional attributes are ``corpus`` (the training data) and ``contaminated`` (the reason why tables mark the scores).
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from evaluators.models.batches import in_batches
 
 
 def load(name: str, device: str, precision: str) -> Model:
-    """An instance of ``module:Class``, which chooses its own precision."""
+    """Create an instance of ``module:Class``. The class chooses its own precision, so ``precision`` is ignored."""
     spec = f"python:{name}"
     module_name, _, class_name = name.partition(":")
     if not class_name:
@@ -54,7 +55,7 @@ def load(name: str, device: str, precision: str) -> Model:
         raise ValueError(f"{spec}: {module_name} has no {class_name}.")
     model = getattr(module, class_name)(device)
     if not isinstance(getattr(model, "fingerprint", None), str):
-        raise ValueError(f"{spec}: needs an attribute `fingerprint`, a text that changes with the weights.")
+        raise ValueError(f"{spec}: needs an attribute `fingerprint`, a string that changes with the weights.")
     return Model(
         spec=spec,
         name=class_name,
@@ -67,7 +68,7 @@ def load(name: str, device: str, precision: str) -> Model:
 
 
 def adapt(model: Any, spec: str) -> CustomDualEncoder | CustomPairScorer | TextRecoverer:
-    """The model behind an interface of the engine. ValueError naming a missing method."""
+    """Return the model with an interface that the engine uses. Raises ValueError if a method is missing."""
     if isinstance(model, TextRecoverer):
         return model
     if hasattr(model, "score"):
@@ -75,7 +76,7 @@ def adapt(model: Any, spec: str) -> CustomDualEncoder | CustomPairScorer | TextR
     for method in ("encode_image", "encode_text"):
         if not hasattr(model, method):
             raise ValueError(
-                f"{spec}: has no {method}; a model has encode_image and encode_text, or score, or recover."
+                f"{spec}: has no {method}. A model needs encode_image and encode_text, or score, or recover."
             )
     return CustomDualEncoder(model)
 
@@ -92,7 +93,7 @@ class CustomDualEncoder(_Custom):
     def __init__(self, model: Any) -> None:
         super().__init__(model)
         self._sizes: dict[str, int] = {}
-        """Method -> size of its features."""
+        """Size of the features that each method returned."""
 
     def encode_images(self, images: Sequence[Image], batch_size: int) -> np.ndarray:
         return in_batches(partial(self._features, "encode_image"), images, batch_size)
@@ -101,7 +102,7 @@ class CustomDualEncoder(_Custom):
         return in_batches(partial(self._features, "encode_text"), texts, batch_size)
 
     def _features(self, method: str, batch: Sequence[Any]) -> np.ndarray:
-        """Features (B, D). ValueError for another shape, or another D than that of the other method."""
+        """Return features (B, D). Raises ValueError for any other shape, or if images and texts have a different D."""
         feature_BD = as_array(getattr(self.model, method)(list(batch)), len(batch), method)
         if feature_BD.ndim != 2:
             raise ValueError(
@@ -122,11 +123,11 @@ class CustomPairScorer(_Custom):
         return score_B
 
 
-def as_array(value: Any, rows: int, method: str) -> np.ndarray:
-    """An array or tensor as float32 array. ValueError if it has not one row per input."""
+def as_array(value: Any, num_inputs: int, method: str) -> np.ndarray:
+    """Convert an array or tensor to a float32 array. Raises ValueError if it does not have one row per input."""
     if hasattr(value, "detach"):
         value = value.detach().float().cpu().numpy()
     array = np.asarray(value, dtype=np.float32)
-    if array.shape[:1] != (rows,):
-        raise ValueError(f"{method} returned shape {array.shape} for {rows} inputs.")
+    if array.shape[:1] != (num_inputs,):
+        raise ValueError(f"{method} returned shape {array.shape} for {num_inputs} inputs.")
     return array

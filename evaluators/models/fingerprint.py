@@ -1,4 +1,7 @@
-"""Fingerprints: what a result depends on, as short hex digests. No clock, no host, no path."""
+"""Compute fingerprints: short hex digests of everything that a result depends on.
+
+A fingerprint does not depend on the time, the machine or any path.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +18,11 @@ from generators.storage.code import list_code_files, strip_comments
 
 DIGEST_BYTES = 16
 ENCODING_PACKAGES = ("pillow", "torch", "torchvision", "open_clip_torch", "transformers", "sentence-transformers")
-"""Packages that decode, resize and encode. Features of another version are not reused."""
+"""Packages that decode, resize and encode. Cached features are not reused with another version of them."""
 
 
 def digest(*parts: bytes) -> bytes:
-    """16 bytes of BLAKE2b over the parts and their lengths."""
+    """Return 16 bytes of BLAKE2b over the parts and their lengths."""
     state = hashlib.blake2b(digest_size=DIGEST_BYTES)
     for part in parts:
         state.update(len(part).to_bytes(8, "big"))
@@ -28,12 +31,12 @@ def digest(*parts: bytes) -> bytes:
 
 
 def of_json(value: Any) -> str:
-    """Hex digest of a JSON value, independent of the order of its keys."""
+    """Return the hex digest of a JSON value, which does not depend on the order of its keys."""
     return digest(json.dumps(value, sort_keys=True, ensure_ascii=False).encode()).hex()
 
 
 def of_weights(state: Mapping[str, Any]) -> str:
-    """Hex digest of a PyTorch state dict: names, types, shapes and values, independent of the device."""
+    """Return the hex digest of a PyTorch state dict: names, types, shapes and values, but not the device."""
     import torch
 
     total = hashlib.blake2b(digest_size=DIGEST_BYTES)
@@ -45,19 +48,22 @@ def of_weights(state: Mapping[str, Any]) -> str:
 
 
 def of_tokenizer(tokenizer: Any) -> str:
-    """Hex digest of a tokeniser of transformers: vocabulary, rules and maximum length."""
+    """Return the hex digest of a tokeniser of transformers: vocabulary, rules and maximum length."""
     rules = tokenizer.backend_tokenizer.to_str() if tokenizer.is_fast else tokenizer.get_vocab()
     return of_json([type(tokenizer).__name__, rules, tokenizer.model_max_length])
 
 
 def of_features(model_fingerprint: str) -> str:
-    """Hex digest that names a model's cached features: the model, and the code and packages that decode and encode."""
+    """Return the hex digest under which a model's features are cached.
+
+    It covers the model, the code that decodes and encodes, and the versions of the packages that do so.
+    """
     return of_json([model_fingerprint, _encoding_code(), _encoding_versions()])
 
 
 @cache
 def _encoding_code() -> str:
-    """Hex digest of the code that decodes and cuts images, and of all model adapters."""
+    """Return the hex digest of the code that decodes and crops images, and of all model adapters."""
     files = [*list_code_files(Path(crops.__file__)), *sorted(Path(__file__).parent.glob("*.py"))]
     return of_json([strip_comments(file.read_text(encoding="utf-8")) for file in files if file.suffix == ".py"])
 

@@ -1,4 +1,4 @@
-"""open_clip models from the Hugging Face Hub: ``hf-hub:org/name``."""
+"""Load open_clip models from the Hugging Face Hub: ``hf-hub:org/name``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from evaluators.models.openclip import UNREADABLE, contaminated, create, describ
 
 
 def load(name: str, device: str, precision: str) -> Model:
-    """The model in a repository of open_clip's layout. FileNotFoundError if it is neither cached nor reachable."""
+    """Load the model in a repository of open_clip's layout.
+
+    Raises FileNotFoundError if the model is neither cached on this machine nor downloadable.
+    """
     spec = f"hf-hub:{name}"
     try:
         model, preprocess = create(spec, device, precision)
@@ -25,13 +28,13 @@ def load(name: str, device: str, precision: str) -> Model:
 
 
 def unavailable(spec: str, repository: str, error: Exception) -> FileNotFoundError:
-    """The error for a repository that cannot be downloaded, or a folder that lacks files."""
+    """Return the error for a repository that cannot be downloaded, or for a folder with missing or damaged files."""
     reason = str(error).splitlines()[0]
     if Path(repository).is_dir():
-        return FileNotFoundError(f"{spec}: the folder lacks files, or they are damaged ({reason}).")
+        return FileNotFoundError(f"{spec}: files of the folder are missing or damaged ({reason}).")
     if Path(repository).is_absolute() or repository.startswith("."):
         return FileNotFoundError(f"{spec}: no such folder.")
     return FileNotFoundError(
-        f"{spec}: its files are not on this machine and could not be fetched ({reason}).\n"
+        f"{spec}: its files are not on this machine and could not be downloaded ({reason}).\n"
         f"With a network: `hf download {repository}` (into HF_HOME, then HF_HUB_OFFLINE=1 works without one)."
     )

@@ -1,9 +1,9 @@
-"""transformers models: ``transformers:openai/clip-vit-base-patch32``, or a folder that ``save_pretrained`` wrote.
+"""Load models of transformers: ``transformers:openai/clip-vit-base-patch32``, or a folder of ``save_pretrained``.
 
-CLIP, SigLIP, SigLIP 2, ALIGN and FLAVA are dual encoders; BLIP-ITM is a pair scorer (its matching head's probability).
-No maintained library has ALBEF and X-VLM: wrap their own code in ``python:module:Class``. CyCLIP is a CLIP of OpenAI's
-architecture (ResNet-50) with its own weights file: convert its state dict to safetensors without the prefix
-``module.`` and run it as ``RN50-quickgelu/FILE``.
+CLIP, SigLIP, SigLIP 2, ALIGN and FLAVA are dual encoders. BLIP-ITM is a pair scorer; its score is the probability of a
+match. ALBEF and X-VLM are not in any maintained library: wrap the authors' code in ``python:module:Class``. CyCLIP has
+the architecture of OpenAI's CLIP ResNet-50: remove the prefix ``module.`` from the names in its state dict, save it as
+safetensors, and run it as ``RN50-quickgelu/FILE``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 def load(name: str, device: str, precision: str) -> Model:
-    """The model in a repository or folder. ValueError for a family that is not supported."""
+    """Load the model in a repository or folder. Raises ValueError if its family is not supported."""
     spec = f"transformers:{name}"
     try:
         family = transformers.AutoConfig.from_pretrained(name).model_type
@@ -42,7 +42,7 @@ def load(name: str, device: str, precision: str) -> Model:
         image_processor: Any = transformers.AutoImageProcessor.from_pretrained(name)
     except (OSError, SafetensorError) as error:
         raise unavailable(spec, name, error) from None
-    if len(tokenizer) <= len(set(tokenizer.all_special_ids)):  # transformers invents one if there are no files
+    if len(tokenizer) <= len(set(tokenizer.all_special_ids)):  # transformers makes up a tokeniser if there are no files
         raise unavailable(spec, name, OSError("there is no tokeniser, or its vocabulary is empty"))
     adapter = BlipMatcher if family == "blip" else TransformersEncoder
     parts = [
@@ -58,7 +58,7 @@ def load(name: str, device: str, precision: str) -> Model:
 
 
 class _Adapter:
-    """A model with its image processor and tokeniser."""
+    """A transformers model with its image processor and tokeniser."""
 
     def __init__(self, model: Any, tokenizer: Any, image_processor: Any, device: str) -> None:
         self._model, self._tokenizer, self._image_processor, self._device = model, tokenizer, image_processor, device
@@ -72,7 +72,7 @@ class _Adapter:
         return stacked | {"pixel_values": stacked["pixel_values"].to(self._model.dtype)}
 
     def _texts(self, texts: Sequence[str]) -> Any:
-        """Token ids and masks; SigLIP's towers were trained on padded texts and attend to the padding."""
+        """Return token ids and masks. SigLIP needs texts of full length: it was trained to attend to the padding."""
         padding = "max_length" if "siglip" in self._model.config.model_type else "longest"
         return self._tokenizer(
             list(texts), padding=padding, truncation=True, max_length=self._max_length, return_tensors="pt"
@@ -99,11 +99,11 @@ class TransformersEncoder(_Adapter):
 class BlipMatcher(_Adapter):
     @torch.inference_mode()
     def score(self, images: Sequence[dict[str, Tensor]], texts: Sequence[str]) -> np.ndarray:
-        """Matching probabilities; each distinct image of the batch is encoded once."""
+        """Return the probabilities of a match. Each distinct image of the batch is encoded once."""
         distinct = {id(image): image for image in images}
-        place = {key: index for index, key in enumerate(distinct)}
+        position = {key: index for index, key in enumerate(distinct)}
         image_state = self._model.vision_model(**self._images(list(distinct.values()))).last_hidden_state
-        image_state = image_state[[place[id(image)] for image in images]]
+        image_state = image_state[[position[id(image)] for image in images]]
         tokens = self._texts(texts)
         joint = self._model.text_encoder(
             input_ids=tokens["input_ids"], attention_mask=tokens["attention_mask"], encoder_hidden_states=image_state
@@ -113,7 +113,7 @@ class BlipMatcher(_Adapter):
 
 
 def _pooled(output: Any) -> np.ndarray:
-    """Features (B, D) of a model's output; of FLAVA, which projects every token, those of the first token."""
+    """Return the features (B, D) in a model's output. FLAVA projects every token; its feature is the first token's."""
     pooled = output.pooler_output
     if pooled.ndim == 3:
         pooled = pooled[:, 0]

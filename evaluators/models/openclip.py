@@ -1,8 +1,11 @@
-"""open_clip models: ``ViT-B-32/laion400m_e32``, ``ViT-B-32-quickgelu/path/to/weights.safetensors``, and in memory.
+"""Load models of open_clip by name or file, and wrap an open_clip model that is already in memory.
 
-open_clip builds an architecture with the activation that its name says, whatever the weights were trained with, and
-only warns. Here the tag decides: ``ViT-B-32/laion400m_e32`` runs with QuickGELU, and the result names both. For a file
-of weights the name must say it: ``-quickgelu`` or ``-gelu``.
+Names are, for example, ``ViT-B-32/laion400m_e32`` or ``ViT-B-32-quickgelu/path/to/weights.safetensors``.
+
+open_clip chooses the activation (GELU or QuickGELU) by the architecture's name and only warns if the weights were
+trained with the other. Here the weights decide: ``ViT-B-32/laion400m_e32`` runs with QuickGELU, and the result names
+the requested model and the model that ran. For a weights file, the architecture's name must end in ``-quickgelu`` or
+``-gelu``.
 """
 
 from __future__ import annotations
@@ -29,11 +32,11 @@ from evaluators.models.batches import in_batches
 from evaluators.models.prefix_forest import PrefixForestEncoder, causal_tower
 
 CORPUS_OF_TAG = {"cc12m": "cc12m", "yfcc15m": "yfcc", "laion400m_e31": "laion", "laion400m_e32": "laion"}
-"""Weights tag -> corpus of CREPE's systematicity splits."""
+"""Corpus of CREPE's systematicity splits that the weights of a tag were trained on."""
 CONTAMINATED_NAMES = {"mscoco_finetuned": "fine-tuned on COCO"}
-"""Beginning of a weights tag, or of a repository's name -> why its numbers need a mark."""
+"""Reason why scores are marked, by the beginning of the weights tag or repository name."""
 UNREADABLE = (RuntimeError, OSError, AssertionError, LookupError, EOFError, UnpicklingError, SafetensorError)
-"""What open_clip and its libraries raise for weights and tokenisers that are not there, cut off or of another kind."""
+"""Errors that open_clip and its libraries raise if weights or a tokeniser are missing, truncated or of a wrong type."""
 PROBES = (
     "a dog",
     "a dog on a red table",
@@ -41,18 +44,18 @@ PROBES = (
     "nothing in this photograph is blue",
     "A small bird, seen from above, flies over the sea.",
 )
-"""Texts on which the prefix forest is compared with the model's own ``encode_text``."""
+"""Texts on which the prefix forest is compared with ``encode_text`` of the model."""
 TOLERANCE = {"fp32": 1e-5, "fp16": 1e-2, "bf16": 5e-2}
-"""Largest difference of unit-length features between the prefix forest and ``encode_text``."""
+"""Largest allowed difference between unit-length features of the prefix forest and of ``encode_text``."""
 NODES_PER_TEXT = 32
-"""A batch of B texts is as large as a forest of 32 B nodes."""
+"""Average size of a text: a batch size of B texts means forests of 32 B nodes."""
 
 
 class OpenClipEncoder:
-    """A dual encoder of an open_clip model, its image transform and its tokeniser.
+    """A dual encoder made of an open_clip model, its image transform and its tokeniser.
 
-    Causal text towers are computed on prefix forests if that reproduces ``encode_text`` to ``TOLERANCE`` on a few
-    probes; else the model's own code runs and ``warnings`` says so.
+    A causal text tower is computed on prefix forests if this agrees with ``encode_text`` within ``TOLERANCE`` on the
+    texts in ``PROBES``. Otherwise ``encode_text`` itself is used, and ``warnings`` says so.
     """
 
     def __init__(
@@ -91,12 +94,12 @@ class OpenClipEncoder:
 
     @torch.inference_mode()
     def encode_padded(self, tokens_TL: Tensor, batch_size: int) -> np.ndarray:
-        """Features (T, D) by the model's own ``encode_text``, padding included."""
+        """Return features (T, D) computed by the model's ``encode_text`` on padded texts."""
         parts = [self._model.encode_text(part.to(self._device)) for part in tokens_TL.split(batch_size)]
         return torch.cat(parts).float().cpu().numpy()
 
     def _check_prefix_forest(self, encoder: PrefixForestEncoder, tolerance: float) -> None:
-        """Use the encoder if its features of the probes are the model's own."""
+        """Use the prefix forest if its features of the probes agree with ``encode_text``; otherwise add a warning."""
         tokens_TL = self._tokenizer(list(PROBES))
         # Small batches, so that the probes make several forests, with and without shared prefixes.
         difference = _difference(encoder(tokens_TL, NODES_PER_TEXT), self.encode_padded(tokens_TL, len(PROBES)))
@@ -110,9 +113,9 @@ class OpenClipEncoder:
             )
 
 
-def _difference(feature_ND: np.ndarray, own_ND: np.ndarray) -> float:
-    """The largest absolute difference at unit length; infinite where a feature is not finite."""
-    difference = float(np.abs(_unit(feature_ND) - _unit(own_ND)).max())
+def _difference(feature_ND: np.ndarray, expected_ND: np.ndarray) -> float:
+    """Return the largest absolute difference at unit length, or infinity if a feature is not finite."""
+    difference = float(np.abs(_unit(feature_ND) - _unit(expected_ND)).max())
     return difference if np.isfinite(difference) else np.inf
 
 
@@ -121,7 +124,7 @@ def _unit(feature_ND: np.ndarray) -> np.ndarray:
 
 
 def in_process(model: Any, preprocess: Callable[[Image], Tensor], tokenizer: Callable[[list[str]], Tensor]) -> Model:
-    """A model that the caller holds and has put into evaluation mode."""
+    """Wrap a model that is already in memory and in evaluation mode."""
     parameter = next(model.parameters())
     precision = {torch.float16: "fp16", torch.bfloat16: "bf16"}.get(parameter.dtype, "fp32")
     encoder = OpenClipEncoder(model, preprocess, tokenizer, str(parameter.device), precision)
@@ -136,15 +139,15 @@ def in_process(model: Any, preprocess: Callable[[Image], Tensor], tokenizer: Cal
 
 
 def load(name: str, device: str, precision: str) -> Model:
-    """``architecture/tag`` or ``architecture/file``, split at the last slash that gives a known tag or a file."""
-    built, weights, quick_gelu = named(name)
+    """Load ``architecture/tag`` or ``architecture/file``."""
+    built, weights, quick_gelu = parse_name(name)
     architecture, _ = split(name)
     tag = open_clip.get_pretrained_cfg(architecture, weights)
     model, preprocess = create_named(name, device, precision)
     return describe(
         model,
         preprocess,
-        tokenizer_of(built, name),
+        load_tokenizer(built, name),
         device=device,
         precision=precision,
         spec=name,
@@ -156,24 +159,24 @@ def load(name: str, device: str, precision: str) -> Model:
 
 
 def contaminated(name: str) -> str | None:
-    """Why the numbers of a tag or repository need a mark, if they do."""
-    return next((why for start, why in CONTAMINATED_NAMES.items() if name.startswith(start)), None)
+    """Return the reason why the scores of a weights tag or repository are marked, or None if they are not."""
+    return next((reason for prefix, reason in CONTAMINATED_NAMES.items() if name.startswith(prefix)), None)
 
 
-def tokenizer_of(built: str, spec: str) -> Any:
-    """The tokeniser of what open_clip builds. FileNotFoundError where its files cannot be had."""
+def load_tokenizer(built: str, spec: str) -> Any:
+    """Load the tokeniser of an architecture. Raises FileNotFoundError if its files are not available."""
     try:
         return open_clip.get_tokenizer(built)
     except (*UNREADABLE, ValueError) as error:
         raise FileNotFoundError(
-            f"{spec}: its tokeniser is not on this machine and could not be fetched ({first_line(error)})."
+            f"{spec}: its tokeniser is not on this machine and could not be downloaded ({first_line(error)})."
         ) from None
 
 
-def named(name: str) -> tuple[str, str, bool]:
-    """Architecture as open_clip builds it, tag or file, and whether QuickGELU has to be forced on it.
+def parse_name(name: str) -> tuple[str, str, bool]:
+    """Return the architecture for open_clip, the tag or file, and True if open_clip must be told to use QuickGELU.
 
-    ValueError for an unknown name, and for a file of weights whose activation the name leaves open.
+    Raises ValueError if the name is unknown, or if it does not state the activation of a weights file.
     """
     architecture, weights = split(name)
     tag = open_clip.get_pretrained_cfg(architecture, weights)
@@ -184,8 +187,8 @@ def named(name: str) -> tuple[str, str, bool]:
 
 
 def create_named(name: str, device: str, precision: str) -> tuple[Any, Callable[[Image], Tensor]]:
-    """Model and image transform of ``architecture/tag`` or ``architecture/file``, with the right activation."""
-    built, weights, quick_gelu = named(name)
+    """Create ``architecture/tag`` or ``architecture/file`` with the right activation. Returns model and transform."""
+    built, weights, quick_gelu = parse_name(name)
     try:
         return create(built, device, precision, pretrained=weights, force_quick_gelu=quick_gelu)
     except UNREADABLE as error:
@@ -194,7 +197,10 @@ def create_named(name: str, device: str, precision: str) -> tuple[Any, Callable[
 
 
 def split(name: str) -> tuple[str, str]:
-    """Architecture and tag or file. ValueError with the nearest known names where there is none."""
+    """Split a name into architecture and tag or file, at the last slash that gives a known tag or an existing file.
+
+    Raises ValueError, with similar known names, if there is no such slash.
+    """
     cuts = [index for index, letter in enumerate(name) if letter == "/"]
     for cut in reversed(cuts):
         architecture, weights = name[:cut], name[cut + 1 :]
@@ -206,7 +212,7 @@ def split(name: str) -> tuple[str, str]:
         raise _unknown("architecture", architecture, open_clip.list_models())
     tags = open_clip.list_pretrained_tags_by_model(architecture)
     if not weights:
-        raise ValueError(f"Model {name!r} names no weights. Tags of {architecture}: {', '.join(tags) or 'none'}.")
+        raise ValueError(f"Model {name!r} has no weights. Tags of {architecture}: {', '.join(tags) or 'none'}.")
     raise _unknown(f"weights of {architecture}: neither a tag nor a file,", weights, tags)
 
 
@@ -217,7 +223,7 @@ def _unknown(what: str, name: str, known: Sequence[str]) -> ValueError:
 
 
 def create(name: str, device: str, precision: str, **options: Any) -> tuple[Any, Callable[[Image], Tensor]]:
-    """Model and image transform by open_clip, without its log lines; never unpickles."""
+    """Return model and image transform, without log messages of open_clip. Never unpickles arbitrary objects."""
     logging.disable(logging.ERROR)
     try:
         with warnings.catch_warnings():
@@ -233,7 +239,10 @@ def create(name: str, device: str, precision: str, **options: Any) -> tuple[Any,
 def describe(
     model: Any, preprocess: Callable[[Image], Tensor], tokenizer: Any, *, device: str, precision: str, **about: Any
 ) -> Model:
-    """The loaded model with its fingerprint: weights, structure, transform, tokeniser, precision, library."""
+    """Return the loaded model with a fingerprint over weights, structure, transform, tokeniser, precision and library.
+
+    ``about`` are further fields of Model.
+    """
     encoder = OpenClipEncoder(model, preprocess, tokenizer, device, precision)
     parts = [
         fingerprint.of_weights(model.state_dict()),
@@ -259,7 +268,10 @@ def _has_quick_gelu(architecture: str) -> bool:
 
 
 def _refuse_unstated_activation(architecture: str, weights: str) -> None:
-    """Weights in a file do not say their activation; where the architecture exists with both, the name must."""
+    """Raise ValueError if the architecture exists with both activations and the name does not choose one of them.
+
+    A weights file does not state its activation.
+    """
     if not architecture.endswith("-gelu") and open_clip.get_model_config(f"{architecture}-quickgelu") is not None:
         raise ValueError(
             f"{weights}: nothing states the activation that these weights were trained with. Ask for "
@@ -269,22 +281,25 @@ def _refuse_unstated_activation(architecture: str, weights: str) -> None:
 
 
 def first_line(error: Exception) -> str:
-    """The reason in one line; a file that only ``pickle`` reads may run anything, so nothing here advises to."""
-    told = str(error)
-    if "weights_only" in told or isinstance(error, UnpicklingError | LookupError | EOFError):
-        return "it holds more than tensors, or is damaged: save its state dict alone, best as safetensors"
-    return told.splitlines()[0] if told else type(error).__name__
+    """Return the reason of an error in one line.
+
+    open_clip's advice to load a file with ``pickle`` is replaced, since such a file can run arbitrary code.
+    """
+    message = str(error)
+    if "weights_only" in message or isinstance(error, UnpicklingError | LookupError | EOFError):
+        return "it contains more than tensors, or is damaged: save only its state dict, preferably as safetensors"
+    return message.splitlines()[0] if message else type(error).__name__
 
 
 def _unavailable(spec: str, tag: dict[str, Any], error: Exception) -> Exception:
-    """The error for weights that cannot be had or read: which file, and how to get it."""
+    """Return the error for weights that are missing or cannot be read. It says which file and how to get it."""
     reason = first_line(error)
     if not tag:
         return ValueError(f"{spec}: the weights do not fit or cannot be read ({reason}).")
     repository = str(tag.get("hf_hub", "")).rstrip("/")
-    place = f"{repository} on the Hugging Face Hub" if repository else str(tag.get("url"))
+    location = f"{repository} on the Hugging Face Hub" if repository else str(tag.get("url"))
     return FileNotFoundError(
-        f"{spec}: the weights are not on this machine and could not be fetched: {place} ({reason}).\n"
+        f"{spec}: the weights are not on this machine and could not be downloaded: {location} ({reason}).\n"
         f"With a network: `hf download {repository}` (into HF_HOME, then HF_HUB_OFFLINE=1 works without one).\n"
         f"With a file: --model <architecture>-quickgelu/<file> or <architecture>-gelu/<file>."
     )

@@ -1,9 +1,9 @@
-"""Causal text towers on prefix forests: no padding, and every shared prefix is computed once.
+"""Compute causal text towers on prefix forests: without padding, and with every shared prefix computed once.
 
-A token of a causal tower depends on the tokens before it only. So texts that start alike share the computation of their
-common prefix, and tokens after the end-of-text token are never needed. The token sequences of a batch are stored as a
-forest of prefix trees (tries), with one node per distinct prefix. A node attends to its ancestors and itself, and its
-depth selects its position embedding. The last layer is computed for the last token of each text only.
+In a causal tower, a token's output depends only on this token and the tokens before it. Texts with a common prefix
+therefore share its computation, and tokens after the end-of-text token are never needed. The token sequences of a batch
+are stored as a forest of prefix trees (tries), with one node per distinct prefix. A node attends to its ancestors and
+itself, and its depth selects its position embedding. The last layer is computed only for the last token of each text.
 
 Attention runs over blocks of consecutive nodes. The nodes are in preorder, therefore an ancestor that comes before a
 block is an ancestor of the block's first node. The keys of a block are its own nodes and the path to its first node, so
@@ -27,22 +27,22 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 BLOCK_SIZE = 64
-"""Nodes per attention block: enough for an efficient matrix product, few enough to share most of their keys."""
+"""Number of nodes per attention block: enough for efficient matrix products, few enough to share most keys."""
 
 
 @dataclass
 class PrefixForest:
-    """Token sequences as a forest of prefix trees, with its nodes in preorder."""
+    """Token sequences as a forest of prefix trees, with the nodes in preorder."""
 
     tokens: list[int] = field(default_factory=list)
     depths: list[int] = field(default_factory=list)
     parents: list[int] = field(default_factory=list)
-    """-1 for a root."""
+    """Parent of each node; -1 for a root."""
     ends: list[int] = field(default_factory=list)
-    """The node of each sequence's last token."""
+    """Node of the last token of each sequence."""
 
     def path(self, node: int) -> list[int]:
-        """The ancestors of a node, from its root to its parent."""
+        """Return the ancestors of a node, from its root to its parent."""
         ancestors, parent = [], self.parents[node]
         while parent >= 0:
             ancestors.append(parent)
@@ -50,7 +50,7 @@ class PrefixForest:
         return ancestors[::-1]
 
     def subtree_ends(self) -> np.ndarray:
-        """int64 (N,): the node after the last descendant of each node."""
+        """Return for each node the node after its last descendant, int64 (N,)."""
         size_N = np.ones(len(self.tokens), dtype=np.int64)
         for node in range(len(self.tokens) - 1, -1, -1):
             if self.parents[node] >= 0:
@@ -59,42 +59,42 @@ class PrefixForest:
 
 
 class AttentionBlocks(NamedTuple):
-    """Blocked attention of a forest's nodes to their ancestors and themselves."""
+    """Attention of a forest's nodes to their ancestors and themselves, in blocks."""
 
     key_BK: np.ndarray
-    """int64: the nodes that a block reads keys and values of; padded with nodes that the mask excludes."""
+    """Nodes whose keys and values each block reads (int64), padded with nodes that the mask excludes."""
     mask_BQK: np.ndarray
-    """bool: True where the key is an ancestor of the query, or the query itself."""
+    """True if the key is an ancestor of the query or the query itself (bool)."""
 
 
 def attention_blocks(forest: PrefixForest, size: int = BLOCK_SIZE) -> AttentionBlocks:
-    """Cut a forest into blocks of ``size`` queries; the queries that pad the last block attend to themselves."""
-    nodes = len(forest.tokens)
-    blocks = -(-nodes // size)
-    start_B = np.arange(blocks) * size
+    """Divide a forest into blocks of ``size`` queries. Queries that pad the last block attend to themselves."""
+    num_nodes = len(forest.tokens)
+    num_blocks = -(-num_nodes // size)
+    start_B = np.arange(num_blocks) * size
     paths = [forest.path(start) for start in start_B.tolist()]
     longest = max(map(len, paths))
-    padding = blocks * size  # after every query, so the mask excludes it
-    key_BK = np.full((blocks, longest + size), padding, dtype=np.int64)
+    padding = num_blocks * size  # greater than every query, so the mask excludes it
+    key_BK = np.full((num_blocks, longest + size), padding, dtype=np.int64)
     for block, path in enumerate(paths):
         key_BK[block, : len(path)] = path
     query_BQ = start_B[:, None] + np.arange(size)
     key_BK[:, longest:] = query_BQ
-    end_N = np.concatenate([forest.subtree_ends(), np.arange(nodes, padding) + 1, [0]])
+    end_N = np.concatenate([forest.subtree_ends(), np.arange(num_nodes, padding) + 1, [0]])
     mask_BQK = (key_BK[:, None] <= query_BQ[..., None]) & (query_BQ[..., None] < end_N[key_BK][:, None])
-    return AttentionBlocks(np.minimum(key_BK, nodes - 1), mask_BQK)
+    return AttentionBlocks(np.minimum(key_BK, num_nodes - 1), mask_BQK)
 
 
-def new_tokens(sequences: Sequence[Sequence[int]]) -> list[int]:
-    """The number of tokens of each sequence after the prefix that it shares with the sequence before it."""
-    return [len(sequence) - _common_prefix(before, sequence) for before, sequence in pairwise([(), *sequences])]
+def count_new_tokens(sequences: Sequence[Sequence[int]]) -> list[int]:
+    """Return for each sequence the number of tokens after its common prefix with the previous sequence."""
+    return [len(sequence) - _common_prefix(previous, sequence) for previous, sequence in pairwise([(), *sequences])]
 
 
 def build(sequences: Sequence[Sequence[int]]) -> PrefixForest:
-    """The prefix forest of sorted sequences."""
+    """Build the prefix forest of sorted sequences."""
     forest, path = PrefixForest(), []
-    for sequence, new in zip(sequences, new_tokens(sequences), strict=True):
-        shared = len(sequence) - new
+    for sequence, num_new in zip(sequences, count_new_tokens(sequences), strict=True):
+        shared = len(sequence) - num_new
         path = path[:shared]
         for depth in range(shared, len(sequence)):
             forest.parents.append(path[-1] if path else -1)
@@ -106,6 +106,7 @@ def build(sequences: Sequence[Sequence[int]]) -> PrefixForest:
 
 
 def _common_prefix(left: Sequence[int], right: Sequence[int]) -> int:
+    """Return the length of the common prefix."""
     for index, (a, b) in enumerate(zip(left, right, strict=False)):
         if a != b:
             return index
@@ -113,7 +114,7 @@ def _common_prefix(left: Sequence[int], right: Sequence[int]) -> int:
 
 
 def causal_tower(model: Any) -> Any | None:
-    """The text tower of an open_clip model if it is causal and pools at the end-of-text token, else None."""
+    """Return the text tower of an open_clip model, or None if it is not causal or pools elsewhere than at the end."""
     tower = getattr(model, "text", model)
     needed = ("token_embedding", "positional_embedding", "transformer", "ln_final", "text_projection")
     if any(not hasattr(tower, name) for name in needed) or getattr(tower, "attn_mask", None) is None:
@@ -124,7 +125,7 @@ def causal_tower(model: Any) -> Any | None:
 
 
 def _is_supported(layer: nn.Module) -> bool:
-    """True for a layer whose attention is PyTorch's own, not subclassed or wrapped by an adapter."""
+    """Return True if the layer's attention is PyTorch's, neither subclassed nor wrapped by an adapter."""
     return type(layer) is ResidualAttentionBlock and type(layer.attn) is nn.MultiheadAttention
 
 
@@ -132,8 +133,11 @@ def _pooling(tower: Any) -> str:
     return getattr(tower, "text_pool_type", None) or getattr(tower, "pool_type", "")
 
 
-def end_positions(tower: Any, tokens_SL: Tensor) -> Tensor:
-    """The position (S,) at which the tower pools each text: its largest token id, or its first end-of-text token."""
+def find_end_positions(tower: Any, tokens_SL: Tensor) -> Tensor:
+    """Return the position (S,) at which the tower pools each text.
+
+    It is the position of the largest token id or of the first end-of-text token.
+    """
     if _pooling(tower) == "argmax":
         return tokens_SL.argmax(dim=-1)
     end = getattr(tower, "text_eos_id", None) or getattr(tower, "eos_id", None)
@@ -141,16 +145,16 @@ def end_positions(tower: Any, tokens_SL: Tensor) -> Tensor:
 
 
 class PrefixForestEncoder:
-    """Encodes texts with a causal tower, one prefix forest per batch."""
+    """Encoder of texts that computes a causal tower on one prefix forest per batch."""
 
     def __init__(self, tower: Any, device: str) -> None:
         self._tower, self._device = tower, device
         self.nodes = 0
-        """Nodes encoded so far."""
+        """Number of nodes encoded so far."""
 
     def __call__(self, tokens_SL: Tensor, batch_nodes: int) -> np.ndarray:
-        """Features (S, D) float32 of tokenised texts, in batches of about ``batch_nodes`` nodes."""
-        end_S = end_positions(self._tower, tokens_SL)
+        """Return features (S, D) in float32 of tokenised texts, encoded in batches of about ``batch_nodes`` nodes."""
+        end_S = find_end_positions(self._tower, tokens_SL)
         sequences = [tuple(row[: end + 1]) for row, end in zip(tokens_SL.tolist(), end_S.tolist(), strict=True)]
         order = sorted(range(len(sequences)), key=sequences.__getitem__)
         ordered = [sequences[index] for index in order]
@@ -177,16 +181,16 @@ class PrefixForestEncoder:
 
 
 def batches(sequences: Sequence[Sequence[int]], batch_nodes: int) -> list[slice]:
-    """Cut sorted sequences into batches of about ``batch_nodes`` nodes and of about equal size."""
-    end_S = np.cumsum(new_tokens(sequences))
-    count = -(-int(end_S[-1]) // batch_nodes)
-    batch_S = (end_S - 1) * count // end_S[-1]
+    """Divide sorted sequences into batches of similar size, each of about ``batch_nodes`` nodes."""
+    end_S = np.cumsum(count_new_tokens(sequences))
+    num_batches = -(-int(end_S[-1]) // batch_nodes)
+    batch_S = (end_S - 1) * num_batches // end_S[-1]
     edges = [0, *(np.flatnonzero(np.diff(batch_S)) + 1).tolist(), len(end_S)]
     return [slice(start, stop) for start, stop in pairwise(edges)]
 
 
 def attend(layer: Any, x_NW: Tensor, key_BK: Tensor, mask_BQK: Tensor) -> Tensor:
-    """The values (N, W) that each node of a layer's input gathers, before the output projection."""
+    """Return each node's attention output (N, W) in a layer, before the output projection."""
     attention, (blocks, queries, _) = layer.attn, mask_BQK.shape
     qkv_NC = functional.linear(layer.ln_1(x_NW), attention.in_proj_weight, attention.in_proj_bias)
     qkv_N3HD = qkv_NC.unflatten(-1, (3, attention.num_heads, -1))
@@ -202,13 +206,13 @@ def attend(layer: Any, x_NW: Tensor, key_BK: Tensor, mask_BQK: Tensor) -> Tensor
 
 
 def _residual(layer: Any, x_NW: Tensor, gathered_NW: Tensor) -> Tensor:
-    """The output (N, W) of a layer, of its input and the gathered values."""
+    """Return the output (N, W) of a layer, given its input and the attention outputs before projection."""
     x_NW = x_NW + layer.ls_1(layer.attn.out_proj(gathered_NW))
     return x_NW + layer.ls_2(layer.mlp(layer.ln_2(x_NW)))
 
 
 def _project(projection: Any, pooled_SW: Tensor) -> Tensor:
-    """Pooled outputs in the space that images and texts share."""
+    """Project pooled outputs into the common space of images and texts."""
     if projection is None:
         return pooled_SW
     return projection(pooled_SW) if isinstance(projection, nn.Linear) else pooled_SW @ projection

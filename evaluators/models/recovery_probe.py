@@ -1,9 +1,9 @@
-"""Recovery probes and the proof-of-concept autoencoder: T5 models that decode a text from a single vector.
+"""Recovery probes and the proof-of-concept autoencoder: T5 models that decode a text x from a single vector T(x).
 
-Source: Kamath, Hessel and Chang 2023 (arXiv:2305.14897), section 3. The decoder of a T5 attends to a single position:
-the vector T(x) after a linear map and layer normalisation. A probe's T(x) comes from a frozen text encoder; the
-autoencoder's is the mean over its own T5 encoder's tokens and is trained with it. Differs from it in: a text encoder's
-vectors are scaled to unit length, as scores use them.
+Source: Kamath, Hessel and Chang 2023 (arXiv:2305.14897), section 3. The T5 decoder attends to one position only: T(x)
+after a linear map and layer normalisation. The T(x) of a probe is the output of a frozen text encoder. The T(x) of the
+autoencoder is the mean over the token states of its own T5 encoder, which is trained together with the decoder.
+Difference from the paper: the vectors of a text encoder are scaled to unit length, because scores use them so.
 
 Both are folders in transformers' layout (``local:checkpoints/probe-...``, written by trainers/probe/training.py) with
 a ``probe.json`` or ``autoencoder.json``. Shapes: N texts, D dimensions of T(x), L tokens.
@@ -24,7 +24,7 @@ from transformers import AutoTokenizer, T5Config, T5ForConditionalGeneration
 from transformers.modeling_outputs import BaseModelOutput
 
 from evaluators.models import Model, TextEncoder, fingerprint, resolve
-from evaluators.models.batches import in_batches, unit_length
+from evaluators.models.batches import in_batches, scale_to_unit_length
 
 PROBE, AUTOENCODER = "probe.json", "autoencoder.json"
 MAX_TOKENS = 64
@@ -32,7 +32,7 @@ BEAMS = 5
 
 
 class RecoveryT5(T5ForConditionalGeneration):
-    """T5 whose decoder sees one vector; ``config.embedding_size`` is the vector's D."""
+    """T5 whose decoder attends to one vector of ``config.embedding_size`` dimensions."""
 
     def __init__(self, config: T5Config) -> None:
         super().__init__(config)
@@ -43,21 +43,21 @@ class RecoveryT5(T5ForConditionalGeneration):
     def standardise(self, mean_D: Tensor, std_D: Tensor) -> None:
         """Initialise the linear map so that its inputs have mean 0 and standard deviation 1 in each dimension.
 
-        CLIP's unit vectors lie in a narrow cone, whose centre training would have to learn first.
+        CLIP's unit vectors are all similar to their mean; without this, training would have to learn the mean first.
         """
         with torch.no_grad():
             nn.init.normal_(self.bridge.weight, std=len(mean_D) ** -0.5)
             self.bridge.weight.div_(std_D.clamp_min(1e-6))
             self.bridge.bias.copy_(-self.bridge.weight @ mean_D)
 
-    def pooled(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """Mean (N, D) over the token states of this model's own encoder."""
+    def pool(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        """Return the mean (N, D) over the token states of this model's own encoder."""
         state_NLD = self.encoder(input_ids=input_ids, attention_mask=attention_mask)[0]
         mask_NL1 = attention_mask[:, :, None].to(state_NLD.dtype)
         return (state_NLD * mask_NL1).sum(dim=1) / mask_NL1.sum(dim=1)
 
-    def bridged(self, embedding_ND: Tensor) -> BaseModelOutput:
-        """The encoder output (N, 1, D) that the decoder attends to."""
+    def project(self, embedding_ND: Tensor) -> BaseModelOutput:
+        """Return the encoder output (N, 1, width) that the decoder attends to."""
         return BaseModelOutput(self.bridge_norm(self.bridge(embedding_ND))[:, None])  # pyright: ignore[reportArgumentType]
 
     def forward(  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -70,17 +70,17 @@ class RecoveryT5(T5ForConditionalGeneration):
         num_items_in_batch: Tensor | int | None = None,
         **decoding: Any,
     ) -> Any:
-        """Logits from ``embedding`` (N, D), ``input_ids`` (autoencoder) or the ``encoder_outputs`` of ``bridged``.
+        """Return logits, given ``embedding`` (N, D), ``input_ids`` (autoencoder) or the output of ``project``.
 
-        With ``labels`` (N, L) also the mean loss per token; under gradient accumulation the Trainer passes the number
-        of tokens of all accumulated batches (``num_items_in_batch``).
+        If ``labels`` (N, L) are given, the output also has the mean loss per token. The Trainer passes the number of
+        tokens of all accumulated batches as ``num_items_in_batch`` when it accumulates gradients.
         """
         if encoder_outputs is None:
             if embedding is None:
                 assert input_ids is not None
                 assert attention_mask is not None
-                embedding = self.pooled(input_ids, attention_mask)
-            encoder_outputs = self.bridged(embedding)
+                embedding = self.pool(input_ids, attention_mask)
+            encoder_outputs = self.project(embedding)
         if labels is None:
             return super().forward(encoder_outputs=encoder_outputs, **decoding)
         output: Any = super().forward(
@@ -95,7 +95,7 @@ class RecoveryT5(T5ForConditionalGeneration):
 
 
 class Probe:
-    """A frozen text encoder and the decoder that was trained to recover its texts."""
+    """A frozen text encoder, and the decoder that was trained to recover texts from its vectors."""
 
     def __init__(self, model: RecoveryT5, tokenizer: Any, encoder: Model) -> None:
         self.encoder = encoder
@@ -103,12 +103,12 @@ class Probe:
 
     @torch.inference_mode()
     def recover(self, texts: Sequence[str]) -> list[str]:
-        """The best of five beams for each text."""
+        """Return the text decoded from each text's vector by beam search with five beams."""
         encoder = self.encoder.encoder
         assert isinstance(encoder, TextEncoder)
-        feature_ND = unit_length(encoder.encode_texts(texts, len(texts)), self.encoder.name, "text")
+        feature_ND = scale_to_unit_length(encoder.encode_texts(texts, len(texts)), self.encoder.name, "text")
         token_NL = self._model.generate(  # pyright: ignore[reportAttributeAccessIssue]
-            encoder_outputs=self._model.bridged(torch.from_numpy(feature_ND).to(self._model.device, self._model.dtype)),
+            encoder_outputs=self._model.project(torch.from_numpy(feature_ND).to(self._model.device, self._model.dtype)),
             num_beams=BEAMS,
             max_new_tokens=MAX_TOKENS,
         )
@@ -116,7 +116,7 @@ class Probe:
 
 
 class AutoencoderText:
-    """The autoencoder's encoder with permuted dimensions (section 3, Proof-of-concept T5)."""
+    """The encoder of the autoencoder, with permuted dimensions (section 3, Proof-of-concept T5)."""
 
     def __init__(self, model: RecoveryT5, tokenizer: Any, shuffle: Sequence[int]) -> None:
         self._model, self._tokenizer, self._shuffle = model, tokenizer, list(shuffle)
@@ -128,20 +128,23 @@ class AutoencoderText:
     def _encode(self, texts: Sequence[str]) -> np.ndarray:
         tokens = self._tokenizer(list(texts), padding=True, truncation=True, max_length=MAX_TOKENS, return_tensors="pt")
         tokens = tokens.to(self._model.device)
-        return self._model.pooled(tokens["input_ids"], tokens["attention_mask"]).float().cpu().numpy()
+        return self._model.pool(tokens["input_ids"], tokens["attention_mask"]).float().cpu().numpy()
 
 
 def is_probe_folder(folder: Path) -> bool:
-    """True for the folder of a probe or an autoencoder."""
+    """Return True if the folder contains a probe or an autoencoder."""
     return (folder / PROBE).is_file() or (folder / AUTOENCODER).is_file()
 
 
 def load(folder: Path, spec: str, device: str, precision: str) -> Model:
-    """The probe or autoencoder in a folder. ValueError if a probe's text encoder has changed since its training."""
+    """Load the probe or autoencoder in a folder.
+
+    Raises ValueError if the text encoder of a probe has changed since the probe was trained.
+    """
     from evaluators.models.huggingface import DTYPES
 
-    probe = (folder / PROBE).is_file()
-    record = json.loads((folder / (PROBE if probe else AUTOENCODER)).read_text())
+    is_probe = (folder / PROBE).is_file()
+    record = json.loads((folder / (PROBE if is_probe else AUTOENCODER)).read_text())
     try:
         model: Any = RecoveryT5.from_pretrained(folder, dtype=DTYPES[precision]).to(device).eval()  # pyright: ignore[reportArgumentType]
         tokenizer = AutoTokenizer.from_pretrained(folder)
@@ -149,13 +152,13 @@ def load(folder: Path, spec: str, device: str, precision: str) -> Model:
         raise ValueError(f"{folder}: the model cannot be loaded ({str(error).splitlines()[0]}).") from None
     parts = [fingerprint.of_weights(model.state_dict()), precision, record]
     about: dict[str, Any] = {"spec": spec, "name": folder.resolve().name, "precision": precision}
-    if not probe:
+    if not is_probe:
         encoder = AutoencoderText(model, tokenizer, record["shuffle"])
         return Model(encoder=encoder, fingerprint=fingerprint.of_json(parts), **about)
     frozen = resolve(record["text_encoder"], device, record["precision"])
     if frozen.fingerprint != record["fingerprint"]:
         raise ValueError(
-            f"{folder}: its text encoder {frozen.spec} is not the one that it was trained on (fingerprint "
+            f"{folder}: its text encoder {frozen.spec} has changed since training (fingerprint "
             f"{frozen.fingerprint[:8]}, {record['fingerprint'][:8]} expected). Train the probe again."
         )
     return Model(

@@ -1,6 +1,6 @@
-"""Text encoders of sentence-transformers: ``sentence-transformers:all-MiniLM-L6-v2``, or a folder.
+"""Load text encoders of sentence-transformers: ``sentence-transformers:all-MiniLM-L6-v2``, or a folder.
 
-For recovery probes and text-only baselines; they cannot do tasks with images.
+They are used for recovery probes and text-only baselines and do not support tasks with images.
 """
 
 from __future__ import annotations
@@ -19,14 +19,17 @@ class SentenceEncoder:
         self._model = model
 
     def encode_texts(self, texts: Sequence[str], batch_size: int) -> np.ndarray:
-        """Features (T, D) float32 of texts."""
+        """Return features (T, D) of texts in float32."""
         return np.asarray(
             self._model.encode(list(texts), batch_size=batch_size, show_progress_bar=False), dtype=np.float32
         )
 
 
 def load(name: str, device: str, precision: str) -> Model:
-    """The model in a repository or folder. ModuleNotFoundError, with the install command, without the library."""
+    """Load the model in a repository or folder.
+
+    Raises ModuleNotFoundError, with the install command, if sentence-transformers is not installed.
+    """
     try:
         import sentence_transformers
     except ModuleNotFoundError:

@@ -1,14 +1,14 @@
-"""A generative vision-language model as a pair scorer: the likelihood of "yes" to "does this image show ...?".
+"""Use a generative vision-language model as a pair scorer that asks "Does this image show ...?".
 
-Any image-text-to-text model of transformers (LLaVA, Qwen-VL, SmolVLM ...), from a repository or a folder. Subclass it
-in a module of your own, ``my_vlm.py``, and run it as ``python:my_vlm:MyVLM``:
+This supports any image-text-to-text model of transformers (LLaVA, Qwen-VL, SmolVLM ...) in a repository or a folder.
+Subclass YesLikelihood in a module of your own, ``my_vlm.py``, and run it as ``python:my_vlm:MyVLM``:
 
     from evaluators.models.yes_likelihood import YesLikelihood
 
     class MyVLM(YesLikelihood):
         name = "llava-hf/llava-1.5-7b-hf"
 
-The score is log p(yes) - log p(no) of the first word of the answer; one forward pass per pair.
+The score is log p(yes) - log p(no) for the first word of the answer. Each pair takes one forward pass.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ YES, NO = ("yes", "Yes", " yes", " Yes"), ("no", "No", " no", " No")
 
 
 class YesLikelihood:
-    """The pair scorer; a subclass sets the model's name."""
+    """Pair scorer for a generative model. A subclass sets the name of the model."""
 
     name: ClassVar[str]
     question: ClassVar[str] = QUESTION
@@ -39,7 +39,7 @@ class YesLikelihood:
         kind: Any = transformers.AutoModelForImageTextToText
         self._model: Any = kind.from_pretrained(self.name, dtype="auto").to(device).eval()
         yes, no = self._first_tokens(YES), self._first_tokens(NO)
-        self._yes, self._no = sorted(yes - no), sorted(no - yes)  # both may begin with the same token, a blank
+        self._yes, self._no = sorted(yes - no), sorted(no - yes)  # " yes" and " no" may start with the same token
         parts = [
             fingerprint.of_weights(self._model.state_dict()),
             fingerprint.of_tokenizer(self._processor.tokenizer),
@@ -51,11 +51,11 @@ class YesLikelihood:
 
     @torch.inference_mode()
     def score(self, images: Sequence[Image], texts: Sequence[str]) -> torch.Tensor:
-        """log p(yes) - log p(no) (B,) of each pair."""
+        """Return log p(yes) - log p(no) of each pair, of shape (B,)."""
         prompts = [self._prompt(text) for text in texts]
         has_bos = prompts[0].startswith(self._processor.tokenizer.bos_token or "\0")  # added by the chat template
         inputs = self._processor(
-            images=[[image] for image in images],  # some processors read a flat list as the images of one text
+            images=[[image] for image in images],  # some processors treat a flat list as several images of one text
             text=prompts,
             padding=True,
             add_special_tokens=not has_bos,
@@ -70,7 +70,7 @@ class YesLikelihood:
         return self._processor.apply_chat_template([{"role": "user", "content": content}], add_generation_prompt=True)
 
     def _first_tokens(self, words: Sequence[str]) -> set[int]:
-        """The first token of each spelling. ValueError if the tokeniser knows none of them."""
+        """Return the first token of each spelling. Raises ValueError if the tokeniser knows none of them."""
         tokenizer = self._processor.tokenizer
         tokens = {tokenizer.encode(word, add_special_tokens=False)[0] for word in words} - {tokenizer.unk_token_id}
         if not tokens:

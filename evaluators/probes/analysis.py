@@ -19,7 +19,7 @@ import pandas as pd
 
 from evaluators.protocols import recovery
 from loaders.papers.figures import figures
-from loaders.papers.prompt_types import PROMPT_TYPES, is_table_3
+from loaders.papers.prompt_types import PROMPT_TYPES, is_in_table_3
 
 LEFT_OR_RIGHT = r"\b(?:left|right)\b"
 
@@ -40,7 +40,7 @@ class Recovered:
     @property
     def table_2_rows(self) -> pd.DataFrame:
         """The rows of the cells of Table 2: without multiples, negations and custom cells."""
-        return self.rows[[cell in PROMPT_TYPES and not is_table_3(cell) for cell in self.rows["cell"]]]
+        return self.rows[[cell in PROMPT_TYPES and not is_in_table_3(cell) for cell in self.rows["cell"]]]
 
     def mean_by_cell(self, metric: str = "hit") -> pd.Series:
         """Return the mean of a metric per cell of Tables 2 and 3."""

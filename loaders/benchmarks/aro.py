@@ -1,14 +1,14 @@
-"""ARO as its authors released it, and NegCLIP's training and validation captions.
+"""Read ARO as its authors released it, and the training and validation captions of NegCLIP.
 
     visual_genome_{relation,attribution}.json -> vg_relation, vg_attribution   one swapped caption, a crop
     {coco_karpathy,flickr30k}_{val,test}.json -> coco_order, flickr30k_order   four shuffles of a caption, whole images
     {train,valid}_neg_clip.tsv                -> negclip, split train or valid   one row per negative, whole images
 
 Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), https://github.com/mertyg/vision-language-models-are-bows.
-Chance is 1/2, for the order sets 1/5.
+Chance is 1/2, and 1/5 for the order sets.
 
-The shuffles of COCO-Order and Flickr30k-Order were never released: the authors' loader draws them at random. Here
-generators/hard_negatives/word_order.py draws them with seed 0.
+The shuffled captions of COCO-Order and Flickr30k-Order were never released: the authors' code draws them at random.
+Here they are drawn by generators/hard_negatives/word_order.py with seed 0.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from typing import Any
 from generators.hard_negatives.word_order import Tagger, make_wrong_captions
 from generators.readers import karpathy
 from generators.schemas.rows import CHOICE_SCHEMA
-from loaders.benchmarks.rows import Family, Row, Unusable, csv_rows, json_items, parse_box, parse_texts, read_each
+from loaders.benchmarks.rows import Family, Row, Unusable, parse_box, parse_texts, read_csv, read_each, read_json
 
 ORDER_SEED = 0
 
 
 def read(path: Path) -> Iterator[Row | Unusable]:
-    """The rows of one file, in order; a caption of NegCLIP is repeated for each of its negatives."""
+    """Yield the rows of one file, in order. A caption of NegCLIP is repeated for each of its negatives."""
     if path.name.endswith(".tsv"):
         return _negclip(path)
     if not path.name.startswith("visual_genome"):
@@ -54,7 +54,7 @@ def _visual_genome(path: Path) -> Iterator[Row | Unusable]:
             categories=(category,),
         )
 
-    return read_each(json_items(path), row)
+    return read_each(read_json(path), row)
 
 
 def _order(path: Path) -> Iterator[Row | Unusable]:
@@ -70,7 +70,7 @@ def _order(path: Path) -> Iterator[Row | Unusable]:
 
 def _negclip(path: Path) -> Iterator[Row | Unusable]:
     split = path.name.split("_")[0]
-    for row in csv_rows(path, ("title", "filepath", "neg_caption"), "\t"):
+    for row in read_csv(path, ("title", "filepath", "neg_caption"), "\t"):
         try:
             negatives, unordered = parse_texts(row["neg_caption"])
         except (ValueError, KeyError):

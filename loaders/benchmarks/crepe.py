@@ -1,10 +1,11 @@
-"""CREPE as its authors released it: productivity and systematicity files, one row per caption.
+"""Read CREPE as its authors released it: productivity and systematicity files with one row per caption.
 
     prod_vg_hard_negs_{atom,swap,negate}_complexity_<n>.csv         prod_{hnatom,hnswap,hnneg}, split n<n>
     syst_vg_hard_negs_{seen,unseen}_compounds_in_<corpus>.csv       <corpus>_{sc,uc}_{hnatom,hncomp,hnall}, split test
 
 Source: Ma, Hong, Gul et al. 2023 (arXiv:2212.07796), https://github.com/RAIVNLab/CREPE. Each row names a Visual Genome
-image and a crop. A systematicity row without negatives of a type is not in that type's config.
+image and a crop. ``sc`` means that all compounds of the caption occur in the training corpus, and ``uc`` that one does
+not. A systematicity row without negatives of a type is not in the config of this type.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
-from loaders.benchmarks.rows import BOX_COLUMNS, Family, Row, Unusable, csv_rows, parse_box, parse_texts, read_each
+from loaders.benchmarks.rows import BOX_COLUMNS, Family, Row, Unusable, parse_box, parse_texts, read_csv, read_each
 from loaders.papers.figures import retrieval_set_size
 
 PRODUCTIVITY = re.compile(r"prod_vg_hard_negs_(atom|swap|negate)_complexity_(\d+)")
@@ -24,24 +25,25 @@ COLUMNS = {"atom": "hnatom", "comp": "hncomp", "combined": "hnall"}
 
 
 def read(path: Path) -> Iterator[Row | Unusable]:
-    """The rows of one file; a systematicity row is repeated for each type of its negatives."""
+    """Yield the rows of one file. A systematicity row is repeated for each type of its negatives."""
     if match := PRODUCTIVITY.match(path.name):
         return _productivity(path, f"prod_{TYPES[match[1]]}", int(match[2]))
     if match := SYSTEMATICITY.match(path.name):
         return _systematicity(path, f"{match[2]}_{'sc' if match[1] == 'seen' else 'uc'}")
     raise ValueError(
-        f"{path}: a published file name has a complexity, or compounds and a corpus; this one has neither."
+        f"{path}: unknown file name. Expected prod_vg_hard_negs_<type>_complexity_<n>.csv or "
+        "syst_vg_hard_negs_<seen or unseen>_compounds_in_<corpus>.csv."
     )
 
 
 def _productivity(path: Path, config: str, complexity: int) -> Iterator[Row | Unusable]:
-    rows = csv_rows(path, ("image_id", "caption", "hard_negs", *BOX_COLUMNS))
+    rows = read_csv(path, ("image_id", "caption", "hard_negs", *BOX_COLUMNS))
     return read_each(rows, lambda row: _row(row, config, f"n{complexity}", "hard_negs", complexity))
 
 
 def _systematicity(path: Path, prefix: str) -> Iterator[Row | Unusable]:
     columns = {key: f"valid_hard_negs_{key}" for key in COLUMNS}
-    for row in csv_rows(path, ("image_id", "caption", *columns.values(), *BOX_COLUMNS)):
+    for row in read_csv(path, ("image_id", "caption", *columns.values(), *BOX_COLUMNS)):
         if missing := columns.values() - row.keys():
             yield Unusable(f"the row ends before {min(missing)}")
             continue

@@ -1,4 +1,4 @@
-"""Images of published rows: located by their names in the source, and the dataset rows made with them."""
+"""Find the images of published rows by name, and make dataset rows with these images."""
 
 from __future__ import annotations
 
@@ -16,23 +16,26 @@ from loaders.benchmarks.rows import Row
 
 
 class ImageFolder:
-    """The images below a folder."""
+    """The images in a folder and its subfolders."""
 
     def __init__(self, folder: Path, subfolders: Sequence[str]) -> None:
-        """``subfolders`` are the usual locations of the source's images below ``folder``."""
+        """Search ``folder``, and the ``subfolders`` in which the images of the source are usually stored."""
         if not folder.is_dir():
-            raise FileNotFoundError(f"{folder}: no such folder of images.")
+            raise FileNotFoundError(f"{folder}: no such image folder.")
         self.folder, self.subfolders = folder, subfolders
         self._paths: dict[str, Path | None] = {}
 
     def find(self, name: str) -> Path | None:
-        """The path of an image; None if it is missing."""
+        """Return the path of an image, or None if it is missing."""
         if name not in self._paths:
             self._paths[name] = next((path for path in self.candidates(name) if path.is_file()), None)
         return self._paths[name]
 
     def candidates(self, name: str) -> list[Path]:
-        """Possible paths of an image: its full name or any end of it, or in a subfolder; never outside ``folder``."""
+        """Return all possible paths of an image, which are never outside ``folder``.
+
+        These are the full name, the name without one or more leading folders, and the file name in each subfolder.
+        """
         parts = [part for part in PurePosixPath(name).parts if part not in ("/", "..")]
         suffixes = [Path(*parts[start:]) for start in range(len(parts))]
         return [
@@ -41,7 +44,7 @@ class ImageFolder:
         ]
 
     def require(self, rows: Iterable[Row]) -> None:
-        """FileNotFoundError that names the first missing image and counts the missing ones."""
+        """Raise FileNotFoundError if images of the rows are missing. The message names the first and counts all."""
         names = dict.fromkeys(row.image for row in rows)
         missing = [name for name in names if self.find(name) is None]
         if missing:
@@ -52,15 +55,15 @@ class ImageFolder:
             )
 
 
-def allow_folder(images: Path, output: Path) -> None:
-    """Let the datasets in ``output`` reference the images below a folder."""
-    allow_images(output, [images.resolve()])
+def allow_folder(image_folder: Path, output: Path) -> None:
+    """Allow the datasets in ``output`` to reference images in ``image_folder``."""
+    allow_images(output, [image_folder.resolve()])
 
 
-def dataset_row(row: Row, path: Path, schema: pa.Schema, provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of ``schema``; a whole image keeps the bytes of its file, a crop is not cut yet.
+def make_dataset_row(row: Row, path: Path, schema: pa.Schema, provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """Make a row of ``schema`` with the bytes of a whole image file, or with a crop that is cut when it is written.
 
-    Published files contain neither scene graphs nor foils, so in HARD_NEGATIVE_SCHEMA these columns are empty.
+    Published files contain neither scene graphs nor foils, so these columns of HARD_NEGATIVE_SCHEMA are empty.
     """
     box = row.box or Box(0.0, 0.0, *map(float, read_size(path)))
     columns: dict[str, Any] = {

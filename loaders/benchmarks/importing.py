@@ -1,11 +1,11 @@
-"""Import published benchmarks: same schema and tasks as the generated ones.
+"""Import published benchmarks as datasets with the same schema and tasks as the generated datasets.
 
-A family (crepe.py, aro.py, sugarcrepe.py) recognises its files by name and reads them row by row. Here the rows are
-repaired on request, joined with their images and written as a dataset folder named after the family. Its card and
-stats.json list for each file what was read, dropped and repaired, and its flaws.
+A family (crepe.py, aro.py, sugarcrepe.py) recognises its files by name and reads them row by row. This module repairs
+the rows if requested, adds their images and writes a dataset folder named after the family. For each file, the card and
+stats.json list the numbers of rows that were read, dropped and repaired, and the flaws.
 
-Without repair the rows are exactly the published ones, so that scores can be compared; only negatives that the file
-stores as a Python set, whose order differs between runs, are sorted.
+Without repair, the rows are exactly as published, so that scores can be compared with published scores. There is one
+exception: negatives that the file stores as a Python set, which has no fixed order, are sorted.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from generators.storage.atomic import atomic_folder
 from generators.storage.dataset import write_split
 from loaders.audit import FLAW_NAMES, Audit, audit
 from loaders.benchmarks import aro, crepe, sugarcrepe
-from loaders.benchmarks.images import ImageFolder, allow_folder, dataset_row
+from loaders.benchmarks.images import ImageFolder, allow_folder, make_dataset_row
 from loaders.benchmarks.repair import repair as repair_row
 from loaders.benchmarks.rows import Family, Row
 from loaders.cards.card import render, write_card
@@ -35,31 +35,31 @@ FAMILIES = (aro.FAMILY, crepe.FAMILY, sugarcrepe.FAMILY)
 
 @dataclass
 class ImportedFile:
-    """Counts of one imported file."""
+    """Row counts of one imported file."""
 
     family: str
     file: str
     sha256: str
     repair: bool
     read: int = 0
-    """All rows, usable or not; a caption with several types of negatives counts once for each."""
+    """Number of all rows, usable or not. A caption with several types of negatives counts once per type."""
     dropped: Counter[str] = field(default_factory=Counter)
-    """Reason -> rows."""
+    """Number of dropped rows by reason."""
     repaired: Counter[str] = field(default_factory=Counter)
-    """Kind of repair -> texts."""
+    """Number of changed texts by kind of repair."""
     audits: dict[str, Audit] = field(default_factory=dict)
-    """``config/split`` -> flaws of its readable rows, as published."""
+    """Flaws of the readable rows as published, by ``config/split``."""
     written: dict[str, int] = field(default_factory=dict)
-    """``config/split`` -> rows."""
+    """Number of written rows by ``config/split``."""
     unordered: dict[str, int] = field(default_factory=dict)
-    """``config/split`` -> written rows whose negatives are a set in the file."""
+    """Number of written rows whose negatives are a set in the file, by ``config/split``."""
 
     def to_json(self) -> dict[str, Any]:
         return {**vars(self), "audits": {split: audit.to_json() for split, audit in self.audits.items()}}
 
 
-def family_of(path: Path) -> Family:
-    """The family that a file belongs to, by its name. ValueError for an unknown name."""
+def find_family(path: Path) -> Family:
+    """Return the family that a file belongs to by its name. Raises ValueError if the name is unknown."""
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file.")
     for family in FAMILIES:
@@ -70,8 +70,8 @@ def family_of(path: Path) -> Family:
 
 
 def read_file(path: Path, *, repair: bool = False) -> tuple[ImportedFile, list[Row]]:
-    """The counts and the usable rows of a published file. ValueError if no row is usable."""
-    family = family_of(path)
+    """Return the counts and the usable rows of a published file. Raises ValueError if no row is usable."""
+    family = find_family(path)
     counts = ImportedFile(family.name, path.name, hashlib.sha256(path.read_bytes()).hexdigest(), repair)
     published: dict[str, list[Row]] = {}
     rows: list[Row] = []
@@ -87,29 +87,29 @@ def read_file(path: Path, *, repair: bool = False) -> tuple[ImportedFile, list[R
     if not rows:
         reasons = "; ".join(f"{count:,} {reason}" for reason, count in counts.dropped.items()) or "it is empty"
         raise ValueError(f"{path}: none of its {counts.read:,} rows is usable ({reasons}).")
-    counts.audits = {split: audit(row.texts() for row in of_split) for split, of_split in published.items()}
+    counts.audits = {split: audit(row.texts() for row in split_rows) for split, split_rows in published.items()}
     return counts, rows
 
 
 def import_files(
-    files: Sequence[Path], images: Path, output: Path, *, repair: bool = False, skip_missing: bool = False
+    files: Sequence[Path], image_folder: Path, output: Path, *, repair: bool = False, skip_missing: bool = False
 ) -> list[ImportedFile]:
-    """Write the datasets of published files, one folder per family below ``output``. Returns the counts of each file.
+    """Write the datasets of published files, one folder per family in ``output``. Returns the counts of each file.
 
-    Previously imported splits stay, unless a file replaces them. Everything is checked before anything is written:
-    FileNotFoundError for a missing image unless ``skip_missing`` drops its rows, ValueError for a file with an unknown
-    name and for two files with the same split.
+    Splits that were imported before stay, unless one of the files replaces them. All inputs are checked before anything
+    is written. Raises FileNotFoundError if an image is missing, unless ``skip_missing`` drops its rows. Raises
+    ValueError if a file has an unknown name or two files contain the same split.
     """
     imported: list[ImportedFile] = []
     splits: dict[tuple[str, str, str], tuple[Path, list[Row]]] = {}
     for path in dict.fromkeys(files):
-        family = family_of(path)
+        family = find_family(path)
         counts, rows = read_file(path, repair=repair)
-        folder = ImageFolder(images, family.image_folders)
+        images = ImageFolder(image_folder, family.image_folders)
         if skip_missing:
-            counts.dropped["image missing"] = sum(folder.find(row.image) is None for row in rows)
-            rows = [row for row in rows if folder.find(row.image)]
-        folder.require(rows)
+            counts.dropped["image missing"] = sum(images.find(row.image) is None for row in rows)
+            rows = [row for row in rows if images.find(row.image)]
+        images.require(rows)
         for row in rows:
             first, split_rows = splits.setdefault((family.name, row.config, row.split), (path, []))
             if first != path:
@@ -117,12 +117,13 @@ def import_files(
             split_rows.append(row)
         imported.append(counts)
     output.mkdir(parents=True, exist_ok=True)
-    allow_folder(images, output)
+    allow_folder(image_folder, output)
     for family in FAMILIES:
-        of_family = [counts for counts in imported if counts.family == family.name]
-        if of_family:
+        family_counts = [counts for counts in imported if counts.family == family.name]
+        if family_counts:
             by_split = {key[1:]: value for key, value in splits.items() if key[0] == family.name}
-            _write(family, of_family, by_split, ImageFolder(images, family.image_folders), output / family.name)
+            images = ImageFolder(image_folder, family.image_folders)
+            _write(family, family_counts, by_split, images, output / family.name)
     return imported
 
 
@@ -133,15 +134,15 @@ def _write(
     images: ImageFolder,
     folder: Path,
 ) -> None:
-    """Write the splits, then the card."""
+    """Write the splits and then the card. Fills in the counts of written rows."""
     by_name = {counts.file: counts for counts in imported}
     configs: dict[str, dict[str, Iterator[dict[str, Any]]]] = {}
-    pixels: dict[str, ImageStorage] = {}
+    image_storage: dict[str, ImageStorage] = {}
     for (config, split), (path, rows) in splits.items():
         counts = by_name[path.name]
         provenance = {"source": family.source(path), "captioner": "published", "seed": 0}
         configs.setdefault(config, {})[split] = _dataset_rows(family, rows, images, provenance)
-        pixels[config] = "by_reference" if rows[0].box else "embedded"
+        image_storage[config] = "by_reference" if rows[0].box else "embedded"
         counts.written[f"{config}/{split}"] = len(rows)
         counts.unordered[f"{config}/{split}"] = sum(row.unordered for row in rows)
     for config, by_split in configs.items():
@@ -150,8 +151,8 @@ def _write(
                 if split_name(path) not in by_split:
                     shutil.copy2(path, scratch)
             for split, rows in by_split.items():
-                write_split(scratch, split, rows, family.schema, pixels[config])
-    entries = _earlier_imports(folder, {f"{config}/{split}" for config, split in splits})
+                write_split(scratch, split, rows, family.schema, image_storage[config])
+    entries = _read_earlier_imports(folder, {f"{config}/{split}" for config, split in splits})
     entries |= {counts.file: counts.to_json() for counts in imported}
     stats = measure(folder) | {"imported": dict(sorted(entries.items()))}
     metadata = {
@@ -163,8 +164,8 @@ def _write(
     write_card(folder, metadata, render("published", family=family, stats=stats, flaws=FLAW_NAMES), stats)
 
 
-def _earlier_imports(folder: Path, replaced: set[str]) -> dict[str, Any]:
-    """Entries of previously imported files whose splits are not being replaced."""
+def _read_earlier_imports(folder: Path, replaced: set[str]) -> dict[str, Any]:
+    """Return the counts of the files that were imported before and whose splits are not replaced now."""
     path = folder / "stats.json"
     known = json.loads(path.read_text())["imported"] if path.is_file() else {}
     return {file: entry for file, entry in known.items() if replaced.isdisjoint(entry["written"])}
@@ -176,4 +177,4 @@ def _dataset_rows(
     for row in rows:
         path = images.find(row.image)
         assert path is not None
-        yield dataset_row(row, path, family.schema, provenance)
+        yield make_dataset_row(row, path, family.schema, provenance)

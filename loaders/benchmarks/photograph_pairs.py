@@ -1,4 +1,4 @@
-"""ControlledImCaps on photographs, built from a file of pairs that is published or accepted by a person.
+"""Build ControlledImCaps on photographs from a file of pairs that were published or accepted by a person.
 
     python -m loaders.benchmarks.photograph_pairs pairs.csv sources/coco/val2017  # writes controlledimcaps_photographs/
 
@@ -27,16 +27,17 @@ SUFFIXES = ("", ".jpg", ".png", ".jpeg")
 
 
 def read(path: Path) -> list[dict[str, str]]:
-    """The accepted pairs. ValueError, with the line, for an invalid type, caption or answer."""
+    """Return the accepted pairs. Raises ValueError, with the line, if a type, caption or answer is invalid."""
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file.")
-    pairs = [row for line, row in csv_tables.read_numbered(path, COLUMNS) if _accepted(path, line, row)]
+    pairs = [row for line, row in csv_tables.read_numbered(path, COLUMNS) if _is_accepted(path, line, row)]
     if not pairs:
         raise ValueError(f"{path}: no accepted pair. Write yes into the column accepted of each correct pair.")
     return pairs
 
 
-def _accepted(path: Path, line: int, row: Mapping[str, str | None]) -> bool:
+def _is_accepted(path: Path, line: int, row: Mapping[str, str | None]) -> bool:
+    """Return True if the pair is accepted. Raises ValueError if the answer or an accepted pair is invalid."""
     answer = (row.get("accepted", "yes") or "").strip().lower()
     types = figures("controlledimcaps")["types"]
     if answer not in ("yes", "no", ""):
@@ -45,29 +46,29 @@ def _accepted(path: Path, line: int, row: Mapping[str, str | None]) -> bool:
         return False
     if row["type"] not in types:
         raise ValueError(f"{path}, line {line}: unknown type {row['type']!r}; known: {', '.join(types)}.")
-    if different_words(row["caption_0"] or "", row["caption_1"] or "") != 1:
+    if count_different_words(row["caption_0"] or "", row["caption_1"] or "") != 1:
         raise ValueError(f"{path}, line {line}: the captions do not differ in exactly one word.")
     return True
 
 
-def different_words(one: str, other: str) -> int:
-    """Number of positions at which two captions differ; for different lengths, the longer length."""
-    a, b = one.split(), other.split()
+def count_different_words(caption_0: str, caption_1: str) -> int:
+    """Return the number of word positions at which two captions differ, or the longer length if the lengths differ."""
+    a, b = caption_0.split(), caption_1.split()
     return sum(x != y for x, y in zip(a, b, strict=True)) if len(a) == len(b) else max(len(a), len(b))
 
 
 def find_image(folder: Path, name: str) -> Path:
-    """The path of an image. FileNotFoundError if it is not in the folder."""
+    """Return the path of an image. Raises FileNotFoundError if the image is not in the folder."""
     for suffix in SUFFIXES:
         if (path := folder / f"{Path(name).name}{suffix}").is_file():
             return path
     raise FileNotFoundError(f"{folder}: no image {name}, with or without a suffix.")
 
 
-def rows(pairs: list[dict[str, str]], images: Path) -> Iterator[dict[str, Any]]:
-    """Rows of GROUP_SCHEMA."""
+def make_rows(pairs: list[dict[str, str]], image_folder: Path) -> Iterator[dict[str, Any]]:
+    """Yield rows of GROUP_SCHEMA, one per pair."""
     for number, pair in enumerate(pairs):
-        files = [find_image(images, pair[f"image_{position}"]).read_bytes() for position in (0, 1)]
+        files = [find_image(image_folder, pair[f"image_{position}"]).read_bytes() for position in (0, 1)]
         yield dataset.make_group_cells(files, (pair["caption_0"], pair["caption_1"])) | {
             "image_id": f"{pair['type']}-{number}",
             "categories": [{"by": "type", "name": pair["type"]}],
@@ -81,8 +82,8 @@ def main(pairs: Path, images: Path, output: Path = Path("controlledimcaps_photog
     for pair in read(pairs):
         by_type[pair["type"]].append(pair)
     with atomic_folder(output) as scratch:
-        for kind, of_type in by_type.items():
-            dataset.write_config(scratch, kind, {"test": rows(of_type, images)}, GROUP_SCHEMA)
+        for pair_type, type_pairs in by_type.items():
+            dataset.write_config(scratch, pair_type, {"test": make_rows(type_pairs, images)}, GROUP_SCHEMA)
     stats: Stats = measure(output) | {"source": "photographs"}
     metadata = {"pretty_name": "ControlledImCaps (photographs)", "license": "other", "language": ["en"]}
     write_card(output, metadata, render("controlledimcaps_photographs", stats=stats, file=pairs.name), stats)

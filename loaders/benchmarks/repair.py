@@ -1,4 +1,4 @@
-"""Repair published rows: remove cues of spacing and case, and rows without a single correct caption."""
+"""Repair published rows: remove differences in spacing and case, and drop rows with more than one correct caption."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ REPEATED_STOPS = re.compile(r"\.(?:\s+\.)+(?!\.)")
 
 
 def normalize_spacing(text: str) -> str:
-    """Text with single spaces, none at the ends or before punctuation, and one full stop for stops apart by spaces."""
+    """Remove superfluous spaces: repeated, at both ends, and before punctuation. Several full stops become one."""
     return SPACE_BEFORE_MARK.sub("", REPEATED_STOPS.sub(".", " ".join(text.split())))
 
 
 def repair(row: Row, counts: Counter[str]) -> Row | Unusable:
-    """The row without cues of spacing and case; adds the number of changed texts to ``counts``, by kind.
+    """Return the row with the same spacing and case in all texts. Adds the number of changed texts to ``counts``.
 
-    Negatives are lower-cased if the caption is, and otherwise start in its case. Rows in which a negative equals the
-    caption or another negative are Unusable.
+    Returns Unusable if a negative then equals the caption or another negative.
     """
     caption = normalize_spacing(row.caption)
     spaced = [normalize_spacing(negative) for negative in row.hard_negatives]
@@ -36,8 +35,8 @@ def repair(row: Row, counts: Counter[str]) -> Row | Unusable:
 
 
 def match_case(negative: str, caption: str) -> str:
-    """The negative in lower case if the caption is, else with its first letter in the case of the caption's."""
+    """Return the negative in lower case if the caption is; otherwise give both the same case of the first letter."""
     if caption == caption.lower():
         return negative.lower()
-    first = str.upper if caption[:1].isupper() else str.lower
-    return first(negative[:1]) + negative[1:]
+    change_case = str.upper if caption[:1].isupper() else str.lower
+    return change_case(negative[:1]) + negative[1:]

@@ -1,4 +1,4 @@
-"""Rows of published files, and the readers that all benchmark families share."""
+"""The row of a published file, and functions that the readers of all benchmark families use."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Row(NamedTuple):
     split: str
     image_id: str
     image: str
-    """The image's name in the source, with folders if the file includes them."""
+    """File name of the image in the source, with folders if the published file includes them."""
     box: Box | None
-    """The crop in pixels; None for the whole image."""
+    """Crop in pixels; None if the row uses the whole image."""
     caption: str
     hard_negatives: tuple[str, ...]
     swaps: bool = False
@@ -39,44 +39,45 @@ class Row(NamedTuple):
     """True if the file stores the negatives as a set."""
     complexity: int = 0
     categories: tuple[tuple[str, str], ...] = ()
-    """(by, name), see CHOICE_SCHEMA."""
+    """Pairs (by, name) as in CHOICE_SCHEMA."""
 
     def texts(self) -> Texts:
         return Texts(self.caption, self.hard_negatives, (self.swaps,) * len(self.hard_negatives), self.unordered)
 
 
 class Unusable(NamedTuple):
-    """A row that is dropped."""
+    """A row that is dropped, and the reason."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class Family:
-    """A published benchmark: file names, reader and citation."""
+    """A published benchmark: its file names, its reader and its citation."""
 
     name: str
     title: str
     files: Mapping[str, str]
-    """File name pattern -> source of the images, which becomes the source of the results."""
+    """Source of the images, which is also the source of the results, by file name pattern."""
     read: Callable[[Path], Iterator[Row | Unusable]]
-    """Yields the rows of one file in order. ValueError if the content does not match the file name."""
+    """Function that yields the rows of one file in order. Raises ValueError if the file has an unexpected format."""
     schema: pa.Schema
     image_folders: tuple[str, ...]
-    """Usual locations of the images below the folder that the user names."""
+    """Subfolders of the user's image folder in which the images are usually stored."""
     licence: str
     url: str
     paper: str
 
     def source(self, path: Path) -> str | None:
-        """The source of a file's images; None if the file does not belong to this family."""
+        """Return the source of a file's images, or None if the file does not belong to this family."""
         return next((source for pattern, source in self.files.items() if fnmatchcase(path.name, pattern)), None)
 
 
 def parse_texts(literal: str) -> tuple[tuple[str, ...], bool]:
-    """The texts of a Python list, tuple or set literal, and True if it is a set. The literal is not executed.
+    """Parse a Python list, tuple or set of strings. Returns the strings, and True if they are a set.
 
-    The texts of a set are sorted, because its order differs between runs. ValueError for any other text.
+    No code is executed. The strings of a set are sorted, because a set has no fixed order. Raises ValueError for
+    anything else.
     """
     try:
         texts = ast.literal_eval(literal)
@@ -88,7 +89,7 @@ def parse_texts(literal: str) -> tuple[tuple[str, ...], bool]:
 
 
 def parse_box(x: Any, y: Any, width: Any, height: Any) -> Box:
-    """A box from numbers or numerals. ValueError for non-numbers and for a box without area in whole pixels."""
+    """Make a box from numbers or strings. Raises ValueError if one is not a number or the box has no whole pixel."""
     try:
         box = Box(float(x), float(y), float(width), float(height))
     except (TypeError, ValueError):
@@ -103,7 +104,7 @@ def parse_box(x: Any, y: Any, width: Any, height: Any) -> Box:
 
 
 def read_each(items: Iterable[Any], read: Callable[[Any], Row]) -> Iterator[Row | Unusable]:
-    """``read(item)`` for each item, Unusable where it raises a ValueError or a field is missing or not a text."""
+    """Yield ``read(item)`` for each item, or Unusable if ``read`` fails or a field is missing or not a string."""
     for item in items:
         try:
             row = read(item)
@@ -115,11 +116,11 @@ def read_each(items: Iterable[Any], read: Callable[[Any], Row]) -> Iterator[Row 
             yield Unusable("fields are missing")
 
 
-def csv_rows(path: Path, columns: Iterable[str], delimiter: str = ",") -> Iterator[dict[str, str]]:
-    """Yield the rows of a CSV or TSV file; a short row lacks its last columns.
+def read_csv(path: Path, columns: Iterable[str], delimiter: str = ",") -> Iterator[dict[str, str]]:
+    """Yield the rows of a CSV or TSV file. A row that is too short lacks its last columns.
 
-    Raises ValueError if a column is missing, if the file is not in UTF-8, and for a field that exceeds csv's limit,
-    usually because a quote is not closed.
+    Raises ValueError if a column is missing, if the file is not in UTF-8, or if a field is too long for csv, usually
+    because of an unclosed quote.
     """
     with path.open(encoding="utf-8", newline="") as file:
         reader = csv.DictReader(file, delimiter=delimiter)
@@ -135,8 +136,8 @@ def csv_rows(path: Path, columns: Iterable[str], delimiter: str = ",") -> Iterat
             raise ValueError(f"{path}, after line {reader.line_num}: not a valid table row ({error}).") from None
 
 
-def json_items(path: Path) -> list[Any]:
-    """The items of a JSON list or the values of a JSON object. ValueError for anything else."""
+def read_json(path: Path) -> list[Any]:
+    """Return the items of a JSON list or the values of a JSON object. Raises ValueError for anything else."""
     try:
         items = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:

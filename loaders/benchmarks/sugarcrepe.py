@@ -1,9 +1,10 @@
-"""SugarCrepe: seven files of COCO captions, each with one fluent hard negative.
+"""Read SugarCrepe: seven files of COCO captions, each caption with one fluent hard negative.
 
-    {add,replace,swap}_{obj,att,rel}.json -> configs of the same names; chance 1/2
+    {add,replace,swap}_{obj,att,rel}.json -> configs of the same names (add_rel and swap_rel do not exist); chance 1/2
 
 Source: Hsieh et al. 2023 (arXiv:2306.14610), https://github.com/RAIVNLab/sugar-crepe. The images are whole images of
-COCO's val2017. The negatives were written by a language model, which may change words in a swap to keep it fluent.
+COCO's val2017. The negatives were written by a language model; in a swap, it may also change words to keep the text
+fluent.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from generators.schemas.rows import CHOICE_SCHEMA
-from loaders.benchmarks.rows import Family, Row, Unusable, json_items, read_each
+from loaders.benchmarks.rows import Family, Row, Unusable, read_each, read_json
 
 
 def read(path: Path) -> Iterator[Row | Unusable]:
-    """The rows of one file, in order."""
+    """Yield the rows of one file, in order."""
 
     def row(item: dict[str, Any]) -> Row:
         image = item["filename"]
@@ -32,7 +33,7 @@ def read(path: Path) -> Iterator[Row | Unusable]:
             swaps=path.stem.startswith("swap"),
         )
 
-    return read_each(json_items(path), row)
+    return read_each(read_json(path), row)
 
 
 FAMILY = Family(

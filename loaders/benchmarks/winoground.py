@@ -1,4 +1,4 @@
-"""Winoground, built from a local copy of its published files.
+"""Build the Winoground dataset from a local copy of the published files.
 
     python -m loaders.benchmarks.winoground sources/winoground        # writes winoground/
 
@@ -6,8 +6,8 @@ Source: Thrush et al. 2022 (arXiv:2204.03162), 400 items. The repository on the 
 permit redistribution, so the dataset folder stays on the machine where it was built. Both layouts of the repository
 are supported: ``data/test-*.parquet``, and ``data/examples.jsonl`` with ``data/images.zip`` or the folder
 ``data/images``.
-Results are broken down by the published tags and, after Kamath et al. 2023 (arXiv:2305.14897), section 4.6, by caption
-length: at most five words, more than ten, and between.
+Results are broken down by the published tags and by caption length: at most five words, more than ten, and in between
+(Kamath et al. 2023, arXiv:2305.14897, section 4.6).
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ GATED = (
 )
 
 Item = tuple[Mapping[str, Any], tuple[bytes, bytes]]
-"""The fields of an item and its two image files."""
+"""Fields of an item, and the bytes of its two image files."""
 
 
 def length_class(*captions: str) -> str:
-    """The length class of an item: that of its longest caption, in words."""
+    """Return the length class of an item, which is that of its longest caption in words."""
     words = max(len(caption.split()) for caption in captions)
     return f"at most {SHORT} words" if words <= SHORT else f"more than {LONG} words" if words > LONG else "between"
 
 
 def row(item: Mapping[str, Any], images: tuple[bytes, bytes], provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of GROUP_SCHEMA from a published item and its two image files."""
+    """Make a row of GROUP_SCHEMA from a published item and its two image files."""
     captions = (item["caption_0"], item["caption_1"])
     categories = {
         "caption length": length_class(*captions),
@@ -56,7 +56,7 @@ def row(item: Mapping[str, Any], images: tuple[bytes, bytes], provenance: Mappin
 
 
 def read(folder: Path) -> Iterator[Item]:
-    """The items of a local copy. FileNotFoundError with download instructions if there is none."""
+    """Yield the items of a local copy. Raises FileNotFoundError, with download instructions, if there is no copy."""
     for data in (folder / "data", folder):
         if files := sorted(data.glob("test-*.parquet")):
             return _read_parquet(files)
@@ -81,7 +81,7 @@ def _read_jsonl(data: Path) -> Iterator[Item]:
 
 
 def _image_reader(data: Path) -> Callable[[str], bytes]:
-    """A function that returns an image's file by its name, which items state without suffix."""
+    """Return a function that returns the bytes of an image file by the name in an item, which has no suffix."""
     if (data / "images").is_dir():
         return lambda name: (data / "images" / _png(name)).read_bytes()
     path = data / "images.zip"

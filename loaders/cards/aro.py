@@ -16,7 +16,7 @@ from loaders.papers.figures import figures
 
 
 def main(folder: Path = Path("aro")) -> None:
-    """Write the card of FOLDER."""
+    """Write the card of the dataset in FOLDER."""
     stats = collect_stats(folder, read_params("source"))
     rows = {config: next(iter(splits.values())) for config, splits in stats["rows"].items()}
     text = render("aro", stats=stats, rows=rows, paper=figures("aro"))

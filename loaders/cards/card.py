@@ -1,7 +1,7 @@
 """Write the card (``README.md``) and the statistics (``stats.json``) of a dataset folder.
 
-The card's YAML block makes the folder a Hugging Face dataset: plain ``datasets.load_dataset`` reads it from disk or
-from a repository on the Hub. The text below it is rendered from ``templates/<dataset>.md.j2``.
+The YAML block of the card makes the folder a Hugging Face dataset, which ``datasets.load_dataset`` can read from disk
+or from a repository on the Hub. The text of the card is rendered from ``templates/<dataset>.md.j2``.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ LICENCES = {
     "visual_genome": ("cc-by-4.0", "Visual Genome, CC BY 4.0"),
     "compun": ("cc-by-nc-4.0", "Compun, CC BY-NC 4.0"),
 }
-"""Source -> the Hub's identifier of its licence, and the licence as shown in the card."""
+"""Licence of each source: its identifier on the Hub, and the text shown in the card."""
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 """The Hub's size categories with their upper limits."""
 PIXELS_HEADING = "\n## Pixels\n"
-"""Heading of the last section of a card whose rows do not contain all their pixels."""
+"""Heading of the card's last section if rows reference their images or have no images."""
 
 
 def write_card(folder: Path, metadata: Mapping[str, Any], text: str, stats: Stats) -> None:
-    """Write README.md and stats.json of a dataset folder."""
+    """Write README.md and stats.json of a dataset folder. Adds a section if rows reference their images."""
     referencing = sorted(
         {
             path.parent.name
@@ -48,10 +48,10 @@ def write_card(folder: Path, metadata: Mapping[str, Any], text: str, stats: Stat
 
 
 def front_matter(stats: Stats, metadata: Mapping[str, Any]) -> str:
-    """The YAML block: the card's metadata, and for each config the files of its splits.
+    """Return the YAML block of the card: the metadata, and for each config the files of its splits.
 
-    Each config's description contains a hash of its files: ``datasets`` caches a local folder by this block only, and
-    would otherwise return the old rows of a folder that was rebuilt.
+    The description of each config contains a hash of its files. ``datasets`` uses only this block as the cache key of a
+    local folder, so without the hash it would return the old rows of a rebuilt folder.
     """
     configs = [
         {
@@ -66,13 +66,13 @@ def front_matter(stats: Stats, metadata: Mapping[str, Any]) -> str:
 
 
 def config_digest(stats: Stats, config: str) -> str:
-    """12 hex digits over the files of one config."""
+    """Return 12 hex digits of a hash over the files of one config."""
     hashes = "".join(entry["sha256"] for name, entry in stats["files"].items() if Path(name).parent.name == config)
     return hashlib.sha256(hashes.encode()).hexdigest()[:12]
 
 
 def hub_metadata(name: str, stats: Stats, tasks: Sequence[str]) -> dict[str, Any]:
-    """The card's metadata, in the Hub's vocabulary."""
+    """Return the metadata of the card in the terms that the Hub uses."""
     source = stats["source"]
     rows = sum(count for splits in stats["rows"].values() for count in splits.values())
     return {
@@ -86,7 +86,7 @@ def hub_metadata(name: str, stats: Stats, tasks: Sequence[str]) -> dict[str, Any
 
 
 def collect_stats(folder: Path, source: str) -> Stats:
-    """The folder's statistics, with what the generating stages counted in ``stats/<dataset>/*.json``."""
+    """Return the statistics of a folder, with the counts of the generating stages in ``stats/<dataset>/*.json``."""
     stats: Stats = measure(folder) | {"source": source, "funnels": {}, "unique": {}}
     for path in sorted((folder.parent / "stats" / folder.name).glob("*.json")):
         counts = json.loads(path.read_text())
@@ -96,7 +96,7 @@ def collect_stats(folder: Path, source: str) -> Stats:
 
 
 def render(template: str, **values: Any) -> str:
-    """The text of ``templates/<template>.md.j2``."""
+    """Render ``templates/<template>.md.j2``."""
     return _environment().get_template(f"{template}.md.j2").render(**values)
 
 
@@ -115,12 +115,12 @@ def _environment() -> Environment:
 
 
 def number(value: int | None) -> str:
-    """A whole number with thousands separators; a dash for None."""
+    """Format an integer with thousands separators, and None as a dash."""
     return "-" if value is None else f"{value:,}"
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A Markdown table; whole numbers get thousands separators."""
+    """Return a Markdown table. Integers get thousands separators."""
 
     def line(cells: Iterable[object]) -> str:
         return "| " + " | ".join(number(cell) if isinstance(cell, int) else str(cell) for cell in cells) + " |"

@@ -1,4 +1,4 @@
-"""Write the card of the zero-shot classification sets.
+"""Write the card of the zero-shot classification datasets.
 
     python -m loaders.cards.classification        # after generators.classification
 
@@ -16,7 +16,7 @@ from loaders.datasets.stats import Stats, measure
 
 
 def count_classes(folder: Path, stats: Stats) -> dict[str, int]:
-    """Number of distinct labels per config."""
+    """Return the number of distinct labels in each config."""
     labels: dict[str, set[int]] = {config: set() for config in stats["rows"]}
     for name in stats["files"]:
         column = parquet.read_table(folder / name, ["label"])["label"]
@@ -25,7 +25,7 @@ def count_classes(folder: Path, stats: Stats) -> dict[str, int]:
 
 
 def main(folder: Path = Path("classification")) -> None:
-    """Write the card of FOLDER."""
+    """Write the card of the dataset in FOLDER."""
     stats: Stats = measure(folder) | {"source": "classification"}
     metadata = {
         "pretty_name": "Zero-shot classification",

@@ -1,4 +1,4 @@
-"""Check Compun's folder and write its card.
+"""Check the dataset folder of Compun and write its card.
 
     python -m loaders.cards.compun        # after generators.compun
 
@@ -19,13 +19,13 @@ VARIANTS = ("template", "reversed", "descriptors", *(f"examples-{count}" for cou
 
 
 def count_categories(folder: Path) -> Counter[str]:
-    """Number of nouns per category."""
+    """Return the number of nouns in each category."""
     files = sorted((folder / "nouns").glob("*.parquet"))
     return Counter(name for path in files for name in parquet.read_table(path, ["category"])["category"].to_pylist())
 
 
 def main(folder: Path = Path("compun")) -> None:
-    """Check FOLDER and write its card. ValueError if a compound or a split is missing."""
+    """Check FOLDER and write its card. Raises ValueError if a compound or a split is missing."""
     stats = collect_stats(folder, read_params("source") if read_params("compun")["images"] is None else "compun")
     paper, rows = figures("compun"), stats["rows"]
     if rows["nouns"]["test"] != paper["nouns"]:

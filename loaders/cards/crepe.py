@@ -1,4 +1,4 @@
-"""Write CREPE's card: configs, chance levels, and counts next to the paper's.
+"""Write CREPE's card: configs, chance levels, and counts next to those of the paper.
 
     python -m loaders.cards.crepe        # the stage `card`: writes crepe/README.md and crepe/stats.json
 
@@ -17,7 +17,7 @@ from loaders.papers.figures import figures, retrieval_set_size
 
 
 def main(folder: Path = Path("crepe")) -> None:
-    """Write the card of FOLDER."""
+    """Write the card of the dataset in FOLDER."""
     stats = collect_stats(folder, read_params("source"))
 
     def rows(config: str, split: str = "test") -> int | None:

@@ -1,4 +1,4 @@
-"""Write the card of the retrieval sets: Karpathy's test splits, unchanged and perturbed.
+"""Write the card of the retrieval datasets: Karpathy's test splits, unchanged and perturbed.
 
     python -m loaders.cards.retrieval        # part of the stage `aro`: writes retrieval/README.md and stats.json
 
@@ -16,7 +16,7 @@ from loaders.papers.figures import figures
 
 
 def main(folder: Path = Path("retrieval")) -> None:
-    """Write the card of FOLDER."""
+    """Write the card of the dataset in FOLDER."""
     stats = collect_stats(folder, read_params("source"))
     text = render("retrieval", stats=stats, paper=figures("retrieval"))
     write_card(folder, hub_metadata("Perturbed retrieval", stats, ["image-to-text"]), text, stats)

@@ -1,4 +1,4 @@
-"""Find dataset folders by name: in a given folder, the current one, $COMPEVAL_DATA or the checkout."""
+"""Find dataset folders by name in a given folder, or in the current folder, $COMPEVAL_DATA and the checkout."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 
 
 def search_path(data_dir: str | Path | None = None) -> list[Path]:
-    """Folders that are searched for datasets: only ``data_dir`` if given, else the defaults."""
+    """Return the folders that are searched for datasets: ``data_dir`` if it is given, otherwise the defaults."""
     if data_dir is not None:
         return [Path(data_dir)]
     from_environment = os.environ.get("COMPEVAL_DATA")
@@ -23,7 +23,7 @@ def search_path(data_dir: str | Path | None = None) -> list[Path]:
 
 
 def list_datasets(data_dir: str | Path | None = None) -> dict[str, Path]:
-    """Name and folder of every built dataset: each folder with a ``stats.json``."""
+    """Return the folder of every built dataset by name. A dataset folder is a folder with a ``stats.json``."""
     folders: dict[str, Path] = {}
     for parent in search_path(data_dir):
         for stats in sorted(parent.glob("*/stats.json")):
@@ -32,7 +32,7 @@ def list_datasets(data_dir: str | Path | None = None) -> dict[str, Path]:
 
 
 def dataset_folder(name: str, data_dir: str | Path | None = None) -> Path:
-    """The folder of a built dataset. ValueError, listing the known names, if no dataset has this name."""
+    """Return the folder of a built dataset. Raises ValueError, with the known names, if no dataset has this name."""
     known = list_datasets(data_dir)
     if not known:
         searched = ", ".join(map(str, search_path(data_dir)))
@@ -46,12 +46,15 @@ def dataset_folder(name: str, data_dir: str | Path | None = None) -> Path:
 
 
 def resolve_folder(target: str, data_dir: str | Path | None = None) -> Path:
-    """The dataset folder at a path, or else the dataset with this name. ValueError if there is neither."""
+    """Return the dataset folder with this path or, if there is none, the dataset with this name.
+
+    Raises ValueError if there is neither.
+    """
     return Path(target) if (Path(target) / "stats.json").is_file() else dataset_folder(target, data_dir)
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str], list_command: str | None = None) -> ValueError:
-    """The error for an unknown name: close matches, and the known names or the command that lists them."""
+    """Return the error for an unknown name, with similar names, and all known names or the command that lists them."""
     known = sorted(known)
     close = difflib.get_close_matches(name, known, n=3)
     hint = f" Did you mean {' or '.join(close)}?" if close else ""

@@ -2,8 +2,8 @@
 
     compeval.load_dataset("crepe", "laion_uc_hnatom")
 
-returns the rows that ``datasets.load_dataset`` returns in the checkout's root, after comparing the folder with its
-``stats.json``, and adds the image to rows that only reference it.
+This checks the folder against its ``stats.json`` and then returns the same rows as ``datasets.load_dataset``. Rows that
+only reference their image additionally get a column ``image``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from generators.schemas.rows import get_image_storage
 from generators.storage import parquet
 from loaders.datasets.folders import dataset_folder, list_datasets, unknown_name
-from loaders.datasets.referenced_images import with_images
+from loaders.datasets.referenced_images import add_images
 from loaders.datasets.stats import read_stats
 
 if TYPE_CHECKING:
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 def load_dataset(
     name: str, config: str, split: str | None = None, data_dir: str | Path | None = None
 ) -> Dataset | DatasetDict:
-    """One config of a dataset: all its splits, or ``split``.
+    """Load one config of a dataset: all its splits, or only ``split``.
 
-    Crops that the rows do not contain are cut from their source images when a row is read.
+    If the rows do not contain their crops, a crop is cut from its source image when the row is read.
 
-    ``data_dir`` is the folder that contains the dataset folders; by default the current folder, then $COMPEVAL_DATA,
-    then the checkout that this package is installed from. ``name`` may also be the path of a dataset folder, or
-    "ORG/NAME" on the Hugging Face Hub. ValueError for an unknown name, or if the folder differs from its stats.json.
+    ``name`` is the name of a dataset, the path of a dataset folder, or "ORG/NAME" on the Hugging Face Hub. Names are
+    searched in ``data_dir``; by default in the current folder, then in $COMPEVAL_DATA, then in the checkout that this
+    package is installed from. Raises ValueError if a name is unknown or the folder differs from its stats.json.
     """
     import datasets
 
@@ -45,13 +45,13 @@ def load_dataset(
     rows: Any = datasets.load_dataset(str(folder), config, split=split)
     if get_image_storage(parquet.read_schema(min((folder / config).glob("*.parquet")))) == "embedded":
         return rows
-    return with_images(rows, folder)
+    return add_images(rows, folder)
 
 
 def _find(name: str, config: str, data_dir: str | Path | None) -> tuple[Path, str | None]:
-    """The folder of a dataset by name, path or Hub repository, in this order.
+    """Find a dataset by name, path or Hub repository, in this order, and return its folder.
 
-    The second value is ``config`` if only that config was downloaded from the Hub, else None.
+    The second returned value is ``config`` if only this config was downloaded from the Hub, and None otherwise.
     """
     if data_dir is None and name not in list_datasets():
         if (Path(name) / "stats.json").is_file():
@@ -62,9 +62,10 @@ def _find(name: str, config: str, data_dir: str | Path | None) -> tuple[Path, st
 
 
 def download(repository: str, config: str) -> Path:
-    """A local folder with the card, the statistics and one config of a dataset on the Hub ($HF_ENDPOINT).
+    """Download the card, the statistics and one config of a dataset on the Hub, and return the local folder.
 
-    ValueError if the repository does not exist or was not written by ``compeval push``.
+    $HF_ENDPOINT selects another server. Raises ValueError if the repository does not exist or was not written by
+    ``compeval push``.
     """
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError

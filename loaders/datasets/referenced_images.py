@@ -1,7 +1,7 @@
-"""Crops of rows that only reference their source image (``image_path`` and a box), cut when they are needed.
+"""Cut the crops of rows that only reference their source image by ``image_path`` and a box.
 
-An ``image_path`` is relative to the folder that contains the dataset folder; where an absolute path may lead:
-``generators/storage/untrusted.py``.
+An ``image_path`` is absolute or relative to the folder that contains the dataset folder. Absolute paths are allowed
+only in the folders that ``generators/storage/untrusted.py`` accepts.
 """
 
 from __future__ import annotations
@@ -24,26 +24,29 @@ COLUMNS = ("image_path", *Box._fields)
 """Columns that locate a crop."""
 
 
-def crop_of(row: Mapping[str, Any], folder: Path) -> Crop:
-    """Return the source image and box of a row in a dataset folder. Raises UnsafeNameError for a path elsewhere."""
+def get_crop(row: Mapping[str, Any], folder: Path) -> Crop:
+    """Return the source image and box of a row in a dataset folder.
+
+    Raises UnsafeNameError if the path leads outside the allowed folders.
+    """
     path = resolve_image(folder.absolute().parent, row["image_path"])
     return Crop(path, Box(*(row[side] for side in Box._fields)))
 
 
-def encoded(row: Mapping[str, Any], folder: Path) -> bytes:
-    """The row's crop as the bytes of an image file: the embedded file, or the crop as JPEG."""
-    return row["image"]["bytes"] if "image" in row else encode_crop(*crop_of(row, folder))
+def encode_row(row: Mapping[str, Any], folder: Path) -> bytes:
+    """Return the row's crop as the bytes of an image file: the file in the row, or the crop encoded as JPEG."""
+    return row["image"]["bytes"] if "image" in row else encode_crop(*get_crop(row, folder))
 
 
-def with_images(rows: Rows, folder: Path) -> Rows:
-    """The rows with an additional column ``image``, cut when a row is read."""
-    return rows.with_transform(partial(_add_images, folder=folder))
+def add_images(rows: Rows, folder: Path) -> Rows:
+    """Add a column ``image`` to the rows. Each crop is cut when its row is read."""
+    return rows.with_transform(partial(_cut_crops, folder=folder))
 
 
-def _add_images(columns: dict[str, list[Any]], folder: Path) -> dict[str, list[Any]]:
+def _cut_crops(columns: dict[str, list[Any]], folder: Path) -> dict[str, list[Any]]:
     if not columns.keys() >= set(COLUMNS):
         return columns
     rows = (
         dict(zip(COLUMNS, values, strict=True)) for values in zip(*(columns[name] for name in COLUMNS), strict=True)
     )
-    return {"image": [read_crop(*crop_of(row, folder)) for row in rows], **columns}
+    return {"image": [read_crop(*get_crop(row, folder)) for row in rows], **columns}

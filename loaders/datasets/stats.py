@@ -1,7 +1,8 @@
-"""Statistics of a dataset folder: ``stats.json`` records what was built, and loading refuses a folder that differs.
+"""Measure a dataset folder, and check it against the statistics that were written when it was built.
 
-Keys: ``version`` (a hash over all files), ``rows`` (config -> split -> rows), ``files`` (path -> rows, bytes, SHA-256),
-``source``, and the counts of the generating stages.
+The statistics are in ``stats.json`` and have these keys: ``version`` (a hash over all files), ``rows`` (number of rows
+by config and split), ``files`` (number of rows, bytes and SHA-256 by path), ``source``, and the counts of the
+generating stages. A folder that differs from its ``stats.json`` is not loaded.
 """
 
 from __future__ import annotations
@@ -19,17 +20,17 @@ Stats = dict[str, Any]
 
 
 def parquet_files(folder: Path) -> list[Path]:
-    """All parquet files of a dataset folder, sorted by name."""
+    """Return all parquet files of a dataset folder, sorted by name."""
     return sorted(folder.glob("*/*.parquet"))
 
 
 def split_name(path: Path) -> str:
-    """``n4`` for ``n4-00000-of-00001.parquet``."""
+    """Return the split of a parquet file, for example ``n4`` for ``n4-00000-of-00001.parquet``."""
     return path.name.rsplit("-", 3)[0]
 
 
-def file_sizes(folder: Path) -> dict[str, dict[str, Any]]:
-    """Rows and bytes of each parquet file, by relative path."""
+def measure_files(folder: Path) -> dict[str, dict[str, Any]]:
+    """Return the number of rows and bytes of each parquet file, by relative path."""
     return {
         str(path.relative_to(folder)): {"rows": parquet.count_rows(path), "bytes": path.stat().st_size}
         for path in parquet_files(folder)
@@ -37,10 +38,10 @@ def file_sizes(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def measure(folder: Path) -> Stats:
-    """Files with their SHA-256, rows by config and split, and the version of a dataset folder."""
+    """Return the files with their SHA-256, the rows by config and split, and the version of a dataset folder."""
     files: dict[str, dict[str, Any]] = {
         name: entry | {"sha256": hashlib.sha256((folder / name).read_bytes()).hexdigest()}
-        for name, entry in file_sizes(folder).items()
+        for name, entry in measure_files(folder).items()
     }
     rows: dict[str, dict[str, int]] = {}
     for name, entry in files.items():
@@ -54,10 +55,11 @@ def measure(folder: Path) -> Stats:
 def read_stats(folder: Path, config: str | None = None) -> Stats:
     """Return the folder's stats.json.
 
-    Raises ValueError if it is not valid, or if the parquet files of the folder, or those of ``config``, differ from it.
+    Raises ValueError if stats.json is not valid, or if the parquet files of the folder differ from it. If ``config`` is
+    given, only the files of this config are compared.
     """
     stats, expected = _parse_stats(folder / "stats.json")
-    actual = file_sizes(folder)
+    actual = measure_files(folder)
     for name in sorted(expected.keys() | actual.keys()):
         if config in (None, Path(name).parent.name) and expected.get(name) != actual.get(name):
             raise ValueError(
@@ -69,7 +71,7 @@ def read_stats(folder: Path, config: str | None = None) -> Stats:
 
 
 def _parse_stats(path: Path) -> tuple[Stats, dict[str, dict[str, int]]]:
-    """Return the statistics, and rows and bytes by file. Their names become paths, so they must be safe."""
+    """Return the statistics, and the number of rows and bytes by file. Raises ValueError if a file name is unsafe."""
     try:
         stats = json.loads(path.read_text(encoding="utf-8"))
         expected = {name: {key: entry[key] for key in ("rows", "bytes")} for name, entry in stats["files"].items()}
@@ -83,7 +85,7 @@ def _parse_stats(path: Path) -> tuple[Stats, dict[str, dict[str, int]]]:
 
 
 def list_configs(name: str, data_dir: str | Path | None = None) -> dict[str, dict[str, int]]:
-    """Rows by config and split of a dataset."""
+    """Return the number of rows of a dataset by config and split."""
     return read_stats(dataset_folder(name, data_dir))["rows"]
 
 

@@ -114,7 +114,7 @@ def parse_atoms(text: str) -> list[tuple[str, str]]:
 @given(config=st.sampled_from(sorted(GRID)), seed=st.integers())
 def test_a_prompt_has_exactly_the_atoms_of_its_cell(fillers: dict[str, list[Filler]], config: str, seed: int):
     prompt = draw_prompt(GRID[config].pattern, fillers, Random(seed))
-    assert sorted(kind for kind, _ in prompt.atoms) == PROMPT_TYPES[config].kinds
+    assert sorted(kind for kind, _ in prompt.atoms) == PROMPT_TYPES[config].atom_types
     assert parse_atoms(prompt.text) == list(prompt.atoms)
     distinct_atoms = [atom for atom in prompt.atoms if atom[0] != "number"]
     assert len(distinct_atoms) == len(set(distinct_atoms))
@@ -140,7 +140,7 @@ def test_articles_numbers_and_plurals_agree(fillers: dict[str, list[Filler]], co
 
 def test_the_grid_matches_the_declared_prompt_types():
     assert list(GRID) == list(PROMPT_TYPES)
-    assert [cell.size for cell in GRID.values()] == [kind.prompts for kind in PROMPT_TYPES.values()]
+    assert [cell.size for cell in GRID.values()] == [kind.num_prompts for kind in PROMPT_TYPES.values()]
 
 
 def test_nouns_are_equally_likely(fillers: dict[str, list[Filler]]):

@@ -129,7 +129,7 @@ def test_perturbations_depend_on_the_seed() -> None:
 
 def test_cards_and_loading(built: Path) -> None:
     card = (built / "aro/README.md").read_text()
-    assert "Synthetic stand-in" in card
+    assert "Synthetic replacement" in card
     assert "| coco_order | 5 | 20% | 3 | " in card
     assert "captions that some perturbation cannot change | 2 |" in card
     assert "| coco | 2 | 5,000 |" in (built / "retrieval/README.md").read_text()

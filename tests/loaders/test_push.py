@@ -12,7 +12,7 @@ from generators.storage.atomic import MARKER
 from generators.storage.dataset import write_config
 from loaders.cards.card import write_card
 from loaders.datasets.stats import measure
-from loaders.push import image_sources
+from loaders.push import list_image_sources
 from loaders.push import push as push_folder
 from tests.hub_server import SHA, Repositories
 from tests.rows import picture, toy_dataset
@@ -70,7 +70,7 @@ def test_pixels_stay_at_home_where_their_licence_says_so(hub_server: Repositorie
     folder = tmp_path / "sugarcrepe"
     write_config(folder, "swap_obj", {"test": [row]}, CHOICE_SCHEMA)
     write_card(folder, {"license": "mit"}, "# SugarCrepe\n", measure(folder))
-    assert image_sources(folder) == ["coco"]
+    assert list_image_sources(folder) == ["coco"]
     push_folder(folder, "me/sugarcrepe")
     loaded = load_dataset("me/sugarcrepe", "swap_obj", "test")
     assert "image" not in loaded.column_names  # pyright: ignore

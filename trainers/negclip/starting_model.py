@@ -36,7 +36,7 @@ def load(spec: str, device: str) -> StartingModel:
     """Load a model in fp32. Raises ValueError if the spec names another backend than open_clip."""
     backend, name = parse(spec)
     if backend == "local":
-        model, preprocess = openclip.create(f"local-dir:{local.checked(name)}", device, "fp32")
+        model, preprocess = openclip.create(f"local-dir:{local.check_folder(name)}", device, "fp32")
         config = json.loads((Path(name) / local.CONFIG).read_text())
         tokenizer = open_clip.get_tokenizer(f"local-dir:{name}")
         return StartingModel(
@@ -46,16 +46,16 @@ def load(spec: str, device: str) -> StartingModel:
             tokenizer,
             config["model_cfg"],
             config["preprocess_cfg"],
-            local.training(Path(name)),
+            local.read_training(Path(name)),
         )
     if backend != "open_clip":
         raise ValueError(
             f"Model {spec!r}: only open_clip models (ARCHITECTURE/WEIGHTS) and local:FOLDER can be trained."
         )
-    architecture, weights, quick_gelu = openclip.named(name)
+    architecture, weights, quick_gelu = openclip.parse_name(name)
     model, preprocess = openclip.create_named(name, device, "fp32")
     config = open_clip.get_model_config(architecture)
-    assert config is not None, "openclip.named knows the architecture"
+    assert config is not None, "openclip.parse_name knows the architecture"
     preprocess_config = {
         key: value
         for key, value in open_clip.get_model_preprocess_cfg(model).items()

@@ -14,7 +14,7 @@ from PIL import Image
 from evaluators import models
 from evaluators.engine import encode as encode_module
 from evaluators.engine import images, plan
-from evaluators.engine.encode import backing_off
+from evaluators.engine.encode import retry_with_smaller_batches
 from evaluators.engine.rows import load
 from evaluators.engine.tasks import Task, discover, select
 from evaluators.models import Model
@@ -268,7 +268,7 @@ def test_batches_are_halved_when_memory_runs_out():
             raise torch.OutOfMemoryError
         return np.array(part)[:, None]
 
-    made = backing_off(partial(in_batches, encode, list(range(8))), 8)
+    made = retry_with_smaller_batches(partial(in_batches, encode, list(range(8))), 8)
     assert made[:, 0].tolist() == list(range(8))
     assert sizes == [8, 4, 2, 2, 2, 2]
 
@@ -276,7 +276,7 @@ def test_batches_are_halved_when_memory_runs_out():
         raise torch.OutOfMemoryError
 
     with pytest.raises(ValueError, match="too little memory to encode a single item"):
-        backing_off(partial(in_batches, never, [1, 2]), 2)
+        retry_with_smaller_batches(partial(in_batches, never, [1, 2]), 2)
 
 
 @pytest.mark.parametrize(
@@ -289,7 +289,7 @@ def test_batches_are_halved_for_the_memory_errors_of_other_devices(message: str)
             raise RuntimeError(message)
         return np.array(part)[:, None]
 
-    assert backing_off(partial(in_batches, encode, [1, 2, 3]), 3)[:, 0].tolist() == [1, 2, 3]
+    assert retry_with_smaller_batches(partial(in_batches, encode, [1, 2, 3]), 3)[:, 0].tolist() == [1, 2, 3]
 
 
 def test_other_errors_of_a_device_are_raised():
@@ -297,7 +297,7 @@ def test_other_errors_of_a_device_are_raised():
         raise RuntimeError("CUDA error: device-side assert triggered")
 
     with pytest.raises(RuntimeError, match="device-side assert"):
-        backing_off(encode, 8)
+        retry_with_smaller_batches(encode, 8)
 
 
 def test_a_batch_may_be_larger_than_the_usual_chunk(here: Path, data: Path):

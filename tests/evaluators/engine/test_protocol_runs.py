@@ -260,7 +260,7 @@ def test_by_default_a_model_gets_what_it_can_do(kinds: Path, here: Path):
 @pytest.mark.parametrize(
     ("model", "task", "message"),
     [
-        ("Sees", "kinds/prompts", "Error: kinds/prompts: the texts have to be recovered from their encoding"),
+        ("Sees", "kinds/prompts", "Error: kinds/prompts: this task recovers texts from their vectors"),
         ("Forgets", "kinds/order@s0", "Error: kinds/order@s0: Forgets encodes no images."),
         ("Matches", "kinds/classes", "Error: kinds/classes: classification needs a score for each of 960 pairs"),
     ],

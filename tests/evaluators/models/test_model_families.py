@@ -172,7 +172,7 @@ def test_a_folder_without_its_tokeniser_is_told(tmp_path: Path):
     folder = transformers_folder("clip", tmp_path)
     for name in ("tokenizer.json", "tokenizer_config.json"):
         (folder / name).unlink()
-    with pytest.raises(FileNotFoundError, match=r"the folder lacks files, or they are damaged \(there is no tokeniser"):
+    with pytest.raises(FileNotFoundError, match=r"files of the folder are missing or damaged \(there is no tokeniser"):
         models.resolve(f"transformers:{folder}")
     with pytest.raises(FileNotFoundError, match=r"nowhere: no such folder\.$"):
         models.resolve(f"transformers:{tmp_path / 'nowhere'}")
@@ -183,14 +183,16 @@ def test_weights_that_are_cut_off_or_more_than_tensors(tmp_path: Path):
     ours = tiny.write_clip(tmp_path / "local")
     for path in (folder / "model.safetensors", ours / "open_clip_model.safetensors"):
         path.write_bytes(path.read_bytes()[:100])
-    with pytest.raises(FileNotFoundError, match="the folder lacks files, or they are damaged"):
+    with pytest.raises(FileNotFoundError, match="files of the folder are missing or damaged"):
         models.resolve(f"transformers:{folder}")
     with pytest.raises(ValueError, match="local: the model cannot be loaded"):
         models.resolve(f"local:{ours}")
     torch.save({"state_dict": {}, "arguments": Path("x")}, tmp_path / "pickled.pt")
     (tmp_path / "page.pt").write_text("hello world, this is no checkpoint")
     for name in ("pickled.pt", "page.pt"):
-        with pytest.raises(ValueError, match=r"\(it holds more than tensors, or is damaged: save its state dict"):
+        with pytest.raises(
+            ValueError, match=r"\(it contains more than tensors, or is damaged: save only its state dict"
+        ):
             models.resolve(f"RN50-quickgelu/{tmp_path / name}")
 
 

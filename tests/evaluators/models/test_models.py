@@ -43,16 +43,16 @@ def test_two_specs_have_two_folder_names(first: str, second: str):
     ("spec", "message"),
     [
         ("locl:x", "Unknown model backend 'locl'. Did you mean local"),
-        ("local:", "Model 'local:' names nothing after local:."),
+        ("local:", "Model 'local:' has no name after local:."),
         ("local:nowhere", "nowhere/open_clip_config.json: not found. A local model is a folder with"),
         ("ViT-B-23/openai", "Unknown open_clip architecture 'ViT-B-23'. Did you mean ViT-B-32"),
         ("ViT-B-32/laion400m_e33", "neither a tag nor a file, 'laion400m_e33'. Did you mean laion400m_e32"),
-        ("ViT-B-32", "Model 'ViT-B-32' names no weights. Tags of ViT-B-32: openai, laion400m_e31"),
+        ("ViT-B-32", "Model 'ViT-B-32' has no weights. Tags of ViT-B-32: openai, laion400m_e31"),
         ("python:toy_models", "expected python:module:Class"),
         ("python:no_such_module:Model", "No module named 'no_such_module'. The current folder and PYTHONPATH"),
         ("python:toy_models:Nobody", "toy_models has no Nobody"),
         ("python:toy_models:Anonymous", "needs an attribute `fingerprint`"),
-        ("python:toy_models:NoTexts", "has no encode_text; a model has encode_image and encode_text, or score"),
+        ("python:toy_models:NoTexts", "has no encode_text. A model needs encode_image and encode_text, or score"),
     ],
 )
 def test_wrong_specs_are_one_clear_message(here: Path, spec: str, message: str):
@@ -128,7 +128,7 @@ def test_weights_that_cannot_be_fetched(monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(FileNotFoundError) as caught:
         models.resolve("ViT-B-32/laion400m_e32")
     assert str(caught.value).splitlines() == [
-        "ViT-B-32/laion400m_e32: the weights are not on this machine and could not be fetched: "
+        "ViT-B-32/laion400m_e32: the weights are not on this machine and could not be downloaded: "
         "timm/vit_base_patch32_clip_224.laion400m_e32 on the Hugging Face Hub (Failed to download weights).",
         "With a network: `hf download timm/vit_base_patch32_clip_224.laion400m_e32` (into HF_HOME, then "
         "HF_HUB_OFFLINE=1 works without one).",

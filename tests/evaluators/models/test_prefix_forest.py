@@ -24,7 +24,7 @@ def prefix(forest: PrefixForest, node: int) -> tuple[int, ...]:
 def test_build_by_hand():
     # 1 2 3 | 1 2 4 | 1 5 | 7: six nodes instead of nine tokens.
     sequences = [(1, 2, 3), (1, 2, 4), (1, 5), (7,)]
-    assert prefix_forest.new_tokens(sequences) == [3, 1, 1, 1]
+    assert prefix_forest.count_new_tokens(sequences) == [3, 1, 1, 1]
     forest = prefix_forest.build(sequences)
     assert forest == PrefixForest([1, 2, 3, 4, 5, 7], [0, 1, 2, 2, 1, 0], [-1, 0, 1, 1, 0, -1], [2, 3, 4, 5])
 

@@ -39,7 +39,7 @@ def test_candidates_by_hand():
     assert {found["spatial_1"].image_0, found["spatial_1"].image_1} == {"1", "2"}
     assert found["spatial_1"].caption_0 in ("a cat on the left", "a dog on the right")
     assert found["spatial_2"].caption_0 in ("a cat to the left of a dog", "a dog to the right of a cat")
-    assert all(photograph_pairs.different_words(pair.caption_0, pair.caption_1) == 1 for pair in found.values())
+    assert all(photograph_pairs.count_different_words(pair.caption_0, pair.caption_1) == 1 for pair in found.values())
 
 
 def test_an_image_is_in_one_pair_of_a_type():

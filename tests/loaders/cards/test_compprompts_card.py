@@ -8,7 +8,7 @@ from generators import compprompts as generator
 from loaders.cards import compprompts
 from loaders.datasets.load import load_dataset
 from loaders.datasets.stats import list_configs
-from loaders.papers.prompt_types import PROMPT_TYPES, TOTAL, is_table_3
+from loaders.papers.prompt_types import PROMPT_TYPES, TOTAL_PROMPTS, is_in_table_3
 
 WORDS = Path(__file__).parents[3] / "sample/words/compprompts.yaml"
 
@@ -26,16 +26,20 @@ def test_every_cell_of_tables_2_and_3_is_there():
     # 9 + 15 cells in Table 2, 12 in Table 3; two cells of Table 2 are two configs each.
     halves = {"obj2_adj_second", "obj2_adj_verb2_second"}
     assert len(PROMPT_TYPES.keys() - halves) == 36
-    assert sum(map(is_table_3, PROMPT_TYPES)) == 12
-    sizes = [kind.prompts for kind in PROMPT_TYPES.values()]
-    assert sum(sizes) == TOTAL == 18_100
+    assert sum(map(is_in_table_3, PROMPT_TYPES)) == 12
+    sizes = [kind.num_prompts for kind in PROMPT_TYPES.values()]
+    assert sum(sizes) == TOTAL_PROMPTS == 18_100
     assert min(sizes) >= 300
     assert max(sizes) <= 500
 
 
 def test_averages_of_the_published_cells_are_table_1s():
     # Table 1 averages Table 2's 24 cells: 13.2, 28.5, 28.6, 28.9, 41.6. The last two columns' cells give 29.9 and 40.6.
-    cells = {kind.published: None for config, kind in PROMPT_TYPES.items() if kind.published and not is_table_3(config)}
+    cells = {
+        kind.published_scores: None
+        for config, kind in PROMPT_TYPES.items()
+        if kind.published_scores and not is_in_table_3(config)
+    }
     means = [sum(scores) / len(cells) for scores in zip(*cells, strict=True)]
     assert len(cells) == 24
     assert means == pytest.approx([13.2, 28.5, 28.6, 29.9, 40.6], abs=0.3)
@@ -49,7 +53,7 @@ def test_folder_is_checked_described_and_loadable(built: Path, monkeypatch: pyte
     for config, kind in PROMPT_TYPES.items():
         (path,) = (built / "compprompts" / config).glob("*.parquet")
         rows = pq.read_table(path, columns=["prompt", "cell"])
-        assert len(set(rows["prompt"].to_pylist())) == len(rows) == kind.prompts
+        assert len(set(rows["prompt"].to_pylist())) == len(rows) == kind.num_prompts
         assert set(rows["cell"].to_pylist()) == {config}
         total += len(rows)
     assert total == 18_100
@@ -62,8 +66,8 @@ def test_folder_is_checked_described_and_loadable(built: Path, monkeypatch: pyte
 
 
 def test_a_config_that_is_not_the_declared_one_is_refused(built: Path):
-    rows = {config: {"test": kind.prompts} for config, kind in PROMPT_TYPES.items()}
-    assert not list(compprompts.differences(rows))
+    rows = {config: {"test": kind.num_prompts} for config, kind in PROMPT_TYPES.items()}
+    assert not list(compprompts.list_wrong_counts(rows))
     rows["obj2"] = {"test": 499}
     del rows["obj1"]
-    assert list(compprompts.differences(rows)) == ["obj1: 0 rows, 300 expected", "obj2: 499 rows, 500 expected"]
+    assert list(compprompts.list_wrong_counts(rows)) == ["obj1: 0 rows, 300 expected", "obj2: 499 rows, 500 expected"]

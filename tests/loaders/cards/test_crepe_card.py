@@ -17,7 +17,9 @@ def test_retrieval_set_sizes_of_table_6(config: str, size: int | None):
     assert retrieval_set_size(config) == size
 
 
-def test_card_says_stand_in_and_counts_beside_the_papers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_card_says_that_data_is_synthetic_and_compares_counts_with_the_paper(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     folder = toy_dataset(tmp_path)
     (folder / "toy_hnatom").rename(folder / "laion_uc_hnatom")
     (tmp_path / "params.yaml").write_text("source: microworld\n")
@@ -27,7 +29,7 @@ def test_card_says_stand_in_and_counts_beside_the_papers(tmp_path: Path, monkeyp
     monkeypatch.chdir(tmp_path)
     main()
     card = (folder / "README.md").read_text()
-    assert "Synthetic stand-in" in card
+    assert "Synthetic replacement" in card
     assert "| LAION-400M UC | - (201,595) | 12 (49,604) | - (74,406) |" in card  # 3 rows of 4 negatives
     assert "| too small | 7 |" in card
     assert "| LAION-400M | - (2,968) | - (12,401) | 2 (1,951) | - (15,721) |" in card

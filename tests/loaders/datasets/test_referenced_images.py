@@ -15,7 +15,7 @@ from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA
 from generators.storage.crops import Crop, encode_crop, round_corners
 from generators.storage.dataset import write_config
 from loaders.cards.card import write_card
-from loaders.datasets.referenced_images import crop_of
+from loaders.datasets.referenced_images import get_crop
 from loaders.datasets.stats import measure
 from loaders.push import push
 from tests.hub_server import Repositories
@@ -61,10 +61,10 @@ def test_a_path_starts_beside_the_dataset_s_folder_however_that_is_named(
 ):
     row = {"image_path": "pictures/0.jpg", "x": 1.0, "y": 2.0, "width": 3.0, "height": 4.0}
     monkeypatch.chdir(made(tmp_path))
-    places = {crop_of(row, folder) for folder in (Path(), Path("../crepe"), tmp_path / "crepe")}
+    places = {get_crop(row, folder) for folder in (Path(), Path("../crepe"), tmp_path / "crepe")}
     assert {place.path.resolve() for place in places} == {tmp_path / "pictures" / "0.jpg"}
     with pytest.raises(ValueError, match=r"'/far/0\.jpg' is outside the folders whose images may be read"):
-        crop_of(row | {"image_path": "/far/0.jpg"}, Path())
+        get_crop(row | {"image_path": "/far/0.jpg"}, Path())
 
 
 def test_an_image_that_is_gone_is_named(tmp_path: Path):

@@ -45,7 +45,7 @@ def test_training_on_a_karpathy_file_marks_the_model_as_contaminated(tmp_path: P
     spec, file = toy.write_model(tmp_path / "clip"), toy.write_karpathy(tmp_path / "coco")
     recipe = replace(RECIPE, learning_rates=(1e-3,))
     train("negclip", spec, TrainingData(file, validation=file), tmp_path / "out", recipe=recipe, report=ignore_progress)
-    record = local.training(tmp_path / "out")
+    record = local.read_training(tmp_path / "out")
     assert record["corpus"] is None
     assert record["contaminated"] == "fine-tuned on train.json"
 
