@@ -13,7 +13,7 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Working directory with ``toy_models.py``, whose models are ``python:toy_models:...``."""
+    """Change to a folder with ``toy_models.py``, so that models can be named ``python:toy_models:...``."""
     folder = tmp_path / "here"
     folder.mkdir()
     (folder / "toy_models.py").write_text(tiny.MODELS)
@@ -24,7 +24,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="session")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Dataset folder with systematicity, productivity and raw rows."""
+    """Return a data folder with systematicity, productivity and raw rows."""
     return tiny.write_dataset(
         tmp_path_factory.mktemp("data"),
         {

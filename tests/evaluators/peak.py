@@ -1,4 +1,4 @@
-"""The peak private memory of evaluating some synthetic raw rows: ``python -m tests.evaluators.peak FOLDER ROWS``.
+"""Measure the peak private memory of evaluating synthetic raw rows: ``python -m tests.evaluators.peak FOLDER ROWS``.
 
 A process of its own for each number of rows, which builds a dataset of that many rows in FOLDER first, in the same way.
 Prints the most memory, in bytes, that this process alone had written to while evaluating: its unique set size (USS)
@@ -20,20 +20,20 @@ SECONDS_BETWEEN = 0.1
 
 
 def rows(count: int) -> Iterator[dict[str, Any]]:
-    """Rows with pixels and captions of their own, so that nothing is encoded for two of them."""
+    """Yield rows with different images and captions, so that no feature is shared."""
     for number in range(count):
         color = tuple(number >> shift & 255 for shift in (16, 8, 0))
         yield tiny.row(number, "red", f"ball of kind {number}", None, tiny.plain_picture(color))
 
 
 def written() -> int:
-    """Bytes of memory that this process alone has, and has written."""
+    """Return the number of bytes of memory that only this process uses and has written to."""
     lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
     return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("Private_Dirty:"))
 
 
 class Peak(threading.Thread):
-    """Watches what this process has written until it is stopped."""
+    """Thread that measures the peak of ``written`` until it is stopped."""
 
     def __init__(self) -> None:
         super().__init__(daemon=True)

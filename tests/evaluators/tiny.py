@@ -1,4 +1,4 @@
-"""Tiny datasets and models for tests: plain coloured images, captions that name the colour, and encoders that know."""
+"""Tiny datasets and models for tests: plain coloured images, captions that name the colour, and encoders of colours."""
 
 import io
 import json
@@ -22,7 +22,7 @@ COLORS = {"red": (255, 0, 0), "green": (0, 255, 0), "blue": (0, 0, 255), "yellow
 
 
 class Knows:
-    """Images and captions as the colour that they show or name: every truth ranks first, with score 1."""
+    """Encoder of images and captions by the colour that they show or name: every truth ranks first, with score 1."""
 
     fingerprint = "knows"
 
@@ -53,7 +53,7 @@ class Broken(Knows):
 
 
 class Dying(Knows):
-    """Ends the process, as a kill would, in the middle of the texts."""
+    """Encoder that ends the process in the middle of the texts, as a kill would."""
 
     fingerprint = "dying"
 
@@ -67,7 +67,7 @@ class Dying(Knows):
 
 
 class Interrupted(Knows):
-    """Gets a Ctrl-C in the middle of the texts."""
+    """Encoder that receives a Ctrl-C in the middle of the texts."""
 
     fingerprint = "interrupted"
 
@@ -80,7 +80,7 @@ class Interrupted(Knows):
 
 
 class Company(Knows):
-    """Features that depend, a little, on what they are encoded with; every call takes a moment."""
+    """Slow encoder whose features depend slightly on the other items of the batch."""
 
     fingerprint = "company"
 
@@ -135,7 +135,7 @@ def plain_picture(color: tuple[int, ...], size: tuple[int, int] = (8, 6)) -> byt
 def row(
     number: int, color: str, noun: str, negatives: Sequence[str] | None, pixels: bytes | None = None
 ) -> dict[str, Any]:
-    """Row ``number`` shows ``color``, in pixels of its own; its image holds two rows, its crop one."""
+    """Return row ``number``, whose crop shows ``color``. Crops differ; two rows share an image id."""
     made = {
         "image": {"bytes": picture(color, (8, 6 + number)) if pixels is None else pixels, "path": None},
         "crop_id": f"crop {number}",
@@ -154,7 +154,7 @@ def row(
 
 
 def choice_rows(count: int, negatives: int = 4, noun: str = "ball") -> Iterator[dict[str, Any]]:
-    """``count`` rows whose negatives name the other colours."""
+    """Yield ``count`` rows whose negatives name the other colours."""
     names = list(COLORS)
     for number in range(count):
         color = names[number % len(names)]
@@ -171,7 +171,7 @@ def raw_rows(count: int) -> Iterator[dict[str, Any]]:
 def write_dataset(
     root: Path, configs: Mapping[str, Mapping[str, Iterable[dict[str, Any]]]], name: str = "crepe"
 ) -> Path:
-    """A dataset folder ``root/name`` with the given config -> split -> rows; gives ``root``."""
+    """Write a dataset ``root/name`` with the rows of each config and split. Returns ``root``."""
     for config, splits in configs.items():
         schema = RAW_SCHEMA if config.endswith("_raw") else HARD_NEGATIVE_SCHEMA
         write_config(root / name, config, splits, schema)
@@ -180,7 +180,7 @@ def write_dataset(
 
 
 def write_clip(folder: Path, corpus: str | None = "laion", seed: int = 0, causal: bool = True) -> Path:
-    """A random open_clip model in the layout of our own training."""
+    """Write a random open_clip model in the layout of ``compeval train``."""
     import open_clip
     import torch
     from safetensors.torch import save_file

@@ -1,4 +1,4 @@
-"""Tiny random models of the transformers families, complete, as ``save_pretrained`` writes them."""
+"""Write tiny random models of the transformers families, as ``save_pretrained`` does."""
 
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ EFFICIENT_NET = {
 
 
 def tokenizer() -> hf.PreTrainedTokenizerFast:
-    """Whole words between <s> and </s>, at most 12 tokens."""
+    """Return a tokeniser of whole words between <s> and </s>, at most 12 tokens."""
     raw = Tokenizer(models.WordLevel({word: index for index, word in enumerate(WORDS)}, unk_token="<unk>"))
     raw.pre_tokenizer = pre_tokenizers.Whitespace()
     raw.post_processor = processors.TemplateProcessing(single="<s> $A </s>", special_tokens=[("<s>", 1), ("</s>", 2)])
@@ -42,7 +42,7 @@ def tokenizer() -> hf.PreTrainedTokenizerFast:
 
 
 def model(family: str) -> Any:
-    """A random model of the family."""
+    """Return a random model of the family."""
     match family:
         case "clip":
             return hf.CLIPModel(hf.CLIPConfig(text_config=TEXT, vision_config=VISION, projection_dim=8))
@@ -75,7 +75,7 @@ PROCESSORS = {
 
 
 def transformers_folder(family: str, folder: Path) -> Path:
-    """Save a random model of the family in a folder, complete."""
+    """Save a random model of the family with its tokeniser and image processor in a folder."""
     size = {"height": 16, "width": 16}
     model(family).save_pretrained(folder)
     tokenizer().save_pretrained(folder)

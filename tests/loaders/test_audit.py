@@ -47,7 +47,7 @@ def test_flaws_of_a_swap(negative: str, flaws: dict[str, int]):
     assert count_flaws(texts("a cup on a table", negative, swaps=True)) == flaws
 
 
-def test_what_the_caption_has_too_is_no_cue():
+def test_a_feature_of_the_caption_is_not_a_flaw_of_the_negative():
     assert not count_flaws(texts("A man . He  sits ", "A dog . It  sits "))
     assert count_flaws(texts("A man sits", "a dog sits")) == {"lower case": 1}
 
@@ -63,7 +63,7 @@ def test_negation_words(text: str):
     assert not has_negation("a note on a notebook, nowt else")
 
 
-def test_cues_share_ties_out():
+def test_a_tie_of_k_texts_counts_as_1_over_k():
     rows = [
         texts("a red cup", "a cup", "no red cup at all"),  # longest and shortest are negatives; two without a negation
         texts("a red cup", "a red hat", "a hat"),  # two longest; three without a negation
@@ -76,7 +76,7 @@ def test_cues_share_ties_out():
     assert found.chance == pytest.approx(1 / 3)
 
 
-def test_a_caption_that_denies_hides_its_negatives_denials():
+def test_negations_of_negatives_do_not_count_if_the_caption_has_a_negation():
     assert audit([texts("no red cup", "no red hat", "a hat")]).negated == 0
 
 
@@ -93,7 +93,7 @@ def test_nothing_to_audit_is_an_error(tmp_path: Path):
         audit([])
 
 
-def test_a_dataset_is_audited_by_split_and_knows_its_swaps(tmp_path: Path):
+def test_a_dataset_is_audited_by_split_with_its_swaps(tmp_path: Path):
     swap = row(0, "red", "ball", ["blue"]) | {"foils": [[{"type": "swap", "from": "red", "to": "blue"}]]}
     folder = tmp_path / "crepe"
     write_config(folder, "prod_hnall", {"n4": [swap, row(1, "red", "cup", ["green"])]}, HARD_NEGATIVE_SCHEMA)

@@ -1,4 +1,4 @@
-"""Push to and load from a server on the loopback that imitates the Hub's endpoints."""
+"""Push to, and load from, a local server that imitates the endpoints of the Hub."""
 
 from pathlib import Path
 
@@ -27,7 +27,7 @@ def push(*arguments: object):
     return CliRunner().invoke(app, ["push", *map(str, arguments)])
 
 
-def test_what_is_pushed_is_what_is_loaded(hub_server: Repositories, tmp_path: Path):
+def test_a_loaded_dataset_equals_the_pushed_dataset(hub_server: Repositories, tmp_path: Path):
     folder = made(tmp_path / "data")
     pushed = push("crepe", "me/microworld-crepe", "--data", tmp_path / "data", "--private")
     assert pushed.stdout.endswith(f"/datasets/me/microworld-crepe/commit/{SHA}\n"), pushed.output
@@ -41,7 +41,7 @@ def test_what_is_pushed_is_what_is_loaded(hub_server: Repositories, tmp_path: Pa
     assert rows.to_dict() == load_dataset("crepe", "toy_hnatom", "test", data_dir=tmp_path / "data").to_dict()
 
 
-def test_a_second_push_takes_the_place_of_the_first(hub_server: Repositories, tmp_path: Path):
+def test_a_second_push_replaces_the_first(hub_server: Repositories, tmp_path: Path):
     push(made(tmp_path / "a"), "me/microworld-crepe")
     hub_server.files["me/microworld-crepe"]["gone/test-00000-of-00001.parquet"] = b"old"
     hub_server.files["me/microworld-crepe"]["picture.png"] = b"the owner's"
@@ -51,7 +51,7 @@ def test_a_second_push_takes_the_place_of_the_first(hub_server: Repositories, tm
     assert load_dataset("me/microworld-crepe", "toy_hnatom", "test").num_rows == 5
 
 
-def test_a_name_that_hides_the_micro_world_is_refused(hub_server: Repositories, tmp_path: Path):
+def test_a_name_without_microworld_is_an_error(hub_server: Repositories, tmp_path: Path):
     refused = push(toy_dataset(tmp_path), "me/crepe")
     assert refused.exit_code == 2
     assert "generated from the micro-world" in refused.stderr
@@ -59,7 +59,7 @@ def test_a_name_that_hides_the_micro_world_is_refused(hub_server: Repositories, 
     assert hub_server.files == {}
 
 
-def test_pixels_stay_at_home_where_their_licence_says_so(hub_server: Repositories, tmp_path: Path):
+def test_pixels_are_not_uploaded_if_the_licence_forbids_it(hub_server: Repositories, tmp_path: Path):
     row = {
         "image": {"bytes": picture(tmp_path, 1).read_bytes(), "path": None},
         **{"crop_id": "c", "image_id": "1", "caption": "a", "hard_negatives": ["b"]},
@@ -80,7 +80,7 @@ def test_pixels_stay_at_home_where_their_licence_says_so(hub_server: Repositorie
     assert "image" in load_dataset(str(folder), "swap_obj", "test").column_names, "the folder here keeps them"
 
 
-def test_names_are_looked_up_here_then_in_a_folder_then_on_the_hub(hub_server: Repositories, tmp_path: Path):
+def test_names_are_searched_locally_then_as_a_path_then_on_the_hub(hub_server: Repositories, tmp_path: Path):
     toy_dataset(tmp_path, rows=1)
     push(made(tmp_path / "far", rows=2), "me/microworld-crepe")
     assert load_dataset("crepe", "toy_hnatom", "test").num_rows == 1

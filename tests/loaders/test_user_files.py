@@ -43,7 +43,7 @@ def as_csv(separator: str) -> str:
         ("pairs.tsv", as_csv("\t")),
     ],
 )
-def test_tables_of_every_kind_give_the_same_dataset(folder: Path, name: str, text: str):
+def test_tables_of_every_format_become_the_same_dataset(folder: Path, name: str, text: str):
     (folder / name).write_text(text)
     stats = make("mine", [folder / name], None, folder)
     assert stats["rows"] == {"captions": {"test": 2}, "foils_1": {"test": 1}, "foils_2": {"test": 1}}
@@ -84,14 +84,14 @@ def test_a_webdataset_shard(folder: Path):
         ("a.txt", "", r"a\.txt: unknown file type; supported: \.csv"),
     ],
 )
-def test_what_is_wrong_is_named_and_nothing_is_written(folder: Path, name: str, text: str, message: str):
+def test_invalid_inputs_are_named_and_nothing_is_written(folder: Path, name: str, text: str, message: str):
     (folder / name).write_text(text)
     with pytest.raises((ValueError, FileNotFoundError), match=message):
         make("mine", [folder / name], None, folder)
     assert not (folder / "mine").exists()
 
 
-def test_images_of_one_name_in_two_folders_stay_apart(tmp_path: Path):
+def test_images_with_the_same_name_in_two_folders_are_distinct(tmp_path: Path):
     for number, folder in enumerate(("s1", "s2")):
         (tmp_path / folder).mkdir()
         picture(tmp_path / folder, number).rename(tmp_path / folder / "001.jpg")
@@ -102,7 +102,7 @@ def test_images_of_one_name_in_two_folders_stay_apart(tmp_path: Path):
     assert rows["image_id"] == ["s1/001.jpg", "s2/001.jpg"]
 
 
-def test_files_in_two_folders_have_images_of_their_own(tmp_path: Path):
+def test_each_file_uses_the_images_in_its_own_folder(tmp_path: Path):
     for number, folder in enumerate(("a", "b")):
         (tmp_path / folder).mkdir()
         picture(tmp_path / folder, number).rename(tmp_path / folder / "1.jpg")
@@ -144,7 +144,7 @@ def test_unusual_line_separators_are_part_of_a_text(folder: Path, name: str, tex
 
 
 @pytest.mark.parametrize("name", ["../mine", "a/b", ".hidden", ""])
-def test_the_name_cannot_lead_elsewhere(folder: Path, name: str):
+def test_the_name_cannot_lead_outside_the_output_folder(folder: Path, name: str):
     (folder / "pairs.json").write_text(json.dumps(ROWS))
     with pytest.raises(ValueError, match="cannot be used as a file name"):
         make(name, [folder / "pairs.json"], None, folder / "data")

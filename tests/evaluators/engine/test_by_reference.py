@@ -1,4 +1,4 @@
-"""Rows that name their source images instead of holding crops."""
+"""Tests of rows that reference their source images instead of storing crops."""
 
 import io
 from collections import Counter
@@ -30,7 +30,7 @@ TASKS = [Task("crepe", f"laion_uc_{kind}") for kind in ("hnatom", "hncomp")]
 
 
 def stripes(path: Path) -> Path:
-    """An image of five stripes, 4 px wide, one of each colour."""
+    """Write an image of five stripes, 4 px wide, one per colour."""
     image = Image.new("RGB", (20, 8))
     for place, color in enumerate(tiny.COLORS.values()):
         image.paste(color, (4 * place, 0, 4 * place + 4, 8))
@@ -39,7 +39,7 @@ def stripes(path: Path) -> Path:
 
 
 def rows(folder: Path, order: list[tuple[str, int]], noun: str) -> Iterator[dict[str, Any]]:
-    """One row for each (image, stripe); corners are rounded to the stripe's."""
+    """Return one row per (image, stripe). The box corners are rounded to the stripe's."""
     for number, (name, stripe) in enumerate(order):
         others = [color for color in COLORS if color != COLORS[stripe]]
         path, box = folder / name, Box(4 * stripe + 0.4, 0.0, 3.8, 8.0)
@@ -49,7 +49,7 @@ def rows(folder: Path, order: list[tuple[str, int]], noun: str) -> Iterator[dict
 
 @pytest.fixture
 def striped(tmp_path: Path) -> Path:
-    """Two tasks on two images, whose crops come in turns; a crop is in both tasks."""
+    """Write two tasks on two images, whose crops alternate. One crop is in both tasks."""
     root = tmp_path / "striped"
     (root / "pictures").mkdir(parents=True)
     for number, name in enumerate(("one.png", "two.png")):
@@ -64,7 +64,7 @@ def striped(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def decoded(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """How often each source image was decoded."""
+    """Count how often each source image is decoded."""
     counts, decode = Counter[str](), images.decode
 
     def counting(data: bytes | images.UnreadableImageError, place: CropSource) -> Image.Image:
@@ -106,7 +106,7 @@ def test_chunks_of_embedded_crops_have_the_given_size(data: Path):
     assert plan.crop_chunks(planned.crops, 10) == [slice(0, 10), slice(10, 20), slice(20, 23)]
 
 
-def test_a_crop_is_what_pillow_cuts_out(striped: Path):
+def test_a_crop_equals_the_crop_by_pillow(striped: Path):
     for place in plan.make(load(TASKS, striped)).crops:
         (data,) = images.read([place])
         assert isinstance(data, bytes)
@@ -118,7 +118,7 @@ def test_a_crop_is_what_pillow_cuts_out(striped: Path):
         assert crop.tobytes() == Image.open(io.BytesIO(data)).convert("RGB").crop(corners).tobytes()
 
 
-def test_pair_scorers_see_the_crops_too(here: Path, striped: Path):
+def test_pair_scorers_get_the_crops(here: Path, striped: Path):
     assert [result["metrics"]["recall@1"] for result in run(toy("Pairs"), TASKS, data_dir=striped)] == [1.0, 1.0]
 
 
@@ -133,7 +133,7 @@ def test_pair_scorers_see_the_crops_too(here: Path, striped: Path):
     ],
 )
 @pytest.mark.parametrize("name", ["Knows", "Pairs"])
-def test_an_image_that_is_gone_or_another_is_named_and_can_be_left_out(
+def test_a_missing_or_changed_image_is_named_and_can_be_skipped(
     here: Path, striped: Path, spoil: Any, message: str, name: str
 ):
     spoil(striped / "pictures" / "two.png")
@@ -144,7 +144,7 @@ def test_an_image_that_is_gone_or_another_is_named_and_can_be_left_out(
     assert result["metrics"]["recall@1"] == 1.0
 
 
-def test_two_exchanged_images_are_noticed_though_their_features_are_cached(here: Path, striped: Path):
+def test_exchanged_images_are_detected_although_their_features_are_cached(here: Path, striped: Path):
     run(toy(), TASKS[:1], data_dir=striped)
     first, second = striped / "pictures" / "one.png", striped / "pictures" / "two.png"
     first.rename(striped / "other.png")

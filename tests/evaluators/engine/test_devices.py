@@ -22,7 +22,7 @@ def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 EVEN, ODD = slice(0, None, 2), slice(1, None, 2)
 
 
-def test_shares_by_hand():
+def test_shares_of_a_small_plan():
     # Ten items in chunks of three: 0 to 2, 3 to 5, 6 to 8, and 9.
     chunks = plan.chunks(10, 3)
     assert chunks[EVEN] == [slice(0, 3), slice(6, 9)]
@@ -43,7 +43,9 @@ def test_shares_make_up_the_plan_without_overlap(here: Path, data: Path):
 
 
 @pytest.mark.parametrize("name", ["Knows", "Pairs"])
-def test_several_devices_give_the_bytes_of_one(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch, name: str):
+def test_several_devices_write_the_same_bytes_as_one(
+    here: Path, data: Path, monkeypatch: pytest.MonkeyPatch, name: str
+):
     tasks = [task for task in discover(data) if name == "Knows" or not task.is_raw]
     model = models.resolve(f"python:toy_models:{name}")
     run(model, tasks, data_dir=data, output=here / "one")
@@ -52,7 +54,7 @@ def test_several_devices_give_the_bytes_of_one(here: Path, data: Path, monkeypat
     assert all_files(here / "two") == all_files(here / "one")
 
 
-def test_pairs_are_shared_too(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
+def test_pairs_are_shared_between_processes(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(score, "PAIRS_PER_CHUNK", 20)
     tasks = [task for task in discover(data) if not task.is_raw]
     planned, store = plan.make(load(tasks, data)), FeatureStore(None, "model")
@@ -67,7 +69,7 @@ def test_pairs_are_shared_too(here: Path, data: Path, monkeypatch: pytest.Monkey
     assert [pairs(EVEN), pairs(ODD), pairs(ALL)] == [5 * (4 + 12) + 4, 5 * (3 + 11) - 4, 0]
 
 
-def test_what_a_process_could_not_do_is_done_by_the_caller(here: Path, data: Path):
+def test_the_caller_does_the_work_of_a_failed_process(here: Path, data: Path):
     # The class is known to this process alone, so the other one fails.
     import toy_models  # pyright: ignore[reportMissingImports]
 

@@ -41,7 +41,7 @@ def all_files(folder: Path) -> dict[str, bytes]:
     }
 
 
-def test_an_encoder_that_knows_ranks_every_truth_first(here: Path, data: Path):
+def test_a_perfect_encoder_ranks_every_truth_first(here: Path, data: Path):
     choice, raw = run(toy("Knows"), [LAION, Task("crepe", "laion_uc_raw")], data_dir=data, batch_size=5)
     assert choice["metrics"] == {
         "recall@1": 1.0,
@@ -89,7 +89,7 @@ def test_each_crop_and_text_is_encoded_once_and_batches_may_be_ragged(here: Path
     assert theirs.calls == []
 
 
-def test_results_lie_where_they_should(here: Path, data: Path):
+def test_paths_of_results(here: Path, data: Path):
     run(toy("Knows"), select(discover(data), ["crepe/prod_hnatom"]), data_dir=data)
     folder = Path("results/microworld/python=toy_models=Knows")
     assert sorted(all_files(folder)) == [
@@ -98,7 +98,7 @@ def test_results_lie_where_they_should(here: Path, data: Path):
     assert json.loads(folder.with_name(f"{folder.name}.run.json").read_text())["texts_encoded"] == 20
 
 
-def test_examples_hold_scores_and_ranks(here: Path, data: Path):
+def test_examples_contain_scores_and_ranks(here: Path, data: Path):
     run(toy("Knows"), [LAION], data_dir=data)
     table = pq.read_table("results/microworld/python=toy_models=Knows/crepe/laion_uc_hnatom.parquet")
     first = table.slice(0, 1).to_pylist()[0]
@@ -122,19 +122,19 @@ def test_limit_takes_the_first_rows_and_is_part_of_the_fingerprint(here: Path, d
     assert whole["data"]["fingerprint"] != part["data"]["fingerprint"]
 
 
-def test_what_is_up_to_date_is_not_scored_again(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
+def test_results_that_are_up_to_date_are_not_scored_again(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
     (first,) = run(toy("Knows"), [LAION], data_dir=data)
     monkeypatch.setattr("evaluators.run.score", lambda *_: pytest.fail("scored again"))
     assert run(toy("Knows"), [LAION], data_dir=data) == [first]
 
 
-def test_features_that_are_no_numbers(here: Path, data: Path):
+def test_features_that_are_not_finite(here: Path, data: Path):
     with pytest.raises(ValueError, match=r"Broken: 115 of 115 text features are zero, infinite or not a number"):
         run(toy("Broken"), [LAION], data_dir=data)
 
 
 def spoilt(tmp_path: Path) -> Path:
-    """Five rows, the third with half an image."""
+    """Write five rows. The image file of the third is truncated."""
     rows = list(tiny.choice_rows(5))
     rows[2] |= {"image": {"bytes": tiny.picture("red", (64, 64))[:60], "path": None}}
     return tiny.write_dataset(tmp_path / "spoilt", {"laion_uc_hnatom": {"test": rows}})
@@ -149,7 +149,7 @@ def test_a_corrupt_image_is_named(here: Path, tmp_path: Path, name: str):
 
 
 @pytest.mark.parametrize("name", ["Knows", "Pairs"])
-def test_a_corrupt_image_can_be_left_out(here: Path, tmp_path: Path, name: str):
+def test_a_corrupt_image_can_be_skipped(here: Path, tmp_path: Path, name: str):
     (result,) = run(toy(name), [LAION], data_dir=spoilt(tmp_path), on_error="skip")
     assert [(item["row"], "cannot be decoded" in item["error"]) for item in result["skipped"]] == [(2, True)]
     assert result["metrics"]["recall@1"] == 1.0
@@ -158,7 +158,7 @@ def test_a_corrupt_image_can_be_left_out(here: Path, tmp_path: Path, name: str):
 
 
 @pytest.mark.parametrize("name", ["Knows", "Pairs"])
-def test_an_image_file_that_is_not_there_is_named_and_can_be_left_out(here: Path, tmp_path: Path, name: str):
+def test_a_missing_image_file_is_named_and_can_be_skipped(here: Path, tmp_path: Path, name: str):
     rows = list(tiny.choice_rows(5))
     for number in (1, 3):  # the same file of two crops
         rows[number] |= {"image": {"bytes": None, "path": str(tmp_path / "gone.jpg")}}
@@ -179,13 +179,13 @@ def test_pair_scorers_score_each_pair_once(here: Path, data: Path):
     assert theirs.pairs == 23 * 5
 
 
-def test_pair_scorers_do_no_raw_retrieval(here: Path, data: Path):
+def test_pair_scorers_do_not_support_raw_retrieval(here: Path, data: Path):
     with pytest.raises(ValueError, match="recall needs a score for each of 16 pairs"):
         run(toy("Pairs"), [Task("crepe", "laion_uc_raw")], data_dir=data)
 
 
 def run_in_child(data: Path, output: Path, cache: Path) -> int:
-    """Exit code of a process that evaluates the dying model on all tasks."""
+    """Return the exit code of a process that evaluates a model that kills the process."""
     child = os.fork()
     if not child:
         try:
@@ -197,7 +197,7 @@ def run_in_child(data: Path, output: Path, cache: Path) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_killed_run_resumes_and_ends_with_the_same_bytes(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(encode_module, "MIN_TEXTS_PER_CHUNK", 16)
     assert run_in_child(data, here / "killed", here / "cache a") == 9
     assert all_files(here / "killed") == {}
@@ -214,7 +214,7 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(here: Path, data: Pat
     assert 0 < resumed["texts_encoded"] < whole["texts_encoded"] == 150
 
 
-def test_another_mix_of_tasks_gives_the_same_scores(
+def test_scores_do_not_depend_on_the_other_tasks(
     tmp_path: Path, data: Path, clip: Path, monkeypatch: pytest.MonkeyPatch
 ):
     model = models.resolve(f"local:{clip}")
@@ -246,7 +246,7 @@ def test_evaluate_in_process(data: Path, clip: Path, monkeypatch: pytest.MonkeyP
     assert not (tmp_path / "cache").exists() or len(list((tmp_path / "cache").iterdir())) == 1
 
 
-def test_a_model_in_training_is_given_back_as_it_was(data: Path, clip: Path):
+def test_evaluate_restores_the_training_mode_of_the_model(data: Path, clip: Path):
     loaded: Any = open_clip.create_model_from_pretrained(f"local-dir:{clip}")
     model, preprocess = loaded
     model.train()
@@ -357,13 +357,13 @@ def test_a_raw_task_plans_only_the_rows_of_its_folds(data: Path):
     assert [place.row for place in planned.crops] == task.row_N.tolist()
 
 
-def test_the_plan_depends_on_the_tasks_alone(data: Path):
+def test_the_plan_depends_only_on_the_tasks(data: Path):
     first, second = (plan.make(load(discover(data), data)) for _ in range(2))
     assert first.texts == second.texts == tuple(sorted(first.texts, key=str.lower))
     assert list(map(str, first.crops)) == list(map(str, second.crops))
 
 
-def test_a_pair_score_that_is_no_number_is_never_kept(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_pair_score_that_is_not_finite_is_never_stored(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
     model = toy("Pairs")
     with monkeypatch.context() as broken:
         broken.setattr(model.encoder, "score", lambda images, texts: [float("nan")] * len(texts))

@@ -1,4 +1,4 @@
-"""Whatever goes wrong is told in one clear message, without a traceback, and what was done is kept."""
+"""Every failure prints one clear message without a traceback, and finished work is kept."""
 
 import errno
 import io
@@ -27,7 +27,7 @@ TASK = "crepe/laion_uc_hnatom"
 
 
 def failure(model: str, *arguments: object) -> str:
-    """The message of ``compeval run``, which must fail with exit code 2 and nothing but it."""
+    """Return the message of a ``compeval run`` that fails with exit code 2 and prints only this message."""
     result = CliRunner().invoke(app, ["run", "--model", model, *map(str, arguments)])
     assert result.exit_code == 2, result.output
     assert result.stdout == ""
@@ -48,7 +48,7 @@ def raising(number: int) -> Callable[..., None]:
     return fail
 
 
-def test_an_unknown_task_names_the_nearest_and_where_to_look(here: Path, data: Path):
+def test_an_unknown_task_names_similar_tasks_and_the_list_command(here: Path, data: Path):
     assert failure("python:toy_models:Knows", "--data", data, "--task", "crepe/laion_uc_hnatm") == (
         "Unknown task 'crepe/laion_uc_hnatm'. Did you mean crepe/laion_uc_hnatom or crepe/laion_uc_raw or "
         "crepe/laion_sc_raw? `compeval list tasks` lists all 6."
@@ -57,11 +57,11 @@ def test_an_unknown_task_names_the_nearest_and_where_to_look(here: Path, data: P
 
 def test_a_model_without_text_tower(here: Path, data: Path):
     assert failure("python:toy_models:NoTexts", "--data", data).startswith(
-        "python:toy_models:NoTexts: has no encode_text;"
+        "python:toy_models:NoTexts: has no encode_text."
     )
 
 
-def test_features_that_are_no_numbers(here: Path, data: Path):
+def test_features_that_are_not_finite(here: Path, data: Path):
     assert failure("python:toy_models:Broken", "--data", data, "--task", TASK) == (
         "Broken: 115 of 115 text features are zero, infinite or not a number. Check the weights, or try "
         "`--precision fp32`."
@@ -75,24 +75,24 @@ def test_a_truncated_cache_file(here: Path, data: Path, tmp_path: Path):
     os.truncate(path, path.stat().st_size // 2)
     assert failure("python:toy_models:Knows", *options, "--output", "elsewhere") == (
         f"{path}: the feature cache failed (database disk image is malformed). The file is damaged: delete it and run "
-        "again, it is only a cache."
+        "again. It is only a cache."
     )
     path.unlink()
     works("python:toy_models:Knows", *options, "--output", "elsewhere")
     assert all_files(Path("elsewhere")) == all_files(Path("results"))
 
 
-def test_a_full_disk_leaves_no_half_result(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_full_disk_leaves_no_partial_result(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(pq, "write_table", raising(errno.ENOSPC))
     folder = Path("results/microworld/python=toy_models=Knows")
     assert failure("python:toy_models:Knows", "--data", data, "--task", TASK) == (
-        f"{folder / TASK}.parquet: the result cannot be written (No space left on device). Free some space or name "
-        "another --output; encoded features are kept."
+        f"{folder / TASK}.parquet: the result cannot be written (No space left on device). Free some space or choose "
+        "another --output. Encoded features are kept."
     )
     assert all_files(folder) == {}
 
 
-def test_an_output_that_cannot_be_written_is_told_before_anything_is_encoded(
+def test_an_unwritable_output_is_reported_before_anything_is_encoded(
     here: Path, data: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("evaluators.run.encode", lambda *_: pytest.fail("encoded in vain"))
@@ -105,7 +105,7 @@ def test_an_output_that_cannot_be_written_is_told_before_anything_is_encoded(
 
 
 def spoilt(folder: Path) -> Path:
-    """Five rows; the third and the fifth, other crops, have the same half of an image."""
+    """Write five rows. The third and the fifth are different crops with the same truncated image file."""
     rows = list(tiny.choice_rows(5))
     half = {"bytes": tiny.picture("red", (64, 64))[:60], "path": None}
     for number in (2, 4):
@@ -126,7 +126,7 @@ def test_a_corrupt_image_is_named_and_can_be_skipped(here: Path, tmp_path: Path)
 
 
 @pytest.mark.skipif(not PIL.features.check("avif"), reason="Pillow without AVIF")
-def test_a_format_whose_decoder_has_errors_of_its_own():
+def test_an_image_format_whose_decoder_raises_unusual_errors():
     buffer = io.BytesIO()
     Image.new("RGB", (24, 24)).save(buffer, "AVIF")
     header, name, pixels = buffer.getvalue().partition(b"mdat")
@@ -148,7 +148,7 @@ def test_equal_pixels_of_several_crops_are_encoded_once(here: Path, tmp_path: Pa
     assert theirs.calls == [1, 25]
 
 
-def test_ctrl_c_in_the_middle_keeps_what_is_encoded(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
+def test_ctrl_c_keeps_encoded_features(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
     from evaluators.engine import encode
 
     monkeypatch.setattr(encode, "MIN_TEXTS_PER_CHUNK", 16)

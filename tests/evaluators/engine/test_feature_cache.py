@@ -19,7 +19,7 @@ def cache_file(folder: Path, model_fingerprint: str) -> Path:
     return folder / f"{of_features(model_fingerprint)}{features.SUFFIX}"
 
 
-def test_what_was_put_is_there_in_the_order_asked_for(tmp_path: Path):
+def test_get_returns_stored_features_in_the_requested_order(tmp_path: Path):
     store = FeatureStore(tmp_path, "model")
     store.put(KEYS[:2], VALUES[:2])
     store.close()
@@ -28,7 +28,7 @@ def test_what_was_put_is_there_in_the_order_asked_for(tmp_path: Path):
     np.testing.assert_array_equal(store.get([KEYS[1], KEYS[0], KEYS[1]]), VALUES[[1, 0, 1]])
 
 
-def test_more_keys_than_one_query_takes(tmp_path: Path):
+def test_more_keys_than_fit_in_one_query(tmp_path: Path):
     keys = [number.to_bytes(16, "big") for number in range(1201)]
     store = FeatureStore(None, "model")
     store.put(keys[:1200], np.zeros((1200, 1)))
@@ -41,14 +41,14 @@ def test_models_do_not_share_features(tmp_path: Path):
     assert FeatureStore(tmp_path, "other").missing(KEYS) == [0, 1, 2]
 
 
-def test_the_first_value_of_a_key_stays():
+def test_the_first_value_of_a_key_is_kept():
     store = FeatureStore(None, "model")
     store.put(KEYS, VALUES)
     store.put(KEYS, VALUES + 1)
     np.testing.assert_array_equal(store.get(KEYS), VALUES)
 
 
-def test_a_chunk_is_stored_whole_or_not_at_all():
+def test_a_chunk_is_stored_completely_or_not_at_all():
     store = FeatureStore(None, "model")
     with pytest.raises(ValueError, match="argument 2 is longer"):
         store.put(KEYS[:2], VALUES)
@@ -98,8 +98,8 @@ class Failing:
     ("message", "remedy"),
     [("database is locked", "Another process is writing: wait"), ("disk I/O error", "Free some space")],
 )
-def test_a_sound_cache_is_not_called_damaged(message: str, remedy: str):
-    """A second process, a quota, a disk too full for SQLite's index of the log: nobody should delete the file."""
+def test_an_intact_cache_is_not_called_damaged(message: str, remedy: str):
+    """A second process, a quota or a full disk is not damage, so the message must not advise to delete the file."""
     store = FeatureStore(None, "model")
     store._database = Failing(message)  # pyright: ignore[reportAttributeAccessIssue]
     with pytest.raises(ValueError, match=remedy) as caught:

@@ -1,4 +1,4 @@
-"""A run may be killed at any moment: the next one ends with the same bytes and encodes nothing that is on disk."""
+"""A run may be killed at any moment: the next run writes the same bytes and encodes nothing that is already on disk."""
 
 import json
 import os
@@ -22,7 +22,7 @@ KILLS = 20
 
 
 class Watched(FeatureStore):
-    """Ends the process with 3 when a feature is made that is on disk already."""
+    """Feature store that exits with code 3 when a feature is encoded that is already on disk."""
 
     def put(self, keys: Sequence[bytes], feature_ND: np.ndarray) -> None:
         if len(self.missing(keys)) < len(keys):
@@ -31,7 +31,7 @@ class Watched(FeatureStore):
 
 
 def start(data: Path, folder: Path) -> int:
-    """A process that evaluates on all tasks, with its cache and results in ``folder``; its number."""
+    """Start a process that evaluates all tasks, with cache and results in ``folder``. Returns its process id."""
     if child := os.fork():
         return child
     try:
@@ -44,7 +44,7 @@ def start(data: Path, folder: Path) -> int:
 
 
 def killed(child: int, after: float) -> bool:
-    """Kill a process after some seconds; False if it had ended well by then."""
+    """Kill a process after some seconds. Returns False if it had already ended, which must be without error."""
     time.sleep(after)
     os.kill(child, signal.SIGKILL)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
@@ -59,7 +59,7 @@ def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.acceptance
-def test_twenty_kills_change_nothing(here: Path, data: Path):
+def test_twenty_kills_do_not_change_the_results(here: Path, data: Path):
     began = time.monotonic()
     assert os.waitpid(start(data, here / "whole"), 0)[1] == 0
     seconds = time.monotonic() - began
@@ -72,7 +72,7 @@ def test_twenty_kills_change_nothing(here: Path, data: Path):
         assert all_files(folder / "results") == all_files(here / "whole" / "results")
 
 
-def test_a_kill_in_the_side_file_leaves_nothing_behind(here: Path, data: Path):
+def test_a_kill_while_the_side_file_is_written_leaves_no_files(here: Path, data: Path):
     assert os.waitpid(start(data, here), 0)[1] == 0
     (side,) = (here / "results").rglob("*.run.json")
     left = side.rename(side.with_name(f".{side.name}.elsewhere-1-a.partial"))
@@ -83,7 +83,7 @@ def test_a_kill_in_the_side_file_leaves_nothing_behind(here: Path, data: Path):
 
 
 def test_a_kill_after_each_number_of_chunks(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
-    """Dies after the first, the second ... commit of each attempt, so that every chunk border is met."""
+    """Kill attempt k after its k-th commit, so that a run is stopped at every chunk border."""
 
     def put(self: Watched, keys: Sequence[bytes], feature_ND: np.ndarray) -> None:
         Watched.put(self, keys, feature_ND)

@@ -1,4 +1,4 @@
-"""A raw set of any size is evaluated in nearly the same memory."""
+"""The evaluation of a raw set needs nearly the same memory for any number of rows."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def peak(folder: Path, rows: int) -> int:
-    """Peak private bytes of evaluating so many rows, in a process of its own."""
+    """Return the peak private memory in bytes of a process that evaluates a number of rows."""
     told = subprocess.run(
         [sys.executable, "-m", "tests.evaluators.peak", str(folder), str(rows)],
         cwd=ROOT,

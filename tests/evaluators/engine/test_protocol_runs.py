@@ -1,4 +1,4 @@
-"""A task of every protocol, from a dataset folder through the command line."""
+"""Run a task of every protocol on the command line."""
 
 import json
 from collections.abc import Iterable
@@ -87,7 +87,7 @@ def choices(colors: Iterable[str]) -> list[dict[str, Any]]:
 
 
 def retrieval(colors: Iterable[str]) -> list[dict[str, Any]]:
-    """Every image has as many captions as its number says, and one."""
+    """Yield rows in which image number i has i + 1 captions."""
     return [
         crop(color, number)
         | {"captions": [f"a {color} {noun}" for noun in ("ball", "box", "cat")[: number + 1]], "categories": []}
@@ -110,7 +110,7 @@ def groups(pairs: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
 
 
 def compounds(prompts: Iterable[list[str]]) -> list[dict[str, Any]]:
-    """The compound is pink, its constituents red and blue."""
+    """Yield rows whose compound image is pink and whose constituent images are red and blue."""
     colors = {"": "pink", "_n1": "red", "_n2": "blue"}
     return [
         {
@@ -137,7 +137,7 @@ def texts(prompts: Iterable[str]) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder of the dataset ``kinds`` with a config for every protocol."""
+    """Write a dataset ``kinds`` with one config per protocol and return its data folder."""
     root = tmp_path_factory.mktemp("kinds")
     classes = classification_schema(["red", "green", "blue"])
     classified = [crop(color, number) | {"label": label} for number, (color, label) in enumerate(CLASSIFIED)]
@@ -250,7 +250,7 @@ def test_texts(kinds: Path, here: Path):
     assert result["categories"]["cell"]["10 letters"] == {"rows": 1, "exact_match": 1.0, "bleu4": pytest.approx(1.0)}
 
 
-def test_by_default_a_model_gets_what_it_can_do(kinds: Path, here: Path):
+def test_by_default_a_model_runs_the_tasks_that_it_supports(kinds: Path, here: Path):
     assert [result["task"] for result in run(kinds, here, "Forgets")] == ["kinds/prompts"]
     assert [result["task"].partition("@")[0] for result in run(kinds, here, "Matches")] == [
         f"kinds/{config}" for config in ("nouns", "order", "order", "pairs")
@@ -265,14 +265,14 @@ def test_by_default_a_model_gets_what_it_can_do(kinds: Path, here: Path):
         ("Matches", "kinds/classes", "Error: kinds/classes: classification needs a score for each of 960 pairs"),
     ],
 )
-def test_what_a_model_cannot_do_is_one_message(kinds: Path, here: Path, model: str, task: str, message: str):
+def test_an_unsupported_task_is_one_message(kinds: Path, here: Path, model: str, task: str, message: str):
     (here / "kinds_models.py").write_text(MODELS)
     told = ["run", "--model", f"python:kinds_models:{model}", "--data", str(kinds), "--task", task]
     result = CliRunner().invoke(app, told)
     assert (result.exit_code, result.stderr.lstrip()[: len(message)]) == (2, message)
 
 
-def test_compare_takes_every_protocol(kinds: Path, here: Path):
+def test_compare_supports_every_protocol(kinds: Path, here: Path):
     tasks = ("kinds/search", "kinds/pairs", "kinds/classes", "kinds/nouns")
     run(kinds, here, "Sees", *tasks)
     folder = "results/microworld/python=kinds_models=Sees"

@@ -1,4 +1,4 @@
-"""The engine's ranks are those of the papers' loop in plain open_clip."""
+"""Compare the engine's ranks with those of the papers' loop in plain open_clip."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ ROWS_A_TASK = 2
 REAL_ROWS = 20
 
 
-def test_agreement_by_hand():
+def test_agreement_of_small_score_matrices():
     # Row 0: rank 1, right. Row 1: a tie. Row 2: rank 2, said to be 1. Row 3: 1e-6 apart. Row 4: rank 3, right.
     scores = np.array([[0.5, 0.4, 0.3], [0.5, 0.5, 0.1], [0.5, 0.6, 0.1], [0.5, 0.500001, 0.1], [0.1, 0.2, 0.3]])
     found = reference.compare_ranks(scores, np.array([1, 2, 1, 1, 3]))
@@ -55,7 +55,7 @@ def test_a_tiny_model_on_all_sets(data: Path, clip: Path):
 
 @pytest.fixture(scope="module")
 def micro_world(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """CREPE's sets of a few of the micro-world's scenes, made by the code of the pipeline."""
+    """Build CREPE's sets of a few micro-world scenes with the code of the pipeline."""
     root = tmp_path_factory.mktemp("world")
     crepe = root / "data" / "crepe"
     build(root / "source", Params(seed=1, test_images=24, train_images=3, train_size=16, annotation_recall=0.9), 1)

@@ -23,7 +23,7 @@ def test_a_fold_has_the_size_of_the_smallest_raw_split_of_all_corpora_or_all_com
     assert smallest_raw_split(Task("crepe", "prod_raw", "n4"), ROWS) == 5
 
 
-def test_images_come_from_their_own_row_groups(data: Path):
+def test_images_are_read_from_the_right_row_groups(data: Path):
     (rows,) = load([Task("crepe", "laion_uc_hnatom")], data)
     rows.__dict__["_row_groups"] = [(rows.files[0], 0, 0), (rows.files[0], 0, 3), (rows.files[0], 0, 10)]
     every = load([Task("crepe", "laion_uc_hnatom")], data)[0].images([(row, "image") for row in range(23)])

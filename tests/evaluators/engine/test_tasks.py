@@ -28,7 +28,7 @@ def test_names():
     assert Task("aro", "coco_order", variant="s0").name == "aro/coco_order@s0"
 
 
-def test_select_takes_globs_and_everything_below_a_name():
+def test_select_supports_globs_and_names_with_all_their_variants():
     assert tasks.select(KNOWN, ["crepe/prod_hnatom"]) == KNOWN[3:5]
     assert tasks.select(KNOWN, ["crepe/*_raw"]) == [KNOWN[1], KNOWN[5]]
     assert tasks.select(KNOWN, ["crepe/laion_*", "crepe/laion_uc_hnatom"]) == KNOWN[1:3]
@@ -113,7 +113,7 @@ def test_no_dataset_at_all(tmp_path: Path):
         tasks.discover(tmp_path)
 
 
-def test_a_split_without_rows_is_no_task(tmp_path: Path):
+def test_a_split_without_rows_is_not_a_task(tmp_path: Path):
     splits = {"n4": [], "n5": [tiny.row(0, "red", "ball", ["blue"])]}
     data = tiny.write_dataset(tmp_path, {"prod_hnatom": splits})
     assert [task.name for task in tasks.discover(data)] == ["crepe/prod_hnatom/n5"]

@@ -1,4 +1,4 @@
-"""Every adapter against its library's own forward pass, from folders of random weights and specs as users type them."""
+"""Compare every adapter with the forward pass of its library, on folders of random weights."""
 
 import json
 import shutil
@@ -32,7 +32,7 @@ def unit(feature_ND: np.ndarray) -> np.ndarray:
 
 
 def cosines(encoder: Any) -> np.ndarray:
-    """Of the three images with the three texts, by the adapter."""
+    """Return the cosines of three images with three texts, computed by the adapter."""
     images = encoder.encode_images([encoder.preprocess(image) for image in IMAGES], 2)
     return unit(images) @ unit(encoder.encode_texts(TEXTS, 2)).T
 
@@ -44,7 +44,7 @@ def inputs_of(folder: Path, padding: str) -> Any:
 
 
 @pytest.mark.parametrize("family", ["clip", "siglip", "align"])
-def test_scores_are_the_librarys_logits(tmp_path: Path, family: str):
+def test_scores_equal_the_logits_of_the_library(tmp_path: Path, family: str):
     folder = transformers_folder(family, tmp_path)
     library: Any = hf.AutoModel.from_pretrained(folder).eval()
     with torch.no_grad():
@@ -68,7 +68,7 @@ def test_flava_projects_the_first_token_of_either_tower(tmp_path: Path):
     np.testing.assert_allclose(cosines(models.resolve(f"transformers:{folder}").encoder), expected, atol=1e-5)
 
 
-def test_blip_gives_its_matching_heads_probability(tmp_path: Path):
+def test_blip_returns_the_probability_of_a_match(tmp_path: Path):
     folder = transformers_folder("blip", tmp_path)
     library: Any = hf.BlipForImageTextRetrieval.from_pretrained(folder).eval()
     inputs = inputs_of(folder, "longest")
@@ -89,7 +89,7 @@ def write_open_clip(folder: Path, config: dict[str, Any], model: Any) -> Path:
 
 
 def open_clip_cosines(folder: Path) -> np.ndarray:
-    """By open_clip's own functions."""
+    """Return the cosines computed by open_clip's own functions."""
     loaded: Any = open_clip.create_model_from_pretrained(f"local-dir:{folder}")
     model, preprocess = loaded
     with torch.no_grad():
@@ -139,7 +139,7 @@ def test_a_model_of_the_hub_from_its_cache_without_a_network(
 
 
 def swap_words(tokenizer_folder: Path) -> None:
-    """Exchange two words of the vocabulary, so that texts with them get the token ids of others."""
+    """Exchange the token ids of two words in the vocabulary."""
     path = tokenizer_folder / "tokenizer.json"
     made = json.loads(path.read_text())
     words = made["model"]["vocab"]
@@ -167,8 +167,8 @@ def test_features_of_another_tokeniser_are_not_reused(tmp_path: Path):
     assert models.resolve(specs[0]).fingerprint != after[0]
 
 
-def test_a_folder_without_its_tokeniser_is_told(tmp_path: Path):
-    """transformers makes one up that knows no word: every text of a length would get the same features."""
+def test_a_folder_without_a_tokeniser_is_an_error(tmp_path: Path):
+    """Without the files, transformers makes up a tokeniser that knows no word: all texts get equal features."""
     folder = transformers_folder("clip", tmp_path)
     for name in ("tokenizer.json", "tokenizer_config.json"):
         (folder / name).unlink()
@@ -178,7 +178,7 @@ def test_a_folder_without_its_tokeniser_is_told(tmp_path: Path):
         models.resolve(f"transformers:{tmp_path / 'nowhere'}")
 
 
-def test_weights_that_are_cut_off_or_more_than_tensors(tmp_path: Path):
+def test_weights_that_are_truncated_or_contain_more_than_tensors(tmp_path: Path):
     folder = transformers_folder("clip", tmp_path / "transformers")
     ours = tiny.write_clip(tmp_path / "local")
     for path in (folder / "model.safetensors", ours / "open_clip_model.safetensors"):
@@ -196,7 +196,7 @@ def test_weights_that_are_cut_off_or_more_than_tensors(tmp_path: Path):
             models.resolve(f"RN50-quickgelu/{tmp_path / name}")
 
 
-def test_a_tokeniser_that_cannot_be_had_is_named(tmp_path: Path):
+def test_an_unavailable_tokeniser_is_named(tmp_path: Path):
     folder = tiny.write_clip(tmp_path / "clip")
     config = json.loads((folder / "open_clip_config.json").read_text())
     config["model_cfg"]["text_cfg"]["hf_tokenizer_name"] = "our/tokenizer"
@@ -228,7 +228,7 @@ WORDS = ("<pad>", "<s>", "</s>", "<unk>", "<image>", "yes", "no", "red", "blue",
 
 
 def write_vlm(folder: Path) -> Path:
-    """A random LLaVA with its processor."""
+    """Write a random LLaVA with its processor."""
     raw = Tokenizer(token_models.WordLevel({word: index for index, word in enumerate(WORDS)}, unk_token="<unk>"))
     raw.pre_tokenizer = pre_tokenizers.Whitespace()
     tokens = hf.PreTrainedTokenizerFast(

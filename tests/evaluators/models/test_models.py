@@ -76,7 +76,7 @@ def test_split_at_the_last_slash_that_gives_weights(here: Path, name: str, expec
 
 
 class AskedError(Exception):
-    """Carries what open_clip was asked to build."""
+    """Raised with the arguments that open_clip was called with."""
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_weights_that_do_not_fit(here: Path, monkeypatch: pytest.MonkeyPatch):
         models.resolve("ViT-S-32/weights.pt")
 
 
-def test_weights_that_cannot_be_fetched(monkeypatch: pytest.MonkeyPatch):
+def test_weights_that_cannot_be_downloaded(monkeypatch: pytest.MonkeyPatch):
     def create(*_: Any, **__: Any) -> Any:
         raise RuntimeError("Failed to download weights\nand more")
 
@@ -136,7 +136,7 @@ def test_weights_that_cannot_be_fetched(monkeypatch: pytest.MonkeyPatch):
     ]
 
 
-def test_local_models_say_where_they_come_from(clip: Path, tmp_path: Path):
+def test_local_models_record_their_training_data(clip: Path, tmp_path: Path):
     model = models.resolve(f"local:{clip}")
     assert (model.name, model.corpus, model.corpus_source) == ("clip-laion", "laion", "microworld")
     again = models.resolve(f"local:{clip}")
@@ -153,7 +153,9 @@ def test_the_transform_is_part_of_the_fingerprint(clip: Path, tmp_path: Path):
     assert models.resolve(f"local:{copy}").fingerprint != models.resolve(f"local:{clip}").fingerprint
 
 
-def test_a_tower_that_differs_without_padding_falls_back_and_says_so(clip: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_tower_that_differs_without_padding_is_run_with_padding_and_a_warning(
+    clip: Path, monkeypatch: pytest.MonkeyPatch
+):
     from evaluators.models.prefix_forest import PrefixForestEncoder
 
     encode = PrefixForestEncoder._encode
@@ -166,7 +168,7 @@ def test_a_tower_that_differs_without_padding_falls_back_and_says_so(clip: Path,
 
 
 @pytest.mark.parametrize("precision", ["bf16", "fp16"])
-def test_half_precision_stays_near(clip: Path, precision: models.Precision):
+def test_half_precision_is_close_to_single_precision(clip: Path, precision: models.Precision):
     texts = ["a dog", "a cat on a mat"]
     full, half = (models.resolve(f"local:{clip}", precision=name) for name in ("fp32", precision))
     assert full.fingerprint != half.fingerprint
@@ -198,7 +200,7 @@ def test_transformers_families(tmp_path: Path, family: str):
     np.testing.assert_allclose(text_features, alone, atol=1e-5)
 
 
-def test_a_transformers_model_of_another_kind(tmp_path: Path):
+def test_an_unsupported_transformers_model(tmp_path: Path):
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "bert"}))
     with pytest.raises(ValueError, match=r"models of type 'bert' are not supported; known: clip, siglip"):
         models.resolve(f"transformers:{tmp_path}")

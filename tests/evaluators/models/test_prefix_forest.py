@@ -17,11 +17,11 @@ TEXTS = ["a dog", "a dog on a table", "a dog on a red table", "a cat", "A DOG", 
 
 
 def prefix(forest: PrefixForest, node: int) -> tuple[int, ...]:
-    """The tokens from the root to a node."""
+    """Return the tokens from the root to a node."""
     return () if node < 0 else (*prefix(forest, forest.parents[node]), forest.tokens[node])
 
 
-def test_build_by_hand():
+def test_build_of_four_sequences():
     # 1 2 3 | 1 2 4 | 1 5 | 7: six nodes instead of nine tokens.
     sequences = [(1, 2, 3), (1, 2, 4), (1, 5), (7,)]
     assert prefix_forest.count_new_tokens(sequences) == [3, 1, 1, 1]
@@ -29,7 +29,7 @@ def test_build_by_hand():
     assert forest == PrefixForest([1, 2, 3, 4, 5, 7], [0, 1, 2, 2, 1, 0], [-1, 0, 1, 1, 0, -1], [2, 3, 4, 5])
 
 
-def test_attention_blocks_by_hand():
+def test_attention_blocks_of_a_small_forest():
     # The forest 1 (2 (3 4) 5) with the nodes 0 (1 (2 3) 4), in blocks of three: the path to node 3 is 0, 1.
     forest = prefix_forest.build([(1, 2, 3), (1, 2, 4), (1, 5)])
     assert (forest.path(3), forest.path(4), forest.subtree_ends().tolist()) == ([0, 1], [0], [5, 4, 3, 4, 5])
@@ -39,7 +39,7 @@ def test_attention_blocks_by_hand():
     assert seen == [[{0}, {0, 1}, {0, 1, 2}], [{0, 1, 3}, {0, 4}, {4}]]
 
 
-def test_batches_by_hand():
+def test_batches_of_a_small_forest():
     # New tokens 3, 1, 1, 1, which are six nodes; batches of four are two of three nodes each.
     sequences = [(1, 2, 3), (1, 2, 4), (1, 5), (7,)]
     for batch_nodes, expected in ((6, [4]), (4, [1, 3]), (2, [2, 2]), (1, [1, 1, 1, 1])):
@@ -52,7 +52,7 @@ def test_batches_by_hand():
     st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=9).map(tuple), min_size=1, max_size=20),
     st.integers(1, 30),
 )
-def test_batches_hold_each_sequence_once_and_are_about_as_large(sequences: list[tuple[int, ...]], batch_nodes: int):
+def test_batches_contain_each_sequence_once_and_have_similar_sizes(sequences: list[tuple[int, ...]], batch_nodes: int):
     sequences = sorted(sequences)
     batches = [sequences[batch] for batch in prefix_forest.batches(sequences, batch_nodes)]
     assert [sequence for batch in batches for sequence in batch] == sequences
@@ -75,7 +75,7 @@ def test_each_node_attends_to_its_ancestors_and_itself_once(sequences: list[tupl
 
 
 @given(st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=5).map(tuple), min_size=1, max_size=12))
-def test_a_forest_holds_each_prefix_once(sequences: list[tuple[int, ...]]):
+def test_a_forest_contains_each_prefix_once(sequences: list[tuple[int, ...]]):
     forest = prefix_forest.build(sorted(sequences))
     assert [prefix(forest, end) for end in forest.ends] == sorted(sequences)
     assert all(depth == len(prefix(forest, node)) - 1 for node, depth in enumerate(forest.depths))
@@ -93,7 +93,7 @@ def test_a_forest_holds_each_prefix_once(sequences: list[tuple[int, ...]]):
         (open_clip.CustomTextCLIP, {"ls_init_value": 0.1}),
     ],
 )
-def test_features_are_the_models_own(kind: type, text: dict):
+def test_features_equal_those_of_the_model(kind: type, text: dict):
     torch.manual_seed(0)
     model = kind(**CONFIG | {"text_cfg": CONFIG["text_cfg"] | text}).eval()
     tokens = open_clip.get_tokenizer(context_length=20)(TEXTS)
@@ -105,7 +105,7 @@ def test_features_are_the_models_own(kind: type, text: dict):
     assert encode.nodes == 4 + 4 + 3 + 2 + 1 + 19
 
 
-def test_features_over_many_blocks_are_the_models_own():
+def test_features_over_many_blocks_equal_those_of_the_model():
     torch.manual_seed(0)
     model = open_clip.CLIP(**CONFIG, cast_dtype=torch.float64).eval().double()
     texts = [f"{text} {number}" for text in TEXTS for number in range(30)]
@@ -126,7 +126,7 @@ def test_under_autocast_features_are_about_the_same():
         np.testing.assert_allclose(encode(tokens, 64), expected, atol=0.05 * np.abs(expected).max())
 
 
-def test_several_forests_give_the_features_of_one():
+def test_several_forests_have_the_features_of_one():
     tokens = open_clip.get_tokenizer(context_length=20)(TEXTS)
     encode = PrefixForestEncoder(causal_tower(open_clip.CLIP(**CONFIG).eval()), "cpu")
     together = encode(tokens, 1000)
@@ -145,7 +145,7 @@ def test_towers_that_need_their_padding_keep_it(text: dict):
 
 
 class Adapted(torch.nn.MultiheadAttention):
-    """Attention that computes more than its weights show."""
+    """Attention of an adapter that computes more than its weights show."""
 
 
 def test_a_tower_with_altered_attention_is_computed_by_the_model():

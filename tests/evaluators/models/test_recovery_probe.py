@@ -1,4 +1,4 @@
-"""Tests of the analyses of recovery probes against values derived by hand."""
+"""Compare the analyses of recovery probes with manually derived values."""
 
 import numpy as np
 import pandas as pd

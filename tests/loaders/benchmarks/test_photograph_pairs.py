@@ -1,4 +1,4 @@
-"""Pairs of photographs: proposed by graphs, accepted by a person, read into a dataset."""
+"""Pairs of photographs are proposed from scene graphs, accepted by a person and written as a dataset."""
 
 import csv
 from pathlib import Path
@@ -31,7 +31,7 @@ IMAGES = [
 ]
 
 
-def test_candidates_by_hand():
+def test_candidates_of_small_graphs():
     found = {pair.kind: pair for pair in find_candidates(IMAGES, 1, 0)}
     assert found["adjective"] == Candidate("adjective", "3", "4", "a red cup", "a blue cup")
     assert found["verb_1"] == Candidate("verb_1", "1", "2", "a cat sitting", "a cat sleeping")
@@ -55,7 +55,7 @@ def accepted(path: Path, answer: str) -> None:
         writer.writerows(row | {"accepted": answer if row["type"] == "adjective" else ""} for row in rows)
 
 
-def test_what_a_person_accepts_becomes_a_dataset(tmp_path):
+def test_accepted_pairs_become_a_dataset(tmp_path):
     path = tmp_path / "candidates.csv"
     pair_candidates.write(path, find_candidates(IMAGES, 1, 0))
     with pytest.raises(ValueError, match="already exists and may hold answers"):

@@ -29,7 +29,7 @@ def line(image: int = 1, negatives: str = FIVE, box: str = "1,2,30,40") -> str:
     return f'{image},a cup,4,"{negatives}",{box}'
 
 
-def test_lists_and_sets_are_read_and_nothing_is_run():
+def test_lists_and_sets_are_parsed_without_executing_code():
     assert parse_texts("['b', 'a']") == (("b", "a"), False)
     assert parse_texts("{'b', 'a'}") == (("a", "b"), True)
     for text in ("__import__('os').getcwd()", "[1, 2]", "['a'", "'a'", "[" * 10_000, "{'a': 'b'}"):
@@ -46,7 +46,7 @@ def test_productivity_rows(tmp_path: Path):
     assert (rows[1].hard_negatives, rows[1].unordered) == (("a", "b", "c", "d", "e"), True)
 
 
-def test_systematicity_rows_come_once_for_each_type_that_they_have(tmp_path: Path):
+def test_systematicity_rows_are_repeated_for_each_type_of_negatives(tmp_path: Path):
     path = tmp_path / "syst_vg_hard_negs_unseen_compounds_in_laion.csv"
     atom, comp = [f"a{n}" for n in range(4)], [f"c{n}" for n in range(6)]
     path.write_text(
@@ -98,13 +98,13 @@ def test_a_row_that_ends_early_is_counted_wherever_it_ends(tmp_path: Path):
     )
 
 
-def test_a_quote_that_is_never_closed_is_one_message(tmp_path: Path):
+def test_an_unclosed_quote_is_one_message(tmp_path: Path):
     path = productivity(tmp_path, line(), '1,"a cup' + "x" * 11_000_000)
     with pytest.raises(ValueError, match=r"complexity_4\.csv, after line 2: not a valid table row \(field larger"):
         read_file(path)
 
 
-def test_captions_that_are_no_texts_are_counted(tmp_path: Path):
+def test_captions_that_are_not_strings_are_counted(tmp_path: Path):
     item = {"filename": "0001.jpg", "caption": "a b", "negative_caption": "b a"}
     items = [item, item | {"caption": None}, item | {"negative_caption": 3}, item | {"filename": ["x"]}]
     (tmp_path / "swap_obj.json").write_text(json.dumps(items))
@@ -113,7 +113,7 @@ def test_captions_that_are_no_texts_are_counted(tmp_path: Path):
 
 
 @pytest.mark.parametrize("name", ["../secret.jpg", "{folder}/secret.jpg", "below/../../secret.jpg", "..", "/", ""])
-def test_no_name_leads_out_of_the_folder_of_images(tmp_path: Path, name: str):
+def test_no_name_leads_outside_the_image_folder(tmp_path: Path, name: str):
     (tmp_path / "secret.jpg").write_bytes(b"secret")
     (tmp_path / "images").mkdir()
     assert ImageFolder(tmp_path / "images", ("below",)).find(name.format(folder=tmp_path)) is None
@@ -136,11 +136,11 @@ def test_an_absolute_name_is_found_by_its_end(tmp_path: Path):
         (
             "prod_vg_hard_negs_atm_complexity_4.csv",
             HEADER,
-            "a published file name has a complexity, or compounds and a corpus",
+            "unknown file name. Expected prod_vg_hard_negs_",
         ),
     ],
 )
-def test_files_that_are_not_what_they_should_be(tmp_path: Path, name: str, text: str, message: str):
+def test_invalid_files_are_one_message(tmp_path: Path, name: str, text: str, message: str):
     (tmp_path / name).write_text(text)
     with pytest.raises(ValueError, match=message):
         read_file(tmp_path / name)
@@ -182,11 +182,11 @@ def test_sugarcrepe_and_aro_rows(tmp_path: Path):
         ("at 5 .30 or a .com", "at 5 .30 or a .com"),
     ],
 )
-def test_tidy(text: str, better: str):
+def test_normalize_spacing(text: str, better: str):
     assert normalize_spacing(text) == better
 
 
-def test_repair_takes_cues_away_and_rows_without_a_right_answer():
+def test_repair_removes_cues_and_rows_without_a_single_correct_caption():
     row = Row("prod_hnneg", "n4", "1", "1.jpg", None, "a tv.", ("No TV .", "a  TV. No cat."))
     counted = Counter[str]()
     assert repair(row, counted) == row._replace(hard_negatives=("no tv.", "a tv. no cat."))
@@ -201,7 +201,7 @@ def test_repair_takes_cues_away_and_rows_without_a_right_answer():
 # Import
 
 
-def test_imported_rows_name_their_image_and_load_with_the_crop(tmp_path: Path):
+def test_imported_rows_reference_their_image_and_load_with_the_crop(tmp_path: Path):
     path = productivity(tmp_path, line(1), line(2, box="0,0,5.4,7.6"))
     write_stand_ins([path], tmp_path / "images" / "VG_100K_2")
     (report,) = import_files([path], tmp_path / "images", tmp_path)
@@ -217,7 +217,7 @@ def test_imported_rows_name_their_image_and_load_with_the_crop(tmp_path: Path):
     assert first["provenance"]["source"] == "visual_genome"
 
 
-def test_a_whole_image_keeps_its_bytes_and_lies_under_any_end_of_its_name(tmp_path: Path):
+def test_a_whole_image_keeps_its_bytes_and_is_found_by_any_end_of_its_name(tmp_path: Path):
     path = tmp_path / "valid_neg_clip.tsv"
     path.write_text("\ttitle\tfilepath\tneg_caption\n0\ta b\tcoco/val2014/x.jpg\t['b a']\n")
     write_stand_ins([path], tmp_path / "all")
@@ -230,7 +230,7 @@ def test_a_whole_image_keeps_its_bytes_and_lies_under_any_end_of_its_name(tmp_pa
     assert cell["bytes"] == (tmp_path / "flat" / "x.jpg").read_bytes()
 
 
-def test_a_missing_image_is_named_or_its_rows_are_left_out(tmp_path: Path):
+def test_a_missing_image_is_named_or_its_rows_are_skipped(tmp_path: Path):
     path = productivity(tmp_path, line(1), line(2), line(3))
     write_stand_ins([path], tmp_path / "images")
     (tmp_path / "images" / "2.jpg").unlink()
@@ -241,7 +241,7 @@ def test_a_missing_image_is_named_or_its_rows_are_left_out(tmp_path: Path):
     assert (report.written, report.dropped) == ({"prod_hnatom/n4": 2}, {"image missing": 1})
 
 
-def test_imports_add_up_and_replace_what_they_bring_again(tmp_path: Path):
+def test_a_new_import_keeps_other_splits_and_replaces_its_own(tmp_path: Path):
     sets = "{'a', 'b', 'c', 'd', 'e'}"
     four, eight = productivity(tmp_path, line(1, sets)), productivity(tmp_path, line(2), complexity=8)
     write_stand_ins([four, eight], tmp_path / "images")
@@ -270,7 +270,7 @@ def test_a_file_that_is_named_twice_is_imported_once(tmp_path: Path):
     )
 
 
-def test_two_files_of_one_split_are_refused(tmp_path: Path):
+def test_two_files_of_one_split_are_an_error(tmp_path: Path):
     (tmp_path / "again").mkdir()
     files = [productivity(tmp_path, line()), productivity(tmp_path / "again", line())]
     write_stand_ins(files, tmp_path / "images")

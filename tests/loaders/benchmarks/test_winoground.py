@@ -1,4 +1,4 @@
-"""Winoground in both of its published layouts, and what results say of it."""
+"""Build Winoground from both published layouts, and run it as a task."""
 
 import io
 import json
@@ -70,7 +70,7 @@ def test_a_local_copy_becomes_a_task(tmp_path, write):
     assert (task.task.name, task.protocol.name) == ("winoground/main", "group")
 
 
-def test_without_a_copy_it_says_how_to_get_one(tmp_path):
+def test_without_a_copy_the_error_says_how_to_download_one(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"gated: accept its terms at .*hf download facebook/winoground"):
         winoground.main(tmp_path, tmp_path / "out")
     (tmp_path / "examples.jsonl").write_text("")

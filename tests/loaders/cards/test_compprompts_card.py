@@ -15,7 +15,7 @@ WORDS = Path(__file__).parents[3] / "sample/words/compprompts.yaml"
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the whole dataset, without its card."""
+    """Write the whole dataset without its card and return the data folder."""
     root = tmp_path_factory.mktemp("data")
     own = {"mine": {"pattern": "a NOUN and a NOUN and a NOUN", "size": 3}}
     generator.write(root / "compprompts", generator.Settings(0, own), yaml.safe_load(WORDS.read_text()))
@@ -33,7 +33,7 @@ def test_every_cell_of_tables_2_and_3_is_there():
     assert max(sizes) <= 500
 
 
-def test_averages_of_the_published_cells_are_table_1s():
+def test_averages_of_the_published_cells_equal_table_1():
     # Table 1 averages Table 2's 24 cells: 13.2, 28.5, 28.6, 28.9, 41.6. The last two columns' cells give 29.9 and 40.6.
     cells = {
         kind.published_scores: None
@@ -65,7 +65,7 @@ def test_folder_is_checked_described_and_loadable(built: Path, monkeypatch: pyte
     assert "| mine | 3 |" in card
 
 
-def test_a_config_that_is_not_the_declared_one_is_refused(built: Path):
+def test_a_config_with_a_wrong_number_of_rows_is_reported(built: Path):
     rows = {config: {"test": kind.num_prompts} for config, kind in PROMPT_TYPES.items()}
     assert not list(compprompts.list_wrong_counts(rows))
     rows["obj2"] = {"test": 499}

@@ -12,7 +12,7 @@ from loaders.datasets.stats import list_configs
 from tests.rows import toy_dataset
 
 
-def test_plain_datasets_from_the_root_and_ours_from_anywhere_give_the_same(
+def test_load_dataset_returns_the_rows_of_plain_datasets_from_any_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     toy_dataset(tmp_path)
@@ -54,7 +54,7 @@ def test_no_dataset_at_all_says_how_to_build_one(tmp_path: Path):
         load_dataset("crepe", "toy_raw", data_dir=tmp_path)
 
 
-def test_a_folder_that_differs_from_its_statistics_is_refused(tmp_path: Path):
+def test_a_folder_that_differs_from_its_statistics_is_an_error(tmp_path: Path):
     folder = toy_dataset(tmp_path)
     stats = json.loads((folder / "stats.json").read_text())
     stats["files"]["toy_raw/n5-00000-of-00001.parquet"]["rows"] = 2
@@ -80,7 +80,7 @@ def test_listing_datasets_needs_neither_torch_nor_datasets():
     assert done.stdout.strip() == "set()"
 
 
-def test_plain_datasets_sees_that_a_folder_was_built_anew(tmp_path: Path):
+def test_plain_datasets_notices_that_a_folder_was_rebuilt(tmp_path: Path):
     toy_dataset(tmp_path, rows=3)
     assert datasets.load_dataset(str(tmp_path / "crepe"), "toy_hnatom")["test"].num_rows == 3  # pyright: ignore
     toy_dataset(tmp_path, rows=5)

@@ -1,4 +1,4 @@
-"""Our parquet files in other people's hands: plain datasets, pandas, duckdb and polars, images included."""
+"""Other libraries (datasets, pandas, duckdb, polars) read our parquet files, including the images."""
 
 import io
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Dataset folders whose rows name their source images."""
+"""Tests of dataset folders whose rows reference their source images."""
 
 import json
 import shutil
@@ -23,7 +23,7 @@ from tests.rows import hard_negative_row
 
 
 def made(root: Path, source: str = "visual_genome") -> Path:
-    """``root/crepe``: three rows with paths as seen from ``root``, and a config that holds its crops."""
+    """Write ``root/crepe`` with three rows whose paths are relative to ``root``, and a config that stores its crops."""
     (root / "pictures").mkdir(parents=True)
     found = [hard_negative_row(root / "pictures", number) for number in range(3)]
     for row in found:
@@ -38,7 +38,7 @@ def made(root: Path, source: str = "visual_genome") -> Path:
     return root / "crepe"
 
 
-def test_a_row_has_path_and_box_in_plain_datasets_and_the_crop_beside_them_in_ours(
+def test_a_row_has_path_and_box_in_plain_datasets_and_also_the_crop_in_compeval(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     made(tmp_path)
@@ -56,9 +56,7 @@ def test_a_row_has_path_and_box_in_plain_datasets_and_the_crop_beside_them_in_ou
     assert [both[split][0]["image"].size for split in ("n4", "n5")] == [(40, 30)] * 2  # pyright: ignore
 
 
-def test_a_path_starts_beside_the_dataset_s_folder_however_that_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_path_is_relative_to_the_parent_of_the_dataset_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     row = {"image_path": "pictures/0.jpg", "x": 1.0, "y": 2.0, "width": 3.0, "height": 4.0}
     monkeypatch.chdir(made(tmp_path))
     places = {get_crop(row, folder) for folder in (Path(), Path("../crepe"), tmp_path / "crepe")}
@@ -67,7 +65,7 @@ def test_a_path_starts_beside_the_dataset_s_folder_however_that_is_named(
         get_crop(row | {"image_path": "/far/0.jpg"}, Path())
 
 
-def test_an_image_that_is_gone_is_named(tmp_path: Path):
+def test_a_missing_image_is_named(tmp_path: Path):
     made(tmp_path / "here")
     moved = (tmp_path / "here").rename(tmp_path / "moved")  # an image that was open a moment ago is at hand
     (moved / "pictures" / "1.jpg").unlink()
@@ -77,12 +75,12 @@ def test_an_image_that_is_gone_is_named(tmp_path: Path):
         rows[1]
 
 
-def test_the_card_says_which_rows_hold_no_pixels(tmp_path: Path):
+def test_the_card_says_which_rows_contain_no_pixels(tmp_path: Path):
     card = (made(tmp_path) / "README.md").read_text()
     assert "The rows of `prod_hnatom` hold no pixels." in card
 
 
-def test_a_push_embeds_the_crops_where_they_may_be_passed_on(hub_server: Repositories, tmp_path: Path):
+def test_a_push_adds_the_crops_if_redistribution_is_permitted(hub_server: Repositories, tmp_path: Path):
     folder = made(tmp_path / "data")
     push(folder, "me/crepe")
     shutil.rmtree(tmp_path / "data" / "pictures")
@@ -94,7 +92,7 @@ def test_a_push_embeds_the_crops_where_they_may_be_passed_on(hub_server: Reposit
     assert hub_server.files["me/crepe"][name] == (folder / name).read_bytes()
 
 
-def test_a_push_leaves_the_paths_at_home_where_pixels_may_not_be_passed_on(hub_server: Repositories, tmp_path: Path):
+def test_a_push_removes_the_paths_if_redistribution_is_not_permitted(hub_server: Repositories, tmp_path: Path):
     push(made(tmp_path, source="coco"), "me/crepe")
     stored = load_dataset("me/crepe", "prod_hnatom", "n4")
     assert not {"image", "image_path"} & {*stored.column_names}  # pyright: ignore
@@ -113,12 +111,12 @@ def test_annotators_see_the_crops(tmp_path: Path):
     assert shown[place["crop_id"]] == encode_crop(*place["image"])
 
 
-def test_statistics_know_nothing_of_where_the_images_lie(tmp_path: Path):
+def test_statistics_do_not_depend_on_the_location_of_the_images(tmp_path: Path):
     versions = [json.loads((made(tmp_path / at) / "stats.json").read_text())["version"] for at in ("a", "b")]
     assert versions[0] == versions[1]
 
 
-def test_the_schema_says_what_rows_hold(tmp_path: Path):
+def test_the_schema_states_the_image_storage(tmp_path: Path):
     folder = made(tmp_path)
     names = [pq.read_schema(next((folder / config).glob("*.parquet"))).names for config in ("prod_hnatom", "prod_raw")]
     assert [("image" in found, "image_path" in found) for found in names] == [(False, True), (True, False)]
