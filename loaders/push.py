@@ -50,8 +50,9 @@ def push(folder: Path, repository: str, *, private: bool = False) -> str:
     sources = list_image_sources(folder)
     if "microworld" in sources and "microworld" not in repository.lower():
         raise ValueError(
-            f"{repository}: {folder.name} is generated from the micro-world, a synthetic replacement, and its name "
-            f"must contain microworld, for example {repository.rpartition('/')[0] or 'ORG'}/microworld-{folder.name}."
+            f"{repository}: {folder.name} is generated from the micro-world, a synthetic replacement for real "
+            "images, and its name must contain microworld, for example "
+            f"{repository.rpartition('/')[0] or 'ORG'}/microworld-{folder.name}."
         )
     api = HfApi(endpoint=os.environ.get("HF_ENDPOINT"))
     try:
