@@ -158,4 +158,4 @@ def test_no_page_runs_help_commands(page: str):
 def test_index_lists_all_pages():
     text = (ROOT / "docs" / "index.md").read_text()
     assert set(re.findall(r"\((\S+?)\.md\)", text)) == {*PAGES, "cli", "security"}
-    assert {path.stem for path in (ROOT / "docs").glob("*.md")} == {*PAGES, "cli", "index"}
+    assert {path.stem for path in (ROOT / "docs").glob("*.md")} == {*PAGES, "cli", "index", "security"}
