@@ -32,14 +32,14 @@ def load(name: str, device: str, precision: str) -> Model:
     """Load the model in a repository or folder. Raises ValueError if its family is not supported."""
     spec = f"transformers:{name}"
     try:
-        family = transformers.AutoConfig.from_pretrained(name).model_type
+        family = transformers.AutoConfig.from_pretrained(name, trust_remote_code=False).model_type
         if family not in (*DUAL_ENCODERS, *PAIR_SCORERS):
             known = ", ".join((*DUAL_ENCODERS, *PAIR_SCORERS))
             raise ValueError(f"{spec}: models of type {family!r} are not supported; known: {known}.")
         kind: Any = transformers.BlipForImageTextRetrieval if family == "blip" else transformers.AutoModel
-        model: Any = kind.from_pretrained(name, dtype=DTYPES[precision]).to(device).eval()
-        tokenizer: Any = transformers.AutoTokenizer.from_pretrained(name)
-        image_processor: Any = transformers.AutoImageProcessor.from_pretrained(name)
+        model: Any = kind.from_pretrained(name, dtype=DTYPES[precision], trust_remote_code=False).to(device).eval()
+        tokenizer: Any = transformers.AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+        image_processor: Any = transformers.AutoImageProcessor.from_pretrained(name, trust_remote_code=False)
     except (OSError, SafetensorError) as error:
         raise unavailable(spec, name, error) from None
     if len(tokenizer) <= len(set(tokenizer.all_special_ids)):  # transformers makes up a tokeniser if there are no files

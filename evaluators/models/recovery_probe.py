@@ -147,7 +147,7 @@ def load(folder: Path, spec: str, device: str, precision: str) -> Model:
     record = json.loads((folder / (PROBE if is_probe else AUTOENCODER)).read_text())
     try:
         model: Any = RecoveryT5.from_pretrained(folder, dtype=DTYPES[precision]).to(device).eval()  # pyright: ignore[reportArgumentType]
-        tokenizer = AutoTokenizer.from_pretrained(folder)
+        tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
     except (OSError, ValueError) as error:
         raise ValueError(f"{folder}: the model cannot be loaded ({str(error).splitlines()[0]}).") from None
     parts = [fingerprint.of_weights(model.state_dict()), precision, record]

@@ -34,10 +34,10 @@ class YesLikelihood:
 
     def __init__(self, device: str) -> None:
         self._device = device
-        self._processor: Any = transformers.AutoProcessor.from_pretrained(self.name)
+        self._processor: Any = transformers.AutoProcessor.from_pretrained(self.name, trust_remote_code=False)
         self._processor.tokenizer.padding_side = "left"  # so that the last position predicts the answer
         kind: Any = transformers.AutoModelForImageTextToText
-        self._model: Any = kind.from_pretrained(self.name, dtype="auto").to(device).eval()
+        self._model: Any = kind.from_pretrained(self.name, dtype="auto", trust_remote_code=False).to(device).eval()
         yes, no = self._first_tokens(YES), self._first_tokens(NO)
         self._yes, self._no = sorted(yes - no), sorted(no - yes)  # " yes" and " no" may start with the same token
         parts = [
