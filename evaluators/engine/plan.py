@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -92,9 +92,9 @@ def make(tasks: Sequence[Rows]) -> Plan:
     )
 
 
-def _numbering() -> defaultdict[Hashable, int]:
+def _numbering() -> defaultdict[Any, int]:
     """Return a dictionary that assigns consecutive numbers to keys when they are first used."""
-    numbers: defaultdict[Hashable, int] = defaultdict()
+    numbers: defaultdict[Any, int] = defaultdict()
     numbers.default_factory = numbers.__len__
     return numbers
 
@@ -102,8 +102,8 @@ def _numbering() -> defaultdict[Hashable, int]:
 def _draft(
     rows: Rows,
     crops: list[CropSource],
-    crop_number: defaultdict[Hashable, int],
-    text_number: defaultdict[Hashable, int],
+    crop_number: defaultdict[Any, int],
+    text_number: defaultdict[Any, int],
 ) -> TaskPlan:
     """Return the plan of one task, in which crops and texts are numbered in order of first use.
 

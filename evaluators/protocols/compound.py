@@ -23,7 +23,8 @@ ROWS_PER_BLOCK = 1024
 
 def average_over_prompts(score_NIT: np.ndarray) -> np.ndarray:
     """Return the mean score (N, I) over the prompts. Raises ValueError if a row has no prompt."""
-    has_no_prompt_N = np.isnan(score_NIT).all(axis=2).any(axis=1)
+    has_no_prompt_NI = np.isnan(score_NIT).all(axis=-1)
+    has_no_prompt_N = has_no_prompt_NI.any(axis=-1)
     if has_no_prompt_N.any():
         raise ValueError(f"Row {int(np.argmax(has_no_prompt_N))} has no prompt.")
     return np.nanmean(score_NIT.astype(np.float64), axis=2).astype(np.float32)

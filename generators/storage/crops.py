@@ -20,19 +20,24 @@ JPEG_QUALITY = 92
 
 
 def round_corners(box: Box) -> tuple[int, int, int, int]:
-    """Return left, top, right and bottom in whole pixels. Raises ValueError for a box without pixels."""
+    """Return left, top, right and bottom in whole pixels."""
     x, y, width, height = box
+    return round(x), round(y), round(x + width), round(y + height)
+
+
+def check_corners(box: Box) -> tuple[int, int, int, int]:
+    """Return left, top, right and bottom in whole pixels. Raises ValueError for a box without pixels."""
     if not all(map(math.isfinite, box)):
-        raise ValueError(f"The box ({x}, {y}, {width}, {height}) has a number that is not finite.")
-    left, top, right, bottom = round(x), round(y), round(x + width), round(y + height)
+        raise ValueError(f"The box {tuple(box)} has a number that is not finite.")
+    left, top, right, bottom = round_corners(box)
     if left >= right or top >= bottom:
-        raise ValueError(f"The box ({x}, {y}, {width}, {height}) (x, y, width, height) has no pixels.")
+        raise ValueError(f"The box {tuple(box)} (x, y, width, height) has no pixels.")
     return left, top, right, bottom
 
 
 def crop_image(image: Image.Image, box: Box) -> Image.Image:
     """Cut a crop. Raises ValueError for a box outside the image or more than twice as wide or high."""
-    left, top, right, bottom = round_corners(box)
+    left, top, right, bottom = check_corners(box)
     is_outside = left >= image.width or top >= image.height or right <= 0 or bottom <= 0
     if is_outside or right - left > 2 * image.width or bottom - top > 2 * image.height:
         raise ValueError(
@@ -85,5 +90,5 @@ def crop_id(path: Path, box: Box) -> str:
 
 def make_crop_id(file_sha256: str, box: Box) -> str:
     """Return the crop id for the SHA-256 of the source image's file."""
-    corners = ",".join(map(str, round_corners(box)))
+    corners = ",".join(map(str, check_corners(box)))
     return hashlib.sha256(f"{file_sha256}:{corners}".encode()).hexdigest()[:16]

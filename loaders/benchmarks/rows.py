@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from generators.schemas.scene_graph import Box
-from generators.storage.crops import round_corners
+from generators.storage.crops import check_corners
 from loaders.audit import Texts
 
 BOX_COLUMNS = ("x", "y", "width", "height")
@@ -97,7 +97,7 @@ def parse_box(x: Any, y: Any, width: Any, height: Any) -> Box:
     if box is None or not all(map(math.isfinite, box)):
         raise ValueError("the box is not four numbers")
     try:
-        round_corners(box)
+        check_corners(box)
     except ValueError:
         raise ValueError("the box has no area") from None
     return box

@@ -78,7 +78,8 @@ def _parse_stats(path: Path) -> tuple[Stats, dict[str, dict[str, int]]]:
         names = {*expected, *(f"{config}/{split}" for config, splits in stats["rows"].items() for split in splits)}
         for name in names:
             config, _, file = name.partition("/")
-            safe_name(config), safe_name(file)
+            safe_name(config)
+            safe_name(file)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"{path}: not valid statistics of a dataset ({error}). Build the dataset again.") from None
     return stats, expected

@@ -13,6 +13,7 @@ from PIL import Image
 from generators.microworld.annotate import CAPTION_FILES
 from generators.microworld.build import FOLDER, Params, build
 from generators.schemas.corpus_names import CORPORA
+from generators.storage.atomic import MARKER, atomic_folder
 
 TINY = Params(seed=3, test_images=3, train_images=4, train_size=64, annotation_recall=0.9)
 
@@ -39,7 +40,7 @@ def test_files(folder):
         *(f"VG_100K/{image_id}.jpg" for image_id in (1, 2, 3)),
         *(f"corpora/{corpus}/{name}" for corpus in CORPORA for name in ("00000.tar", "left_out.json")),
     }
-    assert set(hash_files(folder)) == files
+    assert set(hash_files(folder)) == files | {MARKER}
 
 
 def test_images_have_the_sizes_in_image_data(folder):
@@ -82,12 +83,12 @@ def test_same_bytes_for_any_hash_seed_and_worker_count(folder, tmp_path):
 
 def test_a_failed_build_keeps_the_old_folder(folder, tmp_path):
     target = tmp_path / "microworld"
-    target.mkdir()
-    (target / "old").write_text("old")
+    with atomic_folder(target) as partial:
+        (partial / "old").write_text("old")
     broken = Params(seed=3, test_images=1, train_images=1, train_size=64, annotation_recall=2.0)
     with pytest.raises(ValueError, match=r"annotation_recall: 2\.0"):
         build(target, broken, workers=1)
-    assert [path.name for path in target.iterdir()] == ["old"]
+    assert {path.name for path in target.iterdir()} == {"old", MARKER}
 
 
 def test_unknown_parameter(tmp_path, monkeypatch):

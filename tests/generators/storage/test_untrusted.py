@@ -12,7 +12,7 @@ from PIL import Image
 
 from generators.schemas.scene_graph import Box
 from generators.storage import untrusted
-from generators.storage.crops import crop_image, round_corners
+from generators.storage.crops import check_corners, crop_image
 from generators.storage.untrusted import (
     IMAGE_ROOTS,
     UnsafeNameError,
@@ -129,7 +129,7 @@ def test_damaged_images_are_a_value_error(data: st.DataObject):
 )
 def test_boxes_without_pixels_are_refused(box: Box):
     with pytest.raises(ValueError, match="The box"):
-        round_corners(box)
+        check_corners(box)
 
 
 def test_boxes_that_do_not_fit_the_image_are_refused():
