@@ -70,9 +70,9 @@ def test_a_folder_that_was_written_by_others_is_not_replaced(tmp_path: Path):
     thesis.parent.mkdir()
     thesis.write_text("my thesis")
     ran = False
-    with pytest.raises(ValueError, match="checkpoints has contents that were not written by this command"):  # noqa: SIM117
-        with atomic_folder(tmp_path / "checkpoints"):
-            ran = True
+    message = "checkpoints has contents that were not written by this command"
+    with pytest.raises(ValueError, match=message), atomic_folder(tmp_path / "checkpoints"):
+        ran = True
     assert not ran
     assert thesis.read_text() == "my thesis"
 
