@@ -14,7 +14,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,8 @@ REDISTRIBUTABLE = ("microworld", "visual_genome", "compun")
 """Sources whose licence permits redistribution (CC0, CC BY, CC BY-NC).
 
 The licences of the images of COCO, Flickr30k and Winoground do not. Images of an unknown source are not uploaded."""
-FILES = ("*.md", "stats.json", "*/*.parquet")
+PAGES = ("README.md", "TEXT_ONLY.md")
+FILES = (*PAGES, "stats.json", "*/*.parquet")
 
 
 def push(folder: Path, repository: str, *, private: bool = False) -> str:
@@ -47,6 +48,11 @@ def push(folder: Path, repository: str, *, private: bool = False) -> str:
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalTokenNotFoundError
 
     read_stats(folder)
+    for name in PAGES:
+        if (folder / name).is_symlink():
+            raise ValueError(
+                f"{folder / name} is a link. Replace it with the file, or run `dvc unprotect {folder / name}`."
+            )
     sources = list_image_sources(folder)
     if "microworld" in sources and "microworld" not in repository.lower():
         raise ValueError(
@@ -115,8 +121,9 @@ def prepare_upload(folder: Path, sources: list[str]) -> Iterator[Path]:
             target = copy / path.relative_to(folder)
             target.parent.mkdir(parents=True, exist_ok=True)
             (_copy_with_pixels if allowed else _copy_without_pixels)(path, target)
-        for path in folder.glob("*.md"):
-            shutil.copy2(path, copy)
+        for name in PAGES:
+            if (folder / name).is_file():
+                shutil.copy2(folder / name, copy)
         stats = json.loads((folder / "stats.json").read_text()) | measure(copy)
         _, front_matter, text = (folder / "README.md").read_text().split("---\n", 2)
         text = text.partition(PIXELS_HEADING)[0].lstrip("\n")
@@ -137,9 +144,22 @@ def _copy_with_pixels(path: Path, target: Path) -> None:
         return
     schema, folder = add_datasets_features(use_stored_images(schema)), path.parent.parent
     with pq.ParquetWriter(target, schema, compression="zstd") as writer:
+        start = 0
         for batch in parquet.read_batches(path, ROWS_PER_GROUP):
-            rows = [row | {"image": {"bytes": encode_row(row, folder), "path": None}} for row in batch.to_pylist()]
+            rows = [
+                row | {"image": _encode(row, folder, f"{path}, row {start + n}")}
+                for n, row in enumerate(batch.to_pylist())
+            ]
             writer.write_table(pa.Table.from_pylist(rows, schema))
+            start += len(rows)
+
+
+def _encode(row: Mapping[str, Any], folder: Path, place: str) -> dict[str, Any]:
+    """Return the cell of the column ``image`` with the row's crop. Raises ValueError, which names the row."""
+    try:
+        return {"bytes": encode_row(row, folder), "path": None}
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{place}: the image cannot be read ({error}).") from None
 
 
 def _copy_without_pixels(path: Path, target: Path) -> None:

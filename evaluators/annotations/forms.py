@@ -40,9 +40,10 @@ def write_label_studio(folder: Path, items: Sequence[Item], images: Mapping[str,
 
 
 def write_csv(folder: Path, items: Sequence[Item], images: Mapping[str, bytes]) -> None:
-    """Write ``items.csv`` with an empty column ``answer``, and the images to ``images/``."""
+    """Write ``items.csv`` with an empty column ``answer``, and ``images`` (crop id -> JPEG bytes) to ``images/``."""
     (folder / "images").mkdir(parents=True, exist_ok=True)
+    names = {crop_id: f"images/{number:05d}.jpg" for number, crop_id in enumerate(images)}
     for crop_id, data in images.items():
-        (folder / "images" / f"{crop_id}.jpg").write_bytes(data)
-    rows = [{"id": item.id, "image": f"images/{item.crop_id}.jpg", "text": item.text, "answer": ""} for item in items]
+        (folder / names[crop_id]).write_bytes(data)
+    rows = [{"id": item.id, "image": names[item.crop_id], "text": item.text, "answer": ""} for item in items]
     csv_tables.write(folder / "items.csv", COLUMNS, rows)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from generators.schemas.corpus_names import CORPORA
 from generators.storage import csv_tables, parquet
+from generators.storage.untrusted import decode_image
 from loaders.datasets.referenced_images import COLUMNS as REFERENCE
 from loaders.datasets.referenced_images import encode_row
 from loaders.datasets.stats import parquet_files, read_stats, split_name
@@ -98,19 +99,35 @@ def _hash(*parts: object) -> str:
 
 
 def read_crops(folder: Path, items: Iterable[Item]) -> Iterator[tuple[str, bytes]]:
-    """Yield (crop id, image bytes) of each distinct crop. Raises ValueError if the dataset changed after sampling."""
+    """Yield (crop id, image bytes) of each distinct crop.
+
+    Raises ValueError if the dataset changed after sampling, or if an image is unreadable.
+    """
     crop_ids: dict[tuple[str, str], dict[int, str]] = {}
     for item in {item.crop_id: item for item in reversed(list(items))}.values():
         crop_ids.setdefault((item.config, item.split), {})[item.row] = item.crop_id
     for (config, split), crop_by_row in crop_ids.items():
         for number, row in enumerate(_read_rows(folder, config, split, ("crop_id", "image", *REFERENCE))):
             if crop_by_row.get(number) == row["crop_id"]:
-                yield crop_by_row.pop(number), encode_row(row, folder)
+                yield (
+                    crop_by_row.pop(number),
+                    _read_crop(row, folder, f"{folder / config}, split {split}, row {number}"),
+                )
         if crop_by_row:
             raise ValueError(
                 f"{folder / config}, split {split}, row {min(crop_by_row)}: not the crop that was sampled, because the "
                 "dataset was built again. Draw a new sample."
             )
+
+
+def _read_crop(row: Mapping[str, Any], folder: Path, place: str) -> bytes:
+    """Return the row's crop as the bytes of an image file. Raises ValueError, which names the row, if it is none."""
+    try:
+        data = encode_row(row, folder)
+        decode_image(data)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{place}: the image cannot be read ({error}).") from None
+    return data
 
 
 def write_items(folder: Path, items: Sequence[Item]) -> None:

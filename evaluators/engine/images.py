@@ -38,9 +38,11 @@ def read(crops: Sequence[CropSource]) -> list[bytes | UnreadableImageError]:
     the dataset, so that the cached feature of a different image is never used.
     """
     images: list[bytes | UnreadableImageError] = []
-    for source, group in groupby(crops, key=lambda crop: crop.image_file or crop.rows):
+    for (source, refusal), group in groupby(crops, key=lambda crop: (crop.image_file or crop.rows, crop.refusal)):
         source_crops = list(group)
-        if isinstance(source, Path):
+        if refusal is not None:
+            images += [_describe_error(ValueError(refusal), crop) for crop in source_crops]
+        elif isinstance(source, Path):
             images += _read_referenced(source, source_crops)
         else:
             cells = source.images([(crop.row, crop.column) for crop in source_crops])

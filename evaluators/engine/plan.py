@@ -35,6 +35,11 @@ class CropSource:
         """File that the crop is cut from; None if the dataset stores the crop itself."""
         return self.reference and self.reference.crop.path
 
+    @property
+    def refusal(self) -> str | None:
+        """Why the image file must not be read; None if it may be read."""
+        return self.reference and self.reference.refusal
+
     def __str__(self) -> str:
         return f"{self.rows.task.name}, row {self.row}"
 

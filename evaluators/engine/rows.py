@@ -5,6 +5,7 @@ Only the images of a few row groups are in memory at any time, so even a raw set
 
 from __future__ import annotations
 
+import math
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,9 +22,10 @@ from evaluators.engine.tasks import Task
 from evaluators.models import fingerprint
 from evaluators.protocols.base import Protocol
 from generators.schemas.rows import get_image_storage
+from generators.schemas.scene_graph import Box
 from generators.storage import parquet
 from generators.storage.crops import Crop
-from generators.storage.untrusted import UnsafeNameError, read_file, resolve_image
+from generators.storage.untrusted import UnsafeNameError, resolve_image
 from loaders.datasets import referenced_images
 from loaders.datasets.folders import dataset_folder
 from loaders.datasets.stats import read_stats
@@ -40,6 +42,8 @@ class Reference(NamedTuple):
     crop: Crop
     crop_id: str
     """Hash of the crop when the dataset was built."""
+    refusal: str | None = None
+    """Why the image file must not be read: its path leads outside the folders that the dataset may reference."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,16 +114,15 @@ class Rows:
         return self.files[0].parent.parent
 
     def reference(self, row: int, columns: Mapping[str, Any]) -> Reference | None:
-        """Return the crop that a row references, given its ``columns``. Returns None if the dataset stores its crops.
-
-        Raises ValueError, which names the row, if the image path leads outside the data folders.
-        """
+        """Return the crop that a row references, given its ``columns``, or None if the dataset stores its crops."""
         if "image_path" not in columns:
             return None
+        path = columns["image_path"] or ""
+        box = Box(*(math.nan if columns[side] is None else columns[side] for side in Box._fields))
         try:
-            return Reference(referenced_images.get_crop(columns, self.folder), columns["crop_id"])
+            return Reference(Crop(resolve_image(self.folder, path), box), columns["crop_id"])
         except UnsafeNameError as error:
-            raise ValueError(f"{self.task.name}, row {row}: {error}") from None
+            return Reference(Crop(Path(path), box), columns["crop_id"], str(error))
 
     def images(self, cells: Sequence[tuple[int, str]]) -> list[bytes | OSError | ValueError]:
         """Return the bytes of the image file in each (row, column) cell, or the error if it cannot be read.
@@ -134,13 +137,9 @@ class Rows:
         return images
 
     def _read_image(self, cell: Mapping[str, Any] | None) -> bytes | OSError | ValueError:
-        if cell is None or (cell["bytes"] is None and cell["path"] is None):
-            return ValueError("the cell is empty")
-        if cell["bytes"] is not None:
-            return cell["bytes"]
         try:
-            return read_file(resolve_image(self.folder.parent, cell["path"]))
-        except (OSError, UnsafeNameError) as error:
+            return referenced_images.read_stored(cell or {"bytes": None, "path": None}, self.folder)
+        except (OSError, ValueError) as error:
             return error
 
     @cached_property

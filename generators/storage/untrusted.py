@@ -21,8 +21,10 @@ IMAGE_FORMATS = ("JPEG", "PNG", "WEBP", "AVIF", "GIF", "BMP", "TIFF")
 MAX_PIXELS = 100_000_000
 MAX_FILE_BYTES = 500_000_000
 MAX_NAME_LENGTH = 200
+SOURCES = "sources"
+"""Folder next to the dataset folders: images that the pipeline reads or downloads."""
 IMAGE_ROOTS = "image_roots.txt"
-"""File next to the dataset folders: folders outside of it whose images the datasets may reference, one per line."""
+"""File next to the dataset folders: further folders whose images the datasets may reference, one per line."""
 
 _NAME = re.compile(r"[\w(][\w .,()+@=~%-]*")
 
@@ -49,32 +51,43 @@ def resolve_below(folder: Path, path: str) -> Path:
     return folder.joinpath(*parts)
 
 
-def resolve_image(folder: Path, path: str) -> Path:
-    """Return the image file that a row of a dataset references; ``folder`` contains the dataset folders.
+def resolve_image(dataset: Path, path: str) -> Path:
+    """Return the image file that a row of the dataset folder ``dataset`` references.
 
-    An absolute path has to be below ``folder`` or a folder that ``folder/image_roots.txt`` lists. Raises
-    UnsafeNameError.
+    ``path`` is absolute or relative to the folder that contains ``dataset``. The file has to be below ``dataset`` (also
+    after links are followed), below ``sources`` next to it, or below a folder listed in ``image_roots.txt`` next to it.
+    Raises UnsafeNameError.
     """
-    if not Path(path).is_absolute():
-        return resolve_below(folder, path)
-    if ".." in Path(path).parts or "\0" in path or not any(map(Path(path).is_relative_to, _image_roots(folder))):
+    parent = dataset.absolute().parent
+    image = parent / path
+    if ".." in Path(path).parts or "\0" in path or not _may_read(dataset, image):
         raise UnsafeNameError(
             f"{path!r} is outside the folders whose images may be read. If you trust the dataset, add the folder of "
-            f"its images to {folder / IMAGE_ROOTS}."
+            f"its images to {parent / IMAGE_ROOTS}."
         )
-    return Path(path)
+    return image
+
+
+def _may_read(dataset: Path, image: Path) -> bool:
+    if any(map(image.is_relative_to, _image_roots(dataset.absolute().parent))):
+        return True
+    return image.is_relative_to(dataset.absolute()) and image.resolve().is_relative_to(dataset.resolve())
 
 
 def _image_roots(folder: Path) -> list[Path]:
+    """Return the folders whose images the datasets in ``folder`` may reference."""
     listed = folder / IMAGE_ROOTS
     lines = listed.read_text(encoding="utf-8").splitlines() if listed.is_file() else []
-    return [folder.resolve(), folder.absolute(), *(Path(line) for line in lines if Path(line).is_absolute())]
+    return [folder / SOURCES, *(folder / line for line in lines if line)]
 
 
 def allow_images(folder: Path, image_folders: Iterable[Path]) -> None:
-    """Add folders of images to ``folder/image_roots.txt``, unless they are relative, below ``folder`` or listed."""
+    """Add folders of images to ``folder/image_roots.txt``, unless datasets in ``folder`` may read them already.
+
+    Relative folders are relative to ``folder``.
+    """
     roots = _image_roots(folder)
-    new = {path for path in image_folders if path.is_absolute() and not any(map(path.is_relative_to, roots))}
+    new = {path for path in image_folders if not any(map((folder / path).is_relative_to, roots))}
     if new:
         with (folder / IMAGE_ROOTS).open("a", encoding="utf-8") as file:
             file.writelines(f"{root}\n" for root in sorted(new))

@@ -2,8 +2,8 @@
 
     compeval.load_dataset("crepe", "laion_uc_hnatom")
 
-This checks the folder against its ``stats.json`` and then returns the same rows as ``datasets.load_dataset``. Rows that
-only reference their image additionally get a column ``image``.
+This checks the folder against its ``stats.json`` and then returns the same rows as ``datasets.load_dataset``, with
+images decoded by the rules for untrusted data. Rows that only reference their image get a column ``image`` as well.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from generators.schemas.rows import get_image_storage
 from generators.storage import parquet
 from loaders.datasets.folders import dataset_folder, list_datasets, unknown_name
 from loaders.datasets.referenced_images import add_images
-from loaders.datasets.stats import read_stats
+from loaders.datasets.stats import parquet_files, read_stats, split_name
 
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict
@@ -36,16 +36,21 @@ def load_dataset(
     """
     import datasets
 
+    from loaders.datasets.stored_images import decode_stored
+
     folder, downloaded_config = _find(name, config, data_dir)
     configs = read_stats(folder, downloaded_config)["rows"]
     if config not in configs:
         raise unknown_name(f"config of {name}", config, configs)
     if split is not None and split not in configs[config]:
         raise unknown_name(f"split of {name}/{config}", split, configs[config])
-    rows: Any = datasets.load_dataset(str(folder), config, split=split)
-    if get_image_storage(parquet.read_schema(min((folder / config).glob("*.parquet")))) == "embedded":
-        return rows
-    return add_images(rows, folder)
+    files: dict[str, list[str]] = {}
+    for path in parquet_files(folder):
+        if path.parent.name == config:
+            files.setdefault(split_name(path), []).append(str(path))
+    rows: Any = decode_stored(datasets.load_dataset("parquet", data_files=files, split=split), folder)
+    referenced = get_image_storage(parquet.read_schema(Path(next(iter(files.values()))[0]))) == "by_reference"
+    return add_images(rows, folder) if referenced else rows
 
 
 def _find(name: str, config: str, data_dir: str | Path | None) -> tuple[Path, str | None]:

@@ -67,7 +67,7 @@ def _names(path: Path) -> None:
     with suppress(UnsafeNameError):
         resolve_below(path.parent, text)
     with suppress(UnsafeNameError):
-        resolve_image(path.parent, text)
+        resolve_image(path.parent / "crepe", text)
 
 
 def _read_answer(path: Path) -> None:

@@ -58,20 +58,37 @@ def test_a_resolved_path_is_below_the_folder(parts: list[str]):
     assert Path(os.path.normpath(path)).is_relative_to("/folder")
 
 
-def test_images_outside_the_data_folder_have_to_be_allowed(tmp_path: Path):
-    data, elsewhere = tmp_path / "data", tmp_path / "photos"
-    data.mkdir()
-    assert resolve_image(data, "sources/1.jpg") == data / "sources/1.jpg"
-    assert resolve_image(data, str(data / "1.jpg")) == data / "1.jpg"
-    for path in (str(elsewhere / "1.jpg"), "/etc/passwd", f"{data}/../photos/1.jpg", "../photos/1.jpg"):
+def test_a_dataset_may_reference_images_in_its_own_folder_in_sources_and_in_listed_folders(tmp_path: Path):
+    dataset, elsewhere = tmp_path / "data" / "crepe", tmp_path / "photos"
+    data = dataset.parent
+    dataset.mkdir(parents=True)
+    assert resolve_image(dataset, "sources/1.jpg") == data / "sources/1.jpg"
+    assert resolve_image(dataset, str(dataset / "1.jpg")) == resolve_image(dataset, "crepe/1.jpg") == dataset / "1.jpg"
+    private = data / "thesis" / "1.jpg"
+    for path in (str(elsewhere / "1.jpg"), "/etc/passwd", f"{data}/../photos/1.jpg", "../photos/1.jpg", "1.jpg", ""):
         with pytest.raises(UnsafeNameError):
-            resolve_image(data, path)
-    allow_images(data, [elsewhere, data / "sources", Path("relative")])
+            resolve_image(dataset, path)
+    for path in (str(private), "thesis/1.jpg", "./thesis/1.jpg", "crepe/../thesis/1.jpg", "sources/../thesis/1.jpg"):
+        with pytest.raises(UnsafeNameError):
+            resolve_image(dataset, path)
+    allow_images(data, [elsewhere, data / "sources", Path("sources/coco"), Path("pictures")])
     allow_images(data, [elsewhere])
-    assert (data / IMAGE_ROOTS).read_text() == f"{elsewhere}\n"
-    assert resolve_image(data, str(elsewhere / "1.jpg")) == elsewhere / "1.jpg"
+    assert (data / IMAGE_ROOTS).read_text() == f"{elsewhere}\npictures\n"
+    assert resolve_image(dataset, str(elsewhere / "1.jpg")) == elsewhere / "1.jpg"
+    assert resolve_image(dataset, "pictures/1.jpg") == data / "pictures/1.jpg"
     with pytest.raises(UnsafeNameError, match="If you trust the dataset, add the folder"):
-        resolve_image(data, "/etc/passwd")
+        resolve_image(dataset, "/etc/passwd")
+
+
+def test_a_link_in_a_dataset_folder_does_not_lead_outside(tmp_path: Path):
+    dataset, private = tmp_path / "crepe", tmp_path / "private"
+    dataset.mkdir()
+    private.mkdir()
+    (dataset / "link").symlink_to(private)
+    (dataset / "1.jpg").symlink_to(private / "1.jpg")
+    for path in ("crepe/link/1.jpg", "crepe/1.jpg"):
+        with pytest.raises(UnsafeNameError, match="outside the folders whose images may be read"):
+            resolve_image(dataset, path)
 
 
 def test_only_regular_files_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
