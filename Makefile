@@ -6,6 +6,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+READERS := generators.readers generators.storage.untrusted generators.storage.csv_tables generators.storage.parquet \
+	generators.sources.unpack generators.llm.answers loaders.benchmarks loaders.user_files loaders.datasets.stats
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .PHONY: demo test acceptance lint fuzz bench docs clean setup
@@ -25,11 +27,12 @@ lint: $(READY)
 	ruff format --check .
 	pyright
 
-# Ten minutes on Linux; failing inputs are in build/fuzz-failures.
+# Ten minutes on Linux, then the coverage of the readers; failing inputs are in build/fuzz-failures.
 fuzz: $(READY)
 	pip install --quiet --constraint constraints.txt atheris
 	rm -rf build/fuzz-failures
 	python -m tests.fuzz.readers build/fuzz tests/fuzz/corpus -max_total_time=600 -timeout=20 -rss_limit_mb=4096 -print_final_stats=1
+	COMPEVAL_FUZZ_CORPUS=build/fuzz pytest -q tests/fuzz $(READERS:%=--cov=%) --cov-report=term
 	test ! -e build/fuzz-failures
 
 bench: $(READY)

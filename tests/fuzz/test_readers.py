@@ -1,5 +1,6 @@
-"""Readers of foreign data on valid inputs and on all inputs that once failed (tests/fuzz/corpus)."""
+"""Readers of foreign data on valid inputs and on a corpus: all inputs that once failed, or $COMPEVAL_FUZZ_CORPUS."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,8 @@ import pytest
 from tests.fuzz import readers
 from tests.fuzz.readers import READERS, Violation, check, make_seeds
 
-CORPUS = sorted(path for path in (Path(__file__).parent / "corpus").iterdir() if path.is_file())
+FOLDER = Path(os.environ.get("COMPEVAL_FUZZ_CORPUS", Path(__file__).parent / "corpus"))
+CORPUS = sorted(path for path in FOLDER.iterdir() if path.is_file())
 
 
 @pytest.mark.parametrize("number", range(len(READERS)), ids=[name for name, _ in READERS])
