@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from generators.schemas.corpus_names import CORPORA
+from generators.schemas.corpus_names import parse_systematicity
 from generators.storage import csv_tables, parquet
 from generators.storage.untrusted import decode_image
 from loaders.datasets.referenced_images import COLUMNS as REFERENCE
@@ -81,8 +81,8 @@ def _draw(folder: Path, config: str, split: str, count: int, seed: int) -> Itera
 
 def get_type(config: str) -> str:
     """Return a config's type, its name without the corpus: "laion_sc_hnatom" and "yfcc_sc_hnatom" -> "sc_hnatom"."""
-    corpus, _, rest = config.partition("_")
-    return rest if corpus in CORPORA else config
+    parts = parse_systematicity(config)
+    return f"{parts.split}_{parts.kind}" if parts else config
 
 
 def _read_rows(folder: Path, config: str, split: str, columns: Iterable[str]) -> Iterator[dict[str, Any]]:

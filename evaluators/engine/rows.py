@@ -6,7 +6,6 @@ Only the images of a few row groups are in memory at any time, so even a raw set
 from __future__ import annotations
 
 import math
-import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from evaluators import protocols
 from evaluators.engine.tasks import Task
 from evaluators.models import fingerprint
 from evaluators.protocols.base import Protocol
+from generators.schemas.corpus_names import CORPORA, parse_systematicity
 from generators.schemas.rows import get_image_storage
 from generators.schemas.scene_graph import Box
 from generators.storage import parquet
@@ -34,6 +34,8 @@ EXAMPLE_COLUMNS = ("image_id", "compound", "categories", "cell")
 """Columns that the examples table contains in addition to the columns of the protocol."""
 ROWS_PER_BLOCK = 2048
 ROW_GROUPS_IN_MEMORY = 4
+MIN_FOLD_SIZE = 100
+"""Smaller raw splits do not determine the fold size of other splits, unless all splits are smaller."""
 
 
 class Reference(NamedTuple):
@@ -184,12 +186,26 @@ def _load(task: Task, folder: Path, stats: dict[str, Any], limit: int | None) ->
 
 
 def smallest_raw_split(task: Task, rows: dict[str, dict[str, int]]) -> int:
-    """Return the fold size of a raw task: the size of the smallest non-empty raw split of its kind.
+    """Return the fold size of a raw task: the number of rows of the smallest raw split that it is compared with.
 
-    The raw splits of systematicity are compared over all corpora, those of productivity over all complexities. This is
-    N in appendix B.2 of CREPE.
+    This is N in appendix B.2 of CREPE. The raw splits of systematicity are compared over the corpora of the paper, or
+    within one other corpus; those of productivity are compared over all complexities. Splits with fewer than
+    MIN_FOLD_SIZE rows are ignored if there is a larger one, splits with a single row always.
     """
-    family = r"prod_raw" if task.config.startswith("prod_") else r"(?!prod_).*_raw"
-    return min(
-        count for config, splits in rows.items() if re.fullmatch(family, config) for count in splits.values() if count
-    )
+    family = _get_raw_family(task.config)
+    counts = [
+        count
+        for config, splits in rows.items()
+        if config.endswith("_raw") and _get_raw_family(config) == family
+        for count in splits.values()
+        if count > 1
+    ]
+    return min([count for count in counts if count >= MIN_FOLD_SIZE] or counts, default=1)
+
+
+def _get_raw_family(config: str) -> str | None:
+    """Return what the raw configs that are compared with each other have in common. None: the paper's corpora."""
+    parts = parse_systematicity(config)
+    if parts is None:
+        return config
+    return None if parts.corpus in CORPORA else parts.corpus

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from evaluators import protocols
 from evaluators.models import Model
-from generators.schemas.corpus_names import CORPORA
+from generators.schemas.corpus_names import CORPORA, CREPE_DATASETS, parse_systematicity
 from generators.storage import parquet
 from loaders.datasets.folders import list_datasets, search_path, unknown_name
 from loaders.datasets.stats import list_configs
@@ -51,15 +51,15 @@ class Task:
     @property
     def corpus(self) -> str | None:
         """Training corpus of a systematicity config; None for other configs."""
-        corpus = self.config.split("_")[0]
-        return corpus if self.dataset == "crepe" and corpus in CORPORA else None
+        parts = parse_systematicity(self.config) if self.dataset in CREPE_DATASETS else None
+        return parts.corpus if parts else None
 
 
 def discover(data_dir: Path | None = None) -> list[Task]:
     """Return the tasks of all built datasets, ordered by name.
 
-    Splits without rows, and splits whose columns fit no protocol, are not tasks. Raises ValueError if no dataset is
-    built.
+    Splits without rows, raw splits with a single row, and splits whose columns fit no protocol are not tasks. Raises
+    ValueError if no dataset is built.
     """
     folders = list_datasets(data_dir)
     if not folders:
@@ -72,16 +72,14 @@ def discover(data_dir: Path | None = None) -> list[Task]:
         for name, folder in folders.items()
         for config, splits in list_configs(name, data_dir).items()
         for split in splits
-        if _is_task(sorted(folder.glob(f"{config}/{split}-*.parquet")))
+        if _is_task(Task.of(name, config, split), sorted(folder.glob(f"{config}/{split}-*.parquet")))
     )
 
 
-def _is_task(files: Sequence[Path]) -> bool:
-    """Return True if the files of a split contain at least one row and a protocol supports their columns."""
-    return (
-        any(map(parquet.count_rows, files))
-        and protocols.match_protocol(parquet.read_schema(files[0]).names) is not None
-    )
+def _is_task(task: Task, files: Sequence[Path]) -> bool:
+    """Return True if a split has a row (raw retrieval needs two) and a protocol supports the columns of its files."""
+    num_rows = sum(map(parquet.count_rows, files))
+    return num_rows > int(task.is_raw) and protocols.match_protocol(parquet.read_schema(files[0]).names) is not None
 
 
 def select(known: Sequence[Task], patterns: Sequence[str]) -> list[Task]:
@@ -102,12 +100,14 @@ def select(known: Sequence[Task], patterns: Sequence[str]) -> list[Task]:
 def defaults(known: Sequence[Task], model: Model) -> list[Task]:
     """Return all known tasks except raw retrieval.
 
-    If the model was trained on one of CREPE's corpora, the systematicity tasks of the other corpora are left out too.
+    If the model was trained on a corpus of CREPE or of the known tasks, the systematicity tasks of the other corpora
+    are left out too.
     """
+    corpora = {*CORPORA, *(task.corpus for task in known if task.corpus)}
     return [
         task
         for task in known
-        if not task.is_raw and (task.corpus is None or model.corpus not in CORPORA or task.corpus == model.corpus)
+        if not task.is_raw and (task.corpus is None or model.corpus not in corpora or task.corpus == model.corpus)
     ]
 
 

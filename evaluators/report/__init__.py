@@ -47,8 +47,8 @@ def build(folders: Sequence[Path], output: Path, data_dir: Path | None = None, v
         split: collect_examples(results, [f"crepe/prod_hnall/{split}"], data_dir, 2) for split in PRODUCTIVITY_SPLITS
     }
     context = {
-        "synthetic": bool(results.frame["synthetic"].any()),
-        "source": results.frame["source"].iloc[0],
+        "synthetic": bool((results.frame["synthetic"] == True).any()),  # noqa: E712 - None if there are no images
+        "source": ", ".join(list_sources(results.frame)),
         "models": make_models_table(results.frame),
         "sections": sections,
         "headline": [line for section in sections for line in section.headline],
@@ -68,6 +68,12 @@ def build(folders: Sequence[Path], output: Path, data_dir: Path | None = None, v
 def make_sections(results: Results) -> list[Section]:
     """Return all sections that have results."""
     return [section for module in MODULES if (section := module.make_section(results))]
+
+
+def list_sources(results: pd.DataFrame) -> list[str]:
+    """Return the sources of the images, or of all results if none has images."""
+    with_images = results[results["synthetic"].notna()]
+    return sorted((results if with_images.empty else with_images)["source"].unique())
 
 
 def make_models_table(results: pd.DataFrame) -> Table:

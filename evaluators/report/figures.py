@@ -32,15 +32,21 @@ STYLE: Any = {
 }
 
 
-def draw(num_panels: int, paint: Callable[[list[Axes]], None]) -> str:
+def draw(
+    num_panels: int,
+    paint: Callable[[list[Axes]], None],
+    size: tuple[float, float] = (3.3, 3.0),
+    projection: str | None = None,
+) -> str:
     """Draw a row of panels and return it as SVG without XML prolog.
 
-    ``paint`` is called with the axes of the panels. The same input always produces the same text.
+    ``paint`` is called with the axes of the panels. ``size``: width and height of a panel in inches. The same input
+    always produces the same text.
     """
     buffer = io.StringIO()
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(3.3 * num_panels, 3.0), layout="constrained")
-        paint([figure.add_subplot(1, num_panels, index + 1) for index in range(num_panels)])
+        figure = Figure(figsize=(size[0] * num_panels, size[1]), layout="constrained")
+        paint([figure.add_subplot(1, num_panels, index + 1, projection=projection) for index in range(num_panels)])
         metadata = {"Date": None, "Creator": None}
         figure.savefig(buffer, format="svg", metadata=metadata, bbox_inches="tight", transparent=True)
     return "".join(buffer.getvalue().partition("<svg")[1:])
@@ -59,6 +65,24 @@ def add_chance_line(axes: Axes, chance: float) -> None:
         "chance", xytext=(0, 3), textcoords="offset points", ha="right", color="#777777", fontsize=8, **position
     )
     axes.set_ylim(bottom=0)
+
+
+def add_bars(axes: Axes, values: pd.DataFrame, xlabel: str, chance: float | None = None) -> None:
+    """Draw horizontal bars: one group per row of ``values`` (percent), from top to bottom, and one bar per column.
+
+    ``chance``: level of a dashed line, as a fraction of 1.
+    """
+    height = 0.8 / len(values.columns)
+    for index, (name, column) in enumerate(values.items()):
+        position = [row + (index - (len(values.columns) - 1) / 2) * height for row in range(len(values))]
+        axes.barh(position, column, height, label=str(name))
+    if chance is not None:
+        axes.axvline(100 * chance, color="#999999", linestyle="--", linewidth=1)
+    axes.set_yticks(range(len(values)), list(values.index))
+    axes.invert_yaxis()
+    axes.grid(visible=False, axis="y")
+    axes.set(xlabel=xlabel, xlim=(0, 100))
+    axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(0, -0.18))
 
 
 class Line(NamedTuple):

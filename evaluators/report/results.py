@@ -13,8 +13,9 @@ from typing import Any
 
 import pandas as pd
 
+from evaluators.protocols import all_protocols
 from evaluators.results.documents import list_documents, read
-from generators.schemas.corpus_names import CORPORA
+from generators.schemas.corpus_names import CORPORA, parse_systematicity
 from generators.storage import parquet
 
 COMPLEXITY = re.compile(r"n(\d+)")
@@ -98,17 +99,18 @@ def group_by_series(results: Iterable[Result]) -> dict[str, list[Result]]:
 def make_frame(results: Iterable[Result]) -> pd.DataFrame:
     """Return one row per result: model, training corpus, parts of the task, metrics, chance and interval of Recall@1.
 
-    Raises ValueError for a result without chance level, for results of a task on different data, and for synthetic
-    results together with real results, because such numbers must not be in the same table.
+    Raises ValueError for a result without chance level, for results of a task on different data, and for results on
+    synthetic images together with results on photographs, because such numbers must not be in the same table. Results
+    on tasks without images may be combined with both.
     """
     rows = []
+    image_protocols = {protocol.name for protocol in all_protocols() if protocol.images}
     for result in results:
         data, model = result.data, result.data["model"]
         if not data["chance"]:
             raise ValueError(f"{result.path}: no chance level. The report shows no metric without its chance level.")
         is_crepe = data["dataset"] == "crepe"
-        corpus, _, kind = data["config"].partition("_")
-        is_systematicity = is_crepe and corpus in CORPORA
+        systematicity = parse_systematicity(data["config"]) if is_crepe else None
         number = COMPLEXITY.fullmatch(data["split"])
         low, high = data["intervals"].get("recall@1", (None, None))
         rows.append(
@@ -119,15 +121,16 @@ def make_frame(results: Iterable[Result]) -> pd.DataFrame:
                 "contaminated": model["contaminated"],
                 "task": data["task"],
                 "dataset": data["dataset"],
-                "corpus": corpus if is_systematicity else None,
-                "split": kind.split("_")[0] if is_systematicity else None,
+                "config": data["config"],
+                "corpus": systematicity.corpus if systematicity else None,
+                "split": systematicity.split if systematicity else None,
                 "kind": _get_kind(data["config"]) if is_crepe else None,
                 "complexity": int(number[1]) if number else None,
                 "rows": data["data"]["rows"],
                 "set_size": data["data"]["set_size"],
                 "data": data["data"]["fingerprint"],
                 "source": data["source"],
-                "synthetic": data["synthetic"],
+                "synthetic": data["synthetic"] if data["protocol"] in image_protocols else None,
                 "low": low,
                 "high": high,
                 "chance": data["chance"].get("recall@1", data["chance"].get("i2t_recall@1")),
@@ -137,7 +140,7 @@ def make_frame(results: Iterable[Result]) -> pd.DataFrame:
             }
         )
     table = pd.DataFrame(rows)
-    for column in ("trained_on", "contaminated"):
+    for column in ("trained_on", "contaminated", "synthetic"):
         # pandas converts None to NaN, which is truthy, so every model would be marked as contaminated.
         table[column] = pd.Series([row[column] for row in rows], dtype=object)
     repeated = table.duplicated(["model", "task"])
@@ -150,7 +153,7 @@ def make_frame(results: Iterable[Result]) -> pd.DataFrame:
             f"{versions.idxmax()}: the results come from different versions of the data. Run the models again."
         )
     if table["synthetic"].nunique() > 1:
-        sources = " and ".join(sorted(table["source"].unique()))
+        sources = " and ".join(sorted(table.loc[table["synthetic"].notna(), "source"].unique()))
         raise ValueError(f"Results of {sources} must not be mixed in one report.")
     return table
 

@@ -4,7 +4,9 @@
 
 Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), Table 6. VG-Relation and VG-Attribution are macro accuracies; the
 caption order tasks (PRC) are accuracies over all perturbation seeds; classification is top-1 accuracy, and retrieval is
-recall@1. Difference from the paper: zero-shot classification of the small world's nouns replaces CIFAR and ImageNet.
+recall@1. As in the paper, categories with few rows do not count in a macro accuracy
+(evaluators/metrics/macro_views.py), unless all have few rows. Difference from the paper: zero-shot classification of
+the small world's nouns replaces CIFAR and ImageNet.
 
 Differences between models are paired by seed and row. Their 95 % confidence intervals resample images; an image is
 drawn with all its rows and seeds.
@@ -19,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from evaluators.metrics.macro_views import select_frequent
 from evaluators.metrics.statistics import bootstrap_group_means, bootstrap_interval, compute_interval
 from evaluators.results.compare import get_query_values
 from evaluators.results.compose import get_clusters
@@ -50,6 +53,7 @@ class Hits:
     """The correct answers to the Q queries of a table row, for every seed and model.
 
     ``hit_Q`` maps (seed, model) to bool (Q,). ``image_Q`` and ``category_Q`` are the image and category of each query.
+    ``is_averaged_G`` is True for the categories, sorted by name, that count in the macro accuracy.
     """
 
     def __init__(self, regime: str, seeds: Sequence[int], row: str) -> None:
@@ -75,6 +79,10 @@ class Hits:
         if not hits:
             raise FileNotFoundError(f"{folder / self.task}.json: not found. Run `dvc repro experiments/dvc.yaml`.")
         self.image_Q, self.category_Q = np.concatenate(images), np.array(categories)
+        names, counts = np.unique(self.category_Q, return_counts=True)
+        rows = dict(zip(names.tolist(), counts.tolist(), strict=True))
+        frequent = select_frequent(self.by, rows) if self.by else []
+        self.is_averaged_G = np.isin(names, frequent) if frequent else np.ones(len(names), dtype=bool)
         return np.concatenate(hits)
 
     def score(self, seed: int, model: str) -> float:
@@ -88,12 +96,13 @@ class Hits:
         if not self.by:
             return float(difference_Q.mean()), bootstrap_interval(difference_Q, self.image_Q)
         resampled_RG = bootstrap_group_means(difference_Q, self.category_Q, self.image_Q)
-        return self._mean(difference_Q), compute_interval(resampled_RG.mean(axis=1))
+        return self._mean(difference_Q), compute_interval(resampled_RG[:, self.is_averaged_G].mean(axis=1))
 
     def _mean(self, value_Q: np.ndarray) -> float:
         if not self.by:
             return float(value_Q.mean())
-        return float(np.mean([value_Q[self.category_Q == name].mean() for name in np.unique(self.category_Q)]))
+        names = np.unique(self.category_Q)[self.is_averaged_G]
+        return float(np.mean([value_Q[self.category_Q == name].mean() for name in names]))
 
 
 def _find_results(regime: str, seed: int, model: str) -> Path:

@@ -1,7 +1,8 @@
-"""Make the tables of ARO (Yuksekgonul et al. 2023, arXiv:2210.01936).
+"""Make the tables and figures of ARO (Yuksekgonul et al. 2023, arXiv:2210.01936).
 
-Source: Table 2 (accuracy per relation), section 2.1 and Table 6 (VG-Attribution), Table 5 (order of words, over seeds).
-Difference from the paper: values are in percent, not shares of 1.
+Source: Table 2 (accuracy per relation), section 2.1 and Table 6 (VG-Attribution), Table 5 (order of words, over seeds),
+Figures 1 (accuracy on the four tasks) and 3 (radar chart with the downstream tasks of Table 6). Difference from the
+paper: values are in percent, not shares of 1.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from evaluators.metrics.macro_views import MIN_ROWS_PER_PAIR as MIN_ROWS
+from evaluators.metrics.macro_views import MIN_ROWS, name_frequent, select_frequent
+from evaluators.report.aro_figures import draw_figures
 from evaluators.report.results import Result, Results, group_by_series
 from evaluators.report.section import Section, format_over_seeds
 from evaluators.report.tables import Table, format_mean_and_deviation, make_table
@@ -22,13 +24,16 @@ KINDS = {"spatial": "Spatial relations", "verb": "Verbs"}
 MACROS = {
     RELATION: {
         "recall@1": "Micro",
-        "recall@1_macro_relation": "Macro",
+        f"recall@1_macro_relation_{name_frequent('relation')}": (
+            f"Macro, relations of {MIN_ROWS['relation']} rows or more"
+        ),
         "recall@1_macro_relation_table_2": "Macro, the paper's 45 relations",
     },
     ATTRIBUTION: {
         "recall@1": "Micro",
-        "recall@1_macro_attribute_pair": "Macro",
-        f"recall@1_macro_attribute_pair_from_{MIN_ROWS}_rows": f"Macro, pairs of {MIN_ROWS} rows or more",
+        f"recall@1_macro_attribute_pair_{name_frequent('attribute pair')}": (
+            f"Macro, pairs of {MIN_ROWS['attribute pair']} rows or more"
+        ),
     },
 }
 Models = Mapping[str, list[Result]]
@@ -46,7 +51,8 @@ def make_section(results: Results) -> Section | None:
         "VG-Relation (chance 50.0%)."
         for name, config_results in select_config(models, RELATION).items()
     ]
-    return Section("aro", [*tables, *make_relations_table(models), *make_order_table(models)], headline=lines)
+    tables += [*make_relations_table(models), *make_order_table(models)]
+    return Section("aro", tables, draw_figures(results), lines)
 
 
 def select_config(models: Models, config: str) -> Models:
@@ -68,7 +74,7 @@ def make_choice_tables(models: Models, config: str) -> Iterator[Table]:
 
 
 def make_relations_table(models: Models) -> Iterator[Table]:
-    """Make Table 2: the accuracy of each relation and the mean over each kind of relation."""
+    """Make Table 2: the accuracy of each relation and the mean over the frequent relations of each kind."""
     models = select_config(models, RELATION)
     if not models:
         return
@@ -81,17 +87,23 @@ def make_relations_table(models: Models) -> Iterator[Table]:
             relation: float(np.mean([by[relation]["recall@1"] for by in categories if relation in by]))
             for relation in categories[0]
         }
+    frequent = set(select_frequent("relation", num_rows))
     rows = []
     for kind, title in KINDS.items():
         members = sorted(relation for relation in num_rows if kind_of_relation(relation) == kind)
+        averaged = [relation for relation in members if relation in frequent]
         if members:
-            means = (_mean([by[relation] for relation in members if relation in by]) for by in shares.values())
-            rows.append([title, *means, sum(num_rows[relation] for relation in members)])
+            means = (_mean([by[relation] for relation in averaged if relation in by]) for by in shares.values())
+            rows.append([title, *means, sum(num_rows[relation] for relation in averaged)])
             rows += [
-                [f"- {relation}", *(by.get(relation) for by in shares.values()), num_rows[relation]]
+                [
+                    f"- {relation}" + ("" if relation in frequent else " (not in the mean)"),
+                    *(by.get(relation) for by in shares.values()),
+                    num_rows[relation],
+                ]
                 for relation in members
             ]
-    yield make_table("aro_relations", ["Relation", *shares, "Rows"], rows)
+    yield make_table("aro_relations", ["Relation", *shares, "Rows"], rows, min_rows=MIN_ROWS["relation"])
 
 
 def make_order_table(models: Models) -> Iterator[Table]:

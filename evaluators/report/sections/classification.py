@@ -1,12 +1,14 @@
 """Show zero-shot classification and its correlation with retrieval among hard negatives.
 
 Source: CREPE (arXiv:2212.07796), Figures 7 (systematicity) and 8 (productivity, n = 4, 8, 12). R2 is the square of
-Pearson's r. Correlations need at least three models.
+Pearson's r. Correlations need at least three models with results on the same classification set. The paper's
+classification set is ImageNet.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -19,9 +21,22 @@ from evaluators.report.tables import Table, make_table
 
 MIN_MODELS = 3
 COMPLEXITIES = (4, 8, 12)
-CAPTION = "Zero-shot classification against retrieval among hard negatives ({} of the paper)."
-ModelsOfSet = tuple[str, str, pd.DataFrame]
-"""Caption of a figure, name of a set, and a table of its models with the columns trained_on, accuracy and recall@1."""
+CAPTION = "Zero-shot classification of {} against retrieval among hard negatives ({} of the paper)."
+
+
+class Correlated(NamedTuple):
+    """The models with results on a classification set and on a hard-negative set."""
+
+    figure: str
+    classification_set: str
+    name: str
+    """Title of the hard-negative set."""
+    models: pd.DataFrame
+    """One row per model: trained_on, accuracy and recall@1."""
+
+    @property
+    def caption(self) -> str:
+        return CAPTION.format(self.classification_set, self.figure)
 
 
 def make_section(results: Results) -> Section | None:
@@ -30,15 +45,20 @@ def make_section(results: Results) -> Section | None:
     if not classification_results:
         return None
     tables = [make_task_table("classification", classification_results, {"top1": "Accuracy"})]
-    sets = list(collect_sets(results.frame))
+    frame = results.frame
+    without_variants = frame[frame["task"] == "classification/" + frame["config"]]
+    sets = [item for name, rows in without_variants.groupby("config") for item in correlate(str(name), rows, frame)]
     if not sets:
         return Section("classification", tables)
     return Section("classification", [*tables, make_correlation_table(sets)], draw_figures(sets), variant="_correlated")
 
 
-def collect_sets(results: pd.DataFrame) -> Iterator[ModelsOfSet]:
-    """Yield the sets on which at least three models were evaluated and have different accuracies."""
-    accuracy = results[results["dataset"] == "classification"].groupby("model")["top1"].mean()
+def correlate(name: str, classified: pd.DataFrame, results: pd.DataFrame) -> Iterator[Correlated]:
+    """Yield the hard-negative sets on which at least three models with different accuracies were evaluated.
+
+    ``classified``: the results on the classification set ``name``.
+    """
+    accuracy = classified.set_index("model")["top1"]
     own_corpus_rows = select_own_corpus(results)
     sets = [
         (
@@ -54,33 +74,34 @@ def collect_sets(results: pd.DataFrame) -> Iterator[ModelsOfSet]:
         for number in COMPLEXITIES:
             rows = kind_rows[kind_rows["complexity"] == number]
             sets.append(("Figure 8", f"{PRODUCTIVITY_KINDS[kind]} n = {number}", rows))
-    for figure, name, rows in sets:
+    for figure, title, rows in sets:
         models = rows.set_index("model")[["trained_on", "recall@1"]].join(accuracy.rename("accuracy"), how="inner")
         if len(models) >= MIN_MODELS and models["accuracy"].nunique() > 1:
-            yield CAPTION.format(figure), name, models
+            yield Correlated(figure, name, title, models)
 
 
-def make_correlation_table(sets: list[ModelsOfSet]) -> Table:
-    """Make the table of R2, slope and p-value per set."""
+def make_correlation_table(sets: list[Correlated]) -> Table:
+    """Make the table of R2, slope and p-value per pair of sets."""
     rows = []
-    for _, name, models in sets:
-        line = linregress(models["accuracy"], models["recall@1"])
-        rows.append([name, len(models), f"{line.rvalue**2:.2f}", f"{line.slope:+.2f}", f"{line.pvalue:.2g}"])  # pyright: ignore[reportAttributeAccessIssue]
-    return make_table("correlation", ["Set", "Models", "R2", "Slope", "p"], rows)
+    for item in sets:
+        line = linregress(item.models["accuracy"], item.models["recall@1"])
+        numbers = (f"{line.rvalue**2:.2f}", f"{line.slope:+.2f}", f"{line.pvalue:.2g}")  # pyright: ignore[reportAttributeAccessIssue]
+        rows.append([item.classification_set, item.name, len(item.models), *numbers])
+    return make_table("correlation", ["Classification of", "Set", "Models", "R2", "Slope", "p"], rows)
 
 
-def draw_figures(sets: list[ModelsOfSet]) -> dict[str, str]:
-    """Return caption -> SVG. A figure has one panel per set and one point per model."""
+def draw_figures(sets: list[Correlated]) -> dict[str, str]:
+    """Return caption -> SVG. A figure has one panel per hard-negative set and one point per model."""
 
-    def draw_sets(panel_sets: list[ModelsOfSet]) -> str:
+    def draw_sets(panel_sets: list[Correlated]) -> str:
         def paint(panels: list[Axes]) -> None:
-            for axes, (_, name, models) in zip(panels, panel_sets, strict=True):
-                colours = [COLOURS.get(str(corpus), OTHER_COLOUR) for corpus in models["trained_on"]]
-                axes.scatter(100 * models["accuracy"], 100 * models["recall@1"], c=colours, s=20)
-                axes.set(title=name, xlabel="zero-shot accuracy (%)")
+            for axes, item in zip(panels, panel_sets, strict=True):
+                colours = [COLOURS.get(str(corpus), OTHER_COLOUR) for corpus in item.models["trained_on"]]
+                axes.scatter(100 * item.models["accuracy"], 100 * item.models["recall@1"], c=colours, s=20)
+                axes.set(title=item.name, xlabel="zero-shot accuracy (%)")
             panels[0].set_ylabel("Recall@1 (%)")
 
         return draw(len(panel_sets), paint)
 
-    captions = dict.fromkeys(caption for caption, _, _ in sets)
-    return {caption: draw_sets([item for item in sets if item[0] == caption]) for caption in captions}
+    captions = dict.fromkeys(item.caption for item in sets)
+    return {caption: draw_sets([item for item in sets if item.caption == caption]) for caption in captions}

@@ -10,13 +10,23 @@ from evaluators.metrics.seen_gap import compute_directions, compute_gaps
 from evaluators.report.results import SYSTEMATICITY_KINDS, Result, Results, get_corpus_name
 from evaluators.report.section import Section
 from evaluators.report.tables import format_percent, make_table
+from generators.schemas.corpus_names import CREPE_DATASETS, parse_systematicity
 
 KIND = "hnatom"
 """The gap is measured on one type of hard negative, so that Holm's correction is over the corpora only."""
 
 
 def make_section(results: Results) -> Section | None:
-    """Make the section. Returns None if no two corpora share captions in both directions."""
+    """Make the section. Returns None if no two corpora of a dataset share captions in both directions."""
+    sections = [section for name in CREPE_DATASETS if (section := _make_section(results.select(name), name))]
+    if not sections:
+        return None
+    tables = [table for section in sections for table in section.tables]
+    return Section("gap", tables, metrics=sections[0].metrics, values=sections[0].values)
+
+
+def _make_section(results: Sequence[Result], dataset: str) -> Section | None:
+    """Make the section for one dataset."""
     hits = read_hits(results)
     lines = compute_directions(hits)
     pairs = {(line.seen, line.unseen) for line in lines}
@@ -24,6 +34,7 @@ def make_section(results: Results) -> Section | None:
         return None
     gaps = compute_gaps(hits)
     seeds = len({result.model for result in results if result.data["model"]["corpus"] in hits}) // len(hits)
+    suffix = "" if dataset == "crepe" else f"_{dataset}"
     gap_table = make_table(
         "gap",
         ["Training data", "Gap", "95 % interval", "p"],
@@ -36,8 +47,9 @@ def make_section(results: Results) -> Section | None:
             ]
             for line in gaps
         ],
-        suffix=f"_{KIND}",
+        suffix=f"_{KIND}{suffix}",
         kind=SYSTEMATICITY_KINDS[KIND],
+        dataset=dataset,
     )
     directions_table = make_table(
         "gap_directions",
@@ -50,6 +62,8 @@ def make_section(results: Results) -> Section | None:
             ]
             for line in lines
         ],
+        suffix=suffix,
+        dataset=dataset,
     )
     return Section(
         "gap",
@@ -60,16 +74,16 @@ def make_section(results: Results) -> Section | None:
 
 
 def read_hits(results: Sequence[Result]) -> dict[str, pd.DataFrame]:
-    """Return corpus -> rows with crop_id, caption, image_id, split and hit.
+    """Return corpus -> rows with crop_id, caption, image_id, split and hit, given the results on one dataset.
 
     ``hit`` is the share of the corpus' models (training seeds) with rank 1.
     """
     parts: dict[str, list[pd.DataFrame]] = {}
     for result in results:
-        corpus, _, kind = result.data["config"].partition("_")
-        if kind in (f"sc_{KIND}", f"uc_{KIND}") and corpus == result.data["model"]["corpus"]:
+        config = parse_systematicity(result.data["config"])
+        if config and config.kind == KIND and config.corpus == result.data["model"]["corpus"]:
             rows = result.examples[["crop_id", "caption", "image_id", "rank"]]
-            parts.setdefault(corpus, []).append(rows.assign(split=kind.split("_")[0], hit=rows["rank"] == 1))
+            parts.setdefault(config.corpus, []).append(rows.assign(split=config.split, hit=rows["rank"] == 1))
     keys = ["crop_id", "caption", "image_id", "split"]
     return {corpus: pd.concat(rows).groupby(keys)["hit"].mean().reset_index() for corpus, rows in sorted(parts.items())}
 

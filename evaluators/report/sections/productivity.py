@@ -1,6 +1,6 @@
 """Make the tables and figures of CREPE's productivity.
 
-Source: arXiv:2212.07796, appendix B, Tables 12 to 14, Figures 5 and 13.
+Source: arXiv:2212.07796, appendix B, Tables 12 to 14 and 16, Figures 5 and 13.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from evaluators.report.figures import add_chance_line, add_legend, draw, make_lines, summarise_seeds
+from evaluators.report.raw_tables import make_raw_table
 from evaluators.report.results import PRODUCTIVITY_KINDS as KINDS
 from evaluators.report.results import Results, group_by_model
 from evaluators.report.section import Section
@@ -22,9 +23,9 @@ FIGURES = {
 
 def make_section(results: Results) -> Section | None:
     """Make the section. Returns None if there are no results by complexity."""
-    rows = results.frame
-    rows = rows[rows["complexity"].notna() & rows["kind"].isin(KINDS)]
-    if rows.empty:
+    frame = results.frame[results.frame["complexity"].notna()]
+    rows, raw = frame[frame["kind"].isin(KINDS)], frame[frame["kind"] == "raw"]
+    if rows.empty and raw.empty:
         return None
     available = set(rows["kind"])
     figures = {
@@ -33,6 +34,9 @@ def make_section(results: Results) -> Section | None:
         if (figure_kinds := [kind for kind in kinds if kind in available])
     }
     tables = [make_recall_table(rows[rows["kind"] == kind], kind) for kind in KINDS if kind in available]
+    if not raw.empty:
+        titles = {number: f"n = {int(number)}" for number in sorted(raw["complexity"].unique())}
+        tables.append(make_raw_table("productivity_raw", raw, "complexity", titles))
     return Section("productivity", tables, figures, make_headline(rows[rows["kind"] == "hnatom"]))
 
 

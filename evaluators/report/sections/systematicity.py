@@ -10,10 +10,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from evaluators.report.figures import add_chance_line, add_legend, draw, make_lines, summarise_seeds
+from evaluators.report.raw_tables import make_raw_table
 from evaluators.report.results import SYSTEMATICITY_KINDS as KINDS
 from evaluators.report.results import Results, group_by_model, select_own_corpus
 from evaluators.report.section import Section
-from evaluators.report.tables import Table, format_percent, format_with_interval, make_table
+from evaluators.report.tables import Table, format_with_interval, make_table
 
 METRICS = {"recall@1": "R@1", "recall@3": "R@3", "recall@5": "R@5", "avg_recall": "Avg R@K"}
 SPLITS = ("sc", "uc")
@@ -26,7 +27,8 @@ def make_section(results: Results) -> Section | None:
     tables = [make_recall_table(rows[rows["kind"] == kind], kind) for kind in kinds]
     raw = rows[rows["kind"] == "raw"]
     if not raw.empty:
-        tables.append(make_raw_table(raw))
+        splits = {split: split.upper() for split in ("sc", "uc", "ua") if split in set(raw["split"])}
+        tables.append(make_raw_table("systematicity_raw", raw, "split", splits))
     if not tables:
         return None
     figures = {"Seen and unseen compounds (Figure 4 of the paper).": draw_figure(rows, kinds)} if kinds else {}
@@ -58,22 +60,6 @@ def make_recall_table(rows: pd.DataFrame, kind: str) -> Table:
         body.append([*names, *cells])
     header = ["Training data", "Model", *(f"{METRICS[key]} {split.upper()}" for key in metrics for split in SPLITS)]
     return make_table("systematicity", header, body, suffix=f"_{kind}", kind=KINDS[kind], set_size=set_size)
-
-
-def make_raw_table(rows: pd.DataFrame) -> Table:
-    """Make Table 15: image-to-text Recall@1 on the raw pairs, mean and standard deviation over folds."""
-    splits = [split for split in ("sc", "uc", "ua") if split in set(rows["split"])]
-    body = []
-    for names, by_split in group_by_model(rows, "split"):
-        selected = [by_split.get(split, {}) for split in splits]
-        shares = [
-            f"{format_percent(row.get('i2t_recall@1'))} ± {format_percent(row.get('i2t_recall@1_std'))}"
-            for row in selected
-        ]
-        body.append([*names, int(next(iter(by_split.values()))["set_size"]), *shares])
-    chance = format_percent(1 / rows["set_size"].max())
-    header = ["Training data", "Model", "N", *(split.upper() for split in splits)]
-    return make_table("systematicity_raw", header, body, chance=chance)
 
 
 def draw_figure(rows: pd.DataFrame, kinds: list[str]) -> str:

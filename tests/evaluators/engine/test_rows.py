@@ -23,6 +23,16 @@ def test_a_fold_has_the_size_of_the_smallest_raw_split_of_all_corpora_or_all_com
     assert smallest_raw_split(Task("crepe", "prod_raw", "n4"), ROWS) == 5
 
 
+def test_a_corpus_of_the_user_does_not_change_the_folds_of_the_papers_corpora():
+    rows = ROWS | {"mine_sc_raw": {"test": 3000}, "mine_uc_raw": {"test": 150}, "mine_ua_raw": {"test": 1}}
+    assert smallest_raw_split(Task("crepe", "cc12m_sc_raw"), rows) == 7
+    # Its own split of one row is too small to retrieve from, so the other two splits determine N.
+    assert smallest_raw_split(Task("crepe", "mine_sc_raw"), rows) == 150
+    # Splits that are all small are better than none.
+    small = {"mine_sc_raw": {"test": 90}, "mine_uc_raw": {"test": 40}, "mine_ua_raw": {"test": 1}}
+    assert smallest_raw_split(Task("crepe", "mine_sc_raw"), small) == 40
+
+
 def test_images_are_read_from_the_right_row_groups(data: Path):
     (rows,) = load([Task("crepe", "laion_uc_hnatom")], data)
     rows.__dict__["_row_groups"] = [(rows.files[0], 0, 0), (rows.files[0], 0, 3), (rows.files[0], 0, 10)]

@@ -52,6 +52,15 @@ def test_default_tasks(corpus: str | None, expected: list[Task]):
     assert tasks.defaults(KNOWN, model(corpus)) == expected
 
 
+def test_a_corpus_of_the_user_is_a_training_corpus_too():
+    mine = [Task("crepe", "mine_uc_hnatom"), Task("crepe_published", "laion_uc_hnatom")]
+    assert [task.corpus for task in mine] == ["mine", "laion"]
+    assert Task("own", "mine_uc_hnatom").corpus is Task("crepe", "prod_hnatom", "n4").corpus is None
+    assert tasks.defaults([*KNOWN, *mine], model("mine")) == [*KNOWN[3:5], mine[0]]
+    assert tasks.defaults([*KNOWN, *mine], model("laion")) == [*KNOWN[2:5], mine[1]]
+    assert "name was trained on laion" in tasks.warnings(mine[0], "visual_genome", model("laion"))[0]
+
+
 def test_warnings():
     laion, productivity = KNOWN[2], KNOWN[3]
     assert tasks.warnings(laion, "microworld", model("laion", "microworld")) == []
@@ -117,3 +126,10 @@ def test_a_split_without_rows_is_not_a_task(tmp_path: Path):
     splits = {"n4": [], "n5": [tiny.row(0, "red", "ball", ["blue"])]}
     data = tiny.write_dataset(tmp_path, {"prod_hnatom": splits})
     assert [task.name for task in tasks.discover(data)] == ["crepe/prod_hnatom/n5"]
+
+
+def test_a_raw_split_with_one_row_is_not_a_task(tmp_path: Path):
+    data = tiny.write_dataset(
+        tmp_path, {"mine_sc_raw": {"test": tiny.raw_rows(2)}, "mine_ua_raw": {"test": tiny.raw_rows(1)}}
+    )
+    assert [task.name for task in tasks.discover(data)] == ["crepe/mine_sc_raw"]

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from evaluators.metrics import categories
-from evaluators.metrics.macro_views import RELATIONS, select_frequent_pairs, select_table_2_relations
+from evaluators.metrics.macro_views import RELATIONS, select_frequent, select_table_2_relations
 from evaluators.protocols.base import QueryMetrics
 
 TABLE_2 = tuple(RELATIONS)
@@ -25,7 +25,11 @@ def test_categories_of_the_paper() -> None:
     assert len(TABLE_2) == 45
     assert select_table_2_relations(dict.fromkeys(TABLE_2, 1)) == list(TABLE_2)
     assert select_table_2_relations(dict.fromkeys(TABLE_2[1:], 1)) == []
-    assert select_frequent_pairs({"red, blue": 25, "blue, red": 24}) == ["red, blue"]
+    assert select_frequent("attribute pair", {"red, blue": 25, "blue, red": 24}) == ["red, blue"]
+    # "near" is symmetric; "standing by" is too, but the paper counts it.
+    rows = {"on": 10, "in": 9, "near": 50, "standing by": 10}
+    assert select_frequent("relation", rows) == ["on", "standing by"]
+    assert select_frequent("relation", RELATIONS) == list(RELATIONS)
 
 
 def test_macro_mean_of_the_paper_is_unweighted_and_over_its_45_relations() -> None:
@@ -49,3 +53,10 @@ def test_pairs_with_few_rows_are_excluded() -> None:
 
 def test_no_macro_mean_of_the_paper_if_relations_are_missing() -> None:
     assert compute_macro_means(["above", "on"], [1, 0], "relation").keys() == {"recall@1_macro_relation"}
+
+
+def test_a_relation_with_one_row_does_not_count_like_one_with_a_thousand() -> None:
+    # "on" has ten rows, of which four are right; "above" has one row, which is right.
+    macro = compute_macro_means([*["on"] * 10, "above"], [*[1] * 4, *[0] * 6, 1], "relation")
+    assert macro["recall@1_macro_relation_from_10_rows"] == pytest.approx(0.4)
+    assert macro["recall@1_macro_relation"] == pytest.approx(0.7)

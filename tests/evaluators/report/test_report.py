@@ -174,7 +174,7 @@ def test_correlation_with_classification(results: list[Path], tmp_path: Path):
         top1 |= {"intervals": {"top1": [0.2 * number, 0.2 * number]}}
         write_result(root, f"tower-{number}", "laion", "microworld", 0.0, task="classification/microworld", **top1)
     _, table = make_tables(classification, [root / f"tower-{number}" for number in range(3)])
-    assert table.cells.iloc[:, :4].to_numpy().tolist() == [["HN-Swap n = 8", "3", "1.00", "+0.50"]]
+    assert table.cells.iloc[:, :5].to_numpy().tolist() == [["microworld", "HN-Swap n = 8", "3", "1.00", "+0.50"]]
     build([root / f"tower-{number}" for number in range(3)], tmp_path / "report", tmp_path / "data")
     assert "correlation with retrieval" in (tmp_path / "report" / "index.html").read_text()
     (accuracy,) = make_tables(classification, [root / "tower-0"])

@@ -51,6 +51,21 @@ def test_macro_scores_and_paired_differences(runs: Path) -> None:
     assert line[:4] == ["VG-Relation", "0.0 ± 0.0", "50.0 ± 0.0", "58.3 ± 11.8"]
 
 
+def test_categories_with_few_rows_do_not_count(runs: Path) -> None:
+    # "on" has ten rows, all wrong; "in" has one row, which is right.
+    for path in table6.RUNS.rglob("vg_relation.parquet"):
+        names = [*["on"] * 10, "in"]
+        rows = {
+            "rank": [*[2] * 10, 1],
+            "image_id": [str(row) for row in range(11)],
+            "categories": [[{"by": "relation", "name": name}] for name in names],
+        }
+        pd.DataFrame(rows).to_parquet(path)
+    entry = table6.measure("toy", [0, 1])["VG-Relation"]
+    assert entry["scores"]["clip"] == [0, 0]
+    assert entry["differences"]["negclip - clip"] == [0, 0, 0]
+
+
 def test_the_page_has_one_table_per_regime(runs: Path) -> None:
     (runs / "experiments").mkdir()
     (runs / "experiments/params.yaml").write_text("negclip: {regimes: [toy], seeds: [0, 1]}\n")
