@@ -34,6 +34,7 @@ from generators.schemas.scene_graph import Box
 from generators.storage import dataset, stage
 from generators.storage.atomic import write_json
 from generators.storage.crops import crop_id, read_size
+from generators.storage.input_sources import MICROWORLD, read_sources
 from generators.storage.params import read_params
 
 ORDER_SEEDS = range(5)
@@ -148,10 +149,10 @@ def write(name: str, entries: Sequence[Entry], provenance: Row, output: Path = P
 def main(name: str, source: Path | None = None, output: Path = Path()) -> None:
     """Build the datasets of NAME (coco or flickr30k) in the folder OUTPUT.
 
-    The caption file and the image folder are set in params.yaml. With SOURCE, files of the same names in the folder
-    SOURCE are used instead.
+    The caption file and the image folder are set in params.yaml. With SOURCE, files of the same names in the
+    micro-world folder SOURCE are used instead.
     """
-    sets = read_params("retrieval")
+    sources, sets = read_sources(), read_params("retrieval")
     if name not in sets:
         raise ValueError(f"params.yaml, retrieval: no set {name!r}; it has {', '.join(sets)}.")
     caption_file, image_folder = Path(sets[name]["captions"]), Path(sets[name]["images"])
@@ -159,7 +160,7 @@ def main(name: str, source: Path | None = None, output: Path = Path()) -> None:
         caption_file, image_folder = source / caption_file.name, source
     dropped = Counter[str]()
     entries = select_entries(read_images(caption_file, image_folder), Tagger(), dropped)
-    provenance = {"source": read_params("source"), "captioner": "karpathy", "seed": 0}
+    provenance = {"source": MICROWORLD if source else sources[f"retrieval.{name}"], "captioner": "karpathy", "seed": 0}
     counts = write(name, entries, provenance, output)
     funnels = {f"{name}: captions and images": dict(dropped) | counts}
     for dataset_name in ("aro", "retrieval"):

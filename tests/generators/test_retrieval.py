@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -16,8 +17,10 @@ from generators.hard_negatives.word_order import TEXT_PERTURBATIONS, Tagger, Wor
 from generators.readers.karpathy import CaptionedImage
 from loaders.cards import aro as aro_card
 from loaders.cards import retrieval as retrieval_card
+from loaders.datasets.image_sources import list_image_sources
 from loaders.datasets.load import load_dataset
 from loaders.datasets.stats import list_configs
+from loaders.push import prepare_upload
 
 CAPTIONS = {
     "a.jpg": ["A small dog sits under the wooden table.", "A brown dog rests below an old table."],
@@ -30,6 +33,12 @@ SELECTED = [
     "a brown dog rests below an old table.",
     "two white boats lie on the calm water.",
 ]
+
+
+def write_params(source: str, inputs: str = "") -> None:
+    """Write params.yaml with ``source``, and the source ``inputs`` (by default the same) of the set coco."""
+    coco = f"{{source: {inputs or source}, captions: captions.json, images: .}}"
+    Path("params.yaml").write_text(f"source: {source}\npixels: null\nretrieval: {{coco: {coco}}}\n")
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +54,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         Path("captions.json").write_text(
             json.dumps([{"image": name, "caption": captions} for name, captions in CAPTIONS.items()])
         )
-        Path("params.yaml").write_text("source: microworld\nretrieval: {coco: {captions: captions.json, images: .}}\n")
+        write_params("microworld")
+        Path("truth.jsonl").touch()
         retrieval.main("coco")
         aro_card.main()
         retrieval_card.main()
@@ -142,3 +152,32 @@ def test_an_unknown_set_is_named(built: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.chdir(built)
     with pytest.raises(ValueError, match=r"params\.yaml, retrieval: no set 'flickr'; it has coco"):
         retrieval.main("flickr")
+
+
+def test_a_real_source_beside_inputs_of_the_microworld_builds_nothing(
+    built: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(built)
+    write_params("visual_genome", "microworld")
+    with pytest.raises(ValueError, match=r"retrieval\.coco read the micro-world, but source \(visual_genome\)"):
+        retrieval.main("coco", output=Path("mixed"))
+    assert not Path("mixed").exists()
+
+
+def test_rows_and_card_have_the_source_and_licence_of_their_images(
+    built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in (*CAPTIONS, "captions.json"):
+        shutil.copy2(built / name, tmp_path)
+    write_params("visual_genome", "coco")
+    retrieval.main("coco")
+    retrieval_card.main()
+    assert {row["provenance"]["source"] for row in read_rows(tmp_path, "retrieval/coco", "test")} == {"coco"}
+    card = Path("retrieval/README.md").read_text()
+    assert "license: other" in card
+    assert "images under their Flickr licences" in card
+    assert "Visual Genome" not in card
+    with prepare_upload(Path("retrieval"), list_image_sources(Path("retrieval"))) as upload:
+        schema = pq.read_schema(next((upload / "coco").glob("test-*.parquet")))
+    assert not {"image", "image_path"} & set(schema.names)
