@@ -14,6 +14,7 @@ import json
 import os
 import shutil
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -91,26 +92,33 @@ def prepare_upload(folder: Path, sources: Mapping[str, Sequence[str]]) -> Iterat
         return
     with tempfile.TemporaryDirectory() as scratch:
         copy = Path(scratch) / folder.name
+        stored: defaultdict[str, set[int]] = defaultdict(set)
         for path in parquet_files(folder):
             target = copy / path.relative_to(folder)
             target.parent.mkdir(parents=True, exist_ok=True)
-            (_copy_without_pixels if path.parent.name in refused else _copy_with_pixels)(path, target)
+            if path.parent.name in refused:
+                _copy_without_pixels(path, target)
+            else:
+                _copy_with_pixels(path, target, stored[path.parent.name])
         for path in folder.glob("*.md"):
             shutil.copy2(path, copy)
         stats = json.loads((folder / "stats.json").read_text()) | measure(copy)
         _, front_matter, text = (folder / "README.md").read_text().split("---\n", 2)
         text = text.partition(PIXELS_HEADING)[0].lstrip("\n")
-        if refused:
-            names = sorted({describe_licence(name) for config in refused for name in sources[config]})
-            text += PIXELS_HEADING + "\n" + render("without_pixels", configs=refused, sources=names)
+        names = sorted({describe_licence(name) for config in refused for name in sources[config]})
+        notes = [render("without_pixels", configs=refused, sources=names)] if refused else []
         metadata: dict[str, Any] = yaml.safe_load(front_matter)
         metadata.pop("configs", None)
-        write_card(copy, metadata, text, stats)
+        write_card(copy, metadata, text, stats, *notes)
         yield copy
 
 
-def _copy_with_pixels(path: Path, target: Path) -> None:
-    """Copy a parquet file. If its rows only reference images, the copy has their crops in a column ``image``."""
+def _copy_with_pixels(path: Path, target: Path, stored: set[int]) -> None:
+    """Copy a parquet file. If its rows only reference images, the copy has their crops in a column ``image``.
+
+    Of several rows that show one whole image, the first stores it. ``stored`` are the ``image_row`` of the images that
+    the earlier files of the config store; the images of this file are added.
+    """
     schema = parquet.read_schema(path)
     if get_image_storage(schema) == "embedded":
         shutil.copy2(path, target)
@@ -118,7 +126,11 @@ def _copy_with_pixels(path: Path, target: Path) -> None:
     schema, folder = add_datasets_features(use_stored_images(schema)), path.parent.parent
     with pq.ParquetWriter(target, schema, compression="zstd") as writer:
         for batch in parquet.read_batches(path, ROWS_PER_GROUP):
-            rows = [row | {"image": {"bytes": encode_row(row, folder), "path": None}} for row in batch.to_pylist()]
+            rows = batch.to_pylist()
+            for row in rows:
+                is_stored = row.get("image_row") in stored
+                row["image"] = None if is_stored else {"bytes": encode_row(row, folder), "path": None}
+                stored |= {row["image_row"]} if "image_row" in row else set()
             writer.write_table(pa.Table.from_pylist(rows, schema))
 
 

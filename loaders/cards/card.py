@@ -32,20 +32,23 @@ LICENCES = {
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 """The Hub's size categories with their upper limits."""
 PIXELS_HEADING = "\n## Pixels\n"
-"""Heading of the card's last section if rows reference their images or have no images."""
+"""Heading of the card's last section if some rows do not contain the image that they show."""
 
 
-def write_card(folder: Path, metadata: Mapping[str, Any], text: str, stats: Stats) -> None:
-    """Write README.md and stats.json of a dataset folder. Adds a section if rows reference their images."""
-    referencing = sorted(
-        {
-            path.parent.name
-            for path in parquet_files(folder)
-            if get_image_storage(parquet.read_schema(path)) == "by_reference"
-        }
-    )
-    if referencing:
-        text += PIXELS_HEADING + "\n" + render("referenced_images", configs=referencing)
+def write_card(folder: Path, metadata: Mapping[str, Any], text: str, stats: Stats, *notes: str) -> None:
+    """Write README.md and stats.json of a dataset folder.
+
+    Adds a section with ``notes`` on missing images and on rows that do not contain the image that they show.
+    """
+    schemas = {path.parent.name: parquet.read_schema(path) for path in parquet_files(folder)}
+    storage = {config: get_image_storage(schema) for config, schema in schemas.items()}
+    referencing = [config for config in storage if storage[config] == "by_reference"]
+    sharing = [config for config in storage if {"image", "image_row"} <= set(schemas[config].names)]
+    rendered = [*notes]
+    rendered += [render("referenced_images", configs=referencing)] if referencing else []
+    rendered += [render("shared_images", configs=sharing)] if sharing else []
+    if rendered:
+        text += PIXELS_HEADING + "\n" + "\n".join(rendered)
     (folder / "stats.json").write_text(json.dumps(stats, indent=1, sort_keys=True) + "\n")
     (folder / "README.md").write_text(front_matter(stats, metadata) + "\n" + text)
 

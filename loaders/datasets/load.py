@@ -3,7 +3,7 @@
     compeval.load_dataset("crepe", "laion_uc_hnatom")
 
 This checks the folder against its ``stats.json`` and then returns the same rows as ``datasets.load_dataset``. Rows that
-only reference their image additionally get a column ``image``.
+only reference their image additionally get a column ``image``, and rows that share the image of another row show it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from generators.schemas.rows import get_image_storage
 from generators.storage import parquet
 from loaders.datasets.folders import dataset_folder, list_datasets, unknown_name
-from loaders.datasets.referenced_images import add_images
+from loaders.datasets.referenced_images import add_images, find_first_split, share_images
 from loaders.datasets.stats import read_stats
 
 if TYPE_CHECKING:
@@ -43,9 +43,13 @@ def load_dataset(
     if split is not None and split not in configs[config]:
         raise unknown_name(f"split of {name}/{config}", split, configs[config])
     rows: Any = datasets.load_dataset(str(folder), config, split=split)
-    if get_image_storage(parquet.read_schema(min((folder / config).glob("*.parquet")))) == "embedded":
-        return rows
-    return add_images(rows, folder)
+    schema = parquet.read_schema(min((folder / config).glob("*.parquet")))
+    if get_image_storage(schema) == "by_reference":
+        return add_images(rows, folder)
+    if "image" in schema.names and "image_row" in schema.names:
+        first_split: Any = datasets.load_dataset(str(folder), config, split=find_first_split(folder / config))
+        return share_images(rows, first_split)
+    return rows
 
 
 def _find(name: str, config: str, data_dir: str | Path | None) -> tuple[Path, str | None]:
