@@ -4,7 +4,8 @@
 
 Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), section 2.1 and appendix A.1. A row is the smallest box around two
 objects, a true caption, and the caption with the two objects (or their attributes) swapped. Chance is 1/2.
-The mining, and its differences from the paper: generators/hard_negatives/swapped_pairs.py.
+The mining, and its differences from the paper: generators/hard_negatives/swapped_pairs.py. The files of GQA, and which
+of them the authors read: generators/readers/gqa.py.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from generators.schemas.rows import CHOICE_SCHEMA
 from generators.storage import dataset, stage
 from generators.storage.atomic import write_json
 from generators.storage.crops import Crop, crop_id
-from generators.storage.params import read_params
+from generators.storage.input_sources import read_sources
 
 Miner = Callable[[AnnotatedImage, AttestedPairs, Counter[str]], Iterator[SwappedPair]]
 MINERS: dict[str, Miner] = {"vg_relation": mine_relation_pairs, "vg_attribution": mine_attribute_pairs}
@@ -71,7 +72,9 @@ def row(config: str, pair: SwappedPair, provenance: dict[str, Any]) -> dict[str,
 def main(annotations: Path = Path("annotations/gqa.parquet"), output: Path = Path()) -> None:
     """Build VG-Relation and VG-Attribution in the folder OUTPUT from the file ANNOTATIONS."""
     images = Annotations(annotations)
-    provenance = {"source": read_params("source"), "captioner": "template", "seed": 0}
+    read_sources()
+    statistics = json.loads(annotations.with_suffix(".json").read_text())
+    provenance = {"source": statistics["source"], "captioner": "template", "seed": 0}
     pixels = dataset.read_image_storage()
     funnels: dict[str, dict[str, int]] = {}
     for config in MINERS:
@@ -79,7 +82,7 @@ def main(annotations: Path = Path("annotations/gqa.parquet"), output: Path = Pat
         rows = (row(config, pair, provenance) for pair in mine(config, images, dropped))
         counts = dataset.write_config(output / "aro", config, {"test": rows}, CHOICE_SCHEMA, pixels)
         funnels[f"{config}: pairs of objects"] = dict(sorted(dropped.items())) | {"kept": counts["test"]}
-    funnels["Flawed records of the source"] = json.loads(annotations.with_suffix(".json").read_text())["flaws"]
+    funnels["Flawed records of the source"] = statistics["flaws"]
     write_json(output / "stats/aro/mined.json", {"funnels": funnels})
 
 

@@ -1,40 +1,46 @@
 """ARO's caption order tasks, and image-caption retrieval with original and perturbed images or captions.
 
-    python -m generators.retrieval coco        # stage `aro`: writes retrieval/coco and aro/coco_order
+    python -m generators.retrieval coco        # stage `retrieval`: writes retrieval/coco and aro/coco_order
 
-Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), sections 2.2 and 3.1, on the test images of Karpathy's splits. The
-perturbed texts and images are part of the datasets. A dataset split ``test.x.s0`` is the task ``...@x-s0``: the
-perturbation ``x`` with the random seed 0.
+Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), sections 2.2 and 3.1, on the test images of Karpathy's splits. A
+dataset split ``test.x.s0`` is the task ``...@x-s0``: the perturbation ``x`` with the random seed 0.
 
 - ``aro/<set>_order``: choose the caption among the caption and its four perturbations. Splits ``test.s0`` to
-  ``test.s4``, one per seed. Chance: 1/5.
-- ``retrieval/<set>``: retrieve images by captions and captions by images. The split ``test`` has the original images
-  and captions. ``test.<perturbation>.s0`` to ``test.<perturbation>.s2`` have one of five perturbations of the captions
-  or one of three perturbations of the images.
+  ``test.s4``, one per seed. Chance: 1/5. A caption without four different perturbations is left out.
+- ``retrieval/<set>``: retrieve images by captions and captions by images. The split ``test`` ("No shuffling") has all
+  images with all captions. ``test.<perturbation>.s0`` to ``test.<perturbation>.s2`` have one of five perturbations of
+  the captions or one of three perturbations of the images. All splits have the same images and captions: as in the
+  paper, a caption that a perturbation cannot change stays as it is. These captions are counted.
 
-A caption that one of the perturbations cannot change is left out of all splits, so all splits have the same captions.
+Perturbed captions are part of the dataset. Perturbed images are made when a row is read, from the order of the patches
+in the column ``patches``. Each image is stored once: by reference, or in the first row of the config that shows it, to
+which ``image_row`` points.
 """
 
 from __future__ import annotations
 
-import hashlib
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import lru_cache
+from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
 from generators.hard_negatives import word_order
-from generators.hard_negatives.patch_order import GRIDS, shuffle_image_patches
-from generators.hard_negatives.word_order import TEXT_PERTURBATIONS, Perturbation, Tagger, Words, perturb
+from generators.hard_negatives.patch_order import GRIDS, draw_patches
+from generators.hard_negatives.word_order import TEXT_PERTURBATIONS, Tagger, Words, perturb
 from generators.readers.karpathy import CaptionedImage, read_images
-from generators.schemas.rows import CHOICE_SCHEMA, RETRIEVAL_SCHEMA
+from generators.schemas.rows import CHOICE_SCHEMA, RETRIEVAL_SCHEMA, ImageStorage, use_shared_images
 from generators.schemas.scene_graph import Box
 from generators.storage import dataset, stage
 from generators.storage.atomic import write_json
-from generators.storage.crops import crop_id, read_size
+from generators.storage.crops import Crop, make_crop_id, read_sha256, read_size
+from generators.storage.input_sources import MICROWORLD, read_sources
 from generators.storage.params import read_params
+from generators.storage.patches import Patches
+from generators.storage.untrusted import read_file
 
 ORDER_SEEDS = range(5)
 """Seeds of the order tasks, as in section 2.2 (Table 5 says three)."""
@@ -46,123 +52,134 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Entry:
-    """An image and its captions that every perturbation changes."""
+    """A readable image with its captions, of which there is at least one."""
 
     image: CaptionedImage
     captions: tuple[Words, ...]
+    sha256: str
+    """Hash of the image file."""
+    box: Box
+    """The whole image."""
 
-    @cached_property
-    def image_cells(self) -> Row:
-        """The columns that the image's rows have in every split. Cached, because an image is in thirty splits."""
-        box = Box(0.0, 0.0, *map(float, read_size(self.image.path)))
+    def make_row(self, provenance: Row, patches: Patches | None = None) -> Row:
+        """Return the columns that CHOICE_SCHEMA and RETRIEVAL_SCHEMA share, except for the image."""
         return {
-            "image": {"bytes": self.image.path.read_bytes(), "path": None},
-            "crop_id": crop_id(self.image.path, box),
+            "crop_id": make_crop_id(self.sha256, self.box, patches),
             "image_id": self.image.image_id,
-            **box._asdict(),
+            **self.box._asdict(),
             "categories": [],
+            "patches": patches and patches._asdict(),
+            "provenance": provenance,
         }
 
-    def make_row(self, provenance: Row) -> Row:
-        """Return the columns that CHOICE_SCHEMA and RETRIEVAL_SCHEMA share."""
-        return self.image_cells | {"provenance": provenance}
+    def make_image_cells(self, image_row: int, is_first: bool, storage: ImageStorage) -> Row:
+        """Return the image of a row: a reference, or the file's bytes if the row is the first that shows it."""
+        if storage == "by_reference":
+            return {"image": Crop(self.image.path, self.box), "image_row": image_row}
+        image = {"bytes": read_file(self.image.path), "path": None} if is_first else None
+        return {"image": image, "image_row": image_row}
 
 
-def make_order_rows(entries: Sequence[Entry], seed: int, provenance: Row) -> Iterator[Row]:
-    """Yield one row of CHOICE_SCHEMA per caption."""
+def make_order_rows(entries: Iterable[Entry], seed: int, provenance: Row, storage: ImageStorage) -> Iterator[Row]:
+    """Yield one row of CHOICE_SCHEMA per caption that has four different perturbations with every seed."""
+    image_row = 0
     for entry in entries:
         row = entry.make_row(provenance | {"seed": seed})
-        for words in entry.captions:
-            yield row | {"caption": words.text, "hard_negatives": word_order.make_wrong_captions(words, seed)}
+        captions = [words for words in entry.captions if has_wrong_captions(words)]
+        for index, words in enumerate(captions):
+            texts = {"caption": words.text, "hard_negatives": word_order.make_wrong_captions(words, seed)}
+            is_first = seed == ORDER_SEEDS[0] and index == 0
+            yield row | texts | entry.make_image_cells(image_row, is_first, storage)
+        image_row += len(captions)
 
 
-def make_plain_rows(entries: Sequence[Entry], provenance: Row) -> Iterator[Row]:
-    """Yield one row of RETRIEVAL_SCHEMA per image, with the original captions."""
-    for entry in entries:
-        yield entry.make_row(provenance) | {"captions": [words.text for words in entry.captions]}
-
-
-def make_perturbed_rows(
-    entries: Sequence[Entry], perturbation: Perturbation, seed: int, provenance: Row
+def make_retrieval_rows(
+    entries: Iterable[Entry], name: str, seed: int, provenance: Row, storage: ImageStorage
 ) -> Iterator[Row]:
-    """Yield one row of RETRIEVAL_SCHEMA per image, with perturbed captions."""
-    for entry in entries:
-        captions = [perturb(words, perturbation, seed) for words in entry.captions]
-        yield entry.make_row(provenance | {"seed": seed}) | {"captions": captions}
+    """Yield one row of RETRIEVAL_SCHEMA per image. ``name``: a perturbation, or "" for the original."""
+    perturbation = {function.__name__: function for function in TEXT_PERTURBATIONS}.get(name)
+    for number, entry in enumerate(entries):
+        patches = draw_patches(name, entry.image.image_id, seed) if name in GRIDS else None
+        captions = [(perturbation and perturb(words, perturbation, seed)) or words.text for words in entry.captions]
+        row = entry.make_row(provenance | {"seed": seed}, patches) | {"captions": captions}
+        yield row | entry.make_image_cells(number, not name, storage)
 
 
-def make_shuffled_rows(entries: Sequence[Entry], grid: str, seed: int, provenance: Row) -> Iterator[Row]:
-    """Yield one row of RETRIEVAL_SCHEMA per image, with the image's patches in another order (a key of ``GRIDS``)."""
-    for entry, row in zip(entries, make_plain_rows(entries, provenance | {"seed": seed}), strict=True):
-        data = shuffle_image_patches(row["image"]["bytes"], grid, entry.image.image_id, seed)
-        shuffled_id = hashlib.sha256(f"{row['crop_id']}:{grid}:{seed}".encode()).hexdigest()[:16]
-        yield row | {"image": {"bytes": data, "path": None}, "crop_id": shuffled_id}
-
-
-def make_retrieval_splits(entries: Sequence[Entry], provenance: Row) -> dict[str, Iterator[Row]]:
+def make_retrieval_splits(entries: Sequence[Entry], provenance: Row, storage: ImageStorage) -> dict[str, Iterator[Row]]:
     """Return split name -> rows for ``retrieval/<set>``."""
-    splits = {"test": make_plain_rows(entries, provenance)}
-    for seed in RETRIEVAL_SEEDS:
-        for perturbation in TEXT_PERTURBATIONS:
-            rows = make_perturbed_rows(entries, perturbation, seed, provenance)
-            splits[f"test.{perturbation.__name__}.s{seed}"] = rows
-        for grid in GRIDS:
-            splits[f"test.{grid}.s{seed}"] = make_shuffled_rows(entries, grid, seed, provenance)
+    splits = {"test": make_retrieval_rows(entries, "", 0, provenance, storage)}
+    for name, seed in product([*(function.__name__ for function in TEXT_PERTURBATIONS), *GRIDS], RETRIEVAL_SEEDS):
+        splits[f"test.{name}.s{seed}"] = make_retrieval_rows(entries, name, seed, provenance, storage)
     return splits
 
 
-def select_entries(images: Iterable[CaptionedImage], tagger: Tagger, dropped: Counter[str]) -> list[Entry]:
-    """Return the images with at least one caption that every perturbation changes, with every seed.
-
-    Adds the numbers of removed captions and images to ``dropped``.
-    """
-    all_images = list(images)
-    tagged_captions = tagger(text for image in all_images for text in image.captions)
-    entries = []
-    for image in all_images:
-        captions = [next(tagged_captions) for _ in image.captions]
-        selected = tuple(words for words in captions if _can_be_perturbed(words))
-        dropped["captions that some perturbation cannot change"] += len(captions) - len(selected)
-        if selected:
-            entries.append(Entry(image, selected))
-        else:
-            dropped["images without a caption left"] += 1
-    return entries
+def read_entries(images: Iterable[CaptionedImage], tagger: Tagger, skipped: Counter[str]) -> list[Entry]:
+    """Return the images that have captions and can be read. The others are counted in ``skipped``."""
+    readable: list[tuple[CaptionedImage, str, Box]] = []
+    for image in images:
+        if not image.captions:
+            skipped["images without captions"] += 1
+            continue
+        try:
+            readable.append((image, read_sha256(image.path), Box(0.0, 0.0, *map(float, read_size(image.path)))))
+        except (OSError, ValueError) as error:
+            if not skipped["unreadable images"]:
+                print(f"Unreadable images are left out. The first: {error}", file=sys.stderr)
+            skipped["unreadable images"] += 1
+    tagged = tagger(text for image, _, _ in readable for text in image.captions)
+    return [Entry(image, tuple(islice(tagged, len(image.captions))), sha256, box) for image, sha256, box in readable]
 
 
-def _can_be_perturbed(words: Words) -> bool:
-    return all(word_order.make_wrong_captions(words, seed) for seed in ORDER_SEEDS) and all(
-        perturb(words, perturbation, seed) for perturbation in TEXT_PERTURBATIONS for seed in RETRIEVAL_SEEDS
-    )
+@lru_cache(maxsize=1 << 17)
+def has_wrong_captions(words: Words) -> bool:
+    """Return True if the caption has four different perturbations with every seed."""
+    return all(word_order.make_wrong_captions(words, seed) for seed in ORDER_SEEDS)
 
 
-def write(name: str, entries: Sequence[Entry], provenance: Row, output: Path = Path()) -> dict[str, int]:
-    """Write both configs; return the number of captions and images."""
-    splits = {f"test.s{seed}": make_order_rows(entries, seed, provenance) for seed in ORDER_SEEDS}
-    captions = dataset.write_config(output / "aro", f"{name}_order", splits, CHOICE_SCHEMA)
-    retrieval_splits = make_retrieval_splits(entries, provenance)
-    images = dataset.write_config(output / "retrieval", name, retrieval_splits, RETRIEVAL_SCHEMA)
-    return {"captions kept": captions["test.s0"], "images kept": images["test"]}
+def count_unchanged(entries: Iterable[Entry]) -> dict[str, int]:
+    """Return the number of captions that each perturbation leaves as they are, with some seed."""
+    captions = [words for entry in entries for words in entry.captions]
+    return {
+        f"captions that {perturbation.__name__} leaves as they are": sum(
+            any(perturb(words, perturbation, seed) is None for seed in RETRIEVAL_SEEDS) for words in captions
+        )
+        for perturbation in TEXT_PERTURBATIONS
+    }
+
+
+def write(
+    name: str, entries: Sequence[Entry], provenance: Row, storage: ImageStorage, output: Path = Path()
+) -> dict[str, dict[str, int]]:
+    """Write both configs; return dataset -> counts of images and captions."""
+    splits = {f"test.s{seed}": make_order_rows(entries, seed, provenance, storage) for seed in ORDER_SEEDS}
+    schema = use_shared_images(CHOICE_SCHEMA)
+    kept = dataset.write_config(output / "aro", f"{name}_order", splits, schema, storage)["test.s0"]
+    splits, schema = make_retrieval_splits(entries, provenance, storage), use_shared_images(RETRIEVAL_SCHEMA)
+    dataset.write_config(output / "retrieval", name, splits, schema, storage)
+    counts = {"images": len(entries), "captions": sum(len(entry.captions) for entry in entries)}
+    dropped = {"captions without four different perturbations": counts["captions"] - kept, "captions kept": kept}
+    return {"aro": counts | dropped, "retrieval": counts | count_unchanged(entries)}
 
 
 def main(name: str, source: Path | None = None, output: Path = Path()) -> None:
     """Build the datasets of NAME (coco or flickr30k) in the folder OUTPUT.
 
-    The caption file and the image folder are set in params.yaml. With SOURCE, files of the same names in the folder
-    SOURCE are used instead.
+    The caption file and the image folder are set in params.yaml. With SOURCE, files of the same names in the
+    micro-world folder SOURCE are used instead.
     """
-    sets = read_params("retrieval")
+    sources, sets = read_sources(), read_params("retrieval")
     if name not in sets:
         raise ValueError(f"params.yaml, retrieval: no set {name!r}; it has {', '.join(sets)}.")
     caption_file, image_folder = Path(sets[name]["captions"]), Path(sets[name]["images"])
     if source:
         caption_file, image_folder = source / caption_file.name, source
-    dropped = Counter[str]()
-    entries = select_entries(read_images(caption_file, image_folder), Tagger(), dropped)
-    provenance = {"source": read_params("source"), "captioner": "karpathy", "seed": 0}
-    counts = write(name, entries, provenance, output)
-    funnels = {f"{name}: captions and images": dict(dropped) | counts}
-    for dataset_name in ("aro", "retrieval"):
+    skipped = Counter[str]()
+    entries = read_entries(read_images(caption_file, image_folder), Tagger(), skipped)
+    if not entries:
+        raise ValueError(f"{caption_file}: there is no readable image with captions ({dict(skipped)}).")
+    provenance = {"source": MICROWORLD if source else sources[f"retrieval.{name}"], "captioner": "karpathy", "seed": 0}
+    for dataset_name, counts in write(name, entries, provenance, dataset.read_image_storage(), output).items():
+        funnels = {f"{name}: captions and images": dict(skipped) | counts}
         write_json(output / "stats" / dataset_name / f"{name}.json", {"funnels": funnels})
 
 

@@ -3,9 +3,9 @@
     compeval push crepe ORG/microworld-crepe
     compeval.load_dataset("ORG/microworld-crepe", "prod_hnatom")
 
-Images are uploaded if their licence permits redistribution. If the rows only reference the images, the crops are added
-to the upload. Otherwise the image columns are removed, but image_id and box stay, and the card names the source of the
-images. $HF_ENDPOINT selects another server.
+A config's images are uploaded if the licences of all of them permit redistribution. If the rows only reference the
+images, the crops are added to the upload. Otherwise the image columns are removed, but image_id and box stay, and the
+card names the sources of the images. $HF_ENDPOINT selects another server.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,8 @@ import yaml
 from generators.schemas.rows import add_datasets_features, get_image_storage, use_stored_images
 from generators.storage import parquet
 from generators.storage.dataset import ROWS_PER_GROUP
-from loaders.cards.card import LICENCES, PIXELS_HEADING, render, write_card
+from loaders.cards.card import PIXELS_HEADING, describe_licence, render, write_card
+from loaders.datasets.image_sources import find_image_columns, list_image_sources
 from loaders.datasets.referenced_images import encode_row
 from loaders.datasets.stats import measure, parquet_files, read_stats
 
@@ -54,7 +56,7 @@ def push(folder: Path, repository: str, *, private: bool = False) -> str:
                 f"{folder / name} is a link. Replace it with the file, or run `dvc unprotect {folder / name}`."
             )
     sources = list_image_sources(folder)
-    if "microworld" in sources and "microworld" not in repository.lower():
+    if any("microworld" in names for names in sources.values()) and "microworld" not in repository.lower():
         raise ValueError(
             f"{repository}: {folder.name} is generated from the micro-world, a synthetic replacement for real "
             "images, and its name must contain microworld, for example "
@@ -80,64 +82,50 @@ def push(folder: Path, repository: str, *, private: bool = False) -> str:
     return commit.commit_url
 
 
-def list_image_sources(folder: Path) -> list[str]:
-    """Return the sources of a dataset's images, sorted. A dataset without images has none."""
-    sources: set[str] = set()
-    for path in parquet_files(folder):
-        schema = parquet.read_schema(path)
-        if _image_columns(schema) and "provenance" in schema.names:
-            for batch in parquet.read_batches(path, columns=["provenance"]):
-                sources |= {row["source"] for row in batch.column(0).to_pylist()}
-        elif _image_columns(schema):
-            sources.add("unknown")
-    return sorted(sources)
-
-
-def _image_columns(schema: pa.Schema) -> list[str]:
-    """Return the columns that contain images or paths of local image files."""
-    return [
-        field.name
-        for field in schema
-        if field.name == "image_path"
-        or (pa.types.is_struct(field.type) and "bytes" in {part.name for part in field.type})
-    ]
-
-
 @contextmanager
-def prepare_upload(folder: Path, sources: list[str]) -> Iterator[Path]:
-    """Yield the folder to upload.
+def prepare_upload(folder: Path, sources: Mapping[str, Sequence[str]]) -> Iterator[Path]:
+    """Yield the folder to upload. ``sources`` are the sources of each config's images.
 
-    It is the dataset folder itself if the images may be redistributed and the rows contain them. It is a temporary copy
-    with the crops in the rows if the rows only reference the images. It is a temporary copy without image columns, and
-    with a note in the card, if the images must not be redistributed.
+    It is the dataset folder itself if all images may be redistributed and the rows contain them. Otherwise it is a
+    temporary copy, in which rows that only reference their images contain the crops. A config with images that must not
+    be redistributed has no image columns, and the card says so.
     """
-    allowed = all(source in REDISTRIBUTABLE for source in sources)
-    if allowed and all(get_image_storage(parquet.read_schema(path)) == "embedded" for path in parquet_files(folder)):
+    refused = [config for config, names in sources.items() if not set(names) <= set(REDISTRIBUTABLE)]
+    if not refused and all(
+        get_image_storage(parquet.read_schema(path)) == "embedded" for path in parquet_files(folder)
+    ):
         yield folder
         return
     with tempfile.TemporaryDirectory() as scratch:
         copy = Path(scratch) / folder.name
+        stored: defaultdict[str, set[int]] = defaultdict(set)
         for path in parquet_files(folder):
             target = copy / path.relative_to(folder)
             target.parent.mkdir(parents=True, exist_ok=True)
-            (_copy_with_pixels if allowed else _copy_without_pixels)(path, target)
+            if path.parent.name in refused:
+                _copy_without_pixels(path, target)
+            else:
+                _copy_with_pixels(path, target, stored[path.parent.name])
         for name in PAGES:
             if (folder / name).is_file():
                 shutil.copy2(folder / name, copy)
         stats = json.loads((folder / "stats.json").read_text()) | measure(copy)
         _, front_matter, text = (folder / "README.md").read_text().split("---\n", 2)
         text = text.partition(PIXELS_HEADING)[0].lstrip("\n")
-        if not allowed:
-            names = [LICENCES[source][1] if source in LICENCES else source for source in sources]
-            text += PIXELS_HEADING + "\n" + render("without_pixels", sources=names)
+        names = sorted({describe_licence(name) for config in refused for name in sources[config]})
+        notes = [render("without_pixels", configs=refused, sources=names)] if refused else []
         metadata: dict[str, Any] = yaml.safe_load(front_matter)
         metadata.pop("configs", None)
-        write_card(copy, metadata, text, stats)
+        write_card(copy, metadata, text, stats, *notes)
         yield copy
 
 
-def _copy_with_pixels(path: Path, target: Path) -> None:
-    """Copy a parquet file. If its rows only reference images, the copy has their crops in a column ``image``."""
+def _copy_with_pixels(path: Path, target: Path, stored: set[int]) -> None:
+    """Copy a parquet file. If its rows only reference images, the copy has their crops in a column ``image``.
+
+    Of several rows that show one whole image, the first stores it. ``stored`` are the ``image_row`` of the images that
+    the earlier files of the config store; the images of this file are added.
+    """
     schema = parquet.read_schema(path)
     if get_image_storage(schema) == "embedded":
         shutil.copy2(path, target)
@@ -146,10 +134,11 @@ def _copy_with_pixels(path: Path, target: Path) -> None:
     with pq.ParquetWriter(target, schema, compression="zstd") as writer:
         start = 0
         for batch in parquet.read_batches(path, ROWS_PER_GROUP):
-            rows = [
-                row | {"image": _encode(row, folder, f"{path}, row {start + n}")}
-                for n, row in enumerate(batch.to_pylist())
-            ]
+            rows = batch.to_pylist()
+            for number, row in enumerate(rows, start):
+                is_stored = row.get("image_row") in stored
+                row["image"] = None if is_stored else _encode(row, folder, f"{path}, row {number}")
+                stored |= {row["image_row"]} if "image_row" in row else set()
             writer.write_table(pa.Table.from_pylist(rows, schema))
             start += len(rows)
 
@@ -165,7 +154,7 @@ def _encode(row: Mapping[str, Any], folder: Path, place: str) -> dict[str, Any]:
 def _copy_without_pixels(path: Path, target: Path) -> None:
     """Copy a parquet file without the image columns."""
     schema = parquet.read_schema(path)
-    names = [name for name in schema.names if name not in _image_columns(schema)]
+    names = [name for name in schema.names if name not in find_image_columns(schema)]
     schema = add_datasets_features(pa.schema([schema.field(name) for name in names]))
     with pq.ParquetWriter(target, schema, compression="zstd") as writer:
         for batch in parquet.read_batches(path, 1000, names):

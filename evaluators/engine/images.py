@@ -20,6 +20,7 @@ from PIL import Image
 from evaluators.engine.plan import CropSource
 from evaluators.models.fingerprint import digest
 from generators.storage.crops import crop_image, make_crop_id, round_corners
+from generators.storage.patches import arrange_patches
 from generators.storage.untrusted import decode_image, read_file
 
 NUM_THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -38,14 +39,14 @@ def read(crops: Sequence[CropSource]) -> list[bytes | UnreadableImageError]:
     the dataset, so that the cached feature of a different image is never used.
     """
     images: list[bytes | UnreadableImageError] = []
-    for (source, refusal), group in groupby(crops, key=lambda crop: (crop.image_file or crop.rows, crop.refusal)):
+    for (source, refusal), group in groupby(crops, key=lambda crop: (crop.image_file or crop.rows.files, crop.refusal)):
         source_crops = list(group)
         if refusal is not None:
             images += [_describe_error(ValueError(refusal), crop) for crop in source_crops]
         elif isinstance(source, Path):
             images += _read_referenced(source, source_crops)
         else:
-            cells = source.images([(crop.row, crop.column) for crop in source_crops])
+            cells = source_crops[0].rows.images([(crop.row, crop.column) for crop in source_crops])
             images += [_describe_error(cell, crop) for cell, crop in zip(cells, source_crops, strict=True)]
     return images
 
@@ -73,7 +74,7 @@ def _check_crop(crop: CropSource, file_hash: str) -> UnreadableImageError | None
     """Return None if the crop is valid and its file is the one that the dataset was built from, else the error."""
     assert crop.reference is not None
     try:
-        is_original = make_crop_id(file_hash, crop.reference.crop.box) == crop.reference.crop_id
+        is_original = make_crop_id(file_hash, crop.reference.crop.box, crop.patches) == crop.reference.crop_id
     except ValueError as error:
         return UnreadableImageError(f"{crop}: {error} Correct the row, or skip such rows with `--on-error skip`.")
     if is_original:
@@ -88,7 +89,8 @@ def key(data: bytes | UnreadableImageError, crop: CropSource) -> bytes:
     """Return the key of a crop in the feature cache. No feature is ever stored for an unreadable image."""
     if isinstance(data, UnreadableImageError):
         return digest(str(data).encode())
-    return digest(data, *([] if crop.reference is None else [str(round_corners(crop.reference.crop.box)).encode()]))
+    corners = [] if crop.reference is None else [str(round_corners(crop.reference.crop.box)).encode()]
+    return digest(data, *corners, *([] if crop.patches is None else [str(crop.patches).encode()]))
 
 
 def decode(data: bytes | UnreadableImageError, crop: CropSource) -> Image.Image:
@@ -107,12 +109,12 @@ def decode(data: bytes | UnreadableImageError, crop: CropSource) -> Image.Image:
 def cut(image: Image.Image, crop: CropSource) -> Image.Image:
     """Return the crop of the whole image, or the image itself if the dataset stores crops instead of whole images.
 
-    Raises UnreadableImageError, which names the row, if the box does not fit the image.
+    The patches of a perturbed image are rearranged. Raises UnreadableImageError, which names the row, if the box or the
+    patches do not fit the image.
     """
-    if crop.reference is None:
-        return image
     try:
-        return crop_image(image, crop.reference.crop.box)
+        part = image if crop.reference is None else crop_image(image, crop.reference.crop.box)
+        return arrange_patches(part, crop.patches)
     except ValueError as error:
         raise UnreadableImageError(
             f"{crop}: {error} Correct the row, or skip such rows with `--on-error skip`."

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ import numpy as np
 
 from evaluators.engine.rows import Reference, Rows
 from evaluators.protocols import recall
+from generators.storage.patches import Patches
 
 FOLD_SEED = 0
 
@@ -29,6 +30,8 @@ class CropSource:
     row: int
     column: str = "image"
     reference: Reference | None = None
+    patches: Patches | None = None
+    """Order of the image's patches; None for the image as it is."""
 
     @property
     def image_file(self) -> Path | None:
@@ -39,6 +42,11 @@ class CropSource:
     def refusal(self) -> str | None:
         """Why the image file must not be read; None if it may be read."""
         return self.reference and self.reference.refusal
+
+    @property
+    def image(self) -> Hashable:
+        """Identity of the file or cell with the image, from which several crops can be made."""
+        return self.image_file or (self.rows.files, self.row, self.column)
 
     def __str__(self) -> str:
         return f"{self.rows.task.name}, row {self.row}"
@@ -125,7 +133,9 @@ def _draft(
         for position, (column, id_column) in enumerate(zip(protocol.images, protocol.crop_ids, strict=True)):
             crop_NI[index, position] = crop_number[rows.folder, item[id_column]]
             if len(crop_number) > len(crops):
-                crops.append(CropSource(rows, row, column, rows.reference(row, item)))
+                image_rows, image_row = rows.find_image(row, item)
+                reference, patches = rows.reference(row, item), rows.patches(row, item)
+                crops.append(CropSource(image_rows, image_row, column, reference, patches))
         if protocol.label:
             label_N[index] = _label(rows, row, item[protocol.label])
         numbers = [text_number[text] for text in _texts(item, protocol.texts)]
@@ -147,11 +157,8 @@ def _label(rows: Rows, row: int, label: Any) -> int:
 
 def _by_image(crops: Sequence[CropSource]) -> np.ndarray:
     """Return an order (C,) of the crops in which all crops of a source image follow the first of them."""
-    first: dict[Path, int] = {}
-    first_C = [
-        position if crop.image_file is None else first.setdefault(crop.image_file, position)
-        for position, crop in enumerate(crops)
-    ]
+    first: dict[Hashable, int] = {}
+    first_C = [first.setdefault(crop.image, position) for position, crop in enumerate(crops)]
     return np.argsort(np.array(first_C, int), kind="stable")
 
 
@@ -162,11 +169,11 @@ def chunks(num_items: int, size: int) -> list[slice]:
 
 def crop_chunks(crops: Sequence[CropSource], size: int) -> list[slice]:
     """Return chunks of ``size`` crops, each extended by the remaining crops of its last source image."""
-    images = [crop.image_file for crop in crops]
+    images = [crop.image for crop in crops]
     chunk_slices, start = [], 0
     while start < len(crops):
         stop = min(start + size, len(crops))
-        while stop < len(crops) and images[stop] is not None and images[stop] == images[stop - 1]:
+        while stop < len(crops) and images[stop] == images[stop - 1]:
             stop += 1
         chunk_slices.append(slice(start, stop))
         start = stop

@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,6 +26,7 @@ from generators.schemas.rows import get_image_storage
 from generators.schemas.scene_graph import Box
 from generators.storage import parquet
 from generators.storage.crops import Crop
+from generators.storage.patches import Patches
 from generators.storage.untrusted import UnsafeNameError, resolve_image
 from loaders.datasets import referenced_images
 from loaders.datasets.folders import dataset_folder
@@ -99,7 +101,7 @@ class Rows:
 
     def texts(self) -> Iterator[pa.RecordBatch]:
         """Yield all rows in blocks, with the columns that an evaluation needs except the images."""
-        extra = [name for name in EXAMPLE_COLUMNS if name in self.schema.names]
+        extra = [name for name in (*EXAMPLE_COLUMNS, "image_row", "patches") if name in self.schema.names]
         by_reference = [] if get_image_storage(self.schema) == "embedded" else referenced_images.COLUMNS
         remaining = self.count
         for path in self.files:
@@ -126,19 +128,46 @@ class Rows:
         except UnsafeNameError as error:
             return Reference(Crop(Path(path), box), columns["crop_id"], str(error))
 
+    def patches(self, row: int, columns: Mapping[str, Any]) -> Patches | None:
+        """Return the order of the patches of a row's image. Raises ValueError, which names the row, if it is none."""
+        try:
+            return Patches.from_row(columns)
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{self.task.name}, row {row}: {error}") from None
+
+    def find_image(self, row: int, columns: Mapping[str, Any]) -> tuple[Rows, int]:
+        """Return the rows and the row number whose ``image`` cell a row shows.
+
+        These are the row itself, or a row of the config's first split if the config stores each image once.
+        """
+        if columns.get("image_row") is None or "image_path" in columns:
+            return self, row
+        return self._first_split, columns["image_row"]
+
+    @cached_property
+    def _first_split(self) -> Rows:
+        folder = self.files[0].parent
+        split = referenced_images.find_first_split(folder)
+        task = Task.of(self.task.dataset, self.task.config, split)
+        return replace(self, task=task, files=tuple(sorted(folder.glob(f"{split}-*.parquet"))))
+
     def images(self, cells: Sequence[tuple[int, str]]) -> list[bytes | OSError | ValueError]:
         """Return the bytes of the image file in each (row, column) cell, or the error if it cannot be read.
 
-        If the rows are in increasing order, each row group is read once.
+        If the rows are in increasing order, each row group is read once. Equal consecutive cells share their bytes.
         """
         images: list[bytes | OSError | ValueError] = []
-        for row, column in cells:
-            group = bisect_right(self._row_groups, row, key=itemgetter(2)) - 1
-            cell = _image_column(self, group, column)[row - self._row_groups[group][2]].as_py()
-            images.append(self._read_image(cell))
+        for cell, repetitions in groupby(cells):
+            images += [self._read_image(*cell)] * len(list(repetitions))
         return images
 
-    def _read_image(self, cell: Mapping[str, Any] | None) -> bytes | OSError | ValueError:
+    def _read_image(self, row: int, column: str) -> bytes | OSError | ValueError:
+        group = bisect_right(self._row_groups, row, key=itemgetter(2)) - 1
+        path, number, start = self._row_groups[group]
+        cells = _image_column(path, number, column)
+        if not 0 <= row - start < len(cells):
+            return ValueError(f"there is no row {row}")
+        cell = cells[row - start].as_py()
         try:
             return referenced_images.read_stored(cell or {"bytes": None, "path": None}, self.folder)
         except (OSError, ValueError) as error:
@@ -157,10 +186,9 @@ class Rows:
 
 
 @lru_cache(maxsize=ROW_GROUPS_IN_MEMORY)
-def _image_column(rows: Rows, group: int, column: str) -> pa.ChunkedArray:
-    path, number, _ = rows._row_groups[group]
+def _image_column(path: Path, group: int, column: str) -> pa.ChunkedArray:
     with parquet.open_file(path) as file:
-        return file.read_row_group(number, [column])[column]
+        return file.read_row_group(group, [column])[column]
 
 
 def load(tasks: Sequence[Task], data_dir: Path | None = None, limit: int | None = None) -> list[Rows]:

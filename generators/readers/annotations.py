@@ -4,7 +4,7 @@
     python -m generators.readers.annotations gqa               # writes annotations/gqa.{parquet,json}
 
 Only this stage reads the JSON files of the sources; later stages read an annotations file. The JSON file that is
-written next to it counts the images, objects, relations, regions and flawed records.
+written next to it counts the images, objects, relations, regions and flawed records, and names the source.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from generators.schemas.annotated_image import AnnotatedImage
 from generators.schemas.rows import ANNOTATION_SCHEMA
 from generators.storage import parquet, stage
 from generators.storage.atomic import atomic_file, write_json
+from generators.storage.input_sources import MICROWORLD, read_sources
 from generators.storage.params import read_params
 
 IMAGES_PER_GROUP = 100
@@ -96,20 +97,27 @@ class Format(StrEnum):
     GQA = "gqa"
 
 
+KEYS = {Format.VISUAL_GENOME: "source", Format.GQA: "aro"}
+"""The key of each format's input in params.yaml."""
+
+
 def main(name: Format, source: Path | None = None, output: Path = Path("annotations")) -> None:
     """Write the annotations file of a source to the folder OUTPUT.
 
     The source is set in params.yaml. With SOURCE, the files of a micro-world folder are read instead.
     """
     flaws = Flaws()
+    sources = read_sources()
     if name == Format.VISUAL_GENOME:
-        images = visual_genome.read(source or Path("sources") / read_params("source"), flaws)
+        images = visual_genome.read(source or Path("sources") / sources["source"], flaws)
     elif source:
-        images = gqa.read(source / "sceneGraphs.json", source / "VG_100K", flaws)
+        images = gqa.read(source / "sceneGraphs.json", source, flaws)
     else:
         settings = read_params("aro")
         images = gqa.read(Path(settings["scene_graphs"]), Path(settings["images"]), flaws)
-    write(output / f"{name}.parquet", images, flaws)
+    path = output / f"{name}.parquet"
+    statistics = write(path, images, flaws)
+    write_json(path.with_suffix(".json"), statistics | {"source": MICROWORLD if source else sources[KEYS[name]]})
     for kind, message in sorted(flaws.first.items()):
         print(f"{name}: {flaws.counts[kind]} flawed records ({kind}). The first: {message}", file=sys.stderr)
 

@@ -1,8 +1,13 @@
 """Read GQA's scene graphs as annotated images.
 
 Source: Hudson and Manning 2019. A file is a JSON object that maps image ids to scene graphs; each object of a graph
-contains its relations. ARO builds its captions from these graphs. GQA has no region descriptions. Flawed records are
-treated as in generators/readers/visual_genome.py.
+contains its relations. GQA has no region descriptions. Flawed records are treated as in
+generators/readers/visual_genome.py.
+
+GQA publishes two files, train_sceneGraphs.json (75 thousand graphs) and val_sceneGraphs.json (11 thousand). The images
+are Visual Genome's, under the same ids: in the folder ``images`` of GQA's own archive, or in the folders ``VG_100K``
+and ``VG_100K_2`` of Visual Genome's two archives. ARO's captions come from these graphs. The paper does not say which
+of the two files its authors read (arXiv:2210.01936, appendix A.1, step 1: "the scene graphs annotated in GQA").
 """
 
 from __future__ import annotations
@@ -15,9 +20,15 @@ from generators.readers.records import MALFORMED, Flaws, RecordsByImage, stream_
 from generators.readers.visual_genome import ImageReader
 from generators.schemas.annotated_image import AnnotatedImage
 
+IMAGE_FOLDERS = ("", "images", "VG_100K", "VG_100K_2")
+"""The subfolders of the image folder that may contain an image."""
+
 
 def read(scene_graphs: Path, image_folder: Path, flaws: Flaws) -> Iterator[AnnotatedImage]:
-    """Yield the images of a sceneGraphs.json, or of all such files in a folder, sorted by id."""
+    """Yield the images of a sceneGraphs.json, or of all such files in a folder, sorted by id.
+
+    The image files are in ``image_folder`` or in its subfolders IMAGE_FOLDERS.
+    """
     files = sorted(scene_graphs.glob("*sceneGraphs*.json")) if scene_graphs.is_dir() else [scene_graphs]
     if not files:
         raise FileNotFoundError(f"{scene_graphs}: no *sceneGraphs*.json in this folder.")
@@ -37,7 +48,7 @@ def read(scene_graphs: Path, image_folder: Path, flaws: Flaws) -> Iterator[Annot
             reader.add(path, "objects", [_convert_object(key, item) for key, item in objects.items()])
             edges = [edge for key, item in objects.items() for edge in _convert_relations(key, item)]
             reader.add(path, "relationships", edges)
-            yield reader.build(image_folder / f"{image_id}.jpg")
+            yield reader.build(*(image_folder / folder / f"{image_id}.jpg" for folder in IMAGE_FOLDERS))
 
 
 def _convert_object(object_id: str, record: Any) -> Any:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from PIL import Image
 
 from generators.schemas.scene_graph import Box
+from generators.storage.patches import Patches
 from generators.storage.untrusted import decode_image, read_file
 
 JPEG_QUALITY = 92
@@ -85,10 +86,16 @@ def encode_crop(path: Path, box: Box) -> bytes:
 
 def crop_id(path: Path, box: Box) -> str:
     """Return 16 hex digits of a hash over the source image's bytes and the rounded box."""
-    return make_crop_id(_open(path)[1], box)
+    return make_crop_id(read_sha256(path), box)
 
 
-def make_crop_id(file_sha256: str, box: Box) -> str:
-    """Return the crop id for the SHA-256 of the source image's file."""
+def read_sha256(path: Path) -> str:
+    """Return the SHA-256 of an image file. Raises FileNotFoundError or ValueError for an unreadable image."""
+    return _open(path)[1]
+
+
+def make_crop_id(file_sha256: str, box: Box, patches: Patches | None = None) -> str:
+    """Return the crop id for the SHA-256 of the source image's file, the box and the order of the patches."""
     corners = ",".join(map(str, check_corners(box)))
-    return hashlib.sha256(f"{file_sha256}:{corners}".encode()).hexdigest()[:16]
+    arranged = f":{patches.rows}x{patches.columns}:{patches.order}" if patches else ""
+    return hashlib.sha256(f"{file_sha256}:{corners}{arranged}".encode()).hexdigest()[:16]

@@ -8,14 +8,19 @@ import yaml
 Settings = TypeVar("Settings")
 
 
+def read_all_params(path: Path = Path("params.yaml")) -> dict[str, Any]:
+    """Return all blocks of params.yaml. Raises FileNotFoundError without the file."""
+    if not path.exists():
+        raise FileNotFoundError(f"{path.resolve()}: not found. Run the stages from the root of the checkout.")
+    return yaml.safe_load(path.read_text())
+
+
 def read_params(block: str, path: Path = Path("params.yaml")) -> Any:
     """Return a top-level block of params.yaml.
 
     Raises FileNotFoundError without the file and ValueError without the block.
     """
-    if not path.exists():
-        raise FileNotFoundError(f"{path.resolve()}: not found. Run the stages from the root of the checkout.")
-    params = yaml.safe_load(path.read_text())
+    params = read_all_params(path)
     if block not in params:
         raise ValueError(f"{path}: no block {block!r}; it has {', '.join(params)}.")
     return params[block]

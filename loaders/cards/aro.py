@@ -10,14 +10,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from generators.storage import stage
-from generators.storage.params import read_params
 from loaders.cards.card import collect_stats, hub_metadata, render, write_card
 from loaders.papers.figures import figures
 
 
 def main(folder: Path = Path("aro")) -> None:
     """Write the card of the dataset in FOLDER."""
-    stats = collect_stats(folder, read_params("source"))
+    stats = collect_stats(folder)
     rows = {config: next(iter(splits.values())) for config, splits in stats["rows"].items()}
     text = render("aro", stats=stats, rows=rows, paper=figures("aro"))
     write_card(folder, hub_metadata("ARO", stats, ["zero-shot-image-classification"]), text, stats)

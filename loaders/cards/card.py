@@ -18,31 +18,37 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from generators.schemas.rows import get_image_storage
 from generators.storage import parquet
+from loaders.datasets.image_sources import list_image_sources
 from loaders.datasets.stats import Stats, measure, parquet_files
 
 LICENCES = {
     "microworld": ("cc0-1.0", "made by this project, CC0-1.0"),
     "visual_genome": ("cc-by-4.0", "Visual Genome, CC BY 4.0"),
+    "coco": ("other", "COCO, captions CC BY 4.0, images under their Flickr licences"),
+    "flickr30k": ("other", "Flickr30k, for research, under Flickr's terms"),
     "compun": ("cc-by-nc-4.0", "Compun, CC BY-NC 4.0"),
 }
 """Licence of each source: its identifier on the Hub, and the text shown in the card."""
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 """The Hub's size categories with their upper limits."""
 PIXELS_HEADING = "\n## Pixels\n"
-"""Heading of the card's last section if rows reference their images or have no images."""
+"""Heading of the card's last section if some rows do not contain the image that they show."""
 
 
-def write_card(folder: Path, metadata: Mapping[str, Any], text: str, stats: Stats) -> None:
-    """Write README.md and stats.json of a dataset folder. Adds a section if rows reference their images."""
-    referencing = sorted(
-        {
-            path.parent.name
-            for path in parquet_files(folder)
-            if get_image_storage(parquet.read_schema(path)) == "by_reference"
-        }
-    )
-    if referencing:
-        text += PIXELS_HEADING + "\n" + render("referenced_images", configs=referencing)
+def write_card(folder: Path, metadata: Mapping[str, Any], text: str, stats: Stats, *notes: str) -> None:
+    """Write README.md and stats.json of a dataset folder.
+
+    Adds a section with ``notes`` on missing images and on rows that do not contain the image that they show.
+    """
+    schemas = {path.parent.name: parquet.read_schema(path) for path in parquet_files(folder)}
+    storage = {config: get_image_storage(schema) for config, schema in schemas.items()}
+    referencing = [config for config in storage if storage[config] == "by_reference"]
+    sharing = [config for config in storage if {"image", "image_row"} <= set(schemas[config].names)]
+    rendered = [*notes]
+    rendered += [render("referenced_images", configs=referencing)] if referencing else []
+    rendered += [render("shared_images", configs=sharing)] if sharing else []
+    if rendered:
+        text += PIXELS_HEADING + "\n" + "\n".join(rendered)
     (folder / "stats.json").write_text(json.dumps(stats, indent=1, sort_keys=True) + "\n")
     (folder / "README.md").write_text(front_matter(stats, metadata) + "\n" + text)
 
@@ -73,21 +79,41 @@ def config_digest(stats: Stats, config: str) -> str:
 
 def hub_metadata(name: str, stats: Stats, tasks: Sequence[str]) -> dict[str, Any]:
     """Return the metadata of the card in the terms that the Hub uses."""
-    source = stats["source"]
+    sources = list_sources(stats)
+    licences = {LICENCES.get(source, ("other",))[0] for source in sources}
     rows = sum(count for splits in stats["rows"].values() for count in splits.values())
     return {
-        "pretty_name": f"{name} ({source})",
-        "license": LICENCES[source][0],
+        "pretty_name": f"{name} ({', '.join(sources)})",
+        "license": licences.pop() if len(licences) == 1 else "other",
         "language": ["en"],
         "task_categories": list(tasks),
-        "tags": ["compositionality", "vision-language", source],
+        "tags": ["compositionality", "vision-language", *sources],
         "size_categories": [next((name for limit, name in SIZES if rows < limit), "1M<n<10M")],
     }
 
 
-def collect_stats(folder: Path, source: str) -> Stats:
+def list_sources(stats: Stats) -> list[str]:
+    """Return the sources of all images of a dataset, sorted."""
+    return sorted({source for sources in stats["sources"].values() for source in sources})
+
+
+def describe_licence(source: str) -> str:
+    """Return the name and licence of a source as shown in the card."""
+    return LICENCES[source][1] if source in LICENCES else f"{source}, licence unknown"
+
+
+def list_licences(stats: Stats) -> list[str]:
+    """Return a line for each source of the images, with its configs if the dataset has several sources."""
+    sources = list_sources(stats)
+    if len(sources) == 1:
+        return [describe_licence(sources[0])]
+    configs = {source: [config for config, names in stats["sources"].items() if source in names] for source in sources}
+    return [f"{describe_licence(source)}: `{'`, `'.join(names)}`" for source, names in configs.items()]
+
+
+def collect_stats(folder: Path) -> Stats:
     """Return the statistics of a folder, with the counts of the generating stages in ``stats/<dataset>/*.json``."""
-    stats: Stats = measure(folder) | {"source": source, "funnels": {}, "unique": {}}
+    stats: Stats = measure(folder) | {"sources": list_image_sources(folder), "funnels": {}, "unique": {}}
     for path in sorted((folder.parent / "stats" / folder.name).glob("*.json")):
         counts = json.loads(path.read_text())
         for key in ("funnels", "unique"):
@@ -109,7 +135,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.globals |= {"table": table, "licences": LICENCES}
+    environment.globals |= {"table": table, "list_licences": list_licences, "list_sources": list_sources}
     environment.filters |= {"number": number, "percent": lambda share, digits=1: f"{share:.{digits}%}"}
     return environment
 

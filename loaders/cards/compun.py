@@ -11,7 +11,6 @@ from collections import Counter
 from pathlib import Path
 
 from generators.storage import parquet, stage
-from generators.storage.params import read_params
 from loaders.cards.card import collect_stats, hub_metadata, render, write_card
 from loaders.papers.figures import figures
 
@@ -26,7 +25,7 @@ def count_categories(folder: Path) -> Counter[str]:
 
 def main(folder: Path = Path("compun")) -> None:
     """Check FOLDER and write its card. Raises ValueError if a compound or a split is missing."""
-    stats = collect_stats(folder, read_params("source") if read_params("compun")["images"] is None else "compun")
+    stats = collect_stats(folder)
     paper, rows = figures("compun"), stats["rows"]
     if rows["nouns"]["test"] != paper["nouns"]:
         raise ValueError(

@@ -16,7 +16,7 @@ from loaders.papers.figures import figures
 
 def main(folder: Path = Path("controlledimcaps")) -> None:
     """Write the card of the dataset in FOLDER."""
-    stats = collect_stats(folder, "microworld")
+    stats = collect_stats(folder)
     text = render("controlledimcaps", stats=stats, paper=figures("controlledimcaps"))
     write_card(folder, hub_metadata("ControlledImCaps", stats, ["image-to-text"]), text, stats)
 

@@ -11,14 +11,13 @@ from pathlib import Path
 
 from generators.schemas.corpus_names import CORPORA
 from generators.storage import stage
-from generators.storage.params import read_params
 from loaders.cards.card import collect_stats, hub_metadata, render, write_card
 from loaders.papers.figures import figures, retrieval_set_size
 
 
 def main(folder: Path = Path("crepe")) -> None:
     """Write the card of the dataset in FOLDER."""
-    stats = collect_stats(folder, read_params("source"))
+    stats = collect_stats(folder)
 
     def rows(config: str, split: str = "test") -> int | None:
         return stats["rows"].get(config, {}).get(split)

@@ -10,14 +10,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from generators.storage import stage
-from generators.storage.params import read_params
 from loaders.cards.card import collect_stats, hub_metadata, render, write_card
 from loaders.papers.figures import figures
 
 
 def main(folder: Path = Path("retrieval")) -> None:
     """Write the card of the dataset in FOLDER."""
-    stats = collect_stats(folder, read_params("source"))
+    stats = collect_stats(folder)
     text = render("retrieval", stats=stats, paper=figures("retrieval"))
     write_card(folder, hub_metadata("Perturbed retrieval", stats, ["image-to-text"]), text, stats)
 

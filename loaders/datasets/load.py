@@ -3,7 +3,8 @@
     compeval.load_dataset("crepe", "laion_uc_hnatom")
 
 This checks the folder against its ``stats.json`` and then returns the same rows as ``datasets.load_dataset``, with
-images decoded by the rules for untrusted data. Rows that only reference their image get a column ``image`` as well.
+images decoded by the rules for untrusted data. Rows that only reference their image get a column ``image`` as well, and
+rows that share the image of another row show it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from generators.schemas.rows import get_image_storage
 from generators.storage import parquet
 from loaders.datasets.folders import dataset_folder, list_datasets, unknown_name
-from loaders.datasets.referenced_images import add_images
+from loaders.datasets.referenced_images import add_images, find_first_split, share_images
 from loaders.datasets.stats import parquet_files, read_stats, split_name
 
 if TYPE_CHECKING:
@@ -49,8 +50,14 @@ def load_dataset(
         if path.parent.name == config:
             files.setdefault(split_name(path), []).append(str(path))
     rows: Any = decode_stored(datasets.load_dataset("parquet", data_files=files, split=split), folder)
-    referenced = get_image_storage(parquet.read_schema(Path(next(iter(files.values()))[0]))) == "by_reference"
-    return add_images(rows, folder) if referenced else rows
+    schema = parquet.read_schema(min((folder / config).glob("*.parquet")))
+    if get_image_storage(schema) == "by_reference":
+        return add_images(rows, folder)
+    if "image" in schema.names and "image_row" in schema.names:
+        first = find_first_split(folder / config)
+        images: Any = rows if split == first else datasets.load_dataset("parquet", data_files=files, split=first)
+        return share_images(rows, decode_stored(images, folder))
+    return rows
 
 
 def _find(name: str, config: str, data_dir: str | Path | None) -> tuple[Path, str | None]:

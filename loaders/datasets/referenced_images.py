@@ -1,4 +1,8 @@
-"""Read the images of dataset rows: stored files, and crops of source images that ``image_path`` and a box locate.
+"""Read the images of dataset rows: files in the row, in another row, or elsewhere.
+
+A row references its source image by ``image_path`` and a box, or it points by ``image_row`` to the row of the config's
+first split that contains the image. If ``patches`` is not null, the row shows its image with the patches in another
+order.
 
 An ``image_path`` is absolute or relative to the folder that contains the dataset folder. It leads to one of the folders
 that ``generators/storage/untrusted.py`` accepts.
@@ -13,7 +17,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from generators.schemas.scene_graph import Box
 from generators.storage.crops import Crop, encode_crop, read_crop
+from generators.storage.patches import Patches, arrange_patches
 from generators.storage.untrusted import read_file, resolve_image
+from loaders.datasets.stats import split_name
 
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict
@@ -50,6 +56,11 @@ def read_stored(cell: Mapping[str, Any], folder: Path) -> bytes:
     return read_file(resolve_image(folder, cell["path"]))
 
 
+def find_first_split(config_folder: Path) -> str:
+    """Return the split of a config whose rows contain the images of all splits."""
+    return min(map(split_name, config_folder.glob("*.parquet")))
+
+
 def add_images(rows: Rows, folder: Path) -> Rows:
     """Add a column ``image`` to the rows. Each crop is cut when its row is read."""
     return rows.with_transform(partial(_cut_crops, folder=folder))
@@ -58,7 +69,20 @@ def add_images(rows: Rows, folder: Path) -> Rows:
 def _cut_crops(columns: dict[str, list[Any]], folder: Path) -> dict[str, list[Any]]:
     if not columns.keys() >= set(COLUMNS):
         return columns
-    rows = (
-        dict(zip(COLUMNS, values, strict=True)) for values in zip(*(columns[name] for name in COLUMNS), strict=True)
-    )
-    return {"image": [read_crop(*get_crop(row, folder)) for row in rows], **columns}
+    rows = (dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True))
+    return {
+        "image": [arrange_patches(read_crop(*get_crop(row, folder)), Patches.from_row(row)) for row in rows]
+    } | columns
+
+
+def share_images(rows: Rows, first_split: Dataset) -> Rows:
+    """Replace the column ``image`` of the rows by the images of ``first_split`` to which ``image_row`` points."""
+    return rows.with_transform(partial(_find_images, images=first_split.select_columns("image")))
+
+
+def _find_images(columns: dict[str, list[Any]], images: Dataset) -> dict[str, list[Any]]:
+    if not columns.keys() >= {"image", "image_row", "patches"}:
+        return columns
+    cells = zip(columns["image_row"], columns["patches"], strict=True)
+    found = [arrange_patches(images[row]["image"], Patches.from_row({"patches": patches})) for row, patches in cells]
+    return columns | {"image": found}

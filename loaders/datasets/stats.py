@@ -1,8 +1,8 @@
 """Measure a dataset folder, and check it against the statistics that were written when it was built.
 
 The statistics are in ``stats.json`` and have these keys: ``version`` (a hash over all files), ``rows`` (number of rows
-by config and split), ``files`` (number of rows, bytes and SHA-256 by path), ``source``, and the counts of the
-generating stages. A folder that differs from its ``stats.json`` is not loaded.
+by config and split), ``files`` (number of rows, bytes and SHA-256 by path), ``sources`` (of the images of each config),
+and the counts of the generating stages. A folder that differs from its ``stats.json`` is not loaded.
 """
 
 from __future__ import annotations

@@ -123,7 +123,7 @@ def test_splits_for_my_corpus(world: Path, monkeypatch: pytest.MonkeyPatch):
     (world / "params.yaml").write_text(yaml.safe_dump(params))
     assert run_page(PAGES[1], monkeypatch) == 9
     stats = json.loads(Path("crepe/stats.json").read_text())
-    assert stats["source"] == "visual_genome"
+    assert set(map(tuple, stats["sources"].values())) == {("visual_genome",)}
     assert stats["rows"]["mine_sc_raw"]["test"] > 0
     assert stats["rows"]["mine_sc_raw"]["test"] + stats["rows"]["mine_uc_raw"]["test"] + stats["rows"]["mine_ua_raw"][
         "test"

@@ -1,35 +1,47 @@
 """The caption order and retrieval datasets, built from three images with captions."""
 
-import io
 import json
+import shutil
 from collections import Counter
 from pathlib import Path
 
+import datasets
 import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
 from generators import retrieval
 from generators.hard_negatives import word_order
-from generators.hard_negatives.patch_order import GRIDS
+from generators.hard_negatives.patch_order import GRIDS, draw_patches
 from generators.hard_negatives.word_order import TEXT_PERTURBATIONS, Tagger, Words
-from generators.readers.karpathy import CaptionedImage
+from generators.storage.patches import Patches, arrange_patches
 from loaders.cards import aro as aro_card
 from loaders.cards import retrieval as retrieval_card
+from loaders.datasets.image_sources import list_image_sources
 from loaders.datasets.load import load_dataset
 from loaders.datasets.stats import list_configs
+from loaders.push import prepare_upload
 
 CAPTIONS = {
     "a.jpg": ["A small dog sits under the wooden table.", "A brown dog rests below an old table."],
     "b.jpg": ["Two white boats lie on the calm water.", "Dog."],
     "c.jpg": ["Cat."],
 }
-"""The two captions of one word have no other order, so they are removed. c.jpg then has no captions and is removed."""
-SELECTED = [
+"""The two captions of one word have no other order."""
+ORDERED = [
     "a small dog sits under the wooden table.",
     "a brown dog rests below an old table.",
     "two white boats lie on the calm water.",
 ]
+ALL_CAPTIONS = [ORDERED[:2], [ORDERED[2], "Dog."], ["Cat."]]
+TEXT_VARIANTS = [f"test.{function.__name__}.s{seed}" for function in TEXT_PERTURBATIONS for seed in range(3)]
+IMAGE_VARIANTS = [f"test.{name}.s{seed}" for name in GRIDS for seed in range(3)]
+
+
+def write_params(source: str, inputs: str = "", pixels: str = "null") -> None:
+    """Write params.yaml with ``source``, and the source ``inputs`` (by default the same) of the set coco."""
+    coco = f"{{source: {inputs or source}, captions: captions.json, images: .}}"
+    Path("params.yaml").write_text(f"source: {source}\npixels: {pixels}\nretrieval: {{coco: {coco}}}\n")
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +57,23 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         Path("captions.json").write_text(
             json.dumps([{"image": name, "caption": captions} for name, captions in CAPTIONS.items()])
         )
-        Path("params.yaml").write_text("source: microworld\nretrieval: {coco: {captions: captions.json, images: .}}\n")
+        write_params("microworld")
+        Path("truth.jsonl").touch()
+        retrieval.main("coco")
+        aro_card.main()
+        retrieval_card.main()
+    return root
+
+
+@pytest.fixture(scope="module")
+def referencing(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the same datasets, which reference their images."""
+    root = tmp_path_factory.mktemp("referencing")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(root)
+        for name in (*CAPTIONS, "captions.json", "truth.jsonl"):
+            shutil.copy2(built / name, root)
+        write_params("microworld", pixels="by_reference")
         retrieval.main("coco")
         aro_card.main()
         retrieval_card.main()
@@ -61,7 +89,7 @@ def test_every_seed_has_the_same_captions_with_four_other_orders(built: Path) ->
     perturbed_texts = set()
     for seed in retrieval.ORDER_SEEDS:
         order_rows = read_rows(built, "aro/coco_order", f"test.s{seed}")
-        assert [row["caption"] for row in order_rows] == SELECTED
+        assert [row["caption"] for row in order_rows] == ORDERED
         for row in order_rows:
             assert len(row["hard_negatives"]) == 4
             for text in row["hard_negatives"]:
@@ -81,44 +109,118 @@ def test_options_for_source_and_output(built: Path, monkeypatch: pytest.MonkeyPa
     assert cards[0] == cards[1]
 
 
-def test_retrieval_has_original_and_perturbed_splits(built: Path) -> None:
+def test_the_original_split_has_all_captions_of_all_images(built: Path) -> None:
+    rows = read_rows(built, "retrieval/coco", "test")
+    assert [row["image_id"] for row in rows] == list(CAPTIONS)
+    assert [row["captions"] for row in rows] == ALL_CAPTIONS
+
+
+@pytest.mark.parametrize("split", TEXT_VARIANTS)
+def test_perturbed_captions_are_of_the_same_images(built: Path, split: str) -> None:
+    rows, plain = read_rows(built, "retrieval/coco", split), read_rows(built, "retrieval/coco", "test")
+    assert [row["crop_id"] for row in rows] == [row["crop_id"] for row in plain]
+    for row, captions in zip(rows, ALL_CAPTIONS, strict=True):
+        assert [text == original for text, original in zip(row["captions"], captions, strict=True)] == [
+            original in ("Dog.", "Cat.") for original in captions
+        ]
+
+
+def test_perturbed_images_differ_from_the_original_and_have_its_captions(built: Path) -> None:
     plain = read_rows(built, "retrieval/coco", "test")
-    assert [row["captions"] for row in plain] == [SELECTED[:2], SELECTED[2:]]
-    for seed in retrieval.RETRIEVAL_SEEDS:
-        for perturbation in TEXT_PERTURBATIONS:
-            changed = read_rows(built, "retrieval/coco", f"test.{perturbation.__name__}.s{seed}")
-            assert [row["crop_id"] for row in changed] == [row["crop_id"] for row in plain], "the same images"
-            for row, plain_row in zip(changed, plain, strict=True):
-                assert all(
-                    text != original for text, original in zip(row["captions"], plain_row["captions"], strict=True)
-                )
-        for name in GRIDS:
-            changed = read_rows(built, "retrieval/coco", f"test.{name}.s{seed}")
-            assert [row["captions"] for row in changed] == [row["captions"] for row in plain]
-            assert {row["crop_id"] for row in changed}.isdisjoint(row["crop_id"] for row in plain)
-            blue_at = [Image.open(io.BytesIO(row["image"]["bytes"])).getpixel((3, 3))[2] for row in changed]  # pyright: ignore
-            assert len(blue_at) == 2
+    crop_ids = [row["crop_id"] for row in plain]
+    for split in IMAGE_VARIANTS:
+        rows = read_rows(built, "retrieval/coco", split)
+        assert [row["captions"] for row in rows] == ALL_CAPTIONS
+        for row, plain_row in zip(rows, plain, strict=True):
+            name, seed = split.split(".")[1], row["provenance"]["seed"]
+            patches = draw_patches(name, row["image_id"], seed)
+            assert Patches.from_row(row) == patches
+            assert plain_row["patches"] is None
+        crop_ids += [row["crop_id"] for row in rows]
+    assert len(set(crop_ids)) >= 3 * 4, "two seeds may draw the same order"
     names = [path.name for path in (built / "retrieval/coco").glob("*.parquet")]
     assert len(names) == 1 + 3 * (5 + 3)
 
 
-def test_removed_captions_and_images_are_counted(built: Path) -> None:
-    funnel = json.loads((built / "stats/aro/coco.json").read_text())["funnels"]["coco: captions and images"]
-    assert funnel == {
-        "captions that some perturbation cannot change": 2,
-        "images without a caption left": 1,
+@pytest.mark.parametrize("config", ["retrieval/coco", "aro/coco_order"])
+def test_each_image_is_stored_once(built: Path, referencing: Path, config: str) -> None:
+    stored = [row["image"] for path in (built / config).glob("*.parquet") for row in pq.read_table(path).to_pylist()]
+    shown = CAPTIONS if config == "retrieval/coco" else ("a.jpg", "b.jpg")
+    expected = sorted((built / name).read_bytes() for name in shown)
+    assert sorted(image["bytes"] for image in stored if image) == expected
+    assert "image" not in pq.read_schema(next((referencing / config).glob("*.parquet"))).names
+
+
+@pytest.mark.parametrize("config", ["retrieval/coco", "aro/coco_order"])
+def test_loaded_rows_show_their_images(built: Path, referencing: Path, config: str) -> None:
+    splits = load_dataset(*config.split("/"), data_dir=built)
+    referencing_splits = load_dataset(*config.split("/"), data_dir=referencing)
+    for split, rows in splits.items():
+        for row, other in zip(rows, referencing_splits[split], strict=True):
+            with Image.open(built / row["image_id"]) as image:
+                pixels = arrange_patches(image.convert("RGB"), Patches.from_row(row)).tobytes()
+            assert row["image"].convert("RGB").tobytes() == other["image"].tobytes() == pixels
+    one = load_dataset(*config.split("/"), "test.s1" if "order" in config else IMAGE_VARIANTS[4], data_dir=built)
+    assert one[1]["image"].size in ((60, 48), (60, 45))
+    assert "captions" in one.column_names or one["caption"] == ORDERED
+
+
+def test_plain_datasets_returns_pixels_in_the_first_split_only(built: Path) -> None:
+    rows = datasets.load_dataset(str(built / "retrieval"), "coco")
+    assert [row["image"].size for row in rows["test"]] == [(60, 48)] * 3
+    assert [row["image"] for row in rows[IMAGE_VARIANTS[0]]] == [None] * 3
+    assert [row["image_row"] for row in rows[IMAGE_VARIANTS[0]]] == [0, 1, 2]
+    card = (built / "retrieval/README.md").read_text()
+    assert "`image_row`" in card
+    assert "`patches`" in card
+
+
+def test_a_pushed_copy_stores_each_image_once(referencing: Path) -> None:
+    with prepare_upload(referencing / "retrieval", {"coco": ["microworld"]}) as upload:
+        rows = load_dataset(str(upload), "coco", IMAGE_VARIANTS[0])
+        stored = [path for path in upload.rglob("*.parquet") if any(pq.read_table(path)["image"].to_pylist())]
+        assert [path.name for path in stored] == ["test-00000-of-00001.parquet"]
+        assert rows[2]["image"].size == (60, 48)
+
+
+def test_dropped_and_unchanged_captions_are_counted(built: Path) -> None:
+    funnels = {
+        name: json.loads((built / f"stats/{name}/coco.json").read_text())["funnels"] for name in ("aro", "retrieval")
+    }
+    assert funnels["aro"]["coco: captions and images"] == {
+        "images": 3,
+        "captions": 5,
+        "captions without four different perturbations": 2,
         "captions kept": 3,
-        "images kept": 2,
+    }
+    assert funnels["retrieval"]["coco: captions and images"] == {"images": 3, "captions": 5} | {
+        f"captions that {function.__name__} leaves as they are": 2 for function in TEXT_PERTURBATIONS
     }
 
 
-def test_a_caption_without_four_distinct_orders_is_removed() -> None:
+def test_images_that_cannot_be_used_are_counted(
+    built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copy2(built / "a.jpg", tmp_path)
+    Path("b.jpg").write_bytes(b"no image")
+    Path("truth.jsonl").touch()
+    captions = {**CAPTIONS, "d.jpg": []}
+    Path("captions.json").write_text(json.dumps([{"image": key, "caption": value} for key, value in captions.items()]))
+    write_params("microworld")
+    retrieval.main("coco")
+    funnel = json.loads(Path("stats/retrieval/coco.json").read_text())["funnels"]["coco: captions and images"]
+    assert funnel.items() >= {"unreadable images": 2, "images without captions": 1, "images": 1, "captions": 2}.items()
+    assert capsys.readouterr().err.startswith("Unreadable images are left out. The first: b.jpg: not a readable image")
+    Path("captions.json").write_text(json.dumps([{"image": "gone.jpg", "caption": "a dog"}]))
+    with pytest.raises(ValueError, match=r"captions\.json: there is no readable image with captions"):
+        retrieval.main("coco")
+
+
+def test_a_caption_without_four_distinct_orders_is_not_in_the_order_sets() -> None:
     """Swapping the nouns and swapping the trigrams both return "fish fish dive dive", so only three orders differ."""
     twins = Words(("fish", "dive", "dive", "fish"), ("", " ", " ", " ", "."), ("other", "noun", "other", "noun"))
-    dropped = Counter[str]()
-    image = CaptionedImage("1", Path("1.jpg"), (twins.text,))
-    assert retrieval.select_entries([image], lambda captions: (twins for _ in captions), dropped) == []  # pyright: ignore
-    assert dropped == {"captions that some perturbation cannot change": 1, "images without a caption left": 1}
+    assert not retrieval.has_wrong_captions(twins)
 
 
 def test_perturbations_depend_on_the_seed() -> None:
@@ -131,14 +233,43 @@ def test_cards_and_loading(built: Path) -> None:
     card = (built / "aro/README.md").read_text()
     assert "Synthetic replacement" in card
     assert "| coco_order | 5 | 20% | 3 | " in card
-    assert "captions that some perturbation cannot change | 2 |" in card
-    assert "| coco | 2 | 5,000 |" in (built / "retrieval/README.md").read_text()
+    assert "captions without four different perturbations | 2 |" in card
+    assert "| coco | 3 | 5,000 |" in (built / "retrieval/README.md").read_text()
     loaded = load_dataset("aro", "coco_order", "test.s0", data_dir=built)
-    assert loaded["caption"][0] == SELECTED[0]
-    assert list_configs("retrieval", built)["coco"]["test"] == 2
+    assert loaded["caption"][0] == ORDERED[0]
+    assert list_configs("retrieval", built)["coco"]["test"] == 3
 
 
 def test_an_unknown_set_is_named(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(built)
     with pytest.raises(ValueError, match=r"params\.yaml, retrieval: no set 'flickr'; it has coco"):
         retrieval.main("flickr")
+
+
+def test_a_real_source_beside_inputs_of_the_microworld_builds_nothing(
+    built: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(built)
+    write_params("visual_genome", "microworld")
+    with pytest.raises(ValueError, match=r"retrieval\.coco read the micro-world, but source \(visual_genome\)"):
+        retrieval.main("coco", output=Path("mixed"))
+    assert not Path("mixed").exists()
+
+
+def test_rows_and_card_have_the_source_and_licence_of_their_images(
+    built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in (*CAPTIONS, "captions.json"):
+        shutil.copy2(built / name, tmp_path)
+    write_params("visual_genome", "coco")
+    retrieval.main("coco")
+    retrieval_card.main()
+    assert {row["provenance"]["source"] for row in read_rows(tmp_path, "retrieval/coco", "test")} == {"coco"}
+    card = Path("retrieval/README.md").read_text()
+    assert "license: other" in card
+    assert "images under their Flickr licences" in card
+    assert "Visual Genome" not in card
+    with prepare_upload(Path("retrieval"), list_image_sources(Path("retrieval"))) as upload:
+        schema = pq.read_schema(next((upload / "coco").glob("test-*.parquet")))
+    assert not {"image", "image_path"} & set(schema.names)

@@ -11,8 +11,8 @@ from generators.schemas.rows import CHOICE_SCHEMA
 from generators.storage.atomic import MARKER
 from generators.storage.dataset import write_config
 from loaders.cards.card import write_card
+from loaders.datasets.image_sources import list_image_sources
 from loaders.datasets.stats import measure
-from loaders.push import list_image_sources
 from loaders.push import push as push_folder
 from tests.hub_server import SHA, Repositories
 from tests.rows import picture, toy_dataset
@@ -70,13 +70,13 @@ def test_pixels_are_not_uploaded_if_the_licence_forbids_it(hub_server: Repositor
     folder = tmp_path / "sugarcrepe"
     write_config(folder, "swap_obj", {"test": [row]}, CHOICE_SCHEMA)
     write_card(folder, {"license": "mit"}, "# SugarCrepe\n", measure(folder))
-    assert list_image_sources(folder) == ["coco"]
+    assert list_image_sources(folder) == {"swap_obj": ["coco"]}
     push_folder(folder, "me/sugarcrepe")
     loaded = load_dataset("me/sugarcrepe", "swap_obj", "test")
     assert "image" not in loaded.column_names  # pyright: ignore
     assert loaded[0]["image_id"] == "1"  # pyright: ignore
     card = hub_server.files["me/sugarcrepe"]["README.md"].decode()
-    assert "This repository holds no pixels: the licence of the images (coco)" in card
+    assert "The rows of `swap_obj` hold no pixels: the licence of their images (COCO, captions" in card
     assert "image" in load_dataset(str(folder), "swap_obj", "test").column_names, "the folder here keeps them"
 
 

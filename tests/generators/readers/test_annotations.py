@@ -81,7 +81,8 @@ def test_no_image_is_an_error(tmp_path) -> None:
 def test_the_stage_reads_real_files(real_data, tmp_path, monkeypatch, capsys, version) -> None:
     (tmp_path / "sources").mkdir()
     (tmp_path / "sources/visual_genome").symlink_to(real_data / "visual_genome" / version)
-    aro = {"scene_graphs": str(real_data / "gqa" / "sceneGraphs.debug.json"), "images": "sources/gqa/images"}
+    graphs = str(real_data / "gqa" / "sceneGraphs.debug.json")
+    aro = {"source": "visual_genome", "scene_graphs": graphs, "images": "sources/gqa"}
     (tmp_path / "params.yaml").write_text(yaml.safe_dump({"source": "visual_genome", "aro": aro}))
     monkeypatch.chdir(tmp_path)
     main(Format.VISUAL_GENOME)
@@ -90,7 +91,10 @@ def test_the_stage_reads_real_files(real_data, tmp_path, monkeypatch, capsys, ve
     images = {name: list(Annotations(Path(f"annotations/{name}.parquet"))) for name in names}
     assert [len(images[name]) for name in names] == [5, 4]
     assert images["visual_genome"][0].files[1] == Path("sources/visual_genome/VG_100K_2/1.jpg")
-    assert images["gqa"][0].files == (Path("sources/gqa/images/2315892.jpg"),)
+    assert images["gqa"][0].files == tuple(
+        Path("sources/gqa") / folder / "2315892.jpg" for folder in ("", "images", "VG_100K", "VG_100K_2")
+    )
+    assert json.loads(Path("annotations/gqa.json").read_text())["source"] == "visual_genome"
     assert json.loads(Path("annotations/visual_genome.json").read_text())["flaws"] == {}
     assert capsys.readouterr().err == ""
 

@@ -42,8 +42,14 @@ def test_reads_objects_attributes_and_relations(tmp_path) -> None:
     assert image.graph.relations == (Relation("11", "on", "12"),)
     assert image.regions == ()
     assert not flaws.counts
-    (tmp_path / "3.jpg").touch()
-    assert image.path == tmp_path / "3.jpg"
+
+
+@pytest.mark.parametrize("folder", ["", "images", "VG_100K", "VG_100K_2"])
+def test_images_are_in_gqas_folder_or_in_visual_genomes_two_folders(tmp_path, folder: str) -> None:
+    (image,), _ = read_with_flaws(write(tmp_path / "graphs.json", **{"12": MAT}), tmp_path)
+    (tmp_path / folder).mkdir(exist_ok=True)
+    (tmp_path / folder / "3.jpg").touch()
+    assert image.path == tmp_path / folder / "3.jpg"
 
 
 FLAWS = {

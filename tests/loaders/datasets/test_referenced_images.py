@@ -99,7 +99,7 @@ def test_a_push_removes_the_paths_if_redistribution_is_not_permitted(hub_server:
     assert stored[0]["x"] == 10  # pyright: ignore
     card = hub_server.files["me/crepe"]["README.md"].decode()
     assert card.count("## Pixels") == 1
-    assert "This repository holds no pixels" in card
+    assert "The rows of `prod_hnatom`, `prod_raw` hold no pixels" in card
 
 
 def test_annotators_see_the_crops(tmp_path: Path):

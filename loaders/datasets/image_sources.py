@@ -1,0 +1,43 @@
+"""The sources of a dataset's images, from the provenance of its rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from generators.storage import parquet
+from loaders.datasets.stats import parquet_files
+
+UNKNOWN = "unknown"
+
+
+def list_image_sources(folder: Path) -> dict[str, list[str]]:
+    """Return the sources of each config's images, sorted. Configs without images are left out.
+
+    The source of rows without provenance is ``unknown``.
+    """
+    sources: dict[str, set[str]] = {}
+    for path in parquet_files(folder):
+        schema = parquet.read_schema(path)
+        if find_image_columns(schema):
+            sources.setdefault(path.parent.name, set()).update(_read_sources(path, schema))
+    return {config: sorted(names) for config, names in sources.items()}
+
+
+def _read_sources(path: Path, schema: pa.Schema) -> set[str]:
+    if "provenance" not in schema.names:
+        return {UNKNOWN}
+    batches = parquet.read_batches(path, columns=["provenance"])
+    return {name for batch in batches for name in pc.unique(pc.struct_field(batch.column(0), "source")).to_pylist()}
+
+
+def find_image_columns(schema: pa.Schema) -> list[str]:
+    """Return the columns that contain images or paths of local image files."""
+    return [
+        field.name
+        for field in schema
+        if field.name == "image_path"
+        or (pa.types.is_struct(field.type) and "bytes" in {part.name for part in field.type})
+    ]
