@@ -14,17 +14,20 @@ from __future__ import annotations
 
 import json
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from generators.schemas.rows import GROUP_SCHEMA
 from generators.storage import dataset, parquet, stage
+from generators.storage.untrusted import MAX_FILE_BYTES, read_file
 from loaders.cards.card import render, write_card
 from loaders.datasets.stats import Stats, measure
 from loaders.papers.figures import figures
 
 SHORT, LONG = 5, 10
+TEXT_FIELDS = ("image_0", "image_1", "caption_0", "caption_1", "collapsed_tag")
 GATED = (
     "Winoground is gated: accept its terms at https://huggingface.co/datasets/facebook/winoground, log in with "
     "`hf auth login`, then `hf download facebook/winoground --repo-type dataset --local-dir sources/winoground`."
@@ -74,26 +77,52 @@ def _read_parquet(files: list[Path]) -> Iterator[Item]:
 
 def _read_jsonl(data: Path) -> Iterator[Item]:
     read_image = _image_reader(data)
-    for line in (data / "examples.jsonl").read_text(encoding="utf-8").splitlines():
-        if line.strip():
-            item = json.loads(line)
-            yield item, (read_image(item["image_0"]), read_image(item["image_1"]))
+    path = data / "examples.jsonl"
+    with path.open(encoding="utf-8", errors="replace") as lines:
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                item = _parse(line, f"{path}, line {number}")
+                yield item, (read_image(item["image_0"]), read_image(item["image_1"]))
+
+
+def _parse(line: str, place: str) -> dict[str, Any]:
+    """Return the item in a line of JSON. Raises ValueError, which names the line, if a field is missing or no text."""
+    try:
+        item = json.loads(line)
+        if not isinstance(item, dict) or not {"id", "secondary_tag"} <= item.keys():
+            raise ValueError("id or secondary_tag is missing")
+        if wrong := [name for name in TEXT_FIELDS if not isinstance(item.get(name), str)]:
+            raise ValueError(f"{', '.join(wrong)}: no text")
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{place}: not an item of Winoground ({error}). Download the file again.") from None
+    return item
 
 
 def _image_reader(data: Path) -> Callable[[str], bytes]:
     """Return a function that returns the bytes of an image file by the name in an item, which has no suffix."""
     if (data / "images").is_dir():
-        return lambda name: (data / "images" / _png(name)).read_bytes()
+        return lambda name: read_file(data / "images" / _png(name))
     path = data / "images.zip"
     if not path.is_file():
         raise FileNotFoundError(f"{data}: neither images.zip nor the folder images. {GATED}")
-    archive = zipfile.ZipFile(path)
-    members = {Path(name).name: name for name in archive.namelist()}
+    try:
+        archive = zipfile.ZipFile(path)
+    except zipfile.BadZipFile as error:
+        raise ValueError(f"{path}: {error}. Download it again.") from None
+    members = {Path(member.filename).name: member for member in archive.infolist()}
 
     def read_member(name: str) -> bytes:
-        if _png(name) not in members:
+        member = members.get(_png(name))
+        if member is None:
             raise FileNotFoundError(f"{path}: no {_png(name)} in the archive. Download it again.")
-        return archive.read(members[_png(name)])
+        if member.file_size > MAX_FILE_BYTES:
+            raise ValueError(
+                f"{path}: {_png(name)} has {member.file_size:,} bytes, at most {MAX_FILE_BYTES:,} are read."
+            )
+        try:
+            return archive.read(member)
+        except (RuntimeError, NotImplementedError, EOFError, zlib.error, zipfile.BadZipFile) as error:
+            raise ValueError(f"{path}: {_png(name)} cannot be read ({error}). Download the file again.") from None
 
     return read_member
 

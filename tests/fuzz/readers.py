@@ -33,7 +33,7 @@ from generators.readers.records import Flaws
 from generators.sources.unpack import unpack
 from generators.storage import csv_tables, parquet
 from generators.storage.untrusted import UnsafeNameError, decode_image, resolve_below, resolve_image, safe_name
-from loaders.benchmarks import importing
+from loaders.benchmarks import importing, photograph_pairs, winoground
 from loaders.benchmarks.rows import parse_texts
 from loaders.datasets.stats import read_stats
 from loaders.user_files import read_entries
@@ -53,6 +53,23 @@ def _read_entries_of(path: Path) -> Any:
     (path.parent / "scratch").mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent) as scratch:
         return _exhaust(read_entries(path, path.parent, Path(scratch)))
+
+
+def _read_visual_genome(path: Path) -> None:
+    """Read Visual Genome's files; those that are not fuzzed are valid."""
+    for name, content in VISUAL_GENOME.items():
+        if name not in ("scene_graphs.json", path.name):
+            (path.parent / name).write_bytes(content)
+    _exhaust(visual_genome.read(path.parent, Flaws()))
+
+
+def _read_winoground(path: Path) -> None:
+    if path.name == "examples.jsonl":
+        (path.parent / "images").mkdir()
+        (path.parent / "images" / "1.png").write_bytes(b"")
+    else:
+        (path.parent / "examples.jsonl").write_bytes(WINOGROUND)
+    _exhaust(winoground.read(path.parent))
 
 
 def _unpack_to(path: Path) -> Any:
@@ -84,9 +101,26 @@ def _exhaust(items: Iterable[Any]) -> None:
         pass
 
 
+VISUAL_GENOME = {
+    "image_data.json": b'[{"image_id": 1, "width": 8, "height": 6, "url": "http://x/VG_100K/1.jpg"}]',
+    "objects.json": b'[{"image_id": 1, "objects": [{"object_id": 1, "names": ["cup"], "x": 1, "y": 1, "w": 4, '
+    b'"h": 4}]}]',
+    "attributes.json": b'[{"image_id": 1, "attributes": [{"object_id": 1, "names": ["cup"], "attributes": ["red"]}]}]',
+    "relationships.json": b'[{"image_id": 1, "relationships": [{"predicate": "ON", "subject": {"object_id": 1}, '
+    b'"object": {"object_id": 1}}]}]',
+    "region_descriptions.json": b'[{"id": 1, "regions": [{"region_id": 1, "phrase": "a red cup", "x": 1, "y": 1, '
+    b'"width": 4, "height": 4}]}]',
+    "scene_graphs.json": b'[{"image_id": 1, "objects": [{"object_id": 1, "names": ["cup"], "attributes": ["red"]}], '
+    b'"relationships": [{"predicate": "ON", "subject_id": 1, "object_id": 1}]}]',
+}
+WINOGROUND = (
+    b'{"id": 1, "image_0": "1", "image_1": "1", "caption_0": "a b", "caption_1": "b a", "collapsed_tag": "Object", '
+    b'"secondary_tag": ""}\n'
+)
+# The first byte of an input is the index of its reader, so new readers are appended.
 READERS: list[tuple[str, Callable[[Path], Any]]] = [
     ("image.jpg", lambda path: decode_image(path.read_bytes())),
-    ("image_data.json", lambda path: _exhaust(visual_genome.read(path.parent, Flaws()))),
+    ("image_data.json", _read_visual_genome),
     ("sceneGraphs.json", lambda path: _exhaust(gqa.read(path, path.parent, Flaws()))),
     ("karpathy.json", lambda path: _exhaust(karpathy.read_images(path, path.parent))),
     ("pairs.csv", _read_entries_of),
@@ -108,6 +142,9 @@ READERS: list[tuple[str, Callable[[Path], Any]]] = [
     ("answer.txt", _read_answer),
     ("name.txt", _names),
     ("literal.txt", lambda path: parse_texts(path.read_bytes().decode("utf-8", "replace"))),
+    *((name, _read_visual_genome) for name in VISUAL_GENOME if name != "image_data.json"),
+    *((name, _read_winoground) for name in ("examples.jsonl", "images.zip")),
+    ("pairs_of_photographs.csv", photograph_pairs.read),
 ]
 
 
@@ -177,7 +214,10 @@ def make_seeds() -> list[bytes]:
     negatives = "image_id,caption,hard_negs,x,y,width,height,n\n1,a cup,\"['a hat','b','c','d','e']\",1,1,4,4,4\n"
     contents: dict[str, bytes] = {
         "image.jpg": image,
-        "image_data.json": b'[{"image_id": 1, "width": 8, "height": 6, "url": "http://x/VG_100K/1.jpg"}]',
+        **VISUAL_GENOME,
+        "examples.jsonl": WINOGROUND,
+        "images.zip": buffer.getvalue(),
+        "pairs_of_photographs.csv": b"type,image_0,image_1,caption_0,caption_1\nnoun,1,2,a cup,a hat\n",
         "sceneGraphs.json": json.dumps(graph).encode(),
         "karpathy.json": b'[{"image": "1.jpg", "caption": ["a cup", "a red cup"]}]',
         "pairs.csv": b"image,caption,hard_negatives\n1.jpg,a cup,\"['a hat']\"\n",
