@@ -68,7 +68,7 @@ def probe(
 
     with err.status("Loading"):
         chosen = pick_device(device)
-        encoder = resolve(text_encoder, chosen)
+        encoder = resolve(text_encoder, chosen, "fp32")
         texts, about = _load_texts(text, column, captions, seed, data)
     recipe = _make_recipe(decoder, epochs, batch_size, accumulate, learning_rate, precision, seed, chosen)
     folder = output or Path("checkpoints") / f"probe-{slug(text_encoder.removeprefix('local:checkpoints/'))}"

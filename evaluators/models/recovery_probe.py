@@ -32,7 +32,12 @@ BEAMS = 5
 
 
 class RecoveryT5(T5ForConditionalGeneration):
-    """T5 whose decoder attends to one vector of ``config.embedding_size`` dimensions."""
+    """T5 whose decoder attends to one vector of ``config.embedding_size`` dimensions.
+
+    The vector and its linear map are fp32 in any precision, because the probe measures what the vector contains.
+    """
+
+    _keep_in_fp32_modules_strict = {"bridge", "bridge_norm"}  # noqa: RUF012 - as in transformers
 
     def __init__(self, config: T5Config) -> None:
         super().__init__(config)
@@ -58,7 +63,9 @@ class RecoveryT5(T5ForConditionalGeneration):
 
     def project(self, embedding_ND: Tensor) -> BaseModelOutput:
         """Return the encoder output (N, 1, width) that the decoder attends to."""
-        return BaseModelOutput(self.bridge_norm(self.bridge(embedding_ND))[:, None])  # pyright: ignore[reportArgumentType]
+        with torch.autocast(embedding_ND.device.type, enabled=False):
+            state_ND = self.bridge_norm(self.bridge(embedding_ND.float()))
+        return BaseModelOutput(state_ND[:, None].to(self.shared.weight.dtype))  # pyright: ignore[reportArgumentType]
 
     def forward(  # pyright: ignore[reportIncompatibleMethodOverride]
         self,
@@ -108,7 +115,7 @@ class Probe:
         assert isinstance(encoder, TextEncoder)
         feature_ND = scale_to_unit_length(encoder.encode_texts(texts, len(texts)), self.encoder.name, "text")
         token_NL = self._model.generate(  # pyright: ignore[reportAttributeAccessIssue]
-            encoder_outputs=self._model.project(torch.from_numpy(feature_ND).to(self._model.device, self._model.dtype)),
+            encoder_outputs=self._model.project(torch.from_numpy(feature_ND).to(self._model.device)),
             num_beams=BEAMS,
             max_new_tokens=MAX_TOKENS,
         )

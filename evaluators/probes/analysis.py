@@ -21,6 +21,11 @@ from evaluators.protocols import recovery
 from loaders.papers.figures import figures
 from loaders.papers.prompt_types import PROMPT_TYPES, is_in_table_3
 
+PAIR_DATASETS = {
+    "controlledimcaps": "ControlledImCaps",
+    "controlledimcaps_photographs": "ControlledImCaps, photographs",
+}
+"""Dataset of image pairs -> its title. Their results are never in the same table."""
 LEFT_OR_RIGHT = r"\b(?:left|right)\b"
 
 

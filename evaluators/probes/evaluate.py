@@ -1,5 +1,7 @@
 """Evaluate a recovery probe on CompPrompts, and the model that it probes on ControlledImCaps.
 
+ControlledImCaps may be built from the micro-world and from photographs (PAIR_DATASETS).
+
 A recovery probe is a decoder that is trained to recover a text from the features of a frozen text encoder (Kamath et
 al. 2023, arXiv:2305.14897). Both evaluations use ``evaluators.run``, which skips finished tasks.
 
@@ -21,14 +23,32 @@ from evaluators.engine import tasks
 from evaluators.engine.encode import Report, quiet
 from evaluators.models import DualEncoder, Model
 from evaluators.models.recovery_probe import Probe
-from evaluators.probes.analysis import Condition, Recovered, Scores, collect_scores, compute_conditions
+from evaluators.probes.analysis import (
+    PAIR_DATASETS,
+    Condition,
+    Recovered,
+    Scores,
+    collect_scores,
+    compute_conditions,
+)
 from evaluators.protocols import recovery
 from evaluators.results.documents import get_result_path
 from generators.storage import parquet
 
 BATCH_SIZE = 250
 """Number of texts that the probe decodes at once."""
-IMAGE_DATASET = "controlledimcaps"
+
+
+@dataclass(frozen=True)
+class PairResult:
+    """Results of the probed model on a dataset of image pairs."""
+
+    scores: dict[str, Scores]
+    """Config -> scores."""
+    conditions: dict[bool, Condition]
+    """How often the scores are zero, for the pairs whose captions the probe recovered exactly (True) and for all other
+    pairs (False)."""
+    results_folder: Path
 
 
 @dataclass(frozen=True)
@@ -37,13 +57,8 @@ class ProbeResult:
 
     recovered: Recovered
     """The texts that the probe recovered from CompPrompts."""
-    scores: dict[str, Scores] = field(default_factory=dict)
-    """Config of ControlledImCaps -> scores of the probed model."""
-    conditions: dict[bool, Condition] | None = None
-    """How often the probed model's scores are zero, for the pairs whose captions the probe recovered exactly (True) and
-    for all other pairs (False). None if the probed model was not evaluated."""
-    results_folder: Path | None = None
-    """Folder of the probed model's results on ControlledImCaps."""
+    pairs: dict[str, PairResult] = field(default_factory=dict)
+    """Dataset (a key of PAIR_DATASETS) -> results of the probed model."""
 
 
 def evaluate_probe(
@@ -55,9 +70,9 @@ def evaluate_probe(
     device: str = "cpu",
     report: Report = quiet,
 ) -> ProbeResult:
-    """Evaluate a probe on CompPrompts and the probed model on ControlledImCaps.
+    """Evaluate a probe on CompPrompts and the probed model on all datasets of image pairs.
 
-    The second evaluation is skipped if ControlledImCaps is not built or the probed model does not encode images.
+    The second evaluation is skipped if no such dataset is built or the probed model does not encode images.
     ``limit``: maximum number of rows per config. Raises ValueError if ``probe_model`` is not a probe.
     """
     probe = probe_model.encoder
@@ -69,17 +84,22 @@ def evaluate_probe(
     results = run.run(probe_model, tasks.select(known, ["compprompts/*"]), batch_size=BATCH_SIZE, **options)
     paths = [get_result_path(output, result["source"], probe_model.spec, result["task"], limit) for result in results]
     recovered = Recovered(probe_model.name, read_examples(paths))
-    image_tasks = [task for task in known if task.dataset == IMAGE_DATASET]
     probed_model = probe.encoder
-    if not image_tasks or not isinstance(probed_model.encoder, DualEncoder):
+    if not isinstance(probed_model.encoder, DualEncoder):
         return ProbeResult(recovered)
-    results = run.run(probed_model, image_tasks, **options)
-    paths = [get_result_path(output, result["source"], probed_model.spec, result["task"], limit) for result in results]
-    pairs = read_examples(paths)
-    conditions = compute_conditions(
-        find_recovered_pairs(probe, pairs), pairs["image_hit"].to_numpy(bool), pairs["text_hit"].to_numpy(bool)
-    )
-    return ProbeResult(recovered, collect_scores(results), conditions, paths[0].parent)
+    pair_results: dict[str, PairResult] = {}
+    for dataset in PAIR_DATASETS:
+        if not (pair_tasks := [task for task in known if task.dataset == dataset]):
+            continue
+        results = run.run(probed_model, pair_tasks, **options)
+        spec = probed_model.spec
+        paths = [get_result_path(output, result["source"], spec, result["task"], limit) for result in results]
+        pairs = read_examples(paths)
+        conditions = compute_conditions(
+            find_recovered_pairs(probe, pairs), pairs["image_hit"].to_numpy(bool), pairs["text_hit"].to_numpy(bool)
+        )
+        pair_results[dataset] = PairResult(collect_scores(results), conditions, paths[0].parent)
+    return ProbeResult(recovered, pair_results)
 
 
 def read_examples(paths: Sequence[Path]) -> pd.DataFrame:

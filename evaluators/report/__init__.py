@@ -16,6 +16,7 @@ from typing import Any
 import jinja2
 import pandas as pd
 
+from evaluators.probes.analysis import PAIR_DATASETS
 from evaluators.report.examples import collect_examples, find_other_tasks
 from evaluators.report.results import Results, get_corpus_name, read_results
 from evaluators.report.section import Section
@@ -31,7 +32,10 @@ EXAMPLE_TASKS = (
     "crepe/prod_hnneg/n8",
     "crepe/prod_hnatom/n12",
 )
-DATASETS_WITH_SECTION = ("crepe", "aro", "retrieval", "classification", "compprompts", "compun", "controlledimcaps")
+DATASETS_WITH_SECTION = (
+    *("crepe", "aro", "retrieval", "classification", "compprompts", "compun"),
+    *PAIR_DATASETS,
+)
 """Datasets that have a section. For all other datasets, the page shows examples only."""
 PRODUCTIVITY_SPLITS = tuple(f"n{complexity}" for complexity in range(4, 13))
 """The splits of which examples.html shows a few rows."""

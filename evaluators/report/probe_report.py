@@ -8,34 +8,42 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from evaluators.probes.analysis import Correlation, compute_correlation
-from evaluators.probes.evaluate import ProbeResult
+from evaluators.probes.analysis import PAIR_DATASETS, Correlation, compute_correlation
+from evaluators.probes.evaluate import PairResult, ProbeResult
 from evaluators.report import probe_tables
 from evaluators.report.tables import Table, make_table, to_markdown
 from evaluators.results.compare import Comparison, compare
 from generators.storage.atomic import write_json
 
 
-def make_necessity_table(probes: Sequence[ProbeResult]) -> Table:
-    """Make the table of sections 4.4 and 4.5: zero scores by recovery of the captions, per model."""
+def make_necessity_table(pairs: Mapping[str, PairResult], dataset: str) -> Table:
+    """Make the table of sections 4.4 and 4.5: zero scores by recovery of the captions, per model.
+
+    ``pairs``: name of a probe -> results of its model on ``dataset``.
+    """
     rows = [
         [
-            probe.recovered.name,
+            name,
             "both recovered" if both else "one or both not recovered",
             *(condition.pairs, condition.image_zero, condition.text_zero),
         ]
-        for probe in probes
-        for both, condition in (probe.conditions or {}).items()
+        for name, result in pairs.items()
+        for both, condition in result.conditions.items()
     ]
     header = ["T(x)", "Captions of a pair", "Pairs", "image score is zero", "text score is zero"]
-    return make_table("controlledimcaps_necessity", header, rows, decimals=1)
+    return _make_pair_table("controlledimcaps_necessity", dataset, header, rows)
 
 
-def correlate(probes: Sequence[ProbeResult]) -> dict[str, Correlation]:
+def _make_pair_table(name: str, dataset: str, header: list[str], rows: list[list[object]]) -> Table:
+    suffix = probe_tables.get_pair_suffix(dataset)
+    return make_table(name, header, rows, suffix=suffix, decimals=1, dataset=PAIR_DATASETS[dataset])
+
+
+def correlate(probes: Sequence[ProbeResult], dataset: str) -> dict[str, Correlation]:
     """Correlate exact match with the image and the text score (columns of Table 4), over types and models."""
     matches, scores = {}, {"image": {}, "text": {}}
     for probe in probes:
-        for kind, score in probe.scores.items():
+        for kind, score in probe.pairs[dataset].scores.items():
             key = f"{probe.recovered.name} {kind}"
             matches[key] = probe.recovered.exact_match_for(kind)
             scores["image"][key], scores["text"][key] = score.image, score.text
@@ -43,7 +51,7 @@ def correlate(probes: Sequence[ProbeResult]) -> dict[str, Correlation]:
     return {name: line for name, line in lines.items() if line}
 
 
-def make_correlation_table(lines: Mapping[str, Correlation]) -> Table:
+def make_correlation_table(lines: Mapping[str, Correlation], dataset: str) -> Table:
     """Make the table of the correlations."""
     rows = [
         [
@@ -53,16 +61,16 @@ def make_correlation_table(lines: Mapping[str, Correlation]) -> Table:
         for score, line in lines.items()
     ]
     header = ["Of", "Types x models", "Pearson r", "p", "Spearman rho", "p of rho"]
-    return make_table("controlledimcaps_correlation", header, rows)
+    return _make_pair_table("controlledimcaps_correlation", dataset, header, rows)
 
 
-def compare_models(probes: Sequence[ProbeResult]) -> dict[str, list[Comparison]]:
-    """Compare every pair of models that encode images (B minus A) per type of ControlledImCaps."""
-    folders = {probe.recovered.name: probe.results_folder for probe in probes if probe.results_folder}
+def compare_models(pairs: Mapping[str, PairResult]) -> dict[str, list[Comparison]]:
+    """Compare every two models (B minus A) per type of image pairs."""
+    folders = {name: result.results_folder for name, result in pairs.items()}
     return {f"{a}, {b}": compare(folders[a], folders[b]) for a, b in combinations(folders, 2)}
 
 
-def make_comparison_table(by_pair: Mapping[str, Sequence[Comparison]]) -> Table:
+def make_comparison_table(by_pair: Mapping[str, Sequence[Comparison]], dataset: str) -> Table:
     """Make the table of section 4.3: pairs of models per type and score.
 
     p-values are from Wilcoxon's test and Holm-corrected over the lines of a pair.
@@ -77,20 +85,26 @@ def make_comparison_table(by_pair: Mapping[str, Sequence[Comparison]]) -> Table:
                 score = line.metric.removesuffix("_score")
                 rows.append([models, line.task.partition("/")[2], score, line.a, line.b, difference, *tests])
     header = ["A and B", "Type", "Score", "A", "B", "B - A", "Wilcoxon p", "Holm-corrected"]
-    return make_table("controlledimcaps_models", header, rows, decimals=1)
+    return _make_pair_table("controlledimcaps_models", dataset, header, rows)
 
 
 def make_tables(probes: Sequence[ProbeResult]) -> list[Table]:
     """Make all tables for which there are results."""
     recovered = [probe.recovered for probe in probes]
     result = [probe_tables.make_overall_table(recovered), *probe_tables.make_prompt_type_tables(recovered)]
-    result += [probe_tables.make_image_score_table(probe.recovered, probe.scores) for probe in probes if probe.scores]
-    if any(probe.conditions for probe in probes):
-        result.append(make_necessity_table(probes))
-    if lines := correlate(probes):
-        result.append(make_correlation_table(lines))
-    if by_pair := compare_models(probes):
-        result.append(make_comparison_table(by_pair))
+    for dataset in PAIR_DATASETS:
+        evaluated = [probe for probe in probes if dataset in probe.pairs]
+        pairs = {probe.recovered.name: probe.pairs[dataset] for probe in evaluated}
+        result += [
+            probe_tables.make_image_score_table(probe.recovered, probe.pairs[dataset].scores, dataset)
+            for probe in evaluated
+        ]
+        if pairs:
+            result.append(make_necessity_table(pairs, dataset))
+        if lines := correlate(evaluated, dataset):
+            result.append(make_correlation_table(lines, dataset))
+        if by_pair := compare_models(pairs):
+            result.append(make_comparison_table(by_pair, dataset))
     return result
 
 
@@ -104,14 +118,21 @@ def collect_numbers(probes: Sequence[ProbeResult]) -> dict[str, Any]:
             "bleu4_prompt_mean": probe.recovered.prompt_mean("bleu4"),
             "shuffled": None if math.isnan(share := probe.recovered.shuffled_share()) else share,
             "exact_match": probe.recovered.mean_by_cell().to_dict(),
-            "controlledimcaps": {kind: score._asdict() for kind, score in probe.scores.items()},
-            "by_recovery": {
-                "recovered" if both else "not recovered": condition._asdict()
-                for both, condition in (probe.conditions or {}).items()
-                if condition.pairs
-            },
         }
+        | {dataset: _collect_pair_numbers(result) for dataset, result in probe.pairs.items()}
         for probe in probes
+    }
+
+
+def _collect_pair_numbers(result: PairResult) -> dict[str, Any]:
+    """Return the scores by config, and how often they are zero by recovery."""
+    return {
+        "scores": {kind: score._asdict() for kind, score in result.scores.items()},
+        "by_recovery": {
+            "recovered" if both else "not recovered": condition._asdict()
+            for both, condition in result.conditions.items()
+            if condition.pairs
+        },
     }
 
 

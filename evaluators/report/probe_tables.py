@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from evaluators.probes.analysis import Recovered, Scores, get_cell
+from evaluators.probes.analysis import PAIR_DATASETS, Recovered, Scores, get_cell
 from evaluators.report.tables import TEXTS, Table, format_with_interval, make_table
 from loaders.papers.prompt_types import PROMPT_TYPES
 
@@ -51,8 +51,11 @@ def _make_block_table(
     return make_table(name, ["T(x)", *(COLUMNS[suffix] for suffix in columns)], rows, decimals=1)
 
 
-def make_image_score_table(probe: Recovered, scores: Mapping[str, Scores]) -> Table:
-    """Make Table 4 and Tables 7 to 9: exact match on comparable prompts, image score and text score, per type."""
+def make_image_score_table(probe: Recovered, scores: Mapping[str, Scores], dataset: str) -> Table:
+    """Make Table 4 and Tables 7 to 9: exact match on comparable prompts, image score and text score, per type.
+
+    ``scores``: the scores of the probed model on ``dataset``, a key of PAIR_DATASETS.
+    """
     rows = [
         [
             *(title, probe.exact_match_for(kind)),
@@ -63,4 +66,11 @@ def make_image_score_table(probe: Recovered, scores: Mapping[str, Scores]) -> Ta
         if kind in scores
     ]
     header = ["Prompt type", "EM on CompPrompts", "CIC image score", "CIC text score"]
-    return make_table("controlledimcaps_probe", header, rows, suffix=f"_{probe.name}", decimals=1, model=probe.name)
+    suffix = f"{get_pair_suffix(dataset)}_{probe.name}"
+    values = {"model": probe.name, "dataset": PAIR_DATASETS[dataset]}
+    return make_table("controlledimcaps_probe", header, rows, suffix=suffix, decimals=1, **values)
+
+
+def get_pair_suffix(dataset: str) -> str:
+    """Return the suffix of the names of a dataset's tables: "" or "_photographs"."""
+    return dataset.removeprefix("controlledimcaps")

@@ -55,10 +55,13 @@ def make_task_table(
     metrics: Mapping[str, str],
     title: str = "Task",
     get_label: Callable[[Result], str] = lambda result: result.data["task"],
+    suffix: str = "",
+    **values: object,
 ) -> Table:
     """Make a table with one row per result: model, label, number of rows, metrics and their chance levels.
 
-    ``title`` is the heading of the labels. ``metrics``: metric -> heading.
+    ``title`` is the heading of the labels. ``metrics``: metric -> heading. ``suffix`` and ``values`` are those of
+    make_table.
     """
     rows = [
         [
@@ -70,4 +73,4 @@ def make_task_table(
         ]
         for result in sorted(results, key=lambda result: result.model)
     ]
-    return make_table(name, ["Model", title, "Rows", *metrics.values(), "Chance"], rows)
+    return make_table(name, ["Model", title, "Rows", *metrics.values(), "Chance"], rows, suffix=suffix, **values)

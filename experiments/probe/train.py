@@ -32,7 +32,7 @@ def main(encoder: str | None = None) -> None:
     hyperparameters = settings["probes" if encoder else "autoencoder"]
     recipe = Recipe(**hyperparameters, seed=settings["seed"], precision=choose_precision(device))
     if encoder:
-        model = resolve(settings["text_encoders"][encoder], device)
+        model = resolve(settings["text_encoders"][encoder], device, "fp32")
         loss = train_probe(model, texts, recipe, FOLDER / f"of-{encoder}", device=device)
     else:
         loss = train_autoencoder(texts, recipe, FOLDER / "autoencoder", device=device)

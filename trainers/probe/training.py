@@ -10,11 +10,15 @@ loss is kept. Differences from the paper, by default: the decoder is a small T5 
 tokeniser (paper: t5-large, ``--decoder``), and the text is generated (paper: Conceptual Captions, ``--text``).
 
 An interrupted training resumes from its last checkpoint and ends with the same weights as an uninterrupted training.
+
+To train on several GPUs, launch one process per GPU: ``torchrun --nproc-per-node 4 -m compeval train probe ...``. The
+batch is divided among the processes, so a step sees the same number of texts.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -57,7 +61,7 @@ class Recipe:
     batch_size: int = 512
     """Number of texts per step."""
     accumulate: int = 1
-    """Number of parts into which a batch is divided (gradient accumulation)."""
+    """Number of parts into which a batch, or the share of a process, is divided (gradient accumulation)."""
     learning_rate: float = 3e-3
     precision: str = "fp32"
     """fp32, or bf16 or fp16 for mixed precision. The weights are always fp32."""
@@ -68,6 +72,22 @@ class Recipe:
             raise ValueError(f"Batch size {self.batch_size} is not divisible by {self.accumulate} (accumulate).")
 
 
+def divide_batch(recipe: Recipe, num_processes: int) -> int:
+    """Return the number of texts that a process computes at once. Raises ValueError if the batch is not divisible."""
+    size, rest = divmod(recipe.batch_size, recipe.accumulate * num_processes)
+    if rest:
+        raise ValueError(
+            f"Batch size {recipe.batch_size} is not divisible by {recipe.accumulate} (accumulate) times "
+            f"{num_processes} (processes)."
+        )
+    return size
+
+
+def _count_processes() -> int:
+    """Return the number of processes that train together, which torchrun and accelerate set."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
+
+
 def choose_precision(device: str) -> str:
     """Return "bf16" if bfloat16 is fast on the device (CUDA, processors with AMX), else "fp32"."""
     return "bf16" if has_fast_bfloat16(device) else "fp32"
@@ -75,18 +95,22 @@ def choose_precision(device: str) -> str:
 
 @dataclass
 class OneDeviceArguments(Seq2SeqTrainingArguments):
-    """Training arguments with the one device to train on. The Trainer would use all GPUs, starting with the first."""
+    """Training arguments with the device of this process. The Trainer would use all GPUs, starting with the first.
+
+    If several processes train together, each has the device that its launcher assigned.
+    """
 
     one_device: str = "cpu"
 
     @cached_property
     def _setup_devices(self) -> torch.device:
         device = super()._setup_devices
-        if device.type != "cuda":
+        if device.type != "cuda" or _count_processes() > 1:
             return device
-        torch.cuda.set_device(self.one_device)
+        chosen = torch.device("cuda", torch.device(self.one_device).index or 0)
+        torch.cuda.set_device(chosen)
         self._n_gpu = 1
-        return torch.device(self.one_device)
+        return chosen
 
 
 class _Trainer(Seq2SeqTrainer):
@@ -94,7 +118,7 @@ class _Trainer(Seq2SeqTrainer):
 
     def _get_train_sampler(self, train_dataset: Any = None) -> Sampler[int]:
         arguments = self.args
-        step = arguments.train_batch_size * arguments.gradient_accumulation_steps
+        step = arguments.train_batch_size * arguments.gradient_accumulation_steps * arguments.world_size
         return SimilarLengthSampler(train_dataset or self.train_dataset, step, arguments.seed)  # pyright: ignore[reportArgumentType]
 
 
@@ -198,15 +222,16 @@ def _fit(
 ) -> float:
     """Train ``model`` in place and return the lowest validation loss, whose weights the model has at the end.
 
-    Resumes from the last checkpoint, if there is one.
+    Resumes from the last checkpoint, if there is one. If several processes train together, all of them return after the
+    last one has finished.
     """
-    work = get_work_folder(folder, inputs)
+    work, batch_size = get_work_folder(folder, inputs), divide_batch(recipe, _count_processes())
     arguments = OneDeviceArguments(
         output_dir=str(work),
         one_device=device,
         num_train_epochs=recipe.epochs,
-        per_device_train_batch_size=recipe.batch_size // recipe.accumulate,
-        per_device_eval_batch_size=recipe.batch_size // recipe.accumulate,
+        per_device_train_batch_size=batch_size,
+        per_device_eval_batch_size=batch_size,
         gradient_accumulation_steps=recipe.accumulate,
         optim="adafactor",
         learning_rate=recipe.learning_rate,
@@ -239,6 +264,7 @@ def _fit(
     trainer.train(resume_from_checkpoint=str(last) if last else None)
     best = trainer.state.best_metric
     assert best is not None
+    trainer.accelerator.wait_for_everyone()
     return best
 
 
@@ -273,7 +299,9 @@ def _write(
     loss: float,
     about: dict[str, Any] | None,
 ) -> None:
-    """Write the model, its tokenizer and its JSON file, and delete the checkpoints."""
+    """Write the model, its tokenizer and its JSON file, and delete the checkpoints. Only the first process writes."""
+    if os.environ.get("RANK", "0") != "0":
+        return
     record = record | {"inputs": inputs, "recipe": asdict(recipe), "validation_loss": loss} | (about or {})
     with atomic_folder(folder) as scratch:
         model.save_pretrained(scratch)

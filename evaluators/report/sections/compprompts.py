@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from evaluators.probes.analysis import Recovered, collect_scores
+from evaluators.probes.analysis import PAIR_DATASETS, Recovered, collect_scores
 from evaluators.report import probe_tables
 from evaluators.report.results import Result, Results
 from evaluators.report.section import Section, make_task_table
@@ -16,7 +16,7 @@ from loaders.papers.prompt_types import PROMPT_TYPES
 
 def make_section(results: Results) -> Section | None:
     """Make the section. Returns None if there are no results on CompPrompts and on ControlledImCaps."""
-    prompts, pairs = results.select("compprompts"), results.select("controlledimcaps")
+    prompts, pairs = results.select("compprompts"), [pair for name in PAIR_DATASETS for pair in results.select(name)]
     if not prompts:
         return Section("compprompts", variant="_missing") if pairs else None
     by_probe: dict[str, list[Result]] = {}
@@ -32,9 +32,10 @@ def make_section(results: Results) -> Section | None:
     ]
     for spec, probe in probes.items():
         probed_model = by_probe[spec][0].data["model"]["text_encoder"]
-        scores = collect_scores(pair.data for pair in pairs if pair.data["model"]["spec"] == probed_model)
-        if scores:
-            tables.append(probe_tables.make_image_score_table(probe, scores))
+        for dataset in PAIR_DATASETS:
+            of_model = [pair.data for pair in results.select(dataset) if pair.data["model"]["spec"] == probed_model]
+            if of_model:
+                tables.append(probe_tables.make_image_score_table(probe, collect_scores(of_model), dataset))
     if custom := [result for result in prompts if result.data["config"] not in PROMPT_TYPES]:
         tables.append(make_task_table("compprompts_own", custom, {"exact_match": "Exact match"}, "Type", _format_type))
     probes_with_mean = [probe for probe in probes.values() if len(probe.table_2_rows)]

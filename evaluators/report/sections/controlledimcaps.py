@@ -5,6 +5,8 @@ Source: Kamath et al. 2023 (arXiv:2305.14897), sections 2.2 and 4.1.
 
 from __future__ import annotations
 
+from evaluators.probes.analysis import PAIR_DATASETS
+from evaluators.report.probe_tables import get_pair_suffix
 from evaluators.report.results import Results
 from evaluators.report.section import Section, make_task_table
 
@@ -13,5 +15,9 @@ SCORES = {"text_score": "Text", "image_score": "Image", "group_score": "Group"}
 
 def make_section(results: Results) -> Section | None:
     """Make the section. Returns None if there are no results on ControlledImCaps."""
-    pairs = results.select("controlledimcaps")
-    return Section("controlledimcaps", [make_task_table("controlledimcaps", pairs, SCORES)]) if pairs else None
+    tables = [
+        make_task_table("controlledimcaps", pairs, SCORES, suffix=get_pair_suffix(dataset), dataset=title)
+        for dataset, title in PAIR_DATASETS.items()
+        if (pairs := results.select(dataset))
+    ]
+    return Section("controlledimcaps", tables) if tables else None

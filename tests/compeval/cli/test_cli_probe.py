@@ -31,6 +31,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pairs = groups([("red", "green"), ("blue", "pink")])
     for config in ("spatial_1", "adjective"):
         dataset.write_config(root / "controlledimcaps", config, {"test": pairs}, GROUP_SCHEMA)
+    photographs = [pair | {"provenance": PROVENANCE | {"source": "photographs"}} for pair in pairs]
+    dataset.write_config(root / "controlledimcaps_photographs", "verb_1", {"test": photographs}, GROUP_SCHEMA)
     for folder in root.iterdir():
         write_card(folder, {}, "", measure(folder) | {"source": "microworld"})
     return root
@@ -61,16 +63,22 @@ def test_train_and_evaluate_a_probe(data: Path):
     run = ["probe", "run", "local:p", "--data", str(data), "--device", "cpu"]
     figures = json.loads(compeval(*run, "--summary", "summary", "--json"))["p"]
     assert set(figures["exact_match"]) == set(PROMPTS)
-    assert {kind: scores["image"] for kind, scores in figures["controlledimcaps"].items()} == {
-        "spatial_1": 1,
-        "adjective": 1,
+    image_scores = {
+        name: {kind: scores["image"] for kind, scores in figures[name]["scores"].items()}
+        for name in ("controlledimcaps", "controlledimcaps_photographs")
+    }
+    assert image_scores == {
+        "controlledimcaps": {"spatial_1": 1, "adjective": 1},
+        "controlledimcaps_photographs": {"verb_1": 1},
     }
     tables = Path("summary/README.md").read_text()
     for line in (
         "| T(x) | EM, cell mean |",
         "| 2 unique objects |",
         "| Spatial 1-obj L/R |",
+        "| Verb 1-obj |",
         "image score is zero",
+        "ControlledImCaps, photographs: share of pairs",
     ):
         assert line in tables
     assert compeval(*run, "--json") == compeval(*run, "--json")

@@ -1,7 +1,9 @@
 """Tests of the training of recovery probes and the autoencoder."""
 
 import json
+import os
 import shutil
+import socket
 from dataclasses import replace
 from pathlib import Path
 
@@ -220,8 +222,62 @@ def test_error_for_a_model_without_text_features(tmp_path):
 
 def test_one_gpu_is_used_and_it_is_the_requested_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     chosen: list[str] = []
-    monkeypatch.setattr("torch.cuda.set_device", chosen.append)
+    monkeypatch.setattr("torch.cuda.set_device", lambda device: chosen.append(str(device)))
     on_all_gpus = property(lambda arguments: vars(arguments).update(_n_gpu=4) or torch.device("cuda:0"))
     monkeypatch.setattr(TrainingArguments, "_setup_devices", on_all_gpus)
     arguments = OneDeviceArguments(output_dir=str(tmp_path), one_device="cuda:1")
     assert (str(arguments.device), arguments.n_gpu, chosen[-1]) == ("cuda:1", 1, "cuda:1")
+    # pick_device names the first GPU without its number, which torch.cuda.set_device refuses.
+    arguments = OneDeviceArguments(output_dir=str(tmp_path), one_device="cuda")
+    assert (str(arguments.device), arguments.n_gpu, chosen[-1]) == ("cuda:0", 1, "cuda:0")
+    monkeypatch.setenv("WORLD_SIZE", "4")  # the device that the launcher assigned
+    assert str(OneDeviceArguments(output_dir=str(tmp_path), one_device="cuda:1").device) == "cuda:0"
+
+
+def test_processes_divide_the_batch():
+    recipe = Recipe(batch_size=512, accumulate=2)
+    assert [probe.divide_batch(recipe, processes) for processes in (1, 2, 4)] == [256, 128, 64]
+    with pytest.raises(ValueError, match=r"Batch size 512 is not divisible by 2 \(accumulate\) times 3 \(processes\)"):
+        probe.divide_batch(recipe, 3)
+
+
+def train_in_a_process(rank: int, num_processes: int, port: int, folder: Path) -> None:
+    """Train a probe as one of several processes that torchrun starts."""
+    environment = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": num_processes, "MASTER_PORT": port}
+    os.environ |= {name: str(value) for name, value in environment.items()} | {"MASTER_ADDR": "127.0.0.1"}
+    os.environ["COMPEVAL_CACHE"] = str(folder.parent / "cache")
+    probe.SMALL |= {"d_model": 32, "d_kv": 8, "d_ff": 32, "num_decoder_layers": 1}
+    probe.MAX_VALIDATION_TEXTS = 1
+    probe.train_probe(make_letter_model(), TEXTS, replace(RECIPE, batch_size=6, epochs=1), folder)
+
+
+@pytest.mark.acceptance
+def test_two_processes_learn_what_one_learns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    # The 36 training texts are six whole batches. One validation text has the same loss in one and two processes.
+    monkeypatch.setattr(probe, "MAX_VALIDATION_TEXTS", 1)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    torch.multiprocessing.spawn(train_in_a_process, (2, port, tmp_path / "two"), nprocs=2)
+    probe.train_probe(make_letter_model(), TEXTS, replace(RECIPE, batch_size=6, epochs=1), tmp_path / "one")
+    one, two = (load_file(tmp_path / name / "model.safetensors") for name in ("one", "two"))
+    # The decoder attends to one position, so the gradients of queries and keys are rounding errors, which Adafactor
+    # scales.
+    meaningless = ("EncDecAttention.q", "EncDecAttention.k", "layer.1.layer_norm")
+    for name, tensor in one.items():
+        if not any(part in name for part in meaningless):
+            torch.testing.assert_close(two[name], tensor, rtol=0, atol=1e-4)
+
+
+def test_vectors_are_fp32_in_any_precision(tmp_path: Path):
+    # 1 and 1 + 2^-12 are equal in bfloat16, so their projections differ only if they are kept in fp32.
+    model = probe.make_model(RECIPE, 10, 4, has_encoder=False)
+    model.standardise(torch.ones(4), torch.full((4,), 2.0**-12))
+    model.save_pretrained(tmp_path / "t5")
+    half = RecoveryT5.from_pretrained(tmp_path / "t5", dtype=torch.bfloat16)
+    vectors = torch.stack([torch.ones(4), torch.full((4,), 1 + 2.0**-12)])
+    for loaded in (model, half):
+        with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+            first, second = loaded.project(vectors).last_hidden_state[:, 0]
+        assert (first - second).abs().max() > 0.1
+    assert half.project(vectors).last_hidden_state.dtype == torch.bfloat16
