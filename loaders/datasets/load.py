@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from generators.schemas.rows import get_image_storage
 from generators.storage import parquet
 from loaders.datasets.folders import dataset_folder, list_datasets, unknown_name
+from loaders.datasets.image_sources import find_image_columns
 from loaders.datasets.referenced_images import add_images, find_first_split, share_images
 from loaders.datasets.stats import read_stats
 
@@ -46,9 +47,9 @@ def load_dataset(
     schema = parquet.read_schema(min((folder / config).glob("*.parquet")))
     if get_image_storage(schema) == "by_reference":
         return add_images(rows, folder)
-    if "image" in schema.names and "image_row" in schema.names:
+    if "image_row" in schema.names and (names := find_image_columns(schema)):
         first_split: Any = datasets.load_dataset(str(folder), config, split=find_first_split(folder / config))
-        return share_images(rows, first_split)
+        return share_images(rows, first_split, names)
     return rows
 
 
