@@ -11,12 +11,15 @@ and ``test.examples.1`` to ``test.examples.7`` (that many example captions). The
 compounds (data/words/compun.csv).
 
 Difference from the paper: by default the micro-world draws the images of twelve compounds. If ``images`` in params.yaml
-names the authors' images, all 400 compounds are used; an incomplete folder is an error.
+names the authors' images, every compound of the 400 is used whose three images are there. The others are counted.
+
+All splits show the same images, which the rows of the split ``test`` store (``image_row``).
 """
 
 from __future__ import annotations
 
 import csv
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -33,12 +36,13 @@ from generators.captioner.example_captions import CAPTIONS
 from generators.llm.client import Cache, Client, Endpoint
 from generators.llm.questions import ask, read_cached_items
 from generators.microworld.compun_images import CompoundImages, ImageCollection, can_draw, render_compound
-from generators.schemas.rows import COMPOUND_SCHEMA, NOUN_SCHEMA
+from generators.schemas.rows import COMPOUND_SCHEMA, NOUN_SCHEMA, use_shared_images
 from generators.storage import dataset, stage
 from generators.storage.atomic import atomic_folder, write_json
 from generators.storage.params import read_settings
 
 FOLDER, STATS = Path("compun"), Path("stats/compun/compun.json")
+IMAGE_COLUMNS = tuple(f"image{suffix}" for suffix in ("", "_n1", "_n2"))
 MAX_EXAMPLES = 7
 """The largest number of example captions in Table 2 of the paper (k)."""
 
@@ -151,21 +155,32 @@ def make_promptings(
     }
 
 
-def collect_images(nouns: list[Noun], settings: Settings) -> Iterator[tuple[Noun, CompoundImages]]:
-    """Yield the images of every compound that has any; a drawn compound occurs once per rendering."""
+def collect_images(
+    nouns: list[Noun], settings: Settings, skipped: Counter[str]
+) -> Iterator[tuple[Noun, CompoundImages]]:
+    """Yield the images of every compound that has any; a drawn compound occurs once per rendering.
+
+    Compounds with a missing or unreadable image are counted in ``skipped``, and the first is printed.
+    """
     if settings.images:
         collection = ImageCollection.open(Path(settings.images))
-        collection.check(noun.compound for noun in nouns)
         for noun in nouns:
-            yield noun, collection.of(noun.compound)
+            try:
+                yield noun, collection.of(noun.compound)
+            except ValueError as error:
+                if not skipped:
+                    print(f"{settings.images}: incomplete compounds are left out. The first: {error}.", file=sys.stderr)
+                skipped["compounds with a missing or unreadable image"] += 1
         return
     for noun in select_drawable_nouns(nouns):
         for images in render_compound(noun.name, noun.n1, noun.n2, settings.renderings, settings.seed):
             yield noun, images
 
 
-def make_row(noun: Noun, images: CompoundImages, prompting: Prompting, provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row of COMPOUND_SCHEMA.
+def make_row(
+    noun: Noun, images: CompoundImages, image_row: int, prompting: Prompting, provenance: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return a row of COMPOUND_SCHEMA. ``image_row`` is its number in every split.
 
     All renderings of a compound have the same ``image_id``: they are not independent, so confidence intervals resample
     compounds.
@@ -175,6 +190,7 @@ def make_row(noun: Noun, images: CompoundImages, prompting: Prompting, provenanc
         cells[f"image{suffix}"] = {"bytes": data, "path": None}
         cells[f"crop_id{suffix}"] = dataset.make_file_id(data)
     return cells | {
+        "image_row": image_row,
         "compound": noun.compound,
         "n1": noun.n1,
         "n2": noun.n2,
@@ -185,26 +201,37 @@ def make_row(noun: Noun, images: CompoundImages, prompting: Prompting, provenanc
     }
 
 
-def write(folder: Path, nouns: list[Noun], settings: Settings, words: Path, cache: Cache) -> dict[str, int]:
+def write(folder: Path, nouns: list[Noun], settings: Settings, words: Path, cache: Cache) -> dict[str, dict[str, int]]:
     """Replace ``folder``; ``words`` is the folder of compun_descriptors.yaml.
 
-    Returns the number of compounds per captioner of the example captions.
+    Returns the numbers of compounds with and without images, and per captioner of the example captions. Raises
+    ValueError if no compound has images.
     """
-    images = list(collect_images(nouns, settings))
+    skipped = Counter[str]()
+    images = list(collect_images(nouns, settings, skipped))
+    if not images:
+        raise ValueError(f"{settings.images}: no compound has its three images (<noun>.*, <noun>_n1.*, <noun>_n2.*).")
     own_descriptors = yaml.safe_load((words / "compun_descriptors.yaml").read_text())
     source = "compun" if settings.images else "microworld"
     provenance = {"source": source, "seed": settings.seed}
     promptings = make_promptings(settings, own_descriptors, cache)
 
-    def make_rows(make_prompting: MakePrompting) -> Iterator[dict[str, Any]]:
-        return (make_row(noun, noun_images, make_prompting(noun), provenance) for noun, noun_images in images)
+    def make_rows(split: str, make_prompting: MakePrompting) -> Iterator[dict[str, Any]]:
+        for number, (noun, noun_images) in enumerate(images):
+            row = make_row(noun, noun_images, number, make_prompting(noun), provenance)
+            yield row if split == "test" else row | dict.fromkeys(IMAGE_COLUMNS)
 
     with atomic_folder(folder) as scratch:
         dataset.write_config(scratch, "nouns", {"test": (noun._asdict() for noun in nouns)}, NOUN_SCHEMA)
-        rows = {split: make_rows(make_prompting) for split, make_prompting in promptings.items()}
-        dataset.write_config(scratch, "main", rows, COMPOUND_SCHEMA)
+        rows = {split: make_rows(split, make_prompting) for split, make_prompting in promptings.items()}
+        dataset.write_config(scratch, "main", rows, use_shared_images(COMPOUND_SCHEMA))
     compounds = dict.fromkeys(noun for noun, _ in images)
-    return dict(Counter(promptings["test.examples.1"](noun).captioner for noun in compounds))
+    return {
+        "Images": dict(skipped) | {"compounds with images": len(compounds)},
+        "Example captions: compounds by captioner": dict(
+            Counter(promptings["test.examples.1"](noun).captioner for noun in compounds)
+        ),
+    }
 
 
 def main(ask_model: Annotated[bool, typer.Option("--ask")] = False, max_cost: float = 0.0) -> None:
@@ -222,7 +249,7 @@ def main(ask_model: Annotated[bool, typer.Option("--ask")] = False, max_cost: fl
         return
     words = Path("data/words")
     counts = write(FOLDER, read_nouns(words / "compun.csv"), settings, words, Cache([Path("data/llm")]))
-    write_json(STATS, {"funnels": {"Example captions: compounds by captioner": counts}})
+    write_json(STATS, {"funnels": counts})
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ from generators.hard_negatives import word_order
 from generators.hard_negatives.patch_order import GRIDS, draw_patches
 from generators.hard_negatives.word_order import TEXT_PERTURBATIONS, Tagger, Words, perturb
 from generators.readers.karpathy import CaptionedImage, read_images
-from generators.schemas.rows import CHOICE_SCHEMA, RETRIEVAL_SCHEMA, ImageStorage, use_shared_images
+from generators.schemas.rows import CHOICE_SCHEMA, RETRIEVAL_SCHEMA, ImageStorage, add_patches, use_shared_images
 from generators.schemas.scene_graph import Box
 from generators.storage import dataset, stage
 from generators.storage.atomic import write_json
@@ -152,9 +152,10 @@ def write(
 ) -> dict[str, dict[str, int]]:
     """Write both configs; return dataset -> counts of images and captions."""
     splits = {f"test.s{seed}": make_order_rows(entries, seed, provenance, storage) for seed in ORDER_SEEDS}
-    schema = use_shared_images(CHOICE_SCHEMA)
+    schema = add_patches(use_shared_images(CHOICE_SCHEMA))
     kept = dataset.write_config(output / "aro", f"{name}_order", splits, schema, storage)["test.s0"]
-    splits, schema = make_retrieval_splits(entries, provenance, storage), use_shared_images(RETRIEVAL_SCHEMA)
+    splits = make_retrieval_splits(entries, provenance, storage)
+    schema = add_patches(use_shared_images(RETRIEVAL_SCHEMA))
     dataset.write_config(output / "retrieval", name, splits, schema, storage)
     counts = {"images": len(entries), "captions": sum(len(entry.captions) for entry in entries)}
     dropped = {"captions without four different perturbations": counts["captions"] - kept, "captions kept": kept}

@@ -20,9 +20,14 @@ app.command()(probe.autoencoder)
 
 Model = Annotated[str, typer.Option(help="Initial model: ARCHITECTURE/WEIGHTS of open_clip, or local:FOLDER.")]
 Pairs = Annotated[
-    Path, typer.Option("--data", help="File in the format of Karpathy's splits, or folder of webdataset shards.")
+    Path,
+    typer.Option(
+        "--data",
+        help="File in the format of Karpathy's splits, folder of webdataset shards, or train_neg_clip.tsv of NegCLIP's "
+        "authors, whose negatives are used.",
+    ),
 ]
-Images = Annotated[Path | None, typer.Option(help="Folder that the image paths of a Karpathy file are relative to.")]
+Images = Annotated[Path | None, typer.Option(help="Folder that the image paths of a file are relative to.")]
 Validation = Annotated[
     Path | None, typer.Option(help="Data for selecting the learning rate. Default: 5 % of the training data.")
 ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from random import Random
@@ -19,7 +19,7 @@ from generators.microworld.rendering.images import place_object, render_jpeg
 from generators.microworld.rendering.renderer import BACKGROUNDS
 from generators.microworld.scene import Scene
 from generators.microworld.world import COLORS
-from generators.storage.untrusted import decode_image
+from generators.storage.untrusted import decode_image, read_file
 
 SUFFIXES = ("", "_n1", "_n2")
 """Suffixes of the file names of a compound and of its two constituents."""
@@ -47,13 +47,13 @@ class CompoundImages(NamedTuple):
 
 @dataclass(frozen=True)
 class ImageCollection:
-    """The user's images in a folder or zip file.
+    """The user's images in a folder or zip file, which may also contain other files.
 
-    ``files`` maps a file stem in lower case, with underscores instead of spaces, to the file name.
+    ``files`` maps a file stem in lower case, with underscores instead of spaces, to the files with this stem.
     """
 
     path: Path
-    files: Mapping[str, str]
+    files: Mapping[str, Sequence[str]]
 
     @classmethod
     def open(cls, path: Path) -> ImageCollection:
@@ -65,45 +65,41 @@ class ImageCollection:
                 names = sorted(archive.namelist())
         else:
             raise FileNotFoundError(f"{path}: neither a folder nor a zip file with Compun's images.")
-        image_names = (name for name in names if PurePosixPath(name).suffix.lower() in EXTENSIONS)
-        return cls(path, {_make_key(PurePosixPath(name).stem): name for name in image_names})
-
-    def check(self, nouns: Iterable[str]) -> None:
-        """Raise ValueError with all missing and all unreadable images, if there are any."""
-        names = [f"{noun}{suffix}" for noun in nouns for suffix in SUFFIXES]
-        missing = [name for name in names if _make_key(name) not in self.files]
-        unreadable = [name for name in self.files.values() if not _is_readable(self._read(name))]
-        problems = [
-            f"{len(items)} of Compun's images are {problem}: {', '.join(items)}."
-            for problem, items in (("missing", missing), ("unreadable", unreadable))
-            if items
-        ]
-        if problems:
-            raise ValueError(f"{self.path}: {' '.join(problems)} Add or replace them.")
+        files: dict[str, list[str]] = {}
+        for name in names:
+            if PurePosixPath(name).suffix.lower() in EXTENSIONS:
+                files.setdefault(_make_key(PurePosixPath(name).stem), []).append(name)
+        return cls(path, files)
 
     def of(self, noun: str) -> CompoundImages:
-        return CompoundImages(*(self._read(self.files[_make_key(f"{noun}{suffix}")]) for suffix in SUFFIXES))
+        """Return the images of a compound. Raises ValueError if one of the three is missing or unreadable."""
+        return CompoundImages(*(self._read_image(f"{noun}{suffix}") for suffix in SUFFIXES))
+
+    def _read_image(self, stem: str) -> bytes:
+        """Return the first readable file with this stem."""
+        error = "missing"
+        for name in self.files.get(_make_key(stem), ()):
+            try:
+                data = self._read(name)
+                decode_image(data)
+            except (OSError, ValueError) as reason:
+                error = str(reason)
+            else:
+                return data
+        raise ValueError(f"{stem}: {error}")
 
     def _read(self, name: str) -> bytes:
         if self.path.is_dir():
-            return (self.path / name).read_bytes()
+            return read_file(self.path / name)
         try:
             with zipfile.ZipFile(self.path) as archive:
                 return archive.read(name)
         except (RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error) as error:  # RuntimeError: encrypted
-            raise ValueError(f"{self.path}, {name}: cannot be unpacked ({error}).") from None
+            raise ValueError(f"cannot be unpacked ({error})") from None
 
 
 def _make_key(stem: str) -> str:
     return "_".join(stem.lower().split())
-
-
-def _is_readable(data: bytes) -> bool:
-    try:
-        decode_image(data)
-    except ValueError:
-        return False
-    return True
 
 
 def can_draw(noun: str) -> bool:

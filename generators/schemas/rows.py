@@ -62,12 +62,6 @@ category, such as {"by": "relation", "name": "on"} or {"by": "kind of relation",
 RETRIEVAL_SCHEMA = pa.schema([("image", _image), *_crop, ("captions", _texts), *_categories, *_origin])
 """An image and all its true captions, for image-to-text and text-to-image retrieval among all rows of the split."""
 
-PATCHES = ("patches", pa.struct([("rows", _integer), ("columns", _integer), ("order", pa.list_(_integer))]))
-"""The column with the order of the image's patches, null for the image as it is (generators/storage/patches.py)."""
-IMAGE_ROW = ("image_row", _integer)
-"""The column that locates the image of a row whose ``image`` is null: a row of the config's first split. A config whose
-rows show the same whole images many times stores each image once."""
-
 GROUP_SCHEMA = pa.schema(
     [
         *(
@@ -139,8 +133,21 @@ def use_stored_images(schema: pa.Schema) -> pa.Schema:
 
 
 def use_shared_images(schema: pa.Schema) -> pa.Schema:
-    """Return the schema for rows that show whole images several times, and with their patches in other orders."""
-    return schema.append(pa.field(*IMAGE_ROW)).append(pa.field(*PATCHES))
+    """Return the schema of a config whose rows show the same images many times, each of which is stored once.
+
+    The column ``image_row`` locates the images of a row whose image columns are null: a row of the config's first
+    split.
+    """
+    return schema.append(pa.field("image_row", _integer))
+
+
+def add_patches(schema: pa.Schema) -> pa.Schema:
+    """Return the schema with the column ``patches``: the order of the image's patches, or null for the image as it is.
+
+    See generators/storage/patches.py.
+    """
+    grid = [("rows", _integer), ("columns", _integer), ("order", pa.list_(_integer))]
+    return schema.append(pa.field("patches", pa.struct(grid)))
 
 
 def get_image_storage(schema: pa.Schema) -> ImageStorage:

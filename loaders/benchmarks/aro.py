@@ -2,10 +2,11 @@
 
     visual_genome_{relation,attribution}.json -> vg_relation, vg_attribution   one swapped caption, a crop
     {coco_karpathy,flickr30k}_{val,test}.json -> coco_order, flickr30k_order   four shuffles of a caption, whole images
-    {train,valid}_neg_clip.tsv                -> negclip, split train or valid   one row per negative, whole images
+    {train,valid}_neg_clip.tsv                -> negclip_K, split train or valid   K swapped captions, whole images
 
 Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), https://github.com/mertyg/vision-language-models-are-bows.
-Chance is 1/2, and 1/5 for the order sets.
+Chance is 1/2, 1/5 for the order sets, and 1/(K + 1) for NegCLIP's captions with K negatives. `compeval train negclip`
+trains on NegCLIP's file (trainers/negclip/published.py).
 
 The shuffled captions of COCO-Order and Flickr30k-Order were never released: the authors' code draws them at random.
 Here they are drawn by generators/hard_negatives/word_order.py with seed 0.
@@ -26,7 +27,7 @@ ORDER_SEED = 0
 
 
 def read(path: Path) -> Iterator[Row | Unusable]:
-    """Yield the rows of one file, in order. A caption of NegCLIP is repeated for each of its negatives."""
+    """Yield the rows of one file, in order."""
     if path.name.endswith(".tsv"):
         return _negclip(path)
     if not path.name.startswith("visual_genome"):
@@ -77,11 +78,13 @@ def _negclip(path: Path) -> Iterator[Row | Unusable]:
             yield Unusable("the negatives are not a list of texts")
             continue
         image = row["filepath"]
-        for negative in negatives:
-            yield Row(
-                "negclip", split, Path(image).stem, image, None, row["title"], (negative,), swaps=True,
-                unordered=unordered,
-            )  # fmt: skip
+        if not negatives:
+            yield Unusable("there are no negatives")
+            continue
+        yield Row(
+            f"negclip_{len(negatives)}", split, Path(image).stem, image, None, row["title"], negatives, swaps=True,
+            unordered=unordered,
+        )  # fmt: skip
 
 
 FAMILY = Family(

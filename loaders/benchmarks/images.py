@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -43,9 +43,8 @@ class ImageFolder:
             for suffix in (*suffixes, *(Path(folder, part) for folder in self.subfolders for part in parts[-1:]))
         ]
 
-    def require(self, rows: Iterable[Row]) -> None:
-        """Raise FileNotFoundError if images of the rows are missing. The message names the first and counts all."""
-        names = dict.fromkeys(row.image for row in rows)
+    def require(self, names: Collection[str]) -> None:
+        """Raise FileNotFoundError if images are missing. The message names the first and counts all."""
         missing = [name for name in names if self.find(name) is None]
         if missing:
             searched = dict.fromkeys(str(path.parent) for path in self.candidates(missing[0]))
@@ -61,13 +60,13 @@ def allow_folder(image_folder: Path, output: Path) -> None:
 
 
 def make_dataset_row(row: Row, path: Path, schema: pa.Schema, provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """Make a row of ``schema`` with the bytes of a whole image file, or with a crop that is cut when it is written.
+    """Make a row of ``schema`` that references the whole image, or a crop of it.
 
     Published files contain neither scene graphs nor foils, so these columns of HARD_NEGATIVE_SCHEMA are empty.
     """
     box = row.box or Box(0.0, 0.0, *map(float, read_size(path)))
     columns: dict[str, Any] = {
-        "image": Crop(path.resolve(), box) if row.box else {"bytes": path.read_bytes(), "path": None},
+        "image": Crop(path.resolve(), box),
         "crop_id": crop_id(path, box),
         "image_id": row.image_id,
         **box._asdict(),

@@ -1,8 +1,8 @@
 """Import published benchmarks as datasets with the same schema and tasks as the generated datasets.
 
 A family (crepe.py, aro.py, sugarcrepe.py) recognises its files by name and reads them row by row. This module repairs
-the rows if requested, adds their images and writes a dataset folder named after the family. For each file, the card and
-stats.json list the numbers of rows that were read, dropped and repaired, and the flaws.
+the rows if requested, finds their images, which the rows reference, and writes a dataset folder named after the family.
+For each file, the card and stats.json list the numbers of rows that were read, dropped and repaired, and the flaws.
 
 Without repair, the rows are exactly as published, so that scores can be compared with published scores. There is one
 exception: negatives that the file stores as a Python set, which has no fixed order, are sorted.
@@ -19,7 +19,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from generators.schemas.rows import ImageStorage
 from generators.storage.atomic import atomic_folder
 from generators.storage.dataset import write_split
 from loaders.audit import FLAW_NAMES, Audit, audit
@@ -109,7 +108,7 @@ def import_files(
         if skip_missing:
             counts.dropped["image missing"] = sum(images.find(row.image) is None for row in rows)
             rows = [row for row in rows if images.find(row.image)]
-        images.require(rows)
+        images.require(dict.fromkeys(row.image for row in rows))
         for row in rows:
             first, split_rows = splits.setdefault((family.name, row.config, row.split), (path, []))
             if first != path:
@@ -137,12 +136,10 @@ def _write(
     """Write the splits and then the card. Fills in the counts of written rows."""
     by_name = {counts.file: counts for counts in imported}
     configs: dict[str, dict[str, Iterator[dict[str, Any]]]] = {}
-    image_storage: dict[str, ImageStorage] = {}
     for (config, split), (path, rows) in splits.items():
         counts = by_name[path.name]
         provenance = {"source": family.source(path), "captioner": "published", "seed": 0}
         configs.setdefault(config, {})[split] = _dataset_rows(family, rows, images, provenance)
-        image_storage[config] = "by_reference" if rows[0].box else "embedded"
         counts.written[f"{config}/{split}"] = len(rows)
         counts.unordered[f"{config}/{split}"] = sum(row.unordered for row in rows)
     for config, by_split in configs.items():
@@ -151,7 +148,7 @@ def _write(
                 if split_name(path) not in by_split:
                     shutil.copy2(path, scratch)
             for split, rows in by_split.items():
-                write_split(scratch, split, rows, family.schema, image_storage[config])
+                write_split(scratch, split, rows, family.schema, "by_reference")
     entries = _read_earlier_imports(folder, {f"{config}/{split}" for config, split in splits})
     entries |= {counts.file: counts.to_json() for counts in imported}
     stats = measure(folder) | {"imported": dict(sorted(entries.items()))}

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from generators.schemas.rows import get_image_storage
 from generators.storage import parquet
 from loaders.datasets.folders import dataset_folder, list_datasets, unknown_name
+from loaders.datasets.image_sources import find_image_columns
 from loaders.datasets.referenced_images import add_images, find_first_split, share_images
 from loaders.datasets.stats import parquet_files, read_stats, split_name
 
@@ -53,10 +54,10 @@ def load_dataset(
     schema = parquet.read_schema(min((folder / config).glob("*.parquet")))
     if get_image_storage(schema) == "by_reference":
         return add_images(rows, folder)
-    if "image" in schema.names and "image_row" in schema.names:
+    if "image_row" in schema.names and (names := find_image_columns(schema)):
         first = find_first_split(folder / config)
         images: Any = rows if split == first else datasets.load_dataset("parquet", data_files=files, split=first)
-        return share_images(rows, decode_stored(images, folder))
+        return share_images(rows, decode_stored(images, folder), names)
     return rows
 
 

@@ -10,7 +10,7 @@ that ``generators/storage/untrusted.py`` accepts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -75,14 +75,17 @@ def _cut_crops(columns: dict[str, list[Any]], folder: Path) -> dict[str, list[An
     } | columns
 
 
-def share_images(rows: Rows, first_split: Dataset) -> Rows:
-    """Replace the column ``image`` of the rows by the images of ``first_split`` to which ``image_row`` points."""
-    return rows.with_transform(partial(_find_images, images=first_split.select_columns("image")))
+def share_images(rows: Rows, first_split: Dataset, names: Sequence[str]) -> Rows:
+    """Replace the image columns ``names`` of the rows by those of the rows of ``first_split`` that they point to."""
+    return rows.with_transform(partial(_find_images, images=first_split.select_columns([*names])))
 
 
 def _find_images(columns: dict[str, list[Any]], images: Dataset) -> dict[str, list[Any]]:
-    if not columns.keys() >= {"image", "image_row", "patches"}:
+    if not columns.keys() >= {*images.column_names, "image_row"}:
         return columns
-    cells = zip(columns["image_row"], columns["patches"], strict=True)
-    found = [arrange_patches(images[row]["image"], Patches.from_row({"patches": patches})) for row, patches in cells]
-    return columns | {"image": found}
+    shown = [images[row] for row in columns["image_row"]]
+    orders = [Patches.from_row({"patches": cell}) for cell in columns.get("patches") or [None] * len(shown)]
+    return columns | {
+        name: [arrange_patches(row[name], patches) for row, patches in zip(shown, orders, strict=True)]
+        for name in images.column_names
+    }

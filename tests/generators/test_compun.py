@@ -20,6 +20,9 @@ from generators.compun import (
 from generators.language import wordnet
 from generators.llm.client import Cache
 from generators.microworld.compun_images import ImageCollection, can_draw, render_compound
+from loaders.cards.card import write_card
+from loaders.datasets.load import load_dataset
+from loaders.datasets.stats import measure
 
 WORDS = Path(__file__).parents[2] / "sample/words"
 NOUNS = read_nouns(WORDS / "compun.csv")
@@ -114,21 +117,32 @@ def test_files_named_as_by_the_authors_in_a_folder_and_in_a_zip(tmp_path: Path):
         for path in folder.iterdir():
             archive.write(path, f"compun/{path.name}")
     from_folder, from_zip = ImageCollection.open(folder), ImageCollection.open(tmp_path / "images.zip")
-    from_folder.check(["raincoat", "Ice cube"])
     assert from_folder.of("Ice cube") == from_zip.of("Ice cube")
     assert len(set(from_zip.of("raincoat"))) == 3
 
 
-def test_all_missing_and_unreadable_images_are_listed(tmp_path: Path):
-    folder = write_collection(tmp_path / "images")
-    (folder / "raincoat_n2.png").unlink()
-    (folder / "ice_cube_n1.png").write_bytes(b"no image")
-    with pytest.raises(ValueError) as error:  # noqa: PT011 (the whole message is compared)
-        ImageCollection.open(folder).check(["raincoat", "Ice cube", "firefly"])
-    assert str(error.value) == (
-        f"{folder}: 4 of Compun's images are missing: raincoat_n2, firefly, firefly_n1, firefly_n2. "
-        "1 of Compun's images are unreadable: ice_cube_n1.png. Add or replace them."
-    )
+def write_all(folder: Path, nouns: list[Noun], images: Path) -> dict[str, dict[str, int]]:
+    return write(folder, nouns, Settings(0, 2, str(images), {}), WORDS, Cache([]))
+
+
+def test_incomplete_compounds_are_left_out_and_counted(tmp_path: Path, capsys: pytest.CaptureFixture):
+    images = write_collection(tmp_path / "images")
+    (images / "ice_cube_n1.png").write_bytes(b"no image")
+    (images / "readme.png").write_bytes(b"an odd file of the archive")
+    (images / "__MACOSX").mkdir()
+    (images / "__MACOSX" / "raincoat.png").write_bytes(b"not the image, which has the same name")
+    nouns = [BY_NAME[name] for name in ("Ice cube", "raincoat", "fishbowl")]
+    counts = write_all(tmp_path / "compun", nouns, images)
+    assert counts["Images"] == {"compounds with a missing or unreadable image": 2, "compounds with images": 1}
+    rows = pq.read_table(next((tmp_path / "compun/main").glob("test-*"))).to_pylist()
+    assert [row["compound"] for row in rows] == ["raincoat"]
+    assert rows[0]["image"]["bytes"] == (images / "raincoat.png").read_bytes()
+    shown = capsys.readouterr().err
+    assert shown.startswith(f"{images}: incomplete compounds are left out. The first: Ice cube_n1: cannot identify")
+    for stem in ("raincoat_n1", "raincoat_n2"):
+        (images / f"{stem}.png").unlink()
+    with pytest.raises(ValueError, match=r"images: no compound has its three images \(<noun>"):
+        write_all(tmp_path / "compun", nouns, images)
 
 
 def test_a_path_that_is_neither_folder_nor_zip(tmp_path: Path):
@@ -139,7 +153,10 @@ def test_a_path_that_is_neither_folder_nor_zip(tmp_path: Path):
 def test_all_splits_have_the_same_images_with_different_prompts(tmp_path: Path):
     nouns: list[Noun] = [BY_NAME["fishbowl"], BY_NAME["raincoat"], BY_NAME["Keyhole"]]
     counts = write(tmp_path / "compun", nouns, Settings(0, 2, None, {}), WORDS, Cache([]))
-    assert counts == {"grammar": 2}
+    assert counts == {
+        "Images": {"compounds with images": 2},
+        "Example captions: compounds by captioner": {"grammar": 2},
+    }
     tables = {
         path.name.split("-")[0]: pq.read_table(path).to_pylist()
         for path in (tmp_path / "compun" / "main").glob("*.parquet")
@@ -155,6 +172,9 @@ def test_all_splits_have_the_same_images_with_different_prompts(tmp_path: Path):
     for rows in tables.values():
         assert [row["compound"] for row in rows] == ["fishbowl", "fishbowl", "Keyhole", "Keyhole"]
         assert [row["crop_id"] for row in rows] == [row["crop_id"] for row in tables["test"]]
+        assert [row["image_row"] for row in rows] == [0, 1, 2, 3]
+    assert all(row[column] for row in tables["test"] for column in ("image", "image_n1", "image_n2"))
+    assert not any(row[column] for row in tables["test.reversed"] for column in ("image", "image_n1", "image_n2"))
     assert tables["test"][2]["categories"][0] == {"by": "visible constituents", "name": "either"}
     assert pq.read_table(tmp_path / "compun" / "nouns").num_rows == 3
 
@@ -167,5 +187,17 @@ def test_an_encrypted_zip_is_one_message(tmp_path: Path):
         content[content.index(signature) + offset] |= 1  # the flag for encryption
     (tmp_path / "images.zip").write_bytes(content)
     collection_in_zip = ImageCollection.open(tmp_path / "images.zip")
-    with pytest.raises(ValueError, match=r"images\.zip, compun/Ice cube\.png: cannot be unpacked \(.*encrypted"):
-        collection_in_zip.check(["ice cube"])
+    with pytest.raises(ValueError, match=r"ice cube: cannot be unpacked \(.*encrypted"):
+        collection_in_zip.of("ice cube")
+
+
+def test_every_split_shows_the_images_of_the_first(tmp_path: Path):
+    write(tmp_path / "compun", [BY_NAME["fishbowl"]], Settings(0, 2, None, {}), WORDS, Cache([]))
+    write_card(tmp_path / "compun", {}, "", measure(tmp_path / "compun"))
+    splits = load_dataset("compun", "main", data_dir=tmp_path)
+    assert len(splits) == 10
+    for rows in splits.values():
+        for row, first in zip(rows, splits["test"], strict=True):
+            for column in ("image", "image_n1", "image_n2"):
+                assert row[column].tobytes() == first[column].tobytes()  # pyright: ignore
+    assert "`main` show the same images several times" in (tmp_path / "compun/README.md").read_text()

@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 from evaluators.models import fingerprint
 from generators.storage.atomic import atomic_folder, check_replaceable, write_json
-from trainers.negclip import starting_model
+from trainers.negclip import published, starting_model
 from trainers.negclip.embedding import encode_all_images, measure_retrieval
 from trainers.negclip.export import Format, export
 from trainers.negclip.finetune import Recipe, TrainingRun, compute_mean_recall, finetune
@@ -43,17 +43,26 @@ CHUNK_SIZE = 256
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Paths of the training and validation data. Without ``validation``, a part of the training data is held out."""
+    """Paths of the training and validation data: Karpathy files, folders of shards or files of NegCLIP's authors.
+
+    Without ``validation``, a part of the training data is held out.
+    """
 
     data: Path
     image_folder: Path | None = None
     validation: Path | None = None
 
     def read(self) -> tuple[CaptionedImages, CaptionedImages]:
-        data = read_captioned_images(self.data, self.image_folder)
+        data = self.read_all(self.data)
         if self.validation is None:
             return data.split(max(1, len(data.locations) // IMAGES_PER_VALIDATION_IMAGE))
-        return data, read_captioned_images(self.validation, self.image_folder)
+        return data, self.read_all(self.validation)
+
+    def read_all(self, path: Path) -> CaptionedImages:
+        """Return all images of a file or folder."""
+        if path.suffix == published.SUFFIX:
+            return published.read_captioned_images(path, self.image_folder or path.parent)
+        return read_captioned_images(path, self.image_folder)
 
 
 def train(
@@ -75,7 +84,7 @@ def train(
     start = starting_model.load(spec, device)
     work = get_work_folder(output)
     weights = fingerprint.of_weights(start.model.state_dict())
-    mined = mine_with_model(start, weights, data, work, workers, report)
+    mined = read_or_mine(sources.data, start, weights, data, work, workers, report)
     images = ImageDataset(mined.data.locations, start.preprocess)
     held_out = ImageDataset(validation.locations, start.preprocess)
     validate = partial(measure_retrieval, data=validation, images=held_out, tokenizer=start.tokenizer, workers=workers)
@@ -120,11 +129,11 @@ def export_mined(
     report: Callable[[str, int, int], None],
 ) -> int:
     """Mine hard negatives with the model ``spec``, write a training set and return its number of images."""
-    data = read_captioned_images(sources.data, sources.image_folder)
+    data = sources.read_all(sources.data)
     start, work = starting_model.load(spec, device), get_work_folder(output)
     weights = fingerprint.of_weights(start.model.state_dict())
-    count = export(mine_with_model(start, weights, data, work, workers, report), output, format_)
-    shutil.rmtree(work)
+    count = export(read_or_mine(sources.data, start, weights, data, work, workers, report), output, format_)
+    shutil.rmtree(work, ignore_errors=True)
     return count
 
 
@@ -133,10 +142,16 @@ def get_work_folder(output: Path) -> Path:
     return output.with_name(f".{output.name}.unfinished")
 
 
-def mine_with_model(
-    start: StartingModel, weights: str, data: CaptionedImages, work: Path, workers: int, report: Callable
+def read_or_mine(
+    file: Path, start: StartingModel, weights: str, data: CaptionedImages, work: Path, workers: int, report: Callable
 ) -> MinedData:
-    """Mine hard negatives, with neighbours by the features of the model, whose fingerprint is ``weights``."""
+    """Return the images ``data`` of ``file`` with their hard negatives.
+
+    They are read from the file if NegCLIP's authors wrote it. Otherwise they are mined, with neighbours by the features
+    of the model, whose fingerprint is ``weights``.
+    """
+    if file.suffix == published.SUFFIX:
+        return published.read_mined(file, data)
 
     def embed(selected: CaptionedImages) -> Any:
         return encode_all_images(start.model, ImageDataset(selected.locations, start.preprocess), workers, report)
