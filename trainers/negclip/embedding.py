@@ -34,7 +34,7 @@ def encode_all_images(model: Any, images: ImageDataset, workers: int = 0, report
     model.eval()
     parts: list[Tensor] = []
     for pixels_NCHW in images.read_in_order(IMAGES_PER_BATCH, workers):
-        parts.append(encode_images(model, pixels_NCHW.to(device)).cpu())
+        parts.append(encode_images(model, images.normalise(pixels_NCHW.to(device))).cpu())
         if report:
             report("images", sum(map(len, parts)), len(images))
     model.train(was_training)

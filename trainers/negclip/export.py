@@ -56,15 +56,20 @@ def export(mined: MinedData, folder: Path, format_: Format) -> int:
 
 def make_rows(mined: MinedData) -> Iterator[dict[str, Any]]:
     """Yield one row of SCHEMA per image."""
-    captions: list[list[dict[str, Any]]] = [[] for _ in mined.data.locations]
-    for image, text, negatives in zip(mined.data.image_C, mined.data.captions, mined.negatives, strict=True):
-        captions[image].append({"text": text, "negatives": [negative._asdict() for negative in negatives]})
-    for location, texts, neighbours in zip(mined.data.locations, captions, mined.neighbour_IK.tolist(), strict=True):
+    start_I, count_I = mined.data.find_caption_ranges()
+    for index, location in enumerate(mined.data.locations):
+        captions = range(start_I[index], start_I[index] + count_I[index])
         yield {
             "image": {"bytes": location.read(), "path": None},
             "image_id": location.name,
-            "captions": texts,
-            "neighbours": neighbours,
+            "captions": [
+                {
+                    "text": mined.data.captions[caption],
+                    "negatives": [negative._asdict() for negative in mined.negatives[caption]],
+                }
+                for caption in captions
+            ],
+            "neighbours": mined.neighbour_IK[index].tolist(),
         }
 
 

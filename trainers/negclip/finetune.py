@@ -33,6 +33,7 @@ from trainers.negclip.embedding import encode_texts
 from trainers.negclip.image_text import ImageDataset
 from trainers.negclip.loss import negclip_loss
 from trainers.negclip.mining import Batch, MinedData, get_texts, make_batches
+from trainers.negclip.pixels import Normalise
 
 STEPS_PER_STATE = 200
 """Number of steps between two writes of the state file, which is also written after each epoch."""
@@ -132,7 +133,8 @@ def _train_step(
 ) -> float:
     true, negative = get_texts(run.mined, batch)
     optimizer.zero_grad(set_to_none=True)
-    loss = compute_batch_loss(model, pixels_NCHW, run.tokenizer([*true, *negative]), run.chunk_size)
+    tokens_TL = run.tokenizer([*true, *negative])
+    loss = compute_batch_loss(model, pixels_NCHW, tokens_TL, run.chunk_size, run.images.normalise)
     loss.backward()
     optimizer.step()
     with torch.no_grad():
@@ -140,14 +142,17 @@ def _train_step(
     return loss.item()
 
 
-def compute_batch_loss(model: Any, pixels_NCHW: Tensor, text_TL: Tensor, chunk_size: int) -> Tensor:
+def compute_batch_loss(
+    model: Any, pixels_NCHW: Tensor, text_TL: Tensor, chunk_size: int, normalise: Normalise
+) -> Tensor:
     """Return the loss of a batch.
 
     ``text_TL`` holds the tokens of the N captions. For NegCLIP, the tokens of their N negative captions follow.
+    ``normalise`` turns pixels on the model's device into the model's input.
     """
     num_images = len(pixels_NCHW)
     device = model.logit_scale.device
-    image_ND = encode_in_chunks(lambda part: encode_images(model, part.to(device)), pixels_NCHW, chunk_size)
+    image_ND = encode_in_chunks(lambda part: encode_images(model, normalise(part.to(device))), pixels_NCHW, chunk_size)
     text_TD = encode_in_chunks(lambda part: encode_texts(model, part.to(device)), text_TL, 2 * chunk_size)
     return negclip_loss(image_ND, text_TD[:num_images], text_TD[num_images:], model.logit_scale.exp())
 

@@ -15,6 +15,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,9 +27,12 @@ from torch.utils.data import DataLoader, Dataset
 
 from generators.readers import karpathy, shards
 from generators.storage.untrusted import decode_image
+from trainers.negclip.pixels import split_preprocess
 
 MAX_CACHED_BYTES = 1_000_000_000
 """Preprocessed images are kept in memory if their total size is at most this number of bytes."""
+IMAGES_PER_PART = 32
+"""Number of images that a process sends at once: 5 MB for images of 224 x 224 pixels."""
 
 
 class ImageLocation(NamedTuple):
@@ -60,11 +64,16 @@ class CaptionedImages:
     image_C: np.ndarray
     """Index of each caption's image, in increasing order."""
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """Hash (12 hex digits) of the captions, the image ids and the sizes of the images in tar files."""
         content = [[item.name, item.size] for item in self.locations], self.captions, self.image_C.tolist()
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:12]
+
+    def find_caption_ranges(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the index of each image's first caption, and each image's number of captions."""
+        _, start_I, count_I = np.unique(self.image_C, return_index=True, return_counts=True)
+        return start_I, count_I
 
     def with_captions(self, keep_C: np.ndarray) -> CaptionedImages:
         """Return the captions for which ``keep_C`` (bool) is True, and the images of these captions."""
@@ -125,14 +134,15 @@ def _read_shards(folder: Path) -> CaptionedImages:
 
 
 class ImageDataset(Dataset[Tensor]):
-    """Dataset of preprocessed images (CHW).
+    """Dataset of images (CHW) as ``pixels.py`` reads them: uint8 if possible, before ``normalise``.
 
     Each image is kept in memory after it was read for the first time, unless the dataset is larger than
     MAX_CACHED_BYTES.
     """
 
     def __init__(self, locations: Sequence[ImageLocation], preprocess: Callable[[Image.Image], Tensor]) -> None:
-        self._locations, self._preprocess = locations, preprocess
+        self._locations = locations
+        self._preprocess, self.normalise = split_preprocess(preprocess)
         self._cache: dict[int, Tensor] | None = None
         if self[0].nbytes * len(locations) <= MAX_CACHED_BYTES:
             self._cache = {}
@@ -162,20 +172,48 @@ class ImageDataset(Dataset[Tensor]):
         return pixels_CHW
 
     def read_batches(self, batch_indices: Sequence[Sequence[int]], workers: int = 0) -> Iterator[Tensor]:
-        """Yield one batch (B, C, H, W) per list of image indices.
+        """Yield one batch (B, C, H, W) per list of image indices. The model's input is ``normalise(batch)``.
 
         ``workers``: number of processes that read images; 0 reads them in this process. Not used if ``is_cached``.
+        Processes send parts of batches as arrays, which need no shared memory, and read up to one batch ahead.
         """
-        return iter(
-            DataLoader(
-                self,
-                batch_sampler=batch_indices,  # pyright: ignore[reportArgumentType]
-                num_workers=0 if self.is_cached else workers,
-                collate_fn=torch.stack,
-            )
+        workers = 0 if self.is_cached else workers
+        parts = [
+            indices[start : start + IMAGES_PER_PART]
+            for indices in batch_indices
+            for start in range(0, len(indices), IMAGES_PER_PART)
+        ]
+        parts_ahead = -(-max(map(len, batch_indices), default=0) // IMAGES_PER_PART)
+        loader = DataLoader(
+            self,
+            batch_sampler=parts,  # pyright: ignore[reportArgumentType]
+            num_workers=workers,
+            prefetch_factor=max(2, -(-parts_ahead // workers)) if workers else None,
+            collate_fn=_stack,
         )
+        arrays = iter(loader)
+        for indices in batch_indices:
+            yield _join_parts(arrays, len(indices))
 
     def read_in_order(self, batch_size: int, workers: int = 0) -> Iterator[Tensor]:
         """Yield all images in batches of ``batch_size``."""
         indices = range(len(self))
         return self.read_batches([indices[start : start + batch_size] for start in indices[::batch_size]], workers)
+
+
+def _stack(images: list[Tensor]) -> np.ndarray:
+    return torch.stack(images).numpy()
+
+
+def _join_parts(parts: Iterator[np.ndarray], size: int) -> Tensor:
+    """Return the next ``size`` images as one batch."""
+    first = next(parts)
+    if len(first) == size:
+        return torch.from_numpy(first)
+    batch = np.empty((size, *first.shape[1:]), first.dtype)
+    batch[: (start := len(first))] = first
+    while start < size:
+        part = next(parts)
+        batch[start : start + len(part)] = part
+        start += len(part)
+    return torch.from_numpy(batch)

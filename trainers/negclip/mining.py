@@ -2,28 +2,33 @@
 
 Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), section 4 and appendix C: up to five negative captions, made by
 exchanging two parts of the caption (generators/hard_negatives/negclip.py), and the three nearest images by CLIP
-features (neighbours.py). Captions without a negative are dropped, and then images without a caption. Neighbours are
-searched among the remaining images only, because every neighbour adds a caption with a negative to the batch.
+features (neighbours.py). Both are computed in chunks, so that an interrupted mining resumes. Captions without a
+negative are dropped, and then images without a caption. Neighbours are searched among the remaining images only,
+because every neighbour adds a caption with a negative to the batch.
 
 Shapes: I images, C captions, K neighbours.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import torch
 from torch import Tensor
 
-from generators.hard_negatives.negclip import Negative, make_negatives
-from generators.storage.atomic import write_json
-from trainers.negclip.image_text import CaptionedImages
+from generators.storage.atomic import atomic_file
+from trainers.negclip.image_text import CaptionedImages, ImageLocation
+from trainers.negclip.negatives import Negatives, mine_negatives
 from trainers.negclip.neighbours import find_nearest
 
 NEIGHBOURS = 3
+IMAGES_PER_CHUNK = 4096
+"""Number of images whose features are one file."""
+Embed = Callable[[Sequence[ImageLocation]], Tensor]
+"""Function that returns the unit features (I, D) of images."""
 
 
 @dataclass(frozen=True)
@@ -31,33 +36,53 @@ class MinedData:
     """Captioned images whose captions all have negatives. ``neighbour_IK`` holds image indices."""
 
     data: CaptionedImages
-    negatives: tuple[tuple[Negative, ...], ...]
+    negatives: Negatives
     neighbour_IK: np.ndarray
 
 
-def mine(data: CaptionedImages, embed: Callable[[CaptionedImages], Tensor], model: str, cache: Path) -> MinedData:
-    """Mine hard negatives. Reads them from the file ``cache`` if it was written for the same data and model.
+def quiet(title: str, done: int, total: int) -> None:
+    """No-op progress callback."""
 
-    ``embed`` returns the unit features (I, D) of all images; ``model`` is the fingerprint of the model behind it.
-    Raises ValueError if no caption has a negative or too few images remain for K neighbours.
+
+def mine(
+    data: CaptionedImages, embed: Embed, model: str, folder: Path, workers: int = 0, report: Callable = quiet
+) -> MinedData:
+    """Mine hard negatives. What an interrupted mining of the same data and model wrote to ``folder`` is read.
+
+    ``model`` is the fingerprint of the model behind ``embed``; ``workers`` is the number of processes that read
+    captions. Raises ValueError if no caption has a negative or too few images remain for K neighbours.
     """
-    key = f"{data.digest} {model}"
-    cached = json.loads(cache.read_text()) if cache.is_file() else {}
-    if cached.get("key") == key:
-        negatives_C = [tuple(Negative(*item) for item in items) for items in cached["negatives"]]
-    else:
-        negatives_C = [tuple(items) for items in make_negatives(data.captions)]
-    if not any(negatives_C):
+    folder = folder / data.digest
+    negatives = mine_negatives(data.captions, folder / "negatives", workers, report)
+    if not negatives.count_C.any():
         raise ValueError(
-            f"None of {len(negatives_C):,} captions has two parts that can be exchanged, so there are no negatives."
+            f"None of {len(negatives):,} captions has two parts that can be exchanged, so there are no negatives."
         )
-    selected = data.with_captions(np.array([bool(items) for items in negatives_C]))
-    if cached.get("key") == key:
-        neighbour_IK = np.array(cached["neighbours"])
-    else:
-        neighbour_IK = find_nearest(embed(selected).float().cpu(), NEIGHBOURS).numpy()
-        write_json(cache, {"key": key, "negatives": negatives_C, "neighbours": neighbour_IK.tolist()})
-    return MinedData(selected, tuple(filter(None, negatives_C)), neighbour_IK)
+    has_negative_C = negatives.count_C > 0
+    selected = data.with_captions(has_negative_C)
+    neighbour_IK = _mine_neighbours(selected.locations, embed, folder / model, report)
+    return MinedData(selected, negatives.select(has_negative_C), neighbour_IK)
+
+
+def _mine_neighbours(locations: Sequence[ImageLocation], embed: Embed, folder: Path, report: Callable) -> np.ndarray:
+    """Return the indices (I, K) of each image's nearest images. Files in ``folder`` are read instead of computed."""
+    folder.mkdir(parents=True, exist_ok=True)
+    result = folder / "neighbours.npy"
+    if not result.exists():
+        parts = []
+        for start in range(0, len(locations), IMAGES_PER_CHUNK):
+            path, chunk = folder / f"{start:09d}.npy", locations[start : start + IMAGES_PER_CHUNK]
+            if not path.exists():
+                _save_array(path, embed(chunk).float().cpu().numpy())
+            parts.append(torch.from_numpy(np.load(path)))
+            report("images", start + len(chunk), len(locations))
+        _save_array(result, find_nearest(torch.cat(parts), NEIGHBOURS).numpy())
+    return np.load(result)
+
+
+def _save_array(path: Path, array: np.ndarray) -> None:
+    with atomic_file(path) as partial, partial.open("wb") as file:
+        np.save(file, array)
 
 
 @dataclass(frozen=True)
@@ -79,26 +104,21 @@ def make_batches(mined: MinedData, batch_size: int, seed: int, epoch: int, *, us
     order_C = np.random.default_rng([seed, epoch]).permutation(len(mined.data.captions))
     rng = np.random.default_rng([seed, epoch, 1])
     starts = range(0, len(order_C) - batch_size + 1, batch_size)
-    return [
-        _make_batch(mined, order_C[start : start + batch_size], rng if use_hard_negatives else None) for start in starts
-    ]
+    parts = [order_C[start : start + batch_size] for start in starts]
+    if not use_hard_negatives:
+        return [Batch(mined.data.image_C[caption_N], caption_N, None) for caption_N in parts]
+    start_I, count_I = mined.data.find_caption_ranges()
+    return [_add_hard_negatives(mined, caption_N, start_I, count_I, rng) for caption_N in parts]
 
 
-def _make_batch(mined: MinedData, caption_N: np.ndarray, rng: np.random.Generator | None) -> Batch:
+def _add_hard_negatives(
+    mined: MinedData, caption_N: np.ndarray, start_I: np.ndarray, count_I: np.ndarray, rng: np.random.Generator
+) -> Batch:
     image_N = mined.data.image_C[caption_N]
-    if rng is None:
-        return Batch(image_N, caption_N, None)
     neighbour_N = mined.neighbour_IK[image_N, rng.integers(NEIGHBOURS, size=len(image_N))]
-    start_I, count_I = _find_caption_ranges(mined.data)
     caption_N = np.concatenate((caption_N, start_I[neighbour_N] + rng.integers(count_I[neighbour_N])))
-    negative_N = rng.integers([len(mined.negatives[caption]) for caption in caption_N])
+    negative_N = rng.integers(mined.negatives.count_C[caption_N])
     return Batch(np.concatenate((image_N, neighbour_N)), caption_N, negative_N)
-
-
-def _find_caption_ranges(data: CaptionedImages) -> tuple[np.ndarray, np.ndarray]:
-    """Return the index of each image's first caption and its number of captions. Captions are in image order."""
-    _, start_I, count_I = np.unique(data.image_C, return_index=True, return_counts=True)
-    return start_I, count_I
 
 
 def get_texts(mined: MinedData, batch: Batch) -> tuple[list[str], list[str]]:
@@ -107,4 +127,4 @@ def get_texts(mined: MinedData, batch: Batch) -> tuple[list[str], list[str]]:
     if batch.negative_N is None:
         return true, []
     pairs = zip(batch.caption_N, batch.negative_N, strict=True)
-    return true, [mined.negatives[caption][negative].text for caption, negative in pairs]
+    return true, [mined.negatives.get_text(caption, negative) for caption, negative in pairs]

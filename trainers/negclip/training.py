@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,7 @@ from trainers.negclip import published, starting_model
 from trainers.negclip.embedding import encode_all_images, measure_retrieval
 from trainers.negclip.export import Format, export
 from trainers.negclip.finetune import Recipe, TrainingRun, compute_mean_recall, finetune
-from trainers.negclip.image_text import CaptionedImages, ImageDataset, read_captioned_images
+from trainers.negclip.image_text import CaptionedImages, ImageDataset, ImageLocation, read_captioned_images
 from trainers.negclip.mining import MinedData, mine
 from trainers.negclip.starting_model import StartingModel
 
@@ -153,10 +153,10 @@ def read_or_mine(
     if file.suffix == published.SUFFIX:
         return published.read_mined(file, data)
 
-    def embed(selected: CaptionedImages) -> Any:
-        return encode_all_images(start.model, ImageDataset(selected.locations, start.preprocess), workers, report)
+    def embed(locations: Sequence[ImageLocation]) -> Any:
+        return encode_all_images(start.model, ImageDataset(locations, start.preprocess), workers)
 
-    return mine(data, embed, weights, work / "mined.json")
+    return mine(data, embed, weights, work / "mined", workers, report)
 
 
 def describe_checkpoint(

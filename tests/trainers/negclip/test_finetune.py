@@ -38,7 +38,7 @@ def test_chunk_size_does_not_change_loss_and_gradient(start: starting_model.Star
     gradients = []
     for chunk_size in (6, 2, 5):
         start.model.zero_grad()
-        loss = compute_batch_loss(start.model, pixels, tokens, chunk_size)
+        loss = compute_batch_loss(start.model, pixels, tokens, chunk_size, lambda part: part)
         loss.backward()
         gradients.append(
             (loss.detach(), [weight.grad.clone() for weight in start.model.parameters() if weight.grad is not None])

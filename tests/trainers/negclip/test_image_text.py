@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from open_clip.transform import image_transform
 from PIL import Image
 
 from tests.trainers import toy
@@ -40,6 +41,19 @@ def test_images_are_read_in_the_requested_order_with_and_without_cache(tmp_path:
     batches = zip(cached.read_batches(indices), streamed.read_batches(indices, workers=2), strict=True)
     assert all(torch.equal(from_cache, from_files) for from_cache, from_files in batches)
     assert [len(batch) for batch in cached.read_in_order(8)] == [8, 8, 4]
+
+
+def test_pixels_are_uint8_and_normalised_as_open_clip_does(tmp_path: Path, monkeypatch) -> None:
+    preprocess = image_transform(24, is_train=False)
+    assert callable(preprocess)
+    monkeypatch.setattr(image_text, "MAX_CACHED_BYTES", 0)
+    monkeypatch.setattr(image_text, "IMAGES_PER_PART", 3)
+    images = ImageDataset(read_captioned_images(toy.write_shards(tmp_path / "shards")).locations, preprocess)
+    expected = torch.stack([preprocess(image) for _, image in toy.pairs()])
+    for workers in (0, 2):
+        parts = list(images.read_in_order(8, workers))
+        assert [(len(part), part.dtype) for part in parts] == [(8, torch.uint8), (8, torch.uint8), (4, torch.uint8)]
+        assert torch.equal(images.normalise(torch.cat(parts)), expected)
 
 
 def test_images_without_a_remaining_caption_are_dropped(tmp_path: Path) -> None:

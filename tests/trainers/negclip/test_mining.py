@@ -1,14 +1,18 @@
 """Tests of mined hard negatives and NegCLIP's batches."""
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+from generators.hard_negatives import negclip
 from generators.hard_negatives.negclip import Negative
+from trainers.negclip import mining, negatives
 from trainers.negclip.image_text import CaptionedImages, ImageLocation
 from trainers.negclip.mining import MinedData, get_texts, make_batches, mine
+from trainers.negclip.negatives import Negatives
 
 CAPTIONS = ("a red cup beside a blue car", "nothing", "a cat under a black table", "a white dog on a brown bench")
 EYE = torch.eye(6)
@@ -31,33 +35,67 @@ def mined() -> MinedData:
     images = [0, 1, 2, 2, 3, 4, 5]
     negatives = tuple((Negative(f"not {number} a", "noun"), Negative(f"not {number} b", "noun")) for number in range(7))
     neighbour_IK = (np.arange(6)[:, None] + [1, 2, 3]) % 6
-    return MinedData(make_data(tuple(f"caption {number}" for number in range(7)), images), negatives, neighbour_IK)
+    data = make_data(tuple(f"caption {number}" for number in range(7)), images)
+    return MinedData(data, Negatives.of(negatives), neighbour_IK)
 
 
 def test_captions_without_a_negative_are_dropped_before_neighbours_are_searched(tmp_path: Path) -> None:
     captions = (*CAPTIONS, *CAPTIONS)
     encoded = []
 
-    def embed(data: CaptionedImages) -> torch.Tensor:
-        encoded.append([location.name for location in data.locations])
-        return EYE[: len(data.locations)]
+    def embed(locations: Sequence[ImageLocation]) -> torch.Tensor:
+        encoded.append([location.name for location in locations])
+        return EYE[: len(locations)]
 
-    mined = mine(make_data(captions, list(range(8))), embed, "a model", tmp_path / "mined.json")
+    mined = mine(make_data(captions, list(range(8))), embed, "a model", tmp_path / "mined")
     assert encoded == [["0", "2", "3", "4", "6", "7"]]
     assert "nothing" not in mined.data.captions
     assert len(mined.negatives) == len(mined.data.captions) == 6
     assert mined.neighbour_IK.shape == (6, 3)
-    cached = mine(make_data(captions, list(range(8))), embed, "a model", tmp_path / "mined.json")
+    cached = mine(make_data(captions, list(range(8))), embed, "a model", tmp_path / "mined")
     assert len(encoded) == 1, "read from the cache"
-    assert cached.negatives == mined.negatives
+    assert list(cached.negatives) == list(mined.negatives)
     assert np.array_equal(cached.neighbour_IK, mined.neighbour_IK)
-    mine(make_data(captions, list(range(8))), embed, "another model", tmp_path / "mined.json")
+    mine(make_data(captions, list(range(8))), embed, "another model", tmp_path / "mined")
     assert len(encoded) == 2
+
+
+def test_an_interrupted_mining_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(negatives, "CAPTIONS_PER_CHUNK", 3)
+    monkeypatch.setattr(mining, "IMAGES_PER_CHUNK", 2)
+    data, parsed, encoded = make_data((*CAPTIONS, *CAPTIONS), list(range(8))), list[str](), list[list[str]]()
+
+    def make_negatives(captions: Sequence[str]) -> Iterator[list[Negative]]:
+        for caption in captions:
+            if len(parsed) == 7:  # the second caption of the third chunk
+                parsed.clear()
+                raise KeyboardInterrupt
+            parsed.append(caption)
+        return negclip.make_negatives(captions)
+
+    def embed(locations: Sequence[ImageLocation]) -> torch.Tensor:
+        if len(encoded) == 2:  # the third chunk
+            encoded.clear()
+            raise KeyboardInterrupt
+        encoded.append([location.name for location in locations])
+        return EYE[[int(location.name) % 6 for location in locations]]
+
+    monkeypatch.setattr(negatives, "make_negatives", make_negatives)
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            mine(data, embed, "a model", tmp_path / "mined")
+    assert parsed == [*CAPTIONS[2:]], "only the third chunk was left"
+    resumed = mine(data, embed, "a model", tmp_path / "mined")
+    assert encoded == [["6", "7"]], "only the third chunk was left"
+    monkeypatch.setattr(negatives, "make_negatives", negclip.make_negatives)
+    whole = mine(data, lambda images: EYE[[int(image.name) % 6 for image in images]], "a model", tmp_path / "whole")
+    assert list(resumed.negatives) == list(whole.negatives)
+    assert np.array_equal(resumed.neighbour_IK, whole.neighbour_IK)
 
 
 def test_error_if_no_caption_has_a_negative(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="None of 1 captions has two parts that can be exchanged"):
-        mine(make_data(("nothing",), [0]), lambda data: EYE, "a model", tmp_path / "mined.json")
+        mine(make_data(("nothing",), [0]), lambda images: EYE, "a model", tmp_path / "mined")
 
 
 def test_batches_with_hard_negatives_contain_neighbours_with_captions_and_negatives(mined: MinedData) -> None:
