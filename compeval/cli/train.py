@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -48,12 +49,22 @@ Chunk = Annotated[
         min=1, help="Number of images encoded at once. A smaller value needs less memory and does not change the loss."
     ),
 ]
-Workers = Annotated[int, typer.Option(min=0, help="Number of processes that read images.")]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        min=0, help="Number of processes that read images and captions. Default: one per processor, up to 8."
+    ),
+]
+MAX_WORKERS = 8
 
 METHODS: dict[Method, str] = {
     "negclip": "Fine-tune a CLIP with hard negatives: captions with two exchanged parts, and similar images.",
     "clip-ft": "Fine-tune a CLIP on the same captions and for as many steps as NegCLIP, without hard negatives.",
 }
+
+
+def _choose_workers(workers: int | None) -> int:
+    return min(MAX_WORKERS, os.cpu_count() or 1) if workers is None else workers
 
 
 def _add_command(method: Method, description: str) -> None:
@@ -70,7 +81,7 @@ def _add_command(method: Method, description: str) -> None:
         learning_rate: LearningRate = None,
         seed: Seed = 0,
         chunk: Chunk = 256,
-        workers: Workers = 0,
+        workers: Workers = None,
         device: Device = None,
         as_json: AsJson = False,
     ) -> None:
@@ -92,7 +103,7 @@ def _add_command(method: Method, description: str) -> None:
                 seed=seed,
                 device=chosen_device,
                 chunk_size=chunk,
-                workers=workers,
+                workers=_choose_workers(workers),
                 report=report,
             )
         if as_json:
@@ -115,7 +126,7 @@ def export(
     to: Annotated[
         Literal["parquet", "webdataset"], typer.Option(help="parquet: one row per image. webdataset: shards.")
     ] = "parquet",
-    workers: Workers = 0,
+    workers: Workers = None,
     device: Device = None,
 ) -> None:
     """Write captioned images with NegCLIP's hard negatives, for use in other training code."""
@@ -126,7 +137,13 @@ def export(
         chosen_device = pick_device(device)
     with progress() as report:
         count = export_mined(
-            model, TrainingData(data, images), output, to, device=chosen_device, workers=workers, report=report
+            model,
+            TrainingData(data, images),
+            output,
+            to,
+            device=chosen_device,
+            workers=_choose_workers(workers),
+            report=report,
         )
     typer.echo(f"{output}: {count:,} images with hard negatives.")
 
