@@ -14,11 +14,12 @@ Captions refer only to nouns that occur once in the image.
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import combinations, islice, permutations
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import heappop, heappush
+from itertools import islice, permutations
 from pathlib import Path
-from random import Random
 from typing import NamedTuple
 
 from generators.language import inflection
@@ -30,6 +31,9 @@ from generators.storage import csv_tables, stage
 COLUMNS = ("type", "image_0", "image_1", "caption_0", "caption_1", "accepted")
 SIDE = 0.4
 """An object is on the left or right if its centre is within this share of the image width from the edge."""
+
+MAX_CAPTIONS = 200_000
+"""Captions per type that are held in memory."""
 
 COLOURS = {
     "red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "black", "white", "gray", "grey", "beige",
@@ -101,42 +105,84 @@ def _find_side(box: Box, reference: Box) -> str | None:
     return "right" if reference.x + reference.width <= box.x else None
 
 
+class ContextSample:
+    """The captions of a random sample of contexts, in bounded memory.
+
+    Each context has a random priority. The contexts of the highest priorities are kept with all their images, as many
+    as fit into MAX_CAPTIONS captions, so the pairs are the first of those that all contexts would give. Of each context
+    and word, only the first ``max_images`` images are kept.
+    """
+
+    def __init__(self, kind: str, seed: int, max_images: int) -> None:
+        self._prefix, self._max_images = f"{seed}:{kind}:", max_images
+        self._captions: dict[tuple[str, str], dict[str, list[str]]] = {}
+        self._lowest_priorities: list[tuple[int, tuple[str, str]]] = []
+        self._threshold = 1 << 64
+        self._size = 0
+
+    def add(self, context: tuple[str, str], word: str, image_id: str) -> None:
+        """Add a caption of an image. Images of equal id follow each other."""
+        if context not in self._captions:
+            number = self._draw_number(context)
+            if number >= self._threshold:
+                return
+            self._captions[context] = {}
+            heappush(self._lowest_priorities, (-number, context))
+        images = self._captions[context].setdefault(word, [])
+        if len(images) < self._max_images:
+            images.append(image_id)
+            self._size += 1
+        while self._size > MAX_CAPTIONS and len(self._captions) > 1:
+            number, removed = heappop(self._lowest_priorities)
+            self._threshold = -number
+            self._size -= sum(map(len, self._captions.pop(removed).values()))
+
+    def _draw_number(self, context: tuple[str, str]) -> int:
+        """Return a random number of 64 bits. Contexts with lower numbers have a higher priority."""
+        text = "\0".join((self._prefix, *context))
+        return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest())
+
+    def __iter__(self) -> Iterator[tuple[tuple[str, str], dict[str, list[str]]]]:
+        """Yield the contexts with the images of each word, by decreasing priority."""
+        for _, context in sorted(self._lowest_priorities, reverse=True):
+            yield context, self._captions[context]
+
+
 def find_candidates(images: Iterable[AnnotatedImage], max_pairs: int, seed: int) -> list[Candidate]:
     """Return at most ``max_pairs`` random pairs per type.
 
     Within a type, each image and each context is used at most once. An image of a pair does not have the other image's
     word in the same context.
     """
-    words: dict[tuple[str, tuple[str, str]], dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    samples: dict[str, ContextSample] = {}
     for image in images:
+        words: defaultdict[tuple[str, tuple[str, str]], set[str]] = defaultdict(set)
         for caption in make_captions(image):
-            words[caption.kind, caption.context][image.image_id].add(caption.word)
+            words[caption.kind, caption.context].add(caption.word)
+        for (kind, context), (word, *other_words) in words.items():
+            if kind not in samples:
+                samples[kind] = ContextSample(kind, seed, 2 * max_pairs)
+            if not other_words:
+                samples[kind].add(context, word, image.image_id)
     pairs: list[Candidate] = []
-    for kind in sorted({kind for kind, _ in words}):
-        contexts = sorted(context for context_kind, context in words if context_kind == kind)
-        Random(f"{seed}:{kind}").shuffle(contexts)
+    for kind, sample in sorted(samples.items()):
         used: set[str] = set()
-        pairs += islice(
-            (pair for context in contexts for pair in _find_pair(kind, context, words[kind, context], used)), max_pairs
-        )
+        found = (pair for context, words in sample if (pair := _find_pair(kind, context, words, used)))
+        pairs += islice(found, max_pairs)
     return pairs
 
 
 def _find_pair(
-    kind: str, context: tuple[str, str], words: Mapping[str, set[str]], used: set[str]
-) -> Iterator[Candidate]:
-    """Yield the first pair of unused images with different words, and add both images to ``used``."""
-    unused = [
-        (image, next(iter(image_words)))
-        for image, image_words in sorted(words.items())
-        if len(image_words) == 1 and image not in used
-    ]
-    for (image, word), (other_image, other_word) in combinations(unused, 2):
-        if word != other_word:
-            used |= {image, other_image}
-            texts = (" ".join(filter(None, (context[0], text, context[1]))) for text in (word, other_word))
-            yield Candidate(kind, image, other_image, *texts)
-            return
+    kind: str, context: tuple[str, str], words: Mapping[str, Sequence[str]], used: set[str]
+) -> Candidate | None:
+    """Return a pair of unused images with different words, if there is one, and add both images to ``used``."""
+    unused = {word: image for word, images in words.items() for image in reversed(images) if image not in used}
+    if len(unused) < 2:
+        return None
+    (word, image), (other_word, other_image) = islice(unused.items(), 2)
+    used |= {image, other_image}
+    texts = (" ".join(filter(None, (context[0], text, context[1]))) for text in (word, other_word))
+    return Candidate(kind, image, other_image, *texts)
 
 
 def write(path: Path, pairs: Iterable[Candidate]) -> None:
