@@ -51,9 +51,7 @@ Chunk = Annotated[
 ]
 Workers = Annotated[
     int | None,
-    typer.Option(
-        min=0, help="Number of processes that read images and captions. Default: one per processor, up to 8."
-    ),
+    typer.Option(min=0, help="Number of processes that read images and captions. Default: one per processor, up to 8."),
 ]
 MAX_WORKERS = 8
 

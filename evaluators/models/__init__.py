@@ -5,7 +5,7 @@ A spec is ``backend:name``. These are all backends; ``open_clip:`` is the defaul
     ViT-B-32/laion400m_e32            open_clip, architecture/tag, or architecture/path of a weights file
     local:checkpoints/clip-laion      a folder written by ``compeval train`` (open_clip's layout)
     hf-hub:org/name                   open_clip weights on the Hub
-    transformers:org/name             CLIP, SigLIP, ALIGN, FLAVA, BLIP-ITM; or a folder
+    transformers:org/name             CLIP, SigLIP, ALIGN, FLAVA (NAME@itm: its ITM head), BLIP-ITM; or a folder
     sentence-transformers:name        text encoders, for tasks without images; or a folder
     python:module:Class               your own class; see ``evaluators.models.custom``
 """

@@ -1,8 +1,9 @@
 """Load models of transformers: ``transformers:openai/clip-vit-base-patch32``, or a folder of ``save_pretrained``.
 
 CLIP, SigLIP, SigLIP 2, ALIGN and FLAVA are dual encoders. BLIP-ITM is a pair scorer; its score is the probability of a
-match. ALBEF and X-VLM are not in any maintained library: wrap the authors' code in ``python:module:Class``. CyCLIP has
-the architecture of OpenAI's CLIP ResNet-50: remove the prefix ``module.`` from the names in its state dict, save it as
+match. ``transformers:facebook/flava-full@itm`` is FLAVA with its ITM head, with which ARO's authors scored it. ALBEF
+and X-VLM are not in any maintained library: wrap the authors' code in ``python:module:Class``. CyCLIP has the
+architecture of OpenAI's CLIP ResNet-50: remove the prefix ``module.`` from the names in its state dict, save it as
 safetensors, and run it as ``RN50-quickgelu/FILE``.
 """
 
@@ -25,18 +26,24 @@ from evaluators.models.hub import unavailable
 DUAL_ENCODERS = ("clip", "siglip", "siglip2", "align", "flava")
 PAIR_SCORERS = ("blip",)
 CONTAMINATED: dict[str, str] = dict.fromkeys(("flava", "blip"), "trained on Visual Genome and COCO")
+ITM = "@itm"
+"""Suffix of the name of a FLAVA model that is scored with its ITM head."""
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 def load(name: str, device: str, precision: str) -> Model:
     """Load the model in a repository or folder. Raises ValueError if its family is not supported."""
-    spec = f"transformers:{name}"
+    spec, has_itm_head, title = f"transformers:{name}", name.endswith(ITM), name
+    name = name.removesuffix(ITM)
     try:
         family = transformers.AutoConfig.from_pretrained(name, trust_remote_code=False).model_type
         if family not in (*DUAL_ENCODERS, *PAIR_SCORERS):
             known = ", ".join((*DUAL_ENCODERS, *PAIR_SCORERS))
             raise ValueError(f"{spec}: models of type {family!r} are not supported; known: {known}.")
-        kind: Any = transformers.BlipForImageTextRetrieval if family == "blip" else transformers.AutoModel
+        if has_itm_head and family != "flava":
+            raise ValueError(f"{spec}: only FLAVA has {ITM}; the model is of type {family!r}.")
+        architecture, adapter = _choose_classes(family, has_itm_head)
+        kind: Any = getattr(transformers, architecture)
         model: Any = kind.from_pretrained(name, dtype=DTYPES[precision], trust_remote_code=False).to(device).eval()
         tokenizer: Any = transformers.AutoTokenizer.from_pretrained(name, trust_remote_code=False)
         image_processor: Any = transformers.AutoImageProcessor.from_pretrained(name, trust_remote_code=False)
@@ -44,7 +51,6 @@ def load(name: str, device: str, precision: str) -> Model:
         raise unavailable(spec, name, error) from None
     if len(tokenizer) <= len(set(tokenizer.all_special_ids)):  # transformers makes up a tokeniser if there are no files
         raise unavailable(spec, name, OSError("there is no tokeniser, or its vocabulary is empty"))
-    adapter = BlipMatcher if family == "blip" else TransformersEncoder
     parts = [
         fingerprint.of_weights(model.state_dict()),
         model.config.to_json_string(),
@@ -54,7 +60,14 @@ def load(name: str, device: str, precision: str) -> Model:
     ]
     encoder = adapter(model, tokenizer, image_processor, device)
     mark = CONTAMINATED.get(family)
-    return Model(spec, name, encoder, fingerprint.of_json(parts), precision, contaminated=mark)
+    return Model(spec, title, encoder, fingerprint.of_json(parts), precision, contaminated=mark)
+
+
+def _choose_classes(family: str, has_itm_head: bool) -> tuple[str, type[_Adapter]]:
+    """Return the name of the class of transformers and the adapter of a model."""
+    if has_itm_head:
+        return "FlavaForPreTraining", FlavaMatcher
+    return ("BlipForImageTextRetrieval", BlipMatcher) if family == "blip" else ("AutoModel", TransformersEncoder)
 
 
 class _Adapter:
@@ -100,16 +113,52 @@ class BlipMatcher(_Adapter):
     @torch.inference_mode()
     def score(self, images: Sequence[dict[str, Tensor]], texts: Sequence[str]) -> np.ndarray:
         """Return the probabilities of a match. Each distinct image of the batch is encoded once."""
-        distinct = {id(image): image for image in images}
-        position = {key: index for index, key in enumerate(distinct)}
-        image_state = self._model.vision_model(**self._images(list(distinct.values()))).last_hidden_state
-        image_state = image_state[[position[id(image)] for image in images]]
+        distinct, index_B = _find_distinct(images)
+        image_state = self._model.vision_model(**self._images(distinct)).last_hidden_state[index_B]
         tokens = self._texts(texts)
         joint = self._model.text_encoder(
             input_ids=tokens["input_ids"], attention_mask=tokens["attention_mask"], encoder_hidden_states=image_state
         )
         logits = self._model.itm_head(joint.last_hidden_state[:, 0])
         return logits.float().softmax(dim=-1)[:, 1].cpu().numpy()
+
+
+class FlavaMatcher(_Adapter):
+    """FLAVA's image-text matching head, as ARO's authors used it (vision-language-models-are-bows, flava.py).
+
+    Captions are padded to 77 tokens, and the multimodal encoder attends to the padding, as it did in transformers until
+    March 2024 (pull request 29446). A shorter padding would change the scores.
+    """
+
+    NUM_TOKENS = 77
+
+    @torch.inference_mode()
+    def score(self, images: Sequence[dict[str, Tensor]], texts: Sequence[str]) -> np.ndarray:
+        """Return the probabilities of a match. Each distinct image of the batch is encoded once."""
+        flava, (distinct, index_B) = self._model.flava, _find_distinct(images)
+        image_state = flava.image_model(**self._images(distinct), output_hidden_states=True).hidden_states[-1]
+        tokens = self._tokenizer(
+            list(texts),
+            padding="max_length",
+            truncation=True,
+            max_length=min(self.NUM_TOKENS, self._max_length),
+            return_tensors="pt",
+        ).to(self._device)
+        text_state = flava.text_model(
+            tokens["input_ids"], tokens["attention_mask"], output_hidden_states=True
+        ).hidden_states[-1]
+        joint = torch.cat(
+            [flava.image_to_mm_projection(image_state)[index_B], flava.text_to_mm_projection(text_state)], dim=1
+        )
+        logits = self._model.itm_head(flava.multimodal_model(joint).last_hidden_state)
+        return logits.float().softmax(dim=-1)[:, 1].cpu().numpy()
+
+
+def _find_distinct(images: Sequence[dict[str, Tensor]]) -> tuple[list[dict[str, Tensor]], list[int]]:
+    """Return the distinct images of a batch, and the index of each image among them."""
+    distinct = {id(image): image for image in images}
+    position = {key: index for index, key in enumerate(distinct)}
+    return list(distinct.values()), [position[id(image)] for image in images]
 
 
 def _pooled(output: Any) -> np.ndarray:

@@ -50,12 +50,16 @@ def model(family: str) -> Any:
             return hf.SiglipModel(hf.SiglipConfig(text_config=TEXT, vision_config=VISION))
         case "align":
             return hf.AlignModel(hf.AlignConfig(text_config=TEXT, vision_config=EFFICIENT_NET, projection_dim=8))
-        case "flava":
-            return hf.FlavaModel(
-                hf.FlavaConfig(
-                    text_config=TEXT, image_config=VISION, multimodal_config=SMALL, hidden_size=16, projection_dim=8
-                )
+        case "flava" | "flava_itm":
+            config = hf.FlavaConfig(
+                text_config=TEXT,
+                image_config=VISION,
+                multimodal_config=SMALL,
+                hidden_size=16,
+                projection_dim=8,
+                init_codebook=False,
             )
+            return hf.FlavaModel(config) if family == "flava" else hf.FlavaForPreTraining(config)
         case "blip":
             text = TEXT | {"encoder_hidden_size": 16}
             return hf.BlipForImageTextRetrieval(
@@ -70,6 +74,7 @@ PROCESSORS = {
     "siglip": hf.SiglipImageProcessor,
     "align": hf.EfficientNetImageProcessor,
     "flava": hf.FlavaImageProcessor,
+    "flava_itm": hf.FlavaImageProcessor,
     "blip": hf.BlipImageProcessor,
 }
 

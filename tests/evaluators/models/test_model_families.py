@@ -81,6 +81,25 @@ def test_blip_returns_the_probability_of_a_match(tmp_path: Path):
     np.testing.assert_allclose(found, expected.numpy(), atol=1e-6)
 
 
+def test_flava_with_its_itm_head_scores_padded_captions_as_aros_authors_did(tmp_path: Path):
+    folder = transformers_folder("flava_itm", tmp_path)
+    library: Any = hf.FlavaForPreTraining.from_pretrained(folder).eval()
+    inputs = inputs_of(folder, "max_length")
+    names = ("input_ids", "attention_mask", "pixel_values")
+    # Without a mask over both modalities, the multimodal encoder attends to the padding.
+    multimodal = library.flava.multimodal_model
+    forward = multimodal.forward
+    multimodal.forward = lambda states, attention_mask=None, **options: forward(states, **options)
+    arguments = {name: inputs[name] for name in names} | {"input_ids_masked": inputs["input_ids"]}
+    with torch.no_grad():
+        logits = library(**arguments, return_loss=False).itm_logits
+    encoder: Any = models.resolve(f"transformers:{folder}@itm").encoder
+    found = encoder.score([encoder.preprocess(image) for image in IMAGES], TEXTS)
+    np.testing.assert_allclose(found, logits.softmax(dim=-1)[:, 1].numpy(), atol=1e-6)
+    with pytest.raises(ValueError, match="only FLAVA has @itm; the model is of type 'blip'"):
+        models.resolve(f"transformers:{transformers_folder('blip', tmp_path / 'blip')}@itm")
+
+
 def write_open_clip(folder: Path, config: dict[str, Any], model: Any) -> Path:
     folder.mkdir(parents=True)
     save_file(model.state_dict(), folder / "open_clip_model.safetensors")
