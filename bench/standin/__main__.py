@@ -3,6 +3,7 @@
     python -m bench.standin visual-genome --images 1350 sources/visual_genome
     python -m bench.standin gqa --images 1350 --no-pixels sources/gqa
     python -m bench.standin coco --split test --images 5000 sources/coco
+    python -m bench.standin corpus laion --captions 2000000 sources/visual_genome/corpora/laion
 
 Equal arguments write equal bytes, and the first N records are equal for any number of records. Texts come from real
 captions if COMPEVAL_REAL_DATA is set.
@@ -16,8 +17,8 @@ from typing import Annotated
 
 import typer
 
+from bench.standin import corpora, karpathy
 from bench.standin import gqa as gqa_format
-from bench.standin import karpathy
 from bench.standin import visual_genome as visual_genome_format
 
 app = typer.Typer(help=__doc__, add_completion=False, pretty_exceptions_enable=False)
@@ -32,6 +33,12 @@ class Split(StrEnum):
     TRAIN = "train"
     VAL = "val"
     TEST = "test"
+
+
+class Corpus(StrEnum):
+    CC3M = "cc3m"
+    CC12M = "cc12m"
+    LAION = "laion"
 
 
 @app.command()
@@ -72,6 +79,17 @@ def flickr30k(
 ) -> None:
     """Write a Karpathy split of Flickr30k (the real ones have 29,000, 1,014 and 1,000 images)."""
     karpathy.write("flickr30k", split, out, images, seed, long_side, pixels)
+
+
+@app.command()
+def corpus(
+    name: Corpus,
+    out: Path,
+    captions: Annotated[int, typer.Option(min=1, help="Number of captions.")] = 2_000_000,
+    seed: Seed = 0,
+) -> None:
+    """Write a caption corpus (the real ones have 3.3, 12.4 and 407 million captions)."""
+    corpora.write(name, out, captions, seed)
 
 
 if __name__ == "__main__":
