@@ -1,0 +1,184 @@
+"""Measure the stages that read Visual Genome and GQA on stand-ins of two sizes: ``python -m bench.real_size``.
+
+    python -m bench.real_size --images 1350 5400        # two sizes; COMPEVAL_REAL_DATA makes the phrases real
+    python -m bench.real_size --stages regions aro      # some of the stages, by the start of their names
+
+For each stage and size, prints the wall time, the processor time of all processes, and the peak memory of all
+processes; then the ratios between the sizes, and the projection to all images of the real files by the line through both
+sizes. Time and memory that follow the rows, not the images, have a ratio near 1. No stage uses a language model.
+
+The peak is the largest sum, over the stage's processes, of the proportional share of anonymous memory (``Pss_Anon`` of
+/proc/PID/smaps_rollup, sampled twice per second). It does not include files and libraries, which processes share.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import psutil
+import yaml
+
+from bench.standin import gqa, visual_genome
+
+ROOT = Path(__file__).parents[1]
+SAMPLE_SECONDS = 0.5
+SIZES = [150, 600]
+LONG_SIDE = 500
+
+
+class Stage(NamedTuple):
+    """A command of the pipeline, and the number of images of the real files that it reads."""
+
+    name: str
+    command: tuple[str, ...]
+    real_images: int = 108_077
+    rows: int | None = None
+    """Value of ``crepe_productivity.rows`` for this run."""
+
+
+STAGES = (
+    Stage("annotations", ("generators.readers.annotations", "visual_genome")),
+    Stage("annotations_gqa", ("generators.readers.annotations", "gqa"), 85_638),
+    Stage("regions", ("generators.crepe_systematicity", "regions")),
+    Stage("productivity 60", ("generators.crepe_productivity",), rows=60),
+    Stage("productivity 600", ("generators.crepe_productivity",), rows=600),
+    Stage("aro", ("generators.aro",), 85_638),
+)
+
+
+class Usage(NamedTuple):
+    """Wall time and processor time in seconds, and peak memory in bytes, of a command with all its processes."""
+
+    seconds: float
+    cpu_seconds: float
+    peak_bytes: int
+
+
+def measure(command: Sequence[str], folder: Path) -> Usage:
+    """Run a command in the folder. Raises ValueError with the end of its output if it fails."""
+    log = folder / "log.txt"
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    start, peak = time.perf_counter(), 0
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    with log.open("w") as output:
+        process = subprocess.Popen(command, cwd=folder, env=environment, stdout=output, stderr=subprocess.STDOUT)
+        while process.poll() is None:
+            peak = max(peak, read_tree_memory(process.pid))
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(SAMPLE_SECONDS)
+    seconds, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    if process.returncode:
+        raise ValueError(f"{' '.join(command)} failed with code {process.returncode}:\n{log.read_text()[-2000:]}")
+    return Usage(seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, peak)
+
+
+def read_tree_memory(pid: int) -> int:
+    """Return the anonymous memory, in bytes, of a process and its descendants; shared pages are counted once."""
+    with suppress(psutil.NoSuchProcess):
+        pids = [pid, *(child.pid for child in psutil.Process(pid).children(recursive=True))]
+        return sum(map(_read_anonymous_memory, pids))
+    return 0
+
+
+def _read_anonymous_memory(pid: int) -> int:
+    with suppress(OSError):  # the process has ended
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss_Anon:"):
+                return 1024 * int(line.split()[1])
+    return 0
+
+
+def prepare(folder: Path, images: int) -> None:
+    """Write the stand-ins and params.yaml for a number of images."""
+    source = folder / "sources/visual_genome"
+    visual_genome.write(source, images, seed=0, long_side=LONG_SIDE, pixels=True)
+    gqa.write(folder / "sources/gqa", images, seed=0, long_side=LONG_SIDE, pixels=True)
+    (folder / "data").symlink_to(ROOT / "sample")
+
+
+def write_params(folder: Path, rows: int | None) -> None:
+    """Write params.yaml: the checkout's, with the stand-ins as sources, and the spelling corrected as in the paper."""
+    params: dict[str, Any] = yaml.safe_load((ROOT / "params.yaml").read_text())
+    params |= {"source": "visual_genome", "spelling": True}
+    params["aro"] |= {"scene_graphs": "sources/gqa", "images": "sources/gqa/images"}
+    if rows:
+        params["crepe_productivity"] |= {"rows": rows}
+    (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
+
+
+def measure_stages(folder: Path, images: int, stages: Sequence[Stage]) -> Iterator[tuple[Stage, Usage]]:
+    """Prepare the folder and run the stages in order; a stage reads what earlier stages wrote."""
+    prepare(folder, images)
+    for stage in STAGES:
+        if stage in stages or stage.name.startswith("annotations"):
+            write_params(folder, stage.rows)
+            usage = measure([sys.executable, "-m", *stage.command], folder)
+            if stage in stages:
+                yield stage, usage
+
+
+def print_usage(stage: Stage, images: int, usage: Usage) -> None:
+    print(
+        f"{stage.name:<18} {images:>8,} images {usage.seconds:>9,.1f} s {usage.cpu_seconds:>9,.1f} CPU s"
+        f" {usage.peak_bytes / 1e6:>8,.0f} MB",
+        flush=True,
+    )
+
+
+def print_slopes(stage: Stage, usages: Mapping[int, Usage]) -> None:
+    """Print the ratios between the smallest and the largest size, and the projection to the real number of images."""
+    small, large = min(usages), max(usages)
+    ratios = [last / first for first, last in zip(usages[small], usages[large], strict=True)]
+    seconds, cpu_seconds, peak_bytes = (
+        last + (last - first) / (large - small) * (stage.real_images - large)
+        for first, last in zip(usages[small], usages[large], strict=True)
+    )
+    print(
+        f"{stage.name:<18} {large / small:>7.1f} x images {ratios[0]:>8.2f} x {ratios[1]:>11.2f} x {ratios[2]:>9.2f} x"
+        f"   all {stage.real_images:,} images: {seconds / 3600:,.2f} h, {cpu_seconds / 3600:,.2f} CPU h, "
+        f"{peak_bytes / 1e9:,.1f} GB"
+    )
+
+
+@contextmanager
+def open_folder(folder: Path | None) -> Iterator[Path]:
+    """Return the folder, or a temporary one."""
+    if folder:
+        folder.mkdir(parents=True)
+        yield folder
+    else:
+        with tempfile.TemporaryDirectory() as scratch:
+            yield Path(scratch)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--images", type=int, nargs="+", default=SIZES, help="numbers of images")
+    parser.add_argument("--stages", nargs="+", default=[""], help="starts of the names of stages")
+    parser.add_argument("--folder", type=Path, help="a new folder that keeps the files")
+    arguments = parser.parse_args()
+    stages = [stage for stage in STAGES if stage.name.startswith(tuple(arguments.stages))]
+    usages: dict[Stage, dict[int, Usage]] = {stage: {} for stage in stages}
+    with open_folder(arguments.folder) as folder:
+        for images in sorted(arguments.images):
+            (folder / str(images)).mkdir()
+            for stage, usage in measure_stages(folder / str(images), images, stages):
+                usages[stage][images] = usage
+                print_usage(stage, images, usage)
+    if len(arguments.images) > 1:
+        for stage in stages:
+            print_slopes(stage, usages[stage])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,197 @@
+"""params/paper.yaml: CREPE as published, from the parameters of every stage to a complete dataset."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from PIL import Image
+from pytest_httpserver import HTTPServer
+from werkzeug import Request, Response
+
+from bench.standin import visual_genome
+from bench.standin.web_text import generate_captions
+from generators import compprompts, compun, controlledimcaps
+from generators.crepe_productivity import CONFIGS, SPLITS, Settings
+from generators.llm.client import KEY_VARIABLE, Endpoint
+from generators.microworld.build import Params
+from generators.storage.params import read_parser_params, read_settings
+from tests.annotated import annotations_of
+from tests.generators.llm_answers import KEY, completion
+from tests.graph_captions import GraphCaptions
+
+ROOT = Path(__file__).parent.parent
+PRESET = ROOT / "params" / "paper.yaml"
+FREE_FORM = {"captioner", "own_copies", "cells", "chat"}
+"""Blocks whose keys are the user's."""
+
+
+def list_keys(params: Mapping[str, Any], prefix: str = "") -> Iterable[str]:
+    """Yield the keys of nested mappings, with dots."""
+    for name, value in params.items():
+        yield prefix + name
+        if isinstance(value, dict) and name not in FREE_FORM:
+            yield from list_keys(value, f"{prefix}{name}.")
+
+
+def test_preset_has_the_keys_of_the_parameters_in_their_order():
+    default, preset = (yaml.safe_load(path.read_text()) for path in (ROOT / "params.yaml", PRESET))
+    assert list(list_keys(preset)) == list(list_keys(default))
+
+
+def test_preset_is_the_paper_s_crepe():
+    params = yaml.safe_load(PRESET.read_text())
+    assert (params["source"], params["spelling"], params["parser"]) == ("visual_genome", True, "rules")
+    assert params["crepe_systematicity"]["ranker"] == "bert-base-uncased"
+    productivity = params["crepe_productivity"]
+    assert (productivity["rows"], productivity["visible"], productivity["refine"]) == (2000, 1.0, False)
+    assert productivity["entailment"] == "roberta-large-mnli"
+    assert "microworld" not in yaml.safe_dump({name: params[name] for name in ("corpora", "aro", "retrieval")})
+
+
+def test_every_stage_accepts_the_preset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    shutil.copy2(PRESET, tmp_path / "params.yaml")
+    monkeypatch.chdir(tmp_path)
+    settings = read_settings(Settings, "crepe_productivity", **read_parser_params())
+    assert Endpoint(**settings.captioner).price_in is not None, "the cost of the captions can be estimated"
+    Params.read()
+    for stage in (compprompts, compun, controlledimcaps):
+        read_settings(stage.Settings, stage.__name__.rsplit(".", 1)[-1])
+
+
+def test_pipeline_resolves_with_the_preset(tmp_path: Path):
+    """DVC reads params.yaml alone, so the preset is copied to it; every value that dvc.yaml uses must be there."""
+    shutil.copy2(PRESET, tmp_path / "params.yaml")
+    shutil.copy2(ROOT / "dvc.yaml", tmp_path)
+    subprocess.run(["dvc", "init", "--no-scm", "--quiet"], cwd=tmp_path, check=True)
+    stages = subprocess.run(["dvc", "stage", "list"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    assert "seen@laion" in stages
+
+
+def write_language_models(folder: Path, texts: Iterable[str]) -> dict[str, str]:
+    """Save a masked language model and an NLI classifier with random weights; return their folders by their use."""
+    import tokenizers
+    import torch
+    import transformers
+
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    words = sorted({word for text in texts for word in text.lower().split() if word.isalpha()})
+    (folder / "vocab.txt").parent.mkdir(parents=True)
+    (folder / "vocab.txt").write_text("\n".join([*special, *words]))
+    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
+    torch.manual_seed(0)
+    bert = transformers.BertForMaskedLM(transformers.BertConfig(vocab_size=len(special) + len(words), **sizes))
+    bert.save_pretrained(folder / "bert")
+    transformers.BertTokenizer(str(folder / "vocab.txt")).save_pretrained(folder / "bert")
+
+    bpe = tokenizers.ByteLevelBPETokenizer()
+    bpe.train_from_iterator(list(texts), 400, special_tokens=["<s>", "<pad>", "</s>", "<unk>", "<mask>"])
+    (folder / "roberta").mkdir()
+    bpe.save_model(str(folder / "roberta"))
+    labels = dict(enumerate(("CONTRADICTION", "NEUTRAL", "ENTAILMENT")))  # as in roberta-large-mnli
+    config = transformers.RobertaConfig(
+        vocab_size=bpe.get_vocab_size(), id2label=labels, label2id={v: k for k, v in labels.items()}, **sizes
+    )
+    transformers.RobertaForSequenceClassification(config).save_pretrained(folder / "roberta")
+    files = (str(folder / "roberta" / name) for name in ("vocab.json", "merges.txt"))
+    transformers.RobertaTokenizer(*files).save_pretrained(folder / "roberta")
+    return {"ranker": str(folder / "bert"), "entailment": str(folder / "roberta")}
+
+
+def write_real_images(folder: Path, real_data: Path) -> None:
+    """Copy the annotations of Visual Genome's images 1 to 5, and write images of their size."""
+    for path in (real_data / "visual_genome/v1.2.0").glob("*.json"):
+        (folder / path.name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, folder / path.name)
+    for record in json.loads((folder / "image_data.json").read_text()):
+        file = folder / "VG_100K" / f"{record['image_id']}.jpg"
+        file.parent.mkdir(exist_ok=True)
+        Image.new("RGB", (record["width"], record["height"])).save(file)
+
+
+def write_corpora(folder: Path, phrases: list[str]) -> None:
+    """Write the three corpora in the formats of the preset: web text, and every second, third or fourth phrase.
+
+    With a part of the phrases, some atoms and compounds of the test captions are seen and others are not.
+    """
+    for number, corpus in enumerate(("cc12m", "yfcc", "laion")):
+        (folder / corpus).mkdir(parents=True)
+        web = (text for _, text in zip(range(300), generate_captions(corpus, 0, dirt=0.2), strict=False))
+        captions = [*web, *phrases[:: number + 2]]
+        if corpus == "cc12m":
+            lines = (f"https://example.com/{n}.jpg\t{' '.join(text.split())}\n" for n, text in enumerate(captions))
+            (folder / corpus / "cc12m.tsv").write_text("".join(lines), encoding="utf-8")
+        else:
+            import pyarrow as pa
+
+            column = {"yfcc": "caption", "laion": "TEXT"}[corpus]
+            pq.write_table(pa.table({"URL": [""] * len(captions), column: captions}), folder / corpus / "0.parquet")
+
+
+def run_pipeline(clone: Path, settings: Mapping[str, Mapping[str, Any]], server: HTTPServer) -> dict[str, Any]:
+    """Build CREPE in a clone of the checkout with the preset, as docs/crepe-on-visual-genome.md says; return its
+    statistics."""
+    source = clone / "sources/visual_genome"
+    annotations = list(annotations_of(source, clone.parent / "annotations.parquet"))
+    language_model = GraphCaptions(image.graph for image in annotations)
+
+    def answer(request: Request) -> Response:
+        prompt = json.loads(request.data)["messages"][-1]["content"]
+        return Response(json.dumps(completion(language_model.answer(prompt))), content_type="application/json")
+
+    server.expect_request("/v1/chat/completions").respond_with_handler(answer)
+    phrases = [region.phrase for image in annotations for region in image.regions]
+    write_corpora(source / "corpora", phrases)
+    models = write_language_models(clone.parent / "models", phrases)
+    params = yaml.safe_load(PRESET.read_text())
+    params["crepe_systematicity"] |= {"ranker": models["ranker"]} | settings["crepe_systematicity"]
+    params["crepe_productivity"] |= {"entailment": models["entailment"]} | settings["crepe_productivity"]
+    params["crepe_productivity"]["captioner"] |= {"base_url": server.url_for("/v1"), "concurrency": 1}
+    (clone / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
+    environment = os.environ | {"PYTHONPATH": str(clone), KEY_VARIABLE: KEY, "PYTHONDONTWRITEBYTECODE": "1"}
+    for command in (
+        ["dvc", "repro", "--quiet", "annotations"],
+        [sys.executable, "-m", "generators.crepe_productivity", "--ask", "--max-cost", "100"],
+        ["dvc", "repro", "--quiet", "card"],
+    ):
+        subprocess.run(command, cwd=clone, env=environment, check=True)
+    return json.loads((clone / "crepe/stats.json").read_text())
+
+
+def check_complete(stats: Mapping[str, Any], complexities: Iterable[str]) -> None:
+    """Print the rows of each config and split, and check that none is empty."""
+    for config, rows in stats["rows"].items():
+        print(f"{config:<24}", *(f"{split} {count}" for split, count in rows.items()))
+    assert stats["source"] == "visual_genome"
+    empty = [config for config, rows in stats["rows"].items() if not config.startswith("prod_") and not rows["test"]]
+    empty += [f"{config}/{split}" for config in CONFIGS for split in complexities if not stats["rows"][config][split]]
+    assert not empty
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A clone of the checkout's last commit."""
+    subprocess.run(["git", "clone", "--quiet", ROOT, tmp_path / "clone"], check=True)
+    return tmp_path / "clone"
+
+
+@pytest.mark.acceptance
+def test_preset_builds_crepe_from_the_real_images(clone: Path, real_data: Path, httpserver: HTTPServer):
+    """Five images have few words, so a word is a foil after one occurrence, and an image gives more walks."""
+    write_real_images(clone / "sources/visual_genome", real_data)
+    settings = {"crepe_systematicity": {"at_least": 1}, "crepe_productivity": {"walks_per_image": 30, "attempts": 300}}
+    check_complete(run_pipeline(clone, settings, httpserver), SPLITS)
+
+
+@pytest.mark.acceptance
+def test_preset_builds_crepe_from_the_stand_in(clone: Path, httpserver: HTTPServer):
+    visual_genome.write(clone / "sources/visual_genome", 60, seed=0, long_side=500, pixels=True)
+    settings = {"crepe_systematicity": {}, "crepe_productivity": {"rows": 20}}
+    check_complete(run_pipeline(clone, settings, httpserver), SPLITS)
