@@ -4,8 +4,8 @@
     python -m bench.real_size --stages regions aro      # some of the stages, by the start of their names
 
 For each stage and size, prints the wall time, the processor time of all processes, and the peak memory of all
-processes; then the ratios between the sizes, and the projection to all images of the real files by the line through both
-sizes. Time and memory that follow the rows, not the images, have a ratio near 1. No stage uses a language model.
+processes; then the ratios between the sizes, and the projection to all images of the real files by the line through
+both sizes. Time and memory that follow the rows, not the images, have a ratio near 1. No stage uses a language model.
 
 The peak is the largest sum, over the stage's processes, of the proportional share of anonymous memory (``Pss_Anon`` of
 /proc/PID/smaps_rollup, sampled twice per second). It does not include files and libraries, which processes share.
