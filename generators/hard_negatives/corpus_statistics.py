@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations, pairwise
 from typing import Protocol
+
+import numpy as np
 
 WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
 START = "<s>"
@@ -23,6 +26,9 @@ SMOOTHING = 0.1
 """Added to the counts of word pairs."""
 UNKNOWN_PENALTY = 100.0
 """Penalty per unknown word. It outweighs all known words of a caption."""
+BUFFERED_PAIRS = 1 << 20
+"""Occurrences of pairs that are held until they are added to the sorted counts."""
+Pair = tuple[str, str]
 
 
 class Ranker(Protocol):
@@ -31,44 +37,109 @@ class Ranker(Protocol):
     def score(self, captions: Sequence[str]) -> Sequence[float]: ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class PairCounts:
+    """Counts of pairs of numbers, sorted: 12 bytes per distinct pair, where a dictionary needs 250.
+
+    ``keys`` has 64 bits per pair, the first number in the upper half.
+    """
+
+    keys: np.ndarray
+    counts: np.ndarray
+
+    def get(self, keys: Sequence[int]) -> list[int]:
+        """Return the count of each key, 0 for unknown keys."""
+        wanted = np.array(keys, np.uint64)
+        if not len(self.keys):
+            return [0] * len(wanted)
+        positions = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
+        return np.where(self.keys[positions] == wanted, self.counts[positions], 0).tolist()
+
+
+class PairCounter:
+    """Counts pairs of numbers in memory that follows the number of distinct pairs."""
+
+    def __init__(self) -> None:
+        self._keys, self._counts = np.empty(0, np.uint64), np.empty(0, np.uint32)
+        self._buffer = array("Q")
+
+    def update(self, keys: Iterable[int]) -> None:
+        self._buffer.extend(keys)
+        if len(self._buffer) >= BUFFERED_PAIRS:
+            self._merge()
+
+    def result(self) -> PairCounts:
+        self._merge()
+        return PairCounts(self._keys, self._counts)
+
+    def _merge(self) -> None:
+        keys, counts = np.unique(np.array(self._buffer, np.uint64), return_counts=True)
+        keys, counts = np.concatenate([self._keys, keys]), np.concatenate([self._counts, counts.astype(np.uint32)])
+        self._keys, first = np.unique(keys, return_inverse=True)
+        self._counts = np.zeros(len(self._keys), np.uint32)
+        np.add.at(self._counts, first, counts)
+        self._buffer = array("Q")
+
+
+@dataclass(frozen=True, eq=False)
 class CorpusStatistics:
     """Counts of words, of adjacent words, and of word pairs in one caption.
 
     ``words`` and ``cooccurring`` count captions; ``adjacent`` counts occurrences. ``START`` counts as a word of every
-    caption.
+    caption. Pairs consist of the positions of words in ``words``.
     """
 
     words: Mapping[str, int]
-    adjacent: Mapping[tuple[str, str], int]
-    cooccurring: Mapping[tuple[str, str], int]
+    adjacent: PairCounts
+    cooccurring: PairCounts
 
     @classmethod
     def of(cls, captions: Iterable[str]) -> CorpusStatistics:
-        words, adjacent, cooccurring = Counter[str](), Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+        words, adjacent, cooccurring = {START: 0}, PairCounter(), PairCounter()
+        numbers = {START: 0}
         for caption in captions:
             tokens = _tokens(caption)
             types = sorted(set(tokens))
-            words.update([START, *types])
-            adjacent.update(pairwise([START, *tokens]))
-            cooccurring.update(combinations(types, 2))
-        return cls(words, adjacent, cooccurring)
+            for word in (START, *types):
+                words[word] = words.get(word, 0) + 1
+                numbers.setdefault(word, len(numbers))
+            adjacent.update(_make_keys(numbers, pairwise([START, *tokens])))
+            cooccurring.update(_make_keys(numbers, combinations(types, 2)))
+        return cls(words, adjacent.result(), cooccurring.result())
+
+    @cached_property
+    def _numbers(self) -> Mapping[str, int]:
+        return {word: number for number, word in enumerate(self.words)}
 
     def score(self, captions: Sequence[str]) -> list[float]:
         """Return the mean log-odds of adjacent and of co-occurring words, minus the penalty for unknown words."""
-        return [self._score(_tokens(caption)) for caption in captions]
+        tokens = [_tokens(caption) for caption in captions]
+        adjacent = self._log_odds(self.adjacent, [list(pairwise([START, *words])) for words in tokens])
+        pairs = [list(combinations(sorted(set(words)), 2)) for words in tokens]
+        cooccurring = self._log_odds(self.cooccurring, pairs)
+        unknown = [sum(token not in self.words for token in words) for words in tokens]
+        return [
+            _mean(first) + COOCCURRENCE_WEIGHT * _mean(second) - UNKNOWN_PENALTY * count
+            for first, second, count in zip(adjacent, cooccurring, unknown, strict=True)
+        ]
 
-    def _score(self, tokens: Sequence[str]) -> float:
-        unknown = sum(token not in self.words for token in tokens)
-        adjacent = [self._log_odds(self.adjacent, pair) for pair in pairwise([START, *tokens])]
-        cooccurring = [self._log_odds(self.cooccurring, pair) for pair in combinations(sorted(set(tokens)), 2)]
-        return _mean(adjacent) + COOCCURRENCE_WEIGHT * _mean(cooccurring) - UNKNOWN_PENALTY * unknown
+    def _log_odds(self, counts: PairCounts, pairs: Sequence[Sequence[Pair]]) -> list[list[float]]:
+        """Return the smoothed logarithm of the ratio between the observed and the expected count of each word pair."""
+        num_captions = max(self.words.get(START, 0), 1)
+        keys = [key for caption_pairs in pairs for key in _make_keys(self._numbers, caption_pairs)]
+        observed = iter(counts.get(keys))
 
-    def _log_odds(self, pairs: Mapping[tuple[str, str], int], pair: tuple[str, str]) -> float:
-        """Return the smoothed logarithm of the ratio between the observed and the expected count of a word pair."""
-        captions = max(self.words.get(START, 0), 1)
-        expected = self.words.get(pair[0], 0) * self.words.get(pair[1], 0) / captions
-        return math.log((pairs.get(pair, 0) + SMOOTHING) / (expected + 1))
+        def log_odds(first: str, second: str) -> float:
+            expected = self.words.get(first, 0) * self.words.get(second, 0) / num_captions
+            return math.log((next(observed) + SMOOTHING) / (expected + 1))
+
+        return [[log_odds(*pair) for pair in caption_pairs] for caption_pairs in pairs]
+
+
+def _make_keys(numbers: Mapping[str, int], pairs: Iterable[Pair]) -> Iterable[int]:
+    """Return the keys of pairs in PairCounts. An unknown word has a number that no pair has."""
+    unknown = len(numbers)
+    return ((numbers.get(first, unknown) << 32) + numbers.get(second, unknown) for first, second in pairs)
 
 
 def _tokens(caption: str) -> list[str]:

@@ -1,8 +1,20 @@
 import math
+from collections import Counter
+from itertools import combinations, pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from generators.hard_negatives.corpus_statistics import UNKNOWN_PENALTY, CorpusStatistics
+from generators.hard_negatives import corpus_statistics
+from generators.hard_negatives.corpus_statistics import (
+    COOCCURRENCE_WEIGHT,
+    SMOOTHING,
+    START,
+    UNKNOWN_PENALTY,
+    CorpusStatistics,
+    PairCounter,
+)
 
 CAPTIONS = ["a red cup on a table", "a red cup", "a green tree", "a cup on a box"]
 
@@ -26,3 +38,49 @@ def test_score_of_one_word():
     pairs.
     """
     assert CorpusStatistics.of(["cup"]).score(["Cup!", ""]) == [pytest.approx(math.log(1.1 / 2)), 0.0]
+
+
+def slow_score(captions: list[str], caption: str) -> float:
+    """The same score from dictionaries of pairs."""
+    words, adjacent, cooccurring = Counter[str](), Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    for text in captions:
+        words.update([START, *set(text.split())])
+        adjacent.update(pairwise([START, *text.split()]))
+        cooccurring.update(combinations(sorted(set(text.split())), 2))
+
+    def mean(counts: Counter[tuple[str, str]], pairs: list[tuple[str, str]]) -> float:
+        odds = [
+            math.log((counts[pair] + SMOOTHING) / (words[pair[0]] * words[pair[1]] / max(words[START], 1) + 1))
+            for pair in pairs
+        ]
+        return math.fsum(odds) / len(odds) if odds else 0.0
+
+    tokens = caption.split()
+    unknown = sum(token not in words for token in tokens)
+    both = mean(adjacent, list(pairwise([START, *tokens])))
+    both += COOCCURRENCE_WEIGHT * mean(cooccurring, list(combinations(sorted(set(tokens)), 2)))
+    return both - UNKNOWN_PENALTY * unknown
+
+
+WORDS = ["a", "red", "cup", "on", "table", "tree"]
+WORDS = st.sampled_from(["a", "red", "cup", "on", "table", "tree"])
+TEXTS = st.lists(st.lists(WORDS, max_size=6).map(" ".join), max_size=8)
+
+
+@given(TEXTS, TEXTS, st.integers(1, 5))
+def test_score_equals_the_score_from_dictionaries(captions: list[str], scored: list[str], buffered: int):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(corpus_statistics, "BUFFERED_PAIRS", buffered)
+        statistics = CorpusStatistics.of(captions)
+    assert statistics.score([*scored, "a mauve cup"]) == [
+        slow_score(captions, text) for text in [*scored, "a mauve cup"]
+    ]
+
+
+def test_memory_of_the_counts_follows_the_distinct_pairs():
+    counter = PairCounter()
+    for _ in range(40):
+        counter.update(range(100_000))
+    counts = counter.result()
+    assert counts.keys.nbytes + counts.counts.nbytes == 12 * 100_000
+    assert counts.get([0, 99_999, 100_000]) == [40, 40, 0]
