@@ -8,6 +8,7 @@ that a phrase mentions.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from hashlib import blake2b
 from itertools import groupby, islice
 from typing import NamedTuple
 
@@ -75,16 +76,16 @@ def find_candidates(
 ) -> Iterator[list[Candidate]]:
     """Yield the regions that pass every filter, one list per image; count all regions in ``funnel``.
 
-    Only the signatures of scene graphs and the images in progress are held in memory.
+    Only digests of the scene graphs' signatures (16 bytes each) and the images in progress are held in memory.
     """
-    signatures: set[object] = set()
+    signatures: set[bytes] = set()
     for results in map_with(make_reader, check_regions, _split_into_chunks(images), workers):
         candidates: list[Candidate] = []
         for result in results:
             if isinstance(result, str):
                 funnel.count(result)
                 continue
-            signature = result.parse.graph.signature
+            signature = blake2b(repr(result.parse.graph.signature).encode(), digest_size=16).digest()
             if funnel.count(REPEATED if signature in signatures else None):
                 signatures.add(signature)
                 candidates.append(result)
