@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -29,6 +31,8 @@ from tests.graph_captions import GraphCaptions
 
 ROOT = Path(__file__).parent.parent
 PRESET = ROOT / "params" / "paper.yaml"
+PAGE = ROOT / "docs" / "crepe-on-visual-genome.md"
+PROGRAMS = {"python": sys.executable}
 FREE_FORM = {"captioner", "own_copies", "cells", "chat"}
 """Blocks whose keys are the user's."""
 
@@ -135,9 +139,17 @@ def write_corpora(folder: Path, phrases: list[str]) -> None:
             pq.write_table(pa.table({"URL": [""] * len(captions), column: captions}), folder / corpus / "0.parquet")
 
 
+def read_commands() -> list[list[str]]:
+    """Return the commands of the page, after the download and the copy of the preset."""
+    (block,) = re.findall(r"```sh\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    download, copy, *commands = block.splitlines()
+    assert download == "compeval sources get visual_genome"
+    assert copy == "cp params/paper.yaml params.yaml"
+    return list(map(shlex.split, commands))
+
+
 def run_pipeline(clone: Path, settings: Mapping[str, Mapping[str, Any]], server: HTTPServer) -> dict[str, Any]:
-    """Build CREPE in a clone of the checkout with the preset, as docs/crepe-on-visual-genome.md says; return its
-    statistics."""
+    """Build CREPE in a clone of the checkout with the preset, by the commands of the page; return its statistics."""
     source = clone / "sources/visual_genome"
     annotations = list(annotations_of(source, clone.parent / "annotations.parquet"))
     language_model = GraphCaptions(image.graph for image in annotations)
@@ -156,12 +168,8 @@ def run_pipeline(clone: Path, settings: Mapping[str, Mapping[str, Any]], server:
     params["crepe_productivity"]["captioner"] |= {"base_url": server.url_for("/v1"), "concurrency": 1}
     (clone / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
     environment = os.environ | {"PYTHONPATH": str(clone), KEY_VARIABLE: KEY, "PYTHONDONTWRITEBYTECODE": "1"}
-    for command in (
-        ["dvc", "repro", "--quiet", "annotations"],
-        [sys.executable, "-m", "generators.crepe_productivity", "--ask", "--max-cost", "100"],
-        ["dvc", "repro", "--quiet", "card"],
-    ):
-        subprocess.run(command, cwd=clone, env=environment, check=True)
+    for program, *arguments in read_commands():
+        subprocess.run([PROGRAMS.get(program, program), *arguments], cwd=clone, env=environment, check=True)
     return json.loads((clone / "crepe/stats.json").read_text())
 
 
