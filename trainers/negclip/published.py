@@ -23,6 +23,7 @@ from loaders.benchmarks.images import ImageFolder
 from loaders.benchmarks.rows import parse_texts, read_csv
 from trainers.negclip.image_text import CaptionedImages, ImageLocation
 from trainers.negclip.mining import NEIGHBOURS, MinedData
+from trainers.negclip.negatives import Negatives
 
 SUFFIX = ".tsv"
 COLUMNS = ("title", "filepath", "neg_caption", "neg_image")
@@ -116,7 +117,8 @@ def read_mined(file: Path, data: CaptionedImages) -> MinedData:
         [[new_index[items[k % len(items)]] for k in range(NEIGHBOURS)] for items in neighbours.values()]
     )
     pairs = zip(data.image_C.tolist(), data.captions, strict=True)
-    return MinedData(selected, tuple(negatives[pair] for pair in pairs if pair[0] in neighbours), neighbour_IK)
+    selected_negatives = Negatives.of([negatives[pair] for pair in pairs if pair[0] in neighbours])
+    return MinedData(selected, selected_negatives, neighbour_IK)
 
 
 def drop_isolated(similar: Sequence[Sequence[int]]) -> dict[int, list[int]]:
