@@ -64,7 +64,9 @@ def test_every_relation_of_the_papers_macro_accuracy_is_mined(relation) -> None:
     image = make_image(
         make_object("man"), make_object("car", box=RIGHT), relations=(Relation("man0", relation, "car0"),)
     )
-    assert pairs(mine_relation_pairs, image)[0] == [(f"the man is {relation} the car", f"the car is {relation} the man")]
+    assert pairs(mine_relation_pairs, image)[0] == [
+        (f"the man is {relation} the car", f"the car is {relation} the man")
+    ]
 
 
 def test_objects_of_one_category_are_dropped() -> None:
