@@ -11,6 +11,7 @@ of them the authors read: generators/readers/gqa.py.
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -30,6 +31,8 @@ from generators.storage import dataset, stage
 from generators.storage.atomic import write_json
 from generators.storage.crops import Crop, crop_id
 from generators.storage.input_sources import read_sources
+
+UNREADABLE = "the image is missing or unreadable"
 
 Miner = Callable[[AnnotatedImage, AttestedPairs, Counter[str]], Iterator[SwappedPair]]
 MINERS: dict[str, Miner] = {"vg_relation": mine_relation_pairs, "vg_attribution": mine_attribute_pairs}
@@ -69,6 +72,27 @@ def row(config: str, pair: SwappedPair, provenance: dict[str, Any]) -> dict[str,
     }
 
 
+def make_rows(
+    config: str, images: Iterable[AnnotatedImage], provenance: dict[str, Any], dropped: Counter[str]
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a config. Rejected pairs are counted in ``dropped``, also those without a readable image.
+
+    Raises ValueError if no pair has a readable image.
+    """
+    num_rows = 0
+    for pair in mine(config, images, dropped):
+        try:
+            yield row(config, pair, provenance)
+        except (OSError, ValueError) as error:
+            if not dropped[UNREADABLE]:
+                print(f"{config}: pairs of unreadable images are left out. The first: {error}", file=sys.stderr)
+            dropped[UNREADABLE] += 1
+        else:
+            num_rows += 1
+    if dropped[UNREADABLE] and not num_rows:
+        raise ValueError(f"{config}: none of {dropped[UNREADABLE]:,} pairs has a readable image.")
+
+
 def main(annotations: Path = Path("annotations/gqa.parquet"), output: Path = Path()) -> None:
     """Build VG-Relation and VG-Attribution in the folder OUTPUT from the file ANNOTATIONS."""
     images = Annotations(annotations)
@@ -79,9 +103,9 @@ def main(annotations: Path = Path("annotations/gqa.parquet"), output: Path = Pat
     funnels: dict[str, dict[str, int]] = {}
     for config in MINERS:
         dropped = Counter[str]()
-        rows = (row(config, pair, provenance) for pair in mine(config, images, dropped))
+        rows = make_rows(config, images, provenance, dropped)
         counts = dataset.write_config(output / "aro", config, {"test": rows}, CHOICE_SCHEMA, pixels)
-        funnels[f"{config}: pairs of objects"] = dict(sorted(dropped.items())) | {"kept": counts["test"]}
+        funnels[f"{config}: pairs of objects"] = dict(sorted((+dropped).items())) | {"kept": counts["test"]}
     funnels["Flawed records of the source"] = statistics["flaws"]
     write_json(output / "stats/aro/mined.json", {"funnels": funnels})
 

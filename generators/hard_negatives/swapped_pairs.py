@@ -6,7 +6,7 @@ of the image's width and height.
 Difference from the paper: the following pairs are dropped, which the published sets keep.
 
 - Symmetric relations, from a longer list than the authors' (generators/language/lexicon/not_asymmetric.yaml). "standing
-  by" is kept although it is on the list, because the paper's macro accuracy is the mean over the 45 relations of Table 2.
+  by" is kept, although the list contains it: the paper's macro accuracy is the mean over the 45 relations of Table 2.
 - Pairs whose swapped caption may also be true. It may be true of the same two objects (a ball that is both red and
   blue), or of other objects with the same names.
 

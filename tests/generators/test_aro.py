@@ -1,10 +1,18 @@
 """VG-Relation and VG-Attribution from real scene graphs of GQA."""
 
+import json
 from collections import Counter
 from pathlib import Path
 
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from PIL import Image
+
+from generators import aro
 from generators.aro import MINERS, mine
-from generators.readers import gqa
+from generators.readers import annotations, gqa
+from generators.readers.annotations import Format
 from generators.readers.records import Flaws
 
 
@@ -15,3 +23,30 @@ def test_real_graphs(real_data) -> None:
     assert "the food is in the bowl" in {pair.true for pair in pairs["vg_relation"]}
     # The paint is on the side of the building, so the white building's paint is white.
     assert "the peeling paint and the white building" not in {pair.true for pair in pairs["vg_attribution"]}
+
+
+def test_rows_have_the_source_that_was_read_and_a_missing_image_costs_its_pairs(
+    real_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    graphs = real_data / "gqa" / "sceneGraphs.debug.json"
+    settings = {"source": "visual_genome", "scene_graphs": str(graphs), "images": "images"}
+    Path("params.yaml").write_text(yaml.safe_dump({"source": "visual_genome", "pixels": None, "aro": settings}))
+    annotations.main(Format.GQA)
+    records = json.loads(graphs.read_text())
+    missing, *present = sorted(records)
+    Path("images/VG_100K_2").mkdir(parents=True)
+    for image_id in present:
+        size = records[image_id]["width"], records[image_id]["height"]
+        Image.new("RGB", size).save(f"images/VG_100K_2/{image_id}.jpg")
+    aro.main()
+    rows = pq.read_table("aro/vg_relation").to_pylist()
+    assert {row["provenance"]["source"] for row in rows} == {"visual_genome"}
+    assert {row["image_path"] for row in rows} <= {f"images/VG_100K_2/{image_id}.jpg" for image_id in present}
+    counts = json.loads(Path("stats/aro/mined.json").read_text())["funnels"]["vg_relation: pairs of objects"]
+    assert counts["the image is missing or unreadable"] == 10 - len(rows) > 0
+    assert f"The first: image {missing}: {missing}.jpg not found in images, images/images" in capsys.readouterr().err
+    for path in Path("images/VG_100K_2").iterdir():
+        path.unlink()
+    with pytest.raises(ValueError, match=r"vg_relation: none of 10 pairs has a readable image"):
+        aro.main()
