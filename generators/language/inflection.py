@@ -27,7 +27,7 @@ def _engine() -> inflect.engine:
 
 @cache
 def _inflect(lemma: str, tag: str) -> str | None:
-    return next(iter(lemminflect.getInflection(lemma, tag=tag)), None)
+    return next(iter(lemminflect.getInflection(lemma, tag=tag)), None) if lemma else None
 
 
 @cache
@@ -38,7 +38,7 @@ def lemmatise_noun(name: str) -> str:
         return " ".join([*modifiers, head])
     singular = lemmatise(head, "n") or head
     if singular == head and head.endswith("s"):  # WordNet has entries for some plurals: "lights" are lungs
-        singular = next(iter(lemminflect.getLemma(head, upos="NOUN")), head)
+        singular = next(iter(lemminflect.getLemma(head, upos="NOUN")), head) or head
     return " ".join([*modifiers, singular])
 
 

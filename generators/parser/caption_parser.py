@@ -6,7 +6,7 @@ CREPE's authors used (sng.py).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from generators.schemas.scene_graph import Parse
@@ -21,7 +21,12 @@ class CaptionParser(Protocol):
     """Words that the parser may add to the graph of any caption."""
 
     def parse(self, captions: Iterable[str]) -> Iterator[Parse]:
-        """Yield one parse per caption, in order. A caption without words has an empty graph."""
+        """Yield one parse per caption, in order. A caption without words has an empty graph.
+
+        Only the part of a caption that :func:`~generators.parser.spacy_model.limit_text` returns is parsed.
+
+        Captions of unknown origin are parsed with :func:`parse_each`, so that an error affects one caption only.
+        """
         ...
 
     def forms(self, token: str) -> Iterable[str]:
@@ -30,6 +35,28 @@ class CaptionParser(Protocol):
         The word filter of the seen analysis relies on this: superfluous forms cost time, a missing form loses targets.
         """
         ...
+
+
+def parse_each(parser: CaptionParser, captions: Sequence[str]) -> list[Parse | Exception]:
+    """Return for each caption its parse, or the error that the parser raised for this caption.
+
+    After an error in the batch, the remaining captions are parsed one by one.
+    """
+    results: list[Parse | Exception] = []
+    try:
+        for parse in parser.parse(captions):
+            results.append(parse)  # noqa: PERF402  (keeps the parses before an error)
+    except Exception:
+        results += [_parse_one(parser, caption) for caption in captions[len(results) :]]
+    return results
+
+
+def _parse_one(parser: CaptionParser, caption: str) -> Parse | Exception:
+    try:
+        (parse,) = parser.parse([caption])
+    except Exception as error:
+        return error
+    return parse
 
 
 def make_parser(name: str = RULES) -> CaptionParser:

@@ -26,14 +26,22 @@ def _lemminflect() -> Any:
     return lemminflect
 
 
+def _find_lemma(word: str, part_of_speech: str, guess: bool) -> str:
+    """Return lemminflect's lemma of a word, or the word itself if there is none.
+
+    With ``guess``, rules derive the lemma of an unknown word. They shorten some words to nothing ("cbg", "xt").
+    """
+    lemmas = _lemminflect().getLemma(word, part_of_speech, lemmatize_oov=guess)
+    return (lemmas[0] if lemmas else "") or word
+
+
 @lru_cache(_CACHE_SIZE)
 def singular(word: str, plural: bool = True) -> str:
     """Return the singular of a lower-case noun. The -s of an unknown word is removed only if ``plural`` is true."""
     if word in _NO_SINGULAR:
         return word
     plural = plural and word.endswith("s") and not word.endswith(("ss", "us", "is"))
-    lemmas = _lemminflect().getLemma(word, "NOUN", lemmatize_oov=plural)
-    return LEXICON["noun_lemmas"].get(word) or (lemmas[0] if lemmas else word)
+    return LEXICON["noun_lemmas"].get(word) or _find_lemma(word, "NOUN", plural)
 
 
 @lru_cache(_CACHE_SIZE)
@@ -41,8 +49,7 @@ def infinitive(word: str) -> str:
     """Return the infinitive of a lower-case verb form."""
     if word in _LAY_FORMS:
         return "lay"
-    lemmas = _lemminflect().getLemma(word, "VERB")
-    return LEXICON["verb_lemmas"].get(word) or (lemmas[0] if lemmas else word)
+    return LEXICON["verb_lemmas"].get(word) or _find_lemma(word, "VERB", guess=True)
 
 
 @lru_cache(_CACHE_SIZE)

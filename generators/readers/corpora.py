@@ -22,6 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+import pyarrow as pa
+
 from generators.readers import shards as webdataset
 from generators.storage import parquet
 
@@ -29,6 +31,8 @@ PARQUET_ROWS = 50_000
 """Rows in one shard of a parquet file."""
 TEXT_BYTES = 4_000_000
 """Bytes in one shard of a tsv, jsonl or txt file: about 40,000 captions."""
+MAX_LINE_BYTES = 1 << 24
+"""Longer lines of a tsv, jsonl or txt file are skipped, so that a file without line ends needs little memory."""
 
 
 class Shard(NamedTuple):
@@ -115,9 +119,18 @@ def _txt(shard: Shard, column: Column) -> Iterator[str | None]:
     with _open(shard.path) as file:
         if shard.start:
             file.seek(shard.start - 1)
-            file.readline()  # the rest of a line that begins in the previous shard
-        while (shard.stop is None or file.tell() < shard.stop) and (line := file.readline()):
-            yield _decode(line.rstrip(b"\r\n"))
+            _skip_line(file)  # the rest of a line that begins in the previous shard
+        while (shard.stop is None or file.tell() < shard.stop) and (line := file.readline(MAX_LINE_BYTES)):
+            if len(line) == MAX_LINE_BYTES and not line.endswith(b"\n"):
+                _skip_line(file)
+                yield None
+            else:
+                yield _decode(line.rstrip(b"\r\n"))
+
+
+def _skip_line(file: IO[bytes]) -> None:
+    while (line := file.readline(MAX_LINE_BYTES)) and not line.endswith(b"\n"):
+        pass
 
 
 def _decode(data: bytes) -> str | None:
@@ -134,14 +147,14 @@ def _jsonl(shard: Shard, column: Column) -> Iterator[Any]:
 def _json_value(data: str | bytes, column: Column) -> Any:
     try:
         record = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return record.get(column) if isinstance(record, Mapping) else None
 
 
 def _tsv(shard: Shard, column: Column) -> Iterator[str | None]:
     with _open(shard.path) as file:
-        header = file.readline()
+        header = file.readline(MAX_LINE_BYTES)
     position = _position(header.decode(errors="replace").rstrip("\r\n").split("\t"), column, shard.path)
     lines = _txt(shard, column)
     if isinstance(column, str) and shard.start == 0:
@@ -187,8 +200,23 @@ def _parquet_rows(shard: Shard, column: Column) -> Iterator[Any]:
             if first < stop and shard.start < end:
                 for batch in file.iter_batches(8192, [group], [str(column)]):
                     low, high = max(shard.start - first, 0), max(stop - first, 0)
-                    yield from batch.column(0)[low:high].to_pylist()
+                    yield from _to_list(batch.column(0)[low:high])
                     first += batch.num_rows
+
+
+def _to_list(column: pa.Array) -> list[Any]:
+    """Return the values of a column, with None for a text that is not in UTF-8."""
+    try:
+        return column.to_pylist()
+    except UnicodeDecodeError:
+        return [_to_python(value) for value in column]
+
+
+def _to_python(value: pa.Scalar) -> Any:
+    try:
+        return value.as_py()
+    except UnicodeDecodeError:
+        return None
 
 
 def _tar(shard: Shard, column: Column) -> Iterator[Any]:

@@ -12,12 +12,13 @@ from itertools import groupby, islice
 from typing import NamedTuple
 
 from generators.graphs.facts import ImageFacts, collect_facts
-from generators.parser.caption_parser import CaptionParser, make_parser
+from generators.parser.caption_parser import CaptionParser, make_parser, parse_each
 from generators.schemas.annotated_image import AnnotatedImage, Region
 from generators.schemas.scene_graph import Parse
 from generators.seen_analysis.spelling import Speller
 from generators.seen_analysis.splits import (
     REPEATED,
+    UNPARSED,
     WORDLESS,
     Funnel,
     find_caption_fault,
@@ -54,11 +55,12 @@ class RegionReader(NamedTuple):
         return normalize_caption(self.spell(region.phrase))
 
     def parse_images(self, images: Iterable[AnnotatedImage]) -> Iterator[dict[str, Parse]]:
-        """Yield caption -> parse for the distinct region captions of each image."""
+        """Yield caption -> parse for the distinct region captions of each image that the parser can parse."""
         captions_by_image = [list(dict.fromkeys(filter(None, map(self.caption, image.regions)))) for image in images]
-        parses = self.parser.parse(caption for captions in captions_by_image for caption in captions)
+        results = iter(parse_each(self.parser, [caption for captions in captions_by_image for caption in captions]))
         for captions in captions_by_image:
-            yield dict(zip(captions, islice(parses, len(captions)), strict=True))
+            parses = zip(captions, islice(results, len(captions)), strict=True)
+            yield {caption: parse for caption, parse in parses if isinstance(parse, Parse)}
 
     def facts(self, image: AnnotatedImage) -> ImageFacts:
         """Return the facts in the image's scene graph and region phrases."""
@@ -101,9 +103,10 @@ def check_regions(reader: RegionReader, images: list[AnnotatedImage]) -> list[Ca
         facts = _collect_facts(image, parses)
         for region in image.regions:
             fault = find_crop_fault(region.box, image.width, image.height)
-            parse = parses.get(reader.caption(region))
+            caption = reader.caption(region)
+            parse = parses.get(caption)
             if fault or parse is None:
-                results.append(fault or WORDLESS)
+                results.append(fault or (UNPARSED if caption else WORDLESS))
             else:
                 results.append(find_caption_fault(parse.graph) or Candidate(image, region, parse, facts))
     return results

@@ -9,6 +9,9 @@ Source: CREPE (arXiv:2212.07796), sections 3.2 and 4.1, Figure 12 (counts). Diff
 every training caption. Here a caption is parsed only if it contains the words of a target that has not been found yet
 (targets.py); the result is the same. With ``--counts``, every caption with the words of any target is parsed.
 
+No caption stops a run. A caption that the parser cannot parse, or whose parse has a word that the filter does not
+expect, is skipped; the numbers and the first caption of each kind are in the result and in the closing line.
+
 The corpus is divided into shards, and the shards are processed in rounds; each round is as long as all earlier rounds
 together. In a round, every shard searches for the targets that no earlier round found. The result of a shard therefore
 does not depend on the number or the speed of the workers. The result of a shard is saved as soon as it is finished, and
@@ -56,7 +59,8 @@ def analyse(search: Search, folder: Path, run_shards: RunShards, progress: bool 
                     bar.update()
             total = sum((ShardResult.load(result_path(folder, number)) for number in numbers), total)
             unseen = len(search.targets.items) - len(total.counts)
-            bar.set_postfix(captions=total.captions, parsed=total.parsed, unseen=unseen, refresh=False)
+            failed = sum(total.failures.values())
+            bar.set_postfix(captions=total.captions, parsed=total.parsed, failed=failed, unseen=unseen, refresh=False)
     return total
 
 
@@ -87,9 +91,24 @@ def make_summary(corpus: str, search: Search, result: ShardResult) -> dict[str, 
         "captions": result.captions,
         "skipped": result.skipped,
         "parsed": result.parsed,
+        "failures": result.failures,
+        "examples": result.examples,
         "atoms": [row for index, row in rows if index < num_atoms],
         "compounds": [row for index, row in rows if index >= num_atoms],
     }
+
+
+def describe(corpus: str, search: Search, result: ShardResult) -> str:
+    """Return the closing line of the stage."""
+    failures = (
+        f" {count:,} without a result because {reason}, such as {result.examples[reason]!r}."
+        for reason, count in result.failures.items()
+    )
+    found = f"{len(result.counts):,} of {len(search.targets.items):,} atoms and compounds found."
+    return (
+        f"{corpus}: {result.captions:,} captions, {result.parsed:,} parsed, {result.skipped:,} rows without a readable "
+        f"caption. {found}{''.join(failures)}"
+    )
 
 
 def main(
@@ -105,6 +124,7 @@ def main(
     search = Search(targets, files, corpora[corpus]["column"], counts, code_version(parser))
     result = analyse(search, Path("seen") / "shards" / corpus, make_engine(settings, parser))
     write_json(Path("seen") / f"{corpus}{'.counts' if counts else ''}.json", make_summary(corpus, search, result))
+    print(describe(corpus, search, result))
 
 
 if __name__ == "__main__":

@@ -11,13 +11,18 @@ from functools import cache, cached_property, lru_cache
 from itertools import islice
 from pathlib import Path
 
-from generators.parser.caption_parser import CaptionParser
+from generators.parser.caption_parser import CaptionParser, parse_each
 from generators.readers.corpora import Column, Shard, Skipped, read_captions
+from generators.schemas.scene_graph import Parse
 from generators.seen_analysis.targets import CaptionWords, Targets, UnseenTargets
 from generators.storage.atomic import write_json
 
 BATCH_SIZE = 256
 """Captions per parser call. Targets found in one batch are not searched for in the next."""
+EXAMPLE_LENGTH = 200
+"""Characters of a caption without a result that are shown."""
+UNEXPECTED = "a word in the parse is no form of a word in the caption"
+"""The reason to skip a caption whose targets the word filter could miss."""
 MAX_CACHED_CAPTIONS = 200_000
 """Maximum number of captions whose targets a worker caches (about 60 MB); corpora contain repeated captions."""
 
@@ -26,14 +31,17 @@ MAX_CACHED_CAPTIONS = 200_000
 class ShardResult:
     """The number of read, skipped and parsed captions, and target index -> number of captions with this target.
 
-    ``parsed`` counts the captions that pass the word filter, including repeated captions. Without ``--counts``, all
-    values of ``counts`` are 1.
+    ``skipped`` counts rows without a readable caption. ``parsed`` counts the captions that pass the word filter,
+    including repeated captions. Some of these have no result: ``failures`` maps the reason to their number, and
+    ``examples`` maps it to the start of the first one. Without ``--counts``, all values of ``counts`` are 1.
     """
 
     captions: int = 0
     skipped: int = 0
     parsed: int = 0
     counts: dict[int, int] = field(default_factory=dict)
+    failures: dict[str, int] = field(default_factory=dict)
+    examples: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def load(cls, path: Path) -> ShardResult:
@@ -46,7 +54,13 @@ class ShardResult:
             self.skipped + other.skipped,
             self.parsed + other.parsed,
             dict(Counter(self.counts) + Counter(other.counts)),
+            dict(Counter(self.failures) + Counter(other.failures)),
+            other.examples | self.examples,
         )
+
+    def count_failure(self, reason: str, caption: str) -> None:
+        self.failures[reason] = self.failures.get(reason, 0) + 1
+        self.examples.setdefault(reason, caption[:EXAMPLE_LENGTH].encode("utf-8", "replace").decode())
 
 
 @dataclass(frozen=True)
@@ -84,7 +98,7 @@ class ShardWorker:
         self._search, self._parser = search, parser
         self._words = CaptionWords(frozenset().union(*search.targets.words), parser)
         self._unseen, self._seen = UnseenTargets(search.targets.words, ()), frozenset[int]()
-        self._cache: dict[str, tuple[int, ...]] = {}
+        self._cache: dict[str, tuple[int, ...] | str] = {}
 
     def __call__(self, number: int, seen: frozenset[int]) -> ShardResult:
         """Return the result of shard ``number``; the targets in ``seen`` are not searched for."""
@@ -94,7 +108,10 @@ class ShardWorker:
         stream = read_captions(self._search.shards[number], self._search.column, skipped)
         while batch := list(islice(self._select_captions(stream, result), BATCH_SIZE)):
             result.parsed += len(batch)
-            for indexes in self._find_targets(batch):
+            for caption, indexes in zip(batch, self._find_targets(batch), strict=True):
+                if isinstance(indexes, str):
+                    result.count_failure(indexes, caption)
+                    continue
                 unseen = [index for index in indexes if index in self._unseen]
                 counts.update(unseen)
                 if not self._search.counting:
@@ -111,16 +128,23 @@ class ShardWorker:
             if self._unseen.any_possible(self._words(caption)):
                 yield caption
 
-    def _find_targets(self, batch: Sequence[str]) -> list[tuple[int, ...]]:
-        """Return the target indexes of each caption."""
+    def _find_targets(self, batch: Sequence[str]) -> list[tuple[int, ...] | str]:
+        """Return the target indexes of each caption, or the reason why the caption has no result."""
         if len(self._cache) > MAX_CACHED_CAPTIONS:
             self._cache.clear()
-        index = self._search.targets.index
-        for parse in self._parser.parse([caption for caption in dict.fromkeys(batch) if caption not in self._cache]):
-            self._words.check(parse.caption, parse.graph)
-            items = {*parse.graph.atoms, *parse.graph.compounds}
-            self._cache[parse.caption] = tuple(sorted(index[item] for item in items if item in index))
+        new = [caption for caption in dict.fromkeys(batch) if caption not in self._cache]
+        for caption, parse in zip(new, parse_each(self._parser, new), strict=True):
+            self._cache[caption] = self._list_targets(caption, parse)
         return [self._cache[caption] for caption in batch]
+
+    def _list_targets(self, caption: str, parse: Parse | Exception) -> tuple[int, ...] | str:
+        if isinstance(parse, Exception):
+            return f"the parser raised {type(parse).__name__}"
+        if self._words.find_unexpected(caption, parse.graph):
+            return UNEXPECTED
+        index = self._search.targets.index
+        items = {*parse.graph.atoms, *parse.graph.compounds}
+        return tuple(sorted(index[item] for item in items if item in index))
 
 
 MakeParser = Callable[[], CaptionParser]

@@ -6,8 +6,8 @@ import importlib.resources
 import re
 from functools import lru_cache
 
-MIN_LENGTH = 5
-"""Shorter words are not corrected."""
+MIN_LENGTH, MAX_LENGTH = 5, 40
+"""Shorter and longer words are not corrected."""
 MIN_RATIO = 10
 """A correction must be at least this many times as frequent as the next candidate."""
 JOINED = {"ontop": "on top", "infront": "in front", "alot": "a lot", "onthe": "on the", "tshirt": "t-shirt"}
@@ -18,8 +18,9 @@ _WORD = re.compile(r"(?<![\w'’-])[a-z]+(?![\w'’-])")
 class Speller:
     """Corrects an unknown word if one dictionary word at edit distance 1 is much more frequent than the others.
 
-    These words stay unchanged: words with a capital (names), a digit, a hyphen or an apostrophe; short words; words in
-    the dictionaries of SymSpell or lemminflect, with all inflected forms; compounds of two such words ("nightstand").
+    These words stay unchanged: words with a capital (names), a digit, a hyphen or an apostrophe; very short and very
+    long words; words in the dictionaries of SymSpell or lemminflect, with all inflected forms; compounds of two such
+    words ("nightstand").
     """
 
     def __init__(self) -> None:
@@ -40,7 +41,7 @@ class Speller:
 
         if word in JOINED:
             return JOINED[word]
-        if len(word) < MIN_LENGTH or self._is_known(word) or self._is_compound(word):
+        if not MIN_LENGTH <= len(word) <= MAX_LENGTH or self._is_known(word) or self._is_compound(word):
             return word
         candidates = self._symspell.lookup(word, Verbosity.CLOSEST, max_edit_distance=1)
         is_clear = candidates and (len(candidates) == 1 or candidates[0].count >= MIN_RATIO * candidates[1].count)

@@ -29,10 +29,11 @@ SMALL = "crop under 40,000 pixels"
 SMALL_SHARE = "crop under 10 % of the image"
 STRETCHED = "crop width/height outside 0.5 to 2.0"
 WORDLESS = "caption without words"
+UNPARSED = "caption that the parser cannot parse"
 FEW_ATOMS = "caption with fewer than 2 atoms"
 NO_COMPOUND = "caption without a compound"
 REPEATED = "caption with the scene graph of an earlier one"
-REASONS = (SMALL, SMALL_SHARE, STRETCHED, WORDLESS, FEW_ATOMS, NO_COMPOUND, REPEATED)
+REASONS = (SMALL, SMALL_SHARE, STRETCHED, WORDLESS, UNPARSED, FEW_ATOMS, NO_COMPOUND, REPEATED)
 """The reasons to remove a region, in the order of the filters."""
 
 

@@ -3,7 +3,7 @@
 A target is an atom or a compound of the test set. Every word of an atom is a form of a word in its caption
 (``CaptionParser.forms`` returns these forms). A caption can therefore contain a target only if all words of the target
 are forms of the caption's words. The filter rejects captions that cannot contain any unseen target.
-``CaptionWords.check`` verifies the assumption about the parser for every parsed caption.
+:meth:`CaptionWords.find_unexpected` verifies the assumption about the parser for every parsed caption.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from generators.parser.caption_parser import CaptionParser
+from generators.parser.spacy_model import limit_text
 from generators.schemas.scene_graph import Atom, Compound, SceneGraph
 
 Target = Atom | Compound
@@ -99,19 +100,14 @@ class CaptionWords:
     def __call__(self, caption: str) -> set[str]:
         words = set(self._added_words)
         cache = self._cache
-        for word in caption.lower().split():
+        for word in limit_text(caption).lower().split():
             if forms := cache[word] if word in cache else self._find_forms(word):
                 words.update(forms)
         return words
 
-    def check(self, caption: str, graph: SceneGraph) -> None:
-        """Raise ValueError if an atom of the parse has a vocabulary word that is not among the caption's words."""
-        words = {word for atom in graph.atoms for word in split_words(atom.text)} & self._vocabulary
-        if missing := words - self(caption):
-            raise ValueError(
-                f"the parser returned {sorted(missing)} for {caption!r}, but `forms` does not return these words for "
-                "any word of the caption. The seen analysis would miss targets. Extend the parser's `forms`."
-            )
+    def find_unexpected(self, caption: str, graph: SceneGraph) -> set[str]:
+        """Return the vocabulary words in the atoms of the parse that are not among the caption's words."""
+        return ({word for atom in graph.atoms for word in split_words(atom.text)} & self._vocabulary) - self(caption)
 
     def _find_forms(self, word: str) -> tuple[str, ...]:
         """Return the vocabulary words among the forms of all possible tokens of ``word`` (text between two spaces)."""

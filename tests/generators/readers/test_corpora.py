@@ -39,9 +39,10 @@ class TestLineFiles:
             "[]",
             '{"text": "x"}',
             '{"caption": 3}',
+            "[" * 100_000,
         ]
         write_file(tmp_path / f"c.jsonl{ending}", "\n".join(rows).encode())
-        assert read(tmp_path / f"c.jsonl{ending}") == (TEXTS, 4)
+        assert read(tmp_path / f"c.jsonl{ending}") == (TEXTS, 5)
 
     def test_tsv_by_name_and_by_position(self, tmp_path, ending) -> None:
         body = "".join(f"{number}\t{text}\n" for number, text in enumerate(TEXTS)) + "no tab\n"
@@ -88,6 +89,23 @@ def test_parquet_by_row_ranges(tmp_path, monkeypatch) -> None:
         (8, 10),
     ]
     assert read(tmp_path / "c.parquet", "TEXT") == (texts[:9], 1)
+
+
+def test_a_parquet_text_that_is_not_utf8_is_skipped(tmp_path) -> None:
+    valid = pa.array([b"a red cat", b"\xff\xfe", b"a dog"])
+    pq.write_table(pa.table({"c": pa.Array.from_buffers(pa.string(), 3, valid.buffers())}), tmp_path / "c.parquet")
+    assert read(tmp_path / "c.parquet", "c") == (["a red cat", "a dog"], 1)
+
+
+def test_a_line_that_does_not_end_is_skipped(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(corpora, "MAX_LINE_BYTES", 10)
+    path = tmp_path / "c.txt"
+    path.write_text(f"{'x' * 9}\n{'x' * 10}\n{'y' * 35}\ncat\n{'z' * 25}")
+    assert read(path) == (["x" * 9, "cat"], 3)
+    parts = [Shard(path, start, start + 7) for start in range(0, path.stat().st_size, 7)]
+    skipped = Skipped()
+    assert [text for part in parts for text in read_captions(part, "", skipped)] == ["x" * 9, "cat"]
+    assert skipped.rows == 3
 
 
 @settings(max_examples=60, deadline=None)

@@ -5,8 +5,9 @@ from pathlib import Path
 from generators.schemas.annotated_image import AnnotatedImage, Region
 from generators.schemas.scene_graph import Box, SceneGraph
 from generators.seen_analysis.regions import IMAGES_PER_CHUNK, RegionReader, find_candidates
-from generators.seen_analysis.splits import FEW_ATOMS, NO_COMPOUND, REPEATED, SMALL, WORDLESS, Funnel
+from generators.seen_analysis.splits import FEW_ATOMS, NO_COMPOUND, REPEATED, SMALL, UNPARSED, WORDLESS, Funnel
 from tests.generators import fake_language as fake
+from tests.generators.parser.test_caption_parser import FailingParser
 
 BIG, TINY = Box(0, 0, 300, 300), Box(0, 0, 30, 30)
 
@@ -50,6 +51,17 @@ def test_every_region_is_selected_or_counted() -> None:
         REPEATED: 1,
         "kept": 3,
     }
+
+
+def test_a_phrase_that_the_parser_cannot_parse_is_counted() -> None:
+    def make_failing_reader() -> RegionReader:
+        return RegionReader(FailingParser(), spell)
+
+    funnel, facts = Funnel(), image(1, ("red cat", BIG), ("bad dog", BIG), ("big mice", TINY))
+    ((candidate,),) = find_candidates(iter([facts]), make_failing_reader, 1, funnel)
+    assert candidate.parse.caption == "red cat"
+    assert candidate.facts.mentioned == {"cat", "mouse"}
+    assert funnel.to_json() == dict.fromkeys(funnel.to_json(), 0) | {"regions": 3, UNPARSED: 1, SMALL: 1, "kept": 1}
 
 
 def test_phrases_of_all_regions_add_to_the_facts_of_their_image() -> None:

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -21,6 +22,7 @@ from generators.seen_analysis.seen import analyse, split_into_rounds
 from generators.seen_analysis.shards import Search, ShardResult
 from generators.seen_analysis.targets import Targets
 from tests.generators import fake_language as fake
+from tests.generators.parser.test_caption_parser import FailingParser
 
 WORDS = (
     "cats",
@@ -121,6 +123,32 @@ def test_a_round_does_not_search_for_targets_of_earlier_rounds(tmp_path, monkeyp
 def test_rounds_double() -> None:
     assert [*map(len, split_into_rounds(100))] == [16, 16, 32, 36]
     assert [number for numbers in split_into_rounds(100) for number in numbers] == [*range(100)]
+
+
+def test_a_caption_without_a_result_is_counted_and_stops_nothing(tmp_path, monkeypatch) -> None:
+    """The word "bad" raises an error in the parser, and ``forms`` lacks "mouse" for "mice"."""
+    monkeypatch.setattr(seen, "FIRST_ROUND", 1)
+    targets = Targets.of([fake.graph("red cat see mouse")])
+    parts = [["bad cat", "red cat"], ["bad mouse", "cat see mice"], ["cat see mouse"]]
+    search = Search(targets, write_corpus(tmp_path, parts), "caption")
+    make_parser = partial(FailingParser, lambda token: (token,))
+    result = analyse(search, tmp_path, make_local_engine(make_parser, 1), progress=False)
+    raised, unexpected = "the parser raised IndexError", shards_module.UNEXPECTED
+    assert result.failures == {raised: 2, unexpected: 1}
+    assert result.examples == {raised: "bad cat", unexpected: "cat see mice"}
+    assert {targets.items[index] for index in result.counts} == set(targets.items)
+    summary = seen.make_summary("mine", search, result)
+    assert (summary["failures"], summary["examples"]) == (result.failures, result.examples)
+    line = seen.describe("mine", search, result)
+    assert "2 without a result because the parser raised IndexError, such as 'bad cat'." in line
+    assert f"1 without a result because {unexpected}, such as 'cat see mice'." in line
+
+
+def test_the_caption_of_a_failure_can_be_saved(tmp_path) -> None:
+    (tmp_path / "c.jsonl").write_text('{"caption": "bad \\ud800 cat"}\n')
+    search = Search(Targets.of([fake.graph("cat")]), (Shard(tmp_path / "c.jsonl"),), "caption")
+    result = analyse(search, tmp_path, make_local_engine(FailingParser, 1), progress=False)
+    assert result.examples == {"the parser raised IndexError": "bad ? cat"}
 
 
 def make_search(folder: Path) -> Search:

@@ -100,6 +100,7 @@ def speller() -> Speller:
         ("a nightstand and a skatepark", "a nightstand and a skatepark"),  # compounds of known words
         ("snowboarders' x-rayz 4th cpu", "snowboarders' x-rayz 4th cpu"),  # inflection, hyphen, digit, short
         ("a curpet", "a curpet"),  # carpet or curvet is possible
+        ("z" * 20_000, "z" * 20_000),
     ],
 )
 def test_speller(speller, phrase, corrected) -> None:

@@ -1,6 +1,5 @@
 """The word filter, which selects captions that can contain an unseen target."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -53,10 +52,18 @@ def test_the_cache_of_caption_words_is_limited(monkeypatch) -> None:
     assert len(words._cache) <= 2
 
 
-def test_check_names_the_word_that_the_forms_lack() -> None:
+def test_words_of_the_parse_that_the_forms_lack_are_unexpected() -> None:
     words = CaptionWords({"mouse"}, fake.FakeParser(lambda word: (word,)))
-    with pytest.raises(ValueError, match=r"the parser returned \['mouse'\] for 'mice'"):
-        words.check("mice", fake.graph("mice"))
+    assert words.find_unexpected("mice", fake.graph("mice")) == {"mouse"}
+    assert words.find_unexpected("mouse", fake.graph("mouse")) == set()
+
+
+def test_forms_are_listed_only_for_the_part_of_a_caption_that_is_parsed() -> None:
+    tokens: list[str] = []
+    words = CaptionWords({"cat"}, fake.FakeParser(lambda word: tokens.append(word) or (word,)))
+    assert words(f"{'x' * 100_000} cat") == set()  # the caption is cut off before "cat"
+    assert words(f"{'x' * 100} cat") == {"cat"}
+    assert tokens == ["cat"]
 
 
 def test_a_target_is_possible_only_with_all_its_words() -> None:
