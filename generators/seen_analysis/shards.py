@@ -7,7 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from itertools import islice
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from generators.readers.corpora import Column, Shard, Skipped, read_captions
 from generators.schemas.scene_graph import Parse
 from generators.seen_analysis.targets import CaptionWords, Targets, UnseenTargets
 from generators.storage.atomic import write_json
+from generators.storage.sampled_digest import sampled_digest
 
 BATCH_SIZE = 256
 """Captions per parser call. Targets found in one batch are not searched for in the next."""
@@ -68,7 +69,8 @@ class Search:
     """The settings of one analysis, which are small and sent to all workers.
 
     If ``counting`` is True, all captions with a target are counted. ``code`` identifies the parser and the versions of
-    the code; the results of other code are not reused.
+    the code; the results of other code are not reused. Files are identified by their paths, sizes and samples of their
+    contents, because a corpus can have terabytes.
     """
 
     targets: Targets
@@ -79,16 +81,10 @@ class Search:
 
     @cached_property
     def fingerprint(self) -> str:
-        files = [(str(shard), _digest(shard.path)) for shard in self.shards]
+        digests = {path: sampled_digest(path) for path in {shard.path for shard in self.shards}}
+        files = [(str(shard), digests[shard.path]) for shard in self.shards]
         parts = [self.targets.fingerprint, files, self.column, self.counting, self.code]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
-
-
-@cache
-def _digest(path: Path) -> str:
-    """Return the SHA-256 of a file. Different tars can have the same size, and a copy has another modification time."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 class ShardWorker:

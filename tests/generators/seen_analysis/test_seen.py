@@ -193,6 +193,13 @@ def test_other_targets_columns_or_code_do_not_share_results(tmp_path) -> None:
     assert len({search.fingerprint, *(different.fingerprint for different in different_searches)}) == 6
 
 
+def test_an_edited_file_does_not_share_results(tmp_path) -> None:
+    search = make_search(tmp_path)
+    first, path = search.fingerprint, search.shards[3].path
+    path.write_text(path.read_text().replace("red", "big"))
+    assert Search(search.targets, search.shards, search.column).fingerprint != first
+
+
 KILLED = """
 import sys
 from pathlib import Path
