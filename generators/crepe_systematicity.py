@@ -29,7 +29,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from generators.hard_negatives.systematicity import NEGATIVES, SystematicityNegatives, make_negatives_factory
+from generators.hard_negatives.systematicity import (
+    NEGATIVES,
+    CaptionedCrop,
+    SystematicityNegatives,
+    make_negatives_factory,
+)
 from generators.readers.annotations import Annotations
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, ImageStorage, get_image_storage
 from generators.seen_analysis.regions import Candidate, RegionReader, find_candidates
@@ -78,10 +83,12 @@ def build_regions(
 def make_region_rows(source: str, negatives: SystematicityNegatives, candidates: list[Candidate]) -> list[Row]:
     """Return the REGION_SCHEMA rows of one image's candidates."""
     provenance = {"source": source, "captioner": "region description", "seed": 0}
+    columns = negatives.columns(
+        [CaptionedCrop(image, region.box, parse, facts) for image, region, parse, facts in candidates]
+    )
     return [
-        dataset.make_raw_row(image.path, image.image_id, region.box, parse.caption, parse.graph, provenance)
-        | negatives.columns(image, region.box, parse, facts)
-        for image, region, parse, facts in candidates
+        dataset.make_raw_row(image.path, image.image_id, region.box, parse.caption, parse.graph, provenance) | negative
+        for (image, region, parse, _), negative in zip(candidates, columns, strict=True)
     ]
 
 

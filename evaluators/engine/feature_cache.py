@@ -11,7 +11,6 @@ The folder is ``$COMPEVAL_CACHE`` if it is set, and ``~/.cache/compeval`` otherw
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
@@ -22,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from evaluators.models.fingerprint import of_features
+from generators.storage.cache_folder import cache_folder as cache_folder
 
 SUFFIX = ".features.sqlite"
 LOG_PAGES = 25_000
@@ -29,11 +29,6 @@ LOG_PAGES = 25_000
 KEYS_PER_QUERY = 500
 LOCK_SECONDS = 60
 """Seconds to wait while other processes write."""
-
-
-def cache_folder() -> Path:
-    folder = os.environ.get("COMPEVAL_CACHE")
-    return Path(folder) if folder else Path.home() / ".cache" / "compeval"
 
 
 class FeatureStore:

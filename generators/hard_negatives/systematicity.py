@@ -6,7 +6,7 @@ with exactly one compound have hard negatives.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from generators.graphs.facts import ImageFacts
 from generators.graphs.vocabulary import Vocabulary
 from generators.hard_negatives.corpus_statistics import CorpusStatistics, Ranker
 from generators.hard_negatives.foils import make_atom_foils, make_comp_foils
+from generators.hard_negatives.hard_negative import HardNegative
 from generators.hard_negatives.language_models import MaskedLM
 from generators.hard_negatives.rejections import Rejections
 from generators.hard_negatives.selection import select_most_plausible
@@ -25,6 +26,19 @@ NEGATIVES = {"hnatom": 4, "hncomp": 6}
 """Hard negatives per caption for each kind."""
 
 
+Pool = dict[str, list[HardNegative]]
+"""Kind -> candidates."""
+
+
+class CaptionedCrop(NamedTuple):
+    """The crop of an image, the parse of its caption, and the facts about the image."""
+
+    image: AnnotatedImage
+    box: Box
+    parse: Parse
+    facts: ImageFacts
+
+
 class SystematicityNegatives(NamedTuple):
     """Generates and ranks the hard negatives of captions."""
 
@@ -32,17 +46,43 @@ class SystematicityNegatives(NamedTuple):
     ranker: Ranker
     rejections: Rejections
 
-    def columns(
-        self, image: AnnotatedImage, box: Box, parse: Parse, facts: ImageFacts
-    ) -> dict[str, list[dict[str, Any]]]:
-        """Return the columns ``hnatom`` and ``hncomp`` of a region. A column is [] if there are too few negatives."""
-        rejected = self.rejections.texts(image, box)
-        columns = {}
-        for kind, generate in (("hnatom", make_atom_foils), ("hncomp", make_comp_foils)):
-            candidates = generate(parse, facts, self.vocabulary) if len(parse.graph.compounds) == 1 else []
-            chosen = select_most_plausible(candidates, NEGATIVES[kind], self.ranker, rejected)
-            columns[kind] = [{"caption": negative.caption, "foils": negative.foil_rows} for negative in chosen]
-        return columns
+    def columns(self, crops: Sequence[CaptionedCrop]) -> list[dict[str, list[dict[str, Any]]]]:
+        """Return the columns ``hnatom`` and ``hncomp`` of each crop. A column is [] if there are too few negatives.
+
+        The ranker scores the candidates of all crops at once.
+        """
+        pools = [self._make_candidates(crop) for crop in crops]
+        captions = list(dict.fromkeys(item.caption for pool in pools for items in pool.values() for item in items))
+        ranker = _Scores(dict(zip(captions, self.ranker.score(captions), strict=True)))
+        return [self._select(crop, pool, ranker) for crop, pool in zip(crops, pools, strict=True)]
+
+    def _select(self, crop: CaptionedCrop, pool: Pool, ranker: Ranker) -> dict[str, list[dict[str, Any]]]:
+        rejected = self.rejections.texts(crop.image, crop.box)
+        chosen = {kind: select_most_plausible(items, NEGATIVES[kind], ranker, rejected) for kind, items in pool.items()}
+        return {
+            kind: [{"caption": negative.caption, "foils": negative.foil_rows} for negative in negatives]
+            for kind, negatives in chosen.items()
+        }
+
+    def _make_candidates(self, crop: CaptionedCrop) -> Pool:
+        """Return the candidates of each kind, or [] if there are too few to select from."""
+        parse, facts = crop.parse, crop.facts
+        if len(parse.graph.compounds) != 1:
+            return {kind: [] for kind in NEGATIVES}
+        candidates = {
+            "hnatom": make_atom_foils(parse, facts, self.vocabulary),
+            "hncomp": make_comp_foils(parse, facts, self.vocabulary),
+        }
+        return {kind: items if len(items) >= NEGATIVES[kind] else [] for kind, items in candidates.items()}
+
+
+class _Scores(NamedTuple):
+    """A ranker that knows the scores of some captions."""
+
+    by_caption: Mapping[str, float]
+
+    def score(self, captions: Sequence[str]) -> list[float]:
+        return [self.by_caption[caption] for caption in captions]
 
 
 def make_negatives_factory(
