@@ -1,4 +1,7 @@
-"""Compare the seen analysis with parsing every caption of a corpus: ``python -m bench.seen``.
+"""Compare the seen analysis with parsing every caption of a corpus.
+
+    python -m bench.seen
+    python -m bench.seen --regions VISUAL_GENOME --corpus 'laion/*.parquet' --column TEXT   # any size
 
 The seen analysis finds which targets (atoms and compounds) occur in a corpus. It parses only captions whose words could
 contain a target that has not been found yet. Both methods run in one process on two corpora, and their answers must be
@@ -8,12 +11,16 @@ equal:
 - Captions read from COMPEVAL_REAL_DATA. The corpus is every second web caption and the captions of CC12M; the targets
   are the parses of the other web captions and of the region captions of FACTUAL and Visual Genome.
 
+With ``--corpus``, the corpus is analysed by the pipeline's own code, with 200,000 targets from region phrases, and
+every caption of a sample is parsed (bench/seen_at_real_size.py). ``python -m bench.standin`` writes such files.
+
 The cost for LAION-400M is projected from the rate between the last two corpus sizes and from the rate of parsing every
 caption (both upper bounds). For real captions, the rate of the word filter without parsing gives a lower bound.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import tempfile
 import time
@@ -23,6 +30,7 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
+from bench.seen_at_real_size import bench, print_projection
 from generators.microworld.captions.content import REGION_KINDS, TRAINING_KINDS, SceneFacts, choose_content
 from generators.microworld.captions.wording import write_region_phrase, write_training_caption
 from generators.microworld.scenes.splits import TEST_IDS, sample_test_scene, sample_training_scene, training_ids
@@ -38,8 +46,6 @@ from generators.seen_analysis.targets import CaptionWords, Targets, UnseenTarget
 SIZES = (10_000, 50_000, 200_000)
 CAPTIONS_PER_SCENE = 80
 NUM_TEST_SCENES, CAPTIONS_PER_TEST_SCENE = 150, 6
-NUM_LAION_CAPTIONS = 407_000_000
-"""Number of captions of LAION-400M."""
 
 
 class Run(NamedTuple):
@@ -159,16 +165,6 @@ def print_run(targets: Targets, run: Run) -> None:
     )
 
 
-def print_projection(method: str, rate: float) -> None:
-    """Print the cost of LAION-400M at ``rate`` captions per second and core."""
-    num_cores = os.cpu_count() or 1
-    hours = NUM_LAION_CAPTIONS / rate / 3600
-    print(
-        f"LAION-400M, {NUM_LAION_CAPTIONS / 1e6:.0f} M captions, {method}, {rate:,.0f}/s and core: "
-        f"{hours / num_cores:,.1f} h on the {num_cores} cores of this machine, {hours / 64:,.2f} h on 64"
-    )
-
-
 def bench_microworld(parser: CaptionParser) -> None:
     targets = parse_targets(list(make_microworld_test_captions()), parser)
     runs = measure(targets, list(islice(make_microworld_captions(), SIZES[-1])), parser, SIZES)
@@ -197,7 +193,17 @@ def bench_real(parser: CaptionParser, data: Path) -> None:
 
 
 def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--regions", type=Path, help="folder of Visual Genome's JSON files")
+    options.add_argument("--corpus", help="glob of caption files")
+    options.add_argument("--column", default="caption", help="column of the captions")
+    options.add_argument("--targets", type=int, default=200_000, help="minimum number of targets")
+    options.add_argument("--sample", type=int, default=30_000, help="captions that are all parsed")
+    arguments = options.parse_args()
     parser = make_parser()
+    if arguments.corpus:
+        bench(arguments.regions, arguments.corpus, arguments.column, arguments.targets, arguments.sample, parser)
+        return
     if data := os.environ.get("COMPEVAL_REAL_DATA"):
         bench_real(parser, Path(data))
     else:

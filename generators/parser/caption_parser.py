@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
-from generators.schemas.scene_graph import Parse
+from generators.schemas.scene_graph import AtomKind, Parse
 
 RULES, SNG = "rules", "sng"
 
@@ -18,7 +18,10 @@ class CaptionParser(Protocol):
     """The interface of both parsers."""
 
     added_words: frozenset[str]
-    """Words that the parser may add to the graph of any caption."""
+    """Words that the parser may add to the atoms of any caption."""
+    reciprocal_words: frozenset[str]
+    """Words with which one mention of an object can be both ends of a relation. Otherwise, a compound consists of
+    different tokens."""
 
     def parse(self, captions: Iterable[str]) -> Iterator[Parse]:
         """Yield one parse per caption, in order. A caption without words has an empty graph.
@@ -29,8 +32,8 @@ class CaptionParser(Protocol):
         """
         ...
 
-    def forms(self, token: str) -> Iterable[str]:
-        """Return all words that a lower-case token can become in the text of an atom, as any part of speech.
+    def forms(self, token: str, kind: AtomKind) -> Iterable[str]:
+        """Return all words that a lower-case token can become in the text of an atom of a kind.
 
         The word filter of the seen analysis relies on this: superfluous forms cost time, a missing form loses targets.
         """

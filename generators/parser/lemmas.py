@@ -29,10 +29,16 @@ def _lemminflect() -> Any:
 def _find_lemma(word: str, part_of_speech: str, guess: bool) -> str:
     """Return lemminflect's lemma of a word, or the word itself if there is none.
 
-    With ``guess``, rules derive the lemma of an unknown word. They shorten some words to nothing ("cbg", "xt").
+    With ``guess``, rules derive the lemma of an unknown word from its letters, or from those of its last part if it has
+    hyphens. Codes and addresses have no lemma. The rules shorten some words to nothing ("cbg", "xt").
     """
-    lemmas = _lemminflect().getLemma(word, part_of_speech, lemmatize_oov=guess)
-    return (lemmas[0] if lemmas else "") or word
+    if lemmas := _lemminflect().getLemma(word, part_of_speech, lemmatize_oov=False):
+        return lemmas[0]
+    start, hyphen, last = word.rpartition("-") if guess else ("", "", word)
+    if hyphen:
+        return start + hyphen + _find_lemma(last, part_of_speech, guess) if last else word
+    guesses = _lemminflect().getAllLemmasOOV(word, part_of_speech) if guess and word.isalpha() else {}
+    return "".join(guesses.get(part_of_speech, ())) or word
 
 
 @lru_cache(_CACHE_SIZE)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from generators.parser import lemmas, lexicon
 from generators.parser.clauses import Attachment, Clauses
 from generators.parser.sentence import MERGED
+from generators.parser.word_forms import RECIPROCAL_WORDS
 
 _NO_RELATION = frozenset({"than", "without", "as"})
 _HELD_PREPOSITIONS = frozenset({"in", "on", "over"})
@@ -133,7 +134,7 @@ class Relations:
         if not complements:  # "behind and above a box"
             complements = [child for other in s.children_by(index, "conj") for child in s.children_by(other, "pobj")]
         objects = self.clauses.find_objects(complements)
-        if not objects and any(s.words[child] in {"other", "another"} for child in complements):
+        if not objects and any(s.words[child] in RECIPROCAL_WORDS for child in complements):
             self._add_reciprocal(index, attachment)
             return
         if s.words[index] == "in" and objects and all(s.words[head] in lexicon.ARRANGEMENTS for head in objects):
@@ -248,7 +249,7 @@ class Relations:
         s = self.sentence
         if verb is None or lemmas.infinitive(s.words[verb]) in lexicon.MEANINGLESS_VERBS or self._is_apart(verb, index):
             return self._make_predicate(s.words[index], index, s.lasts[index])
-        particles = [s.words[child] for child in s.children_by(verb, "prt")]
+        particles = [s.words[child] for child in s.children_by(verb, "prt") if child != index]
         text = " ".join([lemmas.infinitive(s.words[verb]), *particles, s.words[index]])
         return self._make_predicate(text, verb, s.lasts[index] if verb < index else verb)
 

@@ -29,7 +29,7 @@ from generators.parser.relation_extraction import Relations
 from generators.parser.sentence import Sentence
 from generators.parser.spacy_model import find_installed_model, limit_text
 from generators.parser.tree_repairs import repair
-from generators.schemas.scene_graph import Mention, Parse, Relation, SceneGraph, SceneObject
+from generators.schemas.scene_graph import AtomKind, Mention, Parse, Relation, SceneGraph, SceneObject
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -42,14 +42,14 @@ _OPENERS = lexicon.read_words("openers")
 class RuleParser:
     """The project's own parser, with the interface of :class:`~generators.parser.caption_parser.CaptionParser`."""
 
-    added_words = word_forms.ADDED_WORDS
+    added_words, reciprocal_words = word_forms.ADDED_WORDS, word_forms.RECIPROCAL_WORDS
 
     def __init__(self) -> None:
         self._nlp = _load_model()
         lemmas.load_tables()
 
-    def forms(self, token: str) -> frozenset[str]:
-        return word_forms.find_word_forms(token)
+    def forms(self, token: str, kind: AtomKind) -> frozenset[str]:
+        return word_forms.find_word_forms(token, kind)
 
     def parse(self, captions: Iterable[str]) -> Iterator[Parse]:
         texts = ((_prepare_text(caption), caption) for caption in captions)

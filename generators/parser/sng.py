@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from generators.parser.spacy_model import find_installed_model, limit_text, split_words
-from generators.schemas.scene_graph import Mention, Parse, Relation, SceneGraph, SceneObject
+from generators.schemas.scene_graph import AtomKind, Mention, Parse, Relation, SceneGraph, SceneObject
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 class SngParser:
     """A :class:`~generators.parser.caption_parser.CaptionParser` that runs SceneGraphParser."""
+
+    reciprocal_words = frozenset[str]()
 
     def __init__(self) -> None:
         """Load SceneGraphParser on the installed spaCy model. Raises ImportError if the package is not installed."""
@@ -46,9 +48,12 @@ class SngParser:
             graph = _build_graph(parsed)
             yield Parse(caption, graph, tuple(_locate_mentions(parsed, graph, doc)))
 
+    def forms(self, token: str, kind: AtomKind) -> frozenset[str]:
+        """Return all lemmas that the spaCy model can assign to a token, for any kind of atom."""
+        return self._lemmas(token)
+
     @lru_cache(maxsize=1 << 18)  # noqa: B019  (one parser per process)
-    def forms(self, token: str) -> frozenset[str]:
-        """Return all lemmas that the spaCy model can assign to a token, as any part of speech."""
+    def _lemmas(self, token: str) -> frozenset[str]:
         parts = token, *split_words().get(token, ())
         irregular = (form for part in parts for of_class in self._exceptions for form in of_class.get(part, ()))
         regular = (part.removesuffix(old) + new for part in parts for old, new in self._endings if part.endswith(old))

@@ -6,29 +6,45 @@ form, and a few words that the parser adds: "man in a shirt" becomes ``wear``, a
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from functools import cache
 
 from generators.parser import lemmas
 from generators.parser.phrasal_prepositions import NOUN_PHRASES, PAIRS, SPELLINGS
 from generators.parser.spacy_model import split_words
+from generators.schemas.scene_graph import AtomKind
 
+RECIPROCAL_WORDS = frozenset({"other", "another"})
+"""With these words, a mention can be both ends of a relation ("two balls next to each other")."""
 ADDED_WORDS = frozenset({"have"})
 """Words that may be added to any caption: a possession may not have a word of its own ("the dog house's roof")."""
 
 
-def find_word_forms(token: str) -> frozenset[str]:
-    """Return all words that a lower-case token, or a part of it, can become in the text of any atom."""
-    forms: set[str] = set()
-    for part in (token, *split_words().get(token, ())):
-        forms |= find_name_forms(part) | {lemmas.infinitive(part)} | _find_written_forms().get(part, frozenset())
-    return frozenset(forms)
+def find_word_forms(token: str, kind: AtomKind) -> frozenset[str]:
+    """Return all words that a lower-case token, or a part of it, can become in the text of any atom of a kind."""
+    find_forms = _FIND_FORMS[kind]
+    return frozenset(form for part in (token, *split_words().get(token, ())) for form in find_forms(part))
 
 
-def find_name_forms(word: str) -> frozenset[str]:
-    """Return all words that a lower-case token can become in the text of an object or an attribute."""
+def _find_object_forms(word: str) -> Iterable[str]:
     joined = (name for parts, name in lemmas.SPELLINGS.items() if word in parts.split())
-    singulars = lemmas.singular(word, plural=False), lemmas.singular(word)
-    return frozenset((word, *singulars, lemmas.participle(word), lemmas.normalise_attribute(word), *joined))
+    return word, lemmas.singular(word, plural=False), lemmas.singular(word), *joined, *SPELLINGS.get(word, "").split()
+
+
+def _find_attribute_forms(word: str) -> Iterable[str]:
+    participles = [lemmas.participle(word)] if lemmas.is_verb(word) else []
+    return word, *participles, lemmas.normalise_attribute(word), *SPELLINGS.get(word, "").split()
+
+
+def _find_relation_forms(word: str) -> Iterable[str]:
+    return word, lemmas.infinitive(word), *_find_written_forms().get(word, ())
+
+
+_FIND_FORMS: dict[AtomKind, Callable[[str], Iterable[str]]] = {
+    "object": _find_object_forms,
+    "attribute": _find_attribute_forms,
+    "relation": _find_relation_forms,
+}
 
 
 @cache

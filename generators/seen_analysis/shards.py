@@ -22,8 +22,8 @@ BATCH_SIZE = 256
 """Captions per parser call. Targets found in one batch are not searched for in the next."""
 EXAMPLE_LENGTH = 200
 """Characters of a caption without a result that are shown."""
-UNEXPECTED = "a word in the parse is no form of a word in the caption"
-"""The reason to skip a caption whose targets the word filter could miss."""
+UNEXPECTED = "the words of the parse are not those that the word filter expects"
+"""The reason to skip a caption with a target that the word filter excludes."""
 MAX_CACHED_CAPTIONS = 200_000
 """Maximum number of captions whose targets a worker caches (about 60 MB); corpora contain repeated captions."""
 
@@ -136,11 +136,10 @@ class ShardWorker:
     def _list_targets(self, caption: str, parse: Parse | Exception) -> tuple[int, ...] | str:
         if isinstance(parse, Exception):
             return f"the parser raised {type(parse).__name__}"
-        if self._words.find_unexpected(caption, parse.graph):
-            return UNEXPECTED
-        index = self._search.targets.index
+        targets, words = self._search.targets, self._words(caption)
         items = {*parse.graph.atoms, *parse.graph.compounds}
-        return tuple(sorted(index[item] for item in items if item in index))
+        indexes = tuple(sorted(targets.index[item] for item in items if item in targets.index))
+        return indexes if all(targets.words[index] <= words for index in indexes) else UNEXPECTED
 
 
 MakeParser = Callable[[], CaptionParser]

@@ -1,9 +1,12 @@
 """Targets of the seen analysis, and a word filter that selects the captions worth parsing.
 
 A target is an atom or a compound of the test set. Every word of an atom is a form of a word in its caption
-(``CaptionParser.forms`` returns these forms). A caption can therefore contain a target only if all words of the target
-are forms of the caption's words. The filter rejects captions that cannot contain any unseen target.
-:meth:`CaptionWords.find_unexpected` verifies the assumption about the parser for every parsed caption.
+(``CaptionParser.forms`` returns these forms for each kind of atom). A caption can therefore contain a target only if
+all words of the target are forms of the caption's words. A word that occurs twice in a compound needs two words of the
+caption. The filter rejects captions that cannot contain any unseen target. The parse of a caption that breaks this
+assumption is not used (shards.py).
+
+The words of targets and captions are written "<kind> <word>", such as "object cat", and "two cat" if there are two.
 """
 
 from __future__ import annotations
@@ -12,17 +15,19 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, get_args
 
 from generators.parser.caption_parser import CaptionParser
 from generators.parser.spacy_model import limit_text
-from generators.schemas.scene_graph import Atom, Compound, SceneGraph
+from generators.schemas.scene_graph import Atom, AtomKind, Compound, SceneGraph
 
 Target = Atom | Compound
+KINDS: tuple[AtomKind, ...] = get_args(AtomKind)
+_TWO = "two"
 _RUN = re.compile(r"[^\W\d_]+|\d+")
 _WORD = re.compile(rf"{_RUN.pattern}|[^\w\s]|_")
 _APOSTROPHES = frozenset("'’")
@@ -38,6 +43,24 @@ def split_words(text: str) -> list[str]:
     Every tokeniser's tokens consist of whole pieces of this kind.
     """
     return _WORD.findall(text.lower())
+
+
+def list_words(target: Target) -> frozenset[str]:
+    """Return the words that a caption with the target must have."""
+    if isinstance(target, Atom):
+        return _tag_words(target.kind, target.text)
+    kind: AtomKind = "attribute" if target.kind == "ao" else "object"
+    ends = set(split_words(target.subject)) & set(split_words(target.object))
+    return frozenset().union(
+        _tag_words("object", target.subject),
+        _tag_words("relation", target.relation or ""),
+        _tag_words(kind, target.object),
+        (f"{_TWO} {word}" for word in ends),
+    )
+
+
+def _tag_words(kind: AtomKind, text: str) -> frozenset[str]:
+    return frozenset(f"{kind} {word}" for word in split_words(text))
 
 
 @dataclass(frozen=True)
@@ -78,11 +101,23 @@ class Targets:
     @cached_property
     def words(self) -> tuple[frozenset[str], ...]:
         """The words of each target, in the same order as ``items``."""
-        return tuple(frozenset(split_words(" ".join(filter(None, item[1:])))) for item in self.items)
+        return tuple(map(list_words, self.items))
 
     @cached_property
     def fingerprint(self) -> str:
         return hashlib.sha256(json.dumps(self.to_json()).encode()).hexdigest()
+
+
+class _Forms(NamedTuple):
+    """What the text between two spaces of a caption can become.
+
+    ``words`` are the words of the vocabulary. ``single`` are those of them that count as two if another part of the
+    caption has them, too.
+    """
+
+    words: tuple[str, ...]
+    single: tuple[str, ...]
+    is_reciprocal: bool
 
 
 class CaptionWords:
@@ -94,51 +129,64 @@ class CaptionWords:
 
     def __init__(self, vocabulary: Collection[str], parser: CaptionParser) -> None:
         self._vocabulary, self._parser = frozenset(vocabulary), parser
-        self._added_words = parser.added_words & self._vocabulary
-        self._cache: dict[str, tuple[str, ...]] = {}
+        added = {f"{kind} {word}" for kind in (*KINDS, _TWO) for word in parser.added_words}
+        self._added_words = added & self._vocabulary
+        self._cache: dict[str, _Forms] = {}
 
     def __call__(self, caption: str) -> set[str]:
-        words = set(self._added_words)
+        words, once, is_reciprocal = set(self._added_words), set[str](), False
         cache = self._cache
-        for word in limit_text(caption).lower().split():
-            if forms := cache[word] if word in cache else self._find_forms(word):
-                words.update(forms)
-        return words
+        for text in limit_text(caption).lower().split():
+            forms = cache[text] if text in cache else self._find_forms(text)
+            if forms.words:
+                words.update(forms.words)
+                words.update(once.intersection(forms.single))
+                once.update(forms.single)
+            is_reciprocal = is_reciprocal or forms.is_reciprocal
+        return words | once if is_reciprocal else words
 
-    def find_unexpected(self, caption: str, graph: SceneGraph) -> set[str]:
-        """Return the vocabulary words in the atoms of the parse that are not among the caption's words."""
-        return ({word for atom in graph.atoms for word in split_words(atom.text)} & self._vocabulary) - self(caption)
-
-    def _find_forms(self, word: str) -> tuple[str, ...]:
-        """Return the vocabulary words among the forms of all possible tokens of ``word`` (text between two spaces)."""
+    def _find_forms(self, text: str) -> _Forms:
+        """Return the forms of all possible tokens of ``text``, which has no spaces."""
         if len(self._cache) >= _CACHE_SIZE:  # web captions contain an unlimited number of words
             self._cache.clear()
-        runs = [match.span() for match in _RUN.finditer(word)]
+        runs = [match.span() for match in _RUN.finditer(text)]
         tokens = {
-            word[token_start:token_end]
+            text[token_start:token_end]
             for first, (start, _) in enumerate(runs)
             for _, end in runs[first : first + _RUNS_PER_TOKEN]
-            for token_start in {start, start - (word[start - 1 : start] in _APOSTROPHES)}
-            for token_end in {end, end + (word[end : end + 1] in _MARKS_AFTER)}
+            for token_start in {start, start - (text[start - 1 : start] in _APOSTROPHES)}
+            for token_end in {end, end + (text[end : end + 1] in _MARKS_AFTER)}
         }
-        forms = {part for token in tokens for form in self._parser.forms(token) for part in split_words(form)}
-        forms.update(split_words(word))
-        return self._cache.setdefault(word, tuple(sorted(forms & self._vocabulary)))
+        pieces = split_words(text)
+        words = {f"{kind} {piece}" for kind in KINDS for piece in pieces}
+        for kind in KINDS:
+            forms = {form for token in tokens for form in self._parser.forms(token, kind)}
+            words.update(f"{kind} {piece}" for form in forms for piece in split_words(form))
+        two = {f"{_TWO} {word.split(' ', 1)[1]}" for word in words} & self._vocabulary
+        words &= self._vocabulary
+        if len(runs) > 1 or len(set(pieces)) < len(pieces):  # two tokens of the text may become the same word
+            words |= two
+        is_reciprocal = not self._parser.reciprocal_words.isdisjoint(pieces)
+        return self._cache.setdefault(text, _Forms(tuple(sorted(words)), tuple(sorted(two)), is_reciprocal))
 
 
 class UnseenTargets:
-    """The targets that are still unseen. Each target is indexed by one word, the word that the fewest targets share."""
+    """The targets that are still unseen, indexed by their two words that the fewest targets share."""
 
     def __init__(self, words: Sequence[frozenset[str]], seen: Collection[int]) -> None:
         unseen = [index for index in range(len(words)) if index not in seen]
         num_targets = Counter(word for index in unseen for word in words[index])
         self._words, self._unseen, self._marked = words, set(unseen), list[int]()
-        self._key = {
-            index: min(words[index], key=lambda word: (num_targets[word], word), default="") for index in unseen
-        }
-        self._by_key: dict[str, set[int]] = {}
+        self._keys: dict[int, tuple[str, str]] = {}
+        self._by_key: dict[str, dict[str, set[int]]] = {}
         for index in unseen:
-            self._by_key.setdefault(self._key[index], set()).add(index)
+            first, second, *_ = [*sorted(words[index], key=lambda word: (num_targets[word], word))[:2], "", ""]
+            self._keys[index] = first, second
+            self._insert(index)
+
+    def _insert(self, index: int) -> None:
+        first, second = self._keys[index]
+        self._by_key.setdefault(first, {}).setdefault(second, set()).add(index)
 
     def __len__(self) -> int:
         return len(self._unseen)
@@ -146,27 +194,36 @@ class UnseenTargets:
     def __contains__(self, index: int) -> bool:
         return index in self._unseen
 
-    def any_possible(self, words: set[str]) -> bool:
+    def any_possible(self, words: Set[str]) -> bool:
         """Return True if a caption with these words can contain an unseen target.
 
         Every caption can contain a target without words.
         """
-        keys = words & self._by_key.keys()
         if "" in self._by_key:
-            keys.add("")
-        return any(self._words[index] <= words for key in keys for index in self._by_key[key])
+            return True
+        for first in self._by_key.keys() & words:
+            by_second = self._by_key[first]
+            if "" in by_second:
+                return True
+            for second in by_second.keys() & words:
+                if any(self._words[index] <= words for index in by_second[second]):
+                    return True
+        return False
 
     def mark_seen(self, index: int) -> None:
         self._marked.append(index)
         self._unseen.discard(index)
-        same_key = self._by_key[self._key[index]]
-        same_key.discard(index)
-        if not same_key:
-            del self._by_key[self._key[index]]
+        first, second = self._keys[index]
+        by_second = self._by_key[first]
+        by_second[second].discard(index)
+        if not by_second[second]:
+            del by_second[second]
+            if not by_second:
+                del self._by_key[first]
 
     def reset(self) -> None:
         """Undo every :meth:`mark_seen`."""
         for index in self._marked:
             self._unseen.add(index)
-            self._by_key.setdefault(self._key[index], set()).add(index)
+            self._insert(index)
         self._marked.clear()

@@ -9,7 +9,7 @@ import signal
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from generators.schemas.scene_graph import Parse, Relation, SceneGraph, SceneObject
+from generators.schemas.scene_graph import AtomKind, Parse, Relation, SceneGraph, SceneObject
 
 NOUNS = ("cat", "dog", "mouse", "tennis ball")
 VERBS = ("see", "catch", "on top of")
@@ -51,6 +51,8 @@ def graph(caption: str) -> SceneGraph:
 class FakeParser:
     """A CaptionParser of the tiny language. Tests can replace ``forms`` and ``added_words``."""
 
+    reciprocal_words = frozenset({"other"})
+
     def __init__(
         self, forms: Callable[[str], Iterable[str]] | None = None, added_words: frozenset[str] = frozenset()
     ) -> None:
@@ -60,7 +62,7 @@ class FakeParser:
         for caption in captions:
             yield Parse(caption, graph(caption))
 
-    def forms(self, token: str) -> Iterable[str]:
+    def forms(self, token: str, kind: AtomKind) -> Iterable[str]:
         return self._forms(token) if self._forms else (token, lemma(token))
 
 

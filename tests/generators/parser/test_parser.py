@@ -17,7 +17,7 @@ from generators.parser import lemmas, rule_parser, spacy_model
 from generators.parser.phrasal_prepositions import Phrase, find_phrasal_prepositions
 from generators.parser.rule_parser import RuleParser
 from generators.parser.spacy_model import MAX_CHARACTERS, find_installed_model, limit_text
-from generators.parser.word_forms import find_name_forms
+from generators.parser.word_forms import ADDED_WORDS, find_word_forms
 from generators.schemas.scene_graph import Parse
 
 # Caption -> objects with their attributes | relations.
@@ -245,7 +245,7 @@ def test_long_text_parses(parser: RuleParser) -> None:
 
 
 def test_invariants_on_real_captions(parser: RuleParser, real_data, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check mentions, ``find_name_forms``, and independence of the batch size on web captions."""
+    """Check mentions, ``find_word_forms``, and independence of the batch size on web captions."""
     with (real_data / "captions" / "cc3m_validation_8k.tsv").open(encoding="utf-8") as file:
         captions = [line.split("\t")[0] for line, _ in zip(file, range(400), strict=False)]
     parses = list(parser.parse(captions))
@@ -254,9 +254,10 @@ def test_invariants_on_real_captions(parser: RuleParser, real_data, monkeypatch:
     tokenise = parser._nlp.tokenizer
     for parse in parses:
         check_mentions(parse)
-        known = {form for token in tokenise(parse.caption.lower()) for form in find_name_forms(token.text)}
-        words = {word for atom in parse.graph.atoms if atom.kind != "relation" for word in atom.text.split()}
-        assert words <= known
+        tokens = [token.text for token in tokenise(parse.caption.lower())]
+        for kind, text in parse.graph.atoms:
+            known = {form for token in tokens for form in find_word_forms(token, kind)} | ADDED_WORDS
+            assert known.issuperset(text.split())
 
 
 def test_accuracy_on_human_graphs(parser: RuleParser, real_data) -> None:

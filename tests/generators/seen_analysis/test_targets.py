@@ -1,10 +1,11 @@
 """The word filter, which selects captions that can contain an unseen target."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from generators.schemas.scene_graph import Atom, Compound
-from generators.seen_analysis.targets import CaptionWords, Targets, UnseenTargets, split_words
+from generators.seen_analysis.targets import KINDS, CaptionWords, Targets, UnseenTargets, list_words, split_words
 from generators.storage.atomic import write_json
 from tests.generators import fake_language as fake
 
@@ -30,54 +31,90 @@ def test_targets_are_distinct_and_sorted_and_saved_as_json(tmp_path) -> None:
     assert Targets.load(tmp_path / "targets.json") == targets
 
 
-def test_words_of_a_target() -> None:
-    targets = Targets((), (BALL_ON_CAT,))
-    assert targets.words == (frozenset({"tennis", "ball", "on", "top", "of", "cat"}),)
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        (BALL_ON_CAT, "object tennis,object ball,relation on,relation top,relation of,object cat"),
+        (Compound("ao", "cat", None, "red"), "object cat,attribute red"),
+        (Compound("ao", "orange", None, "dark orange"), "object orange,attribute dark,attribute orange,two orange"),
+        (Compound("oro", "cat", "see", "cat"), "object cat,relation see,two cat"),
+        (Compound("oro", "tennis ball", "see", "ball"), "object tennis,object ball,relation see,two ball"),
+        (Atom("relation", "on on"), "relation on"),
+        (Atom("attribute", "#"), "attribute #"),
+    ],
+)
+def test_words_of_a_target(target, words) -> None:
+    assert list_words(target) == frozenset(words.split(","))
+
+
+def tag(words: str) -> set[str]:
+    """Return the words with the tags of all kinds."""
+    return {f"{kind} {word}" for kind in KINDS for word in words.split()}
 
 
 def test_caption_words_include_lemmas() -> None:
-    words = CaptionWords({"mouse", "cat", "see"}, fake.FakeParser())
-    assert words("Cats saw MICE, truly") == {"cat", "see", "mouse"}
+    words = CaptionWords(tag("mouse cat see"), fake.FakeParser())
+    assert words("Cats saw MICE, truly") == tag("cat see mouse")
+
+
+def test_caption_words_include_the_forms_of_a_kind_only() -> None:
+    class Parser(fake.FakeParser):
+        def forms(self, token, kind):
+            return {"object": ["saw"], "relation": ["see"], "attribute": []}[kind] if token == "saw" else []
+
+    words = CaptionWords(tag("see saw"), Parser())
+    assert words("saw") == tag("saw") | {"relation see"}  # the written word itself can be of any kind
 
 
 def test_caption_words_include_forms_of_long_tokens_and_added_words() -> None:
     forms = fake.FakeParser(lambda token: ["t-leave"] if token == "t-leaves" else [], frozenset({"have"}))
-    assert CaptionWords({"leave", "t", "have", "own"}, forms)("(t-leaves)") == {"leave", "t", "have"}
+    assert CaptionWords(tag("leave t have own"), forms)("(t-leaves)") == tag("leave t have")
+
+
+@pytest.mark.parametrize(
+    ("caption", "has_two"),
+    [
+        ("cat", False),
+        ("the cat,", False),
+        ("cat and dog", False),
+        ("a cat and cats", True),
+        ("cat/cats", True),  # one text between spaces, but two tokens
+        ("cats next to each other", True),
+        ("the other dog", False),
+    ],
+)
+def test_two_words_of_a_caption_can_become_the_same_word(caption, has_two) -> None:
+    words = CaptionWords({"object cat", "two cat"}, fake.FakeParser())(caption)
+    assert ("two cat" in words) == has_two
 
 
 def test_the_cache_of_caption_words_is_limited(monkeypatch) -> None:
     monkeypatch.setattr("generators.seen_analysis.targets._CACHE_SIZE", 2)
-    words = CaptionWords({"cat"}, fake.FakeParser())
-    assert [words(text) for text in ("a b c cats", "d cats", "cats e f")] == [{"cat"}] * 3
+    words = CaptionWords({"object cat"}, fake.FakeParser())
+    assert [words(text) for text in ("a b c cats", "d cats", "cats e f")] == [{"object cat"}] * 3
     assert len(words._cache) <= 2
-
-
-def test_words_of_the_parse_that_the_forms_lack_are_unexpected() -> None:
-    words = CaptionWords({"mouse"}, fake.FakeParser(lambda word: (word,)))
-    assert words.find_unexpected("mice", fake.graph("mice")) == {"mouse"}
-    assert words.find_unexpected("mouse", fake.graph("mouse")) == set()
 
 
 def test_forms_are_listed_only_for_the_part_of_a_caption_that_is_parsed() -> None:
     tokens: list[str] = []
-    words = CaptionWords({"cat"}, fake.FakeParser(lambda word: tokens.append(word) or (word,)))
+    words = CaptionWords({"object cat"}, fake.FakeParser(lambda word: tokens.append(word) or (word,)))
     assert words(f"{'x' * 100_000} cat") == set()  # the caption is cut off before "cat"
-    assert words(f"{'x' * 100} cat") == {"cat"}
-    assert tokens == ["cat"]
+    assert words(f"{'x' * 100} cat") == {"object cat"}
+    assert set(tokens) == {"cat"}
 
 
 def test_a_target_is_possible_only_with_all_its_words() -> None:
     targets = Targets((Atom("object", "cat"),), (BALL_ON_CAT,))
-    unseen = UnseenTargets(targets.words, ())
-    assert unseen.any_possible({"cat"})
+    unseen, words = UnseenTargets(targets.words, ()), set(list_words(BALL_ON_CAT))
+    assert unseen.any_possible({"object cat"})
     unseen.mark_seen(0)
-    assert not unseen.any_possible({"cat"})
-    assert not unseen.any_possible({"cat", "tennis", "ball", "on", "top"})
-    assert unseen.any_possible({"cat", "tennis", "ball", "on", "top", "of"})
+    assert not unseen.any_possible({"object cat"})
+    assert not any(unseen.any_possible(words - {word}) for word in words)
+    assert unseen.any_possible(words)
     unseen.mark_seen(1)
-    assert not unseen.any_possible({"cat", "tennis", "ball", "on", "top", "of"})
+    assert not unseen.any_possible(words)
     unseen.reset()
-    assert unseen.any_possible({"cat"})
+    assert unseen.any_possible({"object cat"})
     assert len(unseen) == 2
 
 
@@ -89,14 +126,12 @@ def test_a_target_without_words_is_always_possible() -> None:
 
 
 def test_a_punctuation_mark_is_a_word() -> None:
-    assert Targets((Atom("attribute", "#"),), ()).words == (frozenset("#"),)
-    assert CaptionWords({"#"}, fake.FakeParser())("we are #1") == {"#"}
+    assert CaptionWords({"attribute #"}, fake.FakeParser())("we are #1") == {"attribute #"}
 
 
 def test_caption_words_include_tokens_with_an_apostrophe_before_or_a_mark_after() -> None:
     forms = fake.FakeParser(lambda token: {"'s": ["be"], "etc.": ["rest"]}.get(token, []))
-    words = CaptionWords({"be", "rest"}, forms)
-    assert words("it's, etc.:") == {"be", "rest"}
+    assert CaptionWords(tag("be rest"), forms)("it's, etc.:") == tag("be rest")
 
 
 @given(
