@@ -26,13 +26,19 @@ def _lemminflect() -> Any:
     return lemminflect
 
 
+@lru_cache(_CACHE_SIZE)
+def _look_up(word: str) -> dict[str, tuple[str, ...]]:
+    """Return part of speech -> lemmas of a word in lemminflect's dictionary."""
+    return _lemminflect().getAllLemmas(word)
+
+
 def _find_lemma(word: str, part_of_speech: str, guess: bool) -> str:
     """Return lemminflect's lemma of a word, or the word itself if there is none.
 
     With ``guess``, rules derive the lemma of an unknown word from its letters, or from those of its last part if it has
     hyphens. Codes and addresses have no lemma. The rules shorten some words to nothing ("cbg", "xt").
     """
-    if lemmas := _lemminflect().getLemma(word, part_of_speech, lemmatize_oov=False):
+    if lemmas := _look_up(word).get(part_of_speech):
         return lemmas[0]
     start, hyphen, last = word.rpartition("-") if guess else ("", "", word)
     if hyphen:
@@ -70,23 +76,20 @@ def normalise_attribute(word: str) -> str:
     return "wooden" if word == "wood" else NUMBERS.get(word, word)
 
 
-@lru_cache(_CACHE_SIZE)
 def is_verb(word: str) -> bool:
     """Return True if the dictionary lists the word as a verb form."""
-    return bool(_lemminflect().getAllLemmas(word, "VERB"))
+    return "VERB" in _look_up(word)
 
 
-@lru_cache(_CACHE_SIZE)
 def is_noun(word: str) -> bool:
     """Return True if the dictionary lists the word as a noun, and as nothing else except a verb."""
-    parts_of_speech = set(_lemminflect().getAllLemmas(word))
+    parts_of_speech = set(_look_up(word))
     return "NOUN" in parts_of_speech and parts_of_speech <= {"NOUN", "PROPN", "VERB"}
 
 
-@lru_cache(_CACHE_SIZE)
 def is_adjective(word: str) -> bool:
     """Return True if the word can only be an adjective."""
-    return set(_lemminflect().getAllLemmas(word)) == {"ADJ"} or word.endswith(("less", "ish"))
+    return set(_look_up(word)) == {"ADJ"} or word.endswith(("less", "ish"))
 
 
 def load_tables() -> None:

@@ -27,8 +27,8 @@ def find_word_forms(token: str, kind: AtomKind) -> frozenset[str]:
 
 
 def _find_object_forms(word: str) -> Iterable[str]:
-    joined = (name for parts, name in lemmas.SPELLINGS.items() if word in parts.split())
-    return word, lemmas.singular(word, plural=False), lemmas.singular(word), *joined, *SPELLINGS.get(word, "").split()
+    singulars = lemmas.singular(word, plural=False), lemmas.singular(word)
+    return word, *singulars, *_find_joined_names().get(word, ()), *SPELLINGS.get(word, "").split()
 
 
 def _find_attribute_forms(word: str) -> Iterable[str]:
@@ -45,6 +45,16 @@ _FIND_FORMS: dict[AtomKind, Callable[[str], Iterable[str]]] = {
     "attribute": _find_attribute_forms,
     "relation": _find_relation_forms,
 }
+
+
+@cache
+def _find_joined_names() -> dict[str, frozenset[str]]:
+    """Return for each word the names of which it is a part in the caption ("surf board" is written ``surfboard``)."""
+    names: dict[str, set[str]] = {}
+    for parts, name in lemmas.SPELLINGS.items():
+        for part in parts.split():
+            names.setdefault(part, set()).add(name)
+    return {part: frozenset(joined) for part, joined in names.items()}
 
 
 @cache

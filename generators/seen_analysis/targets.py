@@ -160,7 +160,7 @@ class CaptionWords:
         pieces = split_words(text)
         words = {f"{kind} {piece}" for kind in KINDS for piece in pieces}
         for kind in KINDS:
-            forms = {form for token in tokens for form in self._parser.forms(token, kind)}
+            forms = {form for token in tokens for form in self._parser.forms(token, kind)} - tokens
             words.update(f"{kind} {piece}" for form in forms for piece in split_words(form))
         two = {f"{_TWO} {word.split(' ', 1)[1]}" for word in words} & self._vocabulary
         words &= self._vocabulary
