@@ -127,8 +127,8 @@ class CaptionWords:
     spaces, possibly with an apostrophe before it ('s) or a mark after it (etc.). The forms of all such tokens are used.
     """
 
-    def __init__(self, vocabulary: Collection[str], parser: CaptionParser) -> None:
-        self._vocabulary, self._parser = frozenset(vocabulary), parser
+    def __init__(self, vocabulary: Set[str], parser: CaptionParser) -> None:
+        self._vocabulary, self._parser = vocabulary, parser
         added = {f"{kind} {word}" for kind in (*KINDS, _TWO) for word in parser.added_words}
         self._added_words = added & self._vocabulary
         self._cache: dict[str, _Forms] = {}
