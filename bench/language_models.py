@@ -1,10 +1,10 @@
 """Measure the language models of the hard negatives: ``python -m bench.language_models [--images 8]``.
 
 The models have the architecture of BERT-base (ranking of systematicity negatives) and the size of RoBERTa-large
-(entailment of swaps), random weights, and a tokenizer with one token per word; the real tokenizers make about 1.15. The
-candidates are those of Visual Genome's images in COMPEVAL_REAL_DATA. Prints sentences per second (of processor time on a
-CPU), with an empty and with a filled cache, and the time for all captions of CREPE (arXiv:2212.07796): 325,000 negatives
-of about 32,500 captions (abstract), and 17,000 productivity captions with swaps.
+(entailment of swaps), random weights, and a tokenizer with one token per word; real tokenizers make about 1.15. The
+candidates are those of Visual Genome's images in COMPEVAL_REAL_DATA. Prints sentences per second (of processor time on
+a CPU), with an empty and with a filled cache, and the time for all captions of CREPE (arXiv:2212.07796): the 32,500
+captions of 325,000 negatives (abstract), and 17,000 productivity captions with swaps.
 """
 
 from __future__ import annotations
