@@ -38,6 +38,7 @@ from generators.seen_analysis.targets import Targets
 from generators.storage import stage
 from generators.storage.atomic import write_json
 from generators.storage.code import code_digest
+from generators.storage.input_sources import check_corpus
 from generators.storage.params import read_params
 
 FIRST_ROUND = 16
@@ -119,6 +120,7 @@ def main(
     corpora, settings, parser = read_params("corpora"), read_params("seen"), read_params("parser")
     if corpus not in corpora:
         raise ValueError(f"params.yaml, corpora: no corpus {corpus!r}; it has {', '.join(corpora)}.")
+    check_corpus(corpus, corpora[corpus]["files"])
     files = tuple(list_shards(corpora[corpus]["files"]))
     targets = Targets.load(Path("regions/targets.json"))
     search = Search(targets, files, corpora[corpus]["column"], counts, code_version(parser))

@@ -54,6 +54,16 @@ def _check_source(key: str, settings: Mapping[str, str]) -> str:
     return source
 
 
+def check_corpus(corpus: str, files: str) -> None:
+    """Raise ValueError if real captions would be split by a corpus of the micro-world."""
+    source = read_all_params()["source"]
+    if source != MICROWORLD and is_in_microworld(Path(files)):
+        raise ValueError(
+            f"params.yaml, corpora.{corpus}: {files} is in the micro-world, but the test captions are of {source}. "
+            "Name the files of the real corpus."
+        )
+
+
 def is_in_microworld(path: Path) -> bool:
     """Return True if a file, folder or glob pattern is in a folder that the micro-world's generator writes."""
     return path.is_relative_to(FOLDER) or any((folder / TRUTH).exists() for folder in (path, *path.parents))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from generators.storage.input_sources import is_in_microworld, read_sources
+from generators.storage.input_sources import check_corpus, is_in_microworld, read_sources
 
 SYNTHETIC = {"source": "microworld", "scene_graphs": "sources/microworld/graphs.json", "images": "sources/microworld"}
 GQA = {"source": "visual_genome", "scene_graphs": "sources/gqa", "images": "sources/visual_genome"}
@@ -48,6 +48,17 @@ def test_a_source_that_contradicts_a_path_is_an_error() -> None:
         read(source="microworld", retrieval={"coco": SYNTHETIC | {"images": "sources/coco"}})
     with pytest.raises(ValueError, match=r"retrieval\.coco: no source\. Name the data that its images belong to"):
         read(source="visual_genome", retrieval={"coco": {"images": "sources/coco"}})
+
+
+def test_a_corpus_of_the_microworld_does_not_split_real_captions() -> None:
+    read(source="visual_genome")
+    with pytest.raises(
+        ValueError, match=r"corpora\.laion: sources/microworld/corpora/laion/\*\.tar is in the micro-world"
+    ):
+        check_corpus("laion", "sources/microworld/corpora/laion/*.tar")
+    check_corpus("laion", "sources/visual_genome/corpora/laion/*.tar")
+    read(source="microworld")
+    check_corpus("laion", "sources/microworld/corpora/laion/*.tar")
 
 
 def test_a_copy_of_the_microworld_is_recognised(tmp_path: Path) -> None:
