@@ -27,6 +27,8 @@ EXAMPLE_TASKS = (
     "crepe/laion_sc_hnatom",
     "crepe/laion_uc_hnatom",
     "crepe/laion_uc_hncomp",
+    "crepe/laion_sc_hnall",
+    "crepe/laion_uc_hnall",
     "crepe/prod_hnatom/n4",
     "crepe/prod_hnswap/n8",
     "crepe/prod_hnneg/n8",

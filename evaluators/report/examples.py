@@ -1,5 +1,7 @@
 """Collect examples with images, as in CREPE's Table 17: crop, true caption, hard negatives, and the models' choices.
 
+For each model, the table shows whether the true caption ranks first, and the three captions that rank first.
+
 Rows are chosen by a hash of their content, so the same results always have the same examples. On half of them, at least
 one model is wrong.
 """
@@ -10,7 +12,7 @@ import base64
 import hashlib
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,8 @@ from evaluators.report.results import Result
 from loaders.datasets.load import load_dataset
 
 EXAMPLES_PER_TASK = 4
+NUM_TOP = 3
+"""Number of captions that are shown per model."""
 KINDS = {"swap": "HN-Swap", "negation": "HN-Neg"}
 
 
@@ -45,6 +49,8 @@ class Example:
     task: str
     image: str
     candidates: list[Candidate]
+    top: Mapping[str, Sequence[Candidate]] = field(default_factory=dict)
+    """Model -> the captions that it ranked first, best first. Empty for retrieval tasks."""
 
 
 def collect_examples(
@@ -92,7 +98,8 @@ def make_choice_examples(task: str, frames: Mapping[str, pd.DataFrame], split: A
             Candidate(caption, index == 0, tuple(name for name, best in picks.items() if best == index), kinds[index])
             for index, caption in enumerate(captions)
         ]
-        examples.append(Example(task, _make_data_uri(columns["image"]), candidates))
+        top = {name: [candidates[index] for index in find_top(rows["scores"][row])] for name, rows in frames.items()}
+        examples.append(Example(task, _make_data_uri(columns["image"]), candidates, top))
     return examples
 
 
@@ -106,11 +113,16 @@ def choose_rows(rows: pd.DataFrame, count: int) -> list[int]:
 
 
 def find_best(scores: Sequence[float]) -> int:
-    """Return the index of the best score.
+    """Return the index of the best score."""
+    return find_top(scores)[0]
+
+
+def find_top(scores: Sequence[float], count: int = NUM_TOP) -> list[int]:
+    """Return the indices of the best scores, best first.
 
     Of equal scores, the last is best, so the truth (index 0) never wins a tie.
     """
-    return len(scores) - 1 - int(np.argmax(np.asarray(scores)[::-1]))
+    return sorted(range(len(scores)), key=lambda index: (-scores[index], -index))[:count]
 
 
 def _get_kind(foils: Sequence[Mapping[str, str]]) -> str:

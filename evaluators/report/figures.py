@@ -95,13 +95,15 @@ class Line(NamedTuple):
 def make_lines(rows: pd.DataFrame) -> Iterator[Line]:
     """Yield one line per model, over its training seeds.
 
-    Colours show the corpus; dashes distinguish models of a corpus.
+    Colours show the corpus; dashes distinguish models of a corpus. Models with other training data are named.
     """
     for corpus, corpus_rows in rows.groupby(rows["trained_on"].fillna("other")):
         has_several_models = corpus_rows["series"].nunique() > 1
         for index, (series, series_rows) in enumerate(corpus_rows.groupby("series")):
             corpus_title = get_corpus_name(str(corpus))
             label = f"{corpus_title}, {series}" if has_several_models else corpus_title
+            if corpus not in COLOURS:
+                label = str(series)
             dashes = DASHES[index % len(DASHES)]
             yield Line(
                 series_rows, {"color": COLOURS.get(str(corpus), OTHER_COLOUR), "linestyle": dashes, "label": label}

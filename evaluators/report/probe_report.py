@@ -91,7 +91,11 @@ def make_comparison_table(by_pair: Mapping[str, Sequence[Comparison]], dataset: 
 def make_tables(probes: Sequence[ProbeResult]) -> list[Table]:
     """Make all tables for which there are results."""
     recovered = [probe.recovered for probe in probes]
-    result = [probe_tables.make_overall_table(recovered), *probe_tables.make_prompt_type_tables(recovered)]
+    result = [
+        probe_tables.make_overall_table(recovered),
+        *probe_tables.make_prompt_type_tables(recovered),
+        probe_tables.make_aggregates_table(recovered),
+    ]
     for dataset in PAIR_DATASETS:
         evaluated = [probe for probe in probes if dataset in probe.pairs]
         pairs = {probe.recovered.name: probe.pairs[dataset] for probe in evaluated}

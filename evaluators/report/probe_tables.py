@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from evaluators.probes.aggregates import GROUPS, average_over_groups, average_published
 from evaluators.probes.analysis import PAIR_DATASETS, Recovered, Scores, get_cell
 from evaluators.report.tables import TEXTS, Table, format_with_interval, make_table
 from loaders.papers.prompt_types import PROMPT_TYPES
@@ -36,6 +37,15 @@ def make_prompt_type_tables(probes: Sequence[Recovered]) -> list[Table]:
         _make_block_table("compprompts_types", LABELS["table_2"], list(COLUMNS), probes),
         _make_block_table("compprompts_multiples_negations", LABELS["table_3"], list(COLUMNS)[:5], probes),
     ]
+
+
+def make_aggregates_table(probes: Sequence[Recovered]) -> Table:
+    """Make the table of sections 3.2 and 3.3: mean exact match over groups of prompt types, with the paper's means."""
+    means = {probe.name: average_over_groups(probe.mean_by_cell()) for probe in probes}
+    published = {f"Paper: {name}": values for name, values in average_published().items()}
+    columns = means | published
+    rows = [[group, *(column[group] for column in columns.values())] for group in GROUPS]
+    return make_table("compprompts_aggregates", ["Prompts", *columns], rows, decimals=1)
 
 
 def _make_block_table(

@@ -29,6 +29,7 @@ def make_section(results: Results) -> Section | None:
     tables = [
         probe_tables.make_overall_table(list(probes.values())),
         *probe_tables.make_prompt_type_tables(list(probes.values())),
+        probe_tables.make_aggregates_table(list(probes.values())),
     ]
     for spec, probe in probes.items():
         probed_model = by_probe[spec][0].data["model"]["text_encoder"]

@@ -1,6 +1,7 @@
 """Make the tables and figures of CREPE's productivity.
 
-Source: arXiv:2212.07796, appendix B, Tables 12 to 14 and 16, Figures 5 and 13.
+Source: arXiv:2212.07796, appendix B, Tables 12 to 14 and 16, Figures 5, 6 and 13. Figure 6 shows the models that were
+not trained on a corpus of CREPE; OpenAI's CLIP models are one line, their mean.
 """
 
 from __future__ import annotations
@@ -14,11 +15,16 @@ from evaluators.report.results import PRODUCTIVITY_KINDS as KINDS
 from evaluators.report.results import Results, group_by_model
 from evaluators.report.section import Section
 from evaluators.report.tables import Table, format_with_interval, make_table
+from generators.schemas.corpus_names import CORPORA
 
+FIGURE_KINDS = ("hnatom", "hnswap", "hnneg")
 FIGURES = {
-    "Recall@1 against complexity, by type of hard negative (Figure 5 of the paper).": ("hnatom", "hnswap", "hnneg"),
+    "Recall@1 against complexity, by type of hard negative (Figure 5 of the paper).": FIGURE_KINDS,
     "Recall@1 against complexity, all types together (Figure 13 of the paper).": ("hnall",),
 }
+FIGURE_6 = "Recall@1 against complexity, models with other training data (Figure 6 of the paper)."
+OPENAI, OPENAI_TITLE = "/openai", "OpenAI CLIP"
+"""Suffix of the names of OpenAI's CLIP models, and the title of their mean."""
 
 
 def make_section(results: Results) -> Section | None:
@@ -33,11 +39,20 @@ def make_section(results: Results) -> Section | None:
         for caption, kinds in FIGURES.items()
         if (figure_kinds := [kind for kind in kinds if kind in available])
     }
+    others = rows[~rows["trained_on"].isin(list(CORPORA))]
+    if other_kinds := [kind for kind in FIGURE_KINDS if kind in set(others["kind"])]:
+        figures[FIGURE_6] = draw_figure(join_openai_models(others), other_kinds)
     tables = [make_recall_table(rows[rows["kind"] == kind], kind) for kind in KINDS if kind in available]
     if not raw.empty:
         titles = {number: f"n = {int(number)}" for number in sorted(raw["complexity"].unique())}
         tables.append(make_raw_table("productivity_raw", raw, "complexity", titles))
     return Section("productivity", tables, figures, make_headline(rows[rows["kind"] == "hnatom"]))
+
+
+def join_openai_models(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with OpenAI's CLIP models as one series, so that a figure shows their mean."""
+    is_openai = rows["model"].str.endswith(OPENAI)
+    return rows.assign(series=rows["series"].mask(is_openai, OPENAI_TITLE))
 
 
 def make_headline(rows: pd.DataFrame) -> list[str]:

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from evaluators.probes.aggregates import average_over_groups, average_published
 from evaluators.probes.analysis import Recovered, compute_conditions, compute_correlation
 from evaluators.protocols import recovery
 from evaluators.report import probe_tables
@@ -88,6 +89,29 @@ def test_tables_have_the_shape_of_the_papers_tables():
     assert types.loc[3, ["0 attributes", "1 adj.", "1 spatial"]].tolist() == ["0.0", "33.3", "50.0"]
     assert multiples.shape == (8, 6)
     assert multiples.loc[1, "0 attributes"] == "0.0"
+
+
+def test_means_over_groups_of_prompt_types():
+    means = average_over_groups(RECOVERED.mean_by_cell())
+    # Cells: obj1_spatial 1, obj2_spatial 1/2; obj2 0; obj1 1/2; obj2_adj 1/3; multiples_obj1 0.
+    assert means["Spatial relations"] == pytest.approx(0.75)
+    assert means["Spatial relations, 2 objects"] == pytest.approx(0.5)
+    assert means["Word order matters"] == pytest.approx((1 / 2 + 1 / 3) / 2)
+    assert means["Multiples"] == 0
+    assert np.isnan(means["Negations"])
+
+
+def test_published_means_over_groups():
+    # Sections 3.2 and 3.3 print 44.8, 34.5 and 91.8; negCLIP is 15.4 points above CLIP ViT-B/32, and 16.3 where word
+    # order matters; ViT-L/14 is 20.7 points above ViT-B/32 without spatial relations.
+    paper = average_published()
+    assert paper["VL models"]["Adjectives"] == pytest.approx(0.448)
+    assert paper["VL models"]["Intransitive verbs"] == pytest.approx(0.345, abs=0.002)
+    assert paper["SBERT"]["Adjectives"] == pytest.approx(0.918)
+    small, large, hard = (paper[name] for name in ("CLIP ViT-B/32", "CLIP ViT-L/14", "negCLIP ViT-B/32"))
+    assert hard["Word order matters"] - small["Word order matters"] == pytest.approx(0.163, abs=0.001)
+    name = "Without spatial relations"
+    assert large[name] - small[name] == pytest.approx(0.207, abs=0.002)
 
 
 def test_conditions():

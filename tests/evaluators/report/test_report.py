@@ -11,7 +11,7 @@ import pytest
 from evaluators.engine.rows import load
 from evaluators.engine.tasks import Task
 from evaluators.report import build
-from evaluators.report.examples import find_best
+from evaluators.report.examples import find_best, find_top
 from evaluators.report.figures import draw, make_lines, summarise_seeds
 from evaluators.report.results import make_frame, read_results
 from evaluators.report.sections import classification, productivity, systematicity
@@ -142,6 +142,9 @@ def test_page_is_self_contained_and_marks_synthetic_data(results: list[Path], tm
     page = (tmp_path / "report" / "index.html").read_text()
     assert "Synthetic data" in page
     assert page.count("data:image/jpeg;base64,") == 3
+    # The scores of the second row are .3 (truth), .8 and .1.
+    first, second = "<li>blue ball</li>", '<li class="truth">red ball too</li>'
+    assert f'<p class="kind">clip-laion: wrong</p>\n<ol class="top">{first}{second}' in page
     assert "<script" not in page
     assert 'src="http' not in page
     assert "Synthetic data" in (tmp_path / "report" / "report.md").read_text()
@@ -163,6 +166,23 @@ def test_lines_are_per_model_and_summarise_its_seeds(results: list[Path]):
         "LAION-400M, clip-laion": [40.0, 30.0, 50.0],
         "LAION-400M, negclip-laion": [90.0, 80.0, 100.0],
     }
+
+
+def test_figure_6_shows_models_with_other_training_data(tmp_path: Path):
+    for model, corpus, recall in (("RN50/openai", None, 0.4), ("RN101/openai", None, 0.6), ("flava", None, 0.3)):
+        write_result(tmp_path, model, corpus, "prod_hnatom", recall, "n4")
+    write_result(tmp_path, "clip-laion", "laion", "prod_hnatom", 0.9, "n4")
+    frame = make_frame(read_results([tmp_path]))
+    others = productivity.join_openai_models(frame[frame["trained_on"].isna()])
+    means = {
+        line.style["label"]: summarise_seeds(line.rows, "complexity")["mean"].iloc[0] for line in make_lines(others)
+    }
+    assert means == pytest.approx({"OpenAI CLIP": 50.0, "flava": 30.0})
+    section = productivity.make_section(read_results([tmp_path]))
+    assert section
+    svg = section.figures[productivity.FIGURE_6]
+    assert "OpenAI CLIP" in svg
+    assert "LAION" not in svg
 
 
 def test_correlation_with_classification(results: list[Path], tmp_path: Path):
@@ -237,3 +257,8 @@ def test_error_without_results(tmp_path: Path):
 def test_the_truth_never_wins_a_tie():
     assert find_best([0.5, 0.5, 0.1]) == 1
     assert find_best([0.5, 0.4, 0.1]) == 0
+
+
+def test_the_first_three_captions_are_in_the_order_of_their_scores():
+    assert find_top([0.2, 0.5, 0.2, 0.1, 0.4]) == [1, 4, 2]
+    assert find_top([0.9, 0.1]) == [0, 1]
