@@ -139,7 +139,7 @@ def mine_with_model(
     """Mine hard negatives, with neighbours by the features of the model, whose fingerprint is ``weights``."""
 
     def embed(locations: Sequence[ImageLocation]) -> Any:
-        return encode_all_images(start.model, ImageDataset(locations, start.preprocess), workers)
+        return encode_all_images(start.model, ImageDataset(locations, start.preprocess, cache=False), workers)
 
     return mine(data, embed, weights, work / "mined", workers, report)
 
