@@ -11,13 +11,17 @@ Configs:
 - ``cifar10``, ``cifar100``: the user's copies of the binary versions. The Python versions are not supported: they are
   pickle files, which can run code when they are opened.
 
+Each config has the split ``test``, whose prompts are made from the class names, and variants with the same images and
+the prompts of Kumar et al. 2024 (Compun, appendix A.2, Table 3): ``test.examples.5`` (example captions) and, if a
+language model has described all classes, ``test.descriptors``. ``compeval examples --ask`` requests the captions.
+
 Chance of top-1 accuracy: 1 / number of classes.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -26,6 +30,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from PIL import Image
 
+from generators.captioner import class_descriptors, example_captions
+from generators.llm.client import Cache, Endpoint
+from generators.llm.questions import read_cached_items
 from generators.microworld.captions.views import sample_region
 from generators.microworld.rendering.images import render_jpeg
 from generators.microworld.scenes.affordances import list_nouns
@@ -34,8 +41,9 @@ from generators.microworld.scenes.sampler import sample_scene
 from generators.microworld.world import ALL_NOUNS
 from generators.schemas.rows import classification_schema
 from generators.storage import stage
+from generators.storage.atomic import atomic_folder
 from generators.storage.crops import read_size
-from generators.storage.dataset import make_file_id, write_config
+from generators.storage.dataset import make_file_id, write_split
 from generators.storage.params import read_params
 
 FOLDER = Path("classification")
@@ -156,7 +164,7 @@ READERS = {"imagenet": read_imagenet, **{name: partial(read_cifar, name) for nam
 """Config -> function that reads the folder with the user's copy."""
 
 
-def make_rows(source: str, images: Iterator[LabelledImage], seed: int) -> Iterator[dict[str, Any]]:
+def make_rows(source: str, images: Iterable[LabelledImage], seed: int) -> Iterator[dict[str, Any]]:
     """Yield one row of ``classification_schema`` per image."""
     for image in images:
         path = None if image.path is None else str(image.path)
@@ -171,6 +179,36 @@ def make_rows(source: str, images: Iterator[LabelledImage], seed: int) -> Iterat
             "label": image.label,
             "provenance": {"source": source, "captioner": None, "seed": seed},
         }
+
+
+def make_prompts(names: Sequence[str], endpoint: Endpoint | None, answers: Path) -> dict[str, list[list[str]]]:
+    """Return variant -> prompts of each class. ``answers``: folder of a language model's cached answers.
+
+    Without a language model, a grammar writes the example captions.
+    """
+    examples = example_captions.example_captions(names, endpoint=endpoint, answers=answers)
+    count = example_captions.CAPTIONS_PER_CLASS
+    prompts = {f"examples.{count}": [example_captions.make_prompts(name, examples[name].captions) for name in names]}
+    if endpoint is not None:
+        number, cache = class_descriptors.DESCRIPTORS_PER_CLASS, Cache([answers])
+        answered = [
+            read_cached_items(class_descriptors.DESCRIPTORS, name, number, endpoint, cache).items for name in names
+        ]
+        if all(len(items) == number for items in answered):
+            prompts["descriptors"] = [
+                class_descriptors.make_prompts(name, items) for name, items in zip(names, answered, strict=True)
+            ]
+    return prompts
+
+
+def write_set(folder: Path, labelled: LabelledSet, prompts: Mapping[str, list[list[str]]], seed: int) -> None:
+    """Write a config with one split per kind of prompt to ``folder``, whose name is the config's."""
+    names, images = labelled.class_names, list(labelled.images)
+    schemas = {"test": classification_schema(names)}
+    schemas |= {f"test.{variant}": classification_schema(names, texts) for variant, texts in prompts.items()}
+    with atomic_folder(folder) as scratch:
+        for split, schema in schemas.items():
+            write_split(scratch, split, make_rows(folder.name, images, seed), schema)
 
 
 def main(themes: str = "", output: Path = Path()) -> None:
@@ -188,9 +226,10 @@ def main(themes: str = "", output: Path = Path()) -> None:
         )
     sets = {"microworld": make_microworld_set(params["seed"], params["images"], list_nouns(themes))}
     sets |= {name: READERS[name](Path(folder)) for name, folder in copies.items()}
-    for name, (class_names, images) in sets.items():
-        schema = classification_schema(class_names)
-        write_config(output / FOLDER, name, {"test": make_rows(name, images, params["seed"])}, schema)
+    endpoint = Endpoint(**params["captioner"]) if params["captioner"] else None
+    for name, labelled in sets.items():
+        prompts = make_prompts(labelled.class_names, endpoint, Path("data/llm"))
+        write_set(output / FOLDER / name, labelled, prompts, params["seed"])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Zero-shot classification: predict the class whose mean prompt feature is most similar to the image feature.
 
-Source: Radford et al. 2021 (CLIP), section 3.1.4, with open_clip's 80 templates. The class feature is the mean of
+Source: Radford et al. 2021 (CLIP), section 3.1.4, with open_clip's 80 templates, or with the prompts that the file
+contains (Kumar et al. 2024, appendix A.2: example captions). The class feature is the mean of
 the unit features of its prompts, scaled to unit length. Difference from the paper: the tie rule (ranking.py).
 
 Shapes: N images, C classes, P prompts per class. Chance of top1: 1 / C.
@@ -8,6 +9,7 @@ Shapes: N images, C classes, P prompts per class. Chance of top1: 1 / C.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -28,9 +30,14 @@ def make_prompts(class_names: Sequence[str]) -> list[list[str]]:
 
 
 def make_class_prompts(schema: pa.Schema) -> list[list[str]]:
-    """Return 80 prompts per class name of the label column. Raises ValueError if the file has no class names."""
+    """Return the prompts of each class in the file, or else 80 prompts per class name of the label column.
+
+    Raises ValueError if the file has neither.
+    """
     from datasets import Features
 
+    if prompts := (schema.field("label").metadata or {}).get(b"prompts"):
+        return json.loads(prompts)
     names = getattr(Features.from_arrow_schema(schema)["label"], "names", None)
     if not names:
         raise ValueError(

@@ -110,12 +110,14 @@ ANNOTATION_SCHEMA = pa.schema(
 """An annotated image (generators/readers/annotations.py)."""
 
 
-def classification_schema(classes: Sequence[str]) -> pa.Schema:
+def classification_schema(classes: Sequence[str], prompts: Sequence[Sequence[str]] | None = None) -> pa.Schema:
     """Return the schema of images with class labels.
 
     A label is an index into ``classes``; the schema stores these names for the ``ClassLabel`` feature of ``datasets``.
+    ``prompts``: the prompts of each class, the same number for all. None: the evaluation makes them from the names.
     """
-    label = pa.field("label", _integer, metadata={"classes": json.dumps(list(classes))})
+    metadata = {"classes": json.dumps(list(classes))} | ({"prompts": json.dumps(prompts)} if prompts else {})
+    label = pa.field("label", _integer, metadata=metadata)
     return pa.schema([("image", _image), *_crop, label, *_origin])
 
 

@@ -8,11 +8,11 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
+from evaluators.protocols.classification import make_class_prompts
 from generators import classification
 from generators.microworld.scenes.splits import TEST_IDS, training_ids
 from generators.microworld.world import ALL_NOUNS
-from generators.schemas.rows import classification_schema
-from generators.storage.dataset import write_config
+from generators.storage.parquet import read_schema
 from loaders.cards.card import render
 from loaders.cards.classification import count_classes
 from loaders.datasets.stats import measure
@@ -90,9 +90,17 @@ def test_imagenet_images_are_referenced_by_path(tmp_path: Path):
 def test_folder_and_card(tmp_path: Path):
     write_cifar(tmp_path, 1, "test_batch.bin", "batches.meta.txt")
     cifar = classification.read_cifar("cifar10", tmp_path)
-    rows = classification.make_rows("cifar10", cifar.images, 0)
-    write_config(tmp_path / "set", "cifar10", {"test": rows}, classification_schema(cifar.class_names))
+    prompts = classification.make_prompts(cifar.class_names, None, tmp_path)
+    classification.write_set(tmp_path / "set" / "cifar10", cifar, prompts, 0)
     stats = measure(tmp_path / "set")
+    assert stats["rows"] == {"cifar10": {"test": 3, "test.examples.5": 3}}
+    by_name, by_example = (
+        make_class_prompts(read_schema(tmp_path / "set" / "cifar10" / f"{split}-00000-of-00001.parquet"))
+        for split in ("test", "test.examples.5")
+    )
+    assert [len(by_name), *map(len, by_name)] == [2, 80, 80]
+    assert [len(by_example), *map(len, by_example)] == [2, 5, 5]
+    assert all("An example of apple in an image is" in prompt for prompt in by_example[0])
     assert count_classes(tmp_path / "set", stats) == {"cifar10": 2}
     assert "| cifar10 | 2 | 3 | 50.0% |" in render("classification", stats=stats, classes={"cifar10": 2})
-    assert pq.read_table(tmp_path / "set" / "cifar10")["label"].to_pylist() == [0, 1, 0]
+    assert pq.read_table(tmp_path / "set" / "cifar10")["label"].to_pylist() == [0, 1, 0] * 2

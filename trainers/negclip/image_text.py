@@ -136,15 +136,17 @@ def _read_shards(folder: Path) -> CaptionedImages:
 class ImageDataset(Dataset[Tensor]):
     """Dataset of images (CHW) as ``pixels.py`` reads them: uint8 if possible, before ``normalise``.
 
-    Each image is kept in memory after it was read for the first time, unless the dataset is larger than
-    MAX_CACHED_BYTES.
+    Each image is kept in memory after it was read for the first time, unless ``cache`` is False or the dataset is
+    larger than MAX_CACHED_BYTES. Images that are read only once need no cache.
     """
 
-    def __init__(self, locations: Sequence[ImageLocation], preprocess: Callable[[Image.Image], Tensor]) -> None:
+    def __init__(
+        self, locations: Sequence[ImageLocation], preprocess: Callable[[Image.Image], Tensor], *, cache: bool = True
+    ) -> None:
         self._locations = locations
         self._preprocess, self.normalise = split_preprocess(preprocess)
         self._cache: dict[int, Tensor] | None = None
-        if self[0].nbytes * len(locations) <= MAX_CACHED_BYTES:
+        if cache and self[0].nbytes * len(locations) <= MAX_CACHED_BYTES:
             self._cache = {}
 
     @property

@@ -154,7 +154,7 @@ def read_or_mine(
         return published.read_mined(file, data)
 
     def embed(locations: Sequence[ImageLocation]) -> Any:
-        return encode_all_images(start.model, ImageDataset(locations, start.preprocess), workers)
+        return encode_all_images(start.model, ImageDataset(locations, start.preprocess, cache=False), workers)
 
     return mine(data, embed, weights, work / "mined", workers, report)
 

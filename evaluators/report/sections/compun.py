@@ -1,7 +1,8 @@
 """Make the tables and figures of Compun (Kumar et al. 2024, arXiv:2404.00419).
 
-Source: Table 1 (kinds of prompt), Table 2 (number of example captions), Figure 3 (categories), Figure 4 (similarity of
-correct answers), section 6 (all images of the benchmark as candidates). Difference from the paper: Figure 3 shows error
+Source: Table 1 (kinds of prompt), Table 2 (number of example captions), Table 3 (classification with the same kinds of
+prompt), Figure 3 (categories), Figure 4 (similarity of correct answers), section 6 (all images of the benchmark as
+candidates). Difference from the paper: Figure 3 shows error
 counts; here, accuracies are shown.
 """
 
@@ -28,6 +29,8 @@ PROMPTS = {
     FIVE_EXAMPLES: "Examples (5)",
 }
 """Variant -> its title in Table 1."""
+CLASS_PROMPTS = {variant: PROMPTS[variant] for variant in (TEMPLATE, "descriptors", FIVE_EXAMPLES)}
+"""Variant -> its title in Table 3."""
 Variants = Mapping[str, list[Result]]
 """Variant -> results of all training seeds of a model."""
 
@@ -45,6 +48,7 @@ def make_section(results: Results) -> Section | None:
             *make_examples_tables(models),
             make_categories_table(models),
             make_similarity_table(models),
+            *make_classification_tables(results),
         ],
         draw_figures(models),
         [_make_headline(name, variants) for name, variants in models.items() if TEMPLATE in variants],
@@ -106,6 +110,19 @@ def make_categories_table(models: Mapping[str, Variants]) -> Table:
                 rows.append([name, title, by, category, entry["rows"], *means])
     header = ["Model", "Prompts", "By", "Category", "Rows", "Accuracy", "All images"]
     return make_table("compun_categories", header, rows)
+
+
+def make_classification_tables(results: Results) -> Iterator[Table]:
+    """Make Table 3: zero-shot accuracy with prompts from templates, descriptors and example captions."""
+    rows = []
+    for name, series in group_by_series(results.select("classification")).items():
+        for config in sorted({result.data["config"] for result in series}):
+            variants = _group_by_variant([result for result in series if result.data["config"] == config])
+            if variants.keys() & CLASS_PROMPTS.keys() - {TEMPLATE}:
+                accuracies = (format_over_seeds(variants.get(variant, []), "top1") for variant in CLASS_PROMPTS)
+                rows.append([name, config, *accuracies])
+    if rows:
+        yield make_table("compun_classification", ["Model", "Set", *CLASS_PROMPTS.values()], rows)
 
 
 def read_correct_scores(results: Sequence[Result]) -> pd.DataFrame:

@@ -101,6 +101,16 @@ def test_tables_of_compun(tmp_path: Path):
     assert len(section.figures) == 2
 
 
+def test_classification_with_several_kinds_of_prompt(tmp_path: Path):
+    write_compun(tmp_path, "clip-a", {"template": [1, 1, 1, 1]})
+    for variant, share in ((None, 0.5), ("examples-5", 0.6)):
+        metrics = {"metrics": {"top1": share}, "intervals": {"top1": [0.0, 1.0]}, "chance": {"top1": 0.1}}
+        write_result(tmp_path, "clip-a", "classification", "cifar10", variant, **metrics)
+        write_result(tmp_path, "clip-b", "classification", "cifar10", **metrics)
+    table = get_cells(make_section(compun, tmp_path))["compun_classification"]
+    assert table.to_numpy().tolist() == [["clip-a", "cifar10", "50.00 [0.0, 100.0]", "-", "60.00 [0.0, 100.0]"]]
+
+
 def test_training_seeds_of_a_model_share_a_row(tmp_path: Path):
     write_compun(tmp_path, "clip-a-s0", {"template": [1, 1, 1, 1]})
     write_compun(tmp_path, "clip-a-s1", {"template": [1, 1, 2, 2]})

@@ -1,15 +1,19 @@
 """Tests of NegCLIP and CLIP-FT from captioned images to a checkpoint."""
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from PIL.Image import Image
 
 from evaluators.models import local, resolve
 from tests.trainers import toy
+from trainers.negclip import image_text, starting_model
 from trainers.negclip.finetune import Recipe
-from trainers.negclip.training import PRESETS, TrainingData, train
+from trainers.negclip.image_text import read_captioned_images
+from trainers.negclip.training import PRESETS, TrainingData, mine_with_model, train
 
 RECIPE = Recipe(epochs=1, batch_size=4, learning_rates=(1e-3, 1e-12), warmup=1)
 
@@ -48,6 +52,22 @@ def test_training_on_a_karpathy_file_marks_the_model_as_contaminated(tmp_path: P
     record = local.read_training(tmp_path / "out")
     assert record["corpus"] is None
     assert record["contaminated"] == "fine-tuned on train.json"
+
+
+def test_images_for_neighbours_are_read_by_other_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    start = starting_model.load(toy.write_model(tmp_path / "clip"), "cpu")
+    readers = tmp_path / "readers"
+    decode = image_text.decode_image
+
+    def note_process(data: bytes) -> Image:
+        with readers.open("a") as file:
+            file.write(f"{os.getpid()}\n")
+        return decode(data)
+
+    monkeypatch.setattr(image_text, "decode_image", note_process)
+    data = read_captioned_images(toy.write_shards(tmp_path / "toy"))
+    mine_with_model(start, "weights", data, tmp_path / "work", 2, ignore_progress)
+    assert str(os.getpid()) not in readers.read_text().split()
 
 
 def test_learning_rate_zero_does_not_change_the_weights(tmp_path: Path) -> None:
