@@ -13,29 +13,53 @@ relation of the caption's scene graph. Every config has the splits n4 to n12, na
 - ``prod_raw``: all examples, without negatives
 
 captioner/captioned_walks.py samples subgraphs of an image's scene graph with a crop and a caption,
-hard_negatives/productivity.py generates the negatives, and ``_make_row`` combines both. If there are more examples
-than the parameter ``rows``, the examples with the smallest keys are used. A key is a hash of the image and its
-subgraph, so the choice does not depend on the order of images.
+hard_negatives/productivity.py generates the negatives, and hard_negatives/split_rows.py collects the rows. Images are
+visited one at a time in a random order, until every config has the parameter ``rows``: first with one walk of each
+complexity per image, then with a second walk, and so on. The work therefore depends on the number of rows. Worker
+processes read only the images that they visit.
 """
 
 from __future__ import annotations
 
+import pickle
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
-from operator import attrgetter
+from functools import cached_property, partial
+from itertools import islice, product
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from generators.captioner.captioned_walks import WalkSettings, sample_keyed_walks
+from generators.captioner.captioned_walks import (
+    CaptionedWalk,
+    KeyedWalk,
+    WalkSettings,
+    caption_walks,
+    order_images,
+    sample_keyed_walk,
+)
+from generators.captioner.captioner import Captioner
 from generators.captioner.prompted import ask_captions, make_captioner
 from generators.graphs.walks import COMPLEXITIES
-from generators.hard_negatives.productivity import KINDS, PER_TYPE, Example, make_examples
+from generators.hard_negatives.language_models import EntailmentModel
+from generators.hard_negatives.ngram import NgramModel
+from generators.hard_negatives.productivity import KINDS, Example
 from generators.hard_negatives.refinement import refine_splits
-from generators.hard_negatives.source import Source
+from generators.hard_negatives.source import ImageSource, Source
+from generators.hard_negatives.split_rows import (
+    CONFIGS,
+    LIMIT,
+    MAX_IMAGES_PER_ROW,
+    NOT_FOUND,
+    RAW,
+    ExampleRows,
+    Outcome,
+    SplitRows,
+)
+from generators.readers.annotations import Annotations
+from generators.schemas.annotated_image import AnnotatedImage, make_id_sort_key
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, ImageStorage
 from generators.storage import dataset, stage
 from generators.storage.atomic import write_json
@@ -44,11 +68,9 @@ from generators.storage.workers import map_with
 
 ASKED_PER_ROW = 5
 """Captions requested from a language model per row: some captions are rejected, and some have too few negatives."""
-RAW = "prod_raw"
+SAMPLED_IMAGES = 200
+"""Number of images whose captions train the bigram model that ranks negatives (hard_negatives/selection.py)."""
 SPLITS = tuple(f"n{complexity}" for complexity in COMPLEXITIES)
-CONFIGS = (RAW, *(f"prod_{kind}" for kind in KINDS))
-
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -70,87 +92,163 @@ class Settings(WalkSettings):
     """If True, correct the spelling of region phrases before parsing."""
 
 
-def select_examples(candidates: Iterable[Example], max_rows: int, dropped: Counter[str]) -> dict[str, list[Example]]:
-    """Return at most ``max_rows`` examples per config; ``prod_raw`` has the examples of all other configs.
+class Sampled(NamedTuple):
+    """The captioned walks of an image by complexity, and the reasons for missing ones."""
 
-    Adds the number of examples with too few negatives to ``dropped``.
+    walks: Mapping[int, CaptionedWalk]
+    dropped: Mapping[int, Counter[str]]
+
+
+class Visit(NamedTuple):
+    """A visit of one image: the number of the walk, and the kinds of negatives that each complexity needs.
+
+    ``first`` are the first walks of the image if it is in the sample for the bigram model, and ``texts`` their
+    captions.
     """
-    selected: dict[str, list[Example]] = {config: [] for config in CONFIGS}
-    for example in candidates:
-        is_used = False
-        for kind in KINDS:
-            config_examples = selected[f"prod_{kind}"]
-            if len(config_examples) < max_rows and getattr(example, kind):
-                config_examples.append(example)
-                is_used = True
-            elif len(config_examples) < max_rows:
-                dropped[f"{kind}: fewer than {PER_TYPE} negatives"] += 1
-        if is_used or len(selected[RAW]) < max_rows:
-            selected[RAW].append(example)
-        if all(len(config_examples) >= max_rows for config_examples in selected.values()):
-            break
-    return selected
+
+    image_id: str
+    index: int
+    kinds: Mapping[int, frozenset[str]]
+    first: Sampled | None = None
+    texts: tuple[str, ...] = ()
 
 
-def generate_split(
-    settings: Settings, source_name: str, source: Source, complexity: int
-) -> tuple[dict[str, list[Row]], dict[str, int]]:
-    """Return the rows of one split by config, sorted by image, and the number of dropped examples by reason."""
-    dropped = Counter[str]()
-    captioner = make_captioner(settings.captioner, settings.parser)
-    candidates = make_examples(source, complexity, captioner, settings, dropped, settings.entailment, settings.refine)
-    selected = select_examples(candidates, settings.rows, dropped)
-    provenance = {"source": source_name, "seed": settings.seed}
-    rows = {
-        config: [
-            _make_row(example, config, provenance) for example in sorted(selected[config], key=attrgetter("order"))
-        ]
-        for config in CONFIGS
+@dataclass(frozen=True)
+class Builder:
+    """Makes the examples of an image in a worker process."""
+
+    settings: Settings
+    source_name: str
+    source: Source
+    bigrams: NgramModel
+
+    @cached_property
+    def captioner(self) -> Captioner:
+        return make_captioner(self.settings.captioner, self.settings.parser)
+
+    @cached_property
+    def entailment(self) -> EntailmentModel | None:
+        return EntailmentModel(self.settings.entailment) if self.settings.entailment else None
+
+    def visit(self, visit: Visit) -> dict[int, Outcome]:
+        """Return the outcome of a visit by complexity."""
+        image = self.source.images[visit.image_id]
+        walks, dropped = visit.first or self.sample(image, visit.kinds, visit.index)
+        image_source = ImageSource(image, self.source)
+        likelihood = self.bigrams.leave_out(visit.texts)
+        return {
+            n: self._make_outcome(image_source, walks.get(n), likelihood, kinds, dropped[n])
+            for n, kinds in visit.kinds.items()
+        }
+
+    def sample(self, image: AnnotatedImage, complexities: Iterable[int], index: int) -> Sampled:
+        """Return the captioned walks of an image with a number."""
+        dropped = {n: Counter[str]() for n in complexities}
+        return Sampled(caption_walks(image, dropped, self.settings, index, self.captioner, dropped), dropped)
+
+    def _make_outcome(
+        self,
+        image_source: ImageSource,
+        walk: CaptionedWalk | None,
+        likelihood: NgramModel,
+        kinds: frozenset[str],
+        dropped: Counter[str],
+    ) -> Outcome:
+        if walk is None:
+            return Outcome(dropped, None)
+        example = Example(walk, image_source, likelihood.score, self.entailment, self.settings.refine)
+        columns = {kind: example.columns(kind) for kind in KINDS if kind in kinds}
+        rows = ExampleRows(
+            (*make_id_sort_key(walk.image_id), walk.key),
+            pickle.dumps(self._make_raw_row(walk, image_source.image)),
+            {kind: None if values is None else pickle.dumps(values) for kind, values in columns.items()},
+            {kind: example.count_undecided(kind) for kind in columns},
+        )
+        return Outcome(dropped, rows)
+
+    def _make_raw_row(self, walk: CaptionedWalk, image: AnnotatedImage) -> dict[str, Any]:
+        provenance = {"source": self.source_name, "captioner": walk.caption.captioner, "seed": self.settings.seed}
+        return dataset.make_raw_row(
+            image.path, walk.image_id, walk.walk.box, walk.caption.text, walk.walk.graph, provenance
+        )
+
+
+def collect_rows(annotations: Path, source_name: str, settings: Settings) -> dict[int, SplitRows]:
+    """Visit images until every split has its rows; return the rows by complexity.
+
+    The result does not depend on the number of workers. A worker can make negatives of a kind that is completed
+    meanwhile; these are ignored.
+    """
+    source = Source.read(annotations, settings.parser, settings.spelling)
+    image_ids = order_images(source.images.list_ids(), settings.seed)
+    sampler = Builder(settings, source_name, source, NgramModel.of([], 2))
+    sample = {
+        image_id: sampler.sample(source.images[image_id], COMPLEXITIES, 0) for image_id in image_ids[:SAMPLED_IMAGES]
     }
-    return rows, dict(sorted(dropped.items()))
+    texts = {key: tuple(walk.caption.text for walk in first.walks.values()) for key, first in sample.items()}
+    bigrams = NgramModel.of([text for image_texts in texts.values() for text in image_texts], 2)
+    splits = {n: SplitRows(settings.rows) for n in COMPLEXITIES}
 
+    def plan_visits() -> Iterator[Visit]:
+        for index in range(settings.walks_per_image):
+            for image_id in image_ids:
+                kinds = {n: split.open_kinds for n, split in splits.items() if split.is_open}
+                if not kinds:
+                    return
+                yield Visit(image_id, index, kinds, sample.pop(image_id, None), texts.get(image_id, ()))
 
-def _make_row(example: Example, config: str, provenance: Mapping[str, Any]) -> Row:
-    _, image_id, walk, caption = example.walk
-    provenance = {**provenance, "captioner": caption.captioner}
-    path = example.source.image(image_id).path
-    row = dataset.make_raw_row(path, image_id, walk.box, caption.text, walk.graph, provenance)
-    return row if config == RAW else row | example.columns(config.removeprefix("prod_"))
+    make_builder = partial(Builder, settings, source_name, source, bigrams)
+    for outcomes in map_with(make_builder, Builder.visit, plan_visits(), settings.workers):
+        for n, outcome in outcomes.items():
+            splits[n].add(outcome)
+    return splits
 
 
 def write(
     annotations: Path, source_name: str, settings: Settings, root: Path, image_storage: ImageStorage = "embedded"
 ) -> dict[str, dict[str, int]]:
-    """Write every config below ``root``; return the number of dropped examples by split and reason.
+    """Write every config below ``root``; return the numbers of dropped candidates and missing rows by split and reason.
 
     The written bytes do not depend on the number of workers.
     """
-    make_source = partial(Source.read, annotations, settings.parser, settings.spelling)
-    results = map_with(make_source, partial(generate_split, settings, source_name), COMPLEXITIES, settings.workers)
-    splits = dict(zip(SPLITS, results, strict=True))
+    splits = dict(zip(SPLITS, collect_rows(annotations, source_name, settings).values(), strict=True))
+    dropped = {split: rows.count_dropped() for split, rows in splits.items()}
     for config in CONFIGS:
-        rows = {split: rows_by_config[config] for split, (rows_by_config, _) in splits.items()}
-        if settings.refine and config != RAW:
-            refined_rows = refine_splits(rows, settings.seed)
-            for split, (_, dropped) in splits.items():
-                dropped[f"{config.removeprefix('prod_')}: refined away"] = len(rows[split]) - len(refined_rows[split])
-            rows = refined_rows
         schema = RAW_SCHEMA if config == RAW else HARD_NEGATIVE_SCHEMA
-        dataset.write_config(root, config, rows, schema, image_storage)
-    return {split: dropped for split, (_, dropped) in splits.items()}
+        rows_by_split = {split: rows.read_rows(config) for split, rows in splits.items()}
+        if settings.refine and config != RAW:
+            rows = {split: list(rows) for split, rows in rows_by_split.items()}
+            refined_rows = refine_splits(rows, settings.seed)
+            for split in SPLITS:
+                reason = f"{config.removeprefix('prod_')}: refined away"
+                dropped[split][reason] = len(rows[split]) - len(refined_rows[split])
+            rows_by_split = refined_rows
+        dataset.write_config(root, config, rows_by_split, schema, image_storage)
+    return dropped
+
+
+def sample_asked_walks(images: Annotations, settings: Settings) -> Iterator[KeyedWalk]:
+    """Yield the walks that are likely to be used and that a language model captions, in the order of visits."""
+    missing = dict.fromkeys(COMPLEXITIES[1:], ASKED_PER_ROW * settings.rows)  # the template captions four atoms
+    visits = product(range(settings.walks_per_image), order_images(images.list_ids(), settings.seed))
+    for index, image_id in islice(visits, MAX_IMAGES_PER_ROW * settings.rows):
+        if not any(missing.values()):
+            return
+        image = images[image_id]
+        for complexity in [n for n, count in missing.items() if count]:
+            walk = sample_keyed_walk(image, complexity, settings, index, Counter())
+            if walk is not None:
+                missing[complexity] -= 1
+                yield walk
 
 
 def ask(annotations: Path, settings: Settings, max_cost: float) -> Counter[str]:
     """Request captions for the subgraphs that are likely to be used; return the number of answers by outcome.
 
-    Raises ValueError before the first request if the estimated cost is above ``max_cost``.
+    Raises ValueError if the settings name no language model, and before the first request if the estimated cost is
+    above ``max_cost``.
     """
-    images = Source.read(annotations).images
-    graphs = [
-        walk.graph
-        for complexity in COMPLEXITIES[1:]  # captions of four atoms use the template instead
-        for _, _, walk in sample_keyed_walks(images, complexity, settings, Counter())[: ASKED_PER_ROW * settings.rows]
-    ]
+    graphs = (walk.walk.graph for walk in sample_asked_walks(Annotations(annotations), settings))
     return ask_captions(graphs, settings.captioner, max_cost)
 
 
@@ -163,6 +261,10 @@ def main(ask_model: Annotated[bool, typer.Option("--ask")] = False, max_cost: fl
             print(f"{count:,} {outcome}")
         return
     dropped = write(annotations, read_params("source"), settings, Path("crepe"), dataset.read_image_storage())
+    for split, counts in dropped.items():
+        missing = [f"{count:,} {reason}" for reason, count in counts.items() if reason.endswith((NOT_FOUND, LIMIT))]
+        if missing:
+            print(f"{split}: {', '.join(missing)}")
     funnels = {f"Productivity, {split}: dropped": counts for split, counts in dropped.items()}
     write_json(Path("stats/crepe/productivity.json"), {"funnels": funnels})
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 
 from generators.captioner.captioner import Captioner, EditableCaption, NoCaption, Request
 from generators.captioner.realiser import can_express_predicate
 from generators.graphs.walks import Walk, sample_walks, select_describable
 from generators.schemas.annotated_image import AnnotatedImage
+from generators.schemas.scene_graph import SceneGraph
 from generators.seen_analysis.splits import find_crop_fault
 
 
@@ -22,7 +25,7 @@ class WalkSettings:
 
     seed: int
     walks_per_image: int
-    """Maximum number of walks per image and complexity."""
+    """Maximum number of walks per image and complexity. Every image gives a walk before one gives a second."""
     attempts: int
     """Maximum number of attempts per image and complexity."""
     visible: float
@@ -31,7 +34,7 @@ class WalkSettings:
 class KeyedWalk(NamedTuple):
     """A walk with its key: a hash of seed, image and subgraph.
 
-    The key decides the order of walks and all random draws.
+    The key decides all random draws.
     """
 
     key: str
@@ -46,34 +49,66 @@ class CaptionedWalk(NamedTuple):
     caption: EditableCaption
 
 
-def sample_keyed_walks(
-    images: Iterable[AnnotatedImage], complexity: int, settings: WalkSettings, dropped: Counter[str]
-) -> list[KeyedWalk]:
-    """Return all walks of one complexity, sorted by key. ``dropped`` counts failed attempts by reason."""
-    keyed = []
-    for image in images:
-        for walk in sample_walks(
-            select_describable(image.graph, can_express_predicate),
-            complexity,
-            key=f"{settings.seed}:{image.image_id}",
-            visible=settings.visible,
-            attempts=settings.attempts,
-            limit=settings.walks_per_image,
-            fault=lambda box, image=image: find_crop_fault(box, image.width, image.height),
-            dropped=dropped,
-        ):
-            content = f"{settings.seed}:{image.image_id}:{json.dumps(walk.graph.to_row(), sort_keys=True)}"
-            keyed.append(KeyedWalk(hashlib.sha256(content.encode()).hexdigest(), image.image_id, walk))
-    return sorted(keyed, key=lambda item: item.key)
+def order_images(image_ids: Iterable[str], seed: int) -> list[str]:
+    """Return the images in a random order in which an additional image does not change the order of the others."""
+    return sorted(image_ids, key=lambda image_id: hashlib.sha256(f"{seed}:{image_id}".encode()).digest())
 
 
-def caption_walks(walks: list[KeyedWalk], captioner: Captioner, dropped: Counter[str]) -> list[CaptionedWalk]:
-    """Return the walks that get a caption. ``dropped`` counts the other walks by reason."""
-    captions = captioner.captions(Request(walk.graph, key) for key, _, walk in walks)
-    results = []
-    for walk, caption in zip(walks, captions, strict=True):
+def sample_keyed_walk(
+    image: AnnotatedImage, complexity: int, settings: WalkSettings, index: int, dropped: Counter[str]
+) -> KeyedWalk | None:
+    """Return the walk of an image with a number, or None if the image has fewer walks of this complexity.
+
+    ``dropped`` counts the failed attempts at this walk by reason, not those at earlier walks.
+    """
+    attempts = Counter[str]()
+    walks = sample_walks(
+        _select_describable(image.graph),
+        complexity,
+        key=f"{settings.seed}:{image.image_id}",
+        visible=settings.visible,
+        attempts=settings.attempts,
+        limit=index + 1,
+        fault=lambda box: find_crop_fault(box, image.width, image.height),
+        dropped=attempts,
+    )
+    earlier_walks = list(islice(walks, index))
+    if len(earlier_walks) < index:
+        return None
+    attempts.clear()
+    walk = next(walks, None)
+    dropped.update(attempts)
+    if walk is None:
+        return None
+    content = f"{settings.seed}:{image.image_id}:{json.dumps(walk.graph.to_row(), sort_keys=True)}"
+    return KeyedWalk(hashlib.sha256(content.encode()).hexdigest(), image.image_id, walk)
+
+
+@lru_cache(maxsize=1)
+def _select_describable(graph: SceneGraph) -> SceneGraph:
+    """Return the describable part of an image's graph, which its walks of all complexities share."""
+    return select_describable(graph, can_express_predicate)
+
+
+def caption_walks(
+    image: AnnotatedImage,
+    complexities: Iterable[int],
+    settings: WalkSettings,
+    index: int,
+    captioner: Captioner,
+    dropped: Mapping[int, Counter[str]],
+) -> dict[int, CaptionedWalk]:
+    """Return the walk with a number and its caption, for each complexity that has one.
+
+    ``dropped`` counts the reasons for missing walks and captions by complexity.
+    """
+    sampled = {n: sample_keyed_walk(image, n, settings, index, dropped[n]) for n in complexities}
+    walks = {n: walk for n, walk in sampled.items() if walk is not None}
+    captions = captioner.captions(Request(walk.walk.graph, walk.key) for walk in walks.values())
+    results = {}
+    for (n, walk), caption in zip(walks.items(), captions, strict=True):
         if isinstance(caption, NoCaption):
-            dropped[f"caption: {caption.reason}"] += 1
+            dropped[n][f"caption: {caption.reason}"] += 1
         else:
-            results.append(CaptionedWalk(*walk, caption))
+            results[n] = CaptionedWalk(*walk, caption)
     return results

@@ -11,8 +11,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import permutations
+from functools import partial
 
+from generators.graphs.assignments import Constraint, find_assignments
 from generators.graphs.entailment import entails
 from generators.language.lexicon.attributes import may_hold_together
 from generators.language.lexicon.nouns import may_name_same_object
@@ -20,7 +21,10 @@ from generators.schemas.scene_graph import Mention, Parse, Relation, SceneGraph,
 
 
 def align_mentions(parse: Parse, graph: SceneGraph) -> tuple[Mention, ...] | None:
-    """Return the caption's mentions with the ids and texts of the graph, or None if the caption is not faithful."""
+    """Return the caption's mentions with the ids and texts of the graph, or None if the caption is not faithful.
+
+    Raises SearchLimitError if too many objects of the graph may be those of the caption.
+    """
     parse = _normalise_parse(parse, graph)
     ids = _align_objects(parse.graph, graph)
     if ids is None:
@@ -112,19 +116,29 @@ def _align_objects(stated: SceneGraph, graph: SceneGraph) -> dict[str, str] | No
     """Return the graph's id of each object in the caption's graph, or None if the two graphs differ.
 
     All objects and attributes must match. For a relation, the predicate and one end must match, because wrong
-    attachment is the parser's most frequent error. A caption with swapped objects still fails.
+    attachment is the parser's most frequent error. A caption with swapped objects still fails. Raises SearchLimitError
+    if too many objects match.
     """
     if len(stated.objects) != len(graph.objects):
         return None
-    for order in permutations(graph.objects):
-        pairs = list(zip(stated.objects, order, strict=True))
-        if all(_may_be_same_object(stated_object, graph_object) for stated_object, graph_object in pairs):
-            ids = {stated_object.id: graph_object.id for stated_object, graph_object in pairs}
-            edges = [Relation(ids[edge.subject], edge.predicate, ids[edge.object]) for edge in stated.relations]
-            required = [edge for edge in edges if edge.predicate != "with"]
-            if _imply(graph.relations, required) and _imply(edges, graph.relations):
-                return ids
+    domains = {
+        item.id: tuple(other.id for other in graph.objects if _may_be_same_object(item, other))
+        for item in stated.objects
+    }
+    constraints = [
+        Constraint(edge.subject, edge.object, partial(_is_implied, graph.relations, edge.predicate))
+        for edge in stated.relations
+        if edge.predicate != "with"
+    ]
+    for ids in find_assignments(domains, constraints):
+        edges = [Relation(ids[edge.subject], edge.predicate, ids[edge.object]) for edge in stated.relations]
+        if _imply(edges, graph.relations):
+            return ids
     return None
+
+
+def _is_implied(edges: Iterable[Relation], predicate: str, subject: str, object: str) -> bool:
+    return _imply(edges, [Relation(subject, predicate, object)])
 
 
 def _imply(edges: Iterable[Relation], conclusions: Iterable[Relation]) -> bool:

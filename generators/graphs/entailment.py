@@ -1,19 +1,21 @@
 """Proofs that a statement about an image is false, for a graph with swapped words or with one negated atom.
 
-A graph states that objects with these names, attributes and relations exist. facts.py lists its readings: the
-assignments of its objects to the image's objects that the image's facts do not exclude. A statement without a reading
-is false. A negation is false if the facts assert the negated atom in every reading.
+A graph states that objects with these names, attributes and relations exist. A reading assigns its objects to the
+image's objects such that the image's facts do not exclude it (facts.py). A statement without a reading is false. A
+negation is false if the facts assert the negated atom in every reading.
 Difference from the paper (CREPE, arXiv:2212.07796, A.4): the paper's checks assume that the scene graph is complete, so
 that a cup without the annotation "red" counts as not red. The proofs here do not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Literal, NamedTuple
 
-from generators.graphs.facts import Entity, ImageFacts
+from generators.graphs.assignments import Constraint, find_assignments
+from generators.graphs.facts import ImageFacts
 from generators.language.lexicon import relations
 from generators.schemas.scene_graph import Relation, SceneGraph
 
@@ -80,32 +82,51 @@ def proves_false(image: ImageFacts, graph: SceneGraph, negated: Negated) -> bool
     """Return True if ``graph`` with one atom negated is false: the image has that atom in every reading of the rest.
 
     A negated object must be present in the image, with its attributes and relations, in addition to the objects of the
-    reading.
+    reading. Raises SearchLimitError if there are too many partial readings.
     """
-    return all(_holds_in(image, graph, negated, reading) for reading in image.find_readings(negated.remove_from(graph)))
+    return next(_find_counterexamples(image, graph, negated), None) is None
 
 
-def _holds_in(image: ImageFacts, graph: SceneGraph, negated: Negated, reading: Mapping[str, Entity]) -> bool:
+def _find_counterexamples(image: ImageFacts, graph: SceneGraph, negated: Negated) -> Iterator[Mapping[str, str]]:
+    """Yield the readings of the rest in which the facts do not assert the negated atom."""
+    domains, constraints = image.constrain(negated.remove_from(graph))
     if negated.kind == "attribute":
-        return negated.text in reading[negated.object].attributes
-    if negated.relation is not None:
-        return _is_asserted(image, negated.relation, reading)
-    item = graph.by_id[negated.object]
-    edges = [edge for edge in graph.relations if item.id in (edge.subject, edge.object)]
+        lacking = (key for key in domains[negated.object] if negated.text not in image.by_id[key].attributes)
+        domains[negated.object] = tuple(lacking)
+    elif (edge := negated.relation) is not None:
+        is_unknown = partial(_is_not_asserted, image, edge.predicate)
+        constraints = [*constraints, Constraint(edge.subject, edge.object, is_unknown)]
+    else:
+        item = graph.by_id[negated.object]
+        alike = [
+            entity.id
+            for entity in image.entities
+            if item.name in entity.names and set(item.attributes) <= set(entity.attributes)
+        ]
+        edges = [edge for edge in graph.relations if item.id in (edge.subject, edge.object)]
+        if len(alike) > len(domains) and not edges:
+            return iter(())  # every reading leaves one of them over
+        readings = find_assignments(domains, constraints)
+        return (reading for reading in readings if not _has_another(image, item.id, alike, edges, reading))
+    return find_assignments(domains, constraints)
+
+
+def _has_another(
+    image: ImageFacts, key: str, alike: Iterable[str], edges: Iterable[Relation], reading: Mapping[str, str]
+) -> bool:
+    """Return True if the facts assert the relations of an object for one of the entities outside of a reading."""
+    used = set(reading.values())
     return any(
-        item.name in entity.names
-        and set(item.attributes) <= set(entity.attributes)
-        and all(_is_asserted(image, edge, {**reading, item.id: entity}) for edge in edges)
-        for entity in image.entities
-        if entity not in reading.values()
+        not any(_is_not_asserted(image, edge.predicate, ids[edge.subject], ids[edge.object]) for edge in edges)
+        for ids in ({**reading, key: entity} for entity in alike if entity not in used)
     )
 
 
-def _is_asserted(image: ImageFacts, edge: Relation, reading: Mapping[str, Entity]) -> bool:
-    subject, target = reading[edge.subject].id, reading[edge.object].id
+def _is_not_asserted(image: ImageFacts, predicate: str, subject: str, target: str) -> bool:
+    """Return True if no relation of two entities, given by their ids, entails the predicate."""
     known = [
-        Relation(start, predicate, end)
+        Relation(start, known_predicate, end)
         for start, end in ((subject, target), (target, subject))
-        for predicate in image.predicates.get((start, end), ())
+        for known_predicate in image.predicates.get((start, end), ())
     ]
-    return entails(known, Relation(subject, edge.predicate, target))
+    return not entails(known, Relation(subject, predicate, target))

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
-from itertools import islice
+from functools import cached_property, lru_cache, partial
 
+from generators.graphs.assignments import Constraint, SearchLimitError, find_assignments
+from generators.graphs.presence import Presence
 from generators.language.inflection import lemmatise_noun
 from generators.language.lexicon import attributes, nouns, relations
 from generators.language.wordnet import is_color
@@ -24,8 +25,6 @@ SAME_ENTITY_IOU = 0.7
 """Annotations with related names are one entity if the intersection over union of their boxes is at least this."""
 WITHOUT_POSITION = frozenset({"holding", "held by", "with", "without", "near", "far from"})
 """Relation groups that do not constrain the positions of two boxes: a kite may be far from the hand that holds it."""
-MAX_READINGS = 1000
-"""Maximum number of readings of a caption that are examined. A caption with more readings adds no facts."""
 
 
 @dataclass(frozen=True)
@@ -75,16 +74,31 @@ class ImageFacts:
     def by_id(self) -> Mapping[str, Entity]:
         return {entity.id: entity for entity in self.entities}
 
+    @cached_property
+    def _matches(self) -> dict[tuple[str, tuple[str, ...]], tuple[str, ...]]:
+        """The results of :meth:`_find_matches`: the statements about an image are alike."""
+        return {}
+
+    @cached_property
+    def _relatable(self) -> dict[tuple[str, str, str], bool]:
+        """The results of :meth:`_may_relate`."""
+        return {}
+
+    @cached_property
+    def _annotated(self) -> Presence:
+        return Presence(name for entity in self.entities for name in entity.names)
+
+    @cached_property
+    def _named_in_texts(self) -> Presence:
+        return Presence(self.mentioned)
+
     def is_absent(self, noun: str) -> bool:
         """Return True if nothing in the image can be the noun, a part of it, or its whole.
 
         A mentioned noun implies its parts but not its wholes: a mentioned "socket" may belong to a lamp, an eye or a
         tree.
         """
-        return not (
-            any(nouns.implies_presence(name, noun) for entity in self.entities for name in entity.names)
-            or any(nouns.includes(name, noun) for name in self.mentioned)
-        )
+        return not (self._annotated.implies(noun) or self._named_in_texts.includes(noun))
 
     def excludes_relation(self, subject: Entity, predicate: str, object: Entity) -> bool:
         """Return True if the predicates or the boxes of two entities exclude a relation between them."""
@@ -108,32 +122,45 @@ class ImageFacts:
                 constraints.append(known_situations)
         return any(situations.isdisjoint(constraint) for constraint in constraints)
 
-    def find_readings(self, statement: SceneGraph) -> Iterator[Mapping[str, Entity]]:
-        """Yield all assignments of the statement's objects to different entities that the facts do not exclude."""
+    def constrain(self, statement: SceneGraph) -> tuple[dict[str, tuple[str, ...]], list[Constraint]]:
+        """Return the ids of the entities that each object of a statement may be, and the constraints of its relations.
 
-        def extend(assigned: dict[str, Entity], rest: Sequence[SceneObject]) -> Iterator[Mapping[str, Entity]]:
-            if not rest:
-                yield assigned
-                return
-            for entity in self.entities:
-                mentioned = self.mentioned_attributes.get(entity.id, ())
-                if entity not in assigned.values() and entity.matches(rest[0], mentioned):
-                    extended = assigned | {rest[0].id: entity}
-                    if not self._contradicts(statement, extended, rest[0].id):
-                        yield from extend(extended, rest[1:])
-
-        yield from extend({}, statement.objects)
+        The facts exclude every other reading of the statement.
+        """
+        domains = {item.id: self._find_matches(item.name, item.attributes) for item in statement.objects}
+        constraints = [
+            Constraint(edge.subject, edge.object, partial(self._may_relate, edge.predicate))
+            for edge in statement.relations
+        ]
+        return domains, constraints
 
     def is_false(self, statement: SceneGraph) -> bool:
-        """Return True if the facts exclude every reading of the statement."""
-        return next(self.find_readings(statement), None) is None
+        """Return True if the facts exclude every reading of the statement.
 
-    def _contradicts(self, statement: SceneGraph, assigned: Mapping[str, Entity], newest: str) -> bool:
-        return any(
-            self.excludes_relation(assigned[edge.subject], edge.predicate, assigned[edge.object])
-            for edge in statement.relations
-            if newest in (edge.subject, edge.object) and edge.subject in assigned and edge.object in assigned
-        )
+        A reading assigns the objects of the statement to different entities. Raises SearchLimitError if there are too
+        many partial readings.
+        """
+        return next(find_assignments(*self.constrain(statement)), None) is None
+
+    def _find_matches(self, name: str, attributes: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the ids of the entities that an object of a statement may be."""
+        key = name, attributes
+        if key not in self._matches:
+            item = SceneObject("", name, attributes)
+            self._matches[key] = tuple(
+                entity.id
+                for entity in self.entities
+                if entity.matches(item, self.mentioned_attributes.get(entity.id, ()))
+            )
+        return self._matches[key]
+
+    def _may_relate(self, predicate: str, subject: str, object: str) -> bool:
+        """Return True if the facts do not exclude a relation between two entities, given by their ids."""
+        key = subject, predicate, object
+        if key not in self._relatable:
+            ends = self.by_id[subject], self.by_id[object]
+            self._relatable[key] = not self.excludes_relation(ends[0], predicate, ends[1])
+        return self._relatable[key]
 
     def with_caption(self, caption: SceneGraph) -> ImageFacts:
         """Return the facts extended by a true caption.
@@ -144,14 +171,10 @@ class ImageFacts:
         new_objects = [item for item in caption.objects if not any(entity.matches(item) for entity in self.entities)]
         entities = (*self.entities, *(Entity(f"caption:{item.id}", (item.name,)) for item in new_objects))
         extended = replace(self, entities=entities)
-        readings = list(islice(replace(extended, mentioned_attributes={}).find_readings(caption), MAX_READINGS))
-        if not readings or len(readings) == MAX_READINGS:
+        try:
+            certain = replace(extended, mentioned_attributes={})._find_certain(caption)
+        except SearchLimitError:
             return extended
-        certain = {
-            item.id: readings[0][item.id].id
-            for item in caption.objects
-            if all(reading[item.id] == readings[0][item.id] for reading in readings)
-        }
         texts = {certain[item.id]: item.attributes for item in caption.objects if item.id in certain}
         predicates = dict(self.predicates)
         for edge in caption.relations:
@@ -162,6 +185,20 @@ class ImageFacts:
             replace(entity, attributes=_join_unique(entity.attributes, texts.get(entity.id, ()))) for entity in entities
         )
         return replace(self, entities=entities, predicates=predicates)
+
+    def _find_certain(self, caption: SceneGraph) -> dict[str, str]:
+        """Return the entity of each object of a caption that is the same in every reading, by their ids."""
+        domains, constraints = self.constrain(caption)
+        reading = next(find_assignments(domains, constraints), None)
+        if reading is None:
+            return {}
+        certain = set(reading)
+        for key in reading:
+            if key in certain:
+                others = tuple(entity for entity in domains[key] if entity != reading[key])
+                other = next(find_assignments(domains | {key: others}, constraints), reading)
+                certain -= {key for key in certain if other[key] != reading[key]}
+        return {key: reading[key] for key in reading if key in certain}
 
     def with_texts(self, texts: Iterable[SceneGraph]) -> ImageFacts:
         """Return the facts with the objects that texts about the image mention.

@@ -5,13 +5,17 @@ training.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from generators.language.inflection import lemmatise_noun
 from generators.language.lexicon import relations
-from generators.language.wordnet import is_in_wordnet, is_visible
+from generators.language.wordnet import ancestors, are_related, is_in_wordnet, is_visible
 from generators.schemas.scene_graph import SceneGraph
+
+MAX_STEPS = 6
+"""Maximum number of steps from a noun up to the hypernym that it shares with another noun."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,17 +37,61 @@ class Vocabulary:
 
         Nouns are in the singular; only visible nouns that WordNet has are included.
         """
-        nouns, attributes, predicates = (Counter[str]() for _ in range(3))
+        names, attributes, predicates = (Counter[str]() for _ in range(3))
         for graph in graphs:
-            nouns.update(lemmatise_noun(item.name) for item in graph.objects)
+            names.update(item.name for item in graph.objects)
             attributes.update(text for item in graph.objects for text in item.attributes)
             predicates.update(edge.predicate for edge in graph.relations)
-        relations = Counter[str]()
+        return cls.from_counts(names, attributes, predicates, min_count)
+
+    @classmethod
+    def from_counts(
+        cls,
+        names: Mapping[str, int],
+        attributes: Mapping[str, int],
+        predicates: Mapping[str, int],
+        min_count: int = 1,
+    ) -> Vocabulary:
+        """Return the vocabulary of a source with these numbers of object names, attributes and predicates."""
+        nouns, relations = Counter[str](), Counter[str]()
+        for name, count in names.items():
+            nouns[lemmatise_noun(name)] += count
         for predicate, count in predicates.items():
             relations[relation_key(predicate)] += count
         visible = Counter({word: count for word, count in nouns.items() if is_in_wordnet(word) and is_visible(word)})
         counters = (visible, attributes, relations, predicates)
         return cls(*({word: n for word, n in sorted(counter.items()) if n >= min_count} for counter in counters))
+
+    @cached_property
+    def predicates_by_relation(self) -> Mapping[str, Sequence[str]]:
+        """The predicates of each key of ``relations``."""
+        predicates: dict[str, list[str]] = {}
+        for predicate in self.predicates:
+            predicates.setdefault(relation_key(predicate), []).append(predicate)
+        return predicates
+
+    @cached_property
+    def _descendants(self) -> Mapping[str, Sequence[Sequence[str]]]:
+        """The nouns below each synset, by the number of steps between them, up to ``MAX_STEPS``."""
+        descendants: dict[str, list[list[str]]] = {}
+        for noun in self.nouns:
+            for sense, steps in ancestors(noun).items():
+                if steps <= MAX_STEPS:
+                    descendants.setdefault(sense.name(), [[] for _ in range(MAX_STEPS + 1)])[steps].append(noun)
+        return descendants
+
+    def find_nouns(self, noun: str, distance: int) -> Sequence[str]:
+        """Return the unrelated nouns at a :func:`hypernym_distance` of ``distance`` or less, most frequent first."""
+        near = {
+            other
+            for sense, steps in ancestors(noun).items()
+            if steps <= distance
+            for others in self._descendants.get(sense.name(), ())[: distance + 1]
+            for other in others
+        }
+        return sorted(
+            (other for other in near if not are_related(noun, other)), key=lambda other: (-self.nouns[other], other)
+        )
 
 
 def relation_key(predicate: str) -> str:

@@ -6,15 +6,17 @@ negative is written from the edited graph, because a caption may mention an obje
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice, zip_longest
+from operator import itemgetter
 from random import Random
 
 from generators.captioner.captioner import EditableCaption
 from generators.graphs.facts import ImageFacts
 from generators.graphs.vocabulary import Vocabulary, relation_key
 from generators.graphs.walks import is_redundant
-from generators.hard_negatives.foils import make_atom_foils
+from generators.hard_negatives.foils import make_mention_foils
 from generators.hard_negatives.hard_negative import Foil, HardNegative, drop_duplicates
 from generators.language.grammar import predicate_kind
 from generators.language.inflection import inflect_verb
@@ -29,37 +31,74 @@ UNKNOWN_FREQUENCY = 1e-3
 """The frequency assumed for words outside the vocabulary, lower than that of any word in it."""
 
 
-def make_atom_negatives(
-    graph: SceneGraph, image: ImageFacts, caption: EditableCaption, vocabulary: Vocabulary, rng: Random
-) -> Iterator[HardNegative]:
+class AtomFoils:
+    """The foils of each atom of a caption. The foils of an atom are computed once.
+
+    ``image`` contains the facts of the graph, as the graph is a part of the image's graph.
+    """
+
+    def __init__(self, graph: SceneGraph, image: ImageFacts, caption: EditableCaption, vocabulary: Vocabulary) -> None:
+        self.graph, self.image, self.caption, self.vocabulary = graph, image, caption, vocabulary
+        self.mentions = select_first_mentions(caption.mentions)
+        self._foils: dict[Mention, list[Foil]] = {}
+
+    def list_foils(self, mention: Mention) -> list[Foil]:
+        """Return all foils of one atom."""
+        if mention not in self._foils:
+            parse = Parse(self.caption.text, self.graph, (mention,))
+            negatives = make_mention_foils(parse, mention, self.image, self.vocabulary)
+            self._foils[mention] = list(
+                dict.fromkeys(foil for item in negatives for foil in _list_synonyms(item.foils[0], self.vocabulary))
+            )
+        return self._foils[mention]
+
+    def draw_edits(self, mention: Mention, rng: Random) -> Iterator[Edit]:
+        """Return the foils of one atom with their edited graphs, in a random order weighted by word frequency.
+
+        If the nearest or most frequent word were always taken, few words would be foils, and a text-only model could
+        learn them.
+        """
+        foils = self.list_foils(mention)
+        # Weighted sampling without replacement by exponential clocks (Efraimidis and Spirakis 2006).
+        clocks = [rng.expovariate(max(_count_word(foil, self.vocabulary), UNKNOWN_FREQUENCY)) for foil in foils]
+        ordered = [foil for _, foil in sorted(zip(clocks, foils, strict=True), key=itemgetter(0))]
+        edits = ((foil, replace_atom(self.graph, mention, foil.replacement)) for foil in ordered)
+        return ((foil, edited) for foil, edited in edits if edited and not is_redundant(edited))
+
+
+def make_atom_negatives(atoms: AtomFoils, rng: Random) -> Iterator[HardNegative]:
     """Yield HN-Atoms that are false of the image.
 
     The atoms are in random order: first one foil per atom, then a second foil per atom, and so on. Foils outside the
     vocabulary come last.
     """
-    by_atom = [
-        make_foil_edits(atom, graph, image, caption, vocabulary, rng)
-        for atom in select_first_mentions(caption.mentions)
-    ]
-    rng.shuffle(by_atom)
-    edits = [edit for rank in range(FOILS_PER_ATOM) for atom_edits in by_atom for edit in atom_edits[rank : rank + 1]]
-    edits.sort(key=lambda edit: not is_known(edit[0], vocabulary))
-    return _write_negatives(edits, caption)
+    edits_by_atom = [islice(atoms.draw_edits(mention, rng), FOILS_PER_ATOM) for mention in atoms.mentions]
+    rng.shuffle(edits_by_atom)
+    return _write_negatives(_sort_known_first(edits_by_atom, atoms.vocabulary), atoms.caption)
 
 
-def make_one_atom_negatives(
-    graph: SceneGraph, image: ImageFacts, caption: EditableCaption, vocabulary: Vocabulary, count: int, rng: Random
-) -> list[HardNegative]:
+def _sort_known_first(edits_by_atom: Sequence[Iterator[Edit]], vocabulary: Vocabulary) -> Iterator[Edit]:
+    """Yield one edit per atom, then a second edit per atom, and so on; edits outside the vocabulary come last."""
+    unknown: list[Edit] = []
+    for edits in zip_longest(*edits_by_atom):
+        for edit in filter(None, edits):
+            if is_known(edit[0], vocabulary):
+                yield edit
+            else:
+                unknown.append(edit)
+    yield from unknown
+
+
+def make_one_atom_negatives(atoms: AtomFoils, count: int, rng: Random) -> list[HardNegative]:
     """Return the HN-Atoms of a single random atom that has at least ``count`` foils in the vocabulary, or [].
 
     All captions of the retrieval set then differ in one position. If the foils were in several positions, the true
     caption would be the medoid of the set, and random scorers would rank it first less often than 1/K
     (text_only_scorers.py).
     """
-    mentions = select_first_mentions(caption.mentions)
-    for mention in rng.sample(mentions, len(mentions)):
-        edits = make_foil_edits(mention, graph, image, caption, vocabulary, rng)
-        negatives = list(_write_negatives((edit for edit in edits if is_known(edit[0], vocabulary)), caption))
+    for mention in rng.sample(atoms.mentions, len(atoms.mentions)):
+        edits = (edit for edit in atoms.draw_edits(mention, rng) if is_known(edit[0], atoms.vocabulary))
+        negatives = list(_write_negatives(edits, atoms.caption))
         if len(negatives) >= count:
             return negatives
     return []
@@ -69,28 +108,6 @@ def _write_negatives(edits: Iterable[Edit], caption: EditableCaption) -> Iterato
     return drop_duplicates(((caption.edit(edited), foil) for foil, edited in edits), caption.text)
 
 
-def make_foil_edits(
-    mention: Mention,
-    graph: SceneGraph,
-    image: ImageFacts,
-    caption: EditableCaption,
-    vocabulary: Vocabulary,
-    rng: Random,
-) -> list[Edit]:
-    """Return all foils of one atom with their edited graphs, in a random order weighted by word frequency.
-
-    If the nearest or most frequent word were always taken, few words would be foils, and a text-only model could learn
-    them.
-    """
-    negatives = make_atom_foils(Parse(caption.text, graph, (mention,)), image, vocabulary)
-    foils = dict.fromkeys(foil for item in negatives for foil in _list_synonyms(item.foils[0], vocabulary))
-    edits = [(foil, replace_atom(graph, mention, foil.replacement)) for foil in foils]
-    usable = [(foil, edited) for foil, edited in edits if edited and not is_redundant(edited)]
-    # Weighted sampling without replacement by exponential clocks (Efraimidis and Spirakis 2006).
-    clocks = [rng.expovariate(max(_count_word(foil, vocabulary), UNKNOWN_FREQUENCY)) for foil, _ in usable]
-    return [edit for _, edit in sorted(zip(clocks, usable, strict=True), key=lambda item: item[0])]
-
-
 def _list_synonyms(foil: Foil, vocabulary: Vocabulary) -> list[Foil]:
     """Return the foil with each synonym of its relation in the source. Other foils are returned unchanged."""
     sense = relations.find_sense(foil.replacement) if foil.type == "relation" else None
@@ -98,8 +115,8 @@ def _list_synonyms(foil: Foil, vocabulary: Vocabulary) -> list[Foil]:
         return [foil]
     phrasings = [
         foil._replace(replacement=predicate)
-        for predicate in vocabulary.predicates
-        if relation_key(predicate) == sense.group and predicate_kind(predicate) is not None
+        for predicate in vocabulary.predicates_by_relation.get(sense.group, ())
+        if predicate_kind(predicate) is not None
     ]
     return phrasings or [foil]
 

@@ -15,24 +15,22 @@ new word.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import combinations, product
 
 from generators.captioner.substitution import choose_synonym, read_as_written, replace_atom_text
 from generators.graphs.facts import ImageFacts
-from generators.graphs.vocabulary import Vocabulary, relation_key
+from generators.graphs.vocabulary import MAX_STEPS, Vocabulary, relation_key
 from generators.hard_negatives.hard_negative import Foil, HardNegative
 from generators.language.lexicon import attributes, relations
 from generators.language.texts import fold_case_and_space
-from generators.language.wordnet import are_related, grand_hypernym_siblings, hypernym_distance
+from generators.language.wordnet import grand_hypernym_siblings
 from generators.schemas.scene_graph import Mention, Parse, Relation, SceneGraph, SceneObject
 
 GRAND_HYPERNYM_STEPS = 2
 """Number of steps from a word to its grand-hypernym."""
-MAX_STEPS = 6
-"""Maximum number of steps to a shared hypernym, for atoms with too few nearer words."""
 MAX_DISTANT = 6
 """Distant words and words outside the vocabulary are used until an atom has this many foils."""
 MAX_FOILS = 24
@@ -58,7 +56,7 @@ def make_atom_foils(parse: Parse, image: ImageFacts, vocabulary: Vocabulary = AL
     facts = image.with_caption(parse.graph)
     negatives: dict[str, HardNegative] = {}
     for mention in parse.mentions:
-        for negative in _make_negatives(parse, mention, facts, vocabulary):
+        for negative in make_mention_foils(parse, mention, facts, vocabulary):
             negatives.setdefault(fold_case_and_space(negative.caption), negative)
     negatives.pop(fold_case_and_space(parse.caption), None)
     return list(negatives.values())
@@ -71,7 +69,11 @@ def make_comp_foils(parse: Parse, image: ImageFacts, vocabulary: Vocabulary = AL
         return []
     facts = image.with_caption(parse.graph)
     variants = [
-        [item for item in _make_negatives(compound, mention, facts, vocabulary) if item.foils[0].replacement != WITHOUT]
+        [
+            item
+            for item in make_mention_foils(compound, mention, facts, vocabulary)
+            if item.foils[0].replacement != WITHOUT
+        ]
         for mention in compound.mentions
     ]
     negatives: dict[str, HardNegative] = {}
@@ -111,10 +113,13 @@ def _join_captions(first: str, second: str) -> str:
     return f"{body.rstrip('.!')} and {second}{final_mark}"
 
 
-def _make_negatives(
+def make_mention_foils(
     parse: Parse, mention: Mention, facts: ImageFacts, vocabulary: Vocabulary
 ) -> Iterator[HardNegative]:
-    """Yield the HN-Atoms of one atom: at most ``MAX_FOILS`` with near words, others only up to ``MAX_DISTANT``."""
+    """Yield the HN-Atoms of one atom: at most ``MAX_FOILS`` with near words, others only up to ``MAX_DISTANT``.
+
+    ``facts`` contain the caption.
+    """
     mention = read_as_written(parse.caption, mention)
     count = 0
     for word, is_near in _find_words(parse, mention, vocabulary):
@@ -154,20 +159,19 @@ def _find_words(parse: Parse, mention: Mention, vocabulary: Vocabulary) -> Itera
 
 
 def _find_nouns(noun: str, vocabulary: Vocabulary) -> Iterator[Word]:
-    yield from _find_known_nouns(noun, vocabulary)
+    near = _find_near_nouns(noun, vocabulary)
+    yield from ((word, True) for word in near)
+    for distance in range(GRAND_HYPERNYM_STEPS + 1, MAX_STEPS + 1):
+        nearer, near = set(near), vocabulary.find_nouns(noun, distance)
+        yield from ((word, False) for word in near if word not in nearer)
     for word in grand_hypernym_siblings(noun):
         if word not in vocabulary.nouns:
             yield word, not vocabulary.nouns
 
 
-@lru_cache(maxsize=1 << 14)
-def _find_known_nouns(noun: str, vocabulary: Vocabulary) -> tuple[Word, ...]:
-    nouns = []
-    for word, count in vocabulary.nouns.items():
-        steps = hypernym_distance(noun, word)
-        if steps is not None and steps <= MAX_STEPS and not are_related(noun, word):
-            nouns.append((max(steps, GRAND_HYPERNYM_STEPS), -count, word))
-    return tuple((word, steps == GRAND_HYPERNYM_STEPS) for steps, _, word in sorted(nouns))
+@lru_cache(maxsize=1 << 12)
+def _find_near_nouns(noun: str, vocabulary: Vocabulary) -> Sequence[str]:
+    return vocabulary.find_nouns(noun, GRAND_HYPERNYM_STEPS)
 
 
 @lru_cache(maxsize=1 << 14)

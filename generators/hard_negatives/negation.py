@@ -21,18 +21,19 @@ annotated nor mentioned in a region phrase.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain, islice
 from random import Random
 from typing import NamedTuple
 
 from generators.captioner import template
 from generators.captioner.captioner import EditableCaption
+from generators.graphs.assignments import SearchLimitError
 from generators.graphs.entailment import Negated, find_counterpart, proves_false
 from generators.graphs.facts import ImageFacts, collect_facts
-from generators.graphs.vocabulary import Vocabulary
 from generators.graphs.walks import is_redundant
-from generators.hard_negatives.atom import Edit, make_foil_edits, select_first_mentions
+from generators.hard_negatives.atom import AtomFoils, Edit
 from generators.hard_negatives.hard_negative import Foil, HardNegative, drop_duplicates
 from generators.schemas.scene_graph import Mention, SceneGraph
 
@@ -41,12 +42,12 @@ NOT = "not"
 
 
 def make_negation_negatives(
-    graph: SceneGraph, image: ImageFacts, caption: EditableCaption, rng: Random
+    false_negations: Sequence[Negated], caption: EditableCaption, rng: Random
 ) -> Iterator[HardNegative]:
-    """Yield all negations of the caption that the image's graph proves false, in random order, without duplicates."""
+    """Yield the negations of these atoms and of the whole caption, in random order, without duplicates."""
     whole_negations = caption.negate_all()
     # None stands for a negation of the whole caption.
-    choices: list[Negated | None] = [*(None for _ in whole_negations), *find_negatable_atoms(graph)]
+    choices: list[Negated | None] = [*(None for _ in whole_negations), *false_negations]
     rng.shuffle(choices)
     return drop_duplicates(
         (
@@ -54,10 +55,24 @@ def make_negation_negatives(
             if atom is None
             else (caption.negate(atom), Foil("negation", atom.text, _describe_negation(atom.kind, atom.text)))
             for atom in choices
-            if atom is None or proves_false(image, graph, atom)
         ),
         caption.text,
     )
+
+
+def find_false_negations(graph: SceneGraph, image: ImageFacts, undecided: list[Negated]) -> list[Negated]:
+    """Return the atoms whose negation the image's graph proves false.
+
+    Atoms for which the search for a proof reaches its limit are added to ``undecided``.
+    """
+    atoms = []
+    for atom in find_negatable_atoms(graph):
+        try:
+            if proves_false(image, graph, atom):
+                atoms.append(atom)
+        except SearchLimitError:
+            undecided.append(atom)
+    return atoms
 
 
 def find_negatable_atoms(graph: SceneGraph) -> Iterator[Negated]:
@@ -100,11 +115,12 @@ class BalancedSet(NamedTuple):
     negatives: tuple[HardNegative, ...]
 
 
-def make_balanced_set(
-    graph: SceneGraph, image: ImageFacts, caption: EditableCaption, vocabulary: Vocabulary, rng: Random
-) -> BalancedSet | None:
-    """Return the true caption and all negatives in random order, or None if no atom has both negations."""
-    pairs = list({pair.false: pair for pair in _make_pairs(graph, image, caption, vocabulary, rng)}.values())
+def make_balanced_set(false_negations: Sequence[Negated], atoms: AtomFoils, rng: Random) -> BalancedSet | None:
+    """Return the true caption and all negatives in random order, or None if no atom has both negations.
+
+    ``false_negations`` are the atoms whose negation is false of the image.
+    """
+    pairs = list({pair.false: pair for pair in _make_pairs(set(false_negations), atoms, rng)}.values())
     if not pairs:
         return None
     chosen = rng.choice(pairs)
@@ -116,19 +132,18 @@ def make_balanced_set(
     return BalancedSet(chosen.true, tuple(negatives))
 
 
-def _make_pairs(
-    graph: SceneGraph, image: ImageFacts, caption: EditableCaption, vocabulary: Vocabulary, rng: Random
-) -> Iterator[NegationPair]:
-    mentions = {_atom_key(mention): mention for mention in select_first_mentions(caption.mentions)}
+def _make_pairs(false_negations: Collection[Negated], atoms: AtomFoils, rng: Random) -> Iterator[NegationPair]:
+    graph, caption = atoms.graph, atoms.caption
+    mentions = {_atom_key(mention): mention for mention in atoms.mentions}
     first_edits: list[Edit] = []
     for atom in find_negatable_atoms(graph):
         mention = mentions.get((atom.kind, atom.text, atom.object, atom.relation and atom.relation.object))
         if mention is None:
             continue
-        edits = make_foil_edits(mention, graph, image, caption, vocabulary, rng)
-        first_edits += edits[:1]
-        pair = _make_atom_pair(graph, caption, atom, edits)
-        if pair is not None and proves_false(image, graph, atom):
+        edits = atoms.draw_edits(mention, rng)
+        first_edits += (first := list(islice(edits, 1)))
+        pair = _make_atom_pair(graph, caption, atom, chain(first, edits)) if atom in false_negations else None
+        if pair is not None:
             yield pair
     if first_edits and not _is_negated_by_part(graph):
         _, edited = rng.choice(first_edits)
@@ -151,19 +166,21 @@ def _atom_key(mention: Mention) -> tuple[str, str, str, str | None]:
 
 
 def _make_atom_pair(
-    graph: SceneGraph, caption: EditableCaption, atom: Negated, edits: list[Edit]
+    graph: SceneGraph, caption: EditableCaption, atom: Negated, edits: Iterable[Edit]
 ) -> NegationPair | None:
     """Return the pair of an atom's negation and the negation of its first suitable foil, or None.
 
     A foil is suitable if the rest of the caption does not exclude it already.
     """
-    rest = collect_facts(_remove_boxes(atom.remove_from(graph)))
     false = caption.negate(atom)
+    if false is None:
+        return None
+    rest = collect_facts(_remove_boxes(atom.remove_from(graph)))
     for foil, edited in edits:
         if atom.kind != "object" and rest.is_false(_extract_statement(find_counterpart(atom, graph, edited), edited)):
             continue  # "left of a table" and "not right of the table" would be redundant
         true = caption.negate(atom, edited)
-        if false is not None and true is not None:
+        if true is not None:
             negations = _describe_negation(atom.kind, atom.text), _describe_negation(foil.type, foil.replacement)
             return NegationPair(false, true, *negations)
     return None

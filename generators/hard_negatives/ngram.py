@@ -1,6 +1,7 @@
-"""A word n-gram language model of captions, cross-fitted over images.
+"""A word n-gram language model of captions.
 
-A model never scores a caption of an image on which it was trained.
+A model should never score a caption of an image on which it was trained: text_only_scorers.py splits images into folds,
+and :meth:`NgramModel.leave_out` removes the captions of one image from a model.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ import hashlib
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
 
 FOLDS = 5
 """Number of cross-fitting folds."""
@@ -25,16 +27,10 @@ def assign_folds(images: Iterable[str]) -> dict[str, int]:
     return {image: index % FOLDS for index, image in enumerate(ordered)}
 
 
-def fit_bigram_scores(
-    captions: Sequence[str], images: Sequence[str]
-) -> dict[str, Callable[[Sequence[str]], list[float]]]:
-    """Return for each image the score function of a bigram model that is trained on the captions of all other folds."""
-    fold_of = assign_folds(images)
-    models = {
-        fold: NgramModel.of([text for text, image in zip(captions, images, strict=True) if fold_of[image] != fold], 2)
-        for fold in set(fold_of.values())
-    }
-    return {image: models[fold].score for image, fold in fold_of.items()}
+class Counts(Protocol):
+    """Numbers of occurrences of n-grams."""
+
+    def get(self, gram: tuple[str, ...], default: int, /) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -46,8 +42,8 @@ class NgramModel:
     """
 
     order: int
-    grams: Mapping[tuple[str, ...], int]
-    contexts: Mapping[tuple[str, ...], int]
+    grams: Counts
+    contexts: Counts
     """Number of words that follow each context."""
     vocabulary_size: int
     """Vocabulary size V, including one unknown word."""
@@ -56,17 +52,20 @@ class NgramModel:
 
     @classmethod
     def of(cls, texts: Sequence[str], order: int) -> NgramModel:
-        grams, contexts = Counter[tuple[str, ...]](), Counter[tuple[str, ...]]()
-        vocabulary = set[str]()
-        for text in texts:
-            tokens = tokenize(text, order)
-            vocabulary.update(tokens)
-            for end in range(order, len(tokens) + 1):
-                for length in range(1, order + 1):
-                    gram = tokens[end - length : end]
-                    grams[gram] += 1
-                    contexts[gram[:-1]] += 1
-        return cls(order, grams, contexts, len(vocabulary) + 1)
+        grams, contexts = _count_grams(texts, order)
+        words = sum(len(gram) == 1 for gram in grams)
+        return cls(order, grams, contexts, words + (order > 1) + 1)  # with <s> and one unknown word
+
+    def leave_out(self, texts: Sequence[str]) -> NgramModel:
+        """Return the model of the remaining texts; ``texts`` are some of the texts on which this model was trained."""
+        grams, contexts = _count_grams(texts, self.order)
+        words = sum(len(gram) == 1 and self.grams.get(gram, 0) == count for gram, count in grams.items())
+        return NgramModel(
+            self.order,
+            _Difference(self.grams, grams),
+            _Difference(self.contexts, contexts),
+            self.vocabulary_size - words,
+        )
 
     def score(self, texts: Sequence[str]) -> list[float]:
         """Return the mean log-probability per word of each text."""
@@ -87,6 +86,29 @@ class NgramModel:
             share = self.grams.get(gram[start:], 0) / max(seen, 1)
             probability = (seen * share + PRIOR * probability) / (seen + PRIOR)
         return probability
+
+
+class _Difference(NamedTuple):
+    """The difference of two counters, without a copy of the larger one."""
+
+    total: Mapping[tuple[str, ...], int]
+    removed: Mapping[tuple[str, ...], int]
+
+    def get(self, gram: tuple[str, ...], default: int = 0) -> int:
+        return self.total.get(gram, default) - self.removed.get(gram, 0)
+
+
+def _count_grams(texts: Iterable[str], order: int) -> tuple[Counter[tuple[str, ...]], Counter[tuple[str, ...]]]:
+    """Return the number of occurrences of each n-gram up to an order, and of its context."""
+    grams, contexts = Counter[tuple[str, ...]](), Counter[tuple[str, ...]]()
+    for text in texts:
+        tokens = tokenize(text, order)
+        for end in range(order, len(tokens) + 1):
+            for length in range(1, order + 1):
+                gram = tokens[end - length : end]
+                grams[gram] += 1
+                contexts[gram[:-1]] += 1
+    return grams, contexts
 
 
 def tokenize(text: str, order: int) -> tuple[str, ...]:

@@ -5,25 +5,29 @@ Source: CREPE (arXiv:2212.07796), section 4.2 and appendix A.4. The kind ``hnneg
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from random import Random
 from typing import Any
 
-from generators.captioner.captioned_walks import CaptionedWalk, WalkSettings, caption_walks, sample_keyed_walks
-from generators.captioner.captioner import Captioner
-from generators.hard_negatives.atom import make_atom_negatives, make_one_atom_negatives
+from generators.captioner.captioned_walks import CaptionedWalk
+from generators.graphs.entailment import Negated
+from generators.hard_negatives.atom import AtomFoils, make_atom_negatives, make_one_atom_negatives
 from generators.hard_negatives.hard_negative import HardNegative
 from generators.hard_negatives.language_models import EntailmentModel, drop_entailed
-from generators.hard_negatives.negation import BalancedSet, make_balanced_set, make_negation_negatives
-from generators.hard_negatives.ngram import fit_bigram_scores
+from generators.hard_negatives.negation import (
+    BalancedSet,
+    find_false_negations,
+    find_negatable_atoms,
+    make_balanced_set,
+    make_negation_negatives,
+)
 from generators.hard_negatives.selection import POOL, Measure, measure_length, replace_rejected, select_rank_balanced
-from generators.hard_negatives.source import Source
-from generators.hard_negatives.swap import make_swap_negatives
-from generators.schemas.annotated_image import make_id_sort_key
+from generators.hard_negatives.source import ImageSource
+from generators.hard_negatives.swap import Edit, find_false_swaps, make_swaps, write_swaps
+from generators.schemas.scene_graph import SceneGraph
 
 PER_TYPE = 5
 BALANCED = "hnneg_balanced"
@@ -39,34 +43,48 @@ class Example:
     """
 
     walk: CaptionedWalk
-    source: Source
+    source: ImageSource
     likelihood: Measure
     entailment: EntailmentModel | None = None
     one_atom: bool = False
-
-    @property
-    def order(self) -> tuple[int, str, str]:
-        """The sort key of rows: by image, then by key."""
-        return (*make_id_sort_key(self.walk.image_id), self.walk.key)
+    _undecided_swaps: list[SceneGraph] = field(default_factory=list)
+    _undecided_negations: list[Negated] = field(default_factory=list)
 
     @cached_property
     def hnatom(self) -> tuple[HardNegative, ...]:
         rng = self._rng("hnatom")
-        inputs = *self._inputs, self.source.vocabulary
         candidates = (
-            make_one_atom_negatives(*inputs, PER_TYPE, rng) if self.one_atom else make_atom_negatives(*inputs, rng)
+            make_one_atom_negatives(self._atoms, PER_TYPE, rng)
+            if self.one_atom
+            else make_atom_negatives(self._atoms, rng)
         )
         return self._choose(self.walk.caption.text, candidates, rng)
 
     @cached_property
     def hnswap(self) -> tuple[HardNegative, ...]:
         rng = self._rng("hnswap")
+        swaps = list(make_swaps(self.walk.walk.graph))
+        false_swaps = self._find_false_swaps(swaps)
+        negatives = write_swaps(swaps, false_swaps, self.walk.caption, rng) if false_swaps else []
         text = self.walk.caption.text
-        return self._choose(text, drop_entailed(text, make_swap_negatives(*self._inputs, rng), self.entailment), rng)
+        return self._choose(text, drop_entailed(text, negatives, self.entailment), rng)
+
+    def _find_false_swaps(self, swaps: list[Edit]) -> list[Edit]:
+        """Return the swaps that are false of the image, or [] if there are fewer than ``PER_TYPE``.
+
+        The region phrases are parsed only if the scene graph proves enough swaps false.
+        """
+        if len(swaps) >= PER_TYPE:
+            swaps = find_false_swaps(swaps, self.source.annotated_facts, self._undecided_swaps)
+        if len(swaps) >= PER_TYPE:
+            swaps = find_false_swaps(swaps, self.source.facts, self._undecided_swaps)
+        return swaps if len(swaps) >= PER_TYPE else []
 
     @cached_property
     def hnneg(self) -> tuple[HardNegative, ...]:
-        candidates = make_negation_negatives(*self._inputs, self._rng("hnneg"))
+        if not self._may_have_negations(PER_TYPE):
+            return ()
+        candidates = make_negation_negatives(self._false_negations, self.walk.caption, self._rng("hnneg"))
         chosen = tuple(islice(candidates, PER_TYPE))
         return replace_rejected(chosen, candidates, self._rejected) if len(chosen) == PER_TYPE else ()
 
@@ -86,15 +104,31 @@ class Example:
 
     @cached_property
     def _balanced(self) -> BalancedSet | None:
-        return make_balanced_set(*self._inputs, self.source.vocabulary, self._rng(BALANCED))
+        if not self._may_have_negations(PER_TYPE + 1):
+            return None
+        return make_balanced_set(self._false_negations, self._atoms, self._rng(BALANCED))
+
+    def _may_have_negations(self, count: int) -> bool:
+        """Return True if so many atoms can be negated, including the whole caption.
+
+        The atoms of a short caption are counted before the region phrases of the image are parsed.
+        """
+        num_whole = len(self.walk.caption.negate_all())
+        negatable = list(find_negatable_atoms(self.walk.walk.graph))
+        return num_whole + len(negatable) >= count and num_whole + len(self._false_negations) >= count
 
     @cached_property
-    def _inputs(self):
-        return self.walk.walk.graph, self.source.facts(self.walk.image_id), self.walk.caption
+    def _atoms(self) -> AtomFoils:
+        graph, vocabulary = self.walk.walk.graph, self.source.source.vocabulary
+        return AtomFoils(graph, self.source.facts, self.walk.caption, vocabulary)
+
+    @cached_property
+    def _false_negations(self) -> list[Negated]:
+        return find_false_negations(self.walk.walk.graph, self.source.facts, self._undecided_negations)
 
     @cached_property
     def _rejected(self) -> frozenset[str]:
-        return self.source.rejections.texts(self.source.image(self.walk.image_id), self.walk.walk.box)
+        return self.source.source.rejections.texts(self.source.image, self.walk.walk.box)
 
     def _rng(self, name: str) -> Random:
         return Random(f"{self.walk.key}:{name}")
@@ -104,29 +138,20 @@ class Example:
         chosen = select_rank_balanced(truth, pool, (measure_length, self.likelihood), PER_TYPE, rng)
         return replace_rejected(chosen, pool, self._rejected)
 
-    def columns(self, kind: str) -> dict[str, Any]:
-        """Return the columns ``caption``, ``hard_negatives`` and ``foils`` of a row of one kind."""
+    def count_undecided(self, kind: str) -> int:
+        """Return the number of candidates of one kind that were dropped because a search reached its limit."""
+        if kind == "hnswap":
+            return len(self._undecided_swaps)
+        return len(self._undecided_negations) if kind in ("hnneg", BALANCED) else 0
+
+    def columns(self, kind: str) -> dict[str, Any] | None:
+        """Return the columns ``caption``, ``hard_negatives`` and ``foils`` of a row of one kind, or None."""
         negatives: tuple[HardNegative, ...] = getattr(self, kind)
+        if not negatives:
+            return None
         balanced_set = self._balanced if kind == BALANCED else None
         return {
             "caption": balanced_set.caption if balanced_set else self.walk.caption.text,
             "hard_negatives": [negative.caption for negative in negatives],
             "foils": [negative.foil_rows for negative in negatives],
         }
-
-
-def make_examples(
-    source: Source,
-    complexity: int,
-    captioner: Captioner,
-    settings: WalkSettings,
-    dropped: Counter[str],
-    entailment: str | None = None,
-    one_atom: bool = False,
-) -> Iterator[Example]:
-    """Yield the examples of one complexity in the order of their keys. ``entailment`` is the name of an NLI model."""
-    walks = caption_walks(sample_keyed_walks(source.images, complexity, settings, dropped), captioner, dropped)
-    model = EntailmentModel(entailment) if entailment else None
-    likelihood = fit_bigram_scores([walk.caption.text for walk in walks], [walk.image_id for walk in walks])
-    for walk in walks:
-        yield Example(walk, source, likelihood[walk.image_id], model, one_atom)

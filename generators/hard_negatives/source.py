@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 
-from generators.graphs.facts import ImageFacts
+from generators.graphs.facts import ImageFacts, collect_facts
 from generators.graphs.vocabulary import Vocabulary
 from generators.hard_negatives.rejections import Rejections
 from generators.readers.annotations import Annotations
 from generators.schemas.annotated_image import AnnotatedImage
 from generators.seen_analysis.regions import RegionReader
 
-CACHED_IMAGES = 32
-"""Maximum number of images with annotations that each process keeps in memory."""
-CACHED_FACTS = 2000
-"""Maximum number of images whose facts each process keeps in memory (about 20 KB per image). A process makes the
-captions of several complexities (numbers of atoms in a caption), which need the facts of the same images."""
-
 
 @dataclass(frozen=True)
 class Source:
-    """The inputs for the hard negatives of one annotations file."""
+    """The inputs for the hard negatives of one annotations file. Worker processes get a copy."""
 
     images: Annotations
     vocabulary: Vocabulary
@@ -38,15 +31,27 @@ class Source:
     @classmethod
     def read(cls, annotations: Path, parser: str = "rules", spelling: bool = False) -> Source:
         images = Annotations(annotations)
-        return cls(images, Vocabulary.of(image.graph for image in images), Rejections.read(), parser, spelling)
+        vocabulary = Vocabulary.from_counts(*images.count_words())
+        return cls(images, vocabulary, Rejections.read(), parser, spelling)
 
     @cached_property
-    def facts(self) -> Callable[[str], ImageFacts]:
-        """Function that returns the facts in the scene graph and the region phrases of an image, given the image id."""
-        reader = RegionReader.make(self.spelling, self.parser)
-        return lru_cache(CACHED_FACTS)(lambda image_id: reader.facts(self.image(image_id)))
+    def region_reader(self) -> RegionReader:
+        return RegionReader.make(self.spelling, self.parser)
+
+
+@dataclass(frozen=True)
+class ImageSource:
+    """An image of a source and its facts, which are collected on first use."""
+
+    image: AnnotatedImage
+    source: Source
 
     @cached_property
-    def image(self) -> Callable[[str], AnnotatedImage]:
-        """Function that returns the image with an image id."""
-        return lru_cache(CACHED_IMAGES)(self.images.__getitem__)
+    def annotated_facts(self) -> ImageFacts:
+        """The facts in the scene graph. The region phrases prove no further statement false."""
+        return collect_facts(self.image.facts())
+
+    @cached_property
+    def facts(self) -> ImageFacts:
+        """The facts in the scene graph and the region phrases, which are parsed once."""
+        return self.source.region_reader.facts(self.image)

@@ -2,7 +2,8 @@
 
 Source: CREPE (arXiv:2212.07796), section 4.2 and appendix A.4, with all five cases: (1) swap the two objects of a
 relation; (2) swap two attributes of two objects; (3) swap two unrelated objects; (4) move one attribute to another
-object; (5) for four atoms, permute the atoms of one type. Each case is an edit of the subgraph.
+object; (5) for four atoms, permute the atoms of one type. Swapped objects keep the attributes of their position or
+carry their own along, as in Table 2. Each case is an edit of the subgraph.
 Differences from the paper: the image's graph must prove that the whole edited graph is false (graphs/facts.py); it is
 not enough that the graph lacks the new attribute. A swap has exactly the words of the caption: a caption that would
 need a second "the cup", or "an" for "a", is dropped.
@@ -10,16 +11,17 @@ need a second "the cup", or "an" for "a", is dropped.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations, permutations
 from random import Random
 
 from generators.captioner import template
 from generators.captioner.captioner import EditableCaption
+from generators.graphs.assignments import SearchLimitError
 from generators.graphs.facts import ImageFacts
 from generators.graphs.walks import is_redundant
-from generators.hard_negatives.hard_negative import Foil, HardNegative, drop_duplicates
+from generators.hard_negatives.hard_negative import Foil, HardNegative
 from generators.language.grammar import are_same_kind
 from generators.language.texts import have_same_words
 from generators.schemas.scene_graph import SceneGraph
@@ -27,26 +29,49 @@ from generators.schemas.scene_graph import SceneGraph
 Edit = tuple[SceneGraph, Foil]
 
 
-def make_swap_negatives(
-    graph: SceneGraph, image: ImageFacts, caption: EditableCaption, rng: Random
-) -> Iterator[HardNegative]:
-    """Yield all swaps that the image's graph proves false, in random order, without duplicates."""
-    edits = list(make_swaps(graph))
-    rng.shuffle(edits)
-    false = ((edited, foil) for edited, foil in edits if not is_redundant(edited) and image.is_false(edited))
-    captions = ((caption.edit(edited), foil) for edited, foil in false)
-    return drop_duplicates(
-        ((text, foil) for text, foil in captions if text and have_same_words(text, caption.text)), caption.text
-    )
+def find_false_swaps(swaps: Sequence[Edit], image: ImageFacts, undecided: list[SceneGraph]) -> list[Edit]:
+    """Return the swaps that the image's graph proves false.
+
+    Edited graphs for which the search for a proof reaches its limit are added to ``undecided``.
+    """
+    false_swaps = []
+    for swap in swaps:
+        try:
+            if image.is_false(swap[0]):
+                false_swaps.append(swap)
+        except SearchLimitError:
+            undecided.append(swap[0])
+    return false_swaps
+
+
+def write_swaps(
+    swaps: Sequence[Edit], false_swaps: Collection[Edit], caption: EditableCaption, rng: Random
+) -> list[HardNegative]:
+    """Return the captions of the false swaps that have exactly the words of ``caption``, in random order.
+
+    Captions that also describe one of the other ``swaps`` are omitted, because it may be true.
+    """
+    negatives: dict[str, HardNegative] = {}
+    others = {caption.text}
+    false_graphs = {edited for edited, _ in false_swaps}
+    for edited, foil in swaps:
+        text = caption.edit(edited)
+        if text is not None and edited not in false_graphs:
+            others.add(text)
+        elif text is not None and have_same_words(text, caption.text):
+            negatives.setdefault(text, HardNegative(text, (foil,)))
+    texts = [text for text in negatives if text not in others]
+    return [negatives[text] for text in rng.sample(texts, len(texts))]
 
 
 def make_swaps(graph: SceneGraph) -> Iterator[Edit]:
-    """Yield all edits of appendix A.4, without graphs that are equal."""
+    """Yield all edits of appendix A.4 without redundant objects, and without graphs that are equal."""
     seen = {graph.signature}
     for edited, foil in _apply_all_cases(graph):
         if edited.signature not in seen:
             seen.add(edited.signature)
-            yield edited, foil
+            if not is_redundant(edited):
+                yield edited, foil
 
 
 def _apply_all_cases(graph: SceneGraph) -> Iterator[Edit]:
@@ -55,6 +80,7 @@ def _apply_all_cases(graph: SceneGraph) -> Iterator[Edit]:
         yield from permute_attributes(graph)
         yield from permute_relations(graph)
     yield from swap_objects(graph)
+    yield from swap_described_objects(graph)
     yield from swap_attributes(graph)
     yield from move_attributes(graph)
 
@@ -64,6 +90,15 @@ def swap_objects(graph: SceneGraph) -> Iterator[Edit]:
     for first, second in combinations(graph.objects, 2):
         if first.name != second.name:
             yield _replace_names(graph, {first.id: second.name, second.id: first.name})
+
+
+def swap_described_objects(graph: SceneGraph) -> Iterator[Edit]:
+    """Swap two objects with their attributes: "television on top of yellow vase" (Table 2)."""
+    for first, second in combinations(graph.objects, 2):
+        if first.name != second.name and (first.attributes or second.attributes):
+            renamed, foil = _replace_names(graph, {first.id: second.name, second.id: first.name})
+            attributes = {first.id: second.attributes, second.id: first.attributes}
+            yield _replace_attributes(renamed, attributes), foil
 
 
 def swap_attributes(graph: SceneGraph) -> Iterator[Edit]:

@@ -32,6 +32,7 @@ REFUSED = ""
 """The cached answer if the model declined."""
 ANSWERED = "answered"
 """The outcome of a successful request."""
+MAX_COMPLETION_TOKENS = "max_completion_tokens"
 NO_TEXT = "answer without text"
 """The outcome of a request with an empty or incomplete answer, which is not cached."""
 
@@ -58,6 +59,19 @@ class Endpoint:
     timeout: float = 60.0
     price_in: float | None = None
     price_out: float | None = None
+
+    @classmethod
+    def from_params(cls, fields: Mapping[str, Any], key: str) -> Endpoint:
+        """Return the endpoint of a block of params.yaml, whose name is ``key``.
+
+        Raises ValueError if the model is missing or a key is unknown.
+        """
+        if "model" not in fields or not fields.keys() <= cls.__annotations__.keys():
+            raise ValueError(
+                f"params.yaml, {key}: got {', '.join(fields) or 'no keys'}; expected model and, where needed, "
+                f"{', '.join(name for name in cls.__annotations__ if name != 'model')}."
+            )
+        return cls(**fields)
 
 
 class Estimate(NamedTuple):
@@ -152,6 +166,8 @@ class Client:
 
     def __init__(self, endpoint: Endpoint, cache: Cache) -> None:
         self.endpoint, self.cache = endpoint, cache
+        self._tokens_parameter = "max_tokens"
+        """Newer models of OpenAI accept only ``max_completion_tokens``, and other servers only ``max_tokens``."""
 
     def _find_missing(self, prompts: Iterable[Sequence[Message]]) -> dict[str, Sequence[Message]]:
         """Return the distinct prompts without a cached answer, by request hash."""
@@ -197,14 +213,11 @@ class Client:
 
         request = {"model": self.endpoint.model, "messages": list(messages), "temperature": self.endpoint.temperature}
         try:
-            response: Any = client.chat.completions.with_raw_response.create(
-                **request,  # type: ignore[arg-type]
-                max_tokens=self.endpoint.max_tokens,
-            )
-            completion = json.loads(response.text)
+            completion = json.loads(self._send(client, request))
         except APIError as error:
-            status = getattr(error, "status_code", None)
-            return f"HTTP status {status}" if status else type(error).__name__
+            status, parameter = getattr(error, "status_code", None), error.param
+            named = f" ({parameter})" if parameter in (*request, "max_tokens", MAX_COMPLETION_TOKENS) else ""
+            return f"HTTP status {status}{named}" if status else type(error).__name__
         except json.JSONDecodeError:
             return "answer is not JSON"
         answer = _read_answer(completion)
@@ -213,6 +226,20 @@ class Client:
         date = datetime.now(UTC).isoformat(timespec="seconds")
         self.cache.add(key, {**request, **answer, "usage": completion.get("usage") or {}, "date": date})
         return ANSWERED
+
+    def _send(self, client: OpenAI, request: Mapping[str, Any]) -> str:
+        """Return the response as text. If the model refuses ``max_tokens``, use ``max_completion_tokens``."""
+        from openai import BadRequestError
+
+        create: Any = client.chat.completions.with_raw_response.create
+        parameter = self._tokens_parameter
+        try:
+            return create(**request, **{parameter: self.endpoint.max_tokens}).text
+        except BadRequestError as error:
+            if parameter == MAX_COMPLETION_TOKENS or MAX_COMPLETION_TOKENS not in str(error.body):
+                raise
+        self._tokens_parameter = MAX_COMPLETION_TOKENS
+        return create(**request, **{MAX_COMPLETION_TOKENS: self.endpoint.max_tokens}).text
 
 
 def _read_answer(completion: Any) -> dict[str, str] | None:

@@ -16,7 +16,7 @@ from enum import StrEnum
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -35,6 +35,14 @@ IMAGES_PER_GROUP = 100
 """Images per parquet row group, which is read as a whole."""
 IMAGES_PER_BATCH = 16
 """Images that are decoded at once."""
+
+
+class WordCounts(NamedTuple):
+    """The number of occurrences of each word in the scene graphs of a source."""
+
+    names: Counter[str]
+    attributes: Counter[str]
+    predicates: Counter[str]
 
 
 class Annotations:
@@ -58,6 +66,22 @@ class Annotations:
         group, index = divmod(row, IMAGES_PER_GROUP)
         with parquet.open_file(self.path, self._metadata) as file:
             return AnnotatedImage.from_row(file.read_row_group(group).slice(index, 1).to_pylist()[0])
+
+    def list_ids(self) -> list[str]:
+        """Return the ids of all images, in the order of the file."""
+        return self._ids.to_pylist()
+
+    def count_words(self) -> WordCounts:
+        """Count the first names, attributes and predicates of all images, without reading their regions."""
+        counts = WordCounts(Counter(), Counter(), Counter())
+        for batch in parquet.read_batches(self.path, IMAGES_PER_GROUP, ["objects", "relations"]):
+            objects, relations = (pc.list_flatten(batch[name]) for name in ("objects", "relations"))
+            attributes = pc.list_flatten(pc.struct_field(objects, "attributes"))
+            columns = pc.struct_field(objects, "name"), attributes, pc.struct_field(relations, "predicate")
+            for counter, column in zip(counts, columns, strict=True):
+                for value in pc.value_counts(column).to_pylist():
+                    counter[value["values"]] += value["counts"]
+        return counts
 
     @cached_property
     def _metadata(self) -> pq.FileMetaData:

@@ -15,21 +15,14 @@ import pytest
 from PIL import Image
 from pytest_httpserver import HTTPServer
 
-from generators.captioner.captioner import GrammarCaptioner
+from generators.captioner.captioned_walks import caption_walks, order_images
+from generators.captioner.captioner import Captioner, GrammarCaptioner
 from generators.captioner.prompted import PromptedCaptioner, read_shots
-from generators.crepe_productivity import (
-    CONFIGS,
-    SPLITS,
-    Settings,
-    ask,
-    generate_split,
-    select_examples,
-    write,
-)
-from generators.graphs.facts import collect_facts
-from generators.hard_negatives.productivity import make_examples
+from generators.crepe_productivity import CONFIGS, SPLITS, Settings, ask, collect_rows, write
+from generators.hard_negatives.productivity import Example
 from generators.hard_negatives.refinement import refine_splits
-from generators.hard_negatives.source import Source
+from generators.hard_negatives.source import ImageSource, Source
+from generators.hard_negatives.split_rows import MAX_IMAGES_PER_ROW
 from generators.llm.client import KEY_VARIABLE, Cache, Endpoint
 from generators.parser.rule_parser import RuleParser
 from tests.annotated import annotations_of
@@ -62,6 +55,19 @@ def make_records(image_id: int) -> dict[str, list[dict]]:
     ]
     attributes = [{**item, "attributes": texts} for item, texts in zip(objects, attribute_lists, strict=True)]
     return {"objects": objects, "attributes": attributes, "relationships": relationships, "regions": []}
+
+
+def make_examples(
+    source: Source, complexity: int, captioner: Captioner | None = None, dropped: Counter[str] | None = None
+) -> list[Example]:
+    """Return the examples of the first and second walk of each image."""
+    captioner, dropped = captioner or GrammarCaptioner(), Counter() if dropped is None else dropped
+    return [
+        Example(walk, ImageSource(image, source), lambda texts: [0.0] * len(texts))
+        for index in range(SETTINGS.walks_per_image)
+        for image in source.images
+        for walk in caption_walks(image, [complexity], SETTINGS, index, captioner, {complexity: dropped}).values()
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -130,11 +136,9 @@ def test_the_same_bytes_from_another_process_and_hash_seed(
     folder: Path, built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONHASHSEED", "7")
-    monkeypatch.setattr("generators.crepe_productivity.COMPLEXITIES", (9,))
-    monkeypatch.setattr("generators.crepe_productivity.SPLITS", ("n9",))
     write(make_annotations(folder), "microworld", replace(SETTINGS, workers=2), tmp_path)
     files = [path.relative_to(tmp_path) for path in tmp_path.rglob("*.parquet")]
-    assert len(files) == len(CONFIGS)
+    assert len(files) == len(CONFIGS) * len(SPLITS)
     assert [_sha256(tmp_path / file) for file in files] == [_sha256(built / file) for file in files]
 
 
@@ -183,9 +187,7 @@ def test_an_object_in_a_region_phrase_is_neither_a_foil_nor_negated(folder: Path
 
 def _find_foil_nouns(folder: Path) -> tuple[set[str], list[str]]:
     """Return the nouns that HN-Atoms insert or balanced captions negate, and all captions."""
-    found_examples = list(
-        make_examples(Source.read(make_annotations(folder)), 6, GrammarCaptioner(), SETTINGS, Counter())
-    )
+    found_examples = make_examples(Source.read(make_annotations(folder)), 6)
     foils = {foil.replacement for item in found_examples for atom in item.hnatom for foil in atom.foils}
     negated = {
         item.hnneg_balanced[0].foils[0].original.removeprefix("no ") for item in found_examples if item.hnneg_balanced
@@ -198,9 +200,7 @@ def test_an_additional_image_does_not_change_the_examples_of_other_images(folder
     few, more = (
         {
             example.walk.key: example.walk.caption.text
-            for example in make_examples(
-                Source.read(make_annotations(source)), 8, GrammarCaptioner(), SETTINGS, Counter()
-            )
+            for example in make_examples(Source.read(make_annotations(source)), 8)
         }
         for source in (folder, tmp_path)
     )
@@ -208,11 +208,30 @@ def test_an_additional_image_does_not_change_the_examples_of_other_images(folder
     assert len(more) > len(few)
 
 
+def test_an_additional_image_keeps_the_order_of_other_images() -> None:
+    few, more = order_images(map(str, range(20)), 0), order_images(map(str, range(21)), 0)
+    assert [image_id for image_id in more if image_id != "20"] == few
+    assert order_images(map(str, reversed(range(20))), 0) == few != order_images(map(str, range(20)), 1)
+
+
 def test_drops_are_counted_and_rows_are_capped(folder: Path) -> None:
-    rows, dropped = generate_split(SETTINGS, "microworld", Source.read(make_annotations(folder)), 4)
-    assert {config: len(config_rows) for config, config_rows in rows.items()}["prod_hnatom"] == 2
+    splits = collect_rows(make_annotations(folder), "microworld", SETTINGS)
+    assert len(list(splits[4].read_rows("prod_hnatom"))) == 2
+    dropped = splits[4].count_dropped()
     assert dropped["hnswap: fewer than 5 negatives"] > 0
-    assert select_examples([], 2, Counter()) == {config: [] for config in CONFIGS}
+    assert dropped["hnswap: rows not found"] == 2 - len(list(splits[4].read_rows("prod_hnswap")))
+
+
+def test_a_split_visits_images_in_proportion_to_its_rows(tmp_path: Path) -> None:
+    write_source(tmp_path, 3)
+    annotations = make_annotations(tmp_path)
+    visits = [
+        {n: rows.num_visited for n, rows in collect_rows(annotations, "microworld", settings).items()}
+        for settings in (replace(SETTINGS, rows=1), replace(SETTINGS, rows=1, walks_per_image=9))
+    ]
+    assert visits[0][4] == 3 * SETTINGS.walks_per_image  # no image has five swaps, so that all are visited
+    assert visits[1][4] == MAX_IMAGES_PER_ROW
+    assert visits[0][9] == visits[1][9] < 3 * SETTINGS.walks_per_image
 
 
 def test_refined_rows_replace_one_atom_and_at_least_half_of_them_stay(
@@ -221,10 +240,9 @@ def test_refined_rows_replace_one_atom_and_at_least_half_of_them_stay(
     more = ["tree", "hat", "bottle", "drum", "kite", "key", "boat", "flag"]  # enough words for five foils of one noun
     monkeypatch.setattr(sys.modules[__name__], "NOUNS", [*NOUNS, *more])
     write_source(tmp_path, 8)
-    rows, _ = generate_split(
-        replace(SETTINGS, refine=True, rows=6), "microworld", Source.read(make_annotations(tmp_path)), 7
-    )
-    hnatom_rows = rows["prod_hnatom"]
+    monkeypatch.setattr("generators.crepe_productivity.COMPLEXITIES", (7,))
+    settings = replace(SETTINGS, refine=True, rows=6)
+    hnatom_rows = list(collect_rows(make_annotations(tmp_path), "microworld", settings)[7].read_rows("prod_hnatom"))
     assert hnatom_rows
     for row in hnatom_rows:
         foils = [foil for foils in row["foils"] for foil in foils]
@@ -237,7 +255,7 @@ def test_refined_rows_replace_one_atom_and_at_least_half_of_them_stay(
 def test_real_annotations(real_data: Path, tmp_path: Path) -> None:
     for version in ("v1.0.0", "v1.2.0"):
         source = Source.read(annotations_of(real_data / "visual_genome" / version, tmp_path / version).path)
-        found_examples = list(make_examples(source, 8, GrammarCaptioner(), SETTINGS, Counter()))
+        found_examples = make_examples(source, 8)
         assert len(found_examples) >= 5
         assert all(example.walk.walk.graph.complexity == 8 for example in found_examples)
         assert sum(bool(example.hnatom) for example in found_examples) >= 5
@@ -251,12 +269,13 @@ def test_phrases_of_real_images_name_objects_that_the_graphs_lack(real_data: Pat
     source = Source.read(annotations.path, spelling=True)
     named = [("1", "canopy"), ("2", "cloth"), ("3", "chair"), ("4", "outlet"), ("5", "bag"), ("5", "cloth")]
     for image_id, noun in named:
-        assert collect_facts(source.images[image_id].facts()).is_absent(noun)
-        assert not source.facts(image_id).is_absent(noun)
+        image = ImageSource(source.images[image_id], source)
+        assert image.annotated_facts.is_absent(noun)
+        assert not image.facts.is_absent(noun)
     # The spelling of "a calender has been hanged" is corrected.
-    assert "calendar" in source.facts("3").mentioned
-    for example in make_examples(source, 6, GrammarCaptioner(), SETTINGS, Counter()):
-        facts = source.facts(example.walk.image_id)
+    assert "calendar" in ImageSource(source.images["3"], source).facts.mentioned
+    for example in make_examples(source, 6):
+        facts = example.source.facts
         negated = [foil.original.removeprefix("no ") for item in example.hnneg_balanced[:1] for foil in item.foils]
         foils = [foil.replacement for item in example.hnatom for foil in item.foils if foil.type == "object"]
         assert not facts.mentioned & {*foils, *negated}
@@ -274,7 +293,7 @@ def test_ask_prints_the_estimate_and_stops_above_the_cost(
     with HTTPServer(host="127.0.0.1") as server:
         server.expect_request("/v1/chat/completions").respond_with_json({"choices": [message]})
         endpoint = {"model": "org/m", "base_url": server.url_for("/v1"), "price_in": 1.0, "price_out": 4.0}
-        settings = replace(SETTINGS, walks_per_image=1, captioner=endpoint)
+        settings = replace(SETTINGS, captioner=endpoint)
         with pytest.raises(ValueError, match=r"above --max-cost 0\.00\. No request was sent"):
             ask(make_annotations(folder), settings, 0.0)
         assert "requests, about" in capsys.readouterr().out
@@ -285,10 +304,15 @@ def test_ask_prints_the_estimate_and_stops_above_the_cost(
             Endpoint(**endpoint), read_shots(words / "shots.yaml"), Cache([tmp_path / "sample/llm"]), RuleParser()
         )
         dropped: Counter[str] = Counter()
-        assert not list(make_examples(Source.read(make_annotations(folder)), 8, captioner, settings, dropped))
+        assert not make_examples(Source.read(make_annotations(folder)), 8, captioner, dropped)
         assert dropped["caption: omits an object"] > 0
         assert dropped["caption: no cached answer"] == 0
         num_requests = len(server.log)
         assert len((tmp_path / "sample/llm/org-m.jsonl").read_text().splitlines()) == num_requests > 0
         assert ask(make_annotations(folder), settings, 1.0) == Counter()
         assert len(server.log) == num_requests
+
+
+def test_asking_without_a_language_model_is_refused(folder: Path) -> None:
+    with pytest.raises(ValueError, match=r"^params\.yaml, crepe_productivity\.captioner: got no keys; expected model"):
+        ask(make_annotations(folder), SETTINGS, 1.0)

@@ -24,6 +24,24 @@ def is_plural_only(noun: str) -> bool:
     return noun in load_lexicon("nouns")["plural only"]
 
 
+@cache
+def is_person(noun: str) -> bool:
+    """Return True if a noun names a person."""
+    return are_related(noun, "person")
+
+
+@lru_cache(maxsize=1 << 16)
+def may_be_same_person(first: str, second: str) -> bool:
+    """Return True if a person may have both names: they are not in different lists, such as those for men and women."""
+    first_lists, second_lists = _list_indices(first, "persons"), _list_indices(second, "persons")
+    return not (first_lists and second_lists and first_lists != second_lists)
+
+
+def list_overlapping(noun: str) -> frozenset[int]:
+    """Return the numbers of the lists of nouns for the same area of an image that contain the noun."""
+    return _list_indices(noun, "overlapping")
+
+
 @lru_cache(maxsize=1 << 18)
 def may_name_same_object(first: str, second: str) -> bool:
     """Return True if an object may have both names.
@@ -33,10 +51,9 @@ def may_name_same_object(first: str, second: str) -> bool:
     """
     if are_related(first, second):
         return True
-    if are_related(first, "person") and are_related(second, "person"):
-        first_lists, second_lists = _list_indices(first, "persons"), _list_indices(second, "persons")
-        return not (first_lists and second_lists and first_lists != second_lists)
-    return not _list_indices(first, "overlapping").isdisjoint(_list_indices(second, "overlapping"))
+    if is_person(first) and is_person(second):
+        return may_be_same_person(first, second)
+    return not list_overlapping(first).isdisjoint(list_overlapping(second))
 
 
 @lru_cache(maxsize=1 << 18)

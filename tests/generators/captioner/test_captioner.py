@@ -1,12 +1,12 @@
-from itertools import islice
 from pathlib import Path
 from random import Random
 
 import pytest
 
-from generators.captioner.captioner import GrammarCaption, GrammarCaptioner, NoCaption, Request
+from generators.captioner.captioner import EditableCaption, GrammarCaption, GrammarCaptioner, NoCaption, Request
+from generators.captioner.faithfulness import align_mentions
+from generators.captioner.parsed_caption import ParsedCaption
 from generators.captioner.prompted import (
-    ParsedCaption,
     PromptedCaptioner,
     make_messages,
     make_prompt,
@@ -16,12 +16,13 @@ from generators.captioner.prompted import (
 from generators.graphs.entailment import Negated, entails, proves_false
 from generators.graphs.facts import collect_facts
 from generators.graphs.vocabulary import Vocabulary
-from generators.hard_negatives.atom import is_known, make_atom_negatives
-from generators.hard_negatives.negation import make_negation_negatives
-from generators.hard_negatives.swap import make_swap_negatives, make_swaps
+from generators.hard_negatives.atom import AtomFoils, is_known, make_atom_negatives
+from generators.hard_negatives.hard_negative import HardNegative
+from generators.hard_negatives.negation import find_false_negations, make_negation_negatives
+from generators.hard_negatives.swap import find_false_swaps, make_swaps, write_swaps
 from generators.llm.client import Cache, Endpoint
 from generators.parser.rule_parser import RuleParser
-from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
+from generators.schemas.scene_graph import Box, Mention, Parse, Relation, SceneGraph, SceneObject
 
 SHOTS = read_shots(Path(__file__).parents[3] / "sample/words/shots.yaml")
 CUP = SceneObject("1", "cup", ("red",), Box(0, 0, 10, 10))
@@ -41,6 +42,12 @@ def write_grammar_caption(graph: SceneGraph, seed: str = "0") -> GrammarCaption:
     (caption,) = GrammarCaptioner().captions([Request(graph, seed)])
     assert isinstance(caption, GrammarCaption)
     return caption
+
+
+def make_swap_negatives(graph: SceneGraph, caption: EditableCaption) -> list[HardNegative]:
+    """Return the swaps that the facts of the graph prove false."""
+    swaps = list(make_swaps(graph))
+    return write_swaps(swaps, find_false_swaps(swaps, collect_facts(graph), []), caption, Random(0))
 
 
 def test_provenance_names_template_and_grammar() -> None:
@@ -81,11 +88,12 @@ def test_no_object_gets_two_attributes_of_one_kind() -> None:
 def test_swaps_are_false_and_have_the_same_words() -> None:
     table = SceneObject("2", "table", ("blue",))
     graph = SceneGraph((CUP, table), (ON,))
-    negatives = make_swap_negatives(graph, collect_facts(graph), write_grammar_caption(graph), Random(0))
+    negatives = make_swap_negatives(graph, write_grammar_caption(graph))
     assert write_grammar_caption(graph).text == "there is a red cup on a blue table"
     assert {negative.caption for negative in negatives} == {
         "there is a red table on a blue cup",
         "there is a blue cup on a red table",
+        "there is a blue table on a red cup",  # with their attributes, as in Table 2 of the paper
     }
 
 
@@ -93,14 +101,7 @@ def test_swap_that_may_be_true_is_omitted() -> None:
     kites = SceneObject("1", "kite", ("red",)), SceneObject("2", "bird", ("small",))
     graph = SceneGraph(kites)
     # The kite may also be small and the bird may also be red, so the swap may be true.
-    assert (
-        list(
-            make_swap_negatives(
-                graph, collect_facts(graph), write_grammar_caption(SceneGraph((*kites, TABLE))), Random(0)
-            )
-        )
-        == []
-    )
+    assert make_swap_negatives(graph, write_grammar_caption(SceneGraph((*kites, TABLE)))) == []
 
 
 # Negations (A.4)
@@ -127,11 +128,10 @@ def test_negated_relation_that_another_pair_may_lack_is_omitted() -> None:
 
 
 def test_negatives_of_a_caption_differ_from_it_and_from_each_other() -> None:
+    facts, caption = collect_facts(IMAGE), write_grammar_caption(GRAPH)
     for negatives in (
-        make_negation_negatives(GRAPH, collect_facts(IMAGE), write_grammar_caption(GRAPH), Random(1)),
-        make_atom_negatives(
-            GRAPH, collect_facts(IMAGE), write_grammar_caption(GRAPH), Vocabulary.of([IMAGE]), Random(1)
-        ),
+        make_negation_negatives(find_false_negations(GRAPH, facts, []), caption, Random(1)),
+        make_atom_negatives(AtomFoils(GRAPH, facts, caption, Vocabulary.of([IMAGE])), Random(1)),
     ):
         captions = [negative.caption for negative in negatives]
         assert len(captions) >= 5
@@ -141,9 +141,8 @@ def test_negatives_of_a_caption_differ_from_it_and_from_each_other() -> None:
 def test_atom_foils_replace_an_object_at_every_mention() -> None:
     graph = SceneGraph((CUP, TABLE, SceneObject("3", "apple", ("green",))), (ON, Relation("3", "next to", "1")))
     vocabulary = Vocabulary.of([IMAGE, SceneGraph((SceneObject("1", "vase"), SceneObject("2", "pear")))])
-    negatives = list(
-        make_atom_negatives(graph, collect_facts(graph), write_grammar_caption(graph, "2"), vocabulary, Random(0))
-    )
+    atoms = AtomFoils(graph, collect_facts(graph), write_grammar_caption(graph, "2"), vocabulary)
+    negatives = list(make_atom_negatives(atoms, Random(0)))
     assert not [item for item in negatives if item.foils[0].original == "cup" and " cup" in item.caption]
     known = [is_known(item.foils[0], vocabulary) for item in negatives]
     assert known == sorted(known, reverse=True)
@@ -211,12 +210,12 @@ def test_parsed_caption_is_edited_in_place(captioner: PromptedCaptioner) -> None
     assert isinstance(caption, ParsedCaption)
     umbrella_graph = SceneGraph((SceneObject("1", "umbrella", ("red",)), TABLE), (ON,))
     assert caption.edit(umbrella_graph) == "a red umbrella is on a wooden table"
-    assert caption.edit(SceneGraph((SceneObject("1", "cup"), TABLE), (ON,))) is None
+    assert caption.edit(SceneGraph((SceneObject("1", "cup"), TABLE), (ON,))) == "a cup is on a wooden table"
     assert caption.negate(Negated("relation", "1", "on", ON)) == "a red cup is not on a wooden table"
     assert caption.negate(Negated("attribute", "1", "red")) == "a cup is on a wooden table. the cup is not red"
     assert caption.negate_all() == ["it is not true that a red cup is on a wooden table"]
-    swapped = islice(make_swap_negatives(GRAPH, collect_facts(GRAPH), caption, Random(0)), 5)
-    assert "a red table is on a wooden cup" in {negative.caption for negative in swapped}
+    swapped = {negative.caption for negative in make_swap_negatives(GRAPH, caption)}
+    assert {"a red table is on a wooden cup", "a wooden table is on a red cup"} <= swapped
 
 
 def test_uncached_graph_has_no_caption_and_four_atoms_use_the_template(captioner: PromptedCaptioner) -> None:
@@ -225,3 +224,66 @@ def test_uncached_graph_has_no_caption_and_four_atoms_use_the_template(captioner
     assert refused == NoCaption("no cached answer")
     assert not isinstance(templated, NoCaption)
     assert (templated.text, templated.captioner) == ("red cup on table", "template")
+
+
+def test_attributes_move_with_their_words(captioner: PromptedCaptioner) -> None:
+    graph = SceneGraph((SceneObject("1", "vase", ("yellow", "tall")), SceneObject("2", "umbrella")), (ON,))
+    caption = captioner.check(graph, "a tall and yellow vase is on an umbrella")
+    assert isinstance(caption, ParsedCaption)
+    bare, tall = SceneObject("1", "vase"), SceneObject("1", "vase", ("tall",))
+    both, yellow = SceneObject("2", "umbrella", ("yellow", "tall")), SceneObject("2", "umbrella", ("yellow",))
+    assert caption.edit(SceneGraph((bare, both), (ON,))) == "a vase is on a tall yellow umbrella"
+    assert caption.edit(SceneGraph((tall, yellow), (ON,))) == "a tall vase is on a yellow umbrella"
+    exchanged = SceneObject("1", "umbrella"), SceneObject("2", "vase", ("yellow", "tall"))
+    assert caption.edit(SceneGraph(exchanged, (ON,))) == "an umbrella is on a tall yellow vase"
+
+
+def test_attributes_after_their_noun_are_negated_but_not_moved(captioner: PromptedCaptioner) -> None:
+    graph = SceneGraph((SceneObject("1", "vase", ("yellow",)), SceneObject("2", "umbrella")), (ON,))
+    caption = captioner.check(graph, "the vase on an umbrella is yellow")
+    assert isinstance(caption, ParsedCaption)
+    moved = SceneObject("1", "vase"), SceneObject("2", "umbrella", ("yellow",))
+    assert caption.edit(SceneGraph(moved, (ON,))) is None
+    assert caption.negate(Negated("attribute", "1", "yellow")) == "the vase on an umbrella is not yellow"
+    assert caption.negate(Negated("object", "1", "vase")) is None
+
+
+def test_objects_and_finite_verbs_are_denied(captioner: PromptedCaptioner) -> None:
+    man, hat = SceneObject("1", "man", ("old",)), SceneObject("2", "hat", ("red",))
+    wear = Relation("1", "wearing", "2")
+    graph = SceneGraph((man, hat), (wear,))
+    caption = captioner.check(graph, "an old man wears a red hat")
+    assert isinstance(caption, ParsedCaption)
+    assert caption.captioner == "llm:model"
+    assert caption.negate(Negated("object", "2", "hat")) == "an old man wears something. there is no red hat"
+    assert caption.negate(Negated("object", "1", "man")) == "someone wears a red hat. there is no old man"
+    edited = SceneGraph((man, SceneObject("2", "coat", ("red",))), (wear,))
+    assert caption.negate(Negated("object", "2", "hat"), edited) == "an old man wears something. there is no red coat"
+    assert caption.negate(Negated("relation", "1", "wearing", wear)) == "an old man does not wear a red hat"
+    assert caption.negate_all() == ["it is not true that an old man wears a red hat"]
+
+
+def test_captions_of_five_atoms_have_five_negations(captioner: PromptedCaptioner) -> None:
+    """Two objects, two attributes, one relation and the whole caption: at most one denial each."""
+    caption = captioner.check(GRAPH, "a red cup on a wooden table")
+    assert isinstance(caption, ParsedCaption)
+    negatives = make_negation_negatives(find_false_negations(GRAPH, collect_facts(GRAPH), []), caption, Random(0))
+    assert {negative.caption for negative in negatives} == {
+        "something on a wooden table. there is no red cup",
+        "a red cup on something. there is no wooden table",
+        "a cup on a wooden table. the cup is not red",
+        "a red cup on a table. the table is not wooden",
+        "a red cup not on a wooden table",
+        "it is not true that there is a red cup on a wooden table",
+        "there is no red cup on a wooden table",
+    }
+
+
+def test_twelve_alike_objects_are_aligned(captioner: PromptedCaptioner) -> None:
+    """All 479 million orders of the windows have the same answer."""
+    windows = tuple(SceneObject(str(number), "window", ("open",)) for number in range(12))
+    stated = tuple(SceneObject(f"o{number}", "window", ("open",)) for number in range(12))
+    mentions = tuple(Mention("object", "window", number, number, "NN", item.id) for number, item in enumerate(stated))
+    aligned = align_mentions(Parse("x" * 12, SceneGraph(stated), mentions), SceneGraph(windows))
+    assert aligned is not None
+    assert {mention.object for mention in aligned} == {item.id for item in windows}

@@ -8,13 +8,15 @@ from random import Random
 
 from hypothesis import assume, given, settings
 
-from generators.captioner.prompted import ParsedCaption
+from generators.captioner.parsed_caption import ParsedCaption
 from generators.graphs.entailment import Negated, find_counterpart, proves_false
-from generators.graphs.facts import collect_facts
+from generators.graphs.facts import ImageFacts, collect_facts
 from generators.graphs.vocabulary import Vocabulary
 from generators.graphs.walks import is_redundant
+from generators.hard_negatives.atom import AtomFoils
 from generators.hard_negatives.negation import (
     BalancedSet,
+    find_false_negations,
     find_negatable_atoms,
     make_balanced_set,
     make_negation_negatives,
@@ -49,7 +51,8 @@ def test_every_atom_can_be_negated_and_the_others_are_asserted(graph: SceneGraph
 @given(subgraphs())
 def test_negation_differs_from_the_caption_and_keeps_its_style(graph: SceneGraph) -> None:
     caption = write_grammar_caption(graph)
-    negatives = list(make_negation_negatives(graph, collect_facts(graph), caption, Random(0)))
+    atoms = find_false_negations(graph, collect_facts(graph), [])
+    negatives = list(make_negation_negatives(atoms, caption, Random(0)))
     captions = [negative.caption for negative in negatives]
     assert len({caption.text, *captions}) == len(captions) + 1
     assert not NEGATION.search(caption.text)
@@ -83,9 +86,8 @@ def test_negatives_are_all_negations_that_the_image_proves_false(graph: SceneGra
     provable = {
         caption.negate(negated) for negated in find_negatable_atoms(graph) if proves_false(facts, graph, negated)
     }
-    captions = {
-        item.caption for item in make_negation_negatives(graph, facts, caption, Random(1)) if item.foils[0].original
-    }
+    negatives = make_negation_negatives(find_false_negations(graph, facts, []), caption, Random(1))
+    captions = {item.caption for item in negatives if item.foils[0].original}
     assert captions == provable - {caption.text}
 
 
@@ -101,11 +103,14 @@ VOCABULARY = Vocabulary.of([SCENE, OTHER_SCENE])
 
 
 def draw_balanced_set(seed: int, graph: SceneGraph = SCENE, texts: Sequence[SceneGraph] = ()) -> BalancedSet:
-    balanced_set = make_balanced_set(
-        graph, collect_facts(graph).with_texts(texts), write_grammar_caption(graph), VOCABULARY, Random(seed)
-    )
+    balanced_set = make_set(graph, collect_facts(graph).with_texts(texts), VOCABULARY, seed)
     assert balanced_set is not None
     return balanced_set
+
+
+def make_set(graph: SceneGraph, facts: ImageFacts, vocabulary: Vocabulary, seed: int) -> BalancedSet | None:
+    atoms = AtomFoils(graph, facts, write_grammar_caption(graph), vocabulary)
+    return make_balanced_set(find_false_negations(graph, facts, []), atoms, Random(seed))
 
 
 def test_true_captions_negate_contraries_and_negatives_negate_atoms():
@@ -156,17 +161,14 @@ def test_contraries_that_the_caption_excludes_are_not_negated():
 @settings(max_examples=25, deadline=None)
 @given(subgraphs())
 def test_each_caption_has_a_negation_and_captions_are_unique(graph: SceneGraph):
-    balanced_set = make_balanced_set(
-        graph, collect_facts(graph), write_grammar_caption(graph), Vocabulary.of([graph, OTHER_SCENE]), Random(0)
-    )
+    facts, vocabulary = collect_facts(graph), Vocabulary.of([graph, OTHER_SCENE])
+    balanced_set = make_set(graph, facts, vocabulary, 0)
     if balanced_set is None:
         return
     captions = [balanced_set.caption, *(negative.caption for negative in balanced_set.negatives)]
     assert len(set(captions)) == len(captions)
     assert all(NEGATION.search(caption) for caption in captions)
-    assert balanced_set == make_balanced_set(
-        graph, collect_facts(graph), write_grammar_caption(graph), Vocabulary.of([graph, OTHER_SCENE]), Random(0)
-    )
+    assert balanced_set == make_set(graph, facts, vocabulary, 0)
 
 
 def test_counterpart_has_the_same_position():
@@ -188,9 +190,12 @@ def test_parsed_caption_negates_the_edited_word():
         Mention("relation", "on", 10, 12, "IN", "1", "2"),
         Mention("object", "table", 15, 20, "NN", "2"),
     )
-    parsed = ParsedCaption(graph, caption, mentions)
+    parsed = ParsedCaption(graph, caption, mentions, "model")
     green = replace(graph, objects=(replace(graph.objects[0], attributes=("green",)), graph.objects[1]))
     under = replace(graph, relations=(replace(ON, predicate="under"),))
     assert parsed.negate(Negated("attribute", "1", "red"), green) == "a cup on a table. the cup is not green"
     assert parsed.negate(Negated("relation", "1", "on", ON), under) == "a red cup not under a table"
-    assert parsed.negate_all(green) == ["it is not true that there is a green cup on a table"]
+    assert parsed.negate_all(green) == [
+        "it is not true that there is a green cup on a table",
+        "there is no green cup on a table",
+    ]

@@ -265,3 +265,44 @@ def test_the_hash_depends_on_model_and_prompt() -> None:
     assert (
         len({request_hash(item, asked(text)) for item in (endpoint, Endpoint("n")) for text in ("cup", "table")}) == 4
     )
+
+
+UNSUPPORTED = {
+    "message": "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' "
+    "instead.",
+    "type": "invalid_request_error",
+    "param": "max_tokens",
+    "code": "unsupported_parameter",
+}
+
+
+def test_a_model_that_refuses_max_tokens_gets_max_completion_tokens(server: HTTPServer, tmp_path: Path) -> None:
+    requests: list[dict] = []
+
+    def answer(request: Request) -> Response:
+        requests.append(json.loads(request.data))
+        if "max_tokens" in requests[-1]:
+            return Response(json.dumps({"error": UNSUPPORTED}), 400, content_type="application/json")
+        return Response(json.dumps(completion("a red cup")), content_type="application/json")
+
+    server.expect_request(PATH).respond_with_handler(answer)
+    client = make_client(server, tmp_path, concurrency=1, max_tokens=77)
+    assert list(client.ask([asked("cup"), asked("table")])) == [ANSWERED, ANSWERED]
+    limits = [{name: value for name, value in request.items() if name.startswith("max")} for request in requests]
+    assert limits == [{"max_tokens": 77}, {"max_completion_tokens": 77}, {"max_completion_tokens": 77}]
+    # The cache has the answers under the same keys, whichever parameter the model accepts.
+    assert {request_hash(Endpoint("m", max_tokens=77), asked(text)) in client.cache for text in ("cup", "table")} == {
+        True
+    }
+
+
+def test_the_outcome_names_a_parameter_that_the_model_refuses(server: HTTPServer, tmp_path: Path) -> None:
+    error = UNSUPPORTED | {"message": "Only the default (1) value is supported.", "param": "temperature"}
+    server.expect_request(PATH).respond_with_json({"error": error}, status=400)
+    assert list(make_client(server, tmp_path).ask([asked("cup")])) == ["HTTP status 400 (temperature)"]
+
+
+@pytest.mark.parametrize("fields", [{}, {"base_url": "http://x"}, {"model": "m", "max_token": 3}])
+def test_an_endpoint_without_model_or_with_unknown_keys_is_refused(fields: dict) -> None:
+    with pytest.raises(ValueError, match=r"^params\.yaml, compun\.captioner: got .*; expected model and, where needed"):
+        Endpoint.from_params(fields, "compun.captioner")

@@ -1,0 +1,181 @@
+"""Captions of a language model, which are edited and negated in place, at the positions that the parser found.
+
+Source: CREPE (arXiv:2212.07796), appendix A.4. The published negatives deny an object in a last sentence and replace
+its mention by "something", as here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from generators.captioner.substitution import replace_atom_text
+from generators.graphs.entailment import Negated, find_counterpart
+from generators.language.grammar import sort_adjectives
+from generators.language.inflection import fit_article
+from generators.language.lexicon.nouns import is_person
+from generators.language.lexicon.relations import verb_lemma
+from generators.schemas.scene_graph import Mention, SceneGraph, SceneObject
+
+ARTICLE = re.compile(r"\b(?:an?|the|one|some)\s+$")
+BE = re.compile(r"\b(?:is|are) $")
+CLAUSE = re.compile(r"(?<!\bthat )\b(?:is|are|has|have)\b")
+COORDINATED = re.compile(r",|\band\b")
+FINITE = {"VBZ": "does", "VBP": "do"}
+"""The auxiliary of a negated verb, by Penn tag."""
+
+
+@dataclass(frozen=True)
+class ParsedCaption:
+    """A caption by a language model, and the positions of the graph's atoms in it."""
+
+    graph: SceneGraph
+    text: str
+    mentions: tuple[Mention, ...]
+    model: str
+
+    @property
+    def captioner(self) -> str:
+        return f"llm:{self.model}"
+
+    def edit(self, edited: SceneGraph) -> str | None:
+        """Return the caption with words replaced, and with attributes moved to other objects.
+
+        Returns None if a word does not fit its position, or if an attribute to be moved is not directly before its
+        noun ("the cup is red").
+        """
+        words: dict[tuple[str, str, str, str | None], str] = {}
+        attributes: dict[Mention, tuple[int, Sequence[str]]] = {}
+        for old, new in zip(self.graph.objects, edited.objects, strict=True):
+            words["object", old.name, old.id, None] = new.name
+            removed = [text for text in old.attributes if text not in new.attributes]
+            added = [text for text in new.attributes if text not in old.attributes]
+            if len(removed) == len(added):
+                for text, new_text in zip(removed, added, strict=True):
+                    words["attribute", text, old.id, None] = new_text
+            elif (start := self._find_phrase_start(old)) is not None:
+                attributes[self._list_mentions("object", old.id)[0]] = start, new.attributes
+            else:
+                return None
+        for edge, new_edge in zip(self.graph.relations, edited.relations, strict=True):
+            words["relation", edge.predicate, edge.subject, edge.object] = new_edge.predicate
+        rewritten = {mention.object for mention in attributes}
+        caption: str | None = self.text
+        for mention in sorted(self.mentions, key=lambda mention: -mention.start):
+            if mention.kind == "attribute" and mention.object in rewritten:
+                continue
+            word = words.get((mention.kind, mention.text, mention.object, mention.target), mention.text)
+            if caption is not None and mention in attributes:
+                start, texts = attributes[mention]
+                rest = len(caption) - mention.start
+                caption = self._rewrite_attributes(caption, start, mention.start, texts)
+                shift = len(caption) - rest - mention.start
+                mention = replace(mention, start=mention.start + shift, end=mention.end + shift)
+            if caption is not None and word != mention.text:
+                caption = replace_atom_text(caption, mention, word)
+        return caption
+
+    def _list_mentions(self, kind: str, key: str) -> list[Mention]:
+        mentions = (mention for mention in self.mentions if (mention.kind, mention.object) == (kind, key))
+        return sorted(mentions, key=lambda mention: mention.start)
+
+    def _find_phrase_start(self, item: SceneObject) -> int | None:
+        """Return the start of the attributes before an object's first mention, or None if some are elsewhere."""
+        attributes = self._list_mentions("attribute", item.id)
+        noun = next(iter(self._list_mentions("object", item.id)), None)
+        if noun is None or Counter(mention.text for mention in attributes) != Counter(item.attributes):
+            return None
+        phrase = (*attributes, noun)
+        if phrase[-2:][0].start > noun.start:
+            return None
+        between = "".join(self.text[first.end : second.start] for first, second in pairwise(phrase))
+        return phrase[0].start if re.fullmatch(r"(?:,|and|\s)*", between) else None
+
+    def _rewrite_attributes(self, caption: str, start: int, end: int, attributes: Sequence[str]) -> str:
+        """Return the caption with the attributes between two positions replaced, in the words of this caption."""
+        surfaces = {item.text: self.text[item.start : item.end] for item in self.mentions if item.kind == "attribute"}
+        words = [surfaces.get(text, text) for text in sort_adjectives(attributes)]
+        phrase = "".join(f"{word} " for word in words) + caption[end:]
+        return fit_article(caption[:start], phrase.split(maxsplit=1)[0]) + phrase
+
+    def negate(self, negated: Negated, edited: SceneGraph | None = None) -> str | None:
+        """Return the caption with one atom negated, or None if the negation cannot be expressed.
+
+        A relation gets "not" or "does not". An object or attribute is removed and negated in a last sentence.
+        """
+        atom = negated.kind, negated.text, negated.object
+        target = negated.relation and negated.relation.object
+        mentions = [
+            item for item in self.mentions if (item.kind, item.text, item.object) == atom and item.target == target
+        ]
+        if len(mentions) != 1:
+            return None
+        word = find_counterpart(negated, self.graph, edited).text if edited else negated.text
+        if negated.kind == "object":
+            return self._deny_object(mentions[0], word)
+        if negated.kind == "relation":
+            return self._negate_relation(mentions[0], word)
+        return self._negate_attribute(mentions[0], word)
+
+    def _deny_object(self, mention: Mention, word: str) -> str | None:
+        """Return "something is on a table. there is no red cup"."""
+        start = self._find_phrase_start(self.graph.by_id[mention.object])
+        if start is None or mention.tag not in ("NN", "NNP"):
+            return None
+        shifted = replace(mention, start=mention.start - start, end=mention.end - start)
+        phrase = self.text[start : mention.end]
+        denied = phrase if word == mention.text else replace_atom_text(phrase, shifted, word)
+        article = ARTICLE.search(self.text[:start])
+        before = self.text[: article.start() if article else start]
+        pronoun = "someone" if is_person(mention.text) else "something"
+        return None if denied is None else f"{before}{pronoun}{self.text[mention.end :]}. there is no {denied}"
+
+    def _negate_relation(self, mention: Mention, word: str) -> str | None:
+        """Return "a cup not on a table" or "a man does not wear a hat"."""
+        caption = self.text if word == mention.text else replace_atom_text(self.text, mention, word)
+        if caption is None:
+            return None
+        before, after = caption[: mention.start], caption[mention.start :]
+        if mention.tag not in FINITE:
+            return f"{before}not {after}"
+        verb, *rest = after.split(" ")
+        return " ".join([f"{before}{FINITE[mention.tag]} not {verb_lemma(verb)}", *rest])
+
+    def _negate_attribute(self, mention: Mention, word: str) -> str | None:
+        """Return "a cup is on a table. the cup is not red" or "the cup is not red"."""
+        before, after = self.text[: mention.start], self.text[mention.end :]
+        if BE.search(before) and not re.match(r",| and\b", after):
+            return f"{before}not {word}{after}"
+        item = self.graph.by_id[mention.object]
+        if not re.match(rf" (?:[\w-]+ )*{re.escape(item.name)}\b", after):
+            return None
+        after = after.lstrip()
+        before = fit_article(before, after.split(maxsplit=1)[0])
+        return f"{before}{after}. the {item.name} is not {word}"
+
+    def negate_all(self, edited: SceneGraph | None = None) -> list[str]:
+        """Return "it is not true that ... and that ...", and "there is no red cup on a table" for one such phrase."""
+        caption = self.edit(edited) if edited else self.text
+        if caption is None:
+            return []
+        sentences = caption.split(". ")
+        have_verbs = [self._has_verb(index, sentence) for index, sentence in enumerate(sentences)]
+        clauses = [
+            f"that {sentence}" if has_verb else f"that there is {sentence}"
+            for sentence, has_verb in zip(sentences, have_verbs, strict=True)
+        ]
+        negations = [f"it is not true {' and '.join(filter(None, (', '.join(clauses[:-1]), clauses[-1])))}"]
+        phrase = re.fullmatch(r"an? (.*)", caption)
+        if phrase and self.graph.relations and have_verbs == [False] and not COORDINATED.search(caption):
+            negations.append(f"there is no {phrase[1]}")
+        return negations
+
+    def _has_verb(self, index: int, sentence: str) -> bool:
+        """Return True if a sentence of this caption or of an edited caption, which has a number, is a clause."""
+        start = sum(len(earlier) + 2 for earlier in self.text.split(". ")[:index])
+        end = start + len(self.text.split(". ")[index])
+        tags = {mention.tag for mention in self.mentions if start <= mention.start < end}
+        return bool(CLAUSE.search(sentence)) or not tags.isdisjoint(FINITE)
