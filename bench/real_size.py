@@ -102,17 +102,17 @@ def prepare(folder: Path, images: int) -> None:
     """Write the stand-ins and params.yaml for a number of images."""
     source = folder / "sources/visual_genome"
     visual_genome.write(source, images, seed=0, long_side=LONG_SIDE, pixels=True)
-    gqa.write(folder / "sources/gqa", images, seed=0, long_side=LONG_SIDE, pixels=True)
+    gqa.write(folder / "sources/gqa", images, seed=0, long_side=LONG_SIDE, pixels=False)
     (folder / "data").symlink_to(ROOT / "sample")
 
 
 def write_params(folder: Path, rows: int | None) -> None:
-    """Write params.yaml: the checkout's, with the stand-ins as sources, and the spelling corrected as in the paper."""
-    params: dict[str, Any] = yaml.safe_load((ROOT / "params.yaml").read_text())
-    params |= {"source": "visual_genome", "spelling": True}
-    params["aro"] |= {"scene_graphs": "sources/gqa", "images": "sources/gqa/images"}
+    """Write params.yaml: the paper's, without language models."""
+    params: dict[str, Any] = yaml.safe_load((ROOT / "params/paper.yaml").read_text())
+    params["crepe_systematicity"]["ranker"] = "statistics"
+    params["crepe_productivity"] |= {"captioner": {}, "entailment": None}
     if rows:
-        params["crepe_productivity"] |= {"rows": rows}
+        params["crepe_productivity"]["rows"] = rows
     (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
 
 
