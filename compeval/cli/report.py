@@ -20,6 +20,10 @@ def report(
         Path | None,
         typer.Option(help="validity.json, the shares of genuine hard negatives (stage validity of dvc.yaml)."),
     ] = None,
+    counts: Annotated[
+        Path | None,
+        typer.Option(help="Folder with CORPUS.counts.json, the counts of atoms in the training captions (Figure 12)."),
+    ] = None,
     where: Annotated[
         bool, typer.Option("--where", help="Print the path and the headline of the last report and exit.")
     ] = False,
@@ -29,7 +33,7 @@ def report(
     if not where:
         from evaluators.report import build
 
-        text = build(results or [Path("results")], output, data, validity)
+        text = build(results or [Path("results")], output, data, validity, counts)
         headline.write_text(text + "\n")
     if not page.is_file():
         raise FileNotFoundError(f"{page}: no such report. `make demo` or `compeval report` writes one.")

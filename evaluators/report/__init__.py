@@ -17,6 +17,7 @@ import jinja2
 import pandas as pd
 
 from evaluators.probes.analysis import PAIR_DATASETS
+from evaluators.report.atom_counts import read_atom_counts
 from evaluators.report.examples import collect_examples, find_other_tasks
 from evaluators.report.results import Results, get_corpus_name, read_results
 from evaluators.report.section import Section
@@ -43,9 +44,20 @@ PRODUCTIVITY_SPLITS = tuple(f"n{complexity}" for complexity in range(4, 13))
 """The splits of which examples.html shows a few rows."""
 
 
-def build(folders: Sequence[Path], output: Path, data_dir: Path | None = None, validity: Path | None = None) -> str:
-    """Write the report on the models' result folders and return its headline."""
+def build(
+    folders: Sequence[Path],
+    output: Path,
+    data_dir: Path | None = None,
+    validity: Path | None = None,
+    counts: Path | None = None,
+) -> str:
+    """Write the report on the models' result folders and return its headline.
+
+    ``validity``: validity.json. ``counts``: folder with the counts of atoms in the training captions.
+    """
     results = read_results(folders)
+    if counts:
+        results.atom_counts = read_atom_counts(counts, data_dir)
     if validity:
         results.validity = json.loads(validity.read_text())
     sections = make_sections(results)

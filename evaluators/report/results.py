@@ -62,6 +62,8 @@ class Results(list[Result]):
 
     validity: dict[str, Any] | None = None
     """Content of validity.json, which the stage ``validity`` writes."""
+    atom_counts: pd.DataFrame | None = None
+    """The frequencies of atoms (evaluators/report/atom_counts.py)."""
 
     def select(self, dataset: str) -> list[Result]:
         return [result for result in self if result.data["dataset"] == dataset]

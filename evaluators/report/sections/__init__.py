@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from evaluators.report.sections import (
     aro,
+    atom_counts,
     classification,
     compprompts,
     compun,
@@ -20,6 +21,6 @@ from evaluators.report.sections import (
 )
 
 MODULES = (
-    *(systematicity, gap, productivity, validity),
+    *(systematicity, gap, atom_counts, productivity, validity),
     *(aro, retrieval, compprompts, controlledimcaps, compun, classification, published),
 )

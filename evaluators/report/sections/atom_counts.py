@@ -1,0 +1,57 @@
+"""Compare the frequencies of atoms in training captions between seen and unseen compounds.
+
+Source: CREPE (arXiv:2212.07796), appendix A.6, Figure 12.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+from matplotlib.axes import Axes
+
+from evaluators.report.atom_counts import SPLITS
+from evaluators.report.figures import COLOURS, OTHER_COLOUR, draw
+from evaluators.report.results import Results, get_corpus_name
+from evaluators.report.section import Section
+from evaluators.report.tables import Table, make_table
+
+CAPTION = "{}: atoms in training captions and in the HN-Atom set (Figure 12 of the paper)."
+TITLES = {"sc": "seen compounds (SC)", "uc": "unseen compounds (UC)"}
+
+
+def make_section(results: Results) -> Section | None:
+    """Make the section. Returns None if the report is built without counts of atoms."""
+    counts = results.atom_counts
+    if counts is None or counts.empty:
+        return None
+    figures = {
+        CAPTION.format(get_corpus_name(str(corpus))): draw_figure(str(corpus), rows)
+        for corpus, rows in counts.groupby("corpus")
+    }
+    return Section("atom_counts", [make_counts_table(counts)], figures)
+
+
+def make_counts_table(counts: pd.DataFrame) -> Table:
+    """Make the table of the median number of training captions per atom."""
+    rows = [
+        [get_corpus_name(str(corpus)), str(split).upper(), len(group), f"{group['training'].median():,.0f}"]
+        for (corpus, split), group in counts.groupby(["corpus", "split"])
+    ]
+    return make_table("atom_counts", ["Training data", "Split", "Atoms", "Median captions"], rows)
+
+
+def draw_figure(corpus: str, rows: pd.DataFrame) -> str:
+    """Draw one panel per split with one point per atom, on logarithmic axes. Unseen atoms are at 1/2."""
+
+    def paint(panels: list[Axes]) -> None:
+        for axes, split in zip(panels, SPLITS, strict=True):
+            points = rows[rows["split"] == split]
+            colour = COLOURS.get(corpus, OTHER_COLOUR)
+            axes.scatter(points["training"].clip(lower=0.5), points["test"], s=8, color=colour, alpha=0.5)
+            axes.set(title=TITLES[split], xlabel="training captions", xscale="log", yscale="log")
+        for axis in ("x", "y"):
+            limits = [getattr(axes, f"get_{axis}lim")() for axes in panels]
+            for axes in panels:
+                getattr(axes, f"set_{axis}lim")(min(low for low, _ in limits), max(high for _, high in limits))
+        panels[0].set_ylabel("rows of the set")
+
+    return draw(len(SPLITS), paint)
