@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.ticker import NullFormatter
 
 from evaluators.report.atom_counts import SPLITS
 from evaluators.report.figures import COLOURS, OTHER_COLOUR, draw
@@ -48,10 +49,13 @@ def draw_figure(corpus: str, rows: pd.DataFrame) -> str:
             colour = COLOURS.get(corpus, OTHER_COLOUR)
             axes.scatter(points["training"].clip(lower=0.5), points["test"], s=8, color=colour, alpha=0.5)
             axes.set(title=TITLES[split], xlabel="training captions", xscale="log", yscale="log")
+            axes.tick_params(axis="x", labelsize=7)
         for axis in ("x", "y"):
             limits = [getattr(axes, f"get_{axis}lim")() for axes in panels]
             for axes in panels:
                 getattr(axes, f"set_{axis}lim")(min(low for low, _ in limits), max(high for _, high in limits))
+                getattr(axes, f"{axis}axis").set_major_formatter("{x:,.0f}")  # the default needs math text
+                getattr(axes, f"{axis}axis").set_minor_formatter(NullFormatter())
         panels[0].set_ylabel("rows of the set")
 
     return draw(len(SPLITS), paint)
