@@ -152,6 +152,13 @@ def read_or_mine(
     """
     if file.suffix == published.SUFFIX:
         return published.read_mined(file, data)
+    return mine_with_model(start, weights, data, work, workers, report)
+
+
+def mine_with_model(
+    start: StartingModel, weights: str, data: CaptionedImages, work: Path, workers: int, report: Callable
+) -> MinedData:
+    """Mine hard negatives, with neighbours by the features of the model, whose fingerprint is ``weights``."""
 
     def embed(locations: Sequence[ImageLocation]) -> Any:
         return encode_all_images(start.model, ImageDataset(locations, start.preprocess, cache=False), workers)
