@@ -80,6 +80,11 @@ class ImageFacts:
         return {}
 
     @cached_property
+    def _named(self) -> dict[str, tuple[Entity, ...]]:
+        """The results of :meth:`_find_named`."""
+        return {}
+
+    @cached_property
     def _relatable(self) -> dict[tuple[str, str, str], bool]:
         """The results of :meth:`_may_relate`."""
         return {}
@@ -149,10 +154,16 @@ class ImageFacts:
             item = SceneObject("", name, attributes)
             self._matches[key] = tuple(
                 entity.id
-                for entity in self.entities
+                for entity in self._find_named(name)
                 if entity.matches(item, self.mentioned_attributes.get(entity.id, ()))
             )
         return self._matches[key]
+
+    def _find_named(self, name: str) -> tuple[Entity, ...]:
+        """Return the entities that may have a name."""
+        if name not in self._named:
+            self._named[name] = tuple(entity for entity in self.entities if entity.may_have_name(name))
+        return self._named[name]
 
     def _may_relate(self, predicate: str, subject: str, object: str) -> bool:
         """Return True if the facts do not exclude a relation between two entities, given by their ids."""

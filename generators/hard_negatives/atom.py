@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice, zip_longest
+from itertools import chain, islice, zip_longest
 from operator import itemgetter
 from random import Random
 
 from generators.captioner.captioner import EditableCaption
+from generators.captioner.substitution import read_as_written
 from generators.graphs.facts import ImageFacts
 from generators.graphs.vocabulary import Vocabulary, relation_key
 from generators.graphs.walks import is_redundant
-from generators.hard_negatives.foils import make_mention_foils
+from generators.hard_negatives.foils import Word, find_words, make_foil
 from generators.hard_negatives.hard_negative import Foil, HardNegative, drop_duplicates
+from generators.hard_negatives.selection import POOL
 from generators.language.grammar import predicate_kind
 from generators.language.inflection import inflect_verb
 from generators.language.lexicon import relations
@@ -32,7 +34,7 @@ UNKNOWN_FREQUENCY = 1e-3
 
 
 class AtomFoils:
-    """The foils of each atom of a caption. The foils of an atom are computed once.
+    """The foils of each atom of a caption. Each word is checked at most once.
 
     ``image`` contains the facts of the graph, as the graph is a part of the image's graph.
     """
@@ -40,30 +42,62 @@ class AtomFoils:
     def __init__(self, graph: SceneGraph, image: ImageFacts, caption: EditableCaption, vocabulary: Vocabulary) -> None:
         self.graph, self.image, self.caption, self.vocabulary = graph, image, caption, vocabulary
         self.mentions = select_first_mentions(caption.mentions)
-        self._foils: dict[Mention, list[Foil]] = {}
-
-    def list_foils(self, mention: Mention) -> list[Foil]:
-        """Return all foils of one atom."""
-        if mention not in self._foils:
-            parse = Parse(self.caption.text, self.graph, (mention,))
-            negatives = make_mention_foils(parse, mention, self.image, self.vocabulary)
-            self._foils[mention] = list(
-                dict.fromkeys(foil for item in negatives for foil in _list_synonyms(item.foils[0], self.vocabulary))
-            )
-        return self._foils[mention]
+        self._parse = Parse(caption.text, graph, caption.mentions)
+        self._are_foils: dict[tuple[Mention, str], bool] = {}
 
     def draw_edits(self, mention: Mention, rng: Random) -> Iterator[Edit]:
-        """Return the foils of one atom with their edited graphs, in a random order weighted by word frequency.
+        """Yield foils of one atom with their edited graphs: near words in a random order weighted by frequency.
 
         If the nearest or most frequent word were always taken, few words would be foils, and a text-only model could
-        learn them.
+        learn them. More distant words and words outside the vocabulary follow until there are ``FOILS_PER_ATOM``.
         """
-        foils = self.list_foils(mention)
+        words = find_words(self._parse, read_as_written(self.caption.text, mention), self.vocabulary)
+        near, distant = _split_near(words)
+        phrases = [(word, phrase) for word in near for phrase in _list_phrases(mention, word, self.vocabulary)]
         # Weighted sampling without replacement by exponential clocks (Efraimidis and Spirakis 2006).
-        clocks = [rng.expovariate(max(_count_word(foil, self.vocabulary), UNKNOWN_FREQUENCY)) for foil in foils]
-        ordered = [foil for _, foil in sorted(zip(clocks, foils, strict=True), key=itemgetter(0))]
-        edits = ((foil, replace_atom(self.graph, mention, foil.replacement)) for foil in ordered)
-        return ((foil, edited) for foil, edited in edits if edited and not is_redundant(edited))
+        counts = _phrase_counts(mention.kind, self.vocabulary)
+        clocks = [rng.expovariate(max(counts.get(phrase, 0), UNKNOWN_FREQUENCY)) for _, phrase in phrases]
+        ordered = (item for _, item in sorted(zip(clocks, phrases, strict=True), key=itemgetter(0)))
+        return self._make_edits(mention, ordered, ((word, word) for word in distant))
+
+    def _make_edits(
+        self, mention: Mention, near: Iterable[tuple[str, str]], distant: Iterable[tuple[str, str]]
+    ) -> Iterator[Edit]:
+        """Yield the edits of (word, phrase) pairs; ``distant`` pairs only until there are ``FOILS_PER_ATOM`` edits."""
+        count = 0
+        for pairs, limit in ((near, None), (distant, FOILS_PER_ATOM)):
+            for word, phrase in pairs:
+                if count == limit:
+                    return
+                edited = replace_atom(self.graph, mention, phrase) if self._is_foil(mention, word) else None
+                if edited is not None and not is_redundant(edited):
+                    count += 1
+                    yield Foil(mention.kind, mention.text, phrase), edited
+
+    def _is_foil(self, mention: Mention, word: str) -> bool:
+        if (mention, word) not in self._are_foils:
+            written = read_as_written(self.caption.text, mention)
+            self._are_foils[mention, word] = make_foil(self._parse, written, word, self.image) is not None
+        return self._are_foils[mention, word]
+
+
+def _split_near(words: Iterator[Word]) -> tuple[list[str], Iterator[str]]:
+    """Return the near words, which come first, and an iterator over the others."""
+    near: list[str] = []
+    for word, is_near in words:
+        if not is_near:
+            return near, (word for word, _ in chain([(word, is_near)], words))
+        near.append(word)
+    return near, iter(())
+
+
+def _list_phrases(mention: Mention, word: str, vocabulary: Vocabulary) -> list[str]:
+    """Return the synonyms of a relation in the source, or the word itself."""
+    sense = relations.find_sense(word) if mention.kind == "relation" else None
+    if sense is None or sense.verb:
+        return [word]
+    predicates = vocabulary.predicates_by_relation.get(sense.group, ())
+    return [predicate for predicate in predicates if predicate_kind(predicate) is not None] or [word]
 
 
 def make_atom_negatives(atoms: AtomFoils, rng: Random) -> Iterator[HardNegative]:
@@ -98,7 +132,7 @@ def make_one_atom_negatives(atoms: AtomFoils, count: int, rng: Random) -> list[H
     """
     for mention in rng.sample(atoms.mentions, len(atoms.mentions)):
         edits = (edit for edit in atoms.draw_edits(mention, rng) if is_known(edit[0], atoms.vocabulary))
-        negatives = list(_write_negatives(edits, atoms.caption))
+        negatives = list(islice(_write_negatives(edits, atoms.caption), POOL))
         if len(negatives) >= count:
             return negatives
     return []
@@ -108,33 +142,17 @@ def _write_negatives(edits: Iterable[Edit], caption: EditableCaption) -> Iterato
     return drop_duplicates(((caption.edit(edited), foil) for foil, edited in edits), caption.text)
 
 
-def _list_synonyms(foil: Foil, vocabulary: Vocabulary) -> list[Foil]:
-    """Return the foil with each synonym of its relation in the source. Other foils are returned unchanged."""
-    sense = relations.find_sense(foil.replacement) if foil.type == "relation" else None
-    if sense is None or sense.verb:
-        return [foil]
-    phrasings = [
-        foil._replace(replacement=predicate)
-        for predicate in vocabulary.predicates_by_relation.get(sense.group, ())
-        if predicate_kind(predicate) is not None
-    ]
-    return phrasings or [foil]
-
-
-def _count_word(foil: Foil, vocabulary: Vocabulary) -> int:
-    counts = vocabulary.predicates if foil.type == "relation" else _word_counts(foil, vocabulary)
-    return counts.get(foil.replacement, 0)
-
-
 def is_known(foil: Foil, vocabulary: Vocabulary) -> bool:
     """Return True if the foil's word is in the vocabulary."""
     if foil.type == "relation":
         return relation_key(foil.replacement) in vocabulary.relations
-    return foil.replacement in _word_counts(foil, vocabulary)
+    return foil.replacement in _phrase_counts(foil.type, vocabulary)
 
 
-def _word_counts(foil: Foil, vocabulary: Vocabulary) -> Mapping[str, int]:
-    return vocabulary.nouns if foil.type == "object" else vocabulary.attributes
+def _phrase_counts(kind: str, vocabulary: Vocabulary) -> Mapping[str, int]:
+    if kind == "relation":
+        return vocabulary.predicates
+    return vocabulary.nouns if kind == "object" else vocabulary.attributes
 
 
 def select_first_mentions(mentions: tuple[Mention, ...]) -> list[Mention]:

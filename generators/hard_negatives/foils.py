@@ -56,7 +56,7 @@ def make_atom_foils(parse: Parse, image: ImageFacts, vocabulary: Vocabulary = AL
     facts = image.with_caption(parse.graph)
     negatives: dict[str, HardNegative] = {}
     for mention in parse.mentions:
-        for negative in make_mention_foils(parse, mention, facts, vocabulary):
+        for negative in _make_negatives(parse, mention, facts, vocabulary):
             negatives.setdefault(fold_case_and_space(negative.caption), negative)
     negatives.pop(fold_case_and_space(parse.caption), None)
     return list(negatives.values())
@@ -69,11 +69,7 @@ def make_comp_foils(parse: Parse, image: ImageFacts, vocabulary: Vocabulary = AL
         return []
     facts = image.with_caption(parse.graph)
     variants = [
-        [
-            item
-            for item in make_mention_foils(compound, mention, facts, vocabulary)
-            if item.foils[0].replacement != WITHOUT
-        ]
+        [item for item in _make_negatives(compound, mention, facts, vocabulary) if item.foils[0].replacement != WITHOUT]
         for mention in compound.mentions
     ]
     negatives: dict[str, HardNegative] = {}
@@ -113,7 +109,7 @@ def _join_captions(first: str, second: str) -> str:
     return f"{body.rstrip('.!')} and {second}{final_mark}"
 
 
-def make_mention_foils(
+def _make_negatives(
     parse: Parse, mention: Mention, facts: ImageFacts, vocabulary: Vocabulary
 ) -> Iterator[HardNegative]:
     """Yield the HN-Atoms of one atom: at most ``MAX_FOILS`` with near words, others only up to ``MAX_DISTANT``.
@@ -122,13 +118,20 @@ def make_mention_foils(
     """
     mention = read_as_written(parse.caption, mention)
     count = 0
-    for word, is_near in _find_words(parse, mention, vocabulary):
+    for word, is_near in find_words(parse, mention, vocabulary):
         if count >= (MAX_FOILS if is_near else MAX_DISTANT):
             return
-        caption = replace_atom_text(parse.caption, mention, word)
-        if caption is not None and _is_false(parse, mention, word, facts):
+        if (negative := make_foil(parse, mention, word, facts)) is not None:
             count += 1
-            yield HardNegative(caption, (Foil(mention.kind, mention.text, word),))
+            yield negative
+
+
+def make_foil(parse: Parse, mention: Mention, word: str, facts: ImageFacts) -> HardNegative | None:
+    """Return the HN-Atom with a word in place of an atom, or None if it does not fit or may be true."""
+    caption = replace_atom_text(parse.caption, mention, word)
+    if caption is None or not _is_false(parse, mention, word, facts):
+        return None
+    return HardNegative(caption, (Foil(mention.kind, mention.text, word),))
 
 
 def _is_false(parse: Parse, mention: Mention, word: str, facts: ImageFacts) -> bool:
@@ -146,7 +149,7 @@ def _is_false(parse: Parse, mention: Mention, word: str, facts: ImageFacts) -> b
     return facts.is_false(SceneGraph(ends, (Relation(item.id, word, mention.target),)))
 
 
-def _find_words(parse: Parse, mention: Mention, vocabulary: Vocabulary) -> Iterator[Word]:
+def find_words(parse: Parse, mention: Mention, vocabulary: Vocabulary) -> Iterator[Word]:
     """Yield the words that may replace an atom, best first."""
     if mention.kind == "object":
         return _find_nouns(mention.text, vocabulary)

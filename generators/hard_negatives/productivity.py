@@ -82,7 +82,7 @@ class Example:
 
     @cached_property
     def hnneg(self) -> tuple[HardNegative, ...]:
-        if not self._may_have_negations(PER_TYPE):
+        if not self._may_have_negations:
             return ()
         candidates = make_negation_negatives(self._false_negations, self.walk.caption, self._rng("hnneg"))
         chosen = tuple(islice(candidates, PER_TYPE))
@@ -104,18 +104,19 @@ class Example:
 
     @cached_property
     def _balanced(self) -> BalancedSet | None:
-        if not self._may_have_negations(PER_TYPE + 1):
+        if not self._may_have_negations:
             return None
         return make_balanced_set(self._false_negations, self._atoms, self._rng(BALANCED))
 
-    def _may_have_negations(self, count: int) -> bool:
-        """Return True if so many atoms can be negated, including the whole caption.
+    @cached_property
+    def _may_have_negations(self) -> bool:
+        """True if there are ``PER_TYPE`` negations, each of one atom or of the whole caption.
 
-        The atoms of a short caption are counted before the region phrases of the image are parsed.
+        The atoms are counted before the region phrases of the image are parsed.
         """
         num_whole = len(self.walk.caption.negate_all())
         negatable = list(find_negatable_atoms(self.walk.walk.graph))
-        return num_whole + len(negatable) >= count and num_whole + len(self._false_negations) >= count
+        return num_whole + len(negatable) >= PER_TYPE and num_whole + len(self._false_negations) >= PER_TYPE
 
     @cached_property
     def _atoms(self) -> AtomFoils:

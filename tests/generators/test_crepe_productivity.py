@@ -15,7 +15,7 @@ import pytest
 from PIL import Image
 from pytest_httpserver import HTTPServer
 
-from generators.captioner.captioned_walks import caption_walks, order_images
+from generators.captioner.captioned_walks import caption_walks, order_images, sample_keyed_walk
 from generators.captioner.captioner import Captioner, GrammarCaptioner
 from generators.captioner.prompted import PromptedCaptioner, read_shots
 from generators.crepe_productivity import CONFIGS, SPLITS, Settings, ask, collect_rows, write
@@ -25,6 +25,7 @@ from generators.hard_negatives.source import ImageSource, Source
 from generators.hard_negatives.split_rows import MAX_IMAGES_PER_ROW
 from generators.llm.client import KEY_VARIABLE, Cache, Endpoint
 from generators.parser.rule_parser import RuleParser
+from generators.readers.annotations import Annotations
 from tests.annotated import annotations_of
 
 SETTINGS = Settings(seed=0, workers=1, rows=2, walks_per_image=2, attempts=20, visible=0.1, refine=False, captioner={})
@@ -212,6 +213,16 @@ def test_an_additional_image_keeps_the_order_of_other_images() -> None:
     few, more = order_images(map(str, range(20)), 0), order_images(map(str, range(21)), 0)
     assert [image_id for image_id in more if image_id != "20"] == few
     assert order_images(map(str, reversed(range(20))), 0) == few != order_images(map(str, range(20)), 1)
+
+
+def test_walks_of_an_image_are_numbered(folder: Path) -> None:
+    image, dropped = Annotations(make_annotations(folder))["2"], Counter[str]()
+    settings = replace(SETTINGS, walks_per_image=9)
+    walks = [sample_keyed_walk(image, 6, settings, index, dropped) for index in range(9)]
+    found = [walk for walk in walks if walk is not None]
+    assert len({walk.walk.box for walk in found}) == len({walk.key for walk in found}) == len(found) >= 2
+    assert walks == [*found, *[None] * (9 - len(found))]
+    assert len(found) + dropped.total() == SETTINGS.attempts  # each attempt is counted once
 
 
 def test_drops_are_counted_and_rows_are_capped(folder: Path) -> None:

@@ -42,6 +42,12 @@ def test_one_image_is_looked_up_by_its_id(images) -> None:
         images["251"]
 
 
+def test_ids_and_words_are_read_without_the_images(images) -> None:
+    assert images.list_ids() == [str(number) for number in range(1, 251)]
+    names, attributes, predicates = images.count_words()
+    assert (names, attributes, predicates) == ({"couch": 250, "lamp": 250}, {"red": 250}, {"next to": 250})
+
+
 def test_a_process_receives_only_the_path(images) -> None:
     _ = images["3"]
     copy = pickle.loads(pickle.dumps(images))

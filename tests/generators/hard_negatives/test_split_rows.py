@@ -1,0 +1,61 @@
+"""The rows of a split, from the outcomes of hand-made walks."""
+
+import pickle
+from collections import Counter
+
+from generators.hard_negatives.productivity import KINDS
+from generators.hard_negatives.split_rows import CONFIGS, MAX_IMAGES_PER_ROW, RAW, ExampleRows, Outcome, SplitRows
+
+
+def make_outcome(number: int, *kinds: str, undecided: int = 0) -> Outcome:
+    """Return the outcome of a walk that has negatives of these kinds."""
+    columns = {kind: pickle.dumps({"caption": f"{kind} {number}"}) if kind in kinds else None for kind in KINDS}
+    raw = pickle.dumps({"caption": f"raw {number}", "image_id": str(number)})
+    rows = ExampleRows((1, str(number), "key"), raw, columns, dict.fromkeys(KINDS, undecided))
+    return Outcome(Counter({"small crop": 1}), rows)
+
+
+def list_captions(rows: SplitRows) -> dict[str, list[str]]:
+    return {config: [row["caption"] for row in rows.read_rows(config)] for config in CONFIGS}
+
+
+def test_rows_are_sorted_by_image_and_raw_has_the_examples_of_all_configs() -> None:
+    rows = SplitRows(2)
+    for number, kinds in ((5, ["hnatom"]), (3, ["hnatom", "hnneg"]), (4, ["hnatom"]), (1, ["hnneg", "hnswap"])):
+        rows.add(make_outcome(number, *kinds))
+    captions = list_captions(rows)
+    assert captions[RAW] == ["raw 1", "raw 3", "raw 5"]  # 4 was not needed: there were two HN-Atoms and two raw rows
+    assert captions["prod_hnatom"] == ["hnatom 3", "hnatom 5"]
+    assert captions["prod_hnneg"] == ["hnneg 1", "hnneg 3"]
+    assert captions["prod_hnswap"] == ["hnswap 1"]
+    assert rows.open_kinds == {"hnswap", "hnneg_balanced", "hnall"}
+
+
+def test_a_split_closes_when_its_configs_are_complete() -> None:
+    rows = SplitRows(1)
+    rows.add(make_outcome(1, *KINDS[:-1]))
+    assert rows.is_open
+    assert rows.open_kinds == {"hnall"}
+    rows.add(make_outcome(2, *KINDS))
+    assert not rows.is_open
+    rows.add(make_outcome(3, *KINDS))
+    assert rows.num_visited == 2
+    assert rows.count_dropped() == {"small crop": 2, "hnall: fewer than 5 negatives": 1}
+
+
+def test_rare_negatives_are_given_up_and_missing_rows_are_counted() -> None:
+    rows = SplitRows(2)
+    for number in range(100):
+        rows.add(make_outcome(number, *KINDS[:2], undecided=3) if number != 7 else Outcome(Counter(short=4), None))
+    assert rows.num_visited == MAX_IMAGES_PER_ROW * 2 == 40
+    assert not rows.is_open
+    dropped = rows.count_dropped()
+    assert dropped["short"] == 4
+    assert dropped["hnneg: fewer than 5 negatives"] == 39
+    assert dropped["hnneg: proofs given up"] == 3 * 39
+    assert dropped["hnatom: proofs given up"] == 3 * 2
+    assert {reason: n for reason, n in dropped.items() if reason.endswith("not found")} == {
+        "hnneg: rows not found": 2,
+        "hnneg_balanced: rows not found": 2,
+        "hnall: rows not found": 2,
+    }
