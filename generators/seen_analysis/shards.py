@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 
 from generators.parser.caption_parser import CaptionParser, parse_each
+from generators.parser.spacy_model import MAX_CHARACTERS
 from generators.readers.corpora import Column, Shard, Skipped, read_captions
 from generators.schemas.scene_graph import Parse
 from generators.seen_analysis.targets import CaptionWords, Targets, UnseenTargets
@@ -24,6 +25,8 @@ EXAMPLE_LENGTH = 200
 """Characters of a caption without a result that are shown."""
 UNEXPECTED = "the words of the parse are not those that the word filter expects"
 """The reason to skip a caption with a target that the word filter excludes."""
+MAX_CACHED_LENGTH = 500
+"""Characters of the longest caption whose targets are cached."""
 MAX_CACHED_CAPTIONS = 200_000
 """Maximum number of captions whose targets a worker caches (about 60 MB); corpora contain repeated captions."""
 
@@ -118,20 +121,26 @@ class ShardWorker:
         return result
 
     def _select_captions(self, stream: Iterator[str], result: ShardResult) -> Iterator[str]:
-        """Yield the captions that can contain an unseen target; count all captions in ``result``."""
+        """Yield the captions that can contain an unseen target, without the part that is not parsed.
+
+        All captions are counted in ``result``.
+        """
         for caption in stream:
             result.captions += 1
             if self._unseen.any_possible(self._words(caption)):
-                yield caption
+                yield caption[:MAX_CHARACTERS]
 
     def _find_targets(self, batch: Sequence[str]) -> list[tuple[int, ...] | str]:
         """Return the target indexes of each caption, or the reason why the caption has no result."""
         if len(self._cache) > MAX_CACHED_CAPTIONS:
             self._cache.clear()
-        new = [caption for caption in dict.fromkeys(batch) if caption not in self._cache]
+        found = {caption: self._cache[caption] for caption in batch if caption in self._cache}
+        new = [caption for caption in dict.fromkeys(batch) if caption not in found]
         for caption, parse in zip(new, parse_each(self._parser, new), strict=True):
-            self._cache[caption] = self._list_targets(caption, parse)
-        return [self._cache[caption] for caption in batch]
+            found[caption] = self._list_targets(caption, parse)
+            if len(caption) <= MAX_CACHED_LENGTH:
+                self._cache[caption] = found[caption]
+        return [found[caption] for caption in batch]
 
     def _list_targets(self, caption: str, parse: Parse | Exception) -> tuple[int, ...] | str:
         if isinstance(parse, Exception):

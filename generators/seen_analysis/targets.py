@@ -32,7 +32,7 @@ _RUN = re.compile(r"[^\W\d_]+|\d+")
 _WORD = re.compile(rf"{_RUN.pattern}|[^\w\s]|_")
 _APOSTROPHES = frozenset("'’")
 _MARKS_AFTER = _APOSTROPHES | {"."}
-_CACHE_SIZE = 1_000_000
+_CACHE_SIZE = 400_000
 _RUNS_PER_TOKEN = 6
 """Maximum number of letter runs in one token. In longer tokens, lemmatisation changes only the last run."""
 
@@ -120,6 +120,10 @@ class _Forms(NamedTuple):
     is_reciprocal: bool
 
 
+_NO_FORMS = _Forms((), (), False)
+"""Shared by all entries of the cache without a word of the vocabulary, which are most of them in web text."""
+
+
 class CaptionWords:
     """Finds the words of a vocabulary that can occur in the atoms of a caption's parse, without parsing the caption.
 
@@ -167,7 +171,8 @@ class CaptionWords:
         if len(runs) > 1 or len(set(pieces)) < len(pieces):  # two tokens of the text may become the same word
             words |= two
         is_reciprocal = not self._parser.reciprocal_words.isdisjoint(pieces)
-        return self._cache.setdefault(text, _Forms(tuple(sorted(words)), tuple(sorted(two)), is_reciprocal))
+        forms = _Forms(tuple(sorted(words)), tuple(sorted(two)), is_reciprocal)
+        return self._cache.setdefault(text, forms if forms != _NO_FORMS else _NO_FORMS)
 
 
 class UnseenTargets:

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from generators.parser.caption_parser import make_parser
+from generators.parser.spacy_model import MAX_CHARACTERS
 from generators.readers.corpora import Shard, list_shards, read_captions
 from generators.seen_analysis import seen
 from generators.seen_analysis import shards as shards_module
@@ -142,6 +143,27 @@ def test_a_caption_without_a_result_is_counted_and_stops_nothing(tmp_path, monke
     line = seen.describe("mine", search, result)
     assert "2 without a result because the parser raised IndexError, such as 'bad cat'." in line
     assert f"1 without a result because {unexpected}, such as 'cat see mice'." in line
+
+
+def test_only_the_parsed_part_of_a_long_caption_is_kept(tmp_path) -> None:
+    captions: list[str] = []
+
+    class Parser(fake.FakeParser):
+        def parse(self, texts):
+            for parse in super().parse(texts):
+                captions.append(parse.caption)
+                yield parse
+
+    targets = Targets.of([fake.graph("red cat see dog")])
+    shards = write_corpus(tmp_path, [[f"red cat {'a ' * MAX_CHARACTERS}dog", "dog"]])
+    result = analyse(Search(targets, shards, "caption"), tmp_path, make_local_engine(Parser, 1), progress=False)
+    assert [len(caption) for caption in captions] == [MAX_CHARACTERS, 3]
+    assert {getattr(targets.items[index], "text", "compound") for index in result.counts} == {
+        "red",
+        "cat",
+        "dog",
+        "compound",
+    }
 
 
 def test_the_caption_of_a_failure_can_be_saved(tmp_path) -> None:
