@@ -107,7 +107,7 @@ class Visit(NamedTuple):
     """
 
     image_id: str
-    index: int
+    walk: int
     kinds: Mapping[int, frozenset[str]]
     first: Sampled | None = None
     texts: tuple[str, ...] = ()
@@ -133,7 +133,7 @@ class Builder:
     def visit(self, visit: Visit) -> dict[int, Outcome]:
         """Return the outcome of a visit by complexity."""
         image = self.source.images[visit.image_id]
-        walks, dropped = visit.first or self.sample(image, visit.kinds, visit.index)
+        walks, dropped = visit.first or self.sample(image, visit.kinds, visit.walk)
         image_source = ImageSource(image, self.source)
         likelihood = self.bigrams.leave_out(visit.texts)
         return {

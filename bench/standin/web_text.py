@@ -99,7 +99,7 @@ Dirt = Callable[[str, Random], str]
 
 
 def _draw_dirt(rng: Random) -> Dirt:
-    return rng.choices(list(_DIRT), _DIRT.values())[0]
+    return rng.choices(list(_DIRT), list(_DIRT.values()))[0]
 
 
 def _escape(caption: str, rng: Random) -> str:

@@ -58,7 +58,7 @@ def load(name: str, device: str, precision: str) -> Model:
         fingerprint.of_tokenizer(tokenizer),
         precision,
     ]
-    encoder = adapter(model, tokenizer, image_processor, device)
+    encoder: Any = adapter(model, tokenizer, image_processor, device)
     mark = CONTAMINATED.get(family)
     return Model(spec, title, encoder, fingerprint.of_json(parts), precision, contaminated=mark)
 

@@ -56,7 +56,7 @@ def make_task_table(
     title: str = "Task",
     get_label: Callable[[Result], str] = lambda result: result.data["task"],
     suffix: str = "",
-    **values: object,
+    **values: Any,
 ) -> Table:
     """Make a table with one row per result: model, label, number of rows, metrics and their chance levels.
 

@@ -91,7 +91,7 @@ class NgramModel:
 class _Difference(NamedTuple):
     """The difference of two counters, without a copy of the larger one."""
 
-    total: Mapping[tuple[str, ...], int]
+    total: Counts
     removed: Mapping[tuple[str, ...], int]
 
     def get(self, gram: tuple[str, ...], default: int = 0) -> int:

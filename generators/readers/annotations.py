@@ -75,11 +75,11 @@ class Annotations:
         """Count the first names, attributes and predicates of all images, without reading their regions."""
         counts = WordCounts(Counter(), Counter(), Counter())
         for batch in parquet.read_batches(self.path, IMAGES_PER_GROUP, ["objects", "relations"]):
-            objects, relations = (pc.list_flatten(batch[name]) for name in ("objects", "relations"))
-            attributes = pc.list_flatten(pc.struct_field(objects, "attributes"))
-            columns = pc.struct_field(objects, "name"), attributes, pc.struct_field(relations, "predicate")
+            objects, relations = (batch[name].flatten() for name in ("objects", "relations"))
+            attributes = objects.field("attributes").flatten()
+            columns = objects.field("name"), attributes, relations.field("predicate")
             for counter, column in zip(counts, columns, strict=True):
-                for value in pc.value_counts(column).to_pylist():
+                for value in column.value_counts().to_pylist():
                     counter[value["values"]] += value["counts"]
         return counts
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from generators.storage import parquet
 from loaders.datasets.stats import parquet_files
@@ -30,7 +29,7 @@ def _read_sources(path: Path, schema: pa.Schema) -> set[str]:
     if "provenance" not in schema.names:
         return {UNKNOWN}
     batches = parquet.read_batches(path, columns=["provenance"])
-    return {name for batch in batches for name in pc.unique(pc.struct_field(batch.column(0), "source")).to_pylist()}
+    return {name for batch in batches for name in batch.column(0).field("source").unique().to_pylist()}
 
 
 def find_image_columns(schema: pa.Schema) -> list[str]:

@@ -50,7 +50,8 @@ def load_dataset(
     for path in parquet_files(folder):
         if path.parent.name == config:
             files.setdefault(split_name(path), []).append(str(path))
-    rows: Any = decode_stored(datasets.load_dataset("parquet", data_files=files, split=split), folder)
+    loaded: Any = datasets.load_dataset("parquet", data_files=files, split=split)
+    rows = decode_stored(loaded, folder)
     schema = parquet.read_schema(min((folder / config).glob("*.parquet")))
     if get_image_storage(schema) == "by_reference":
         return add_images(rows, folder)
