@@ -25,6 +25,7 @@ BLOCK_BYTES = 1 << 20
 TARS = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 ARCHIVE_ERRORS = (
     zipfile.BadZipFile,
+    UnicodeDecodeError,
     tarfile.TarError,
     zlib.error,
     EOFError,

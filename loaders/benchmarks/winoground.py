@@ -107,7 +107,7 @@ def _image_reader(data: Path) -> Callable[[str], bytes]:
         raise FileNotFoundError(f"{data}: neither images.zip nor the folder images. {GATED}")
     try:
         archive = zipfile.ZipFile(path)
-    except zipfile.BadZipFile as error:
+    except (zipfile.BadZipFile, UnicodeDecodeError) as error:
         raise ValueError(f"{path}: {error}. Download it again.") from None
     members = {Path(member.filename).name: member for member in archive.infolist()}
 
@@ -121,7 +121,14 @@ def _image_reader(data: Path) -> Callable[[str], bytes]:
             )
         try:
             return archive.read(member)
-        except (RuntimeError, NotImplementedError, EOFError, zlib.error, zipfile.BadZipFile) as error:
+        except (
+            RuntimeError,
+            NotImplementedError,
+            EOFError,
+            UnicodeDecodeError,
+            zlib.error,
+            zipfile.BadZipFile,
+        ) as error:
             raise ValueError(f"{path}: {_png(name)} cannot be read ({error}). Download the file again.") from None
 
     return read_member
