@@ -41,7 +41,7 @@ def score_medoid_of_words(sets: RetrievalSets) -> np.ndarray:
 def score_nearest_to_mean(sets: RetrievalSets, encode: Callable[[list[str]], np.ndarray] | None = None) -> np.ndarray:
     """Score by the cosine similarity to the mean vector of the set.
 
-    ``encode`` returns the vectors (M, D) of texts. By default, the vectors are TF-IDF weights of words and word bigrams.
+    ``encode`` returns the vectors (M, D) of texts. By default, they are TF-IDF weights of words and word bigrams.
     """
     vector_NKF = _to_dense_sets(sets) if encode is None else encode(sets.texts).reshape(len(sets), sets.size, -1)
     return np.array([_cosines_to_mean(np.asarray(vector_KF)) for vector_KF in vector_NKF])
