@@ -30,8 +30,7 @@ def score_file(
     path: Path, task: str, name: str, *, data_dir: Path | None = None, output: Path = Path("results")
 ) -> Result:
     """Make, write and return the result of a task. Raises ValueError if the scores do not fit the rows of the task."""
-    known = discover(data_dir)
-    tasks = [item for item in known if item.name == task] or select(known, [task])  # the task without its variants
+    tasks = select(discover(data_dir), task)
     if len(tasks) != 1:
         raise ValueError(f"{task!r} matches {len(tasks)} tasks; a file contains the scores of one task.")
     (rows,) = load(tasks, data_dir)
@@ -44,7 +43,8 @@ def score_file(
     scored = Scored(planned, np.arange(len(rows)), score_NIT, protocol.evaluate(score_NIT), [])
     table = make_examples(scored)
     result = compose(scored, table, model)
-    documents.write(documents.get_result_path(output, rows.source, model.spec, rows.task.name), result, table)
+    documents.check_owner(documents.get_model_folder(output, rows.source, name), model)
+    documents.write(documents.get_result_path(output, rows.source, name, rows.task.name), result, table)
     return result
 
 

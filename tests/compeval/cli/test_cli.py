@@ -35,7 +35,7 @@ def test_run_prints_metric_interval_and_chance(here: Path, data: Path):
         "25.0%",
     ]
     assert "Synthetic data" in result.stderr
-    assert Path("results/microworld/python=toy_models=Knows/crepe/prod_hnatom/n4.json").is_file()
+    assert Path("results/microworld/Knows/crepe/prod_hnatom/n4.json").is_file()
 
 
 def test_run_prints_json(here: Path, data: Path):
@@ -107,9 +107,9 @@ def test_list_tasks_configs_and_models(here: Path, data: Path, clip: Path):
 def test_show_and_compare(here: Path, data: Path):
     run_toy(data)
     run_toy(data, "Constant")
-    shown = call("show", "results/microworld/python=toy_models=Knows")
+    shown = call("show", "results/microworld/Knows")
     assert "crepe/prod_hnatom/n5" in shown.stdout
-    compared = call("compare", *(f"results/microworld/python=toy_models={name}" for name in ("Constant", "Knows")))
+    compared = call("compare", *(f"results/microworld/{name}" for name in ("Constant", "Knows")))
     assert "+100.0 to +100.0" in compared.stdout
     assert (
         call("show", "nowhere").stderr == "Error: nowhere: no such result. `compeval run` writes results to results/.\n"
