@@ -180,7 +180,8 @@ def evaluate(
 
     ``model`` is a torch module with open_clip's ``encode_image`` and ``encode_text``; ``preprocess`` turns an RGB image
     into a tensor, and ``tokenizer`` turns a list of texts into a tensor of token ids. ``tasks`` are names or globs, in
-    a list or separated by commas. Returns a dictionary from task name to result; the results are the same as those of ``compeval run``.
+    a list or separated by commas. Returns a dictionary from task name to result; the results are the same as those of
+    ``compeval run``.
     """
     from evaluators.models.openclip import in_process
 

@@ -14,6 +14,12 @@ def parse_stored(stored: str) -> tuple[str, str]:
     return split, variant.replace(".", "-")
 
 
+def name_split(stored: str) -> str:
+    """Return the name of a stored split: ``test@shuffle_trigrams-s0`` for ``test.shuffle_trigrams.s0``."""
+    split, variant = parse_stored(stored)
+    return f"{split}@{variant}" if variant else split
+
+
 def to_stored(name: str) -> str:
     """Return the stored name of a split: ``test.shuffle_trigrams.s0`` for ``test@shuffle_trigrams-s0``."""
     split, at, variant = name.partition("@")

@@ -107,5 +107,5 @@ def test_evaluate_accepts_a_name_and_refuses_no_name(data: Path, monkeypatch: py
     assert list(both) == ["crepe/prod_hnatom/n4", GOOD]
     with pytest.raises(ValueError, match="No task is given"):
         evaluate(*arguments, [], data_dir=data)
-    with pytest.raises(ValueError, match="Unknown task 'crepe/prod_hnatom/n44'. Did you mean"):
+    with pytest.raises(ValueError, match="Unknown task 'crepe/prod_hnatom/n44'"):
         evaluate(*arguments, "crepe/prod_hnatom/n44", data_dir=data)
