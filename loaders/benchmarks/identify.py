@@ -9,7 +9,7 @@ SHA-256 in generators/sources/registry.yaml.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -73,7 +73,7 @@ def _find_by_content(path: Path) -> str | None:
     return None
 
 
-def _find_type(rows: list[Mapping[str, Any]]) -> str:
+def _find_type(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return the type of the negatives of a productivity file: negate, swap or atom."""
     pairs: list[tuple[str, str]] = []
     for row in rows:
