@@ -42,4 +42,4 @@ def unavailable(spec: str, repository: str, error: Exception) -> FileNotFoundErr
 
 def get_title(name: str) -> str:
     """Return the name of the model in a repository (ORG/NAME) or folder, without the path of the folder."""
-    return Path(name).resolve().name if Path(name).is_dir() else name
+    return Path(name).absolute().name if Path(name).is_dir() else name
