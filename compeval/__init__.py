@@ -8,6 +8,7 @@ compeval.example_captions(["lab coat", "rain coat"])
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from loaders.datasets.load import load_dataset
     from loaders.datasets.stats import list_configs
 
-__all__ = ["evaluate", "example_captions", "list_configs", "list_datasets", "load_dataset"]
+    __version__: str
+
+__all__ = ["__version__", "evaluate", "example_captions", "list_configs", "list_datasets", "load_dataset"]
 
 _MODULE_OF = {
     "evaluate": "evaluators.run",
@@ -50,6 +53,8 @@ _check_package_names()
 
 def __getattr__(name: str) -> Any:
     # The modules import heavy libraries (torch, datasets), so they are imported at the first use.
+    if name == "__version__":
+        return version("compeval")
     if name in _MODULE_OF:
         return getattr(import_module(_MODULE_OF[name]), name)
     raise AttributeError(f"module 'compeval' has no attribute {name!r}")

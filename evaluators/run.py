@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from evaluators.engine import plan
 from evaluators.engine.devices import Job, encode_share, start_processes
@@ -28,12 +28,39 @@ def default_batch_size(device: str) -> int:
     return CPU_BATCH if device == "cpu" else ACCELERATOR_BATCH
 
 
+class RefusedTask(NamedTuple):
+    """A task that cannot be evaluated, and the reason."""
+
+    task: Task
+    reason: str
+
+    def __str__(self) -> str:
+        return self.reason if self.reason.startswith(self.task.name) else f"{self.task.name}: {self.reason}"
+
+
+OnRefused = Callable[[RefusedTask], None]
+
+
+def _raise_refused(refused: RefusedTask) -> None:
+    raise ValueError(str(refused))
+
+
 def default_tasks(known: Sequence[Task], model: Model, data_dir: Path | None = None) -> list[Task]:
     """Return the default tasks that the model supports. Raises ValueError if there are none."""
-    rows = load(defaults(known, model), data_dir)
-    supported = [item.task for item in rows if explain_unsupported(model, item) is None]
+    unsupported: list[str] = []
+    supported: list[Task] = []
+    for task in defaults(known, model):
+        try:
+            (rows,) = load([task], data_dir)
+            reason = explain_unsupported(model, rows)
+        except ValueError:  # a damaged split, which is reported when it is evaluated
+            reason = None
+        if reason is None:
+            supported.append(task)
+        else:
+            unsupported.append(f"{task.name}: {reason}")
     if not supported:
-        reason = explain_unsupported(model, rows[0]) if rows else "Raw retrieval runs on request only: --task '*_raw'."
+        reason = unsupported[0] if unsupported else "Raw retrieval runs on request only: --task '*_raw'."
         raise ValueError(f"None of the {len(known)} tasks here is for {model.name}. {reason}")
     return supported
 
@@ -49,23 +76,26 @@ def run(
     more_devices: Sequence[str] = (),
     batch_size: int | None = None,
     on_error: OnError = "stop",
+    on_refused: OnRefused = _raise_refused,
     report: Report = quiet,
 ) -> list[Result]:
     """Evaluate the model, write the results to ``output`` and return them in the order of the tasks.
 
-    Results in ``output`` that are up to date are read instead of computed again. Each of ``more_devices`` encodes a
-    share of the data in a separate process, which loads the model by its spec.
+    Results in ``output`` that are up to date are read instead of computed again. Tasks that cannot be evaluated are
+    passed to ``on_refused`` before anything is encoded; by default, it raises ValueError. Each of ``more_devices``
+    encodes a share of the data in a separate process, which loads the model by its spec.
     """
     start = time.monotonic()
     batch_size = batch_size or default_batch_size(device)
-    rows = load(tasks, data_dir, limit)
+    rows = _load_usable(model, tasks, data_dir, limit, on_refused)
     paths = {
-        item.task: documents.get_result_path(output, item.source, model.spec, item.task.name, limit) for item in rows
+        item.task: documents.get_result_path(output, item.source, model.name, item.task.name, limit) for item in rows
     }
+    folders = {item: documents.get_model_folder(output, item.source, model.name, limit) for item in rows}
+    for folder in set(folders.values()):
+        documents.check_owner(folder, model)
     results = {item.task: documents.read_finished(paths[item.task], describe(item, model)) for item in rows}
-    todo = [item for item in rows if results[item.task] is None]
-    _refuse_unsupported(model, todo)
-    folders = {item: documents.get_model_folder(output, item.source, model.spec, limit) for item in rows}
+    todo, planned = _plan([item for item in rows if results[item.task] is None], on_refused)
     outdated = {
         folder for item, folder in folders.items() if item in todo or not documents.get_side_file(folder).exists()
     }
@@ -78,7 +108,7 @@ def run(
         documents.write(paths[task], result, table)
 
     with closing(FeatureStore(cache_folder(), model.fingerprint)) as store:
-        engine = Engine(model, plan.make(todo), store, batch_size, on_error, report)
+        engine = Engine(model, planned, store, batch_size, on_error, report)
         if more_devices and todo and isinstance(model.encoder, DualEncoder | PairScorer):
             job = Job(model.spec, model.precision, [item.task for item in todo], data_dir, limit, batch_size)
             with start_processes(job, more_devices) as share:
@@ -86,14 +116,41 @@ def run(
         counts = _score_all(engine, save_result)
     for folder in outdated:
         documents.write_side_file(folder, device, time.monotonic() - start, counts)
-    return [result for task in tasks if (result := results[task])]
+    return [result for task in tasks if (result := results.get(task))]
 
 
-def _refuse_unsupported(model: Model, rows: Sequence[Rows]) -> None:
-    """Raise ValueError if the model does not support one of the tasks."""
-    for item in rows:
-        if reason := explain_unsupported(model, item):
-            raise ValueError(reason)
+def _load_usable(
+    model: Model, tasks: Sequence[Task], data_dir: Path | None, limit: int | None, on_refused: OnRefused
+) -> list[Rows]:
+    """Return the rows of the tasks that can be read and that the model supports."""
+    usable: list[Rows] = []
+    for task in tasks:
+        try:
+            (rows,) = load([task], data_dir, limit)
+            describe(rows, model)
+            reason = explain_unsupported(model, rows)
+        except ValueError as error:
+            reason, rows = str(error), None
+        if reason is None and rows is not None:
+            usable.append(rows)
+        else:
+            on_refused(RefusedTask(task, reason or ""))
+    return usable
+
+
+def _plan(rows: Sequence[Rows], on_refused: OnRefused) -> tuple[list[Rows], plan.Plan]:
+    """Return the plan of the tasks that can be planned, and their rows."""
+    try:
+        return list(rows), plan.make(rows)
+    except ValueError:
+        usable: list[Rows] = []
+        for item in rows:
+            try:
+                plan.make([item])
+                usable.append(item)
+            except ValueError as error:
+                on_refused(RefusedTask(item.task, str(error)))
+        return usable, plan.make(usable)
 
 
 def _score_all(engine: Engine, on_scored: Callable[[Scored], None]) -> dict[str, int]:
@@ -113,7 +170,7 @@ def evaluate(
     model: Any,
     preprocess: Callable[..., Any],
     tokenizer: Callable[..., Any],
-    tasks: Sequence[str],
+    tasks: str | Sequence[str],
     *,
     data_dir: Path | None = None,
     limit: int | None = None,
@@ -122,8 +179,9 @@ def evaluate(
     """Evaluate a model in the current process, for instance in a training loop, without writing or caching anything.
 
     ``model`` is a torch module with open_clip's ``encode_image`` and ``encode_text``; ``preprocess`` turns an RGB image
-    into a tensor, and ``tokenizer`` turns a list of texts into a tensor of token ids. ``tasks`` are names or globs.
-    Returns a dictionary from task name to result; the results are the same as those of ``compeval run``.
+    into a tensor, and ``tokenizer`` turns a list of texts into a tensor of token ids. ``tasks`` are names or globs, in
+    a list or separated by commas. Returns a dictionary from task name to result; the results are the same as those of
+    ``compeval run``.
     """
     from evaluators.models.openclip import in_process
 
@@ -136,8 +194,7 @@ def evaluate(
 
     try:
         loaded = in_process(model, preprocess, tokenizer)
-        rows = load(select(discover(data_dir), tasks), data_dir, limit)
-        _refuse_unsupported(loaded, rows)
+        rows = _load_usable(loaded, select(discover(data_dir), tasks), data_dir, limit, _raise_refused)
         batch_size = batch_size or default_batch_size(next(model.parameters()).device.type)
         with closing(FeatureStore(None, loaded.fingerprint)) as store:
             _score_all(Engine(loaded, plan.make(rows), store, batch_size), add_result)

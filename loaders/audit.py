@@ -9,6 +9,7 @@ that selects the correct caption more often than chance.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -75,6 +76,21 @@ DUPLICATED, UNORDERED = "duplicated", "unordered"
 """Counted once per row: two negatives differ only in case or white space; the negatives are stored as a set."""
 ROW_FLAW_NAMES = (*FLAWS_OF_ROWS, DUPLICATED, UNORDERED)
 FLAW_NAMES = (*ROW_FLAW_NAMES, *FLAWS_OF_SWAPS, *FLAWS_OF_NEGATIVES)
+DESCRIPTIONS = {
+    "truth": "rows have the caption among their negatives",
+    "case": "rows have a negative that is the caption in other case or spacing",
+    DUPLICATED: "rows have two equal negatives",
+    UNORDERED: "rows store their negatives as a set, without order",
+    "same order": "swaps have the words in the caption's order",
+    "words": "swaps have other words than the caption",
+    "capital": "negatives begin with a capital, their caption does not",
+    "lower case": "negatives begin in lower case, their caption does not",
+    "double space": "negatives have a double space, their caption has none",
+    "space .": "negatives have a space before a full stop, their caption has none",
+    "outer space": "negatives begin or end with a space, their caption does not",
+}
+CUE_MARGIN = 0.05
+"""Smallest difference from chance, as a share of rows, at which a cue is a finding."""
 
 
 def count_flaws(row: Texts) -> Counter[str]:
@@ -117,8 +133,40 @@ class Audit:
     """Share of rows for which each cue selects the correct caption. A tie of k texts counts as 1/k."""
     chance: float
 
+    @property
+    def findings(self) -> list[str]:
+        """One line per flaw that occurs, and per cue that selects the correct caption more often than chance."""
+        flaws = [f"{count:,} {DESCRIPTIONS[name]}" for name, count in self.flaws.items() if count]
+        negated = f", and {self.negated:,} negatives add one" if self.negated else ""
+        cues = [
+            f"{rule} selects the caption in {share:.1%} of rows" + (negated if rule == "no negation word" else "")
+            for rule, share in self.cues.items()
+            if self._is_above_chance(share)
+        ]
+        return flaws + cues
+
+    @property
+    def verdict(self) -> str:
+        has_cues = any(map(self._is_above_chance, self.cues.values()))
+        names = [name for name, is_found in (("flaws", any(self.flaws.values())), ("cues", has_cues)) if is_found]
+        return " and ".join(names) or "clean"
+
+    def _is_above_chance(self, share: float) -> bool:
+        """Return True if a share is higher than chance by more than CUE_MARGIN and by three standard errors."""
+        error = math.sqrt(self.chance * (1 - self.chance) / self.rows)
+        return share > self.chance + max(CUE_MARGIN, 3 * error)
+
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        return asdict(self) | {"verdict": self.verdict, "findings": self.findings}
+
+    def to_records(self) -> Iterator[dict[str, Any]]:
+        """Yield one record per flaw and per cue, for CSV."""
+        sizes = {"rows": self.rows, "negatives": self.negatives, "chance": self.chance}
+        for name, count in self.flaws.items():
+            yield {**sizes, "kind": "flaw", "name": name, "value": count}
+        yield {**sizes, "kind": "flaw", "name": "negated", "value": self.negated}
+        for name, share in self.cues.items():
+            yield {**sizes, "kind": "cue", "name": name, "value": share}
 
 
 def audit(rows: Iterable[Texts]) -> Audit:

@@ -13,7 +13,7 @@ csv and tsv a list is a Python literal such as ``['a red cup', 'a blue cup']``. 
 from __future__ import annotations
 
 import hashlib
-import json
+import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from generators.readers import shards
 from generators.schemas.rows import CHOICE_SCHEMA, RETRIEVAL_SCHEMA
 from generators.schemas.scene_graph import Box
-from generators.storage import csv_tables
+from generators.storage import csv_tables, json_lines
 from generators.storage.atomic import atomic_folder, check_replaceable
 from generators.storage.crops import crop_id, read_size
 from generators.storage.dataset import write_config
@@ -53,7 +53,7 @@ def make(name: str, files: Sequence[Path], image_folder: Path | None, output: Pa
     inputs are read. Raises ValueError, with the row number, for an invalid table or an unreadable image, and
     FileNotFoundError for a missing image.
     """
-    folder = output / safe_name(name)
+    folder = output / _check_name(name)
     check_replaceable(folder)
     with tempfile.TemporaryDirectory() as scratch:
         entries = [
@@ -74,6 +74,15 @@ def make(name: str, files: Sequence[Path], image_folder: Path | None, output: Pa
             metadata = {"pretty_name": name, "language": ["en"], "tags": ["compositionality"]}
             write_card(partial, metadata, render("user_files", name=name, stats=stats), stats)
     return stats
+
+
+def _check_name(name: str) -> str:
+    """Return the name if it can be the name of a dataset and the first part of a task. Raises ValueError."""
+    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", safe_name(name)):
+        raise ValueError(
+            f"{name!r} cannot be the name of a dataset: use letters of the English alphabet, digits, '_', '-' and '.'."
+        )
+    return name
 
 
 def read_entries(file: Path, image_folder: Path, scratch: Path) -> Iterator[Entry]:
@@ -111,22 +120,9 @@ def _read_table(file: Path) -> Iterable[Any]:
     if file.suffix == ".json":
         return read_json(file)
     if file.suffix == ".jsonl":
-        return _read_json_lines(file)
+        return (value for _, value in json_lines.read_numbered(file))
     delimiter = "\t" if file.suffix == ".tsv" else ","
     return (row for _, row in csv_tables.read_numbered(file, ("image",), delimiter))
-
-
-def _read_json_lines(file: Path) -> Iterator[Any]:
-    try:
-        with file.open(encoding="utf-8-sig") as lines:  # unlike str.splitlines, this does not split at U+2028
-            for number, line in enumerate(lines, 1):
-                if line.strip():
-                    try:
-                        yield json.loads(line)
-                    except (json.JSONDecodeError, RecursionError) as error:
-                        raise ValueError(f"{file}, line {number}: not JSON ({error}).") from None
-    except UnicodeDecodeError:
-        raise ValueError(f"{file}: not in UTF-8.") from None
 
 
 def _parse_texts(value: str | Sequence[str]) -> tuple[str, ...]:

@@ -4,6 +4,8 @@ Results are printed to stdout, progress and messages to stderr. The exit code is
 on stderr, and 130 after Ctrl-C. Each command imports heavy libraries only when it runs, so ``--help`` is fast.
 """
 
+from typing import Annotated
+
 import typer
 
 from compeval.cli import annotate, cache, datasets, examples, list_, probe, report, results, run, sources, train
@@ -13,8 +15,28 @@ app = typer.Typer(
     cls=Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     help="Do vision-language models understand composition?",
 )
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from compeval import __version__
+
+        typer.echo(f"compeval {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
+
+
 app.command()(run.run)
 app.command("list")(list_.list_)
 app.command()(results.show)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from compeval.cli.console import AsJson, Data, echo_json, out, table
+from compeval.cli.console import AsJson, Data, Format, note, print_records
 
 if TYPE_CHECKING:
     from evaluators.annotations.agreement import Line
@@ -30,12 +30,18 @@ def sample(
     seed: int = 0,
     data: Data = None,
     annotations: Annotations = ANNOTATIONS,
+    force: Annotated[bool, typer.Option("--force", help="Replace a sample that people have answered.")] = False,
 ) -> None:
-    """Sample texts for annotation. By default, 2 % of the captions and 1 % of the queries of every split."""
-    from evaluators.annotations import items
+    """Sample texts for annotation. By default, 2 % of the captions and 1 % of the queries of every split.
+
+    A sample that people have answered is replaced only with --force. Their answers are kept in any case.
+    """
+    from evaluators.annotations import answers, items
     from loaders.datasets.folders import dataset_folder
 
     sampled = items.sample(dataset_folder(dataset, data), captions, queries, seed)
+    if not force:
+        answers.check_replaceable(annotations / dataset, sampled)
     items.write_items(annotations / dataset, sampled)
     typer.echo(f"{annotations / dataset}: {len(sampled):,} texts to annotate.")
 
@@ -83,30 +89,29 @@ def import_(
 
 
 @app.command()
-def report(dataset: Dataset, annotations: Annotations = ANNOTATIONS, as_json: AsJson = False) -> None:
+def report(
+    dataset: Dataset,
+    annotations: Annotations = ANNOTATIONS,
+    output_format: Format = "table",
+    as_json: AsJson = False,
+) -> None:
     """Print accuracy and agreement per type and complexity, next to the values of the paper."""
     from evaluators.annotations import agreement, answers, items
 
     folder = annotations / dataset
     lines = agreement.make_report(items.read_items(folder), answers.read_answers(folder))
-    if as_json:
-        echo_json([asdict(line) for line in lines])
-        return
-    shown = table(
-        "texts",
-        "atoms",
-        "items",
-        "annotators",
-        "accuracy ± std",
-        "95 % interval",
-        "agreement",
-        "alpha",
+    header = (
+        *("texts", "atoms", "items", "annotators", "accuracy ± std", "95 % interval", "agreement", "alpha"),
         "paper: accuracy, agreement",
     )
-    for line in lines:
-        shown.add_row(*_format_cells(line, agreement.PUBLISHED.get((line.type, line.complexity), (None, None, None))))
-    out.print(shown)
-    out.print("Accuracy: share of captions judged true and of hard negatives judged false.")
+    published = agreement.PUBLISHED
+    rows = [_format_cells(line, published.get((line.type, line.complexity), (None, None, None))) for line in lines]
+    documents = [asdict(line) for line in lines]
+    records = [
+        {**line, "low": low, "high": high} for line in map(dict, documents) for low, high in [line.pop("interval")]
+    ]
+    print_records("json" if as_json else output_format, header, rows, records, documents)
+    note("Accuracy: share of captions judged true and of hard negatives judged false.")
 
 
 def _format_cells(line: Line, published: tuple[float | None, ...]) -> list[str]:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import csv
+import errno
+import io
 import json
+import logging
+import os
 import sys
-from collections.abc import Iterator
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -27,21 +33,128 @@ DatasetsOutput = Annotated[
 ]
 Results = Annotated[Path, typer.Option("--output", help="Folder of the results.")]
 Device = Annotated[str | None, typer.Option(help="cpu, cuda or cuda:1. Default: the fastest available device.")]
+Limit = Annotated[int | None, typer.Option("--limit", "-n", min=1, help="Evaluate only the first N rows of each task.")]
+FormatName = Literal["table", "csv", "json", "md"]
+Format = Annotated[FormatName, typer.Option("--format", help="csv: one line per value. md: a Markdown table.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 class Commands(TyperGroup):
-    """Command group that prints user errors as one message without a traceback."""
+    """Command group that prints user errors as one message without a traceback.
+
+    All commands have the options --quiet and --verbose.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        groups: list[Any] = [self]
+        for group in groups:
+            for command in group.commands.values():
+                if hasattr(command, "commands"):
+                    groups.append(command)
+                else:
+                    command.params += _make_output_options()
 
     def invoke(self, ctx: Any) -> Any:
+        err.quiet = False
+        os.environ.setdefault("HF_DATASETS_DISABLE_PROGRESS_BARS", "1")
         try:
             return super().invoke(ctx)
-        except (ValueError, FileNotFoundError, ModuleNotFoundError) as error:
-            err.print(f"[red]Error:[/red] {escape(str(error))}", highlight=False, soft_wrap=True)
+        except (ValueError, OSError, ModuleNotFoundError) as error:
+            if isinstance(error, OSError) and error.errno == errno.EPIPE:
+                raise
+            if logging.getLogger().isEnabledFor(logging.INFO):
+                traceback.print_exc()
+            err.quiet = False
+            err.print(f"[red]Error:[/red] {escape(_describe(error))}", highlight=False, soft_wrap=True)
             raise typer.Exit(2) from None
         except KeyboardInterrupt:
             note("Interrupted. Finished work is saved; run the same command again to continue.")
             raise typer.Exit(130) from None
+
+
+def _set_quiet(value: bool) -> None:
+    if value:
+        err.quiet = True
+
+
+def _set_verbose(value: bool) -> None:
+    if value:
+        logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s", force=True)
+
+
+def _declare_output_options(
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", callback=_set_quiet, help="Print no progress and no notes.")
+    ] = False,
+    verbose: Annotated[
+        bool,
+        typer.Option("--verbose", "-v", callback=_set_verbose, help="Print log messages, and tracebacks of errors."),
+    ] = False,
+) -> None: ...
+
+
+def _make_output_options() -> list[Any]:
+    """Return the parameters --quiet and --verbose, which act through their callbacks and are not passed on."""
+    template = typer.Typer(add_completion=False)
+    template.command()(_declare_output_options)
+    parameters = typer.main.get_command(template).params
+    for parameter in parameters:
+        parameter.expose_value = False
+    return parameters
+
+
+def _describe(error: Exception) -> str:
+    """Return the message of an error. The system's errors begin with the path."""
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{os.fsdecode(error.filename)}: {error.strerror}."
+    return str(error)
+
+
+def choose_model(argument: str | None, options: Sequence[str] | None) -> str:
+    """Return the one model that is given as argument or with --model. Raises ValueError for none or several."""
+    names = [*([argument] if argument else []), *(options or [])]
+    if len(names) != 1:
+        given = f"got {len(names)}: {', '.join(names)}" if names else "got none"
+        raise ValueError(f"Name one model, for example ViT-B-32/openai; {given}. `compeval list models` lists models.")
+    return names[0]
+
+
+def print_records(
+    output_format: FormatName,
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    records: Sequence[Mapping[str, Any]],
+    document: Any = None,
+    left: int = 2,
+) -> None:
+    """Print rows as a table or in Markdown, ``records`` as CSV, or ``document`` (default: the records) as JSON.
+
+    Columns after the first ``left`` ones are right-aligned.
+    """
+    if output_format == "json":
+        echo_json(list(records) if document is None else document)
+    elif output_format == "csv":
+        from generators.storage.csv_tables import quote_formula
+
+        text = io.StringIO()
+        names = list(dict.fromkeys(name for record in records for name in record))
+        writer = csv.DictWriter(text, names, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({name: quote_formula(value) for name, value in record.items()} for record in records)
+        typer.echo(text.getvalue(), nl=False)
+    elif output_format == "md":
+        from loaders.cards.card import table as markdown_table
+
+        escaped = ([cell.replace("|", "\\|").replace("\n", "; ") for cell in row] for row in rows)
+        typer.echo(markdown_table(header, escaped), nl=False)
+    else:
+        shown = table(*header)
+        for column in shown.columns[2:left]:
+            column.justify = "left"
+        for row in rows:
+            shown.add_row(*row)
+        out.print(shown)
 
 
 def note(text: str) -> None:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from compeval.cli.console import AsJson, Data, DatasetsOutput, echo_json, err, note, out, table
+from compeval.cli.console import AsJson, Data, DatasetsOutput, Format, err, note, print_records
 
 if TYPE_CHECKING:
     from loaders.audit import Audit
 
 
 def import_(
-    files: Annotated[list[Path], typer.Argument(help="Published files, recognised by their names.")],
+    files: Annotated[list[Path], typer.Argument(help="Published files, recognised by their names or content.")],
     images: Annotated[
         Path,
         typer.Option(
@@ -31,53 +31,69 @@ def import_(
         ),
     ] = False,
     skip_missing: Annotated[bool, typer.Option("--skip-missing", help="Drop rows whose image is missing.")] = False,
+    output_format: Format = "table",
     as_json: AsJson = False,
 ) -> None:
     """Import published files of CREPE, ARO, NegCLIP and SugarCrepe as datasets."""
     with err.status("Importing"):
         from loaders.benchmarks.importing import import_files
+        from loaders.datasets.split_names import name_of_stored
 
         imported = import_files(files, images, output, repair=repair, skip_missing=skip_missing)
-    if as_json:
-        echo_json([file.to_json() for file in imported])
-        return
-    shown = table("file", "tasks", "rows read", "written", "dropped", "repaired")
+    header = ("file", "tasks", "rows read", "written", "dropped", "repaired")
+    rows: list[tuple[str, ...]] = []
     for file in imported:
-        tasks = "\n".join(f"{file.family}/{split}".removesuffix("/test") for split in file.written)
+        tasks = "\n".join(name_of_stored(file.family, *split.split("/")) for split in file.written)
         dropped, repaired = (
             "\n".join(f"{count:,} {reason}" for reason, count in counts.items() if count) or "0"
             for counts in (file.dropped, file.repaired)
         )
-        shown.add_row(file.file, tasks, f"{file.read:,}", f"{sum(file.written.values()):,}", dropped, repaired)
-    out.print(shown)
+        rows.append((file.file, tasks, f"{file.read:,}", f"{sum(file.written.values()):,}", dropped, repaired))
+    records = [
+        {
+            "file": file.file,
+            "task": name_of_stored(file.family, *split.split("/")),
+            "rows": written,
+            "read": file.read,
+            "dropped": file.dropped.total(),
+            "repaired": file.repaired.total(),
+        }
+        for file in imported
+        for split, written in file.written.items()
+    ]
+    print_records("json" if as_json else output_format, header, rows, records, [file.to_json() for file in imported])
 
 
 def audit(
     targets: Annotated[list[str], typer.Argument(help="Names or folders of datasets, or published files.")],
     data: Data = None,
+    output_format: Format = "table",
     as_json: AsJson = False,
 ) -> None:
-    """Count flaws of hard negatives and measure how often simple text-only rules select the correct caption."""
-    from loaders.audit import CUES, FLAW_NAMES, ROW_FLAW_NAMES
-
+    """Find flaws of hard negatives, and simple rules that select the correct caption without the image."""
     audits: dict[str, Audit] = {}
     for target in targets:
         for name, result in _audit_target(target, data).items():
             audits[name if name not in audits else f"{target}: {name}"] = result
-    if as_json:
-        echo_json({name: result.to_json() for name, result in audits.items()})
+    rows = [
+        (
+            name,
+            result.verdict,
+            "\n".join(result.findings) or "nothing",
+            f"{result.rows:,}",
+            f"{result.negatives:,}",
+            f"{100 * result.chance:.1f}",
+        )
+        for name, result in audits.items()
+    ]
+    records = [{"set": name, **record} for name, result in audits.items() for record in result.to_records()]
+    document = {name: result.to_json() for name, result in audits.items()}
+    header = ("set", "verdict", "found", "rows", "negatives", "chance %")
+    print_records("json" if as_json else output_format, header, rows, records, document, left=3)
+    if as_json or output_format not in ("table", "md"):
         return
-    flaws = table("set", "rows", "negatives", *FLAW_NAMES)
-    flaws.columns[0].no_wrap = True
-    cues = table("set", "chance", *CUES, "negation words only in negatives")
-    for name, result in audits.items():
-        counts = (f"{result.flaws[flaw]:,}" for flaw in FLAW_NAMES)
-        flaws.add_row(name, f"{result.rows:,}", f"{result.negatives:,}", *counts)
-        cues.add_row(name, f"{result.chance:.1%}", *(f"{result.cues[cue]:.1%}" for cue in CUES), f"{result.negated:,}")
-    out.print(flaws)
-    out.print(f"Counted in rows: {', '.join(ROW_FLAW_NAMES)}. All other flaws are counted in negatives.")
-    out.print(cues)
-    out.print("Share of rows in which a rule selects the correct caption without the image.")
+    flawed = sum(bool(result.findings) for result in audits.values())
+    note(f"{flawed} of {len(audits)} sets have flaws or cues. `--format csv` lists all counts.")
 
 
 def _audit_target(target: str, data: Path | None) -> dict[str, Audit]:
@@ -86,10 +102,11 @@ def _audit_target(target: str, data: Path | None) -> dict[str, Audit]:
     if not path.is_file():
         from loaders.audit import audit_dataset
         from loaders.datasets.folders import resolve_folder
+        from loaders.datasets.split_names import name_of_stored
 
         folder = resolve_folder(target, data)
         return {
-            f"{folder.name}/{split}".removesuffix("/test"): result for split, result in audit_dataset(folder).items()
+            name_of_stored(folder.name, *split.split("/")): result for split, result in audit_dataset(folder).items()
         }
 
     from loaders.benchmarks.importing import read_file

@@ -2,45 +2,51 @@
 
 from __future__ import annotations
 
-import json
+import sys
 from typing import Annotated, Literal
 
 import typer
 
-from compeval.cli.console import AsJson, Data
+from compeval.cli.console import AsJson, Data, FormatName, print_records
 
 
 def list_(
     what: Annotated[Literal["datasets", "models", "tasks", "configs"], typer.Argument()] = "datasets",
     data: Data = None,
+    output_format: Annotated[
+        FormatName | None, typer.Option("--format", help="Default: table on a terminal, otherwise lines with tabs.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """List the available datasets, models, tasks or dataset configs."""
+    records = _list_records(what, data)
+    output_format = "json" if as_json else output_format or ("table" if sys.stdout.isatty() else None)
+    rows = [list(map(str, record.values())) for record in records]
+    if output_format is None:
+        typer.echo("\n".join(map("\t".join, rows)))
+        return
+    document = [next(iter(record.values())) for record in records] if what in ("models", "tasks") else records
+    print_records(output_format, list(records[0]) if records else [what], rows, records, document)
+
+
+def _list_records(what: str, data: Data) -> list[dict[str, str | int]]:
     if what == "models":
         from evaluators.models import known_models
 
-        names = list(known_models())
-    elif what == "tasks":
+        return [{"model": name} for name in known_models()]
+    if what == "tasks":
         from evaluators.engine.tasks import discover
 
-        names = [task.name for task in discover(data)]
-    else:
-        _list_tables(what, data, as_json)
-        return
-    typer.echo(json.dumps(names) if as_json else "\n".join(names))
-
-
-def _list_tables(what: str, data: Data, as_json: bool) -> None:
+        return [{"task": task.name} for task in discover(data)]
     from loaders.datasets.folders import list_datasets
+    from loaders.datasets.split_names import name_split
     from loaders.datasets.stats import list_configs
 
     if what == "datasets":
-        rows = [{"dataset": name, "folder": str(folder)} for name, folder in list_datasets(data).items()]
-    else:
-        rows = [
-            {"config": f"{name}/{config}", "split": split, "rows": f"{count:,}"}
-            for name in list_datasets(data)
-            for config, splits in list_configs(name, data).items()
-            for split, count in splits.items()
-        ]
-    typer.echo(json.dumps(rows) if as_json else "\n".join("\t".join(row.values()) for row in rows))
+        return [{"dataset": name, "folder": str(folder)} for name, folder in list_datasets(data).items()]
+    return [
+        {"config": f"{name}/{config}", "split": name_split(split), "rows": count}
+        for name in list_datasets(data)
+        for config, splits in list_configs(name, data).items()
+        for split, count in splits.items()
+    ]

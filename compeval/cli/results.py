@@ -2,42 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from compeval.cli.console import AsJson, Data, Results, echo_json, err, note, out, table
+from compeval.cli.console import AsJson, Data, Format, FormatName, Results, choose_model, err, note, print_records
+
+if TYPE_CHECKING:
+    from evaluators.results.documents import Result
+
+SUMMARY_FROM = 20
+"""Number of lines from which `compeval run` prints a summary."""
 
 
 def show(
-    result: Annotated[Path, typer.Argument(help="A result file, or a folder of results.")], as_json: AsJson = False
+    result: Annotated[Path, typer.Argument(help="A result file, or a folder of results.")] = Path("results"),
+    output_format: Format = "table",
+    as_json: AsJson = False,
 ) -> None:
-    """Print a result, or all results in a folder."""
+    """Print a result, or all results in a folder. csv and json contain all metrics, table and md the main metrics."""
     from evaluators.results import documents
 
     paths = documents.list_documents(result) if result.is_dir() else [result]
     if not paths:
         raise ValueError(f"{result}: no result files. `compeval run` writes them to results/.")
-    print_results([documents.read(path) for path in paths], as_json)
+    print_results([documents.read(path) for path in paths], "json" if as_json else output_format)
 
 
 def compare(
     a: Annotated[Path, typer.Argument(help="Result folder of model A.")],
     b: Annotated[Path, typer.Argument(help="Result folder of model B.")],
+    output_format: Format = "table",
     as_json: AsJson = False,
 ) -> None:
     """Compare the results of two models row by row (B minus A), with paired tests."""
     from evaluators.results.compare import compare as compare_results
 
     lines = compare_results(a, b)
-    if as_json:
-        echo_json([line.to_json() for line in lines])
-        return
-    shown = table("task", "metric", "rows", "A", "B", "B - A", "95 % interval", "McNemar p", "Wilcoxon p")
-    for line in lines:
-        shown.add_row(
+    header = ("task", "metric", "rows", "A", "B", "B - A", "95 % interval", "McNemar p", "Wilcoxon p")
+    rows = [
+        (
             line.task,
             line.metric,
             f"{line.rows:,}",
@@ -48,31 +55,47 @@ def compare(
             f"{line.mcnemar_holm:.2g}",
             f"{line.wilcoxon_holm:.2g}",
         )
-    out.print(shown)
-    out.print("p-values are Holm-corrected over the lines of this table.")
+        for line in lines
+    ]
+    documents = [line.to_json() for line in lines]
+    records = [
+        {**document, "low": low, "high": high} for document in documents for low, high in [document.pop("interval")]
+    ]
+    print_records("json" if as_json else output_format, header, rows, records, [line.to_json() for line in lines])
+    note("p-values are Holm-corrected over the lines of this table.")
 
 
 def score(
-    file: Annotated[Path, typer.Argument(help="Parquet file with the columns `row` and `scores`.")],
+    file: Annotated[Path, typer.Argument(help="Parquet, CSV or JSON Lines with the columns `row` and `scores`.")],
     task: Annotated[str, typer.Option(help="Task that was scored.")],
     name: Annotated[str, typer.Option(help="Name of the model.")],
     data: Data = None,
     output: Results = Path("results"),
+    output_format: Format = "table",
     as_json: AsJson = False,
 ) -> None:
     """Write a result from scores that another program computed. The correct caption's score is first in each row."""
     from evaluators.results.external import score_file
 
-    print_results([score_file(file, task, name, data_dir=data, output=output)], as_json)
+    result = score_file(file, task, name, data_dir=data, output=output)
+    print_results([result], "json" if as_json else output_format)
 
 
 def validate(
-    model: Annotated[str, typer.Argument(help="Name of the model, as in `compeval run --model`.")],
+    name: Annotated[
+        str | None, typer.Argument(metavar="MODEL", help="Name of the model, as in `compeval run`.")
+    ] = None,
+    model_option: Annotated[
+        list[str] | None, typer.Option("--model", "-m", help="The model, in place of the argument.")
+    ] = None,
     results: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("results"),
+    output_format: Format = "table",
     as_json: AsJson = False,
 ) -> None:
     """Compare a model's results with its published scores. The exit code is 1 if a score disagrees."""
     from evaluators.results import documents, published
+
+    model = choose_model(name, model_option)
 
     model_results = [
         result
@@ -92,60 +115,111 @@ def validate(
             f"Import the files with `compeval import`, then run, for example, `compeval run --model {model} --task "
             "'crepe_published/*'`."
         )
-    if as_json:
-        echo_json(
-            [pair.score._asdict() | {"ours": pair.ours, "rows": pair.rows, "agrees": pair.agrees} for pair in pairs]
+    header = ("task", "metric", "rows", "ours", "published", "difference", "tolerance", "agrees", "source")
+    rows = [
+        (
+            pair.score.task,
+            pair.score.metric,
+            f"{pair.rows:,}",
+            f"{pair.ours:.2f}",
+            f"{pair.score.percent:.2f}",
+            f"{pair.difference:+.2f}",
+            f"{pair.tolerance:.2f}",
+            "yes" if pair.agrees else "no",
+            pair.score.source,
         )
-    else:
-        shown = table("task", "metric", "rows", "ours", "published", "difference", "tolerance", "agrees", "source")
-        for pair in pairs:
-            shown.add_row(
-                pair.score.task,
-                pair.score.metric,
-                f"{pair.rows:,}",
-                f"{pair.ours:.2f}",
-                f"{pair.score.percent:.2f}",
-                f"{pair.difference:+.2f}",
-                f"{pair.tolerance:.2f}",
-                "yes" if pair.agrees else "no",
-                pair.score.source,
-            )
-        out.print(shown)
+        for pair in pairs
+    ]
+    records = [pair.score._asdict() | {"ours": pair.ours, "rows": pair.rows, "agrees": pair.agrees} for pair in pairs]
+    print_records("json" if as_json else output_format, header, rows, records)
     agreeing = sum(pair.agrees for pair in pairs)
     err.print(f"{agreeing} of {len(pairs)} agree; {len(scores) - len(pairs)} more published scores were not compared.")
     if agreeing < len(pairs):
         raise typer.Exit(1)
 
 
-def print_results(results: Sequence[dict[str, Any]], as_json: bool) -> None:
-    """Print result documents as a table with notes, or as JSON."""
-    if as_json:
-        echo_json(results)
-        return
-    shown = table("model", "task", "metric", "rows", "%", "95 % interval", "chance")
+def print_results(results: Sequence[Result], output_format: FormatName, folder: str = "") -> None:
+    """Print results. If ``folder`` is given, a long table is replaced by a summary that names this folder."""
+    lines = [(result, metric) for result in results for metric in _main_metrics(result)]
+    header = ("model", "task", "metric", "rows", "%", "95 % interval", "chance")
+    rows = [
+        (
+            _label(result),
+            result["task"],
+            metric,
+            f"{result['data']['rows']:,}",
+            f"{100 * result['metrics'][metric]:.1f}",
+            "{:.1f} to {:.1f}".format(*(100 * bound for bound in result["intervals"][metric])),
+            f"{100 * result['chance'][metric]:.1f}",
+        )
+        for result, metric in lines
+    ]
+    is_long = bool(folder) and len(lines) > SUMMARY_FROM and output_format in ("table", "md")
+    if is_long:
+        header = ("model", "tasks", "metric", "number", "mean %", "lowest to highest", "chance")
+        rows = _summarise(results)
+    print_records(
+        output_format, header, rows, [record for result in results for record in _to_records(result)], results
+    )
+    for text in _collect_notes(results):
+        note(text)
+    if is_long:
+        note(f"Means over {len(results)} tasks. `compeval show {folder}` prints each task with its interval.")
+
+
+def _label(result: Result) -> str:
+    return result["model"]["name"] + (" †" if result["model"]["contaminated"] else "")
+
+
+def _summarise(results: Sequence[Result]) -> list[tuple[str, ...]]:
+    """Return one line per group of tasks: a config with its splits, or its variants without their seeds."""
+    groups: dict[tuple[str, str, str], list[Result]] = {}
+    for result in results:
+        variant = re.sub(r"(^|-)s\d+$", "", result["variant"] or "") or ("*" if result["variant"] else "")
+        name = f"{result['dataset']}/{result['config']}" + (f"@{variant}" if variant else "")
+        for metric in result["main"]:
+            groups.setdefault((_label(result), name, metric), []).append(result)
+    rows: list[tuple[str, ...]] = []
+    for (model, name, metric), members in groups.items():
+        shares = [100 * result["metrics"][metric] for result in members]
+        chances = sorted({f"{100 * result['chance'][metric]:.1f}" for result in members}, key=float)
+        mean, spread = f"{sum(shares) / len(shares):.1f}", f"{min(shares):.1f} to {max(shares):.1f}"
+        chance = " to ".join(dict.fromkeys((chances[0], chances[-1])))
+        rows.append((model, name, metric, str(len(members)), mean, spread, chance))
+    return rows
+
+
+def _to_records(result: Result) -> Iterator[dict[str, Any]]:
+    """Yield one record per metric, with shares of 1."""
+    names = {name: result[name] for name in ("task", "dataset", "config", "split", "variant", "source", "synthetic")}
+    for metric, value in result["metrics"].items():
+        low, high = result["intervals"].get(metric, (None, None))
+        yield {
+            "model": result["model"]["name"],
+            **names,
+            "rows": result["data"]["rows"],
+            "metric": metric,
+            "value": value,
+            "low": low,
+            "high": high,
+            "chance": result["chance"].get(metric),
+        }
+
+
+def _collect_notes(results: Sequence[Result]) -> list[str]:
     notes: dict[str, None] = {}
     for result in results:
         model = result["model"]
         if model["contaminated"]:
             notes[f"† {model['name']}: {model['contaminated']}."] = None
+        if model["effective"] not in (model["name"], model["spec"]):
+            notes[f"{model['name']} ran as {model['effective']}."] = None
         if result["synthetic"]:
             notes["Synthetic data: do not compare these micro-world numbers with published numbers."] = None
         notes |= dict.fromkeys(result["warnings"])
-        for metric in _main_metrics(result):
-            shown.add_row(
-                model["effective"] + (" †" if model["contaminated"] else ""),
-                result["task"],
-                metric,
-                f"{result['data']['rows']:,}",
-                f"{result['metrics'][metric]:.1%}",
-                "{:.1%} to {:.1%}".format(*result["intervals"][metric]),
-                f"{result['chance'][metric]:.1%}",
-            )
         if result["skipped"]:
             notes[f"{result['task']}: {len(result['skipped'])} rows skipped because of unreadable images."] = None
-    out.print(shown)
-    for text in notes:
-        note(text)
+    return list(notes)
 
 
 def _main_metrics(result: dict[str, Any]) -> list[str]:

@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from compeval.cli.console import AsJson, Data, Results, err, progress
+from compeval.cli.console import AsJson, Data, Format, Limit, Results, choose_model, err, note, progress
 from compeval.cli.results import print_results
 
 
 def run(
     model: Annotated[
-        str,
-        typer.Option(
+        str | None,
+        typer.Argument(
             help="ViT-B-32/laion400m_e32, local:FOLDER, hf-hub:ORG/NAME, transformers:ORG/NAME, python:MODULE:CLASS ..."
         ),
-    ],
+    ] = None,
+    model_option: Annotated[
+        list[str] | None, typer.Option("--model", "-m", help="The model, in place of the argument.")
+    ] = None,
     task: Annotated[
         list[str] | None,
-        typer.Option(help="Task name or glob pattern; repeatable. Default: all tasks except raw retrieval."),
+        typer.Option(
+            "--task",
+            "--tasks",
+            "-t",
+            help="Names or globs of tasks, separated by commas; repeatable. retrieval/coco is the original set, "
+            "retrieval/coco@* are its variants. Default: all tasks except raw retrieval.",
+        ),
     ] = None,
     data: Data = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Evaluate only the first N rows of each task.")] = None,
+    limit: Limit = None,
+    name: Annotated[str | None, typer.Option(help="Name of the model in the results. Default: its own name.")] = None,
     device: Annotated[
         str | None,
         typer.Option(
@@ -40,24 +51,30 @@ def run(
     on_error: Annotated[
         Literal["stop", "skip"], typer.Option(help="What to do with an image that cannot be read.")
     ] = "stop",
+    output_format: Format = "table",
     as_json: AsJson = False,
 ) -> None:
     """Evaluate a model and write its results. Finished tasks are skipped.
 
-    Example: `compeval run --model ViT-B-32/laion400m_e32 --task 'crepe/laion_*'`. `compeval list models` and `compeval
-    list tasks` print the available names. `compeval report results` compares models.
+    Example: `compeval run ViT-B-32/laion400m_e32 --tasks 'crepe/laion_*,crepe/prod_*'`. `compeval list models` and
+    `compeval list tasks` print the available names. Tasks that cannot be evaluated are refused before anything is
+    encoded; the exit code is then 1. `compeval report results` compares models.
     """
+    spec = choose_model(model, model_option)
     with err.status("Loading the model"):
         from evaluators import models
         from evaluators.engine import tasks
-        from evaluators.run import default_tasks
+        from evaluators.results.documents import get_model_folder
+        from evaluators.run import RefusedTask, default_tasks
         from evaluators.run import run as run_tasks
 
         available = tasks.discover(data)
-        selected = tasks.select(available, task) if task else None
-        models.parse(model)
-        first, *others = [models.pick_device(name) for name in device.split(",")] if device else [models.pick_device()]
-        loaded = models.resolve(model, first, precision)
+        selected = None if task is None else tasks.select(available, task)
+        models.parse(spec)
+        first, *others = [models.pick_device(part) for part in device.split(",")] if device else [models.pick_device()]
+        loaded = models.resolve(spec, first, precision)
+        loaded = loaded if name is None else replace(loaded, name=name)
+    refused: list[RefusedTask] = []
     with progress() as report:
         results = run_tasks(
             loaded,
@@ -69,6 +86,14 @@ def run(
             more_devices=others,
             batch_size=batch_size,
             on_error=on_error,
+            on_refused=refused.append,
             report=report,
         )
-    print_results(results, as_json)
+    if refused and not results:
+        raise ValueError("\n".join(map(str, refused)))
+    for refusal in refused:
+        note(f"Not evaluated: {refusal}")
+    folders = {str(get_model_folder(output, result["source"], loaded.name, limit)) for result in results}
+    print_results(results, "json" if as_json else output_format, " ".join(sorted(folders)))
+    if refused:
+        raise typer.Exit(1)

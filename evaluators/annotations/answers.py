@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from evaluators.annotations.forms import ANSWERS, CONTROL
-from evaluators.annotations.items import CAPTION, Item
+from evaluators.annotations.items import CAPTION, Item, read_items
+from evaluators.annotations.items import FILE as SAMPLE
 from generators.hard_negatives.rejections import FILE as REJECTED
 from generators.storage import csv_tables
 
@@ -78,6 +79,20 @@ def read_answers(folder: Path) -> Answers:
         path.stem: {row["id"]: row["answer"] for row in csv_tables.read(path, COLUMNS)}
         for path in sorted((folder / FOLDER).glob("*.csv"))
     }
+
+
+def check_replaceable(folder: Path, sampled: Sequence[Item]) -> None:
+    """Raise ValueError if people have answered the sample in ``folder`` and ``sampled`` is another sample."""
+    if not (folder / SAMPLE).is_file() or (items := read_items(folder)) == list(sampled):
+        return
+    ids = {item.id for item in items}
+    counts = {name: len(ids & by_item.keys()) for name, by_item in read_answers(folder).items()}
+    if answered := {name: count for name, count in counts.items() if count}:
+        people = ", ".join(f"{name} ({count:,} of {len(items):,})" for name, count in answered.items())
+        raise ValueError(
+            f"{folder / SAMPLE}: people have answered this sample: {people}. Use --force to replace it; their answers "
+            "are kept, but those on texts outside the new sample do not count."
+        )
 
 
 def find_rejected(items: Sequence[Item], answers: Answers) -> list[Item]:

@@ -1,7 +1,7 @@
 """Write annotation forms: tasks for Label Studio, or a CSV table with a folder of images.
 
-Both forms ask for every text if it is true of its image. The tasks for Label Studio contain the images as data URIs, so
-any installation can import them.
+Both forms ask for every text if it is true of its image, and contain the question and the allowed answers. The tasks
+for Label Studio contain the images as data URIs, so any installation can import them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from generators.storage import csv_tables
 ANSWERS = ("true", "false", "cannot tell")
 QUESTION = "Is this text true of the image?"
 CONTROL = "verdict"
-COLUMNS = ("id", "image", "text", "answer")
+COLUMNS = ("id", "image", "question", "text", "allowed answers", "answer")
 
 LABEL_STUDIO = f"""<View>
   <Image name="image" value="$image"/>
@@ -34,7 +34,8 @@ def write_label_studio(folder: Path, items: Sequence[Item], images: Mapping[str,
     """Write ``config.xml`` and ``tasks.json``. ``images``: crop id -> JPEG bytes."""
     folder.mkdir(parents=True, exist_ok=True)
     uris = {crop_id: f"data:image/jpeg;base64,{base64.b64encode(data).decode()}" for crop_id, data in images.items()}
-    tasks = [{"data": {"id": item.id, "text": item.text, "image": uris[item.crop_id]}} for item in items]
+    asked = {"question": QUESTION, "allowed answers": list(ANSWERS)}
+    tasks = [{"data": {"id": item.id, "text": item.text, "image": uris[item.crop_id], **asked}} for item in items]
     (folder / "config.xml").write_text(LABEL_STUDIO)
     (folder / "tasks.json").write_text(json.dumps(tasks, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
@@ -45,5 +46,6 @@ def write_csv(folder: Path, items: Sequence[Item], images: Mapping[str, bytes]) 
     names = {crop_id: f"images/{number:05d}.jpg" for number, crop_id in enumerate(images)}
     for crop_id, data in images.items():
         (folder / names[crop_id]).write_bytes(data)
-    rows = [{"id": item.id, "image": names[item.crop_id], "text": item.text, "answer": ""} for item in items]
+    asked = {"question": QUESTION, "allowed answers": " / ".join(ANSWERS), "answer": ""}
+    rows = [{"id": item.id, "image": names[item.crop_id], "text": item.text, **asked} for item in items]
     csv_tables.write(folder / "items.csv", COLUMNS, rows)

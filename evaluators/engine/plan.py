@@ -122,7 +122,7 @@ def _draft(
 
     Appends new crops to ``crops``. A crop is identified by its id and its dataset folder, since two datasets may store
     the same crop with different pixels or use the same id for different crops. Identical files of two datasets are
-    recognised later by their bytes.
+    recognised later by their bytes. Raises ValueError if the rows cannot be scored.
     """
     protocol = rows.protocol
     row_N, fold_N = list_scored_rows(rows)
@@ -145,6 +145,14 @@ def _draft(
     is_text_NT = np.arange(max(texts_N, default=0)) < np.array(texts_N)[:, None]
     text_NT = np.full(is_text_NT.shape, -1, dtype=np.int32)
     text_NT[is_text_NT] = text_J
+    if rows.fold_size is not None:
+        for fold in np.unique(fold_N):
+            if not recall.is_measurable(crop_NI[fold_N == fold, 0], text_NT[fold_N == fold]):
+                raise ValueError(
+                    f"{rows.task.name}: retrieval needs a wrong candidate for each image and each caption, and some "
+                    f"image or caption of the {(fold_N == fold).sum():,} rows has none. Use more images with different "
+                    "captions."
+                )
     return TaskPlan(rows, row_N, crop_NI, text_NT, fold_N, class_CP, label_N)
 
 

@@ -95,8 +95,10 @@ class Rows:
         if len(self.protocol.images) != 1:
             return len(self.protocol.images)
         sizes = {size for block in self.texts() for size in map(len, block["hard_negatives"])}
-        if len(sizes) != 1:
-            raise ValueError(f"{self.task.name}: rows have {sorted(sizes)} hard negatives, one number expected.")
+        if len(sizes) != 1 or 0 in sizes:
+            raise ValueError(
+                f"{self.task.name}: rows have {sorted(sizes)} hard negatives, one positive number expected."
+            )
         return 1 + sizes.pop()
 
     def texts(self) -> Iterator[pa.RecordBatch]:
@@ -192,13 +194,16 @@ def _image_column(path: Path, group: int, column: str) -> pa.ChunkedArray:
 
 
 def load(tasks: Sequence[Task], data_dir: Path | None = None, limit: int | None = None) -> list[Rows]:
-    """Return the rows of each task, or its first ``limit`` rows. Raises ValueError if a task has no rows."""
+    """Return the rows of each task, or its first ``limit`` rows.
+
+    Raises ValueError if a task has no rows or its files differ from the stats.json of the dataset.
+    """
     folders = {name: dataset_folder(name, data_dir) for name in {task.dataset: None for task in tasks}}
-    stats = {name: read_stats(folder) for name, folder in folders.items()}
-    return [_load(task, folders[task.dataset], stats[task.dataset], limit) for task in tasks]
+    return [_load(task, folders[task.dataset], limit) for task in tasks]
 
 
-def _load(task: Task, folder: Path, stats: dict[str, Any], limit: int | None) -> Rows:
+def _load(task: Task, folder: Path, limit: int | None) -> Rows:
+    stats = read_stats(folder, task.config, task.stored_split)
     prefix = f"{task.config}/{task.stored_split}-"
     files = {name: entry for name, entry in sorted(stats["files"].items()) if name.startswith(prefix)}
     count = sum(entry["rows"] for entry in files.values())

@@ -39,20 +39,20 @@ class Scored:
 
 def explain_unsupported(model: Model, rows: Rows) -> str | None:
     """Return the reason why the model does not support the task, or None if it does."""
-    protocol, encoder, task = rows.protocol, model.encoder, rows.task.name
+    protocol, encoder = rows.protocol, model.encoder
     if isinstance(protocol, TextProtocol):
         if isinstance(encoder, TextRecoverer):
             return None
         return (
-            f"{task}: this task recovers texts from their vectors, and {model.name} returns no texts. Use "
+            f"this task recovers texts from their vectors, and {model.name} returns no texts. Use "
             "local:FOLDER of a probe (`compeval train probe`), or python:module:Class with a method `recover`."
         )
     if not isinstance(encoder, DualEncoder | PairScorer):
-        return f"{task}: {model.name} encodes no images. Choose tasks without images."
+        return f"{model.name} encodes no images. Choose tasks without images."
     if isinstance(protocol, SetProtocol) and not isinstance(encoder, DualEncoder):
         pairs = rows.set_size**2 if rows.fold_size else len(rows) * sum(map(len, rows.classes))
         return (
-            f"{task}: {protocol.name} needs a score for each of {pairs:,} pairs, and {model.name} scores pair by pair. "
+            f"{protocol.name} needs a score for each of {pairs:,} pairs, and {model.name} scores pair by pair. "
             "Choose tasks with a few candidates per row."
         )
     return None

@@ -1,13 +1,13 @@
 """Find and select tasks. A task is a split of a dataset on which a model is evaluated.
 
-Its name is ``dataset/config[/split][@variant]``; the split ``test`` is omitted. A variant is stored as a separate
-split: the split ``test.shuffle_trigrams.s0`` of a config is the task ``dataset/config@shuffle_trigrams-s0``.
+Its name is ``dataset/config[/split][@variant]``, for example ``retrieval/coco@shuffle_trigrams-s0``
+(loaders/datasets/split_names.py). Tasks are in natural order, each before its variants.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple, dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -15,13 +15,15 @@ from evaluators import protocols
 from evaluators.models import Model
 from generators.schemas.corpus_names import CORPORA, CREPE_DATASETS, parse_systematicity
 from generators.storage import parquet
+from generators.storage.natural import natural_key
 from loaders.datasets.folders import list_datasets, search_path, unknown_name
+from loaders.datasets.split_names import join_name, parse_stored, to_stored
 from loaders.datasets.stats import list_configs
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class Task:
-    """Name of a split. Tasks are ordered by name, each task before its variants."""
+    """Name of a split."""
 
     dataset: str
     config: str
@@ -30,19 +32,17 @@ class Task:
 
     @property
     def name(self) -> str:
-        split = "" if self.split == "test" else f"/{self.split}"
-        return f"{self.dataset}/{self.config}{split}" + (f"@{self.variant}" if self.variant else "")
+        return join_name(self.dataset, self.config, self.split, self.variant)
 
     @classmethod
     def of(cls, dataset: str, config: str, stored_split: str) -> Task:
         """Return the task of a split in a dataset folder."""
-        split, _, variant = stored_split.partition(".")
-        return cls(dataset, config, split, variant.replace(".", "-"))
+        return cls(dataset, config, *parse_stored(stored_split))
 
     @property
     def stored_split(self) -> str:
         """Name of the split in the dataset folder."""
-        return f"{self.split}.{self.variant.replace('-', '.')}" if self.variant else self.split
+        return to_stored(f"{self.split}@{self.variant}") if self.variant else self.split
 
     @property
     def is_raw(self) -> bool:
@@ -55,11 +55,16 @@ class Task:
         return parts.corpus if parts else None
 
 
-def discover(data_dir: Path | None = None) -> list[Task]:
-    """Return the tasks of all built datasets, ordered by name.
+def sort_tasks(tasks: Iterable[Task]) -> list[Task]:
+    """Return the tasks in natural order."""
+    return sorted(tasks, key=lambda task: list(map(natural_key, astuple(task))))
 
-    Splits without rows, raw splits with a single row, and splits whose columns fit no protocol are not tasks. Raises
-    ValueError if no dataset is built.
+
+def discover(data_dir: Path | None = None) -> list[Task]:
+    """Return the tasks of all built datasets.
+
+    Splits without rows, raw splits with a single row, and splits whose columns fit no protocol are not tasks. A damaged
+    split is a task, which cannot be loaded. Raises ValueError if no dataset is built.
     """
     folders = list_datasets(data_dir)
     if not folders:
@@ -67,34 +72,64 @@ def discover(data_dir: Path | None = None) -> list[Task]:
         raise ValueError(
             f"No dataset was found in {searched}. Build one with `dvc repro`, or name its folder with --data."
         )
-    return sorted(
-        Task.of(name, config, split)
+    return sort_tasks(
+        task
         for name, folder in folders.items()
         for config, splits in list_configs(name, data_dir).items()
-        for split in splits
-        if _is_task(Task.of(name, config, split), sorted(folder.glob(f"{config}/{split}-*.parquet")))
+        for split, rows in splits.items()
+        if _is_task(task := Task.of(name, config, split), rows, min(folder.glob(f"{config}/{split}-*"), default=None))
     )
 
 
-def _is_task(task: Task, files: Sequence[Path]) -> bool:
-    """Return True if a split has a row (raw retrieval needs two) and a protocol supports the columns of its files."""
-    num_rows = sum(map(parquet.count_rows, files))
-    return num_rows > int(task.is_raw) and protocols.match_protocol(parquet.read_schema(files[0]).names) is not None
+def _is_task(task: Task, rows: int, file: Path | None) -> bool:
+    """Return True if a split has a row (raw retrieval needs two) and a protocol supports the columns of its file."""
+    if rows <= int(task.is_raw):
+        return False
+    try:
+        return file is None or protocols.match_protocol(parquet.read_schema(file).names) is not None
+    except ValueError:
+        return True
 
 
-def select(known: Sequence[Task], patterns: Sequence[str]) -> list[Task]:
-    """Return the known tasks that match one of the globs, in order.
+def select(known: Sequence[Task], patterns: str | Sequence[str]) -> list[Task]:
+    """Return the known tasks that match one of the patterns, in natural order.
 
-    A name such as ``crepe/prod_hnatom`` also selects all its splits and variants. Raises ValueError if a pattern
-    matches nothing.
+    A pattern is a name or a glob, or several separated by commas. ``crepe/prod_hnatom`` selects all splits of the
+    config, ``retrieval/coco`` the original set without its variants, and ``retrieval/coco@*`` the variants. Variants
+    without an original set are selected by the name of their config (``aro/coco_order``). Raises ValueError if there is
+    no pattern or if one matches nothing.
     """
+    patterns = [part for pattern in ([patterns] if isinstance(patterns, str) else patterns) for part in _split(pattern)]
+    if not patterns:
+        raise ValueError("No task is given. Name at least one task or glob, for example crepe/prod_hnatom/n4.")
     selected: set[Task] = set()
     for pattern in patterns:
-        matches = {task for task in known if any(fnmatchcase(task.name, glob) for glob in (pattern, f"{pattern}[/@]*"))}
+        matches = _match(known, pattern)
         if not matches:
             raise unknown_name("task", pattern, [task.name for task in known], "compeval list tasks")
         selected |= matches
-    return sorted(selected)
+    return sort_tasks(selected)
+
+
+def _split(pattern: str) -> list[str]:
+    """Return the parts between commas. A variant may also be written as it is stored, with dots."""
+    parts = (part.strip() for part in pattern.split(","))
+    return [
+        name + at + variant.replace(".", "-") for name, at, variant in (part.partition("@") for part in parts if part)
+    ]
+
+
+def _match(known: Sequence[Task], pattern: str) -> set[Task]:
+    matches = {task for task in known if fnmatchcase(task.name, pattern)}
+    if "@" in pattern:
+        return matches
+    sets = {task for task in known if any(fnmatchcase(_base(task).name, glob) for glob in (pattern, f"{pattern}/*"))}
+    return matches | {task for task in sets if not task.variant or _base(task) not in sets}
+
+
+def _base(task: Task) -> Task:
+    """Return the task without its variant."""
+    return replace(task, variant="")
 
 
 def defaults(known: Sequence[Task], model: Model) -> list[Task]:

@@ -38,3 +38,8 @@ def unavailable(spec: str, repository: str, error: Exception) -> FileNotFoundErr
         f"{spec}: its files are not on this machine and could not be downloaded ({reason}).\n"
         f"With a network: `hf download {repository}` (into HF_HOME, then HF_HUB_OFFLINE=1 works without one)."
     )
+
+
+def get_title(name: str) -> str:
+    """Return the name of the model in a repository (ORG/NAME) or folder, without the path of the folder."""
+    return Path(name).absolute().name if Path(name).is_dir() else name

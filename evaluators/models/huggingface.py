@@ -21,7 +21,7 @@ from torch import Tensor
 
 from evaluators.models import Model, fingerprint
 from evaluators.models.batches import in_batches
-from evaluators.models.hub import unavailable
+from evaluators.models.hub import get_title, unavailable
 
 DUAL_ENCODERS = ("clip", "siglip", "siglip2", "align", "flava")
 PAIR_SCORERS = ("blip",)
@@ -33,8 +33,9 @@ DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 def load(name: str, device: str, precision: str) -> Model:
     """Load the model in a repository or folder. Raises ValueError if its family is not supported."""
-    spec, has_itm_head, title = f"transformers:{name}", name.endswith(ITM), name
+    spec, has_itm_head = f"transformers:{name}", name.endswith(ITM)
     name = name.removesuffix(ITM)
+    title = get_title(name) + (ITM if has_itm_head else "")
     try:
         family = transformers.AutoConfig.from_pretrained(name, trust_remote_code=False).model_type
         if family not in (*DUAL_ENCODERS, *PAIR_SCORERS):

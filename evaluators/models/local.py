@@ -29,7 +29,7 @@ def load(name: str, device: str, precision: str) -> Model:
     except (*UNREADABLE, ValueError) as error:
         raise ValueError(f"{folder}: the model cannot be loaded ({first_line(error)}).") from None
     tokenizer = load_tokenizer(f"local-dir:{folder}", spec)
-    about = {"spec": spec, "name": folder.resolve().name, **read_training(folder)}
+    about = {"spec": spec, "name": folder.absolute().name, **read_training(folder)}
     return describe(model, preprocess, tokenizer, device=device, precision=precision, **about)
 
 

@@ -158,7 +158,7 @@ def load(folder: Path, spec: str, device: str, precision: str) -> Model:
     except (OSError, ValueError) as error:
         raise ValueError(f"{folder}: the model cannot be loaded ({str(error).splitlines()[0]}).") from None
     parts = [fingerprint.of_weights(model.state_dict()), precision, record]
-    about: dict[str, Any] = {"spec": spec, "name": folder.resolve().name, "precision": precision}
+    about: dict[str, Any] = {"spec": spec, "name": folder.absolute().name, "precision": precision}
     if not is_probe:
         encoder = AutoencoderText(model, tokenizer, record["shuffle"])
         return Model(encoder=encoder, fingerprint=fingerprint.of_json(parts), **about)

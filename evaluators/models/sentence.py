@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from evaluators.models import Model, fingerprint
-from evaluators.models.hub import unavailable
+from evaluators.models.hub import get_title, unavailable
 
 
 class SentenceEncoder:
@@ -50,4 +50,4 @@ def load(name: str, device: str, precision: str) -> Model:
         precision,
         sentence_transformers.__version__,
     ]
-    return Model(spec, name, SentenceEncoder(model), fingerprint.of_json(parts), precision)
+    return Model(spec, get_title(name), SentenceEncoder(model), fingerprint.of_json(parts), precision)

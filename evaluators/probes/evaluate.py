@@ -82,7 +82,7 @@ def evaluate_probe(
     options: dict[str, Any] = {"data_dir": data_dir, "limit": limit, "output": output, "device": device}
     options["report"] = report
     results = run.run(probe_model, tasks.select(known, ["compprompts/*"]), batch_size=BATCH_SIZE, **options)
-    paths = [get_result_path(output, result["source"], probe_model.spec, result["task"], limit) for result in results]
+    paths = [get_result_path(output, result["source"], probe_model.name, result["task"], limit) for result in results]
     recovered = Recovered(probe_model.name, read_examples(paths))
     probed_model = probe.encoder
     if not isinstance(probed_model.encoder, DualEncoder):
@@ -92,8 +92,8 @@ def evaluate_probe(
         if not (pair_tasks := [task for task in known if task.dataset == dataset]):
             continue
         results = run.run(probed_model, pair_tasks, **options)
-        spec = probed_model.spec
-        paths = [get_result_path(output, result["source"], spec, result["task"], limit) for result in results]
+        name = probed_model.name
+        paths = [get_result_path(output, result["source"], name, result["task"], limit) for result in results]
         pairs = read_examples(paths)
         conditions = compute_conditions(
             find_recovered_pairs(probe, pairs), pairs["image_hit"].to_numpy(bool), pairs["text_hit"].to_numpy(bool)

@@ -75,7 +75,7 @@ def to_metrics(ranks: Ranks, truths_Q: np.ndarray | int = 1, row_Q: np.ndarray |
     fewest_wrong = int(ranks.wrong_N.min(initial=max(CUTOFFS)))
     if fewest_wrong < 1:
         query = int(ranks.wrong_N.argmin())
-        raise ValueError(f"Query {query} has no wrong candidate, so its rank is meaningless. Use more rows (--limit).")
+        raise ValueError(f"Query {query} has no wrong candidate, so its rank is meaningless.")
     values: dict[str, np.ndarray] = {f"recall@{k}": ranks.rank_N <= k for k in CUTOFFS if k <= fewest_wrong}
     if "recall@3" in values:
         values["avg_recall"] = (values["recall@1"].astype(np.float64) + values["recall@3"]) / 2

@@ -78,6 +78,22 @@ def _compute_truth_score(feature_QD: np.ndarray, item: Side, true_QT: np.ndarray
     return np.where(true_QT >= 0, cosine(feature_QD, item_QTD), -np.inf).max(axis=1)
 
 
+def _pair(image_J: np.ndarray, text_J: np.ndarray) -> csr_array:
+    """Return the bool matrix of the ids of images and texts that occur in one row."""
+    return coo_array((np.ones(len(text_J), dtype=bool), (image_J, text_J))).tocsr()
+
+
+def is_measurable(crop_M: np.ndarray, text_MT: np.ndarray) -> bool:
+    """Return True if each image and each text of a fold has a wrong candidate."""
+    row_J, _ = is_text = np.nonzero(text_MT >= 0)
+    true_pairs = _pair(
+        np.unique(crop_M, return_inverse=True)[1][row_J], np.unique(text_MT[is_text], return_inverse=True)[1]
+    )
+    num_images, num_texts = true_pairs.shape
+    truths_of_images, truths_of_texts = np.diff(true_pairs.indptr), np.bincount(true_pairs.indices, minlength=num_texts)
+    return bool((truths_of_images < num_texts).all() and (truths_of_texts < num_images).all())
+
+
 def retrieve_both_directions(
     crop_M: np.ndarray, text_MT: np.ndarray, image: Features, text: Features
 ) -> dict[str, Ranks]:
@@ -88,7 +104,7 @@ def retrieve_both_directions(
     row_J, _ = is_text = np.nonzero(text_MT >= 0)
     images = Side(image, np.unique(crop_M, return_inverse=True)[1])
     texts = Side(text, np.unique(text_MT[is_text], return_inverse=True)[1])
-    true_pairs = coo_array((np.ones(len(row_J), dtype=bool), (images.id_J[row_J], texts.id_J))).tocsr()
+    true_pairs = _pair(images.id_J[row_J], texts.id_J)
     index_MT = np.full(text_MT.shape, -1)
     index_MT[is_text] = np.arange(len(row_J))
     return {

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
+import markupsafe
 import pandas as pd
 
 from evaluators.probes.analysis import PAIR_DATASETS
@@ -22,7 +23,16 @@ from evaluators.report.examples import collect_examples, find_other_tasks
 from evaluators.report.results import Results, get_corpus_name, read_results
 from evaluators.report.section import Section
 from evaluators.report.sections import MODULES
-from evaluators.report.tables import MISSING, Table, escape_markdown, make_table, to_csv, to_latex, to_markdown
+from evaluators.report.tables import (
+    MISSING,
+    Table,
+    escape_markdown,
+    make_table,
+    split_spread,
+    to_csv,
+    to_latex,
+    to_markdown,
+)
 
 EXAMPLE_TASKS = (
     "crepe/laion_sc_hnatom",
@@ -138,6 +148,11 @@ def _write_pages(output: Path, context: dict[str, Any]) -> None:
         lstrip_blocks=True,
     )
     environment.filters["markdown"] = to_markdown
+    environment.filters["split_spread"] = split_spread
+    environment.filters["width"] = lambda svg: float(svg.partition(' width="')[2].partition("pt")[0])
+    environment.filters["label"] = lambda svg, caption: svg.replace(
+        "<svg", f'<svg role="img" aria-label="{markupsafe.escape(caption)}"', 1
+    )
     environment.filters["escape_markdown"] = escape_markdown
     pages = {"index.html": "page.html.j2", "report.md": "page.md.j2"}
     if context["productivity_examples"]:

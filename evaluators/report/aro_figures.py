@@ -15,9 +15,13 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from evaluators.metrics.macro_views import name_frequent
-from evaluators.report.figures import add_bars, draw
+from evaluators.report.figures import add_bars, describe_rows, draw
 from evaluators.report.results import Result, Results, group_by_series
 
+FIGURE_1 = (
+    "ARO: accuracy on the four tasks, means over training and shuffling seeds; dashed lines show chance (Figure 1 of "
+    "the paper)."
+)
 MIN_TASKS = 3
 """Minimum number of tasks in a radar chart."""
 
@@ -91,16 +95,22 @@ def draw_figures(results: Results) -> dict[str, str]:
         for axes, (chance, values) in zip(axes_of_panels, panels.items(), strict=True):
             add_bars(axes, values, "accuracy (%)", chance)
 
-    drawings = (
-        {"ARO: accuracy on the four tasks; dashed lines show chance (Figure 1 of the paper).": draw(len(panels), paint)}
-        if panels
-        else {}
-    )
+    drawings = {f"{FIGURE_1} {_describe_rows(models)}": draw(len(panels), paint)} if panels else {}
     complete = make_values(models, (*PAIRS, *ORDERS, *DOWNSTREAM)).dropna(axis=1)
     if len(complete) >= MIN_TASKS and complete.size:
         caption = "ARO and downstream tasks, percent, for models with results on all of them (Figure 3 of the paper)."
         drawings[caption] = draw(1, lambda panels: paint_radar(panels[0], complete), (6.0, 4.2), "polar")
     return drawings
+
+
+def _describe_rows(models: Mapping[str, Sequence[Result]]) -> str:
+    """Return the number of rows of each task of Figure 1."""
+    counts: dict[str, list[int]] = {}
+    for result in (result for results in models.values() for result in results):
+        for task in (*PAIRS, *ORDERS):
+            if task.compute([result]) is not None:
+                counts.setdefault(task.title, []).append(result.data["data"]["rows"])
+    return " ".join(describe_rows(numbers, f"rows of {title}") for title, numbers in counts.items())
 
 
 def paint_radar(axes: Axes, values: pd.DataFrame) -> None:

@@ -13,6 +13,9 @@ import hashlib
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +28,7 @@ from evaluators.report.results import Result
 from loaders.datasets.load import load_dataset
 
 EXAMPLES_PER_TASK = 4
+IMAGE_SIZE = 480
 NUM_TOP = 3
 """Number of captions that are shown per model."""
 KINDS = {"swap": "HN-Swap", "negation": "HN-Neg"}
@@ -42,6 +46,8 @@ class Candidate:
     is_truth: bool
     picked_by: tuple[str, ...]
     kind: str
+    parts: Sequence[tuple[str, bool]] = ()
+    """The caption in parts, and for each part whether it differs from the true caption."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,8 @@ class Example:
     task: str
     image: str
     candidates: list[Candidate]
+    is_failure: bool
+    """True if a model ranked a wrong candidate first."""
     top: Mapping[str, Sequence[Candidate]] = field(default_factory=dict)
     """Model -> the captions that it ranked first, best first. Empty for retrieval tasks."""
 
@@ -70,10 +78,13 @@ def collect_examples(
 
 
 def is_current(result: Result, data_dir: Path | None) -> bool:
-    """Return True if the dataset has the rows that the result was computed on."""
+    """Return True if the dataset is there and has the rows that the result was computed on."""
     data = result.data
     task = Task(data["dataset"], data["config"], data["split"], data.get("variant") or "")
-    (rows,) = load([task], data_dir, data["data"]["limit"])
+    try:
+        (rows,) = load([task], data_dir, data["data"]["limit"])
+    except ValueError:
+        return False
     return rows.fingerprint == data["data"]["fingerprint"]
 
 
@@ -95,12 +106,34 @@ def make_choice_examples(task: str, frames: Mapping[str, pd.DataFrame], split: A
         columns: Any = split[row]
         kinds = ["", *map(_get_kind, columns.get("foils") or [[]] * (len(captions) - 1))]
         candidates = [
-            Candidate(caption, index == 0, tuple(name for name, best in picks.items() if best == index), kinds[index])
+            Candidate(
+                caption,
+                index == 0,
+                tuple(name for name, best in picks.items() if best == index),
+                kinds[index],
+                mark_changes(captions[0], caption),
+            )
             for index, caption in enumerate(captions)
         ]
         top = {name: [candidates[index] for index in find_top(rows["scores"][row])] for name, rows in frames.items()}
-        examples.append(Example(task, _make_data_uri(columns["image"]), candidates, top))
+        is_failure = any(picks.values())
+        examples.append(Example(task, _make_data_uri(columns["image"]), candidates, is_failure, top))
     return examples
+
+
+def mark_changes(truth: str, text: str) -> list[tuple[str, bool]]:
+    """Return the text in parts, each with True if its words differ from those of the true caption.
+
+    Words are compared in an alignment, or place by place if this marks fewer words, as in an exchange of two words.
+    """
+    true_words, words = truth.split(), text.split()
+    changed = [True] * len(words)
+    for block in SequenceMatcher(None, true_words, words, autojunk=False).get_matching_blocks():
+        changed[block.b : block.b + block.size] = [False] * block.size
+    if len(words) == len(true_words):
+        changed = min(changed, [a != b for a, b in zip(true_words, words, strict=True)], key=sum)
+    parts = groupby(zip(words, changed, strict=True), key=itemgetter(1))
+    return [(" ".join(word for word, _ in part), is_changed) for is_changed, part in parts]
 
 
 def choose_rows(rows: pd.DataFrame, count: int) -> list[int]:
@@ -144,10 +177,12 @@ def make_retrieval_examples(task: str, frames: Mapping[str, pd.DataFrame], split
                 True,
                 first_hit,
                 "; ".join(f"{name}: image rank {ranks[index]}" for name, ranks in image_ranks.items()),
+                [(caption, False)],
             )
             for index, caption in enumerate(captions_by_row[row])
         ]
-        examples.append(Example(task, _make_data_uri(split[row]["image"]), candidates))
+        is_failure = len(first_hit) < len(frames) or any((ranks > 1).any() for ranks in image_ranks.values())
+        examples.append(Example(task, _make_data_uri(split[row]["image"]), candidates, is_failure))
     return examples
 
 
@@ -156,9 +191,9 @@ def _hash(text: str) -> str:
 
 
 def _make_data_uri(image: Any) -> str:
-    """Return the image as a JPEG data URI of at most 240 pixels per side."""
+    """Return the image as a JPEG data URI of at most IMAGE_SIZE pixels per side."""
     small = image.convert("RGB")
-    small.thumbnail((240, 240))
+    small.thumbnail((IMAGE_SIZE, IMAGE_SIZE))
     buffer = io.BytesIO()
     small.save(buffer, "JPEG", quality=85)
     return "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode()

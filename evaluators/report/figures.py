@@ -1,9 +1,9 @@
-"""Draw figures as SVG text. Colours show training corpora; dashed grey lines show chance."""
+"""Draw figures as SVG text. Colours show training corpora; dashed grey lines show chance; panels share their axes."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import matplotlib as mpl
@@ -57,6 +57,14 @@ def add_legend(axes: Axes, ylabel: str) -> None:
     axes.legend(frameon=False, fontsize=8)
 
 
+def share_axes(panels: list[Axes], *axes: str) -> None:
+    """Give all panels the same limits of the axes "x" and "y"."""
+    for axis in axes:
+        limits = [getattr(panel, f"get_{axis}lim")() for panel in panels]
+        for panel in panels:
+            getattr(panel, f"set_{axis}lim")(min(low for low, _ in limits), max(high for _, high in limits))
+
+
 def add_chance_line(axes: Axes, chance: float) -> None:
     """Add a dashed line at a chance level (a fraction of 1). The axis starts at 0."""
     axes.axhline(100 * chance, color="#999999", linestyle="--", linewidth=1)
@@ -95,19 +103,33 @@ class Line(NamedTuple):
 def make_lines(rows: pd.DataFrame) -> Iterator[Line]:
     """Yield one line per model, over its training seeds.
 
-    Colours show the corpus; dashes distinguish models of a corpus. Models with other training data are named.
+    Colours show the corpus; dashes distinguish models of a corpus. All models are named.
     """
     for corpus, corpus_rows in rows.groupby(rows["trained_on"].fillna("other")):
-        has_several_models = corpus_rows["series"].nunique() > 1
         for index, (series, series_rows) in enumerate(corpus_rows.groupby("series")):
-            corpus_title = get_corpus_name(str(corpus))
-            label = f"{corpus_title}, {series}" if has_several_models else corpus_title
-            if corpus not in COLOURS:
-                label = str(series)
+            label = f"{get_corpus_name(str(corpus))}, {series}" if corpus in COLOURS else str(series)
             dashes = DASHES[index % len(DASHES)]
             yield Line(
                 series_rows, {"color": COLOURS.get(str(corpus), OTHER_COLOUR), "linestyle": dashes, "label": label}
             )
+
+
+def describe_rows(counts: Iterable[int], unit: str = "rows per set") -> str:
+    """Return the number of rows in words: "300 rows per set." or "100 to 300 rows per set."."""
+    distinct = sorted(set(map(int, counts)))
+    return f"{' to '.join(f'{count:,}' for count in dict.fromkeys((distinct[0], distinct[-1])))} {unit}."
+
+
+def describe_spread(rows: pd.DataFrame, mark: str) -> str:
+    """Return what ``mark`` (bands or bars) shows: intervals, or the range over the training seeds of a model."""
+    seeds = rows.groupby("series")["model"].nunique()
+    texts = {
+        1: "95 % intervals over images",
+        2: "minimum and maximum over the training seeds",
+    }
+    kinds = sorted({min(count, 2) for count in seeds})
+    joined = " (models with one seed) or ".join(texts[kind] for kind in kinds)
+    return f"{mark}: {joined}." if kinds else ""
 
 
 def summarise_seeds(rows: pd.DataFrame, key: str) -> pd.DataFrame:

@@ -36,7 +36,7 @@ def make_necessity_table(pairs: Mapping[str, PairResult], dataset: str) -> Table
 
 def _make_pair_table(name: str, dataset: str, header: list[str], rows: list[list[object]]) -> Table:
     suffix = probe_tables.get_pair_suffix(dataset)
-    return make_table(name, header, rows, suffix=suffix, decimals=1, dataset=PAIR_DATASETS[dataset])
+    return make_table(name, header, rows, suffix=suffix, dataset=PAIR_DATASETS[dataset])
 
 
 def correlate(probes: Sequence[ProbeResult], dataset: str) -> dict[str, Correlation]:

@@ -28,7 +28,7 @@ def make_overall_table(probes: Sequence[Recovered]) -> Table:
         for probe in probes
     ]
     header = ["T(x)", "EM, cell mean", "EM, prompt mean", "BLEU-4, cell mean", "BLEU-4, prompt mean", "Shuffled %"]
-    return make_table("compprompts_overall", header, rows, decimals=1)
+    return make_table("compprompts_overall", header, rows)
 
 
 def make_prompt_type_tables(probes: Sequence[Recovered]) -> list[Table]:
@@ -45,7 +45,7 @@ def make_aggregates_table(probes: Sequence[Recovered]) -> Table:
     published = {f"Paper: {name}": values for name, values in average_published().items()}
     columns = means | published
     rows = [[group, *(column[group] for column in columns.values())] for group in GROUPS]
-    return make_table("compprompts_aggregates", ["Prompts", *columns], rows, decimals=1)
+    return make_table("compprompts_aggregates", ["Prompts", *columns], rows)
 
 
 def _make_block_table(
@@ -56,9 +56,11 @@ def _make_block_table(
     rows = []
     for prefix, title in blocks.items():
         cells = ["_".join(part for part in (prefix, suffix) if part) for suffix in columns]
+        if not any(cell in match for match in matches.values() for cell in cells):
+            continue
         rows.append([title, *(examples.get(cell, "-") for cell in cells)])
         rows += [[probe, *(match.get(cell) for cell in cells)] for probe, match in matches.items()]
-    return make_table(name, ["T(x)", *(COLUMNS[suffix] for suffix in columns)], rows, decimals=1)
+    return make_table(name, ["T(x)", *(COLUMNS[suffix] for suffix in columns)], rows)
 
 
 def make_image_score_table(probe: Recovered, scores: Mapping[str, Scores], dataset: str) -> Table:
@@ -69,8 +71,8 @@ def make_image_score_table(probe: Recovered, scores: Mapping[str, Scores], datas
     rows = [
         [
             *(title, probe.exact_match_for(kind)),
-            format_with_interval(scores[kind].image, scores[kind].image_interval, 1),
-            format_with_interval(scores[kind].text, scores[kind].text_interval, 1),
+            format_with_interval(scores[kind].image, scores[kind].image_interval),
+            format_with_interval(scores[kind].text, scores[kind].text_interval),
         ]
         for kind, title in LABELS["controlledimcaps"].items()
         if kind in scores
@@ -78,7 +80,7 @@ def make_image_score_table(probe: Recovered, scores: Mapping[str, Scores], datas
     header = ["Prompt type", "EM on CompPrompts", "CIC image score", "CIC text score"]
     suffix = f"{get_pair_suffix(dataset)}_{probe.name}"
     values = {"model": probe.name, "dataset": PAIR_DATASETS[dataset]}
-    return make_table("controlledimcaps_probe", header, rows, suffix=suffix, decimals=1, **values)
+    return make_table("controlledimcaps_probe", header, rows, suffix=suffix, **values)
 
 
 def get_pair_suffix(dataset: str) -> str:

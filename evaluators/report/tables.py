@@ -15,6 +15,10 @@ from generators.storage.csv_tables import quote_formula
 from loaders.cards import card
 
 MISSING = "-"
+RANDOM = "Random"
+"""First cell of the row with the chance levels."""
+SMALL = 0.1
+"""Percentages below this are printed with two significant digits, such as chance among many images."""
 LATEX = {character: f"\\{character}" for character in "{}$&#_%"} | {
     "\\": r"\textbackslash{}",
     "^": r"\textasciicircum{}",
@@ -41,34 +45,46 @@ def make_table(
     rows: Iterable[Sequence[object]],
     *,
     suffix: str = "",
-    decimals: int = 2,
     **values: object,
 ) -> Table:
     """Make a table from cells that are text, counts (int) or shares (float, None or NaN).
 
-    Counts get thousands separators, shares are printed in percent, and None and NaN are printed as "-". The caption is
-    the text of ``name`` in texts.yaml, formatted with ``values``. ``suffix`` is appended to the name of the files.
+    Counts get thousands separators, shares are printed in percent, and None and NaN are printed as "-". Columns without
+    any value are left out. The caption is the text of ``name`` in texts.yaml, formatted with ``values``. ``suffix`` is
+    appended to the name of the files.
     """
 
     def format_cell(cell: object) -> str:
         if isinstance(cell, int | np.integer):
             return f"{cell:,}"
-        return cell if isinstance(cell, str) else format_percent(cell, decimals)
+        return cell if isinstance(cell, str) else format_percent(cell)
 
     cells = pd.DataFrame([list(map(format_cell, row)) for row in rows], columns=pd.Index(header))
+    measured = cells[cells.iloc[:, 0] != RANDOM] if len(cells.columns) else cells
+    has_value = ~measured.isin([MISSING, ""]).all() | measured.empty
+    cells = cells.loc[:, has_value]
     return Table(name + suffix, TEXTS["tables"][name].format(**values), cells)
 
 
-def format_percent(share: object, decimals: int = 2) -> str:
-    """Format a share in percent. Returns "-" for None and NaN."""
-    return MISSING if pd.isna(share) else f"{100 * share:.{decimals}f}"  # pyright: ignore
+def format_percent(share: object) -> str:
+    """Format a share in percent with one decimal, or two digits if it is small. Returns "-" for None and NaN."""
+    if pd.isna(share):  # pyright: ignore
+        return MISSING
+    percent = 100 * float(share)  # pyright: ignore
+    return f"{percent:.2g}" if 0 < abs(percent) < SMALL else f"{percent:.1f}"
 
 
-def format_with_interval(share: float | None, interval: Sequence[float] | None, decimals: int = 2) -> str:
-    """Format a share and its interval in percent: "50.00 [40.0, 60.0]". Returns "-" if there is no share."""
+def format_with_interval(share: float | None, interval: Sequence[float] | None) -> str:
+    """Format a share and its interval in percent: "50.0 [40.0, 60.0]". Returns "-" if there is no share."""
     if share is None or interval is None:
         return MISSING
-    return f"{format_percent(share, decimals)} [{format_percent(interval[0], 1)}, {format_percent(interval[1], 1)}]"
+    return f"{format_percent(share)} [{format_percent(interval[0])}, {format_percent(interval[1])}]"
+
+
+def split_spread(cell: str) -> tuple[str, str]:
+    """Return the value and the interval or deviation ("" for none) of a cell."""
+    match = re.fullmatch(r"(-?[\d.,]+) (\[.+\]|± .+)", cell)
+    return (match[1], match[2]) if match else (cell, "")
 
 
 def format_mean_and_deviation(shares: Sequence[float]) -> str:

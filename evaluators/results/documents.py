@@ -20,8 +20,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from evaluators.models import slug
+from evaluators.models import Model, slug
 from generators.storage.atomic import atomic_file
+from generators.storage.natural import natural_key
 from generators.storage.untrusted import resolve_below, safe_name
 
 SCHEMA = 1
@@ -29,15 +30,29 @@ SIDE_SUFFIX = ".run.json"
 Result = dict[str, Any]
 
 
-def get_model_folder(output: Path, source: str, spec: str, limit: int | None = None) -> Path:
-    """Return the folder of a model's results. Results on the first ``limit`` rows have their own folder."""
-    name = slug(spec) if limit is None else f"{slug(spec)}-first-{limit}"
+def get_model_folder(output: Path, source: str, model: str, limit: int | None = None) -> Path:
+    """Return the folder of a model's results, given its name. Results on ``limit`` rows have their own folder."""
+    name = slug(model) if limit is None else f"{slug(model)}-first-{limit}"
     return output / safe_name(source) / safe_name(name)
 
 
-def get_result_path(output: Path, source: str, spec: str, task: str, limit: int | None = None) -> Path:
-    """Return the path of a task's result document."""
-    return resolve_below(get_model_folder(output, source, spec, limit), f"{task}.json")
+def get_result_path(output: Path, source: str, model: str, task: str, limit: int | None = None) -> Path:
+    """Return the path of a task's result document, given the name of the model."""
+    return resolve_below(get_model_folder(output, source, model, limit), f"{task}.json")
+
+
+def check_owner(folder: Path, model: Model) -> None:
+    """Raise ValueError if a folder has results of another model with the same name."""
+    for path in list_documents(folder):
+        try:
+            owner = read(path)["model"]
+        except ValueError:
+            continue  # a damaged document is replaced
+        if model.spec != owner["spec"] and model.fingerprint != owner["fingerprint"]:
+            raise ValueError(
+                f"{folder}: has results of {owner['spec']}, another model named {model.name}. Choose another name for "
+                f"{model.spec} with --name, or another folder with --output."
+            )
 
 
 def get_side_file(folder: Path) -> Path:
@@ -126,5 +141,6 @@ def read_finished(path: Path, expected: Mapping[str, Any]) -> Result | None:
 
 
 def list_documents(folder: Path) -> list[Path]:
-    """Return the paths of all result documents in a folder and its subfolders, sorted by name."""
-    return sorted(path for path in folder.rglob("*.json") if not path.name.endswith(SIDE_SUFFIX))
+    """Return the paths of all result documents in a folder and its subfolders, in natural order."""
+    paths = (path for path in folder.rglob("*.json") if not path.name.endswith(SIDE_SUFFIX))
+    return sorted(paths, key=lambda path: list(map(natural_key, path.with_suffix("").parts)))

@@ -1,17 +1,20 @@
-"""Make a result from scores that another program computed (``compeval score FILE.parquet``).
+"""Make a result from scores that another program computed (``compeval score``).
 
-The file has one line per row of the task and two columns. ``row`` is the index of the row in the split. ``scores`` is a
-list of numbers: the scores of the first image with each text of the row (the caption, then the hard negatives), then of
-the next image.
+The file is in Parquet, CSV, TSV or JSON Lines. It has one line per row of the task and two columns. ``row`` is the
+index of the row in the split. ``scores`` is a list of numbers (in CSV and TSV ``[0.31, 0.27]`` or ``0.31 0.27``): the
+scores of the first image with each text of the row (the caption, then the hard negatives), then of the next image.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from evaluators.engine import plan
 from evaluators.engine.plan import TaskPlan
@@ -23,15 +26,14 @@ from evaluators.protocols.base import RowProtocol
 from evaluators.results import documents
 from evaluators.results.compose import compose, make_examples
 from evaluators.results.documents import Result
-from generators.storage import parquet
+from generators.storage import csv_tables, json_lines
 
 
 def score_file(
     path: Path, task: str, name: str, *, data_dir: Path | None = None, output: Path = Path("results")
 ) -> Result:
     """Make, write and return the result of a task. Raises ValueError if the scores do not fit the rows of the task."""
-    known = discover(data_dir)
-    tasks = [item for item in known if item.name == task] or select(known, [task])  # the task without its variants
+    tasks = select(discover(data_dir), task)
     if len(tasks) != 1:
         raise ValueError(f"{task!r} matches {len(tasks)} tasks; a file contains the scores of one task.")
     (rows,) = load(tasks, data_dir)
@@ -44,32 +46,88 @@ def score_file(
     scored = Scored(planned, np.arange(len(rows)), score_NIT, protocol.evaluate(score_NIT), [])
     table = make_examples(scored)
     result = compose(scored, table, model)
-    documents.write(documents.get_result_path(output, rows.source, model.spec, rows.task.name), result, table)
+    documents.check_owner(documents.get_model_folder(output, rows.source, name), model)
+    documents.write(documents.get_result_path(output, rows.source, name, rows.task.name), result, table)
     return result
 
 
 def _read_scores(path: Path, planned: TaskPlan) -> np.ndarray:
     """Read scores (N, I, T) float32 in the order of the task's rows, padded with NaN for rows with fewer texts."""
     name, count = planned.rows.task.name, len(planned.rows)
-    table = parquet.read_table(path)
-    for column in ("row", "scores"):
-        if column not in table.column_names:
-            raise ValueError(f"{path}: no column {column!r}; it has {', '.join(table.column_names)}.")
-    rows = table["row"].to_pylist()
-    counts, expected_counts = Counter(rows), Counter(range(count))
+    pairs = _read_pairs(path)
+    counts, expected_counts = Counter(row for row, _ in pairs), Counter(range(count))
     for row in (counts - expected_counts) + (expected_counts - counts):
         raise ValueError(
             f"{path}: row {row} occurs {counts[row]} times; {name} has rows 0 to {count - 1}, and each must occur once."
         )
-    try:
-        scores = dict(zip(rows, table["scores"].cast(pa.list_(pa.float32())).to_pylist(), strict=True))
-    except pa.ArrowException as error:
-        raise ValueError(f"{path}: the column 'scores' does not contain lists of numbers ({error}).") from None
+    scores = dict(pairs)
     num_images, num_texts = planned.crop_NI.shape[1], planned.text_NT.shape[1]
     score_NIT = np.full((count, num_images, num_texts), np.nan, dtype=np.float32)
     for row, is_text_T in enumerate(planned.text_NT >= 0):
         expected = num_images * int(is_text_T.sum())
-        if len(scores[row] or ()) != expected:
-            raise ValueError(f"{path}, row {row}: {len(scores[row] or ())} scores; expected {expected}.")
+        if len(scores[row]) != expected:
+            raise ValueError(f"{path}, row {row}: {len(scores[row])} scores; expected {expected}.")
         score_NIT[row, :, is_text_T] = np.reshape(scores[row], (num_images, -1)).T
     return score_NIT
+
+
+def _read_pairs(path: Path) -> list[tuple[int, np.ndarray]]:
+    """Return the row numbers and scores of a file. Raises ValueError, with the line, if a value is not valid."""
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: no such file.")
+    if path.suffix not in READERS:
+        raise ValueError(f"{path}: unknown file type; supported: {', '.join(READERS)}.")
+    pairs: list[tuple[int, np.ndarray]] = []
+    for number, record in READERS[path.suffix](path):
+        for column in ("row", "scores"):
+            if column not in record:
+                raise ValueError(f"{path}: no column {column!r}; it has {', '.join(map(str, record)) or 'none'}.")
+        try:
+            pairs.append((_parse_row(record["row"]), _parse_scores(record["scores"])))
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{path}, line {number}: {error}.") from None
+    return pairs
+
+
+def _parse_row(value: Any) -> int:
+    if isinstance(value, bool) or not str(value).strip().isdecimal():
+        raise ValueError(f"row {value!r} is not a whole number")
+    return int(value)
+
+
+def _parse_scores(value: Any) -> np.ndarray:
+    """Return scores (K,) of a list or a text. Raises ValueError if it is not a list of finite numbers."""
+    if isinstance(value, str):
+        value = value.strip().strip("[]()").replace(",", " ").replace(";", " ").split()
+    if not isinstance(value, list) or any(isinstance(score, bool | None) for score in value):
+        raise ValueError(f"scores {str(value)[:80]!r} are not a list of numbers")
+    try:
+        scores = np.array(value, dtype=np.float32)
+    except ValueError:
+        scores = None
+    if scores is None or scores.ndim != 1 or not np.isfinite(scores).all():
+        raise ValueError(f"scores {str(value)[:80]!r} are not a list of finite numbers")
+    return scores
+
+
+def _read_parquet(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    try:
+        yield from enumerate(pq.read_table(path).to_pylist(), 1)
+    except pa.ArrowException:
+        raise ValueError(f"{path}: not in Parquet format. Other formats: .csv, .tsv and .jsonl.") from None
+
+
+def _read_json_lines(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    for number, record in json_lines.read_numbered(path):
+        if not isinstance(record, dict):
+            raise ValueError(f"{path}, line {number}: not a JSON object with `row` and `scores`.")
+        yield number, record
+
+
+READERS: dict[str, Callable[[Path], Iterator[tuple[int, Mapping[str, Any]]]]] = {
+    ".parquet": _read_parquet,
+    ".csv": lambda path: csv_tables.read_numbered(path, ("row", "scores")),
+    ".tsv": lambda path: csv_tables.read_numbered(path, ("row", "scores"), "\t"),
+    ".jsonl": _read_json_lines,
+}
+"""Function that yields the line number and the columns of each line, by the suffix of the file."""

@@ -107,7 +107,7 @@ class Hits:
 
 def _find_results(regime: str, seed: int, model: str) -> Path:
     """Return the folder of one model's results."""
-    folders = list((RUNS / f"{regime}-s{seed}" / "results").glob(f"*/*-{regime}-s{seed}-{model}"))
+    folders = list((RUNS / f"{regime}-s{seed}" / "results").glob(f"*/{model}"))
     if len(folders) != 1:
         raise FileNotFoundError(
             f"{RUNS / f'{regime}-s{seed}' / 'results'}: no results of {model}. Run `dvc repro experiments/dvc.yaml`."

@@ -26,17 +26,17 @@ from loaders.benchmarks.rows import Family, Row, Unusable, parse_box, parse_text
 ORDER_SEED = 0
 
 
-def read(path: Path) -> Iterator[Row | Unusable]:
+def read(path: Path, name: str) -> Iterator[Row | Unusable]:
     """Yield the rows of one file, in order."""
-    if path.name.endswith(".tsv"):
-        return _negclip(path)
-    if not path.name.startswith("visual_genome"):
-        return _order(path)
-    return _visual_genome(path)
+    if name.endswith(".tsv"):
+        return _negclip(path, name)
+    if not name.startswith("visual_genome"):
+        return _order(path, name)
+    return _visual_genome(path, name)
 
 
-def _visual_genome(path: Path) -> Iterator[Row | Unusable]:
-    kind = path.stem.removeprefix("visual_genome_").split(".")[0]
+def _visual_genome(path: Path, name: str) -> Iterator[Row | Unusable]:
+    kind = Path(name).stem.removeprefix("visual_genome_").split(".")[0]
 
     def row(item: dict[str, Any]) -> Row:
         if kind == "relation":
@@ -58,8 +58,8 @@ def _visual_genome(path: Path) -> Iterator[Row | Unusable]:
     return read_each(read_json(path), row)
 
 
-def _order(path: Path) -> Iterator[Row | Unusable]:
-    source, split = path.name.split("_")[0], path.stem.rsplit("_", 1)[-1]
+def _order(path: Path, name: str) -> Iterator[Row | Unusable]:
+    source, split = name.split("_")[0], Path(name).stem.rsplit("_", 1)[-1]
     captions = [(item.image_id, caption) for item in karpathy.read_images(path, Path()) for caption in item.captions]
     for (image, _), words in zip(captions, Tagger()(caption for _, caption in captions), strict=True):
         shuffles = make_wrong_captions(words, ORDER_SEED)
@@ -69,8 +69,8 @@ def _order(path: Path) -> Iterator[Row | Unusable]:
             yield Row(f"{source}_order", split, Path(image).stem, image, None, words.text, tuple(shuffles), swaps=True)
 
 
-def _negclip(path: Path) -> Iterator[Row | Unusable]:
-    split = path.name.split("_")[0]
+def _negclip(path: Path, name: str) -> Iterator[Row | Unusable]:
+    split = name.split("_")[0]
     for row in read_csv(path, ("title", "filepath", "neg_caption"), "\t"):
         try:
             negatives, unordered = parse_texts(row["neg_caption"])

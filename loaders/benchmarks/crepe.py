@@ -24,11 +24,11 @@ TYPES = {"atom": "hnatom", "swap": "hnswap", "negate": "hnneg"}
 COLUMNS = {"atom": "hnatom", "comp": "hncomp", "combined": "hnall"}
 
 
-def read(path: Path) -> Iterator[Row | Unusable]:
+def read(path: Path, name: str) -> Iterator[Row | Unusable]:
     """Yield the rows of one file. A systematicity row is repeated for each type of its negatives."""
-    if match := PRODUCTIVITY.match(path.name):
+    if match := PRODUCTIVITY.match(name):
         return _productivity(path, f"prod_{TYPES[match[1]]}", int(match[2]))
-    if match := SYSTEMATICITY.match(path.name):
+    if match := SYSTEMATICITY.match(name):
         return _systematicity(path, f"{match[2]}_{'sc' if match[1] == 'seen' else 'uc'}")
     raise ValueError(
         f"{path}: unknown file name. Expected prod_vg_hard_negs_<type>_complexity_<n>.csv or "

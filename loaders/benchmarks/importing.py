@@ -1,6 +1,6 @@
 """Import published benchmarks as datasets with the same schema and tasks as the generated datasets.
 
-A family (crepe.py, aro.py, sugarcrepe.py) recognises its files by name and reads them row by row. This module repairs
+identify.py recognises the files; a family (crepe.py, aro.py, sugarcrepe.py) reads them row by row. This module repairs
 the rows if requested, finds their images, which the rows reference, and writes a dataset folder named after the family.
 For each file, the card and stats.json list the numbers of rows that were read, dropped and repaired, and the flaws.
 
@@ -22,14 +22,12 @@ from typing import Any
 from generators.storage.atomic import atomic_folder
 from generators.storage.dataset import write_split
 from loaders.audit import FLAW_NAMES, Audit, audit
-from loaders.benchmarks import aro, crepe, sugarcrepe
+from loaders.benchmarks.identify import FAMILIES, identify
 from loaders.benchmarks.images import ImageFolder, allow_folder, make_dataset_row
 from loaders.benchmarks.repair import repair as repair_row
 from loaders.benchmarks.rows import Family, Row
 from loaders.cards.card import render, write_card
 from loaders.datasets.stats import measure, split_name
-
-FAMILIES = (aro.FAMILY, crepe.FAMILY, sugarcrepe.FAMILY)
 
 
 @dataclass
@@ -57,24 +55,13 @@ class ImportedFile:
         return {**vars(self), "audits": {split: audit.to_json() for split, audit in self.audits.items()}}
 
 
-def find_family(path: Path) -> Family:
-    """Return the family that a file belongs to by its name. Raises ValueError if the name is unknown."""
-    if not path.is_file():
-        raise FileNotFoundError(f"{path}: no such file.")
-    for family in FAMILIES:
-        if family.source(path):
-            return family
-    known = "; ".join(f"{', '.join(family.files)} ({family.name})" for family in FAMILIES)
-    raise ValueError(f"{path}: not the name of a published file. Known: {known}.")
-
-
 def read_file(path: Path, *, repair: bool = False) -> tuple[ImportedFile, list[Row]]:
     """Return the counts and the usable rows of a published file. Raises ValueError if no row is usable."""
-    family = find_family(path)
+    family, name = identify(path)
     counts = ImportedFile(family.name, path.name, hashlib.sha256(path.read_bytes()).hexdigest(), repair)
     published: dict[str, list[Row]] = {}
     rows: list[Row] = []
-    for row in family.read(path):
+    for row in family.read(path, name):
         counts.read += 1
         if isinstance(row, Row):
             published.setdefault(f"{row.config}/{row.split}", []).append(row)
@@ -97,12 +84,13 @@ def import_files(
 
     Splits that were imported before stay, unless one of the files replaces them. All inputs are checked before anything
     is written. Raises FileNotFoundError if an image is missing, unless ``skip_missing`` drops its rows. Raises
-    ValueError if a file has an unknown name or two files contain the same split.
+    ValueError if a file is not recognised or two files contain the same split.
     """
     imported: list[ImportedFile] = []
     splits: dict[tuple[str, str, str], tuple[Path, list[Row]]] = {}
+    sources: dict[Path, str | None] = {}
     for path in dict.fromkeys(files):
-        family = find_family(path)
+        family, name = identify(path)
         counts, rows = read_file(path, repair=repair)
         images = ImageFolder(image_folder, family.image_folders)
         if skip_missing:
@@ -115,6 +103,7 @@ def import_files(
                 raise ValueError(f"{path} and {first} are both {row.config}/{row.split} of {family.name}.")
             split_rows.append(row)
         imported.append(counts)
+        sources[path] = family.source(Path(name))
     output.mkdir(parents=True, exist_ok=True)
     allow_folder(image_folder, output)
     for family in FAMILIES:
@@ -122,7 +111,7 @@ def import_files(
         if family_counts:
             by_split = {key[1:]: value for key, value in splits.items() if key[0] == family.name}
             images = ImageFolder(image_folder, family.image_folders)
-            _write(family, family_counts, by_split, images, output / family.name)
+            _write(family, family_counts, by_split, sources, images, output / family.name)
     return imported
 
 
@@ -130,6 +119,7 @@ def _write(
     family: Family,
     imported: Sequence[ImportedFile],
     splits: Mapping[tuple[str, str], tuple[Path, list[Row]]],
+    sources: Mapping[Path, str | None],
     images: ImageFolder,
     folder: Path,
 ) -> None:
@@ -138,7 +128,7 @@ def _write(
     configs: dict[str, dict[str, Iterator[dict[str, Any]]]] = {}
     for (config, split), (path, rows) in splits.items():
         counts = by_name[path.name]
-        provenance = {"source": family.source(path), "captioner": "published", "seed": 0}
+        provenance = {"source": sources[path], "captioner": "published", "seed": 0}
         configs.setdefault(config, {})[split] = _dataset_rows(family, rows, images, provenance)
         counts.written[f"{config}/{split}"] = len(rows)
         counts.unordered[f"{config}/{split}"] = sum(row.unordered for row in rows)

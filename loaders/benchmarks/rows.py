@@ -59,8 +59,10 @@ class Family:
     title: str
     files: Mapping[str, str]
     """Source of the images, which is also the source of the results, by file name pattern."""
-    read: Callable[[Path], Iterator[Row | Unusable]]
-    """Function that yields the rows of one file in order. Raises ValueError if the file has an unexpected format."""
+    read: Callable[[Path, str], Iterator[Row | Unusable]]
+    """Function that yields the rows of one file in order, given its path and its published name.
+
+    Raises ValueError if the file has an unexpected format."""
     schema: pa.Schema
     image_folders: tuple[str, ...]
     """Subfolders of the user's image folder in which the images are usually stored."""

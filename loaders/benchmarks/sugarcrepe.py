@@ -17,20 +17,21 @@ from generators.schemas.rows import CHOICE_SCHEMA
 from loaders.benchmarks.rows import Family, Row, Unusable, read_each, read_json
 
 
-def read(path: Path) -> Iterator[Row | Unusable]:
+def read(path: Path, name: str) -> Iterator[Row | Unusable]:
     """Yield the rows of one file, in order."""
+    config = Path(name).stem
 
     def row(item: dict[str, Any]) -> Row:
         image = item["filename"]
         return Row(
-            config=path.stem,
+            config=config,
             split="test",
             image_id=Path(image).stem,
             image=image,
             box=None,
             caption=item["caption"],
             hard_negatives=(item["negative_caption"],),
-            swaps=path.stem.startswith("swap"),
+            swaps=config.startswith("swap"),
         )
 
     return read_each(read_json(path), row)

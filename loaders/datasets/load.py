@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,8 @@ from generators.storage import parquet
 from loaders.datasets.folders import dataset_folder, list_datasets, unknown_name
 from loaders.datasets.image_sources import find_image_columns
 from loaders.datasets.referenced_images import add_images, find_first_split, share_images
-from loaders.datasets.stats import parquet_files, read_stats, split_name
+from loaders.datasets.split_names import to_stored
+from loaders.datasets.stats import list_rows, parquet_files, read_stats, split_name
 
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict
@@ -32,6 +34,8 @@ def load_dataset(
 
     If the rows do not contain their crops, a crop is cut from its source image when the row is read.
 
+    ``split`` may be a variant: ``test@shuffle_trigrams-s0``. A damaged split only blocks itself.
+
     ``name`` is the name of a dataset, the path of a dataset folder, or "ORG/NAME" on the Hugging Face Hub. Names are
     searched in ``data_dir``; by default in the current folder, then in $COMPEVAL_DATA, then in the checkout that this
     package is installed from. Raises ValueError if a name is unknown or the folder differs from its stats.json.
@@ -40,39 +44,39 @@ def load_dataset(
 
     from loaders.datasets.stored_images import decode_stored
 
-    folder, downloaded_config = _find(name, config, data_dir)
-    configs = read_stats(folder, downloaded_config)["rows"]
+    folder = _find(name, config, data_dir)
+    configs = list_rows(folder)
     if config not in configs:
         raise unknown_name(f"config of {name}", config, configs)
+    split = None if split is None else to_stored(split)
     if split is not None and split not in configs[config]:
         raise unknown_name(f"split of {name}/{config}", split, configs[config])
+    read_stats(folder, config, split)
     files: dict[str, list[str]] = {}
     for path in parquet_files(folder):
         if path.parent.name == config:
             files.setdefault(split_name(path), []).append(str(path))
-    loaded: Any = datasets.load_dataset("parquet", data_files=files, split=split)
+    read: Any = partial(datasets.load_dataset, "parquet")
+    loaded = read(data_files=files) if split is None else read(data_files={split: files[split]}, split=split)
     rows = decode_stored(loaded, folder)
     schema = parquet.read_schema(min((folder / config).glob("*.parquet")))
     if get_image_storage(schema) == "by_reference":
         return add_images(rows, folder)
     if "image_row" in schema.names and (names := find_image_columns(schema)):
         first = find_first_split(folder / config)
-        images: Any = rows if split == first else datasets.load_dataset("parquet", data_files=files, split=first)
+        images = rows if split == first else read(data_files={first: files[first]}, split=first)
         return share_images(rows, decode_stored(images, folder), names)
     return rows
 
 
-def _find(name: str, config: str, data_dir: str | Path | None) -> tuple[Path, str | None]:
-    """Find a dataset by name, path or Hub repository, in this order, and return its folder.
-
-    The second returned value is ``config`` if only this config was downloaded from the Hub, and None otherwise.
-    """
+def _find(name: str, config: str, data_dir: str | Path | None) -> Path:
+    """Find a dataset by name, path or Hub repository, in this order, and return its folder."""
     if data_dir is None and name not in list_datasets():
         if (Path(name) / "stats.json").is_file():
-            return Path(name), None
+            return Path(name)
         if re.fullmatch(r"[\w.-]+/[\w.-]+", name) and not Path(name).exists():
-            return download(name, config), config
-    return dataset_folder(name, data_dir), None
+            return download(name, config)
+    return dataset_folder(name, data_dir)
 
 
 def download(repository: str, config: str) -> Path:

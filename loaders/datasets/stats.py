@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from generators.storage import parquet
+from generators.storage.natural import sort_rows
 from generators.storage.untrusted import safe_name
 from loaders.datasets.folders import dataset_folder
 
@@ -29,11 +30,12 @@ def split_name(path: Path) -> str:
     return path.name.rsplit("-", 3)[0]
 
 
-def measure_files(folder: Path) -> dict[str, dict[str, Any]]:
-    """Return the number of rows and bytes of each parquet file, by relative path."""
+def measure_files(folder: Path, config: str | None = None, split: str | None = None) -> dict[str, dict[str, Any]]:
+    """Return the number of rows and bytes of each parquet file, or of the files of a config or split, by path."""
     return {
         str(path.relative_to(folder)): {"rows": parquet.count_rows(path), "bytes": path.stat().st_size}
         for path in parquet_files(folder)
+        if config in (None, path.parent.name) and split in (None, split_name(path))
     }
 
 
@@ -49,19 +51,20 @@ def measure(folder: Path) -> Stats:
         splits = rows.setdefault(path.parent.name, {})
         splits[split_name(path)] = splits.get(split_name(path), 0) + entry["rows"]
     digest = hashlib.sha256("".join(f"{name} {entry['sha256']}\n" for name, entry in files.items()).encode())
-    return {"version": digest.hexdigest()[:16], "rows": rows, "files": files}
+    return {"version": digest.hexdigest()[:16], "rows": sort_rows(rows), "files": files}
 
 
-def read_stats(folder: Path, config: str | None = None) -> Stats:
-    """Return the folder's stats.json.
+def read_stats(folder: Path, config: str | None = None, split: str | None = None) -> Stats:
+    """Return the folder's stats.json. Configs and splits are in natural order.
 
-    Raises ValueError if stats.json is not valid, or if the parquet files of the folder differ from it. If ``config`` is
-    given, only the files of this config are compared.
+    Raises ValueError if stats.json is not valid, or if the parquet files of the folder differ from it. If ``config`` or
+    ``split`` is given, only the files of this config or split are compared.
     """
     stats, expected = _parse_stats(folder / "stats.json")
-    actual = measure_files(folder)
+    actual = measure_files(folder, config, split)
     for name in sorted(expected.keys() | actual.keys()):
-        if config in (None, Path(name).parent.name) and expected.get(name) != actual.get(name):
+        is_compared = config in (None, Path(name).parent.name) and split in (None, split_name(Path(name)))
+        if is_compared and expected.get(name) != actual.get(name):
             raise ValueError(
                 f"{folder / name}: {_in_words(actual.get(name))} on disk, {_in_words(expected.get(name))} expected "
                 f"(stats.json).\nThe dataset folder has changed since it was built. Run `dvc repro` to rebuild "
@@ -80,14 +83,20 @@ def _parse_stats(path: Path) -> tuple[Stats, dict[str, dict[str, int]]]:
             config, _, file = name.partition("/")
             safe_name(config)
             safe_name(file)
+        stats["rows"] = sort_rows(stats["rows"])
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"{path}: not valid statistics of a dataset ({error}). Build the dataset again.") from None
     return stats, expected
 
 
 def list_configs(name: str, data_dir: str | Path | None = None) -> dict[str, dict[str, int]]:
-    """Return the number of rows of a dataset by config and split."""
-    return read_stats(dataset_folder(name, data_dir))["rows"]
+    """Return the number of rows of a dataset by config and split, as in its stats.json."""
+    return list_rows(dataset_folder(name, data_dir))
+
+
+def list_rows(folder: Path) -> dict[str, dict[str, int]]:
+    """Return the number of rows by config and split from stats.json, without reading the parquet files."""
+    return _parse_stats(folder / "stats.json")[0]["rows"]
 
 
 def _in_words(entry: dict[str, int] | None) -> str:

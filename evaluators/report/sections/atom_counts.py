@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import NullFormatter
 
 from evaluators.report.atom_counts import SPLITS
-from evaluators.report.figures import COLOURS, OTHER_COLOUR, draw
+from evaluators.report.figures import COLOURS, OTHER_COLOUR, draw, share_axes
 from evaluators.report.results import Results, get_corpus_name
 from evaluators.report.section import Section
 from evaluators.report.tables import Table, make_table
@@ -48,12 +48,13 @@ def draw_figure(corpus: str, rows: pd.DataFrame) -> str:
             points = rows[rows["split"] == split]
             colour = COLOURS.get(corpus, OTHER_COLOUR)
             axes.scatter(points["training"].clip(lower=0.5), points["test"], s=8, color=colour, alpha=0.5)
-            axes.set(title=TITLES[split], xlabel="training captions", xscale="log", yscale="log")
+            axes.set(
+                title=f"{TITLES[split]}, {len(points):,} atoms", xlabel="training captions", xscale="log", yscale="log"
+            )
             axes.tick_params(axis="x", labelsize=7)
+        share_axes(panels, "x", "y")
         for axis in ("x", "y"):
-            limits = [getattr(axes, f"get_{axis}lim")() for axes in panels]
             for axes in panels:
-                getattr(axes, f"set_{axis}lim")(min(low for low, _ in limits), max(high for _, high in limits))
                 getattr(axes, f"{axis}axis").set_major_formatter("{x:,.0f}")  # the default needs math text
                 getattr(axes, f"{axis}axis").set_minor_formatter(NullFormatter())
         panels[0].set_ylabel("rows of the set")

@@ -14,7 +14,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from scipy.stats import linregress
 
-from evaluators.report.figures import COLOURS, OTHER_COLOUR, draw
+from evaluators.report.figures import COLOURS, OTHER_COLOUR, draw, share_axes
 from evaluators.report.results import PRODUCTIVITY_KINDS, SYSTEMATICITY_KINDS, Results, select_own_corpus
 from evaluators.report.section import Section, make_task_table
 from evaluators.report.tables import Table, make_table
@@ -98,7 +98,8 @@ def draw_figures(sets: list[Correlated]) -> dict[str, str]:
             for axes, item in zip(panels, panel_sets, strict=True):
                 colours = [COLOURS.get(str(corpus), OTHER_COLOUR) for corpus in item.models["trained_on"]]
                 axes.scatter(100 * item.models["accuracy"], 100 * item.models["recall@1"], c=colours, s=20)
-                axes.set(title=item.name, xlabel="zero-shot accuracy (%)")
+                axes.set(title=f"{item.name}, {len(item.models)} models", xlabel="zero-shot accuracy (%)")
+            share_axes(panels, "x", "y")
             panels[0].set_ylabel("Recall@1 (%)")
 
         return draw(len(panel_sets), paint)

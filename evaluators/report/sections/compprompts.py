@@ -15,10 +15,10 @@ from loaders.papers.prompt_types import PROMPT_TYPES
 
 
 def make_section(results: Results) -> Section | None:
-    """Make the section. Returns None if there are no results on CompPrompts and on ControlledImCaps."""
-    prompts, pairs = results.select("compprompts"), [pair for name in PAIR_DATASETS for pair in results.select(name)]
+    """Make the section. Returns None if there are no results on CompPrompts."""
+    prompts = results.select("compprompts")
     if not prompts:
-        return Section("compprompts", variant="_missing") if pairs else None
+        return None
     by_probe: dict[str, list[Result]] = {}
     for result in prompts:
         by_probe.setdefault(result.data["model"]["spec"], []).append(result)

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from evaluators.report.figures import DASHES, add_chance_line, add_legend, draw
+from evaluators.report.figures import DASHES, add_chance_line, add_legend, describe_rows, draw
 from evaluators.report.results import Result, Results, group_by_series
 from evaluators.report.section import Section, format_over_seeds
 from evaluators.report.tables import MISSING, Table, make_table
@@ -144,6 +144,8 @@ def make_similarity_table(models: Mapping[str, Variants]) -> Table:
 def draw_figures(models: Mapping[str, Variants]) -> dict[str, str]:
     """Return caption -> SVG: accuracy by number of example captions, and similarities of correct answers."""
     counts, drawings = _find_example_counts(models), {}
+    results = (result for variants in models.values() for series in variants.values() for result in series)
+    rows = describe_rows((result.data["data"]["rows"] for result in results), "rows per result")
 
     def paint_accuracy(panels: list[Axes]) -> None:
         for index, (name, variants) in enumerate(models.items()):
@@ -167,13 +169,13 @@ def draw_figures(models: Mapping[str, Variants]) -> dict[str, str]:
         add_legend(panels[0], "correct answers")
 
     if counts:
-        drawings["Compun: accuracy against the number of example captions (Table 2 of the paper)."] = draw(
-            1, paint_accuracy
-        )
+        drawings[
+            f"Compun: accuracy against the number of example captions, means over seeds (Table 2 of the paper). {rows}"
+        ] = draw(1, paint_accuracy)
     if any(TEMPLATE in variants for variants in models.values()):
-        drawings["Compun: similarity of the correct answers, template (Figure 4 of the paper)."] = draw(
-            1, paint_similarity
-        )
+        drawings[
+            f"Compun: similarity of the correct answers of all seeds, template (Figure 4 of the paper). {rows}"
+        ] = draw(1, paint_similarity)
     return drawings
 
 

@@ -57,7 +57,7 @@ def _make_section(results: Sequence[Result], dataset: str) -> Section | None:
         [
             [
                 *(get_corpus_name(line.seen), get_corpus_name(line.unseen), line.captions, line.images),
-                *(format_percent(line.seen_recall, 1), format_percent(line.unseen_recall, 1)),
+                *(format_percent(line.seen_recall), format_percent(line.unseen_recall)),
                 format_points(line.seen_recall - line.unseen_recall),
             ]
             for line in lines

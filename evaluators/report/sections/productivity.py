@@ -6,10 +6,21 @@ not trained on a corpus of CREPE; OpenAI's CLIP models are one line, their mean.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pandas as pd
 from matplotlib.axes import Axes
 
-from evaluators.report.figures import add_chance_line, add_legend, draw, make_lines, summarise_seeds
+from evaluators.report.figures import (
+    add_chance_line,
+    add_legend,
+    describe_rows,
+    describe_spread,
+    draw,
+    make_lines,
+    share_axes,
+    summarise_seeds,
+)
 from evaluators.report.raw_tables import make_raw_table
 from evaluators.report.results import PRODUCTIVITY_KINDS as KINDS
 from evaluators.report.results import Results, group_by_model
@@ -35,13 +46,14 @@ def make_section(results: Results) -> Section | None:
         return None
     available = set(rows["kind"])
     figures = {
-        caption: draw_figure(rows, figure_kinds)
+        describe_figure(caption, rows, figure_kinds): draw_figure(rows, figure_kinds)
         for caption, kinds in FIGURES.items()
         if (figure_kinds := [kind for kind in kinds if kind in available])
     }
     others = rows[~rows["trained_on"].isin(list(CORPORA))]
     if other_kinds := [kind for kind in FIGURE_KINDS if kind in set(others["kind"])]:
-        figures[FIGURE_6] = draw_figure(join_openai_models(others), other_kinds)
+        joined = join_openai_models(others)
+        figures[describe_figure(FIGURE_6, joined, other_kinds)] = draw_figure(joined, other_kinds)
     tables = [make_recall_table(rows[rows["kind"] == kind], kind) for kind in KINDS if kind in available]
     if not raw.empty:
         titles = {number: f"n = {int(number)}" for number in sorted(raw["complexity"].unique())}
@@ -82,6 +94,12 @@ def _get_interval(row: dict[str, float]) -> tuple[float, float] | None:
     return (row["low"], row["high"]) if row else None
 
 
+def describe_figure(caption: str, rows: pd.DataFrame, kinds: Sequence[str]) -> str:
+    """Return the caption of a figure with the meaning of its bands and the number of rows."""
+    shown = rows[rows["kind"].isin(list(kinds))]
+    return f"{caption} {describe_spread(shown, 'Bands')} {describe_rows(shown['rows'])}"
+
+
 def draw_figure(rows: pd.DataFrame, kinds: list[str]) -> str:
     """Draw Recall@1 by complexity, with one panel per type of hard negative and one line per model."""
 
@@ -95,6 +113,7 @@ def draw_figure(rows: pd.DataFrame, kinds: list[str]) -> str:
                 axes.fill_between(recall.index, recall["low"], recall["high"], **band)
             add_chance_line(axes, 1 / kind_rows["set_size"].iloc[0])
             axes.set(title=KINDS[kind], xlabel="complexity n (atoms)", xticks=sorted(kind_rows["complexity"].unique()))
+        share_axes(panels, "y")
         add_legend(panels[0], "Recall@1 (%)")
 
     return draw(len(kinds), paint)

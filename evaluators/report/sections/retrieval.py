@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import pandas as pd
 
 from evaluators.report.aro_figures import draw_retrieval
+from evaluators.report.figures import describe_rows
 from evaluators.report.results import SEED, Result, Results, group_by_series
 from evaluators.report.section import Section
 from evaluators.report.tables import TEXTS, Table, format_mean_and_deviation, make_table
@@ -28,11 +29,17 @@ def make_section(results: Results) -> Section | None:
         return None
     tables = [table for config in SETS for perturbed in STRATEGIES for table in make_tables(models, config, perturbed)]
     figures = {
-        f"{title}: Recall@1 with perturbed captions and images (Figure 2 of the ARO paper).": draw_retrieval(values)
+        f"{title}: Recall@1 with perturbed captions and images, means over seeds (Figure 2 of the ARO paper). "
+        f"{_describe_rows(models, config)}": draw_retrieval(values)
         for config, title in SETS.items()
         if len(next(iter((values := make_figure_values(models, config)).values()))) > 1
     }
     return Section("retrieval", tables, figures)
+
+
+def _describe_rows(models: Mapping[str, list[Result]], config: str) -> str:
+    results = (result.data for series in models.values() for result in series)
+    return describe_rows((data["data"]["rows"] for data in results if data["config"] == config), "images")
 
 
 def make_figure_values(models: Mapping[str, list[Result]], config: str) -> dict[str, pd.DataFrame]:

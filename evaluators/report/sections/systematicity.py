@@ -9,7 +9,16 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.axes import Axes
 
-from evaluators.report.figures import add_chance_line, add_legend, draw, make_lines, summarise_seeds
+from evaluators.report.figures import (
+    add_chance_line,
+    add_legend,
+    describe_rows,
+    describe_spread,
+    draw,
+    make_lines,
+    share_axes,
+    summarise_seeds,
+)
 from evaluators.report.raw_tables import make_raw_table
 from evaluators.report.results import SYSTEMATICITY_KINDS as KINDS
 from evaluators.report.results import Results, group_by_model, select_own_corpus
@@ -18,6 +27,7 @@ from evaluators.report.tables import Table, format_with_interval, make_table
 
 METRICS = {"recall@1": "R@1", "recall@3": "R@3", "recall@5": "R@5", "avg_recall": "Avg R@K"}
 SPLITS = ("sc", "uc")
+CAPTION = "Seen and unseen compounds (Figure 4 of the paper)."
 
 
 def make_section(results: Results) -> Section | None:
@@ -31,7 +41,9 @@ def make_section(results: Results) -> Section | None:
         tables.append(make_raw_table("systematicity_raw", raw, "split", splits))
     if not tables:
         return None
-    figures = {"Seen and unseen compounds (Figure 4 of the paper).": draw_figure(rows, kinds)} if kinds else {}
+    drawn = rows[rows["kind"].isin(kinds)]
+    caption = f"{CAPTION} {describe_spread(drawn, 'Bars')} {describe_rows(drawn['rows'])}" if kinds else ""
+    figures = {caption: draw_figure(rows, kinds)} if kinds else {}
     return Section("systematicity", tables, figures, make_headline(rows[rows["kind"] == "hnatom"]))
 
 
@@ -75,6 +87,7 @@ def draw_figure(rows: pd.DataFrame, kinds: list[str]) -> str:
                 axes.errorbar([shift, 1 + shift], recall["mean"], error, marker="o", capsize=3, **line.style)
             add_chance_line(axes, 1 / kind_rows["set_size"].iloc[0])
             axes.set(title=KINDS[kind], xticks=[0, 1], xticklabels=["seen (SC)", "unseen (UC)"], xlim=(-0.3, 1.3))
+        share_axes(panels, "y")
         add_legend(panels[0], "Recall@1 (%)")
 
     return draw(len(kinds), paint)

@@ -107,7 +107,10 @@ def test_round_trip(data: Path, tmp_path: Path):
         assert exported.exit_code == 0, exported.output
     tasks = json.loads((tmp_path / "label-studio" / "tasks.json").read_text())
     assert [task["data"]["text"] for task in tasks] == [item.text for item in items]
-    assert {*tasks[0]["data"]} == {"id", "text", "image"}, "no field reveals which texts are captions"
+    fields = {"id", "text", "image", "question", "allowed answers"}
+    assert {*tasks[0]["data"]} == fields, "no field reveals which texts are captions"
+    assert {task["data"]["question"] for task in tasks} == {"Is this text true of the image?"}
+    assert tasks[0]["data"]["allowed answers"] == ["true", "false", "cannot tell"]
 
     # Anna is wrong on two of ten negatives. Ben is wrong on one of these two and on another negative.
     both, annas, bens = negatives[0].id, negatives[1].id, negatives[2].id
@@ -116,6 +119,8 @@ def test_round_trip(data: Path, tmp_path: Path):
     )
     with (tmp_path / "csv" / "items.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
+    assert rows[0]["question"] == "Is this text true of the image?"
+    assert rows[0]["allowed answers"] == "true / false / cannot tell"
     assert (tmp_path / "csv" / rows[0]["image"]).read_bytes().startswith(b"\xff\xd8")
     expected = {item.id: item.expected for item in items}
     with (tmp_path / "ben.csv").open("w", newline="") as file:
@@ -141,6 +146,22 @@ def test_round_trip(data: Path, tmp_path: Path):
     assert line["alpha"] == pytest.approx(1 - (4 / 20) / (128 / 380))
     assert (lines["caption", None]["accuracy"], lines["caption", None]["alpha"]) == (1.0, None)
     assert "91.6 ± 4.2, 83.1" in call("report", "crepe", *folder_option).stdout
+
+    # The answered sample is not replaced by another one unless forced; the same sample may be drawn again.
+    again = ("sample", "crepe", "--captions", 0.1, "--queries", 0.25, "--data", data, *folder_option)
+    assert call(*again).exit_code == 0
+    refused = call(*again, "--seed", 7)
+    assert refused.exit_code == 2
+    assert refused.stderr == (
+        f"Error: {folder / 'items.csv'}: people have answered this sample: anna@x.org (15 of 15), ben (15 of 15). Use "
+        "--force to replace it; their answers are kept, but those on texts outside the new sample do not count.\n"
+    )
+    assert read_items(folder) == items
+    answered = answers.read_answers(folder)
+    assert call(*again, "--seed", 7, "--force").exit_code == 0
+    assert read_items(folder) != items
+    assert answers.read_answers(folder) == answered
+    assert call(*again, "--force").exit_code == 0
 
     rejections = Rejections.read(folder)
     assert rejections.by_crop == {negatives[0].crop_id: {negatives[0].text}}

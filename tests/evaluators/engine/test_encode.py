@@ -91,7 +91,7 @@ def test_each_crop_and_text_is_encoded_once_and_batches_may_be_ragged(here: Path
 
 def test_paths_of_results(here: Path, data: Path):
     run(toy("Knows"), select(discover(data), ["crepe/prod_hnatom"]), data_dir=data)
-    folder = Path("results/microworld/python=toy_models=Knows")
+    folder = Path("results/microworld/Knows")
     assert sorted(all_files(folder)) == [
         f"crepe/prod_hnatom/n{n}.{kind}" for n in (4, 5) for kind in ("json", "parquet")
     ]
@@ -100,7 +100,7 @@ def test_paths_of_results(here: Path, data: Path):
 
 def test_examples_contain_scores_and_ranks(here: Path, data: Path):
     run(toy("Knows"), [LAION], data_dir=data)
-    table = pq.read_table("results/microworld/python=toy_models=Knows/crepe/laion_uc_hnatom.parquet")
+    table = pq.read_table("results/microworld/Knows/crepe/laion_uc_hnatom.parquet")
     first = table.slice(0, 1).to_pylist()[0]
     # Red against green, blue, yellow, pink: cosines 1, 0, 0, 1/sqrt(2), 1/sqrt(2).
     assert first.pop("scores") == pytest.approx([1, 0, 0, 0.5**0.5, 0.5**0.5])
@@ -153,7 +153,7 @@ def test_a_corrupt_image_can_be_skipped(here: Path, tmp_path: Path, name: str):
     (result,) = run(toy(name), [LAION], data_dir=spoilt(tmp_path), on_error="skip")
     assert [(item["row"], "cannot be decoded" in item["error"]) for item in result["skipped"]] == [(2, True)]
     assert result["metrics"]["recall@1"] == 1.0
-    table = pq.read_table(f"results/microworld/python=toy_models={name}/crepe/laion_uc_hnatom.parquet")
+    table = pq.read_table(f"results/microworld/{name}/crepe/laion_uc_hnatom.parquet")
     assert table["row"].to_pylist() == [0, 1, 3, 4]
 
 
@@ -206,8 +206,7 @@ def test_a_killed_run_resumes_and_ends_with_the_same_bytes(here: Path, data: Pat
     assert run_in_child(data, here / "whole", here / "cache b") == 0
     assert all_files(here / "killed") == all_files(here / "whole")
     resumed, whole = (
-        json.loads((here / name / "microworld/python=toy_models=Dying.run.json").read_text())
-        for name in ("killed", "whole")
+        json.loads((here / name / "microworld/Dying.run.json").read_text()) for name in ("killed", "whole")
     )
     # Sorted, the captions go blue, green, pink: what the first attempt stored before the first pink one stays.
     assert (resumed["images_encoded"], whole["images_encoded"]) == (0, 23)

@@ -191,7 +191,7 @@ def test_retrieval_with_several_captions(kinds: Path, here: Path):
     # Images with 1, 2 and 3 of 6 captions; each caption has one image of three.
     assert result["chance"]["i2t_recall@1"] == pytest.approx((1 / 6 + 2 / 6 + 3 / 6) / 3)
     assert result["chance"]["t2i_recall@1"] == pytest.approx(1 / 3)
-    table = pq.read_table("results/microworld/python=kinds_models=Sees/kinds/search.parquet")
+    table = pq.read_table("results/microworld/Sees/kinds/search.parquet")
     assert table["t2i_rank"].to_pylist() == [[1], [1, 1], [1, 1, 1]]
 
 
@@ -215,7 +215,7 @@ def test_compounds(kinds: Path, here: Path, model: str):
 def test_classification(kinds: Path, here: Path):
     (result,) = run(kinds, here, "Sees", "kinds/classes")
     assert (result["metrics"]["top1"], result["chance"]["top1"]) == (0.75, pytest.approx(1 / 3))
-    table = pq.read_table("results/microworld/python=kinds_models=Sees/kinds/classes.parquet")
+    table = pq.read_table("results/microworld/Sees/kinds/classes.parquet")
     assert table["predicted"].to_pylist() == [0, 1, 2, 0]
     # Mean per class: 1, 1, 1/2.
     assert result["metrics"]["top1_macro_label"] == pytest.approx(5 / 6)
@@ -227,7 +227,7 @@ def test_a_dual_encoder_and_a_pair_scorer_are_compared_on_their_common_metrics(
 ):
     for model in models:
         run(kinds, here, model, "kinds/nouns")
-    folders = [f"results/microworld/python=kinds_models={model}" for model in models]
+    folders = [f"results/microworld/{model}" for model in models]
     lines = json.loads(CliRunner().invoke(app, ["compare", *folders, "--json"]).stdout)
     assert [(line["task"], line["metric"]) for line in lines] == [("kinds/nouns", "recall@1")]
 
@@ -275,7 +275,7 @@ def test_an_unsupported_task_is_one_message(kinds: Path, here: Path, model: str,
 def test_compare_supports_every_protocol(kinds: Path, here: Path):
     tasks = ("kinds/search", "kinds/pairs", "kinds/classes", "kinds/nouns")
     run(kinds, here, "Sees", *tasks)
-    folder = "results/microworld/python=kinds_models=Sees"
+    folder = "results/microworld/Sees"
     lines = json.loads(CliRunner().invoke(app, ["compare", folder, folder, "--json"]).stdout)
     assert [(line["task"], line["metric"], line["rows"]) for line in lines] == [
         ("kinds/classes", "top1", 4),

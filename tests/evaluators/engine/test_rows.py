@@ -45,5 +45,5 @@ def test_images_are_read_from_the_right_row_groups(data: Path):
 def test_retrieval_among_a_single_row_is_one_message(here: Path, data: Path):
     (rows,) = load([Task("crepe", "laion_uc_raw")], data, limit=1)
     assert rows.set_size == 1
-    with pytest.raises(ValueError, match=r"Query 0 has no wrong candidate, .*Use more rows \(--limit\)"):
+    with pytest.raises(ValueError, match=r"crepe/laion_uc_raw: retrieval needs a wrong candidate .* of the 1 rows"):
         run(models.resolve("python:toy_models:Knows"), [rows.task], data_dir=data, limit=1)

@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 
 import pytest
@@ -6,6 +7,7 @@ from evaluators.engine import rows as rows_of
 from evaluators.engine import tasks
 from evaluators.engine.tasks import Task
 from evaluators.models import Model
+from loaders.datasets.stats import list_configs
 from tests.evaluators import tiny
 
 KNOWN = [
@@ -28,10 +30,74 @@ def test_names():
     assert Task("aro", "coco_order", variant="s0").name == "aro/coco_order@s0"
 
 
-def test_select_supports_globs_and_names_with_all_their_variants():
+def test_select_supports_globs_and_names_with_all_their_splits():
     assert tasks.select(KNOWN, ["crepe/prod_hnatom"]) == KNOWN[3:5]
     assert tasks.select(KNOWN, ["crepe/*_raw"]) == [KNOWN[1], KNOWN[5]]
     assert tasks.select(KNOWN, ["crepe/laion_*", "crepe/laion_uc_hnatom"]) == KNOWN[1:3]
+    assert tasks.select(KNOWN, "crepe/prod_hnatom/n5, crepe/prod_raw,") == KNOWN[4:]
+    assert tasks.select(KNOWN, ["crepe/prod_hnatom/n5,crepe/prod_raw", "crepe/prod_raw/n4"]) == KNOWN[4:]
+
+
+COCO = Task("retrieval", "coco")
+SHUFFLED = [Task("retrieval", "coco", variant=f"shuffle_trigrams-s{seed}") for seed in (2, 10)]
+ROTATED = Task("retrieval", "coco", variant="rotate-s0")
+ORDERS = [Task("aro", "coco_order", variant=f"s{seed}") for seed in (0, 1)]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("retrieval/coco", [COCO]),
+        ("retrieval", [COCO]),
+        ("retrieval/coco@*", [ROTATED, *SHUFFLED]),
+        ("retrieval/coco@shuffle*", SHUFFLED),
+        ("retrieval/coco@shuffle_trigrams-s10", SHUFFLED[1:]),
+        ("retrieval/coco@shuffle_trigrams.s10", SHUFFLED[1:]),
+        ("retrieval/*", [COCO, ROTATED, *SHUFFLED]),
+        ("aro/coco_order", ORDERS),
+        ("aro/coco_order@s1", ORDERS[1:]),
+        ("*@*", [*ORDERS, ROTATED, *SHUFFLED]),
+    ],
+)
+def test_a_name_is_the_original_set_and_its_variants_follow_an_at_sign(pattern: str, expected: list[Task]):
+    assert tasks.select([*SHUFFLED[::-1], *ORDERS, COCO, ROTATED], pattern) == expected
+
+
+@pytest.mark.parametrize("pattern", ["retrieval/coc", "retrieval/coco@", "retrieval/coco@x", "coco"])
+def test_parts_of_names_are_unknown(pattern: str):
+    with pytest.raises(ValueError, match=f"Unknown task '{pattern}'"):
+        tasks.select([COCO, *SHUFFLED], pattern)
+
+
+@pytest.mark.parametrize("patterns", [[], "", [","], [" "]])
+def test_no_task_is_an_error(patterns: str | list[str]):
+    with pytest.raises(ValueError, match="No task is given"):
+        tasks.select(KNOWN, patterns)
+
+
+def test_tasks_are_in_natural_order(tmp_path: Path):
+    splits = {f"n{number}": tiny.choice_rows(1) for number in (10, 12, 4, 9)}
+    data = tiny.write_dataset(tmp_path, {"prod_hnatom": splits})
+    names = [f"crepe/prod_hnatom/n{number}" for number in (4, 9, 10, 12)]
+    assert [task.name for task in tasks.discover(data)] == names
+    assert [task.name for task in tasks.select(tasks.discover(data)[::-1], "crepe")] == names
+    assert list_configs("crepe", data) == {"prod_hnatom": {"n4": 1, "n9": 1, "n10": 1, "n12": 1}}
+    card = (data / "crepe" / "README.md").read_text()
+    assert re.findall(r"split: (\w+)", card) == ["n4", "n9", "n10", "n12"]
+
+
+def test_a_damaged_split_is_a_task_that_cannot_be_loaded(tmp_path: Path):
+    data = tiny.write_dataset(tmp_path, {"prod_hnatom": {"n4": tiny.choice_rows(2), "n5": tiny.choice_rows(3)}})
+    file = data / "crepe" / "prod_hnatom" / "n4-00000-of-00001.parquet"
+    file.write_bytes(file.read_bytes()[:100])
+    damaged, sound = tasks.discover(data)
+    assert len(rows_of.load([sound], data)[0]) == 3
+    with pytest.raises(ValueError, match=r"n4-00000-of-00001.parquet: not a readable parquet file"):
+        rows_of.load([damaged], data)
+    file.unlink()
+    damaged, _ = tasks.discover(data)
+    with pytest.raises(ValueError, match="no file on disk, 2 rows in"):
+        rows_of.load([damaged], data)
 
 
 def test_a_task_that_matches_nothing_is_an_error():
@@ -113,7 +179,9 @@ def test_rows_with_different_numbers_of_negatives_are_an_error(tmp_path: Path):
     rows = [tiny.row(0, "red", "ball", ["blue"]), tiny.row(1, "red", "box", ["blue", "green"])]
     data = tiny.write_dataset(tmp_path, {"odd_hnatom": {"test": rows}})
     loaded = rows_of.load([Task("crepe", "odd_hnatom")], data)[0]
-    with pytest.raises(ValueError, match=r"crepe/odd_hnatom: rows have \[1, 2\] hard negatives, one number expected"):
+    with pytest.raises(
+        ValueError, match=r"crepe/odd_hnatom: rows have \[1, 2\] hard negatives, one positive number expected"
+    ):
         _ = loaded.set_size
 
 

@@ -76,7 +76,7 @@ def test_a_corpus_of_the_user_has_tables(tmp_path: Path, corpus: str):
     for split, recall in (("sc", 0.5), ("uc", 0.4)):
         write_result(tmp_path, "clip-mine", corpus, f"{corpus}_{split}_hnatom", recall)
     (table,) = make_tables(systematicity, [tmp_path / "clip-mine"])
-    assert table.cells.iloc[1].tolist() == [corpus, "clip-mine", "50.00 [40.0, 60.0]", "40.00 [30.0, 50.0]"]
+    assert table.cells.iloc[1].tolist() == [corpus, "clip-mine", "50.0 [40.0, 60.0]", "40.0 [30.0, 50.0]"]
     frame = make_frame(read_results([tmp_path]))
     assert set(frame["kind"]) == {"hnatom"}
     assert set(frame["split"]) == {"sc", "uc"}
@@ -99,14 +99,14 @@ def test_raw_tables_have_both_directions(tmp_path: Path):
     assert by_split.cells.to_numpy().tolist() == [
         [
             *("Image to text", "mine", "clip-mine", "100 / 100 / 20"),
-            *("40.00 ± 1.00", "30.00 ± 1.00", "20.00 ± 1.00", "1.00 / 1.00 / 5.00"),
+            *("40.0 ± 1.0", "30.0 ± 1.0", "20.0 ± 1.0", "1.0 / 1.0 / 5.0"),
         ],
         [
             *("Text to image", "mine", "clip-mine", "100 / 100 / 20"),
-            *("20.00 ± 1.00", "15.00 ± 1.00", "10.00 ± 1.00", "1.00 / 1.00 / 5.00"),
+            *("20.0 ± 1.0", "15.0 ± 1.0", "10.0 ± 1.0", "1.0 / 1.0 / 5.0"),
         ],
     ]
     (by_complexity,) = make_tables(productivity, [tmp_path])
     assert by_complexity.cells.iloc[1].tolist() == [
-        *("Text to image", "mine", "clip-mine", "50", "15.00 ± 1.00", "25.00 ± 1.00", "2.00"),
+        *("Text to image", "mine", "clip-mine", "50", "15.0 ± 1.0", "25.0 ± 1.0", "2.0"),
     ]

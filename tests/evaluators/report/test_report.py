@@ -1,21 +1,31 @@
 """Tests of the report on written results of a toy dataset."""
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 from evaluators.engine.rows import load
 from evaluators.engine.tasks import Task
 from evaluators.report import build
-from evaluators.report.examples import find_best, find_top
-from evaluators.report.figures import draw, make_lines, summarise_seeds
+from evaluators.report.examples import find_best, find_top, mark_changes
+from evaluators.report.figures import describe_rows, describe_spread, draw, make_lines, share_axes, summarise_seeds
 from evaluators.report.results import make_frame, read_results
 from evaluators.report.sections import classification, productivity, systematicity
-from evaluators.report.tables import Table, to_csv, to_latex, to_markdown
+from evaluators.report.tables import (
+    Table,
+    format_percent,
+    make_table,
+    split_spread,
+    to_csv,
+    to_latex,
+    to_markdown,
+)
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
 from generators.storage.dataset import write_config
 from loaders.cards.card import write_card
@@ -92,16 +102,16 @@ def make_tables(module: ModuleType, folders: list[Path]) -> Sequence[Table]:
 def test_tables_of_systematicity_and_productivity(results: list[Path]):
     (recalls,), (by_complexity,) = make_tables(systematicity, results), make_tables(productivity, results)
     assert recalls.cells.to_numpy().tolist() == [
-        ["Random", "", "33.33", "33.33"],
-        ["YFCC-15M", "clip-yfcc", "50.00 [40.0, 60.0]", "40.00 [30.0, 50.0]"],
-        ["LAION-400M", "clip-laion", "60.00 [50.0, 70.0]", "45.00 [35.0, 55.0]"],
+        ["Random", "", "33.3", "33.3"],
+        ["YFCC-15M", "clip-yfcc", "50.0 [40.0, 60.0]", "40.0 [30.0, 50.0]"],
+        ["LAION-400M", "clip-laion", "60.0 [50.0, 70.0]", "45.0 [35.0, 55.0]"],
     ]
     assert list(by_complexity.cells.columns) == ["Training data", "Model", "n = 4", "n = 12"]
     assert by_complexity.cells.iloc[2].tolist() == [
         "LAION-400M",
         "clip-laion",
-        "50.00 [40.0, 60.0]",
-        "25.00 [15.0, 35.0]",
+        "50.0 [40.0, 60.0]",
+        "25.0 [15.0, 35.0]",
     ]
     assert r"\begin{tabular}" in to_latex(recalls)
 
@@ -149,7 +159,7 @@ def test_page_is_self_contained_and_marks_synthetic_data(results: list[Path], tm
     assert 'src="http' not in page
     assert "Synthetic data" in (tmp_path / "report" / "report.md").read_text()
     cells = pd.read_csv(tmp_path / "report" / "tables" / "systematicity_hnatom.csv")
-    assert cells["R@1 UC"].tolist() == ["33.33", "40.00 [30.0, 50.0]", "45.00 [35.0, 55.0]"]
+    assert cells["R@1 UC"].tolist() == ["33.3", "40.0 [30.0, 50.0]", "45.0 [35.0, 55.0]"]
     first = (tmp_path / "report" / "index.html").read_bytes()
     build(results, tmp_path / "report", tmp_path / "data")
     assert (tmp_path / "report" / "index.html").read_bytes() == first
@@ -180,7 +190,8 @@ def test_figure_6_shows_models_with_other_training_data(tmp_path: Path):
     assert means == pytest.approx({"OpenAI CLIP": 50.0, "flava": 30.0})
     section = productivity.make_section(read_results([tmp_path]))
     assert section
-    svg = section.figures[productivity.FIGURE_6]
+    caption = f"{productivity.FIGURE_6} Bands: 95 % intervals over images (models with one seed) or minimum and maximum"
+    (svg,) = [svg for text, svg in section.figures.items() if text.startswith(caption)]
     assert "OpenAI CLIP" in svg
     assert "LAION" not in svg
 
@@ -215,7 +226,7 @@ def test_page_of_productivity_examples(results: list[Path], tmp_path: Path, monk
     page = (tmp_path / "report" / "examples.html").read_text()
     assert page.count("data:image/jpeg;base64,") == page.count(">HN-Swap<") == page.count(">HN-Neg<") == 2
     assert page.index('class="truth"') < page.index(">HN-Neg<") < page.index(">HN-Swap<")
-    assert '<h2 id="n4">n = 4</h2>' in page
+    assert '<h2 id="n4">n = 4 <a class="anchor"' in page
     assert 'href="examples.html"' in (tmp_path / "report" / "index.html").read_text()
 
 
@@ -230,7 +241,7 @@ def test_validity_section(results: list[Path], tmp_path: Path):
     validity.write_text(json.dumps(content))
     build(results, tmp_path / "report", tmp_path / "data", validity)
     page = (tmp_path / "report" / "report.md").read_text()
-    assert "| hnatom | 99.50 | 90.00 |" in page
+    assert "| hnatom | 99.5 | 90.0 |" in page
     assert "93.0% of the words that hard negatives introduce" in page
 
 
@@ -262,3 +273,107 @@ def test_the_truth_never_wins_a_tie():
 def test_the_first_three_captions_are_in_the_order_of_their_scores():
     assert find_top([0.2, 0.5, 0.2, 0.1, 0.4]) == [1, 4, 2]
     assert find_top([0.9, 0.1]) == [0, 1]
+
+
+def test_page_is_accessible_and_complete_without_scripts(results: list[Path], tmp_path: Path):
+    build(results, tmp_path / "report", tmp_path / "data")
+    page = (tmp_path / "report" / "index.html").read_text()
+    headers = re.findall(r"<th\b[^>]*>", page)
+    assert headers
+    assert all("scope=" in header for header in headers)
+    assert page.count("<svg ") == page.count('<svg role="img" aria-label="') > 0
+    assert all('alt="red ball' in image for image in re.findall(r"<img [^>]*>", page))
+    assert "loading=" not in page  # a lazy image is missing in a captured or printed page
+    assert '<a class="anchor" href="#productivity" aria-label="Link to Productivity">' in page
+    assert "prefers-color-scheme: dark" in page
+    assert '<span class="value">45.0</span> <span class="spread">[35.0, 55.0]</span>' in page
+
+
+def test_changed_words_are_marked_and_failures_can_be_filtered(results: list[Path], tmp_path: Path):
+    build(results, tmp_path / "report", tmp_path / "data")
+    page = (tmp_path / "report" / "index.html").read_text()
+    assert "<li><mark>blue</mark> ball" in page
+    assert "<li>red <mark>kite</mark>" in page
+    # The truth wins in the first row only (scores .9, .1, .2); it loses in the second and ties in the third.
+    assert page.count('<div class="example failure">') == 2
+    assert page.count('<div class="example">') == 1
+    assert page.count('id="failures"') == 1
+
+
+@pytest.mark.parametrize(
+    ("truth", "text", "expected"),
+    [
+        ("a red ball", "a blue ball", [("a", False), ("blue", True), ("ball", False)]),
+        ("a cup on a table", "a table on a cup", [("a", False), ("table", True), ("on a", False), ("cup", True)]),
+        ("a cup", "a cup", [("a cup", False)]),
+        ("a red cup", "a cup", [("a cup", False)]),
+        ("a cup", "not a cup", [("not", True), ("a cup", False)]),
+    ],
+)
+def test_mark_changes(truth: str, text: str, expected: list[tuple[str, bool]]):
+    assert mark_changes(truth, text) == expected
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (0.5, "50.0"),
+        (1 / 3, "33.3"),
+        (0.0, "0.0"),
+        (1 / 20_000, "0.005"),
+        (-0.25, "-25.0"),
+        (None, "-"),
+        (0.001, "0.1"),
+    ],
+)
+def test_percentages_have_one_decimal_unless_they_are_tiny(share: float | None, text: str):
+    assert format_percent(share) == text
+
+
+@pytest.mark.parametrize(
+    ("cell", "parts"),
+    [
+        ("50.0 [40.0, 60.0]", ("50.0", "[40.0, 60.0]")),
+        ("-0.033 ± 0.094", ("-0.033", "± 0.094")),
+        ("1,200", ("1,200", "")),
+        ("a name [x]", ("a name [x]", "")),
+    ],
+)
+def test_split_spread(cell: str, parts: tuple[str, str]):
+    assert split_spread(cell) == parts
+
+
+def test_columns_without_a_value_are_left_out():
+    table = make_table("models", ["A", "B", "C", "D"], [["Random", "", 0.5, 0.5], ["x", "y", None, 0.25]])
+    assert table.cells.to_numpy().tolist() == [["Random", "", "50.0"], ["x", "y", "25.0"]]
+    assert list(make_table("models", ["A", "B"], []).cells) == ["A", "B"]
+
+
+def test_panels_share_their_axes():
+    figure = Figure()
+    panels = [figure.add_subplot(1, 2, number) for number in (1, 2)]
+    panels[0].set(xlim=(0, 1), ylim=(5, 10))
+    panels[1].set(xlim=(3, 4), ylim=(0, 7))
+    share_axes(panels, "y")
+    assert [panel.get_ylim() for panel in panels] == [(0, 10)] * 2
+    assert [panel.get_xlim() for panel in panels] == [(0, 1), (3, 4)]
+
+
+def test_captions_of_figures_explain_bands_and_rows(results: list[Path]):
+    section = productivity.make_section(read_results(results))
+    assert section
+    assert list(section.figures) == [
+        "Recall@1 against complexity, by type of hard negative (Figure 5 of the paper). Bands: 95 % intervals over "
+        "images. 3 rows per set."
+    ]
+    assert describe_rows([300, 100, 200]) == "100 to 300 rows per set."
+    rows = pd.DataFrame({"series": ["a", "a", "b"], "model": ["a-s0", "a-s1", "b"]})
+    assert describe_spread(rows[:2], "Bars") == "Bars: minimum and maximum over the training seeds."
+    assert describe_spread(rows, "Bars") == (
+        "Bars: 95 % intervals over images (models with one seed) or minimum and maximum over the training seeds."
+    )
+
+
+def test_report_does_not_need_the_dataset(results: list[Path], tmp_path: Path):
+    build(results, tmp_path / "report", tmp_path / "nowhere")
+    assert "data:image/jpeg" not in (tmp_path / "report" / "index.html").read_text()

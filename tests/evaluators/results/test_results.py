@@ -17,7 +17,7 @@ from tests.evaluators import tiny
 from tests.evaluators.engine.test_faults import raising
 
 LAION = Task("crepe", "laion_uc_hnatom")
-FOLDER = "results/microworld/python=toy_models="
+FOLDER = "results/microworld/"
 
 
 def run_toy(name: str, data: Path, **options: object) -> Path:
@@ -124,7 +124,7 @@ def test_scores_of_another_program(here: Path, data: Path):
     pq.write_table(make_score_table(23), "scores.parquet")
     result = score_file(Path("scores.parquet"), LAION.name, "gpt", data_dir=data)
     assert result["metrics"]["recall@1"] == 1.0
-    assert documents.read(Path("results/microworld/external=gpt/crepe/laion_uc_hnatom.json")) == result
+    assert documents.read(Path("results/microworld/gpt/crepe/laion_uc_hnatom.json")) == result
 
 
 def test_task_name_selects_the_task_without_its_variants(here: Path, tmp_path: Path):
@@ -146,10 +146,13 @@ def test_task_name_selects_the_task_without_its_variants(here: Path, tmp_path: P
         (pa.table({"row": [0]}), "no column 'scores'; it has row"),
         (make_score_table(24), "row 23 occurs 1 times"),
         (pa.concat_tables([make_score_table(23), make_score_table(1)]), "row 0 occurs 2 times"),
-        (pa.table({"row": range(23), "scores": [None, *[[1.0] * 5] * 22]}), "row 0: 0 scores; expected 5"),
+        (
+            pa.table({"row": range(23), "scores": [None, *[[1.0] * 5] * 22]}),
+            "line 1: scores 'None' are not a list of numbers",
+        ),
         (
             pa.table({"row": range(23), "scores": [["a"] * 5] * 23}),
-            "the column 'scores' does not contain lists of numbers",
+            r"line 1: scores .* are not a list of finite numbers",
         ),
     ],
 )
@@ -162,3 +165,46 @@ def test_errors_for_scores_that_do_not_fit(here: Path, data: Path, table: pa.Tab
 def test_code_fingerprint_covers_models_and_protocols():
     files = {path.name for path in list_code_files(Path(compose.__file__))}
     assert {"openclip.py", "prefix_forest.py", "huggingface.py", "choice.py", "group.py", "crops.py"} <= files
+
+
+FORMS_OF_SCORES = {
+    "scores.csv": ("row,scores\n", '{},"[1.0, 0.5, 0.5, 0.5, 0.5]"\n'),
+    "scores.tsv": ("row\tscores\n", "{}\t1 .5 .5 .5 .5\n"),
+    "scores.jsonl": ("", '{{"row": {}, "scores": [1, 0.5, 0.5, 0.5, 0.5]}}\n'),
+}
+
+
+@pytest.mark.parametrize("name", FORMS_OF_SCORES)
+def test_scores_in_text_files_give_the_result_of_the_parquet_file(here: Path, data: Path, name: str):
+    pq.write_table(make_score_table(23), "scores.parquet")
+    header, line = FORMS_OF_SCORES[name]
+    Path(name).write_text(header + "".join(line.format(row) for row in reversed(range(23))))
+    assert score_file(Path(name), LAION.name, "gpt", data_dir=data) == score_file(
+        Path("scores.parquet"), LAION.name, "gpt", data_dir=data
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("scores.csv", "row,scores\n0,[1; x]\n", r"scores.csv, line 2: scores .* are not a list of finite numbers"),
+        ("scores.csv", "row,scores\n0.5,1 2\n", r"scores.csv, line 2: row '0.5' is not a whole number"),
+        ("scores.csv", "row,score\n0,1\n", r"scores.csv: no column"),
+        ("scores.jsonl", "[0, [1.0]]\n", r"scores.jsonl, line 1: not a JSON object with `row` and `scores`"),
+        ("scores.jsonl", '{"row": 0, "scores": [1, NaN]}', r"line 1: scores '\[1, nan\]' are not a list of finite"),
+        ("scores.jsonl", '{"row": 0, "scores": [true]}', r"line 1: scores '\[True\]' are not a list of numbers"),
+        ("scores.jsonl", "{", r"scores.jsonl, line 1: not JSON"),
+        (
+            "scores.parquet",
+            "row,scores\n0,1\n",
+            r"scores.parquet: not in Parquet format\. Other formats: .csv",
+        ),
+        ("scores.npy", "", r"scores.npy: unknown file type; supported: .parquet, .csv, .tsv, .jsonl"),
+    ],
+)
+def test_files_of_scores_are_never_called_damaged(here: Path, data: Path, name: str, content: str, message: str):
+    Path(name).write_text(content)
+    with pytest.raises(ValueError, match=message) as error:
+        score_file(Path(name), LAION.name, "gpt", data_dir=data)
+    assert "damaged" not in str(error.value)
+    assert "elete" not in str(error.value)

@@ -21,9 +21,7 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for seed in (0, 1):
         ranks = {"clip": [2, 2, 2, 2], "clip-ft": [2, 2, 2, 1], "negclip": [1 if seed else 2, 2, 2, 1]}
         for model, rank_N in ranks.items():
-            root = (
-                table6.RUNS / f"toy-s{seed}" / "results/microworld" / f"local=checkpoints--negclip-toy-s{seed}-{model}"
-            )
+            root = table6.RUNS / f"toy-s{seed}" / "results/microworld" / model
             for task, _, by in table6.ROWS.values():
                 name = f"{task}@s0" if task.endswith("_order") else task
                 task_ranks = rank_N if task == "aro/vg_relation" else [1, 1]

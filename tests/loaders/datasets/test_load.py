@@ -9,6 +9,7 @@ import pytest
 from loaders.datasets.folders import list_datasets
 from loaders.datasets.load import load_dataset
 from loaders.datasets.stats import list_configs
+from tests.evaluators import tiny
 from tests.rows import toy_dataset
 
 
@@ -54,16 +55,29 @@ def test_no_dataset_at_all_says_how_to_build_one(tmp_path: Path):
         load_dataset("crepe", "toy_raw", data_dir=tmp_path)
 
 
-def test_a_folder_that_differs_from_its_statistics_is_an_error(tmp_path: Path):
+def test_a_split_that_differs_from_the_statistics_blocks_itself_only(tmp_path: Path):
     folder = toy_dataset(tmp_path)
     stats = json.loads((folder / "stats.json").read_text())
     stats["files"]["toy_raw/n5-00000-of-00001.parquet"]["rows"] = 2
     (folder / "stats.json").write_text(json.dumps(stats))
-    with pytest.raises(ValueError, match=r"n5-00000-of-00001\.parquet: 1 rows in .* on disk, 2 rows in .* expected"):
-        load_dataset("crepe", "toy_hnatom", data_dir=tmp_path)
+    for split in ("n5", None):
+        with pytest.raises(
+            ValueError, match=r"n5-00000-of-00001\.parquet: 1 rows in .* on disk, 2 rows in .* expected"
+        ):
+            load_dataset("crepe", "toy_raw", split, tmp_path)
+    assert len(load_dataset("crepe", "toy_raw", "n4", tmp_path)) == 3
+    assert len(load_dataset("crepe", "toy_hnatom", "test", tmp_path)) == 3
     (folder / "toy_raw" / "n4-00000-of-00001.parquet").unlink()
     with pytest.raises(ValueError, match="no file on disk, 3 rows"):
-        load_dataset("crepe", "toy_hnatom", data_dir=tmp_path)
+        load_dataset("crepe", "toy_raw", "n4", tmp_path)
+
+
+def test_a_variant_is_loaded_by_its_name_and_by_its_stored_name(tmp_path: Path):
+    splits = {"test": tiny.choice_rows(3), "test.shuffled.s10": tiny.choice_rows(2), "test.shuffled.s9": []}
+    tiny.write_dataset(tmp_path, {"coco": splits}, "retrieval")
+    assert list_configs("retrieval", tmp_path) == {"coco": {"test": 3, "test.shuffled.s9": 0, "test.shuffled.s10": 2}}
+    for name in ("test@shuffled-s10", "@shuffled-s10", "test.shuffled.s10"):
+        assert len(load_dataset("retrieval", "coco", name, tmp_path)) == 2
 
 
 def test_environment_names_a_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
