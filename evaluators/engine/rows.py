@@ -31,6 +31,7 @@ from generators.storage.untrusted import UnsafeNameError, resolve_image
 from loaders.datasets import referenced_images
 from loaders.datasets.folders import dataset_folder
 from loaders.datasets.stats import read_stats
+from loaders.datasets.verified import verify_files
 
 EXAMPLE_COLUMNS = ("image_id", "compound", "categories", "cell")
 """Columns that the examples table contains in addition to the columns of the protocol."""
@@ -201,6 +202,7 @@ def load(tasks: Sequence[Task], data_dir: Path | None = None, limit: int | None 
 def _load(task: Task, folder: Path, stats: dict[str, Any], limit: int | None) -> Rows:
     prefix = f"{task.config}/{task.stored_split}-"
     files = {name: entry for name, entry in sorted(stats["files"].items()) if name.startswith(prefix)}
+    verify_files(folder, stats, files)
     count = sum(entry["rows"] for entry in files.values())
     if not count:
         raise ValueError(f"{task.name}: the split has no rows.")

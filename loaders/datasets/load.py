@@ -20,6 +20,7 @@ from loaders.datasets.folders import dataset_folder, list_datasets, unknown_name
 from loaders.datasets.image_sources import find_image_columns
 from loaders.datasets.referenced_images import add_images, find_first_split, share_images
 from loaders.datasets.stats import parquet_files, read_stats, split_name
+from loaders.datasets.verified import verify_files
 
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict
@@ -41,11 +42,13 @@ def load_dataset(
     from loaders.datasets.stored_images import decode_stored
 
     folder, downloaded_config = _find(name, config, data_dir)
-    configs = read_stats(folder, downloaded_config)["rows"]
+    stats = read_stats(folder, downloaded_config)
+    configs = stats["rows"]
     if config not in configs:
         raise unknown_name(f"config of {name}", config, configs)
     if split is not None and split not in configs[config]:
         raise unknown_name(f"split of {name}/{config}", split, configs[config])
+    verify_files(folder, stats, [name for name in stats["files"] if Path(name).parent.name == config])
     files: dict[str, list[str]] = {}
     for path in parquet_files(folder):
         if path.parent.name == config:
