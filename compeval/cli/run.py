@@ -23,6 +23,10 @@ def run(
         typer.Option(help="Task name or glob pattern; repeatable. Default: all tasks except raw retrieval."),
     ] = None,
     data: Data = None,
+    revision: Annotated[
+        str | None,
+        typer.Option(help="Commit, branch or tag of the checkout, or dataset version. Default: the files on disk."),
+    ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Evaluate only the first N rows of each task.")] = None,
     device: Annotated[
         str | None,
@@ -52,7 +56,12 @@ def run(
         from evaluators.engine import tasks
         from evaluators.run import default_tasks
         from evaluators.run import run as run_tasks
+        from loaders.datasets.folders import list_datasets
+        from loaders.datasets.revisions import find_data_folder
 
+        if revision is not None:
+            names = {pattern.partition("/")[0] for pattern in task} if task else set(list_datasets(data))
+            data = find_data_folder(names, revision, data)
         available = tasks.discover(data)
         selected = tasks.select(available, task) if task else None
         models.parse(model)

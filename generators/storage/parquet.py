@@ -9,6 +9,7 @@ import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,9 +24,8 @@ def open_writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
     pq.write_metadata(schema, no_rows := io.BytesIO())
     columns = pq.read_metadata(no_rows).schema
     names = [name for index in range(len(columns)) if not (name := columns.column(index).path).endswith(".bytes")]
-    return pq.ParquetWriter(
-        path, schema, compression="zstd", use_dictionary=names, write_page_index=True, use_content_defined_chunking=True
-    )
+    options: dict[str, Any] = {"use_dictionary": names, "write_page_index": True, "use_content_defined_chunking": True}
+    return pq.ParquetWriter(path, schema, compression="zstd", **options)
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from generators.storage import parquet
 from loaders.datasets.folders import dataset_folder, list_datasets, unknown_name
 from loaders.datasets.image_sources import find_image_columns
 from loaders.datasets.referenced_images import add_images, find_first_split, share_images
+from loaders.datasets.revisions import find_revision, split_revision
 from loaders.datasets.stats import parquet_files, read_stats, split_name
 from loaders.datasets.verified import verify_files
 
@@ -27,7 +28,11 @@ if TYPE_CHECKING:
 
 
 def load_dataset(
-    name: str, config: str, split: str | None = None, data_dir: str | Path | None = None
+    name: str,
+    config: str,
+    split: str | None = None,
+    data_dir: str | Path | None = None,
+    revision: str | None = None,
 ) -> Dataset | DatasetDict:
     """Load one config of a dataset: all its splits, or only ``split``.
 
@@ -35,13 +40,16 @@ def load_dataset(
 
     ``name`` is the name of a dataset, the path of a dataset folder, or "ORG/NAME" on the Hugging Face Hub. Names are
     searched in ``data_dir``; by default in the current folder, then in $COMPEVAL_DATA, then in the checkout that this
-    package is installed from. Raises ValueError if a name is unknown or the folder differs from its stats.json.
+    package is installed from. ``revision`` (or NAME@REVISION) is a commit, branch or tag of the Hub repository or of
+    the checkout that contains the dataset, or the dataset's version. Raises ValueError if a name or revision is unknown
+    or the folder differs from its stats.json.
     """
     import datasets
 
     from loaders.datasets.stored_images import decode_stored
 
-    folder, downloaded_config = _find(name, config, data_dir)
+    name, revision = split_revision(name, revision)
+    folder, downloaded_config = _find(name, config, data_dir, revision)
     stats = read_stats(folder, downloaded_config)
     configs = stats["rows"]
     if config not in configs:
@@ -65,35 +73,41 @@ def load_dataset(
     return rows
 
 
-def _find(name: str, config: str, data_dir: str | Path | None) -> tuple[Path, str | None]:
+def _find(name: str, config: str, data_dir: str | Path | None, revision: str | None) -> tuple[Path, str | None]:
     """Find a dataset by name, path or Hub repository, in this order, and return its folder.
 
     The second returned value is ``config`` if only this config was downloaded from the Hub, and None otherwise.
     """
     if data_dir is None and name not in list_datasets():
         if (Path(name) / "stats.json").is_file():
-            return Path(name), None
-        if re.fullmatch(r"[\w.-]+/[\w.-]+", name) and not Path(name).exists():
-            return download(name, config), config
-    return dataset_folder(name, data_dir), None
+            data_dir, name = Path(name).parent, Path(name).name
+        elif re.fullmatch(r"[\w.-]+/[\w.-]+", name) and not Path(name).exists():
+            return download(name, config, revision), config
+    return (dataset_folder(name, data_dir) if revision is None else find_revision(name, revision, data_dir)), None
 
 
-def download(repository: str, config: str) -> Path:
+def download(repository: str, config: str, revision: str | None = None) -> Path:
     """Download the card, the statistics and one config of a dataset on the Hub, and return the local folder.
 
-    $HF_ENDPOINT selects another server. Raises ValueError if the repository does not exist or was not written by
-    ``compeval push``.
+    $HF_ENDPOINT selects another server. Raises ValueError if the repository or revision does not exist, or if the
+    repository was not written by ``compeval push``.
     """
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, RevisionNotFoundError
 
     try:
         folder = snapshot_download(
             repository,
             repo_type="dataset",
+            revision=revision,
             allow_patterns=["README.md", "stats.json", f"{config}/*.parquet"],
             endpoint=os.environ.get("HF_ENDPOINT"),
         )
+    except RevisionNotFoundError:
+        raise ValueError(
+            f"{repository} has no revision {revision!r} on the Hub. The page of the repository lists its commits, "
+            "branches and tags."
+        ) from None
     except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError) as error:
         raise ValueError(f"{repository}: cannot be downloaded from the Hub ({str(error).strip()}).") from None
     if not (Path(folder) / "stats.json").is_file():
