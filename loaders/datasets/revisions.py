@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -67,7 +68,8 @@ def _copy_from(repository: Path, commit: str, name: str) -> Path:
     folder = _revisions() / commit / name
     if not (folder / "stats.json").is_file():
         folder.parent.mkdir(parents=True, exist_ok=True)
-        command = ["dvc", "get", "--quiet", "--force", "--rev", commit, "--out", str(folder), str(repository), name]
+        options = ["--quiet", "--force", "--rev", commit, "--out", str(folder)]
+        command = [sys.executable, "-m", "dvc", "get", *options, str(repository), name]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode or not (folder / "stats.json").is_file():
             reason = (done.stderr.strip() or "it has no stats.json").removeprefix("ERROR: ").splitlines()[0]
