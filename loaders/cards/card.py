@@ -48,6 +48,7 @@ def write_card(folder: Path, metadata: Mapping[str, Any], text: str, stats: Stat
     rendered = [*notes]
     rendered += [render("referenced_images", configs=referencing)] if referencing else []
     rendered += [render("shared_images", configs=sharing)] if sharing else []
+    rendered += [render("image_files", name=folder.name)] if stats["images"] else []
     if rendered:
         text += PIXELS_HEADING + "\n" + "\n".join(rendered)
     (folder / "stats.json").write_text(json.dumps(stats, indent=1, sort_keys=True) + "\n")
