@@ -7,6 +7,7 @@ import importlib.machinery
 import importlib.util
 import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,31 @@ def build(folder: Path, settings: dict[str, str], workers: int) -> Path:
     environment = os.environ | settings | {"PYTHONPATH": str(folder), "HOME": str(folder.parent)}
     subprocess.run(["dvc", "repro", "--quiet", *STAGES], cwd=folder, env=environment, check=True)
     return folder / "dvc.lock"
+
+
+SAMPLE = """
+import hashlib
+from generators.microworld.build import render_full_size
+from generators.microworld.scenes.splits import TEST_IDS, sample_test_scene
+from generators.parser.rule_parser import RuleParser
+
+scenes = [sample_test_scene(0, image_id) for image_id in TEST_IDS[:3]]
+print(*(hashlib.sha256(render_full_size(scene)).hexdigest() for scene in scenes))
+captions = ("a red cup next to two dogs", "the vase that the man holds isn't blue", "Kids play in front of a house")
+print(*RuleParser().parse(captions))
+"""
+
+
+def test_pixels_and_parses_do_not_depend_on_the_settings_of_the_machine():
+    """The floating-point work of the data stages: Skia, libjpeg-turbo, NumPy and spaCy's neural tagger."""
+    one, other = (
+        subprocess.run(
+            [sys.executable, "-c", SAMPLE], env=environment, capture_output=True, text=True, check=True
+        ).stdout
+        for environment in (os.environ | settings | {"PYTHONPATH": str(ROOT)} for settings in (ONE, OTHER))
+    )
+    assert one == other
+    assert len(one.splitlines()) == 2
 
 
 @pytest.mark.acceptance
