@@ -136,7 +136,11 @@ def _write_plots(folder: Path, results: pd.DataFrame) -> None:
     folder.mkdir(exist_ok=True)
     for name, position in (("systematicity", "split"), ("productivity", "complexity")):
         rows = results[results["kind"].notna() & results[position].notna() & results["recall@1"].notna()]
-        rows = rows.rename(columns={"recall@1": "recall"}).astype({"complexity": "Int64"})
+        rows = (
+            rows.rename(columns={"recall@1": "recall"})
+            .astype({"complexity": "Int64"})
+            .sort_values([position, "kind", "model"])
+        )
         columns = ["model", "kind", position, "recall", "low", "high", "chance"]
         rows[columns].to_csv(folder / f"{name}.csv", index=False, float_format="%.4f")
 
