@@ -35,10 +35,10 @@ def test_equal_outputs_pass_whatever_the_commands_and_inputs(tmp_path: Path):
 def test_a_changed_output_is_named_with_its_stage_and_the_remedy(tmp_path: Path):
     code, message = check(tmp_path, **{"compprompts": [("compprompts", "ff.dir")], "seen@cc12m": []})
     assert code == 1
-    assert "2 outputs of data stages differ" in message
+    assert "outputs of data stages differ from the committed ones (2)" in message
     assert "  stage compprompts, output compprompts: aa.dir -> ff.dir\n" in message
     assert "  stage seen@cc12m, output seen/cc12m.json: bb -> missing\n" in message
-    assert "git add dvc.lock && git commit" in message
+    assert "git add dvc.lock data.dvc && git commit" in message
 
 
 def test_trained_models_may_differ(tmp_path: Path):

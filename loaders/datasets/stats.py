@@ -83,6 +83,9 @@ def _parse_stats(path: Path) -> tuple[Stats, dict[str, dict[str, int]]]:
         stats = json.loads(path.read_text(encoding="utf-8"))
         expected = {name: {key: entry[key] for key in ("rows", "bytes")} for name, entry in stats["files"].items()}
         names = {*expected, *(f"{config}/{split}" for config, splits in stats["rows"].items() for split in splits)}
+        hashes = [entry["sha256"] for entry in stats["files"].values()] + [*stats.get("images", {}).values()]
+        if not all(isinstance(text, str) for text in (stats["version"], *hashes)):
+            raise TypeError("a version or hash is not a text")
         for name in names:
             config, _, file = name.partition("/")
             safe_name(config)

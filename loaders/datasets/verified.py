@@ -30,12 +30,12 @@ def verify_files(folder: Path, stats: dict[str, Any], names: Iterable[str]) -> N
         known = {}
     new: dict[str, str] = {}
     for name in names:
-        _verify(folder / name, stats["files"][name]["sha256"], name, known, new)
+        _verify(folder / name, stats["files"][name]["sha256"], "stats.json", name, known, new)
     for name, sha256 in stats.get("images", {}).items():
         hashes = resolve_below(folder, name)
-        _verify(hashes, sha256, name, known, new)
+        _verify(hashes, sha256, "stats.json", name, known, new)
         for image, image_sha256 in _read_hashes(hashes):
-            _verify(image, image_sha256, str(image.relative_to(folder)), known, new)
+            _verify(image, image_sha256, name, str(image.relative_to(folder)), known, new)
     if new:
         with suppress(OSError):  # a cache folder that is not writable
             write_json(memory, known | new)
@@ -48,8 +48,11 @@ def _read_hashes(path: Path) -> Iterator[tuple[Path, str]]:
         yield path.parent / safe_name(name), sha256
 
 
-def _verify(path: Path, sha256: str, name: str, known: dict[str, str], new: dict[str, str]) -> None:
-    """Raise ValueError if the hash of a file differs, unless it was equal before and the file is not newer."""
+def _verify(path: Path, sha256: str, origin: str, name: str, known: dict[str, str], new: dict[str, str]) -> None:
+    """Raise ValueError if the hash of a file differs, unless it was equal before and the file is not newer.
+
+    ``origin`` is the file that contains the expected hash.
+    """
     try:
         status = path.stat()
         state = f"{sha256} {status.st_size} {status.st_mtime_ns}"
@@ -58,9 +61,9 @@ def _verify(path: Path, sha256: str, name: str, known: dict[str, str], new: dict
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
-        raise ValueError(f"{path}: cannot be read ({error.strerror}), but stats.json lists it. {_REMEDY}") from None
+        raise ValueError(f"{path}: cannot be read ({error.strerror}), but {origin} lists it. {_REMEDY}") from None
     if digest != sha256:
-        raise ValueError(f"{path}: SHA-256 {digest}, {sha256} expected (stats.json). {_REMEDY}")
+        raise ValueError(f"{path}: SHA-256 {digest}, {sha256} expected ({origin}). {_REMEDY}")
     new[name] = state
 
 
