@@ -64,6 +64,7 @@ from generators.schemas.annotated_image import AnnotatedImage, make_id_sort_key
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, ImageStorage
 from generators.storage import dataset, stage
 from generators.storage.atomic import write_json
+from generators.storage.crops import replace_crop_files
 from generators.storage.params import read_params, read_parser_params, read_settings
 from generators.storage.workers import map_with
 
@@ -208,23 +209,24 @@ def collect_rows(annotations: Path, source_name: str, settings: Settings) -> dic
 def write(
     annotations: Path, source_name: str, settings: Settings, root: Path, image_storage: ImageStorage = "embedded"
 ) -> dict[str, dict[str, int]]:
-    """Write every config below ``root``; return the numbers of dropped candidates and missing rows by split and reason.
+    """Write every config of the dataset folder ``root``; return the numbers of dropped candidates and missing rows.
 
-    The written bytes do not depend on the number of workers.
+    The numbers are by split and reason. The written bytes do not depend on the number of workers.
     """
     splits = dict(zip(SPLITS, collect_rows(annotations, source_name, settings).values(), strict=True))
     dropped = {split: rows.count_dropped() for split, rows in splits.items()}
-    for config in CONFIGS:
-        schema = RAW_SCHEMA if config == RAW else HARD_NEGATIVE_SCHEMA
-        rows_by_split = {split: rows.read_rows(config) for split, rows in splits.items()}
-        if settings.refine and config != RAW:
-            rows = {split: list(rows) for split, rows in rows_by_split.items()}
-            refined_rows = refine_splits(rows, settings.seed)
-            for split in SPLITS:
-                reason = f"{config.removeprefix('prod_')}: refined away"
-                dropped[split][reason] = len(rows[split]) - len(refined_rows[split])
-            rows_by_split = refined_rows
-        dataset.write_config(root, config, rows_by_split, schema, image_storage)
+    with replace_crop_files(root, "productivity") as crop_files:
+        for config in CONFIGS:
+            schema = RAW_SCHEMA if config == RAW else HARD_NEGATIVE_SCHEMA
+            rows_by_split = {split: rows.read_rows(config) for split, rows in splits.items()}
+            if settings.refine and config != RAW:
+                rows = {split: list(rows) for split, rows in rows_by_split.items()}
+                refined_rows = refine_splits(rows, settings.seed)
+                for split in SPLITS:
+                    reason = f"{config.removeprefix('prod_')}: refined away"
+                    dropped[split][reason] = len(rows[split]) - len(refined_rows[split])
+                rows_by_split = refined_rows
+            dataset.write_config(root, config, rows_by_split, schema, image_storage, crop_files)
     return dropped
 
 

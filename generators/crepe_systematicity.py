@@ -1,6 +1,6 @@
 """CREPE systematicity: region captions with atomic and compound hard negatives, split by a training corpus.
 
-    python -m generators.crepe_systematicity regions     # once: writes regions/*.parquet and regions/targets.json
+    python -m generators.crepe_systematicity regions     # once: writes regions/ and crepe/images/regions/
     python -m generators.crepe_systematicity CORPUS      # reads seen/CORPUS.json, writes the configs crepe/CORPUS_*
 
 Source: CREPE (arXiv:2212.07796), sections 3.2 and 4.1, appendix A.5 and A.6. Difference from the paper: the negatives
@@ -42,6 +42,7 @@ from generators.seen_analysis.row_splits import Seen, assign_splits, collect_tar
 from generators.seen_analysis.splits import Funnel
 from generators.storage import dataset, parquet, stage
 from generators.storage.atomic import atomic_folder, write_json
+from generators.storage.crops import CropFiles, replace_crop_files
 from generators.storage.params import read_params, read_parser_params
 from generators.storage.workers import map_with
 
@@ -62,6 +63,7 @@ def build_regions(
     settings: Mapping[str, Any],
     folder: Path,
     image_storage: ImageStorage = "embedded",
+    crop_files: CropFiles | None = None,
 ) -> Funnel:
     """Write the region rows with their negatives, and the targets of the seen analysis.
 
@@ -75,7 +77,7 @@ def build_regions(
     rows_by_image = map_with(make_negatives, partial(make_region_rows, source), candidates_by_image, workers)
     with atomic_folder(folder) as scratch:
         rows = (row for image_rows in rows_by_image for row in image_rows)
-        dataset.write_split(scratch, "regions", rows, REGION_SCHEMA, image_storage)
+        dataset.write_split(scratch, "regions", rows, REGION_SCHEMA, image_storage, crop_files)
         write_json(scratch / "targets.json", collect_targets(read_rows(scratch, ["scene_graph"])).to_json())
     return funnel
 
@@ -152,7 +154,9 @@ def main(corpus: str) -> None:
         return
     source, path = read_params("source"), Path("annotations/visual_genome.parquet")
     settings = read_params("crepe_systematicity") | read_parser_params()
-    funnel = build_regions(source, Annotations(path), settings, regions, dataset.read_image_storage())
+    with replace_crop_files(Path("crepe"), "regions") as crop_files:
+        storage = dataset.read_image_storage()
+        funnel = build_regions(source, Annotations(path), settings, regions, storage, crop_files)
     flaws = json.loads(path.with_suffix(".json").read_text())["flaws"]
     funnels = {"Systematicity regions": funnel.to_json(), "Flawed records of the source": flaws}
     write_json(stats / "systematicity_regions.json", {"funnels": funnels})

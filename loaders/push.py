@@ -3,9 +3,9 @@
     compeval push crepe ORG/microworld-crepe
     compeval.load_dataset("ORG/microworld-crepe", "prod_hnatom")
 
-A config's images are uploaded if the licences of all of them permit redistribution. If the rows only reference the
-images, the crops are added to the upload. Otherwise the image columns are removed, but image_id and box stay, and the
-card names the sources of the images. $HF_ENDPOINT selects another server.
+A config's images are uploaded if the licences of all of them permit redistribution. If they are not in the rows, but in
+files of the dataset folder or elsewhere, they are added to the rows that are uploaded. Otherwise the image columns are
+removed, but image_id and box stay, and the card names the sources of the images. $HF_ENDPOINT selects another server.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import yaml
 
 from generators.schemas.rows import add_datasets_features, get_image_storage, use_stored_images
 from generators.storage import parquet
+from generators.storage.crops import IMAGES
 from generators.storage.dataset import ROWS_PER_GROUP
 from loaders.cards.card import PIXELS_HEADING, describe_licence, render, write_card
 from loaders.datasets.image_sources import find_image_columns, list_image_sources
@@ -36,7 +36,7 @@ REDISTRIBUTABLE = ("microworld", "visual_genome", "compun")
 """Sources whose licence permits redistribution (CC0, CC BY, CC BY-NC).
 
 The licences of the images of COCO, Flickr30k and Winoground do not. Images of an unknown source are not uploaded."""
-PAGES = ("README.md", "TEXT_ONLY.md")
+PAGES = ("README.md", "TEXT_ONLY.md", "croissant.json")
 FILES = (*PAGES, "stats.json", "*/*.parquet")
 
 
@@ -87,13 +87,13 @@ def prepare_upload(folder: Path, sources: Mapping[str, Sequence[str]]) -> Iterat
     """Yield the folder to upload. ``sources`` are the sources of each config's images.
 
     It is the dataset folder itself if all images may be redistributed and the rows contain them. Otherwise it is a
-    temporary copy, in which rows that only reference their images contain the crops. A config with images that must not
+    temporary copy, in which the rows contain their images. A config with images that must not
     be redistributed has no image columns, and the card says so.
     """
     refused = [config for config, names in sources.items() if not set(names) <= set(REDISTRIBUTABLE)]
-    if not refused and all(
-        get_image_storage(parquet.read_schema(path)) == "embedded" for path in parquet_files(folder)
-    ):
+    has_files = (folder / IMAGES).is_dir()
+    storage = {get_image_storage(parquet.read_schema(path)) for path in parquet_files(folder)}
+    if not refused and not has_files and storage == {"embedded"}:
         yield folder
         return
     with tempfile.TemporaryDirectory() as scratch:
@@ -105,7 +105,7 @@ def prepare_upload(folder: Path, sources: Mapping[str, Sequence[str]]) -> Iterat
             if path.parent.name in refused:
                 _copy_without_pixels(path, target)
             else:
-                _copy_with_pixels(path, target, stored[path.parent.name])
+                _copy_with_pixels(path, target, stored[path.parent.name], has_files)
         for name in PAGES:
             if (folder / name).is_file():
                 shutil.copy2(folder / name, copy)
@@ -120,18 +120,21 @@ def prepare_upload(folder: Path, sources: Mapping[str, Sequence[str]]) -> Iterat
         yield copy
 
 
-def _copy_with_pixels(path: Path, target: Path, stored: set[int]) -> None:
+def _copy_with_pixels(path: Path, target: Path, stored: set[int], has_files: bool) -> None:
     """Copy a parquet file. If its rows only reference images, the copy has their crops in a column ``image``.
+
+    ``has_files`` says that rows may also reference image files of the dataset folder.
 
     Of several rows that show one whole image, the first stores it. ``stored`` are the ``image_row`` of the images that
     the earlier files of the config store; the images of this file are added.
     """
-    schema = parquet.read_schema(path)
-    if get_image_storage(schema) == "embedded":
+    schema, folder = parquet.read_schema(path), path.parent.parent
+    if get_image_storage(schema) == "by_reference":
+        schema = add_datasets_features(use_stored_images(schema))
+    elif not has_files or "image" not in schema.names:
         shutil.copy2(path, target)
         return
-    schema, folder = add_datasets_features(use_stored_images(schema)), path.parent.parent
-    with pq.ParquetWriter(target, schema, compression="zstd") as writer:
+    with parquet.open_writer(target, schema) as writer:
         start = 0
         for batch in parquet.read_batches(path, ROWS_PER_GROUP):
             rows = batch.to_pylist()
@@ -146,7 +149,7 @@ def _copy_with_pixels(path: Path, target: Path, stored: set[int]) -> None:
 def _encode(row: Mapping[str, Any], folder: Path, place: str) -> dict[str, Any]:
     """Return the cell of the column ``image`` with the row's crop. Raises ValueError, which names the row."""
     try:
-        return {"bytes": encode_row(row, folder), "path": None}
+        return {"bytes": encode_row(row, folder), "path": f"{row['crop_id']}.jpg"}
     except (OSError, ValueError) as error:
         raise ValueError(f"{place}: the image cannot be read ({error}).") from None
 
@@ -156,6 +159,6 @@ def _copy_without_pixels(path: Path, target: Path) -> None:
     schema = parquet.read_schema(path)
     names = [name for name in schema.names if name not in find_image_columns(schema)]
     schema = add_datasets_features(pa.schema([schema.field(name) for name in names]))
-    with pq.ParquetWriter(target, schema, compression="zstd") as writer:
+    with parquet.open_writer(target, schema) as writer:
         for batch in parquet.read_batches(path, 1000, names):
             writer.write_table(pa.Table.from_batches([batch]).cast(schema))

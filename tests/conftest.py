@@ -24,3 +24,9 @@ def real_data() -> Path:
     if not folder:
         pytest.skip("COMPEVAL_REAL_DATA is not set")
     return Path(folder)
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Use a temporary cache folder instead of the user's."""
+    monkeypatch.setenv("COMPEVAL_CACHE", str(tmp_path / "cache"))

@@ -56,6 +56,8 @@ class Repositories:
                 for path, data in files.items()
             ]
             return 200, {}, json.dumps(entries).encode()
+        if parts[4:5] == ["revision"] and parts[5:] not in (["main"], [SHA]):
+            return 404, {"X-Error-Code": "RevisionNotFound"}, b"{}"
         if parts[0] == "api":
             siblings = [{"rfilename": path} for path in files]
             return 200, {}, json.dumps({"id": name, "sha": SHA, "siblings": siblings, "private": False}).encode()

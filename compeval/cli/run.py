@@ -35,6 +35,10 @@ def run(
     data: Data = None,
     limit: Limit = None,
     name: Annotated[str | None, typer.Option(help="Name of the model in the results. Default: its own name.")] = None,
+    revision: Annotated[
+        str | None,
+        typer.Option(help="Commit, branch or tag of the checkout, or dataset version. Default: the files on disk."),
+    ] = None,
     device: Annotated[
         str | None,
         typer.Option(
@@ -67,7 +71,12 @@ def run(
         from evaluators.results.documents import get_model_folder
         from evaluators.run import RefusedTask, default_tasks
         from evaluators.run import run as run_tasks
+        from loaders.datasets.folders import list_datasets
+        from loaders.datasets.revisions import find_data_folder
 
+        if revision is not None:
+            names = {pattern.partition("/")[0] for pattern in task} if task else set(list_datasets(data))
+            data = find_data_folder(names, revision, data)
         available = tasks.discover(data)
         selected = None if task is None else tasks.select(available, task)
         models.parse(spec)

@@ -14,6 +14,9 @@ from compeval.cli.console import AsJson, echo_json, note, out, progress, table
 if TYPE_CHECKING:
     from generators.sources import DataSource
 
+LOCK = "sources.lock"
+"""File next to the folder of the sources."""
+
 app = typer.Typer(no_args_is_help=True, help="List, download and verify published data.")
 
 Folder = Annotated[Path, typer.Option("--output", help="Folder of the sources.")]
@@ -54,7 +57,9 @@ def get(
     note(f"{source.title}. Licence: {source.licence}. Cite: {source.citation}")
     folder = output / name
     with progress(in_bytes=True) as report:
-        new = fetch(source, folder, files or (), mirror=mirror, existing=existing, report=report)
+        new = fetch(
+            source, folder, files or (), mirror=mirror, existing=existing, lock=output.parent / LOCK, report=report
+        )
     typer.echo(f"{folder}: downloaded {', '.join(new)}." if new else f"{folder}: already complete.")
 
 

@@ -30,7 +30,9 @@ from generators.storage.patches import Patches
 from generators.storage.untrusted import UnsafeNameError, resolve_image
 from loaders.datasets import referenced_images
 from loaders.datasets.folders import dataset_folder
+from loaders.datasets.revisions import get_commit
 from loaders.datasets.stats import read_stats
+from loaders.datasets.verified import verify_files
 
 EXAMPLE_COLUMNS = ("image_id", "compound", "categories", "cell")
 """Columns that the examples table contains in addition to the columns of the protocol."""
@@ -60,6 +62,10 @@ class Rows:
     """Digest of the files, the limit and the fold size."""
     count: int
     limit: int | None
+    version: str
+    """Version of the dataset, from its stats.json."""
+    revision: str | None
+    """Commit that the dataset was copied from; None for the files on disk."""
     fold_size: int | None
     """Number of rows per retrieval fold (CREPE, appendix B.2); None if the protocol has no folds."""
 
@@ -206,6 +212,7 @@ def _load(task: Task, folder: Path, limit: int | None) -> Rows:
     stats = read_stats(folder, task.config, task.stored_split)
     prefix = f"{task.config}/{task.stored_split}-"
     files = {name: entry for name, entry in sorted(stats["files"].items()) if name.startswith(prefix)}
+    verify_files(folder, stats, files)
     count = sum(entry["rows"] for entry in files.values())
     if not count:
         raise ValueError(f"{task.name}: the split has no rows.")
@@ -215,7 +222,8 @@ def _load(task: Task, folder: Path, limit: int | None) -> Rows:
     if protocols.find_protocol(parquet.read_schema(paths[0]).names).name == "recall":
         fold_size = min(count, smallest_raw_split(task, stats["rows"])) if task.is_raw else count
     hashes = [entry["sha256"] for entry in files.values()]
-    return Rows(task, paths, fingerprint.of_json([hashes, limit, fold_size]), count, limit, fold_size)
+    digest = fingerprint.of_json([hashes, limit, fold_size])
+    return Rows(task, paths, digest, count, limit, stats["version"], get_commit(folder), fold_size)
 
 
 def smallest_raw_split(task: Task, rows: dict[str, dict[str, int]]) -> int:

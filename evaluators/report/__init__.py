@@ -3,7 +3,8 @@
     build([Path("results/microworld/clip-laion-s0"), ...], Path("report"))
 
 writes ``index.html``, ``examples.html`` (examples of productivity), ``report.md``, ``tables/*.csv``, ``tables/*.tex``,
-``figures/*.svg``, and ``metrics.json`` for ``dvc metrics``. The same results always produce the same bytes.
+``figures/*.svg``, ``metrics.json`` for ``dvc metrics``, and ``plots/*.csv`` for ``dvc plots``. The same results always
+produce the same bytes.
 """
 
 from __future__ import annotations
@@ -89,6 +90,7 @@ def build(
     }
     _write_files(output, [context["models"], *(table for section in sections for table in section.tables)], sections)
     _write_pages(output, context)
+    _write_plots(output / "plots", results.frame)
     (output / "metrics.json").write_text(json.dumps(collect_metrics(results, sections), indent=1) + "\n")
     return "\n".join(context["headline"])
 
@@ -137,6 +139,20 @@ def _write_files(output: Path, tables: Sequence[Table], sections: Sequence[Secti
     for section in sections:
         for number, svg in enumerate(section.figures.values(), 1):
             (output / "figures" / f"{section.id}-{number}.svg").write_text(svg)
+
+
+def _write_plots(folder: Path, results: pd.DataFrame) -> None:
+    """Write Recall@1 by split and by complexity with its interval and chance level."""
+    folder.mkdir(exist_ok=True)
+    for name, position in (("systematicity", "split"), ("productivity", "complexity")):
+        rows = results[results["kind"].notna() & results[position].notna() & results["recall@1"].notna()]
+        rows = (
+            rows.rename(columns={"recall@1": "recall"})
+            .astype({"complexity": "Int64"})
+            .sort_values([position, "kind", "model"])
+        )
+        columns = ["model", "kind", position, "recall", "low", "high", "chance"]
+        rows[columns].to_csv(folder / f"{name}.csv", index=False, float_format="%.4f")
 
 
 def _write_pages(output: Path, context: dict[str, Any]) -> None:

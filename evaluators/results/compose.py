@@ -99,6 +99,8 @@ def describe(rows: Rows, model: Model) -> Result:
             "text_encoder": model.text_encoder,
         },
         "data": {
+            "version": rows.version,
+            "revision": rows.revision,
             "fingerprint": rows.fingerprint,
             "rows": len(rows),
             "limit": rows.limit,

@@ -16,6 +16,7 @@ from typing import Any
 
 from generators.sources import DataSource, RemoteFile
 from generators.sources.download import download, verify
+from generators.sources.source_lock import compare_or_record
 from generators.sources.unpack import unpack
 from generators.storage.atomic import atomic_file, write_json
 
@@ -31,11 +32,13 @@ def fetch(
     *,
     mirror: str | None = None,
     existing: Path | None = None,
+    lock: Path | None = None,
     report: ProgressCallback = lambda step, done, total: None,
 ) -> list[str]:
     """Write the files ``names`` of a source (default: all files) to ``folder``; return the names of the new files.
 
-    ``existing`` is a folder with the packed or unpacked files; if it is given, nothing is downloaded. Raises ValueError
+    ``existing`` is a folder with the packed or unpacked files; if it is given, nothing is downloaded. ``lock`` is the
+    file with the hashes that the registry does not know. Raises ValueError
     if the source must be downloaded manually, a name is unknown, or a file is wrong or cannot be downloaded. Raises
     FileNotFoundError if the server or the folder ``existing`` does not have a file.
     """
@@ -48,7 +51,7 @@ def fetch(
     if existing is not None:
         _check_existing(source, missing, existing)
     for file in missing:
-        members = _fetch_file(source, file, folder, mirror, existing, report)
+        members = _fetch_file(source, file, folder, mirror, existing, lock, report)
         write_json(folder / WORK_FOLDER / f"{file.name}.json", {"members": members})
         (folder / WORK_FOLDER / file.name).unlink(missing_ok=True)
     return [file.name for file in missing]
@@ -88,6 +91,7 @@ def _fetch_file(
     folder: Path,
     mirror: str | None,
     existing: Path | None,
+    lock: Path | None,
     report: ProgressCallback,
 ) -> dict[str, int]:
     """Write one file to ``folder``, unpacked if it is an archive; return path -> size of the written files."""
@@ -99,6 +103,13 @@ def _fetch_file(
     elif not download_path.is_file():
         url = file.choose_url(source.name, mirror)
         download(url, download_path, file.size, file.sha256, lambda done, total: report(file.name, done, total))
+    if lock is not None and file.sha256 is None:
+        try:
+            compare_or_record(lock, source.name, file, download_path)
+        except ValueError:
+            if not existing:  # download the file again next time
+                download_path.unlink()
+            raise
     if file.makes is None:
         _link(download_path, folder / file.name)
         return {file.name: download_path.stat().st_size}

@@ -7,6 +7,8 @@ CREPE authors' evaluation script passes to it. Pixels outside the image are blac
 import hashlib
 import io
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -14,10 +16,13 @@ from typing import NamedTuple
 from PIL import Image
 
 from generators.schemas.scene_graph import Box
+from generators.storage.atomic import atomic_folder
 from generators.storage.patches import Patches
 from generators.storage.untrusted import decode_image, read_file
 
 JPEG_QUALITY = 92
+IMAGES, HASHES = "images", "SHA256SUMS"
+"""Folder in a dataset folder for the crops that several configs show, and the file that lists their hashes."""
 
 
 def round_corners(box: Box) -> tuple[int, int, int, int]:
@@ -99,3 +104,30 @@ def make_crop_id(file_sha256: str, box: Box, patches: Patches | None = None) -> 
     corners = ",".join(map(str, check_corners(box)))
     arranged = f":{patches.rows}x{patches.columns}:{patches.order}" if patches else ""
     return hashlib.sha256(f"{file_sha256}:{corners}{arranged}".encode()).hexdigest()[:16]
+
+
+class CropFiles:
+    """Crops that several configs of a dataset show, each stored once as ``<dataset>/images/<name>/<crop_id>.jpg``."""
+
+    def __init__(self, folder: Path, path: str) -> None:
+        """Write to ``folder``, which will be the folder ``path``, relative to the folder that contains the dataset."""
+        self._folder, self._path = folder, path
+
+    def add(self, crop: Crop, name: str) -> str:
+        """Write the crop unless it is there, and return its path relative to the folder that contains the dataset."""
+        file = self._folder / f"{name}.jpg"
+        if not file.exists():
+            file.write_bytes(encode_crop(*crop))
+        return f"{self._path}/{file.name}"
+
+
+@contextmanager
+def replace_crop_files(dataset: Path, name: str) -> Iterator[CropFiles]:
+    """Replace the folder ``images/<name>`` of a dataset folder when the block ends without an error.
+
+    Its file ``SHA256SUMS`` lists the hashes of the crops in the format of the command ``sha256sum``.
+    """
+    with atomic_folder(dataset / IMAGES / name) as folder:
+        yield CropFiles(folder, f"{dataset.name}/{IMAGES}/{name}")
+        hashes = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.glob("*.jpg"))}
+        (folder / HASHES).write_text("".join(f"{digest}  {file}\n" for file, digest in hashes.items()))

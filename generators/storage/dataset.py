@@ -13,17 +13,20 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from generators.schemas.rows import ImageStorage, add_datasets_features, use_image_paths
 from generators.schemas.scene_graph import Box, SceneGraph
 from generators.storage.atomic import atomic_folder
-from generators.storage.crops import Crop, crop_id, encode_crop
+from generators.storage.crops import Crop, CropFiles, crop_id, encode_crop
 from generators.storage.params import read_params
+from generators.storage.parquet import open_writer
 from generators.storage.untrusted import allow_images
 
-ROWS_PER_GROUP = 500
+ROWS_PER_GROUP = 100
+"""Rows are read in groups, which should not contain too many images."""
 BYTES_PER_FILE = 500_000_000
+EXTENSIONS = {b"\xff\xd8": ".jpg", b"\x89PNG": ".png", b"RIFF": ".webp", b"GIF8": ".gif"}
+"""File name extensions by the first bytes of an image file."""
 
 
 def make_file_id(data: bytes) -> str:
@@ -61,19 +64,21 @@ def write_split(
     rows: Iterable[Mapping[str, Any]],
     schema: pa.Schema,
     image_storage: ImageStorage = "embedded",
+    crop_files: CropFiles | None = None,
 ) -> int:
     """Write one split's parquet files in constant memory and return the number of rows.
 
-    If a row's ``image`` is a Crop, ``image_storage`` says whether its pixels or the path of its image are stored.
-    Raises ValueError if the columns of a row differ from the schema's columns.
+    If a row's ``image`` is a Crop, ``image_storage`` says whether its pixels or the path of its image are stored. The
+    pixels are stored in the row, or in ``crop_files`` if several configs show the same crops. Raises ValueError if the
+    columns of a row differ from the schema's columns.
     """
     schema = add_datasets_features(use_image_paths(schema) if image_storage == "by_reference" else schema)
     files: list[Path] = []
-    count, stream = 0, (_store_image(row, image_storage) for row in rows)
+    count, stream = 0, (_store_images(row, image_storage, crop_files) for row in rows)
     group = list(islice(stream, ROWS_PER_GROUP))
     while group or not files:
         files.append(folder / f"{split}.{len(files)}.partial")
-        with pq.ParquetWriter(files[-1], schema, compression="zstd") as writer:
+        with open_writer(files[-1], schema) as writer:
             while group:
                 for number, row in enumerate(group, count):
                     if columns := sorted(row.keys() ^ set(schema.names)):
@@ -88,15 +93,34 @@ def write_split(
     return count
 
 
-def _store_image(row: Mapping[str, Any], image_storage: ImageStorage) -> Mapping[str, Any]:
-    """Return the row with the JPEG of its crop, or with the path of its crop's source image."""
+def _store_images(
+    row: Mapping[str, Any], image_storage: ImageStorage, crop_files: CropFiles | None
+) -> Mapping[str, Any]:
+    """Return the row with its crop as JPEG, as the path of a JPEG, or as the path of the crop's source image.
+
+    The image files in a row are named after the columns ``crop_id``.
+    """
     image = row.get("image")
     if not isinstance(image, Crop):
-        return row
+        ids = [name for name in row if name.startswith("crop_id")]
+        return {
+            **row,
+            **{column: _name_file(row[column], row[name]) for name in ids if (column := f"image{name[7:]}") in row},
+        }
+    if image_storage == "embedded" and crop_files is not None:
+        return {**row, "image": {"bytes": None, "path": crop_files.add(image, row["crop_id"])}}
     if image_storage == "embedded":
-        return {**row, "image": {"bytes": encode_crop(*image), "path": None}}
+        return {**row, "image": _name_file({"bytes": encode_crop(*image), "path": None}, row["crop_id"])}
     other_cells = {name: value for name, value in row.items() if name != "image"}
     return {**other_cells, "image_path": image.path.as_posix()}
+
+
+def _name_file(cell: Mapping[str, Any] | None, name: str) -> Mapping[str, Any] | None:
+    """Return the cell of an image column, with a file name if it contains a file."""
+    if cell is None or cell["bytes"] is None:
+        return cell
+    extension = next((extension for start, extension in EXTENSIONS.items() if cell["bytes"].startswith(start)), "")
+    return {**cell, "path": name + extension}
 
 
 def write_config(
@@ -105,12 +129,13 @@ def write_config(
     splits: Mapping[str, Iterable[Mapping[str, Any]]],
     schema: pa.Schema,
     image_storage: ImageStorage = "embedded",
+    crop_files: CropFiles | None = None,
 ) -> dict[str, int]:
     """Replace the folder ``root/config/`` with the given splits; return the number of rows of each split."""
     image_folders: set[Path] = set()
     with atomic_folder(root / config) as folder:
         counts = {
-            split: write_split(folder, split, _note_folders(rows, image_folders), schema, image_storage)
+            split: write_split(folder, split, _note_folders(rows, image_folders), schema, image_storage, crop_files)
             for split, rows in splits.items()
         }
     if image_storage == "by_reference":

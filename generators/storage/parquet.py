@@ -1,13 +1,31 @@
-"""Read parquet files. A damaged file raises the same ValueError in every function, with the path and the next step."""
+"""Read and write parquet files.
+
+A damaged file raises the same ValueError in every function, with the path and the next step.
+"""
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+
+def open_writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
+    """Open a dataset file for writing, with a page index and content-defined chunking.
+
+    A reader can skip pages, and the Hub stores the equal parts of two versions once. Images are not collected in
+    dictionaries, which would contain all images of a row group in one page.
+    """
+    pq.write_metadata(schema, no_rows := io.BytesIO())
+    columns = pq.read_metadata(no_rows).schema
+    names = [name for index in range(len(columns)) if not (name := columns.column(index).path).endswith(".bytes")]
+    options: dict[str, Any] = {"use_dictionary": names, "write_page_index": True, "use_content_defined_chunking": True}
+    return pq.ParquetWriter(path, schema, compression="zstd", **options)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Write the card (``README.md``) and the statistics (``stats.json``) of a dataset folder.
+"""Write the card (``README.md``), the statistics (``stats.json``) and the Croissant metadata of a dataset folder.
 
 The YAML block of the card makes the folder a Hugging Face dataset, which ``datasets.load_dataset`` can read from disk
 or from a repository on the Hub. The text of the card is rendered from ``templates/<dataset>.md.j2``.
@@ -18,6 +18,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from generators.schemas.rows import get_image_storage
 from generators.storage import parquet
+from loaders.cards.croissant import make_croissant
 from loaders.datasets.image_sources import list_image_sources
 from loaders.datasets.stats import Stats, measure, parquet_files
 
@@ -36,7 +37,7 @@ PIXELS_HEADING = "\n## Pixels\n"
 
 
 def write_card(folder: Path, metadata: Mapping[str, Any], text: str, stats: Stats, *notes: str) -> None:
-    """Write README.md and stats.json of a dataset folder.
+    """Write README.md, stats.json and croissant.json of a dataset folder.
 
     Adds a section with ``notes`` on missing images and on rows that do not contain the image that they show.
     """
@@ -47,9 +48,12 @@ def write_card(folder: Path, metadata: Mapping[str, Any], text: str, stats: Stat
     rendered = [*notes]
     rendered += [render("referenced_images", configs=referencing)] if referencing else []
     rendered += [render("shared_images", configs=sharing)] if sharing else []
+    rendered += [render("image_files", name=folder.name)] if stats["images"] else []
     if rendered:
         text += PIXELS_HEADING + "\n" + "\n".join(rendered)
     (folder / "stats.json").write_text(json.dumps(stats, indent=1, sort_keys=True) + "\n")
+    croissant = make_croissant(folder.name, metadata, stats, schemas)
+    (folder / "croissant.json").write_text(json.dumps(croissant, indent=1, ensure_ascii=False) + "\n")
     (folder / "README.md").write_text(front_matter(stats, metadata) + "\n" + text)
 
 

@@ -20,15 +20,21 @@ from generators.storage import parquet
 from loaders.datasets.folders import dataset_folder, list_datasets, unknown_name
 from loaders.datasets.image_sources import find_image_columns
 from loaders.datasets.referenced_images import add_images, find_first_split, share_images
+from loaders.datasets.revisions import find_revision, split_revision
 from loaders.datasets.split_names import to_stored
 from loaders.datasets.stats import list_rows, parquet_files, read_stats, split_name
+from loaders.datasets.verified import verify_files
 
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict
 
 
 def load_dataset(
-    name: str, config: str, split: str | None = None, data_dir: str | Path | None = None
+    name: str,
+    config: str,
+    split: str | None = None,
+    data_dir: str | Path | None = None,
+    revision: str | None = None,
 ) -> Dataset | DatasetDict:
     """Load one config of a dataset: all its splits, or only ``split``.
 
@@ -38,20 +44,25 @@ def load_dataset(
 
     ``name`` is the name of a dataset, the path of a dataset folder, or "ORG/NAME" on the Hugging Face Hub. Names are
     searched in ``data_dir``; by default in the current folder, then in $COMPEVAL_DATA, then in the checkout that this
-    package is installed from. Raises ValueError if a name is unknown or the folder differs from its stats.json.
+    package is installed from. ``revision`` (or NAME@REVISION) is a commit, branch or tag of the Hub repository or of
+    the checkout that contains the dataset, or the dataset's version. Raises ValueError if a name or revision is unknown
+    or the folder differs from its stats.json.
     """
     import datasets
 
     from loaders.datasets.stored_images import decode_stored
 
-    folder = _find(name, config, data_dir)
+    name, revision = split_revision(name, revision)
+    folder = _find(name, config, data_dir, revision)
     configs = list_rows(folder)
     if config not in configs:
         raise unknown_name(f"config of {name}", config, configs)
     split = None if split is None else to_stored(split)
     if split is not None and split not in configs[config]:
         raise unknown_name(f"split of {name}/{config}", split, configs[config])
-    read_stats(folder, config, split)
+    stats = read_stats(folder, config, split)
+    used = [path for path in map(Path, stats["files"]) if path.parent.name == config]
+    verify_files(folder, stats, [str(path) for path in used if split in (None, split_name(path))])
     files: dict[str, list[str]] = {}
     for path in parquet_files(folder):
         if path.parent.name == config:
@@ -69,32 +80,38 @@ def load_dataset(
     return rows
 
 
-def _find(name: str, config: str, data_dir: str | Path | None) -> Path:
+def _find(name: str, config: str, data_dir: str | Path | None, revision: str | None) -> Path:
     """Find a dataset by name, path or Hub repository, in this order, and return its folder."""
     if data_dir is None and name not in list_datasets():
         if (Path(name) / "stats.json").is_file():
-            return Path(name)
-        if re.fullmatch(r"[\w.-]+/[\w.-]+", name) and not Path(name).exists():
-            return download(name, config)
-    return dataset_folder(name, data_dir)
+            data_dir, name = Path(name).parent, Path(name).name
+        elif re.fullmatch(r"[\w.-]+/[\w.-]+", name) and not Path(name).exists():
+            return download(name, config, revision)
+    return dataset_folder(name, data_dir) if revision is None else find_revision(name, revision, data_dir)
 
 
-def download(repository: str, config: str) -> Path:
+def download(repository: str, config: str, revision: str | None = None) -> Path:
     """Download the card, the statistics and one config of a dataset on the Hub, and return the local folder.
 
-    $HF_ENDPOINT selects another server. Raises ValueError if the repository does not exist or was not written by
-    ``compeval push``.
+    $HF_ENDPOINT selects another server. Raises ValueError if the repository or revision does not exist, or if the
+    repository was not written by ``compeval push``.
     """
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, RevisionNotFoundError
 
     try:
         folder = snapshot_download(
             repository,
             repo_type="dataset",
+            revision=revision,
             allow_patterns=["README.md", "stats.json", f"{config}/*.parquet"],
             endpoint=os.environ.get("HF_ENDPOINT"),
         )
+    except RevisionNotFoundError:
+        raise ValueError(
+            f"{repository} has no revision {revision!r} on the Hub. The page of the repository lists its commits, "
+            "branches and tags."
+        ) from None
     except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError) as error:
         raise ValueError(f"{repository}: cannot be downloaded from the Hub ({str(error).strip()}).") from None
     if not (Path(folder) / "stats.json").is_file():

@@ -1,8 +1,9 @@
 """Measure a dataset folder, and check it against the statistics that were written when it was built.
 
 The statistics are in ``stats.json`` and have these keys: ``version`` (a hash over all files), ``rows`` (number of rows
-by config and split), ``files`` (number of rows, bytes and SHA-256 by path), ``sources`` (of the images of each config),
-and the counts of the generating stages. A folder that differs from its ``stats.json`` is not loaded.
+by config and split), ``files`` (number of rows, bytes and SHA-256 by path), ``images`` (SHA-256 of the lists of image
+files, by path), ``sources`` (of the images of each config), and the counts of the generating stages. A folder that
+differs from its ``stats.json`` is not loaded.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from generators.storage import parquet
+from generators.storage.crops import HASHES, IMAGES
 from generators.storage.natural import sort_rows
 from generators.storage.untrusted import safe_name
 from loaders.datasets.folders import dataset_folder
@@ -45,13 +47,18 @@ def measure(folder: Path) -> Stats:
         name: entry | {"sha256": hashlib.sha256((folder / name).read_bytes()).hexdigest()}
         for name, entry in measure_files(folder).items()
     }
+    images = {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.glob(f"{IMAGES}/*/{HASHES}"))
+    }
     rows: dict[str, dict[str, int]] = {}
     for name, entry in files.items():
         path = Path(name)
         splits = rows.setdefault(path.parent.name, {})
         splits[split_name(path)] = splits.get(split_name(path), 0) + entry["rows"]
-    digest = hashlib.sha256("".join(f"{name} {entry['sha256']}\n" for name, entry in files.items()).encode())
-    return {"version": digest.hexdigest()[:16], "rows": sort_rows(rows), "files": files}
+    hashes = {name: entry["sha256"] for name, entry in files.items()} | images
+    digest = hashlib.sha256("".join(f"{name} {sha256}\n" for name, sha256 in hashes.items()).encode())
+    return {"version": digest.hexdigest()[:16], "rows": sort_rows(rows), "files": files, "images": images}
 
 
 def read_stats(folder: Path, config: str | None = None, split: str | None = None) -> Stats:
@@ -79,6 +86,9 @@ def _parse_stats(path: Path) -> tuple[Stats, dict[str, dict[str, int]]]:
         stats = json.loads(path.read_text(encoding="utf-8"))
         expected = {name: {key: entry[key] for key in ("rows", "bytes")} for name, entry in stats["files"].items()}
         names = {*expected, *(f"{config}/{split}" for config, splits in stats["rows"].items() for split in splits)}
+        hashes = [entry["sha256"] for entry in stats["files"].values()] + [*stats.get("images", {}).values()]
+        if not all(isinstance(text, str) for text in (stats["version"], *hashes)):
+            raise TypeError("a version or hash is not a text")
         for name in names:
             config, _, file = name.partition("/")
             safe_name(config)

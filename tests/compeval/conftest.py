@@ -1,1 +1,1 @@
-from tests.evaluators.conftest import _own_cache, clip, data, here  # noqa: F401
+from tests.evaluators.conftest import clip, data, here  # noqa: F401

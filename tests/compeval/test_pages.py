@@ -27,7 +27,7 @@ from tests.trainers import toy
 
 ROOT = Path(__file__).parents[2]
 PAGES = ("evaluate-my-model", "splits-for-my-corpus", "hard-negatives-for-training")
-OTHER_PAGES = ("cli", "crepe-on-visual-genome", "security")
+OTHER_PAGES = ("cli", "crepe-on-visual-genome", "security", "versioned-data")
 """The commands of crepe-on-visual-genome are run by tests/test_paper_preset.py."""
 WORLD = Params(seed=3, test_images=12, train_images=6, train_size=64, annotation_recall=0.9)
 BLOCK = re.compile(r"^```(\w+)\n([\s\S]*?)^```$|((?:^    \S.*\n)+)", re.MULTILINE)

@@ -5,12 +5,6 @@ import pytest
 from tests.evaluators import tiny
 
 
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Use a temporary feature cache instead of the user's cache."""
-    monkeypatch.setenv("COMPEVAL_CACHE", str(tmp_path / "cache"))
-
-
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Change to a folder with ``toy_models.py``, so that models can be named ``python:toy_models:...``."""

@@ -7,15 +7,16 @@ from typer.testing import CliRunner
 
 from compeval import load_dataset
 from compeval.cli import app
-from generators.schemas.rows import CHOICE_SCHEMA
+from generators.schemas.rows import CHOICE_SCHEMA, HARD_NEGATIVE_SCHEMA
 from generators.storage.atomic import MARKER
+from generators.storage.crops import replace_crop_files
 from generators.storage.dataset import write_config
 from loaders.cards.card import write_card
 from loaders.datasets.image_sources import list_image_sources
 from loaders.datasets.stats import measure
 from loaders.push import push as push_folder
 from tests.hub_server import SHA, Repositories
-from tests.rows import picture, toy_dataset
+from tests.rows import hard_negative_row, picture, toy_dataset
 
 
 def made(root: Path, rows: int = 3) -> Path:
@@ -39,6 +40,32 @@ def test_a_loaded_dataset_equals_the_pushed_dataset(hub_server: Repositories, tm
     assert rows["caption"] == ["red ball"] * 3
     assert rows[0]["image"].size == (40, 30)  # pyright: ignore
     assert rows.to_dict() == load_dataset("crepe", "toy_hnatom", "test", data_dir=tmp_path / "data").to_dict()
+
+
+def test_a_revision_of_the_hub(hub_server: Repositories, tmp_path: Path):
+    push(made(tmp_path / "data"), "me/microworld-crepe")
+    for loaded in (
+        load_dataset(f"me/microworld-crepe@{SHA}", "toy_hnatom", "test"),
+        load_dataset("me/microworld-crepe", "toy_hnatom", "test", revision=SHA),
+    ):
+        assert loaded.num_rows == 3
+    with pytest.raises(ValueError, match=r"me/microworld-crepe has no revision 'v9' on the Hub\."):
+        load_dataset("me/microworld-crepe@v9", "toy_hnatom")
+    with pytest.raises(ValueError, match="two revisions, 'v1' and 'v2'"):
+        load_dataset("me/microworld-crepe@v1", "toy_hnatom", revision="v2")
+
+
+def test_images_in_files_are_uploaded_in_the_rows(hub_server: Repositories, tmp_path: Path):
+    folder, row = tmp_path / "data" / "crepe", hard_negative_row(tmp_path, 1)
+    with replace_crop_files(folder, "toy") as crop_files:
+        write_config(folder, "toy_hnatom", {"test": [row]}, HARD_NEGATIVE_SCHEMA, crop_files=crop_files)
+    write_card(folder, {"license": "mit"}, "A toy.\n", measure(folder))
+    push_folder(folder, "me/microworld-crepe")
+    assert not [name for name in hub_server.files["me/microworld-crepe"] if name.startswith("images")]
+    loaded = load_dataset("me/microworld-crepe", "toy_hnatom", "test")
+    here = load_dataset(str(folder), "toy_hnatom", "test")
+    assert loaded[0]["image"].tobytes() == here[0]["image"].tobytes()  # pyright: ignore
+    assert loaded[0]["crop_id"] == row["crop_id"]  # pyright: ignore
 
 
 def test_a_second_push_replaces_the_first(hub_server: Repositories, tmp_path: Path):

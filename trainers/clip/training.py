@@ -179,6 +179,8 @@ def train_checkpoint(corpus: str, seed: int, recipe: dict[str, Any], source: Pat
             "final_loss": round(sum(last) / len(last), 4),
         }
         (scratch / "training.json").write_text(json.dumps(record, indent=1) + "\n")
+        rows = "".join(f"{step},{loss:.4f}\n" for step, loss in enumerate(losses))
+        (scratch / "loss.csv").write_text("step,loss\n" + rows)
 
 
 def main(corpus: str, seed: int = 0, corpora: Path | None = None) -> None:

@@ -99,6 +99,23 @@ def make_tables(module: ModuleType, folders: list[Path]) -> Sequence[Table]:
     return module.make_section(read_results(folders)).tables
 
 
+def test_plots_for_dvc_are_in_the_order_of_their_axis(results: list[Path], tmp_path: Path):
+    build(results[:1], tmp_path / "report", tmp_path / "data")
+    lines = {path.stem: path.read_text().splitlines() for path in (tmp_path / "report/plots").iterdir()}
+    assert lines == {
+        "productivity": [
+            "model,kind,complexity,recall,low,high,chance",
+            "clip-laion,hnatom,4,0.5000,0.4000,0.6000,0.3333",
+            "clip-laion,hnatom,12,0.2500,0.1500,0.3500,0.3333",
+        ],
+        "systematicity": [
+            "model,kind,split,recall,low,high,chance",
+            "clip-laion,hnatom,sc,0.6000,0.5000,0.7000,0.3333",
+            "clip-laion,hnatom,uc,0.4500,0.3500,0.5500,0.3333",
+        ],
+    }
+
+
 def test_tables_of_systematicity_and_productivity(results: list[Path]):
     (recalls,), (by_complexity,) = make_tables(systematicity, results), make_tables(productivity, results)
     assert recalls.cells.to_numpy().tolist() == [

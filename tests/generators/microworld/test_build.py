@@ -14,6 +14,7 @@ from generators.microworld.annotate import CAPTION_FILES
 from generators.microworld.build import FOLDER, Params, build
 from generators.schemas.corpus_names import CORPORA
 from generators.storage.atomic import MARKER, atomic_folder
+from tests.unlike_settings import OTHER
 
 TINY = Params(seed=3, test_images=3, train_images=4, train_size=64, annotation_recall=0.9)
 
@@ -67,14 +68,14 @@ def test_shards(folder):
     assert json.loads(facts)["caption"] == caption.decode()
 
 
-def test_same_bytes_for_any_hash_seed_and_worker_count(folder, tmp_path):
+def test_same_bytes_for_any_worker_count_and_settings_of_the_machine(folder, tmp_path):
     params = {name: getattr(TINY, name) for name in Params.__annotations__}
     (tmp_path / "params.yaml").write_text(json.dumps({"microworld": params}))  # JSON is YAML
     root = Path(__file__).parents[3]
     subprocess.run(
         [sys.executable, "-m", "generators.microworld.build"],
         cwd=tmp_path,
-        env=os.environ | {"PYTHONHASHSEED": "2", "PYTHONPATH": str(root)},
+        env=os.environ | OTHER | {"PYTHONPATH": str(root)},
         check=True,
         capture_output=True,
     )

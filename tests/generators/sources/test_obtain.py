@@ -1,11 +1,13 @@
 import hashlib
 import io
+import re
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+import yaml
 from typer.testing import CliRunner
 
 from compeval.cli import app
@@ -140,6 +142,27 @@ def test_every_source_has_a_homepage_a_licence_and_a_citation(source: DataSource
         assert urlsplit(file.url).scheme in ("http", "https")
         assert file.makes or not file.name.endswith(".zip") or source.name == "compun"
         assert file.sha256 is None or len(file.sha256) == 64
+        assert "github" not in file.url or re.search(r"/[0-9a-f]{40}[/.]", file.url), "a branch instead of a commit"
+
+
+def test_the_first_download_records_a_hash_and_a_later_difference_is_an_error(site: Site, tmp_path: Path):
+    source, lock = make_source(site), tmp_path / "sources.lock"
+    fetch(source, tmp_path / "a", lock=lock)
+    digest = hashlib.sha256(FACTS).hexdigest()
+    record = {"url": f"{site.url}/facts.json", "size": len(FACTS), "sha256": digest}
+    assert yaml.safe_load(lock.read_text()) == {"toy": {"facts.json": record}}, "the registry knows the other file"
+    fetch(source, tmp_path / "b", lock=lock)
+    site.files["/facts.json"] = b'{"facts": 12}'
+    changed = (
+        r"toy/facts\.json: 13 bytes, SHA-256 \w+; 12 bytes, SHA-256 \w+ expected \(.*sources\.lock, from the first"
+    )
+    for _ in range(2):  # the changed file is not kept
+        with pytest.raises(ValueError, match=changed):
+            fetch(source, tmp_path / "c", ["facts.json"], lock=lock)
+    assert read_files(tmp_path / "c") == {}
+    lock.write_text("toy: {}\n")
+    assert fetch(source, tmp_path / "c", ["facts.json"], lock=lock) == ["facts.json"]
+    assert yaml.safe_load(lock.read_text())["toy"]["facts.json"]["size"] == 13
 
 
 def test_the_command(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -1,3 +1,5 @@
+import random
+import subprocess
 from pathlib import Path
 
 import datasets
@@ -6,8 +8,11 @@ import pytest
 
 from generators.schemas.rows import RAW_SCHEMA, add_datasets_features, get_image_storage, use_stored_images
 from generators.storage import dataset
-from generators.storage.crops import encode_crop
+from generators.storage.crops import encode_crop, replace_crop_files
 from generators.storage.dataset import write_config
+from generators.storage.untrusted import decode_image
+from loaders.cards.card import write_card
+from loaders.datasets.stats import measure
 from tests.rows import hard_negative_row
 
 
@@ -65,12 +70,55 @@ def test_a_crop_is_stored_as_jpeg_or_as_path(tmp_path: Path):
         assert get_image_storage(tables[storage].schema) == storage
     embedded, referenced = (tables[storage].to_pylist() for storage in ("embedded", "by_reference"))
     assert [row.pop("image") for row in embedded] == [
-        {"bytes": encode_crop(*row["image"]), "path": None} for row in rows
+        {"bytes": encode_crop(*row["image"]), "path": f"{row['crop_id']}.jpg"} for row in rows
     ]
     assert [row.pop("image_path") for row in referenced] == [row["image"].path.as_posix() for row in rows]
     assert embedded == referenced
     schemas = [use_stored_images(tables["by_reference"].schema), tables["embedded"].schema]
     assert schemas[0].remove_metadata() == schemas[1].remove_metadata()
+
+
+def test_crops_of_several_configs_are_stored_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Plain ``datasets`` reads them in the folder that contains the dataset folder."""
+    folder, rows = tmp_path / "crepe", make_rows(tmp_path, 2)
+    with replace_crop_files(folder, "toy") as crop_files:
+        for config in ("a", "b"):
+            write_config(folder, config, {"test": rows}, RAW_SCHEMA, crop_files=crop_files)
+    names = [f"{row['crop_id']}.jpg" for row in rows]
+    assert sorted(path.name for path in (folder / "images/toy").glob("*.jpg")) == sorted(names)
+    write_card(folder, {"license": "mit"}, "", measure(folder))
+    monkeypatch.chdir(tmp_path)
+    for config in ("a", "b"):
+        stored = pq.read_table(folder / config / "test-00000-of-00001.parquet", columns=["image"]).to_pylist()
+        assert [row["image"] for row in stored] == [{"bytes": None, "path": f"crepe/images/toy/{n}"} for n in names]
+        plain = datasets.load_dataset("crepe", config, split="test")
+        for image, row in zip(plain["image"], rows, strict=True):  # pyright: ignore
+            assert image.tobytes() == decode_image(encode_crop(*row["image"])).tobytes()
+    subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=folder / "images/toy", check=True)
+
+
+def test_dataset_files_have_a_page_index_and_groups_of_100_rows(tmp_path: Path):
+    write_config(tmp_path, "toy", {"test": make_rows(tmp_path, 3) * 70}, RAW_SCHEMA)
+    metadata = pq.read_metadata(tmp_path / "toy/test-00000-of-00001.parquet")
+    assert [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)] == [100, 100, 10]
+    assert metadata.row_group(0).column(0).has_offset_index
+    assert metadata.row_group(0).column(0).has_column_index
+
+
+def test_an_inserted_row_leaves_most_of_a_file_as_it_is(tmp_path: Path):
+    """Content-defined chunking: the Hub stores the equal parts of two versions once."""
+    (row,) = make_rows(tmp_path, 1)
+    images = (
+        {"bytes": b"\xff\xd8" + random.Random(number).randbytes(10_000).hex().encode(), "path": None}
+        for number in range(300)
+    )
+    rows = [row | {"image": image} for image in images]
+    before, after = tmp_path / "before", tmp_path / "after"
+    for folder, version in ((before, rows), (after, [row | {"image": rows[7]["image"]}, *rows])):
+        write_config(folder, "toy", {"test": version}, RAW_SCHEMA)
+    old, new = ((folder / "toy/test-00000-of-00001.parquet").read_bytes() for folder in (before, after))
+    blocks = [old[start : start + 1000] for start in range(0, len(old), 50_000)]
+    assert sum(block in new for block in blocks) > 0.8 * len(blocks)
 
 
 def test_large_splits_are_written_to_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -1,0 +1,44 @@
+"""sources.lock: size and SHA-256 of the downloads whose hash the registry does not know.
+
+The first download of a file is recorded, and every later download must be equal. The file is committed, so everybody
+who builds from a checkout reads the same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import yaml
+
+from generators.sources import RemoteFile
+from generators.storage.atomic import atomic_file
+
+HEADER = (
+    "# Written by `compeval sources get`: the downloads whose hash their publisher does not state. Commit this file.\n"
+)
+
+
+def compare_or_record(lock: Path, source: str, file: RemoteFile, path: Path) -> None:
+    """Compare a downloaded file with its record in the file ``lock``, or add the record.
+
+    A record of another URL is replaced. Raises ValueError if the file differs from its record.
+    """
+    entries = yaml.safe_load(lock.read_text(encoding="utf-8")) or {} if lock.is_file() else {}
+    with path.open("rb") as content:
+        digest = hashlib.file_digest(content, "sha256").hexdigest()
+    record = {"url": file.url, "size": path.stat().st_size, "sha256": digest}
+    known = entries.get(source, {}).get(file.name)
+    if known == record:
+        return
+    if known and known["url"] == file.url:
+        raise ValueError(
+            f"{source}/{file.name}: {record['size']:,} bytes, SHA-256 {digest}; {known['size']:,} bytes, SHA-256 "
+            f"{known['sha256']} expected ({lock}, from the first download). The file at {file.url} has changed. Use a "
+            f"copy of the recorded file (--from DIR or --mirror URL), or accept the new one: delete its record in "
+            f"{lock.name}, download again and commit {lock.name}."
+        )
+    entries[source] = dict(sorted((entries.get(source, {}) | {file.name: record}).items()))
+    with atomic_file(lock) as partial:
+        text = yaml.safe_dump(dict(sorted(entries.items())), sort_keys=False, width=1000)
+        partial.write_text(HEADER + text, encoding="utf-8")

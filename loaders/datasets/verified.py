@@ -1,0 +1,73 @@
+"""Compare the files of a dataset folder with their recorded SHA-256, once.
+
+The cache folder remembers which files were equal to their hash, with their size and modification time, so a file is
+hashed again only after it has been written again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from generators.storage.atomic import write_json
+from generators.storage.cache_folder import cache_folder
+from generators.storage.untrusted import resolve_below, safe_name
+
+
+def verify_files(folder: Path, stats: dict[str, Any], names: Iterable[str]) -> None:
+    """Compare the parquet files ``names`` and all image files of a dataset folder with the hashes in its stats.json.
+
+    Raises ValueError, which names the first file that differs.
+    """
+    memory = cache_folder() / "verified" / f"{hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]}.json"
+    try:
+        known = json.loads(memory.read_text())
+    except (OSError, ValueError):
+        known = {}
+    new: dict[str, str] = {}
+    for name in names:
+        _verify(folder / name, stats["files"][name]["sha256"], "stats.json", name, known, new)
+    for name, sha256 in stats.get("images", {}).items():
+        hashes = resolve_below(folder, name)
+        _verify(hashes, sha256, "stats.json", name, known, new)
+        for image, image_sha256 in _read_hashes(hashes):
+            _verify(image, image_sha256, name, str(image.relative_to(folder)), known, new)
+    if new:
+        with suppress(OSError):  # a cache folder that is not writable
+            write_json(memory, known | new)
+
+
+def _read_hashes(path: Path) -> Iterator[tuple[Path, str]]:
+    """Yield the image files of a list in the format of ``sha256sum``, and their hashes."""
+    for line in path.read_text().splitlines():
+        sha256, _, name = line.partition("  ")
+        yield path.parent / safe_name(name), sha256
+
+
+def _verify(path: Path, sha256: str, origin: str, name: str, known: dict[str, str], new: dict[str, str]) -> None:
+    """Raise ValueError if the hash of a file differs, unless it was equal before and the file is not newer.
+
+    ``origin`` is the file that contains the expected hash.
+    """
+    try:
+        status = path.stat()
+        state = f"{sha256} {status.st_size} {status.st_mtime_ns}"
+        if known.get(name) == state:
+            return
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise ValueError(f"{path}: cannot be read ({error.strerror}), but {origin} lists it. {_REMEDY}") from None
+    if digest != sha256:
+        raise ValueError(f"{path}: SHA-256 {digest}, {sha256} expected ({origin}). {_REMEDY}")
+    new[name] = state
+
+
+_REMEDY = (
+    "The file has changed since the dataset was built. Restore it with `dvc checkout --force`, build it again with "
+    "`dvc repro`, or delete and download it again."
+)
