@@ -6,7 +6,7 @@ on stderr, and 130 after Ctrl-C. Each command imports heavy libraries only when 
 
 import typer
 
-from compeval.cli import annotate, cache, datasets, examples, list_, probe, report, results, run, sources, train
+from compeval.cli import annotate, cache, datasets, demo, examples, list_, probe, report, results, run, sources, train
 from compeval.cli.console import Commands
 
 app = typer.Typer(
@@ -15,6 +15,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Do vision-language models understand composition?",
 )
+app.command()(demo.demo)
 app.command()(run.run)
 app.command("list")(list_.list_)
 app.command()(results.show)
