@@ -11,11 +11,10 @@ READERS := generators.readers generators.storage.untrusted generators.storage.cs
 	generators.sources.unpack generators.llm.answers loaders.benchmarks loaders.user_files loaders.datasets.stats
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: demo test acceptance lint fuzz bench docs clean setup
+.PHONY: demo test acceptance lint fuzz bench docs site clean setup
 
 demo: $(READY)
-	dvc repro report
-	@compeval report --where
+	@$(BIN)/python tools/demo
 
 test: $(TOOLS)
 	pytest -m "not acceptance" -n 2 --dist loadfile
@@ -41,6 +40,10 @@ bench: $(TOOLS)
 
 docs: $(TOOLS)
 	typer compeval.cli utils docs --name compeval --title "The command line" --output docs/cli.md
+
+# The documentation as a site, in build/site; warnings are errors.
+site: docs
+	NO_MKDOCS_2_WARNING=1 mkdocs build --quiet
 
 clean:
 	rm -rf $(VENV) data sources annotations regions seen stats crepe aro retrieval classification compprompts compun controlledimcaps

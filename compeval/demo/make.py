@@ -102,7 +102,7 @@ def measure_accuracy(model: Path) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as scratch:
         loaded = models.resolve(f"local:{model}", "cpu", "fp32")
         results = run(loaded, tasks.discover(FOLDER), data_dir=FOLDER, output=Path(scratch))
-    return {result["task"]: result["metrics"]["r@1"] for result in results}
+    return {result["task"]: result["metrics"]["recall@1"] for result in results}
 
 
 def check(source: Path, checkpoint: Path) -> None:
