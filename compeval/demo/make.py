@@ -20,14 +20,12 @@ from compeval.demo import EMBEDDING, FOLDER, MODEL, SAMPLE, TOKEN_IDS, write_mod
 from evaluators.models.local import CONFIG, TRAINING, WEIGHTS
 from generators.storage import stage
 
+SYSTEMATICITY, PRODUCTIVITY = ("laion_sc_hnatom", "laion_uc_hnatom"), ("prod_hnatom", "prod_hnswap", "prod_hnneg")
 ROWS = {
-    "laion_sc_hnatom": ("test", 150),
-    "laion_uc_hnatom": ("test", 150),
-    "prod_hnatom": ("n6", 60),
-    "prod_hnswap": ("n6", 60),
-    "prod_hnneg": ("n6", 60),
+    **{(config, "test"): 150 for config in SYSTEMATICITY},
+    **{(config, split): 60 for config in PRODUCTIVITY for split in ("n6", "n12")},
 }
-"""Split and number of rows per config."""
+"""Number of rows per config and split."""
 MAX_SIDE = 128
 CORPUS = "sources/microworld/corpora/laion/*.tar"
 TOLERANCE = 0.1
@@ -59,8 +57,8 @@ def write_sample(source: Path, folder: Path) -> None:
 
     version = read_stats(source)["version"]
     shutil.rmtree(folder, ignore_errors=True)
-    for config, (split, count) in ROWS.items():
-        (folder / config).mkdir(parents=True)
+    for (config, split), count in ROWS.items():
+        (folder / config).mkdir(parents=True, exist_ok=True)
         table = pq.read_table(sorted((source / config).glob(f"{split}-*.parquet")))
         pq.write_table(sample_rows(table, count), folder / config / f"{split}-00000-of-00001.parquet")
     stats = measure(folder) | {"sources": list_image_sources(folder), "sample_of": version}
@@ -109,7 +107,7 @@ def check(source: Path, checkpoint: Path) -> None:
     """Raise ValueError if the sample's rows, or the model's accuracies on it, differ from the pipeline's."""
     with tempfile.TemporaryDirectory() as scratch:
         write_sample(source, Path(scratch) / SAMPLE)
-        for config in ROWS:
+        for config in SYSTEMATICITY + PRODUCTIVITY:
             ours, theirs = (
                 pq.read_table(folder / config).drop(["image"]) for folder in (FOLDER / SAMPLE, Path(scratch) / SAMPLE)
             )
