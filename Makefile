@@ -1,56 +1,59 @@
 # make demo    the pipeline on the embedded micro-world, ending in a report to look at
 # make test    the tests
-# Each target creates what it needs in .venv; nothing else is to be installed by hand.
+# Each target installs what it needs into .venv (tools/set-up); nothing else is to be installed by hand.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-READY := $(VENV)/.ready
+READY := $(VENV)/.ready-pipeline
+TOOLS := $(VENV)/.ready-test
 READERS := generators.readers generators.storage.untrusted generators.storage.csv_tables generators.storage.parquet \
 	generators.sources.unpack generators.llm.answers loaders.benchmarks loaders.user_files loaders.datasets.stats
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: demo test acceptance lint fuzz bench docs clean setup
+.PHONY: demo test acceptance lint fuzz bench docs site clean setup
 
 demo: $(READY)
-	dvc repro report
-	@compeval report --where
+	@$(BIN)/python tools/demo
 
-test: $(READY)
+test: $(TOOLS)
 	pytest -m "not acceptance" -n 2 --dist loadfile
 
-acceptance: $(READY)
+acceptance: $(TOOLS)
 	pytest -m acceptance
 
-lint: $(READY)
+lint: $(TOOLS)
 	ruff check .
 	ruff format --check .
 	pyright
 
 # Ten minutes on Linux, then the coverage of the readers; failing inputs are in build/fuzz-failures.
-fuzz: $(READY)
-	pip install --quiet --constraint constraints.txt atheris
+fuzz: $(TOOLS)
+	$(PYTHON) tools/set-up test fuzz
 	rm -rf build/fuzz-failures
 	python -m tests.fuzz.readers build/fuzz tests/fuzz/corpus -max_total_time=600 -timeout=20 -rss_limit_mb=4096 -print_final_stats=1
 	COMPEVAL_FUZZ_CORPUS=build/fuzz pytest -q tests/fuzz $(READERS:%=--cov=%) --cov-report=term
 	test ! -e build/fuzz-failures
 
-bench: $(READY)
+bench: $(TOOLS)
 	for script in bench/*.py; do python -m bench.$$(basename $$script .py) || exit 1; done
 
-docs: $(READY)
+docs: $(TOOLS)
 	typer compeval.cli utils docs --name compeval --title "The command line" --output docs/cli.md
+
+# The documentation as a site, in build/site; warnings are errors.
+site: docs
+	NO_MKDOCS_2_WARNING=1 mkdocs build --quiet
 
 clean:
 	rm -rf $(VENV) data sources annotations regions seen stats crepe aro retrieval classification compprompts compun controlledimcaps
 	rm -rf checkpoints results validity.json text_only.json text_only_aro.json text_only_aro.md report report_full
 	rm -rf .dvc/cache .dvc/tmp build .pytest_cache .ruff_cache .hypothesis
 
-setup: $(READY)
+setup: $(TOOLS)
 
-$(READY): pyproject.toml constraints.txt tools/get-wordnet
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "CompEval needs Python 3.11 or newer; name one with make PYTHON=...")'
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
-	tools/get-wordnet $(VENV)
-	touch $@
+$(READY): pyproject.toml uv.lock tools/set-up tools/get-wordnet
+	$(PYTHON) tools/set-up
+
+$(TOOLS): pyproject.toml uv.lock tools/set-up tools/get-wordnet
+	$(PYTHON) tools/set-up test docs

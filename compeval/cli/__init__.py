@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from compeval.cli import annotate, cache, datasets, examples, list_, probe, report, results, run, sources, train
+from compeval.cli import annotate, cache, datasets, demo, examples, list_, probe, report, results, run, sources, train
 from compeval.cli.console import Commands
 
 app = typer.Typer(
@@ -37,6 +37,7 @@ def main(
     pass
 
 
+app.command()(demo.demo)
 app.command()(run.run)
 app.command("list")(list_.list_)
 app.command()(results.show)

@@ -27,8 +27,19 @@ from tests.trainers import toy
 
 ROOT = Path(__file__).parents[2]
 PAGES = ("evaluate-my-model", "splits-for-my-corpus", "hard-negatives-for-training")
-OTHER_PAGES = ("cli", "crepe-on-visual-genome", "security", "versioned-data")
-"""The commands of crepe-on-visual-genome are run by tests/test_paper_preset.py."""
+OTHER_PAGES = (
+    "api",
+    "cli",
+    "concepts",
+    "crepe-on-visual-genome",
+    "first-steps",
+    "install",
+    "papers",
+    "security",
+    "versioned-data",
+)
+"""The commands of crepe-on-visual-genome are run by tests/test_paper_preset.py, and those of the others by
+test_front_pages.py."""
 WORLD = Params(seed=3, test_images=12, train_images=6, train_size=64, annotation_recall=0.9)
 BLOCK = re.compile(r"^```(\w+)\n([\s\S]*?)^```$|((?:^    \S.*\n)+)", re.MULTILINE)
 

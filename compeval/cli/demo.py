@@ -1,0 +1,38 @@
+"""``compeval demo``: evaluate the model of the wheel on the sample of the wheel."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from compeval.cli.console import err, progress
+
+
+def demo(
+    output: Annotated[Path, typer.Option(help="Folder of the model, the sample, the results and the report.")] = Path(
+        "compeval-demo"
+    ),
+) -> None:
+    """Evaluate a tiny CLIP on a sample of CREPE. Both are part of the package: nothing is downloaded or built."""
+    os.environ.setdefault("HF_DATASETS_DISABLE_PROGRESS_BARS", "1")
+    with err.status("Loading the model"):
+        from compeval.demo import FOLDER, MODEL, SAMPLE, write_model
+        from compeval.demo.summary import print_summary
+        from evaluators import models
+        from evaluators.engine import tasks
+        from evaluators.report import build
+        from evaluators.run import run
+
+        write_model(output / MODEL)
+        shutil.copytree(FOLDER / SAMPLE, output / SAMPLE, dirs_exist_ok=True)
+        model = models.resolve(f"local:{output / MODEL}", "cpu", "fp32")
+    with progress() as report:
+        results = run(model, tasks.discover(output), data_dir=output, output=output / "results", report=report)
+    with err.status("Writing the report"):
+        build([output / "results"], output / "report", output)
+    print_summary(results)
+    typer.echo(f"Report: {output}/report/index.html")

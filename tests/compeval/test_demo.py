@@ -1,0 +1,93 @@
+"""The demo's data, and the table of its results."""
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+import torch
+from safetensors.torch import load_file
+from typer.testing import CliRunner
+
+from compeval.cli import app
+from compeval.demo import EMBEDDING, FOLDER, MODEL, SAMPLE, TOKEN_IDS, write_model
+from compeval.demo.make import ROWS, read_texts, sample_rows, shrink_model
+from compeval.demo.summary import QUESTIONS, compare_with_chance
+from evaluators import models
+from evaluators.models.local import WEIGHTS
+from loaders.datasets.stats import read_stats
+from tests.evaluators import tiny
+
+
+def test_the_demo_evaluates_the_shipped_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COMPEVAL_CACHE", str(tmp_path / "cache"))
+    result = CliRunner().invoke(app, ["demo"])
+    assert result.exit_code == 0, result.output
+    assert "one word replaced; compounds of the training captions │ 150" in result.output
+    assert "Report: compeval-demo/report/index.html" in result.output
+    assert (tmp_path / "compeval-demo/report/index.html").is_file()
+    documents = sorted((tmp_path / "compeval-demo/results").rglob("*.json"))
+    recall = {
+        document["task"]: document["metrics"]["recall@1"]
+        for document in (json.loads(path.read_text()) for path in documents)
+        if "task" in document
+    }
+    assert set(recall) == {f"{SAMPLE}/{config}/{split}".removesuffix("/test") for config, split in ROWS}
+    assert recall["crepe/laion_sc_hnatom"] > 0.4, "two times the chance level of 1/5"
+
+
+def test_the_sample_is_complete_and_its_questions_are_known():
+    stats = read_stats(FOLDER / SAMPLE)
+    assert {(config, split): stats["rows"][config][split] for config, split in ROWS} == ROWS
+    assert {f"{config}/{split}".removesuffix("/test") for config, split in ROWS} <= QUESTIONS.keys()
+
+
+def test_a_shrunk_model_scores_its_texts_as_before(tmp_path: Path):
+    checkpoint = tiny.write_clip(tmp_path / "checkpoint")
+    texts = ["a red ball", "two blue boxes"]
+    shrink_model(checkpoint, texts, tmp_path / "small")
+    write_model(tmp_path / "full", tmp_path / "small")
+    before, after = (models.resolve(f"local:{folder}", "cpu", "fp32") for folder in (checkpoint, tmp_path / "full"))
+    assert isinstance(before.encoder, models.DualEncoder)
+    assert isinstance(after.encoder, models.DualEncoder)
+    torch.testing.assert_close(
+        torch.as_tensor(after.encoder.encode_texts(texts, 2)),
+        torch.as_tensor(before.encoder.encode_texts(texts, 2)),
+        atol=0.02,  # half precision
+        rtol=0.02,
+    )
+    ids = load_file(tmp_path / "small" / WEIGHTS)[TOKEN_IDS]
+    embedding = load_file(tmp_path / "full" / WEIGHTS)[EMBEDDING]
+    assert int((embedding.abs().sum(dim=1) > 0).sum()) == len(ids), "other tokens have zeros"
+    assert (tmp_path / "small" / WEIGHTS).stat().st_size < (checkpoint / WEIGHTS).stat().st_size / 2
+
+
+def test_every_token_of_the_sample_has_an_embedding():
+    import open_clip
+
+    weights = load_file(FOLDER / MODEL / WEIGHTS)
+    ids = torch.unique(open_clip.get_tokenizer(f"local-dir:{FOLDER / MODEL}")(sorted(read_texts(FOLDER / SAMPLE))))
+    assert set(ids.tolist()) <= set(weights[TOKEN_IDS].tolist())
+
+
+def test_rows_are_evenly_spaced_and_crops_small():
+    pixels = [tiny.plain_picture((number, 0, 0), (300, 150)) for number in range(10)]
+    table = pa.table(
+        {
+            "image": pa.array([{"bytes": data, "path": None} for data in pixels]),
+            "caption": [f"caption {number}" for number in range(10)],
+        }
+    )
+    sample = sample_rows(table, 4)
+    assert sample["caption"].to_pylist() == ["caption 0", "caption 2", "caption 5", "caption 7"]  # 10 * i // 4
+    assert all(len(cell["bytes"]) < 2000 for cell in sample["image"].to_pylist())
+
+
+@pytest.mark.parametrize(
+    ("interval", "verdict"),
+    [((0.21, 0.3), "above"), ((0.1, 0.19), "below"), ((0.2, 0.3), "same"), ((0.1, 0.2), "same")],
+)
+def test_a_result_is_compared_with_chance_by_its_interval(interval: tuple[float, float], verdict: str):
+    result = {"intervals": {"recall@1": interval}, "chance": {"recall@1": 0.2}}
+    assert compare_with_chance(result) == verdict
