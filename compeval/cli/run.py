@@ -68,9 +68,9 @@ def run(
         from evaluators.run import RefusedTask, default_tasks
         from evaluators.run import run as run_tasks
 
+        models.check_name(spec)
         available = tasks.discover(data)
         selected = None if task is None else tasks.select(available, task)
-        models.parse(spec)
         first, *others = [models.pick_device(part) for part in device.split(",")] if device else [models.pick_device()]
         loaded = models.resolve(spec, first, precision)
         loaded = loaded if name is None else replace(loaded, name=name)
