@@ -97,7 +97,9 @@ def run(
     results = {item.task: documents.read_finished(paths[item.task], describe(item, model)) for item in rows}
     todo, planned = _plan([item for item in rows if results[item.task] is None], on_refused)
     outdated = {
-        folder for item, folder in folders.items() if item in todo or not documents.get_side_file(folder).exists()
+        folder
+        for item, folder in folders.items()
+        if item in todo or (results[item.task] and not documents.get_side_file(folder).exists())
     }
     for folder in outdated:
         documents.make_folder(folder)

@@ -13,7 +13,8 @@ Configs:
 
 Each config has the split ``test``, whose prompts are made from the class names, and variants with the same images and
 the prompts of Kumar et al. 2024 (Compun, appendix A.2, Table 3): ``test.examples.5`` (example captions) and, if a
-language model has described all classes, ``test.descriptors``. ``compeval examples --ask`` requests the captions.
+language model has described all classes, ``test.descriptors``. ``compeval examples classes.txt --ask`` requests the
+captions.
 
 Chance of top-1 accuracy: 1 / number of classes.
 """

@@ -46,9 +46,16 @@ def push(folder: Path, repository: str, *, private: bool = False) -> str:
     Raises ValueError if the name of a micro-world dataset does not contain "microworld", or if the Hub rejects the
     upload.
     """
-    from huggingface_hub import HfApi
+    from huggingface_hub import HfApi, errors
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalTokenNotFoundError
+    from huggingface_hub.utils import validate_repo_id
 
+    try:
+        validate_repo_id(repository)
+    except HFValidationError as error:
+        raise ValueError(f"{repository!r} is not ORG/NAME ({error}).") from None
+    if repository.count("/") != 1:
+        raise ValueError(f"{repository!r} is not ORG/NAME, for example ORG/microworld-{folder.name}.")
     read_stats(folder)
     for name in PAGES:
         if (folder / name).is_symlink():
@@ -75,9 +82,13 @@ def push(folder: Path, repository: str, *, private: bool = False) -> str:
                 delete_patterns=list(FILES),
                 commit_message=f"{folder.name}, dataset version {version}",
             )
-    except (HfHubHTTPError, HFValidationError, LocalTokenNotFoundError) as error:
+    except (HfHubHTTPError, LocalTokenNotFoundError) as error:
         raise ValueError(
             f"{repository}: the Hub rejected the upload ({str(error).strip()}). Log in with `hf auth login`."
+        ) from None
+    except errors.HTTPError as error:  # of httpx or httpx2, whichever huggingface_hub uses
+        raise ValueError(
+            f"{repository}: the Hub at {api.endpoint} cannot be reached ({str(error).strip()}). Check the network."
         ) from None
     return commit.commit_url
 

@@ -27,7 +27,7 @@ from generators.storage import csv_tables, json_lines
 from generators.storage.atomic import atomic_folder, check_replaceable
 from generators.storage.crops import crop_id, read_size
 from generators.storage.dataset import write_config
-from generators.storage.untrusted import is_file, resolve_below, safe_name
+from generators.storage.untrusted import UnsafeNameError, is_file, resolve_below, safe_name
 from loaders.benchmarks.rows import parse_texts, read_json
 from loaders.cards.card import render, write_card
 from loaders.datasets.stats import Stats, measure
@@ -99,6 +99,8 @@ def read_entries(file: Path, image_folder: Path, scratch: Path) -> Iterator[Entr
             captions = _parse_texts(row.get("captions") or row["caption"])
             negatives = _parse_texts(row.get("hard_negatives") or [])
             image = _locate(str(row["image"]), image_folder)
+        except UnsafeNameError as error:
+            raise ValueError(f"{file}, row {number}: {error}") from None
         except (KeyError, ValueError, TypeError, AttributeError) as error:
             raise ValueError(
                 f"{file}, row {number}: {error}. Required columns: image, and caption or captions. Optional: "

@@ -21,8 +21,8 @@ from rich.markup import escape
 from typer.core import TyperGroup
 
 WIDTH_WITHOUT_TERMINAL = 160
-out = Console(width=None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL)
-err = Console(stderr=True)
+out = Console(width=None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL, emoji=False)
+err = Console(stderr=True, emoji=False)
 
 Data = Annotated[
     Path | None,

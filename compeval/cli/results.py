@@ -103,7 +103,7 @@ def validate(
         if model in (result["model"]["spec"], result["model"]["effective"])
     ]
     pairs = published.match_scores(model_results)
-    names = {model, *(result["model"]["effective"] for result in model_results)}
+    names = {model, model.replace("/", "-quickgelu/", 1), *(result["model"]["effective"] for result in model_results)}
     scores = [score for score in published.read_scores() if score.model in names]
     if not scores:
         known = ", ".join(sorted({score.model for score in published.read_scores()}))

@@ -74,12 +74,12 @@ def run(
         from loaders.datasets.folders import list_datasets
         from loaders.datasets.revisions import find_data_folder
 
+        models.check_name(spec)
         if revision is not None:
             names = {pattern.partition("/")[0] for pattern in task} if task else set(list_datasets(data))
             data = find_data_folder(names, revision, data)
         available = tasks.discover(data)
         selected = None if task is None else tasks.select(available, task)
-        models.parse(spec)
         first, *others = [models.pick_device(part) for part in device.split(",")] if device else [models.pick_device()]
         loaded = models.resolve(spec, first, precision)
         loaded = loaded if name is None else replace(loaded, name=name)

@@ -134,6 +134,15 @@ def parse(spec: str) -> tuple[str, str]:
     return backend, name
 
 
+def check_name(spec: str) -> None:
+    """Raise ValueError if a spec names an unknown backend, or an unknown architecture or tag of open_clip."""
+    backend, name = parse(spec)
+    if backend == "open_clip":
+        from evaluators.models.openclip import parse_name
+
+        parse_name(name)
+
+
 def pick_device(device: str | None = None) -> str:
     """Return the device, by default the fastest available. Raises ValueError if the device cannot be used."""
     import torch

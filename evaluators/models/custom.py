@@ -51,9 +51,14 @@ def load(name: str, device: str, precision: str) -> Model:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         raise ValueError(f"{spec}: {error}. The current folder and PYTHONPATH are searched.") from None
+    except Exception as error:
+        raise _failed(spec, f"importing {module_name}", error) from error
     if not hasattr(module, class_name):
         raise ValueError(f"{spec}: {module_name} has no {class_name}.")
-    model = getattr(module, class_name)(device)
+    try:
+        model = getattr(module, class_name)(device)
+    except Exception as error:
+        raise _failed(spec, f"{class_name}({device!r})", error) from error
     if not isinstance(getattr(model, "fingerprint", None), str):
         raise ValueError(f"{spec}: needs an attribute `fingerprint`, a string that changes with the weights.")
     return Model(
@@ -65,6 +70,11 @@ def load(name: str, device: str, precision: str) -> Model:
         corpus=getattr(model, "corpus", None),
         contaminated=getattr(model, "contaminated", None),
     )
+
+
+def _failed(spec: str, step: str, error: Exception) -> ValueError:
+    """Return the error for the user's own code that failed."""
+    return ValueError(f"{spec}: {step} failed ({type(error).__name__}: {error}). --verbose prints the traceback.")
 
 
 def adapt(model: Any, spec: str) -> CustomDualEncoder | CustomPairScorer | TextRecoverer:

@@ -25,6 +25,7 @@ import pandas as pd
 from evaluators.engine.rows import load
 from evaluators.engine.tasks import Task
 from evaluators.report.results import Result
+from generators.storage.natural import natural_key
 from loaders.datasets.load import load_dataset
 
 EXAMPLES_PER_TASK = 4
@@ -91,7 +92,7 @@ def is_current(result: Result, data_dir: Path | None) -> bool:
 def find_other_tasks(results: Sequence[Result], known: Sequence[str]) -> list[str]:
     """Return the tasks (without variants) of all datasets that are not in ``known``, such as imported datasets."""
     others = [result.data for result in results if result.data["dataset"] not in known]
-    return sorted({data["task"] for data in others if not data["variant"]})
+    return sorted({data["task"] for data in others if not data["variant"]}, key=natural_key)
 
 
 def make_choice_examples(task: str, frames: Mapping[str, pd.DataFrame], split: Any, count: int) -> list[Example]:

@@ -47,7 +47,7 @@ def compare(a: Path, b: Path) -> list[Comparison]:
     Raises ValueError if there is no common task or if two results are of different data.
     """
     paths_a, paths_b = find_documents(a), find_documents(b)
-    common = sorted(paths_a.keys() & paths_b.keys())
+    common = [task for task in paths_a if task in paths_b]
     if not common:
         raise ValueError(
             f"{a} and {b} have no task in common: {', '.join(sorted(paths_a))} against {', '.join(sorted(paths_b))}."

@@ -1,7 +1,6 @@
 """Candidate pairs of photographs for ControlledImCaps, which an annotator accepts or rejects.
 
-    python -m generators.hard_negatives.pair_candidates annotations/visual_genome.parquet
-    sample/annotations/controlledimcaps/candidates.csv
+    python -m generators.hard_negatives.pair_candidates annotations/visual_genome.parquet candidates.csv
 
 Source: Kamath, Hessel and Chang 2023, section 2.2: the authors selected pairs of COCO photographs manually and wrote
 captions that differ in one word. Here, pairs and captions are derived from scene graphs in Visual Genome's format, and

@@ -64,7 +64,7 @@ def resolve_below(folder: Path, path: str) -> Path:
     """Return ``folder/path`` if ``path`` is relative and has no ``..``. Raises UnsafeNameError."""
     parts = PurePosixPath(path).parts
     if not parts or PurePosixPath(path).is_absolute() or ".." in parts or "\0" in path or Path(path).is_absolute():
-        raise UnsafeNameError(f"{path!r} does not name a file below {folder}.")
+        raise UnsafeNameError(f"{path!r} does not name a file below the folder {str(folder)!r}.")
     return folder.joinpath(*parts)
 
 

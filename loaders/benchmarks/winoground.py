@@ -16,7 +16,9 @@ import json
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from generators.schemas.rows import GROUP_SCHEMA
 from generators.storage import dataset, parquet, stage
@@ -139,7 +141,9 @@ def _png(name: str) -> str:
     return Path(name).name if name.endswith(".png") else f"{Path(name).name}.png"
 
 
-def main(copy: Path = Path("sources/winoground"), output: Path = Path("winoground")) -> None:
+def main(
+    copy: Annotated[Path, typer.Argument()] = Path("sources/winoground"), output: Path = Path("winoground")
+) -> None:
     """Build the dataset folder OUTPUT from the local COPY."""
     provenance = {"source": "winoground", "captioner": "published", "seed": 0}
     rows = (row(item, images, provenance) for item, images in read(copy))

@@ -1,6 +1,8 @@
+import csv
 import json
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pyarrow as pa
@@ -8,7 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner, Result
 
+import compeval
 from compeval.cli import app
+from tests.evaluators import tiny
+
+KNOWS = "python:toy_models:Knows"
 
 
 def call(*arguments: object) -> Result:
@@ -176,3 +182,104 @@ def test_audit_of_two_files_with_the_same_name(tmp_path: Path):
     audits = json.loads(call("audit", *(tmp_path / folder / "swap_obj.json" for folder in "ab"), "--json").stdout)
     second_name = f"{tmp_path}/b/swap_obj.json: swap_obj.json"
     assert {name: audit["rows"] for name, audit in audits.items()} == {"swap_obj.json": 1, second_name: 2}
+
+
+def test_version_and_short_help():
+    assert call("--version").stdout == f"compeval {compeval.__version__}\n"
+    assert compeval.__version__ == version("compeval")
+    for command in ((), ("run",), ("annotate", "sample"), ("cache", "info")):
+        assert call(*command, "-h").stdout == call(*command, "--help").stdout
+
+
+def test_the_model_is_an_argument_or_an_option(here: Path, data: Path):
+    tasks = ("--tasks", "crepe/prod_hnatom/n5,crepe/prod_hnatom/n4", "--data", data, "--format", "json")
+    outputs = [
+        call("run", *model, *tasks).stdout
+        for model in ([KNOWS], ["--model", KNOWS], ["-m", KNOWS], [f"--model={KNOWS}"])
+    ]
+    assert len(set(outputs)) == 1
+    assert [result["task"] for result in json.loads(outputs[0])] == ["crepe/prod_hnatom/n4", "crepe/prod_hnatom/n5"]
+
+
+def test_short_options_limit_and_quiet(here: Path, data: Path):
+    result = run_toy(data, "Knows", "-n", 2, "-q", "--format", "json")
+    assert [item["data"]["limit"] for item in json.loads(result.stdout)] == [2, 2]
+    assert result.stderr == ""
+    assert "Synthetic data" in run_toy(data, "Knows", "-n", 2).stderr
+    assert run_toy(data, "Broken", "-q").stderr.startswith("Error: Broken: ")  # errors are printed in any case
+
+
+def test_csv_has_one_line_per_metric_and_markdown_is_a_table(here: Path, data: Path):
+    lines = list(csv.DictReader(run_toy(data, "Knows", "--format", "csv").stdout.splitlines()))
+    recall = [line for line in lines if line["metric"] == "recall@1"]
+    assert [(line["model"], line["task"], line["rows"], line["value"], line["chance"]) for line in recall] == [
+        ("Knows", "crepe/prod_hnatom/n4", "5", "1.0", "0.25"),
+        ("Knows", "crepe/prod_hnatom/n5", "4", "1.0", "0.25"),
+    ]
+    assert {"recall@1", "recall@3", "mean_rank", "tie_rate"} <= {line["metric"] for line in lines}
+    shown = call("show", "results", "--format", "md").stdout.splitlines()
+    assert shown[2] == "| Knows | crepe/prod_hnatom/n4 | recall@1 | 5 | 100.0 | 100.0 to 100.0 | 25.0 |"
+
+
+def test_long_results_are_summarised(here: Path, tmp_path: Path):
+    splits = {f"n{number}": tiny.choice_rows(3, 3) for number in range(4, 13)}
+    variants = {"test" + suffix: tiny.choice_rows(2, 3) for suffix in ("", *(f".mix.s{seed}" for seed in range(12)))}
+    data = tiny.write_dataset(tmp_path / "data", {"prod_hnatom": splits, "coco": variants})
+    result = call("run", KNOWS, "--data", data)
+    cells = [
+        [cell.strip() for cell in line.strip("│").split("│")] for line in result.stdout.splitlines() if "│" in line
+    ]
+    assert cells == [
+        ["Knows", "crepe/coco", "recall@1", "1", "100.0", "100.0 to 100.0", "25.0"],
+        ["Knows", "crepe/coco@mix", "recall@1", "12", "100.0", "100.0 to 100.0", "25.0"],
+        ["Knows", "crepe/prod_hnatom", "recall@1", "9", "100.0", "100.0 to 100.0", "25.0"],
+    ]
+    command = "compeval show results/microworld/Knows"
+    assert f"Means over 22 tasks. `{command}` prints each task with its interval." in result.stderr
+    shown = call(*command.split()[1:]).stdout
+    tasks = [line.split("│")[2].strip() for line in shown.splitlines() if "│" in line]
+    variants = [f"crepe/coco@mix-s{seed}" for seed in range(12)]
+    assert tasks == ["crepe/coco", *variants, *(f"crepe/prod_hnatom/n{number}" for number in range(4, 13))]
+
+
+def test_refused_tasks_are_named_and_the_others_run(here: Path, data: Path):
+    result = call("run", "python:toy_models:Pairs", "--data", data, "--tasks", "crepe/laion_uc_raw,crepe/prod_hnatom")
+    assert result.exit_code == 1
+    assert result.stdout.count("crepe/prod_hnatom/n") == 2
+    assert "Not evaluated: crepe/laion_uc_raw: recall needs a score for each of 16 pairs" in result.stderr
+    assert Path("results/microworld/Pairs/crepe/prod_hnatom/n5.json").is_file()
+
+
+def test_a_set_of_one_picture_does_not_end_the_run(here: Path, tmp_path: Path):
+    Path("one.png").write_bytes(tiny.picture("red"))
+    Path("one.csv").write_text("image,caption,hard_negatives\none.png,a red cup,\"['a blue cup']\"\n")
+    assert call("make", "mine", "one.csv", "--output", "made").exit_code == 0
+    result = call("run", KNOWS, "--data", "made")
+    assert result.exit_code == 1
+    assert "mine/foils_1" in result.stdout
+    message = "Not evaluated: mine/captions: retrieval needs a wrong candidate for each image and each caption"
+    assert message in result.stderr
+    assert "--limit" not in result.stderr
+
+
+def test_the_name_of_a_model_in_the_results(here: Path, data: Path, clip: Path):
+    task = ("--data", data, "--tasks", "crepe/prod_hnatom/n4")
+    assert call("run", f"local:{clip}", *task).exit_code == 0
+    assert Path(f"results/microworld/{clip.name}/crepe/prod_hnatom/n4.json").is_file()
+    assert call("run", f"local:{clip}", "--name", "run 7", *task).exit_code == 0
+    assert (
+        json.loads(Path("results/microworld/run 7/crepe/prod_hnatom/n4.json").read_text())["model"]["name"] == "run 7"
+    )
+
+
+def test_variants_have_one_spelling(here: Path, tmp_path: Path):
+    splits = {name: tiny.choice_rows(3, 3) for name in ("test", "test.shuffle_trigrams.s0")}
+    data = tiny.write_dataset(tmp_path / "data", {"coco_order": splits}, "aro")
+    names = ["aro/coco_order", "aro/coco_order@shuffle_trigrams-s0"]
+    assert call("list", "tasks", "--data", data).stdout.splitlines() == names
+    configs = json.loads(call("list", "configs", "--data", data, "--json").stdout)
+    assert [line["split"] for line in configs] == ["test", "test@shuffle_trigrams-s0"]
+    assert list(json.loads(call("audit", "aro", "--data", data, "--json").stdout)) == names
+    for pattern, expected in (("aro/coco_order", names[:1]), ("aro/coco_order@*", names[1:])):
+        results = json.loads(call("run", KNOWS, "--data", data, "-t", pattern, "--json").stdout)
+        assert [result["task"] for result in results] == expected
