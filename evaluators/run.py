@@ -178,7 +178,7 @@ def evaluate(
     limit: int | None = None,
     batch_size: int | None = None,
 ) -> dict[str, Result]:
-    """Evaluate a model in the current process, for instance in a training loop, without writing or caching anything.
+    """Evaluate a model in the current process, for instance in a training loop. No result or feature is written.
 
     ``model`` is a torch module with open_clip's ``encode_image`` and ``encode_text``; ``preprocess`` turns an RGB image
     into a tensor, and ``tokenizer`` turns a list of texts into a tensor of token ids. ``tasks`` are names or globs, in

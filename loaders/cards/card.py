@@ -52,7 +52,8 @@ def write_card(folder: Path, metadata: Mapping[str, Any], text: str, stats: Stat
     if rendered:
         text += PIXELS_HEADING + "\n" + "\n".join(rendered)
     (folder / "stats.json").write_text(json.dumps(stats, indent=1, sort_keys=True) + "\n")
-    croissant = make_croissant(folder.name, metadata, stats, schemas)
+    sources = {source for names in list_image_sources(folder).values() for source in names}
+    croissant = make_croissant(folder.name, metadata, stats, schemas, sources)
     (folder / "croissant.json").write_text(json.dumps(croissant, indent=1, ensure_ascii=False) + "\n")
     (folder / "README.md").write_text(front_matter(stats, metadata) + "\n" + text)
 

@@ -6,7 +6,7 @@ with the library ``mlcroissant``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -47,12 +47,18 @@ CONTEXT: dict[str, Any] = {
 
 
 def make_croissant(
-    name: str, metadata: Mapping[str, Any], stats: Mapping[str, Any], schemas: Mapping[str, pa.Schema]
+    name: str,
+    metadata: Mapping[str, Any],
+    stats: Mapping[str, Any],
+    schemas: Mapping[str, pa.Schema],
+    sources: Collection[str],
 ) -> dict[str, Any]:
-    """Return the metadata of a dataset, given the metadata of its card and the Arrow schema of each config."""
+    """Return the metadata of a dataset, given the metadata of its card and the Arrow schema of each config.
+
+    ``sources`` are the sources of all images; empty for a dataset without images.
+    """
     facts = _read_facts()
-    is_synthetic = "microworld" in str(metadata.get("tags", "")) or "microworld" in str(stats.get("sources", ""))
-    common = {key: value for key, value in facts.items() if key not in ("synthetic", "collected")}
+    origin = "drawn" if set(sources) == {"microworld"} else "collected" if sources else "text"
     licence = str(metadata.get("license", "other"))
     title = str(metadata.get("pretty_name", name))
     return {
@@ -67,8 +73,8 @@ def make_croissant(
         "keywords": list(metadata.get("tags", ())),
         "inLanguage": "en",
         "citeAs": f"The CompEval developers, CompEval, {REPOSITORY}. Cite the benchmark's paper as well (README.md).",
-        **common,
-        **facts["synthetic" if is_synthetic else "collected"],
+        **facts["common"],
+        **facts[origin],
         "distribution": [*_list_files(stats), *map(_make_file_set, schemas), *map(_make_image_set, stats["images"])],
         "recordSet": [_make_record_set(config, schema, bool(stats["images"])) for config, schema in schemas.items()],
     }

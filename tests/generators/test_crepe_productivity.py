@@ -97,14 +97,14 @@ def write_source(folder: Path, count: int) -> None:
 
 @pytest.fixture(scope="module")
 def built(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("crepe")
+    root = tmp_path_factory.mktemp("built") / "crepe"
     dropped = write(make_annotations(folder), "microworld", SETTINGS, root)
     assert set(dropped) == set(SPLITS) == {f"n{size}" for size in range(4, 13)}
     return root
 
 
 def test_every_config_and_split_is_written(built: Path) -> None:
-    assert {path.name for path in built.iterdir() if path.is_dir()} == set(CONFIGS)
+    assert {path.name for path in built.iterdir() if path.is_dir()} == {*CONFIGS, "images"}
     sizes = {"prod_hnatom": 5, "prod_hnswap": 5, "prod_hnneg": 5, "prod_hnneg_balanced": 5, "prod_hnall": 15}
     for config in CONFIGS:
         for split in SPLITS:
@@ -136,10 +136,10 @@ def test_the_same_bytes_from_another_process_and_hash_seed(
     folder: Path, built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONHASHSEED", "7")
-    write(make_annotations(folder), "microworld", replace(SETTINGS, workers=2), tmp_path)
-    files = [path.relative_to(tmp_path) for path in tmp_path.rglob("*.parquet")]
+    write(make_annotations(folder), "microworld", replace(SETTINGS, workers=2), tmp_path / "crepe")
+    files = [path.relative_to(tmp_path / "crepe") for path in tmp_path.rglob("*.parquet")]
     assert len(files) == len(CONFIGS) * len(SPLITS)
-    assert [_sha256(tmp_path / file) for file in files] == [_sha256(built / file) for file in files]
+    assert [_sha256(tmp_path / "crepe" / file) for file in files] == [_sha256(built / file) for file in files]
 
 
 WRITE = """
