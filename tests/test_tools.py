@@ -57,7 +57,9 @@ def test_a_failed_step_shows_the_end_of_its_output(load, tmp_path: Path, capsys:
 def test_the_remaining_time_is_scaled_by_the_finished_steps(load, tmp_path: Path):
     steps = load("steps.py").Steps([20, 30, 50], tmp_path / "log")
     steps.number, steps.start, steps.step_start = 2, 0.0, 40.0  # the first step took 40 s instead of 20
-    assert steps._estimate_left() == 160.0  # 2 * (30 + 50)
+    assert steps.estimate_left(0) == 160  # 2 * (30 + 50)
+    assert steps.estimate_left(10) == 150
+    assert steps.estimate_left(110) == 150  # 150 s for steps of 50: 3 times as long, and 3 * 50 are left
 
 
 def test_a_member_of_a_debian_package_is_found(load):

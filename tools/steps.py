@@ -48,13 +48,19 @@ class Steps:
         """Update the line of the current step."""
         if self.is_terminal and self.label:
             elapsed = time.monotonic() - self.step_start
-            left = f"about {clock(max(self._estimate_left() - elapsed, 1))} left"
+            left = f"about {clock(self.estimate_left(elapsed))} left"
             print(f"\r{self.label:<{WIDTH}}{clock(elapsed):>6}   {left:<19}", end="", flush=True)
 
-    def _estimate_left(self) -> float:
-        expected = sum(self.seconds[: self.number - 1])
-        pace = (self.step_start - self.start) / expected if expected >= 10 else 1.0
-        return pace * sum(self.seconds[self.number - 1 :])
+    def estimate_left(self, elapsed: float) -> float:
+        """Return the remaining seconds, if the current step has run for ``elapsed`` seconds."""
+        before, current, after = (
+            sum(self.seconds[: self.number - 1]),
+            self.seconds[self.number - 1],
+            sum(self.seconds[self.number :]),
+        )
+        spent = self.step_start - self.start
+        pace = max(spent / before if before >= 10 else 1.0, (spent + elapsed) / (before + current))
+        return pace * after + max(pace * current - elapsed, 0)
 
     def run(self, command: Sequence[str], on_line: Callable[[str], None] = lambda line: None) -> None:
         """Run a command and pass each line of its output to ``on_line``.

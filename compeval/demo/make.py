@@ -1,7 +1,10 @@
 """Write the data of ``compeval demo`` into this folder, or compare them with the pipeline's.
 
-python -m compeval.demo.make             # after `dvc repro`: take them from crepe/ and checkpoints/
-python -m compeval.demo.make --check     # fail if they differ from crepe/ and checkpoints/
+    python -m compeval.demo.make                 # after `dvc repro`: take them from crepe/ and checkpoints/
+    python -m compeval.demo.make --check-only    # fail if they differ from crepe/ and checkpoints/
+
+Rows must be equal. Trainings on different processors round differently, so the model may differ from the checkpoint, as
+long as the accuracies on the whole sample differ by at most ``TOLERANCE``.
 """
 
 from __future__ import annotations
@@ -28,8 +31,7 @@ ROWS = {
 """Number of rows per config and split."""
 MAX_SIDE = 128
 CORPUS = "sources/microworld/corpora/laion/*.tar"
-TOLERANCE = 0.1
-"""Largest difference of two trainings' accuracies on the sample: processors round differently."""
+TOLERANCE = 0.05
 
 
 def sample_rows(table: pa.Table, count: int) -> pa.Table:
@@ -91,8 +93,8 @@ def shrink_model(checkpoint: Path, texts: Iterable[str], folder: Path) -> None:
     save_file(small | {TOKEN_IDS: ids.int()}, folder / WEIGHTS)
 
 
-def measure_accuracy(model: Path) -> dict[str, float]:
-    """Return the Recall@1 of a model on each task of the sample."""
+def measure_accuracy(model: Path) -> float:
+    """Return the Recall@1 of a model over all rows of the sample."""
     from evaluators import models
     from evaluators.engine import tasks
     from evaluators.run import run
@@ -100,11 +102,12 @@ def measure_accuracy(model: Path) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as scratch:
         loaded = models.resolve(f"local:{model}", "cpu", "fp32")
         results = run(loaded, tasks.discover(FOLDER), data_dir=FOLDER, output=Path(scratch))
-    return {result["task"]: result["metrics"]["recall@1"] for result in results}
+    rows = [result["data"]["rows"] for result in results]
+    return sum(count * result["metrics"]["recall@1"] for count, result in zip(rows, results, strict=True)) / sum(rows)
 
 
 def check(source: Path, checkpoint: Path) -> None:
-    """Raise ValueError if the sample's rows, or the model's accuracies on it, differ from the pipeline's."""
+    """Raise ValueError if the sample's rows, or the model's accuracy on it, differ from the pipeline's."""
     with tempfile.TemporaryDirectory() as scratch:
         write_sample(source, Path(scratch) / SAMPLE)
         for config in SYSTEMATICITY + PRODUCTIVITY:
@@ -117,12 +120,9 @@ def check(source: Path, checkpoint: Path) -> None:
                 )
         write_model(Path(scratch) / MODEL)
         shipped, trained = measure_accuracy(Path(scratch) / MODEL), measure_accuracy(checkpoint)
-    for task, accuracy in shipped.items():
-        print(f"{task}: shipped {accuracy:.1%}, {checkpoint} {trained[task]:.1%}")
-        if abs(accuracy - trained[task]) > TOLERANCE:
-            raise ValueError(
-                f"{task}: the shipped model differs from {checkpoint}. Run `python -m compeval.demo.make`."
-            )
+    print(f"Recall@1 on the sample: the packaged model {shipped:.1%}, {checkpoint} {trained:.1%}")
+    if abs(shipped - trained) > TOLERANCE:
+        raise ValueError(f"{FOLDER / MODEL} differs from {checkpoint}. Run `python -m compeval.demo.make`.")
 
 
 def main(*, check_only: bool = False) -> None:

@@ -1,6 +1,8 @@
 """Print the results of a demo as a table of a few lines.
 
-python -m compeval.demo.summary build/demo/results
+    python -m compeval.demo.summary build/demo/results
+
+Used by ``compeval demo`` and ``make demo``.
 """
 
 from __future__ import annotations
