@@ -52,6 +52,7 @@ from generators.hard_negatives.split_rows import (
     CONFIGS,
     LIMIT,
     MAX_IMAGES_PER_ROW,
+    MIN_IMAGES,
     NOT_FOUND,
     RAW,
     ExampleRows,
@@ -231,7 +232,7 @@ def sample_asked_walks(images: Annotations, settings: Settings) -> Iterator[Keye
     """Yield the walks that are likely to be used and that a language model captions, in the order of visits."""
     missing = dict.fromkeys(COMPLEXITIES[1:], ASKED_PER_ROW * settings.rows)  # the template captions four atoms
     visits = product(range(settings.walks_per_image), order_images(images.list_ids(), settings.seed))
-    for index, image_id in islice(visits, MAX_IMAGES_PER_ROW * settings.rows):
+    for index, image_id in islice(visits, max(MIN_IMAGES, MAX_IMAGES_PER_ROW * settings.rows)):
         if not any(missing.values()):
             return
         image = images[image_id]

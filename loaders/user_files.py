@@ -27,7 +27,7 @@ from generators.storage import csv_tables
 from generators.storage.atomic import atomic_folder, check_replaceable
 from generators.storage.crops import crop_id, read_size
 from generators.storage.dataset import write_config
-from generators.storage.untrusted import resolve_below, safe_name
+from generators.storage.untrusted import is_file, resolve_below, safe_name
 from loaders.benchmarks.rows import parse_texts, read_json
 from loaders.cards.card import render, write_card
 from loaders.datasets.stats import Stats, measure
@@ -95,7 +95,7 @@ def read_entries(file: Path, image_folder: Path, scratch: Path) -> Iterator[Entr
                 f"{file}, row {number}: {error}. Required columns: image, and caption or captions. Optional: "
                 "hard_negatives."
             ) from None
-        if not image.is_file():
+        if not is_file(image):
             raise FileNotFoundError(f"{file}, row {number}: image {image} not found. Set the folder with --images.")
         yield Entry(str(row["image"]), image, captions, negatives)
 

@@ -9,8 +9,10 @@ learn are cross-fitted over images. Productivity is also measured after adversar
 
 Metrics: Recall@1 with 95 % intervals from resampled images. Tied captions share the hit. Chance is 1/K, but a scorer
 that knows nothing can be below chance: every negative is an edit of the true caption, so the scores of a set are not
-independent. ``random_scorers`` is the Recall@1 of random word weights. ``pairwise_accuracy`` is the share of negatives
-that score lower than their true caption (chance 1/2); it shows if there is a cue.
+independent. ``comparing`` has scorers that compare the captions of a set with each other
+(generators/hard_negatives/relative_scorers.py). ``random_scorers`` is the Recall@1 of random word weights.
+``pairwise_accuracy`` is the share of negatives that score lower than their true caption (chance 1/2); it shows if there
+is a cue.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ import numpy as np
 from evaluators.metrics.statistics import bootstrap_intervals
 from generators.hard_negatives.language_models import load_language_model
 from generators.hard_negatives.refinement import select_rows_at_chance
+from generators.hard_negatives.relative_scorers import COMPARING_SCORERS
 from generators.hard_negatives.text_only_scorers import (
     HELD_OUT_SCORERS,
     REFINEMENT_SCORERS,
@@ -37,7 +40,6 @@ from generators.hard_negatives.text_only_scorers import (
     measure_pairwise_accuracy,
     measure_random_recall,
     recall_at_1,
-    score_medoid,
 )
 from generators.storage import parquet, stage
 from generators.storage.params import read_params
@@ -108,7 +110,7 @@ def measure(name: str, sets: RetrievalSets, seed: int, model: str | None) -> dic
         "refining": measure_scorers(sets, REFINEMENT_SCORERS),
         "held_out": measure_scorers(sets, held_out),
         "random_scorers": float(measure_random_recall(sets).mean()),
-        "comparing": measure_scorers(sets, {"most_alike": score_medoid}),
+        "comparing": measure_scorers(sets, COMPARING_SCORERS),
     }
     if name.startswith(PRODUCTIVITY):
         keep_N = select_rows_at_chance(sets, seed)
@@ -136,6 +138,8 @@ def render_page(title: str, file: Path, results: Mapping[str, Mapping[str, Any]]
         low, high = scorers[best]["interval"]
         row = [name, result["rows"], f"{chance:.1%}", f"{scorers[best]['recall@1']:.1%} ({best})"]
         row += [f"{low:.1%} to {high:.1%}", f"{result['random_scorers']:.1%}"]
+        best = farthest_from_chance(chance, result["comparing"])
+        row.append(f"{result['comparing'][best]['recall@1']:.1%} ({best})")
         if after := result.get("held_out_after"):
             best = farthest_from_chance(chance, after)
             row += [f"{result['share_kept']:.0%}", f"{after[best]['recall@1']:.1%} ({best})"]
@@ -146,7 +150,7 @@ def render_page(title: str, file: Path, results: Mapping[str, Mapping[str, Any]]
             low, high = chat["interval"]
             recall = f"{chat['recall@1']:.1%} ({low:.1%} to {high:.1%})"
             chats.append([name, chat["asked"], f"{chance:.1%}", chat["model"], recall, chat["unreadable"]])
-    header = ["sets", "rows", "chance", "farthest from chance", "95 % interval", "random weights"]
+    header = ["sets", "rows", "chance", "farthest from chance", "95 % interval", "random weights", "comparing captions"]
     template = jinja2.Template(
         Path(__file__).with_name("text_only.md.j2").read_text(), trim_blocks=True, lstrip_blocks=True
     )

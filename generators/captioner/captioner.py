@@ -83,14 +83,14 @@ class GrammarCaption:
         return "template" if self.graph.complexity == template.COMPLEXITY else "grammar"
 
     def edit(self, edited: SceneGraph) -> str | None:
-        return realiser.write_caption(edited, self.seed).text if realiser.can_express(edited) else None
+        return realiser.write_text(edited, self.seed) if realiser.can_express(edited) else None
 
     def negate(self, negated: Negated, edited: SceneGraph | None = None) -> str | None:
         if edited is None:
-            return realiser.write_caption(self.graph, self.seed, negated).text
+            return realiser.write_text(self.graph, self.seed, negated)
         if not realiser.can_express(edited):
             return None
-        return realiser.write_caption(edited, self.seed, find_counterpart(negated, self.graph, edited)).text
+        return realiser.write_text(edited, self.seed, find_counterpart(negated, self.graph, edited))
 
     def negate_all(self, edited: SceneGraph | None = None) -> list[str]:
         graph = edited or self.graph

@@ -28,7 +28,16 @@ from random import Random
 from typing import NamedTuple
 
 from generators.captioner import template
-from generators.captioner.words import Piece, choose_copula, choose_determiner, join_pieces, join_with_and, to_pieces
+from generators.captioner.words import (
+    Piece,
+    Words,
+    choose_copula,
+    choose_determiner,
+    join_pieces,
+    join_text,
+    join_with_and,
+    to_pieces,
+)
 from generators.captioner.writer import Writer
 from generators.graphs.entailment import Negated
 from generators.language.grammar import predicate_kind
@@ -52,22 +61,31 @@ def can_express(graph: SceneGraph) -> bool:
     return graph.complexity != template.COMPLEXITY or template.can_express(graph)
 
 
-def write_caption(graph: SceneGraph, seed: str, negated: Negated | None = None) -> CaptionWithMentions:
+def write_caption(graph: SceneGraph, seed: str) -> CaptionWithMentions:
+    """Return a caption that asserts every atom of the graph, with its mentions."""
+    return CaptionWithMentions(*join_pieces(_write_pieces(graph, seed, None)))
+
+
+def write_text(graph: SceneGraph, seed: str, negated: Negated | None = None) -> str:
     """Return a caption that asserts every atom of the graph except ``negated``, and negates ``negated``."""
+    return join_text(_write_pieces(graph, seed, negated))
+
+
+def _write_pieces(graph: SceneGraph, seed: str, negated: Negated | None) -> Words:
     if graph.complexity == template.COMPLEXITY:
-        return CaptionWithMentions(*join_pieces(template.write_caption(graph, negated)))
+        return template.write_caption(graph, negated)
     writer = Writer(negated.remove_from(graph) if negated else graph, Random(seed), full_graph=graph)
     first, *later_sentences = writer.write_sentences() + ([writer.write_negation(negated)] if negated else [])
     pieces = first.words
     for sentence in later_sentences:
         pieces += (Piece("."), *sentence.words)
-    return CaptionWithMentions(*join_pieces(pieces))
+    return pieces
 
 
 def negate_all(graph: SceneGraph, seed: str) -> list[str]:
     """Return the captions that negate the whole graph, one per suitable construction."""
     if graph.complexity == template.COMPLEXITY:
-        return [join_pieces(template.negate_all(graph))[0]]
+        return [join_text(template.negate_all(graph))]
     clauses = Writer(graph, Random(seed), style="existential", negatable=True).write_sentences()
     negations = [(*to_pieces("it is not true"), *join_with_and([(Piece("that"), *clause.words) for clause in clauses]))]
     if len(clauses) == 1 and graph.relations:
@@ -76,4 +94,4 @@ def negate_all(graph: SceneGraph, seed: str) -> list[str]:
         negations.append(
             (*to_pieces(f"there {choose_copula(subject)} no"), *fragment[len(choose_determiner(subject)) :])
         )
-    return [join_pieces(negation)[0] for negation in negations]
+    return list(map(join_text, negations))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -58,15 +58,25 @@ def join_pieces(pieces: Words) -> tuple[str, tuple[Mention, ...]]:
     """Return the text of the pieces, and their mentions with positions, in order."""
     text = ""
     mentions: list[Mention] = []
-    for piece, following in zip(pieces, (*pieces[1:], None), strict=True):
-        surface = piece.text
-        if piece is ARTICLE and following is not None:
-            surface = choose_article(following.text.split()[0])
-        if text and surface not in (",", "."):
-            text += " "
-        start, text = len(text), text + surface
+    for piece, surface in zip(pieces, _list_surfaces(pieces), strict=True):
+        start = len(text) + len(surface) - len(surface.lstrip())
+        text += surface
         mentions += [replace(mention, start=start, end=len(text)) for mention in piece.mentions]
     return text, tuple(mentions)
+
+
+def join_text(pieces: Words) -> str:
+    """Return the text of the pieces."""
+    return "".join(_list_surfaces(pieces))
+
+
+def _list_surfaces(pieces: Words) -> Iterator[str]:
+    """Yield the text of each piece with the space before it."""
+    for index, piece in enumerate(pieces):
+        surface = piece.text
+        if piece is ARTICLE and index + 1 < len(pieces):
+            surface = choose_article(pieces[index + 1].text.split(maxsplit=1)[0])
+        yield surface if index == 0 or surface in (",", ".") else f" {surface}"
 
 
 def choose_determiner(item: SceneObject) -> Words:

@@ -1,8 +1,8 @@
 """The rows of one split of productivity: which examples are used for which config, and when to stop.
 
-A config is complete when it has ``rows`` examples. A config whose negatives are rare is given up after
-``MAX_IMAGES_PER_ROW * rows`` images, so that the work depends on the number of rows and not on the number of images.
-Rows are kept in pickled form, which needs a fraction of the memory.
+A config is complete when it has ``rows`` examples. A config whose negatives are rare is given up, so that the work
+depends on the number of rows and not on the number of images. Rows are kept in pickled form, which needs a fraction of
+the memory.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from typing import Any, NamedTuple
 from generators.hard_negatives.productivity import KINDS, PER_TYPE
 
 MAX_IMAGES_PER_ROW = 20
-"""Maximum number of walks that are tried per row. An image is counted again for its second walk."""
+"""A config is given up when it has fewer than one row per so many images, after the first images. An image counts again
+for its second walk."""
+MIN_IMAGES, MIN_IMAGES_PER_ROW = 400, 4
+"""A config is not given up before so many images, and so many per requested row."""
 LIMIT, NOT_FOUND = "proofs given up", "rows not found"
 """Reasons in the counts of a split: searches that reached their limit, and rows that a config lacks at the end."""
 RAW = "prod_raw"
@@ -54,27 +57,29 @@ class SplitRows:
         self._raw: list[tuple[tuple[int, str, str], bytes]] = []
         self._columns: dict[str, list[tuple[int, bytes]]] = {kind: [] for kind in KINDS}
         """The index of the raw row, and the columns with negatives."""
-        self._is_given_up = False
+
+    def _needs_rows(self, count: int) -> bool:
+        """Return True if a config with ``count`` rows is neither complete nor given up."""
+        min_images = max(MIN_IMAGES, MIN_IMAGES_PER_ROW * self.max_rows)
+        return count < self.max_rows and self.num_visited < min_images + MAX_IMAGES_PER_ROW * count
 
     @property
     def open_kinds(self) -> frozenset[str]:
         """The kinds of hard negatives that still need rows."""
-        kinds = (kind for kind in KINDS if len(self._columns[kind]) < self.max_rows)
-        return frozenset() if self._is_given_up else frozenset(kinds)
+        return frozenset(kind for kind, items in self._columns.items() if self._needs_rows(len(items)))
 
     @property
     def is_open(self) -> bool:
-        return not self._is_given_up and (bool(self.open_kinds) or len(self._raw) < self.max_rows)
+        return self._needs_rows(len(self._raw)) or bool(self.open_kinds)
 
     def add(self, outcome: Outcome) -> None:
         """Add the example of a walk to the configs that still need rows. Its columns contain these kinds."""
         if not self.is_open:
             return
-        self.num_visited += 1
         self.dropped.update(outcome.dropped)
         if outcome.example is not None:
             self._add_example(outcome.example)
-        self._is_given_up = self.num_visited >= MAX_IMAGES_PER_ROW * self.max_rows
+        self.num_visited += 1
 
     def _add_example(self, example: ExampleRows) -> None:
         is_used = len(self._raw) < self.max_rows

@@ -1,9 +1,9 @@
 """Text-only scorers, which try to select the true caption of a retrieval set without the image.
 
 Accuracy above chance shows a cue in the text (SugarCrepe, arXiv:2306.14610, section 3). Each scorer reads one caption
-at a time, as an encoder does. Trained scorers are cross-fitted over images: a model never scores a caption of an image
-on which it was trained. refinement.py balances ``REFINEMENT_SCORERS``; ``HELD_OUT_SCORERS`` evaluate the result
-(evaluators/validity/text_only.py).
+at a time, as an encoder does; relative_scorers.py has scorers that compare captions. Trained scorers are cross-fitted
+over images: a model never scores a caption of an image on which it was trained. refinement.py balances
+``REFINEMENT_SCORERS``; ``HELD_OUT_SCORERS`` evaluate the result (evaluators/validity/text_only.py).
 
 Shapes: N retrieval sets of K captions, with the true caption in column 0; M = N K texts, F features. Tied captions
 share the hit, so that a scorer that assigns the same score to all captions is at chance, 1/K.
@@ -11,17 +11,15 @@ share the hit, so that a scorer that assigns the same score to all captions is a
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from generators.hard_negatives.ngram import FOLDS, TOKEN, NgramModel, assign_folds, tokenize
+from generators.hard_negatives.ngram import FOLDS, TOKEN, NgramModel, assign_folds
 
 RANDOM_SCORERS = 48
 DECIMALS = 9
@@ -132,12 +130,12 @@ def score_form(sets: RetrievalSets) -> np.ndarray:
 
     The only words that it reads are "a", "the", "and", "there", "not" and "no".
     """
-    feature_MF = np.array([_form_features(text) for text in sets.texts], dtype=np.float64)
+    feature_MF = np.array([make_form_features(text) for text in sets.texts], dtype=np.float64)
     scale_F = feature_MF.std(axis=0)
     return _fit_linear(sets, sparse.csr_matrix(feature_MF / np.where(scale_F > 0, scale_F, 1)))
 
 
-def _form_features(text: str) -> list[float]:
+def make_form_features(text: str) -> list[float]:
     tokens = TOKEN.findall(text.lower())
     negations = [position for position, token in enumerate(tokens) if token in ("not", "no")]
     groups = (("a", "an"), ("the",), ("and",), ("there",), (".",), (",",))
@@ -197,20 +195,6 @@ def measure_random_recall(sets: RetrievalSets) -> np.ndarray:
     return np.array(
         [np.mean([recall_at_1(sign * score_NKG[..., g]) for g in range(RANDOM_SCORERS)], axis=0) for sign in (1, -1)]
     )
-
-
-def score_medoid(sets: RetrievalSets) -> np.ndarray:
-    """Score by the bigram overlap with the other captions of the set. This is the only scorer that compares captions.
-
-    If each negative is one edit away from the truth and two edits away from other negatives, the truth is the medoid of
-    the set. An encoder cannot use this, because it reads one caption at a time.
-    """
-    return np.array([_overlaps(captions) for captions in sets.captions])
-
-
-def _overlaps(captions: Sequence[str]) -> list[float]:
-    bags = [Counter(pairwise(tokenize(text, 2))) for text in captions]
-    return [sum((bag & other).total() / max((bag | other).total(), 1) for other in bags) for bag in bags]
 
 
 score_words = partial(score_linear, token_pattern=TOKEN.pattern)

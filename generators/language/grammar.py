@@ -95,6 +95,13 @@ def are_same_verb(first: str, second: str) -> bool:
     return active == parse_active_verb(second) if active else first == second == "with"
 
 
+@cache
+def _adjective_kinds() -> Mapping[str, int]:
+    """Return the rank of each listed adjective's kind: size, age, shape, colour, pattern, material."""
+    kinds = load_grammar()["adjective kinds"].values()
+    return {adjective: rank for rank, group in enumerate(kinds) for adjective in group}
+
+
 def are_same_kind(first: str, second: str) -> bool:
     """Return True if both attributes are sizes, or both ages, shapes, colours, patterns or materials."""
     return any(first in group and second in group for group in load_grammar()["adjective kinds"].values())
@@ -102,9 +109,8 @@ def are_same_kind(first: str, second: str) -> bool:
 
 def sort_adjectives(attributes: Iterable[str]) -> list[str]:
     """Return the attributes in the English order: size, age, shape, colour, pattern, material."""
-    kinds = load_grammar()["adjective kinds"]
-    ranks = {adjective: rank for rank, group in enumerate(kinds.values()) for adjective in group}
-    return sorted(attributes, key=lambda attribute: ranks.get(attribute, list(kinds).index("other")))
+    ranks, other = _adjective_kinds(), list(load_grammar()["adjective kinds"]).index("other")
+    return sorted(attributes, key=lambda attribute: ranks.get(attribute, other))
 
 
 @cache

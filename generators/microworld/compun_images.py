@@ -7,7 +7,6 @@ The files are named as by the authors of Compun: ``<noun>.*`` shows a compound, 
 from __future__ import annotations
 
 import zipfile
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -19,7 +18,7 @@ from generators.microworld.rendering.images import place_object, render_jpeg
 from generators.microworld.rendering.renderer import BACKGROUNDS
 from generators.microworld.scene import Scene
 from generators.microworld.world import COLORS
-from generators.storage.untrusted import decode_image, read_file
+from generators.storage.untrusted import ARCHIVE_ERRORS, decode_image, open_archive, read_file
 
 SUFFIXES = ("", "_n1", "_n2")
 """Suffixes of the file names of a compound and of its two constituents."""
@@ -57,12 +56,16 @@ class ImageCollection:
 
     @classmethod
     def open(cls, path: Path) -> ImageCollection:
-        """Open a folder or a zip file. Raises FileNotFoundError if ``path`` is neither."""
+        """Open a folder or a zip file. Raises FileNotFoundError if ``path`` is neither, and ValueError if it is
+        damaged."""
         if path.is_dir():
             names = [str(file.relative_to(path)) for file in sorted(path.rglob("*"))]
         elif zipfile.is_zipfile(path):
-            with zipfile.ZipFile(path) as archive:
-                names = sorted(archive.namelist())
+            try:
+                with open_archive(zipfile.ZipFile, path) as archive:
+                    names = sorted(archive.namelist())
+            except ARCHIVE_ERRORS as error:
+                raise ValueError(f"{path}: the zip file is damaged ({error}). Pack the images again.") from None
         else:
             raise FileNotFoundError(f"{path}: neither a folder nor a zip file with Compun's images.")
         files: dict[str, list[str]] = {}
@@ -94,7 +97,7 @@ class ImageCollection:
         try:
             with zipfile.ZipFile(self.path) as archive:
                 return archive.read(name)
-        except (RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error) as error:  # RuntimeError: encrypted
+        except ARCHIVE_ERRORS as error:
             raise ValueError(f"cannot be unpacked ({error})") from None
 
 

@@ -7,33 +7,21 @@ before 3.11.4 does not have it.
 
 from __future__ import annotations
 
-import gzip
 import shutil
 import stat
-import struct
 import tarfile
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import IO, Any, NamedTuple
+from typing import IO, NamedTuple
+
+from generators.storage.untrusted import ARCHIVE_ERRORS, open_archive
 
 ProgressCallback = Callable[[int, int | None], None]
 """Called with the number of unpacked bytes and the total number."""
 BLOCK_BYTES = 1 << 20
 TARS = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
-ARCHIVE_ERRORS = (
-    zipfile.BadZipFile,
-    UnicodeDecodeError,
-    tarfile.TarError,
-    zlib.error,
-    EOFError,
-    RuntimeError,
-    IndexError,
-    gzip.BadGzipFile,
-)
-"""Errors that damaged and encrypted archives cause."""
 
 
 class Member(NamedTuple):
@@ -76,23 +64,13 @@ def unpack(archive: Path, folder: Path, report: ProgressCallback = lambda done, 
 @contextmanager
 def _members(archive: Path) -> Iterator[list[Member]]:
     if archive.name.endswith(TARS):
-        with _open_archive(tarfile.open, archive) as tar:
+        with open_archive(tarfile.open, archive) as tar:
             yield [Member(m.name, m.size, m.isreg(), m.isdir(), lambda m=m: tar.extractfile(m)) for m in tar]
     elif archive.suffix == ".zip":
-        with _open_archive(zipfile.ZipFile, archive) as zip_file:
+        with open_archive(zipfile.ZipFile, archive) as zip_file:
             yield [_make_zip_member(zip_file, info) for info in zip_file.infolist()]
     else:
         raise ValueError(f"{archive.name}: neither a zip nor a tar file.")
-
-
-def _open_archive(open_archive: Callable[[Path], Any], archive: Path) -> Any:
-    """Open an archive. Raises zipfile.BadZipFile also for the other errors that damaged archives cause."""
-    try:
-        return open_archive(archive)
-    except FileNotFoundError:
-        raise
-    except (OSError, IndexError, KeyError, ValueError, OverflowError, struct.error) as error:
-        raise zipfile.BadZipFile(str(error)) from None
 
 
 def _read_blocks(member: Member) -> Iterator[bytes]:

@@ -7,12 +7,18 @@ Every use of such data goes through this module.
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import re
 import stat
-from collections.abc import Iterable
+import struct
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from PIL import Image
 
@@ -21,6 +27,17 @@ IMAGE_FORMATS = ("JPEG", "PNG", "WEBP", "AVIF", "GIF", "BMP", "TIFF")
 MAX_PIXELS = 100_000_000
 MAX_FILE_BYTES = 500_000_000
 MAX_NAME_LENGTH = 200
+ARCHIVE_ERRORS = (
+    zipfile.BadZipFile,
+    UnicodeDecodeError,
+    tarfile.TarError,
+    zlib.error,
+    EOFError,
+    RuntimeError,
+    IndexError,
+    gzip.BadGzipFile,
+)
+"""Errors that damaged and encrypted archives cause."""
 SOURCES = "sources"
 """Folder next to the dataset folders: images that the pipeline reads or downloads."""
 IMAGE_ROOTS = "image_roots.txt"
@@ -91,6 +108,24 @@ def allow_images(folder: Path, image_folders: Iterable[Path]) -> None:
     if new:
         with (folder / IMAGE_ROOTS).open("a", encoding="utf-8") as file:
             file.writelines(f"{root}\n" for root in sorted(new))
+
+
+def open_archive(open_archive: Callable[[Path], Any], archive: Path) -> Any:
+    """Open an archive. Raises zipfile.BadZipFile also for the other errors that damaged archives cause."""
+    try:
+        return open_archive(archive)
+    except FileNotFoundError:
+        raise
+    except (OSError, IndexError, KeyError, ValueError, OverflowError, NotImplementedError, struct.error) as error:
+        raise zipfile.BadZipFile(str(error)) from None
+
+
+def is_file(path: Path) -> bool:
+    """Return True for a file. ``Path.is_file`` raises OSError for a name that is too long."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
 
 
 def read_file(path: Path) -> bytes:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
 from generators.schemas.scene_graph import Box
 from generators.storage.crops import Crop, crop_id, read_size
-from generators.storage.untrusted import allow_images
+from generators.storage.untrusted import allow_images, is_file
 from loaders.benchmarks.rows import Row
 
 
@@ -28,7 +28,7 @@ class ImageFolder:
     def find(self, name: str) -> Path | None:
         """Return the path of an image, or None if it is missing."""
         if name not in self._paths:
-            self._paths[name] = next((path for path in self.candidates(name) if path.is_file()), None)
+            self._paths[name] = next(filter(is_file, self.candidates(name)), None)
         return self._paths[name]
 
     def candidates(self, name: str) -> list[Path]:

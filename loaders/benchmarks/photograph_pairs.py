@@ -18,6 +18,7 @@ from typing import Any
 from generators.schemas.rows import GROUP_SCHEMA
 from generators.storage import csv_tables, dataset, stage
 from generators.storage.atomic import atomic_folder
+from generators.storage.untrusted import is_file
 from loaders.cards.card import render, write_card
 from loaders.datasets.stats import Stats, measure
 from loaders.papers.figures import figures
@@ -60,7 +61,7 @@ def count_different_words(caption_0: str, caption_1: str) -> int:
 def find_image(folder: Path, name: str) -> Path:
     """Return the path of an image. Raises FileNotFoundError if the image is not in the folder."""
     for suffix in SUFFIXES:
-        if (path := folder / f"{Path(name).name}{suffix}").is_file():
+        if is_file(path := folder / f"{Path(name).name}{suffix}"):
             return path
     raise FileNotFoundError(f"{folder}: no image {name}, with or without a suffix.")
 

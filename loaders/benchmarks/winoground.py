@@ -14,14 +14,13 @@ from __future__ import annotations
 
 import json
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from generators.schemas.rows import GROUP_SCHEMA
 from generators.storage import dataset, parquet, stage
-from generators.storage.untrusted import MAX_FILE_BYTES, read_file
+from generators.storage.untrusted import ARCHIVE_ERRORS, MAX_FILE_BYTES, open_archive, read_file
 from loaders.cards.card import render, write_card
 from loaders.datasets.stats import Stats, measure
 from loaders.papers.figures import figures
@@ -101,13 +100,13 @@ def _parse(line: str, place: str) -> dict[str, Any]:
 def _image_reader(data: Path) -> Callable[[str], bytes]:
     """Return a function that returns the bytes of an image file by the name in an item, which has no suffix."""
     if (data / "images").is_dir():
-        return lambda name: read_file(data / "images" / _png(name))
+        return lambda name: _read_loose(data / "images" / _png(name))
     path = data / "images.zip"
     if not path.is_file():
         raise FileNotFoundError(f"{data}: neither images.zip nor the folder images. {GATED}")
     try:
-        archive = zipfile.ZipFile(path)
-    except (zipfile.BadZipFile, UnicodeDecodeError) as error:
+        archive = open_archive(zipfile.ZipFile, path)
+    except ARCHIVE_ERRORS as error:
         raise ValueError(f"{path}: {error}. Download it again.") from None
     members = {Path(member.filename).name: member for member in archive.infolist()}
 
@@ -121,17 +120,19 @@ def _image_reader(data: Path) -> Callable[[str], bytes]:
             )
         try:
             return archive.read(member)
-        except (
-            RuntimeError,
-            NotImplementedError,
-            EOFError,
-            UnicodeDecodeError,
-            zlib.error,
-            zipfile.BadZipFile,
-        ) as error:
+        except (*ARCHIVE_ERRORS, OSError) as error:
             raise ValueError(f"{path}: {_png(name)} cannot be read ({error}). Download the file again.") from None
 
     return read_member
+
+
+def _read_loose(path: Path) -> bytes:
+    try:
+        return read_file(path)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise ValueError(f"{path}: cannot be read ({error.strerror or error}).") from None
 
 
 def _png(name: str) -> str:

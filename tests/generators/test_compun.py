@@ -150,6 +150,15 @@ def test_a_path_that_is_neither_folder_nor_zip(tmp_path: Path):
         ImageCollection.open(tmp_path / "nowhere")
 
 
+def test_a_zip_of_a_version_that_is_not_supported(tmp_path: Path):
+    path = tmp_path / "images.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.png", b"")
+        archive.infolist()[0].extract_version = 148
+    with pytest.raises(ValueError, match=r"images.zip: the zip file is damaged \(zip file version 14.8\)"):
+        ImageCollection.open(path)
+
+
 def test_all_splits_have_the_same_images_with_different_prompts(tmp_path: Path):
     nouns: list[Noun] = [BY_NAME["fishbowl"], BY_NAME["raincoat"], BY_NAME["Keyhole"]]
     counts = write(tmp_path / "compun", nouns, Settings(0, 2, None, {}), WORDS, Cache([]))

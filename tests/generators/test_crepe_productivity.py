@@ -22,7 +22,6 @@ from generators.crepe_productivity import CONFIGS, SPLITS, Settings, ask, collec
 from generators.hard_negatives.productivity import Example
 from generators.hard_negatives.refinement import refine_splits
 from generators.hard_negatives.source import ImageSource, Source
-from generators.hard_negatives.split_rows import MAX_IMAGES_PER_ROW
 from generators.llm.client import KEY_VARIABLE, Cache, Endpoint
 from generators.parser.rule_parser import RuleParser
 from generators.readers.annotations import Annotations
@@ -233,16 +232,14 @@ def test_drops_are_counted_and_rows_are_capped(folder: Path) -> None:
     assert dropped["hnswap: rows not found"] == 2 - len(list(splits[4].read_rows("prod_hnswap")))
 
 
-def test_a_split_visits_images_in_proportion_to_its_rows(tmp_path: Path) -> None:
-    write_source(tmp_path, 3)
-    annotations = make_annotations(tmp_path)
-    visits = [
-        {n: rows.num_visited for n, rows in collect_rows(annotations, "microworld", settings).items()}
-        for settings in (replace(SETTINGS, rows=1), replace(SETTINGS, rows=1, walks_per_image=9))
-    ]
-    assert visits[0][4] == 3 * SETTINGS.walks_per_image  # no image has five swaps, so that all are visited
-    assert visits[1][4] == MAX_IMAGES_PER_ROW
-    assert visits[0][9] == visits[1][9] < 3 * SETTINGS.walks_per_image
+def test_every_image_gives_a_walk_before_one_gives_a_second(folder: Path) -> None:
+    for walks_per_image in (1, 2):
+        settings = replace(SETTINGS, walks_per_image=walks_per_image, rows=3)
+        splits = collect_rows(make_annotations(folder), "microworld", settings)
+        images = [row["image_id"] for row in splits[9].read_rows("prod_hnatom")]
+        assert len(images) == len(set(images)) == 3
+        # No image has five swaps of four atoms, so that all walks are visited.
+        assert splits[4].num_visited == 4 * walks_per_image
 
 
 def test_refined_rows_replace_one_atom_and_at_least_half_of_them_stay(

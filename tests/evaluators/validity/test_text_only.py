@@ -15,7 +15,6 @@ from generators.hard_negatives.text_only_scorers import (
     HELD_OUT_SCORERS,
     REFINEMENT_SCORERS,
     RetrievalSets,
-    score_medoid,
 )
 from tests.rows import toy_dataset
 
@@ -69,6 +68,7 @@ def test_refinement_cannot_remove_a_cue_that_all_rows_have():
     assert results["held_out_after"]["form"]["recall@1"] == 1
     assert results["share_kept"] >= 0.5
     assert set(results["held_out"]) == set(HELD_OUT_SCORERS)
+    assert results["comparing"]["learned"]["recall@1"] == 1
     # Half of the random scorers favour long captions and never select the truth, since "not" adds a word. The others
     # select the truth if "no" weighs more than "a", which is true half of the time.
     assert results["random_scorers"] == pytest.approx((0 + 1 / 2) / 2, abs=0.1)
@@ -81,8 +81,3 @@ def test_refinement_cannot_remove_a_cue_that_all_rows_have():
 def test_farthest_from_chance_can_be_below_chance():
     results = {name: {"recall@1": value} for name, value in (("over", 0.3), ("under", 0.05), ("near", 0.2))}
     assert farthest_from_chance(0.2, results) == "under"
-
-
-def test_most_alike_selects_the_caption_that_is_most_similar_to_the_others():
-    star = RetrievalSets([["a b c", "a b d", "a e c"]], ["1"])
-    assert measure_scorers(star, {"most_alike": score_medoid})["most_alike"]["recall@1"] == 1

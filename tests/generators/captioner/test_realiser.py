@@ -5,7 +5,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from generators.captioner.realiser import can_express, can_express_predicate, negate_all, write_caption
+from generators.captioner.realiser import can_express, can_express_predicate, negate_all, write_caption, write_text
 from generators.graphs.entailment import Negated
 from generators.graphs.walks import is_redundant, random_walk, select_describable
 from generators.language.grammar import is_plural, predicate_kind
@@ -20,7 +20,7 @@ CHAIN = SceneGraph((CUP, TABLE, APPLE), (ON, NEXT_TO))
 
 
 def write_captions(graph: SceneGraph, negated: Negated | None = None) -> set[str]:
-    return {write_caption(graph, str(seed), negated).text for seed in range(60)}
+    return {write_text(graph, str(seed), negated) for seed in range(60)}
 
 
 def test_template_of_the_paper() -> None:
@@ -154,13 +154,13 @@ def test_negations_of_whole_captions_have_one_relation_per_clause() -> None:
 
 def test_template_negations() -> None:
     graph = SceneGraph((CUP, SceneObject("2", "table")), (ON,))
-    assert write_caption(graph, "0", Negated("attribute", "1", "red")).text == "cup that is not red on table"
-    assert write_caption(graph, "0", Negated("relation", "1", "on", ON)).text == "red cup not on table"
-    assert write_caption(graph, "0", Negated("object", "1", "cup")).text == "table and no red cup"
+    assert write_text(graph, "0", Negated("attribute", "1", "red")) == "cup that is not red on table"
+    assert write_text(graph, "0", Negated("relation", "1", "on", ON)) == "red cup not on table"
+    assert write_text(graph, "0", Negated("object", "1", "cup")) == "table and no red cup"
     assert negate_all(graph, "0") == ["no red cup on table"]
     three = SceneGraph((SceneObject("1", "cup"), SceneObject("2", "table"), SceneObject("3", "cat")), (ON,))
     # The negated part comes last, because "cup not on table and a cat" could mean that the cup is not on a cat.
-    assert write_caption(three, "0", Negated("relation", "1", "on", ON)).text == "cat and a cup not on table"
+    assert write_text(three, "0", Negated("relation", "1", "on", ON)) == "cat and a cup not on table"
     assert negate_all(three, "0") == ["no cup on table and no cat"]
 
 
@@ -231,6 +231,7 @@ def test_mentions_have_the_positions_of_all_atoms(graph: SceneGraph, seed: int) 
         if mention.kind != "relation":
             assert caption.text[mention.start : mention.end] == mention.text
     assert write_caption(graph, str(seed)) == caption
+    assert write_text(graph, str(seed)) == caption.text
 
 
 @settings(max_examples=40, deadline=None)
@@ -240,7 +241,7 @@ def test_negations_keep_the_style(graph: SceneGraph, seed: int) -> None:
     atoms = [Negated("object", item.id, item.name)] if len(graph.objects) > 1 else []
     atoms += [Negated("attribute", item.id, text) for text in item.attributes]
     atoms += [Negated("relation", edge.subject, edge.predicate, edge) for edge in graph.relations]
-    texts = [write_caption(graph, str(seed), negated).text for negated in atoms]
+    texts = [write_text(graph, str(seed), negated) for negated in atoms]
     texts += negate_all(graph, str(seed))
     for text in texts:
         assert STYLE.fullmatch(text), text

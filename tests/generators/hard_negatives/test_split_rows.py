@@ -4,7 +4,16 @@ import pickle
 from collections import Counter
 
 from generators.hard_negatives.productivity import KINDS
-from generators.hard_negatives.split_rows import CONFIGS, MAX_IMAGES_PER_ROW, RAW, ExampleRows, Outcome, SplitRows
+from generators.hard_negatives.split_rows import (
+    CONFIGS,
+    MAX_IMAGES_PER_ROW,
+    MIN_IMAGES,
+    MIN_IMAGES_PER_ROW,
+    RAW,
+    ExampleRows,
+    Outcome,
+    SplitRows,
+)
 
 
 def make_outcome(number: int, *kinds: str, undecided: int = 0) -> Outcome:
@@ -44,18 +53,34 @@ def test_a_split_closes_when_its_configs_are_complete() -> None:
 
 
 def test_rare_negatives_are_given_up_and_missing_rows_are_counted() -> None:
+    """HN-Swap has one row, and HN-Neg none: after 420 and 400 images, they have less than one row per 20 images."""
     rows = SplitRows(2)
-    for number in range(100):
-        rows.add(make_outcome(number, *KINDS[:2], undecided=3) if number != 7 else Outcome(Counter(short=4), None))
-    assert rows.num_visited == MAX_IMAGES_PER_ROW * 2 == 40
+    for number in range(500):
+        kinds = ["hnatom", "hnswap"] if number == 9 else ["hnatom"]
+        rows.add(make_outcome(number, *kinds, undecided=3) if number != 7 else Outcome(Counter(short=4), None))
+        if rows.num_visited == MIN_IMAGES:
+            assert rows.open_kinds == {"hnswap"}
+    assert rows.num_visited == MIN_IMAGES + MAX_IMAGES_PER_ROW == 420
     assert not rows.is_open
     dropped = rows.count_dropped()
     assert dropped["short"] == 4
-    assert dropped["hnneg: fewer than 5 negatives"] == 39
-    assert dropped["hnneg: proofs given up"] == 3 * 39
+    assert dropped["hnneg: fewer than 5 negatives"] == MIN_IMAGES - 1
+    assert dropped["hnswap: fewer than 5 negatives"] == 420 - 2
+    assert dropped["hnneg: proofs given up"] == 3 * (MIN_IMAGES - 1)
     assert dropped["hnatom: proofs given up"] == 3 * 2
     assert {reason: n for reason, n in dropped.items() if reason.endswith("not found")} == {
+        "hnswap: rows not found": 1,
         "hnneg: rows not found": 2,
         "hnneg_balanced: rows not found": 2,
         "hnall: rows not found": 2,
     }
+
+
+def test_many_rows_are_not_given_up_early() -> None:
+    rows = SplitRows(1000)
+    for _ in range(MIN_IMAGES_PER_ROW * 1000 + 9):
+        assert rows.open_kinds
+        rows.add(Outcome(Counter(), None))
+        if not rows.is_open:
+            break
+    assert rows.num_visited == MIN_IMAGES_PER_ROW * 1000

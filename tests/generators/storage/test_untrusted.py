@@ -18,6 +18,7 @@ from generators.storage.untrusted import (
     UnsafeNameError,
     allow_images,
     decode_image,
+    is_file,
     read_file,
     resolve_below,
     resolve_image,
@@ -107,6 +108,10 @@ def encoded(kind: str, size: tuple[int, int] = (4, 3)) -> bytes:
     buffer = io.BytesIO()
     Image.new("RGB", size, "red").save(buffer, kind)
     return buffer.getvalue()
+
+
+def test_a_name_that_is_too_long_is_no_file(tmp_path: Path):
+    assert not is_file(tmp_path / ("a" * 5000))
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "AVIF", "GIF", "BMP", "TIFF"])
