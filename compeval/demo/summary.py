@@ -14,48 +14,47 @@ from typing import Any
 from compeval.cli.console import out, table
 from generators.storage import stage
 
-QUESTIONS = {
-    "laion_sc_hnatom": "one word replaced; compounds of the training captions",
-    "laion_uc_hnatom": "one word replaced; compounds that training never had",
-    "prod_hnatom/n4": "one word replaced; captions of 4 atoms",
-    "prod_hnatom/n6": "one word replaced; captions of 6 atoms",
-    "prod_hnatom/n12": "one word replaced; captions of 12 atoms",
-    "prod_hnswap/n6": "two words exchanged; captions of 6 atoms",
-    "prod_hnswap/n12": "two words exchanged; captions of 12 atoms",
-    "prod_hnneg/n4": "one part negated; captions of 4 atoms",
-    "prod_hnneg/n6": "one part negated; captions of 6 atoms",
-    "prod_hnneg/n12": "one part negated; captions of 12 atoms",
+NEGATIVES = {
+    "laion_sc_hnatom": "word replaced, seen compounds",
+    "laion_uc_hnatom": "word replaced, unseen compounds",
+    "prod_hnatom/n4": "word replaced, 4 atoms",
+    "prod_hnatom/n6": "word replaced, 6 atoms",
+    "prod_hnatom/n12": "word replaced, 12 atoms",
+    "prod_hnswap/n6": "words swapped, 6 atoms",
+    "prod_hnswap/n12": "words swapped, 12 atoms",
+    "prod_hnneg/n4": "part negated, 4 atoms",
+    "prod_hnneg/n6": "part negated, 6 atoms",
+    "prod_hnneg/n12": "part negated, 12 atoms",
 }
-"""What the hard negatives of a task differ in."""
+"""The hard negatives of a task."""
 METRIC = "recall@1"
 
 
 def compare_with_chance(result: dict[str, Any]) -> str:
-    """Return ``above``, ``below`` or ``same``: whether the 95 % interval excludes chance, and on which side."""
+    """Return ``above``, ``below`` or ``same as``: whether the 95 % interval excludes chance, and on which side."""
     low, high = result["intervals"][METRIC]
     chance = result["chance"][METRIC]
-    return "above" if low > chance else "below" if high < chance else "same"
+    return "above" if low > chance else "below" if high < chance else "same as"
 
 
 def print_summary(results: Iterable[dict[str, Any]]) -> None:
-    """Print a line for each result on a task of QUESTIONS, and how many of them are above chance."""
+    """Print a line of at most 80 characters for each result on a task of NEGATIVES."""
     by_task = {result["task"].removeprefix("crepe/"): result for result in results}
-    shown = table("Which caption is true? The others have", "rows", "correct", "95 % interval", "chance", "vs. chance")
-    listed = [(question, by_task[task]) for task, question in QUESTIONS.items() if task in by_task]
-    for question, result in listed:
-        low, high = result["intervals"][METRIC]
-        shown.add_row(
-            question,
-            f"{result['data']['rows']:,}",
-            f"{result['metrics'][METRIC]:.1%}",
-            f"{low:.1%} to {high:.1%}",
-            f"{result['chance'][METRIC]:.1%}",
-            compare_with_chance(result),
-        )
+    shown = table("hard negatives", "rows", "correct", "95 % interval", "chance")
+    shown.box, shown.padding = None, (0, 2, 0, 0)
+    for task, description in NEGATIVES.items():
+        if result := by_task.get(task):
+            low, high = result["intervals"][METRIC]
+            shown.add_row(
+                description,
+                f"{result['data']['rows']:,}",
+                f"{result['metrics'][METRIC]:.1%}",
+                f"{low:.1%} to {high:.1%}",
+                f"{compare_with_chance(result)} {result['chance'][METRIC]:.1%}",
+            )
+    out.print("How often the model chooses the true caption:", highlight=False)
     out.print(shown)
-    verdicts = [compare_with_chance(result) for _, result in listed]
-    counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in ("above", "same", "below"))
-    out.print(f"Against chance: {counts}. Drawn scenes: not comparable with numbers on photographs.", highlight=False)
+    out.print("Drawn scenes: do not compare these numbers with numbers on photographs.", highlight=False)
 
 
 def main(folder: Path) -> None:
