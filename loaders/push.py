@@ -86,7 +86,7 @@ def push(folder: Path, repository: str, *, private: bool = False) -> str:
         raise ValueError(
             f"{repository}: the Hub rejected the upload ({str(error).strip()}). Log in with `hf auth login`."
         ) from None
-    except errors.HTTPError as error:  # of httpx or httpx2, whichever huggingface_hub uses
+    except errors.HTTPError as error:  # pyright: ignore[reportPrivateImportUsage] - of httpx or httpx2
         raise ValueError(
             f"{repository}: the Hub at {api.endpoint} cannot be reached ({str(error).strip()}). Check the network."
         ) from None

@@ -144,10 +144,9 @@ def print_records(
         writer.writerows({name: quote_formula(value) for name, value in record.items()} for record in records)
         typer.echo(text.getvalue(), nl=False)
     elif output_format == "md":
-        from loaders.cards.card import table as markdown_table
-
-        escaped = ([cell.replace("|", "\\|").replace("\n", "; ") for cell in row] for row in rows)
-        typer.echo(markdown_table(header, escaped), nl=False)
+        escaped = [[cell.replace("|", "\\|").replace("\n", "; ") for cell in row] for row in rows]
+        for line in (header, ["---"] * len(header), *escaped):
+            typer.echo(f"| {' | '.join(line)} |")
     else:
         shown = table(*header)
         for column in shown.columns[2:left]:

@@ -86,11 +86,12 @@ def _pair(image_J: np.ndarray, text_J: np.ndarray) -> csr_array:
 def is_measurable(crop_M: np.ndarray, text_MT: np.ndarray) -> bool:
     """Return True if each image and each text of a fold has a wrong candidate."""
     row_J, _ = is_text = np.nonzero(text_MT >= 0)
-    image_J = np.unique(crop_M, return_inverse=True)[1][row_J]
-    text_J = np.unique(text_MT[is_text], return_inverse=True)[1]
-    true_pairs, num_images, num_texts = _pair(image_J, text_J), image_J.max() + 1, text_J.max() + 1
-    truths_of_images, truths_of_texts = np.diff(true_pairs.indptr), np.bincount(true_pairs.indices, minlength=num_texts)
-    return bool((truths_of_images < num_texts).all() and (truths_of_texts < num_images).all())
+    image_ids, image_M = np.unique(crop_M, return_inverse=True)
+    text_ids, text_J = np.unique(text_MT[is_text], return_inverse=True)
+    true_pairs = _pair(image_M[row_J], text_J)
+    truths_of_images = np.diff(true_pairs.indptr)
+    truths_of_texts = np.bincount(true_pairs.indices, minlength=len(text_ids))
+    return bool((truths_of_images < len(text_ids)).all() and (truths_of_texts < len(image_ids)).all())
 
 
 def retrieve_both_directions(

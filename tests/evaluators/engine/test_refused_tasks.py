@@ -1,6 +1,7 @@
 """Tasks that cannot be evaluated are refused before anything is encoded, and the other tasks run."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -100,8 +101,8 @@ def test_evaluate_accepts_a_name_and_refuses_no_name(data: Path, monkeypatch: py
     config = {"image_size": 16, "layers": 1, "width": 16, "patch_size": 8, "head_width": 8}
     text = {"context_length": 16, "vocab_size": 49408, "width": 16, "heads": 2, "layers": 2}
     model = open_clip.CLIP(16, config, text)  # pyright: ignore[reportArgumentType]
-    preprocess, tokenizer = open_clip.image_transform(16, False), open_clip.get_tokenizer("ViT-B-32", 16)
-    arguments = (model, preprocess, tokenizer)
+    preprocess: Any = open_clip.image_transform(16, False)
+    arguments = (model, preprocess, open_clip.get_tokenizer("ViT-B-32", 16))
     assert list(evaluate(*arguments, GOOD, data_dir=data)) == [GOOD]
     both = evaluate(*arguments, "crepe/prod_hnatom/n4,crepe/prod_hnatom/n5", data_dir=data)
     assert list(both) == ["crepe/prod_hnatom/n4", GOOD]

@@ -34,7 +34,7 @@ from tests.rows import hard_negative_row, toy_dataset
 
 
 def write_result(
-    root: Path, model: str, corpus: str, config: str, recall: float, split: str = "test", **changes: object
+    root: Path, model: str, corpus: str | None, config: str, recall: float, split: str = "test", **changes: object
 ) -> Path:
     """Write a result as `compeval run` writes it, with three rows of three candidates. Returns its path."""
     task = f"crepe/{config}" if split == "test" else f"crepe/{config}/{split}"
