@@ -77,15 +77,15 @@ def test_a_member_of_a_debian_package_is_found(load):
 
 
 def test_the_demo_names_every_stage_that_it_runs(load):
-    """The stages upstream of ``card``: those whose outputs it, or a stage upstream of it, depends on."""
+    """These are the targets, and the stages whose outputs they, or stages upstream of them, depend on."""
     stages = yaml.safe_load((TOOLS.parent / "dvc.yaml").read_text())["stages"]
-    titles = load("demo").TITLES
-    names = {name.partition("@")[0] for name in titles}
+    demo = load("demo")
+    names = {name.partition("@")[0] for name in demo.TITLES}
     assert names <= stages.keys()
     made_by = {
         output.replace("${item.corpus}", "laion"): name for name in stages for output in stages[name].get("outs", ())
     }
-    needed, found = {"card"}, set()
+    needed, found = {name.partition("@")[0] for name in demo.TARGETS}, set()
     while needed:
         name = needed.pop()
         found.add(name)
