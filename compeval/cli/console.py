@@ -23,6 +23,8 @@ from typer.core import TyperGroup
 WIDTH_WITHOUT_TERMINAL = 160
 out = Console(width=None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL, emoji=False)
 err = Console(stderr=True, emoji=False)
+_log = logging.getLogger("compeval")
+"""Its level is INFO with --verbose. Libraries may change the level of the root logger."""
 
 Data = Annotated[
     Path | None,
@@ -57,13 +59,14 @@ class Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         err.quiet = False
+        _log.setLevel(logging.WARNING)
         os.environ.setdefault("HF_DATASETS_DISABLE_PROGRESS_BARS", "1")
         try:
             return super().invoke(ctx)
         except (ValueError, OSError, ModuleNotFoundError) as error:
             if isinstance(error, OSError) and error.errno == errno.EPIPE:
                 raise
-            if logging.getLogger().isEnabledFor(logging.INFO):
+            if _log.isEnabledFor(logging.INFO):
                 traceback.print_exc()
             err.quiet = False
             err.print(f"[red]Error:[/red] {escape(_describe(error))}", highlight=False, soft_wrap=True)
@@ -81,6 +84,7 @@ def _set_quiet(value: bool) -> None:
 def _set_verbose(value: bool) -> None:
     if value:
         logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s", force=True)
+        _log.setLevel(logging.INFO)
 
 
 def _declare_output_options(

@@ -6,6 +6,7 @@ Blocks after ``<!-- needs a download -->`` are not run; of these, only the names
 import re
 import shlex
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,7 @@ def test_the_commands_of_a_page(page: str, number: int, world: Path, demo: Path,
     for language, text, needs_download in read_blocks(ROOT / page):
         if language == "python" and text.startswith("# my_model.py"):
             (world / "my_model.py").write_text(text)
+            monkeypatch.delitem(sys.modules, "my_model", raising=False)
         elif language == "python":
             exec(compile(text, page, "exec"), {})
             executed += 1

@@ -106,7 +106,8 @@ def world(tmp_path: Path, clip: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_evaluate_my_model(world: Path, monkeypatch: pytest.MonkeyPatch):
     tiny.write_dataset(world, {"prod_hnatom": {"n4": tiny.choice_rows(5, 3), "n5": tiny.choice_rows(4, 3)}})
-    (world / "my_model.py").write_text(tiny.MODELS + "\nModel = Knows\n")
+    (world / "my_model.py").write_text(tiny.MODELS + "\nMyModel = Knows\n")
+    monkeypatch.delitem(sys.modules, "my_model", raising=False)
     images = world / "downloads" / "val2017"
     names = [picture(images, number).name for number in range(4)]
     pairs = {str(n): {"filename": name, "caption": "a b", "negative_caption": "b a"} for n, name in enumerate(names)}

@@ -132,6 +132,7 @@ def _captions(folder: Path) -> set[str]:
     }
 
 
+@pytest.mark.acceptance
 def test_the_same_bytes_from_another_process_and_hash_seed(
     folder: Path, built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -371,6 +371,7 @@ def find_difference(first: str, second: str) -> tuple[str, str]:
     return " ".join(words[0]), " ".join(words[1])
 
 
+@pytest.mark.acceptance
 def test_negatives_do_not_depend_on_the_hash_seed():
     """A process with another hash seed generates the same negatives."""
     program = f"import runpy; print(runpy.run_path({__file__!r})['dump_negatives']())"

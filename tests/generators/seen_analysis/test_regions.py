@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from generators.schemas.annotated_image import AnnotatedImage, Region
 from generators.schemas.scene_graph import Box, SceneGraph
 from generators.seen_analysis.regions import IMAGES_PER_CHUNK, RegionReader, find_candidates
@@ -72,6 +74,7 @@ def test_phrases_of_all_regions_add_to_the_facts_of_their_image() -> None:
     assert make_reader().facts(images[0]) == facts[0]
 
 
+@pytest.mark.acceptance
 def test_two_workers_select_the_same_regions() -> None:
     phrases = ["red cat", "cat see dog", "big dog", "cat", "red cats see mice"]
     images = [
