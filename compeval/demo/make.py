@@ -22,6 +22,7 @@ from PIL import Image
 from compeval.demo import EMBEDDING, FOLDER, MODEL, SAMPLE, TOKEN_IDS, write_model
 from evaluators.models.local import CONFIG, TRAINING, WEIGHTS
 from generators.storage import stage
+from loaders.datasets.referenced_images import read_stored
 
 SYSTEMATICITY, PRODUCTIVITY = ("laion_sc_hnatom", "laion_uc_hnatom"), ("prod_hnatom", "prod_hnswap", "prod_hnneg")
 ROWS = {
@@ -34,12 +35,15 @@ CORPUS = "sources/microworld/corpora/laion/*.tar"
 TOLERANCE = 0.05
 
 
-def sample_rows(table: pa.Table, count: int) -> pa.Table:
-    """Return ``count`` evenly spaced rows, with their crops scaled down to ``MAX_SIDE`` pixels."""
+def sample_rows(table: pa.Table, count: int, source: Path) -> pa.Table:
+    """Return ``count`` evenly spaced rows, with their crops scaled down to ``MAX_SIDE`` pixels.
+
+    ``source`` is the dataset folder, which contains the crops that the rows reference.
+    """
     sample = table.take([index * len(table) // count for index in range(count)])
     position = sample.schema.get_field_index("image")
     field = sample.schema.field(position)
-    cells = [{"bytes": _scale_down(cell["bytes"]), "path": None} for cell in sample["image"].to_pylist()]
+    cells = [{"bytes": _scale_down(read_stored(cell, source)), "path": None} for cell in sample["image"].to_pylist()]
     return sample.set_column(position, field, pa.array(cells, field.type))
 
 
@@ -62,7 +66,7 @@ def write_sample(source: Path, folder: Path) -> None:
     for (config, split), count in ROWS.items():
         (folder / config).mkdir(parents=True, exist_ok=True)
         table = pq.read_table(sorted((source / config).glob(f"{split}-*.parquet")))
-        pq.write_table(sample_rows(table, count), folder / config / f"{split}-00000-of-00001.parquet")
+        pq.write_table(sample_rows(table, count, source), folder / config / f"{split}-00000-of-00001.parquet")
     stats = measure(folder) | {"sources": list_image_sources(folder), "sample_of": version}
     metadata = hub_metadata("CREPE, a sample", stats, ["zero-shot-image-classification"])
     write_card(folder, metadata, render("demo", stats=stats, max_side=MAX_SIDE), stats)

@@ -71,15 +71,19 @@ def test_every_token_of_the_sample_has_an_embedding():
     assert set(ids.tolist()) <= set(weights[TOKEN_IDS].tolist())
 
 
-def test_rows_are_evenly_spaced_and_crops_small():
+def test_rows_are_evenly_spaced_and_crops_small(tmp_path: Path):
     pixels = [tiny.plain_picture((number, 0, 0), (300, 150)) for number in range(10)]
+    cells = [{"bytes": data, "path": None} for data in pixels]
+    (tmp_path / "crepe" / "images").mkdir(parents=True)
+    (tmp_path / "crepe" / "images" / "0.jpg").write_bytes(pixels[0])
+    cells[0] = {"bytes": None, "path": "crepe/images/0.jpg"}
     table = pa.table(
         {
-            "image": pa.array([{"bytes": data, "path": None} for data in pixels]),
+            "image": pa.array(cells, pa.struct({"bytes": pa.binary(), "path": pa.string()})),
             "caption": [f"caption {number}" for number in range(10)],
         }
     )
-    sample = sample_rows(table, 4)
+    sample = sample_rows(table, 4, tmp_path / "crepe")
     assert sample["caption"].to_pylist() == ["caption 0", "caption 2", "caption 5", "caption 7"]  # 10 * i // 4
     assert all(len(cell["bytes"]) < 2000 for cell in sample["image"].to_pylist())
 
