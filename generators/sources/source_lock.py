@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 from generators.sources import RemoteFile
 from generators.storage.atomic import atomic_file
 
+RECORD = {"url", "size", "sha256"}
 HEADER = (
     "# Written by `compeval sources get`: the downloads whose hash their publisher does not state. Commit this file.\n"
 )
@@ -22,9 +24,10 @@ HEADER = (
 def compare_or_record(lock: Path, source: str, file: RemoteFile, path: Path) -> None:
     """Compare a downloaded file with its record in the file ``lock``, or add the record.
 
-    A record of another URL is replaced. Raises ValueError if the file differs from its record.
+    A record of another URL is replaced. Raises ValueError if the file differs from its record, or if the lock is
+    malformed.
     """
-    entries = yaml.safe_load(lock.read_text(encoding="utf-8")) or {} if lock.is_file() else {}
+    entries = _read_entries(lock)
     with path.open("rb") as content:
         digest = hashlib.file_digest(content, "sha256").hexdigest()
     record = {"url": file.url, "size": path.stat().st_size, "sha256": digest}
@@ -42,3 +45,19 @@ def compare_or_record(lock: Path, source: str, file: RemoteFile, path: Path) -> 
     with atomic_file(lock) as partial:
         text = yaml.safe_dump(dict(sorted(entries.items())), sort_keys=False, width=1000)
         partial.write_text(HEADER + text, encoding="utf-8")
+
+
+def _read_entries(lock: Path) -> dict[str, dict[str, dict[str, Any]]]:
+    """Return the records by source and file name; {} without a lock. Raises ValueError if the lock is malformed."""
+    if not lock.is_file():
+        return {}
+    try:
+        entries = yaml.safe_load(lock.read_text(encoding="utf-8")) or {}
+        if all(record.keys() >= RECORD for records in entries.values() for record in records.values()):
+            return entries
+    except (yaml.YAMLError, UnicodeDecodeError, AttributeError):
+        pass  # not YAML, or not mappings
+    raise ValueError(
+        f"{lock} is malformed: it needs url, size and sha256 of each file by source. Restore it (git checkout "
+        f"{lock.name}), or delete it to record the downloads again."
+    )

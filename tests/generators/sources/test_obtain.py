@@ -165,6 +165,15 @@ def test_the_first_download_records_a_hash_and_a_later_difference_is_an_error(si
     assert yaml.safe_load(lock.read_text())["toy"]["facts.json"]["size"] == 13
 
 
+@pytest.mark.parametrize("text", [b"toy: [", b"- toy", b"toy: facts.json", b"toy: {facts.json: {url: x}}", b"\xff"])
+def test_a_malformed_lock_is_an_error_that_names_the_file(site: Site, tmp_path: Path, text: bytes):
+    lock = tmp_path / "sources.lock"
+    lock.write_bytes(text)
+    with pytest.raises(ValueError, match=r"sources\.lock is malformed: it needs url, size and sha256"):
+        fetch(make_source(site), tmp_path / "a", lock=lock)
+    assert lock.read_bytes() == text
+
+
 def test_the_command(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     import generators.sources
 
