@@ -91,11 +91,11 @@ class ImageFacts:
 
     @cached_property
     def _annotated(self) -> Presence:
-        return Presence(name for entity in self.entities for name in entity.names)
+        return _make_presence(tuple(name for entity in self.entities for name in entity.names))
 
     @cached_property
     def _named_in_texts(self) -> Presence:
-        return Presence(self.mentioned)
+        return _make_presence(tuple(sorted(self.mentioned)))
 
     def is_absent(self, noun: str) -> bool:
         """Return True if nothing in the image can be the noun, a part of it, or its whole.
@@ -234,6 +234,12 @@ class ImageFacts:
         return replace(self, mentioned=frozenset(item.name for item in objects), mentioned_attributes=mentioned)
 
 
+@lru_cache(maxsize=64)
+def _make_presence(names: tuple[str, ...]) -> Presence:
+    """Return the presence of these names. The captions of an image share it, with its answers."""
+    return Presence(names)
+
+
 def _join_unique(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*first, *second)))
 
@@ -281,4 +287,4 @@ def collect_facts(graph: SceneGraph) -> ImageFacts:
 def _is_same_entity(entity: Entity, item: SceneObject) -> bool:
     if entity.box is None or item.box is None:
         return False
-    return entity.may_have_name(item.name) and entity.box.intersection_over_union(item.box) >= SAME_ENTITY_IOU
+    return entity.box.intersection_over_union(item.box) >= SAME_ENTITY_IOU and entity.may_have_name(item.name)

@@ -126,14 +126,15 @@ class CorpusStatistics:
     def _log_odds(self, counts: PairCounts, pairs: Sequence[Sequence[Pair]]) -> list[list[float]]:
         """Return the smoothed logarithm of the ratio between the observed and the expected count of each word pair."""
         num_captions = max(self.words.get(START, 0), 1)
-        keys = [key for caption_pairs in pairs for key in _make_keys(self._numbers, caption_pairs)]
-        observed = iter(counts.get(keys))
+        distinct = list(dict.fromkeys(pair for caption_pairs in pairs for pair in caption_pairs))
 
-        def log_odds(first: str, second: str) -> float:
-            expected = self.words.get(first, 0) * self.words.get(second, 0) / num_captions
-            return math.log((next(observed) + SMOOTHING) / (expected + 1))
+        def log_odds(pair: Pair, observed: int) -> float:
+            expected = self.words.get(pair[0], 0) * self.words.get(pair[1], 0) / num_captions
+            return math.log((observed + SMOOTHING) / (expected + 1))
 
-        return [[log_odds(*pair) for pair in caption_pairs] for caption_pairs in pairs]
+        observed = counts.get(list(_make_keys(self._numbers, distinct)))
+        values = {pair: log_odds(pair, count) for pair, count in zip(distinct, observed, strict=True)}
+        return [[values[pair] for pair in caption_pairs] for caption_pairs in pairs]
 
 
 def _make_keys(numbers: Mapping[str, int], pairs: Iterable[Pair]) -> Iterable[int]:

@@ -14,11 +14,13 @@ def _list_indices(noun: str, name: str) -> frozenset[int]:
     return frozenset(number for number, words in enumerate(load_lexicon("nouns")[name]) if noun in words)
 
 
+@cache
 def is_mass(noun: str) -> bool:
     """Return True if a noun has no plural and does not follow "a" ("water")."""
     return noun in load_lexicon("nouns")["mass"]
 
 
+@cache
 def is_plural_only(noun: str) -> bool:
     """Return True if a noun is always plural in form ("pants")."""
     return noun in load_lexicon("nouns")["plural only"]
