@@ -45,7 +45,7 @@ from generators.captioner.prompted import ask_captions, make_captioner
 from generators.graphs.walks import COMPLEXITIES
 from generators.hard_negatives.language_models import EntailmentModel
 from generators.hard_negatives.ngram import NgramModel
-from generators.hard_negatives.productivity import KINDS, Example
+from generators.hard_negatives.productivity import KINDS, SWAP_KINDS, Example
 from generators.hard_negatives.refinement import refine_splits
 from generators.hard_negatives.source import ImageSource, Source
 from generators.hard_negatives.split_rows import (
@@ -133,36 +133,34 @@ class Builder:
         return EntailmentModel(self.settings.entailment) if self.settings.entailment else None
 
     def visit(self, visit: Visit) -> dict[int, Outcome]:
-        """Return the outcome of a visit by complexity."""
+        """Return the outcome of a visit by complexity. The entailment model gets the swaps of all captions at once."""
         image = self.source.images[visit.image_id]
         walks, dropped = visit.first or self.sample(image, visit.kinds, visit.walk)
         image_source = ImageSource(image, self.source)
-        likelihood = self.bigrams.leave_out(visit.texts)
-        return {
-            n: self._make_outcome(image_source, walks.get(n), likelihood, kinds, dropped[n])
-            for n, kinds in visit.kinds.items()
+        likelihood = self.bigrams.leave_out(visit.texts).score
+        examples = {
+            n: Example(walks[n], image_source, likelihood, self.entailment, self.settings.refine)
+            for n in visit.kinds
+            if n in walks
         }
+        if self.entailment is not None:
+            need_swaps = [example for n, example in examples.items() if not visit.kinds[n].isdisjoint(SWAP_KINDS)]
+            self.entailment.pair_logits([pair for example in need_swaps for pair in example.list_swap_pairs()])
+        return {n: self._make_outcome(examples.get(n), kinds, dropped[n]) for n, kinds in visit.kinds.items()}
 
     def sample(self, image: AnnotatedImage, complexities: Iterable[int], index: int) -> Sampled:
         """Return the captioned walks of an image with a number."""
         dropped = {n: Counter[str]() for n in complexities}
         return Sampled(caption_walks(image, dropped, self.settings, index, self.captioner, dropped), dropped)
 
-    def _make_outcome(
-        self,
-        image_source: ImageSource,
-        walk: CaptionedWalk | None,
-        likelihood: NgramModel,
-        kinds: frozenset[str],
-        dropped: Counter[str],
-    ) -> Outcome:
-        if walk is None:
+    def _make_outcome(self, example: Example | None, kinds: frozenset[str], dropped: Counter[str]) -> Outcome:
+        if example is None:
             return Outcome(dropped, None)
-        example = Example(walk, image_source, likelihood.score, self.entailment, self.settings.refine)
+        walk = example.walk
         columns = {kind: example.columns(kind) for kind in KINDS if kind in kinds}
         rows = ExampleRows(
             (*make_id_sort_key(walk.image_id), walk.key),
-            pickle.dumps(self._make_raw_row(walk, image_source.image)),
+            pickle.dumps(self._make_raw_row(walk, example.source.image)),
             {kind: None if values is None else pickle.dumps(values) for kind, values in columns.items()},
             {kind: example.count_undecided(kind) for kind in columns},
         )

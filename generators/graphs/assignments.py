@@ -6,8 +6,10 @@ of assignments grows exponentially with the objects of one name, so a search sto
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeVar
+
+Candidate = TypeVar("Candidate")
 
 MAX_STEPS = 10_000
 """Maximum number of values that one search tries."""
@@ -15,6 +17,29 @@ MAX_STEPS = 10_000
 
 class SearchLimitError(Exception):
     """A search tried ``MAX_STEPS`` values before it was complete."""
+
+
+def keep_proven(
+    candidates: Iterable[Candidate],
+    is_proven: Callable[[Candidate], bool],
+    undecided: list[Candidate],
+    min_count: int = 0,
+) -> list[Candidate]:
+    """Return the candidates for which ``is_proven`` is True, or [] if there are fewer than ``min_count``.
+
+    The checks stop when ``min_count`` is out of reach. Candidates whose check reaches the limit of its search are added
+    to ``undecided``.
+    """
+    waiting, proven = list(candidates), []
+    for num_checked, candidate in enumerate(waiting):
+        if len(proven) + len(waiting) - num_checked < min_count:
+            return []
+        try:
+            if is_proven(candidate):
+                proven.append(candidate)
+        except SearchLimitError:
+            undecided.append(candidate)
+    return proven if len(proven) >= min_count else []
 
 
 class Constraint(NamedTuple):

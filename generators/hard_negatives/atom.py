@@ -17,7 +17,7 @@ from generators.captioner.substitution import read_as_written
 from generators.graphs.facts import ImageFacts
 from generators.graphs.vocabulary import Vocabulary, relation_key
 from generators.graphs.walks import is_redundant
-from generators.hard_negatives.foils import Word, find_words, make_foil
+from generators.hard_negatives.foils import find_words, make_foil
 from generators.hard_negatives.hard_negative import Foil, HardNegative, drop_duplicates
 from generators.hard_negatives.selection import POOL
 from generators.language.grammar import predicate_kind
@@ -46,49 +46,38 @@ class AtomFoils:
         self._are_foils: dict[tuple[Mention, str], bool] = {}
 
     def draw_edits(self, mention: Mention, rng: Random) -> Iterator[Edit]:
-        """Yield foils of one atom with their edited graphs: near words in a random order weighted by frequency.
+        """Yield foils of one atom with their edited graphs: near words first, then distant ones."""
+        near, distant = self.draw_near_and_distant(mention, rng)
+        return chain(near, distant)
 
-        If the nearest or most frequent word were always taken, few words would be foils, and a text-only model could
-        learn them. More distant words and words outside the vocabulary follow until there are ``FOILS_PER_ATOM``.
+    def draw_near_and_distant(self, mention: Mention, rng: Random) -> tuple[Iterator[Edit], Iterator[Edit]]:
+        """Return the foils of one atom with their edited graphs; nothing is checked before it is needed.
+
+        Near words are in a random order weighted by frequency. If the nearest or most frequent word were always taken,
+        few words would be foils, and a text-only model could learn them. Distant words and words outside the
+        vocabulary are at most ``FOILS_PER_ATOM``.
         """
-        words = find_words(self._parse, read_as_written(self.caption.text, mention), self.vocabulary)
-        near, distant = _split_near(words)
+        near, distant = find_words(self._parse, read_as_written(self.caption.text, mention), self.vocabulary)
         phrases = [(word, phrase) for word in near for phrase in _list_phrases(mention, word, self.vocabulary)]
         # Weighted sampling without replacement by exponential clocks (Efraimidis and Spirakis 2006).
         counts = _phrase_counts(mention.kind, self.vocabulary)
         clocks = [rng.expovariate(max(counts.get(phrase, 0), UNKNOWN_FREQUENCY)) for _, phrase in phrases]
         ordered = (item for _, item in sorted(zip(clocks, phrases, strict=True), key=itemgetter(0)))
-        return self._make_edits(mention, ordered, ((word, word) for word in distant))
+        distant_edits = self._make_edits(mention, ((word, word) for word in distant))
+        return self._make_edits(mention, ordered), islice(distant_edits, FOILS_PER_ATOM)
 
-    def _make_edits(
-        self, mention: Mention, near: Iterable[tuple[str, str]], distant: Iterable[tuple[str, str]]
-    ) -> Iterator[Edit]:
-        """Yield the edits of (word, phrase) pairs; ``distant`` pairs only until there are ``FOILS_PER_ATOM`` edits."""
-        count = 0
-        for pairs, limit in ((near, None), (distant, FOILS_PER_ATOM)):
-            for word, phrase in pairs:
-                if count == limit:
-                    return
-                edited = replace_atom(self.graph, mention, phrase) if self._is_foil(mention, word) else None
-                if edited is not None and not is_redundant(edited):
-                    count += 1
-                    yield Foil(mention.kind, mention.text, phrase), edited
+    def _make_edits(self, mention: Mention, pairs: Iterable[tuple[str, str]]) -> Iterator[Edit]:
+        """Yield the edits of (word, phrase) pairs that are false of the image."""
+        for word, phrase in pairs:
+            edited = replace_atom(self.graph, mention, phrase) if self._is_foil(mention, word) else None
+            if edited is not None and not is_redundant(edited):
+                yield Foil(mention.kind, mention.text, phrase), edited
 
     def _is_foil(self, mention: Mention, word: str) -> bool:
         if (mention, word) not in self._are_foils:
             written = read_as_written(self.caption.text, mention)
             self._are_foils[mention, word] = make_foil(self._parse, written, word, self.image) is not None
         return self._are_foils[mention, word]
-
-
-def _split_near(words: Iterator[Word]) -> tuple[list[str], Iterator[str]]:
-    """Return the near words, which come first, and an iterator over the others."""
-    near: list[str] = []
-    for word, is_near in words:
-        if not is_near:
-            return near, (word for word, _ in chain([(word, is_near)], words))
-        near.append(word)
-    return near, iter(())
 
 
 def _list_phrases(mention: Mention, word: str, vocabulary: Vocabulary) -> list[str]:
@@ -103,23 +92,29 @@ def _list_phrases(mention: Mention, word: str, vocabulary: Vocabulary) -> list[s
 def make_atom_negatives(atoms: AtomFoils, rng: Random) -> Iterator[HardNegative]:
     """Yield HN-Atoms that are false of the image.
 
-    The atoms are in random order: first one foil per atom, then a second foil per atom, and so on. Foils outside the
-    vocabulary come last.
+    The atoms are in random order: first one foil per atom, then a second foil per atom, and so on. Distant words follow
+    after all near words, and words outside the vocabulary come last.
     """
-    edits_by_atom = [islice(atoms.draw_edits(mention, rng), FOILS_PER_ATOM) for mention in atoms.mentions]
+    edits_by_atom = [atoms.draw_near_and_distant(mention, rng) for mention in atoms.mentions]
     rng.shuffle(edits_by_atom)
-    return _write_negatives(_sort_known_first(edits_by_atom, atoms.vocabulary), atoms.caption)
+    near = _alternate([islice(near, FOILS_PER_ATOM) for near, _ in edits_by_atom])
+    distant = _sort_known_first(_alternate([distant for _, distant in edits_by_atom]), atoms.vocabulary)
+    return _write_negatives(chain(near, distant), atoms.caption)
 
 
-def _sort_known_first(edits_by_atom: Sequence[Iterator[Edit]], vocabulary: Vocabulary) -> Iterator[Edit]:
-    """Yield one edit per atom, then a second edit per atom, and so on; edits outside the vocabulary come last."""
+def _alternate(edits_by_atom: Sequence[Iterator[Edit]]) -> Iterator[Edit]:
+    """Yield one edit per atom, then a second edit per atom, and so on."""
+    return (edit for edits in zip_longest(*edits_by_atom) for edit in edits if edit is not None)
+
+
+def _sort_known_first(edits: Iterable[Edit], vocabulary: Vocabulary) -> Iterator[Edit]:
+    """Yield the edits with words of the vocabulary, then the others."""
     unknown: list[Edit] = []
-    for edits in zip_longest(*edits_by_atom):
-        for edit in filter(None, edits):
-            if is_known(edit[0], vocabulary):
-                yield edit
-            else:
-                unknown.append(edit)
+    for edit in edits:
+        if is_known(edit[0], vocabulary):
+            yield edit
+        else:
+            unknown.append(edit)
     yield from unknown
 
 

@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import combinations, product
+from typing import NamedTuple
 
 from generators.captioner.substitution import choose_synonym, read_as_written, replace_atom_text
 from generators.graphs.facts import ImageFacts
@@ -44,8 +45,15 @@ WITHOUT = "without"
 PRONOUN = re.compile(r"\b(?:it|its|them|their|him|his|her)\b", re.IGNORECASE)
 """A pronoun after "with" marks another relation: "a table with a cup on it"."""
 
-Word = tuple[str, bool]
-"""A word that may replace an atom, and True if it is both near in meaning and in the vocabulary."""
+
+class Words(NamedTuple):
+    """The words that may replace an atom, best first."""
+
+    near: Sequence[str]
+    """Words that are near in meaning and in the vocabulary."""
+    distant: Iterator[str]
+    """All other words, which are searched when they are needed."""
+
 
 ALL_WORDS = Vocabulary()
 """The empty vocabulary, in which all words of WordNet and the lexicon count as equally known."""
@@ -117,13 +125,13 @@ def _make_negatives(
     ``facts`` contain the caption.
     """
     mention = read_as_written(parse.caption, mention)
+    near, distant = find_words(parse, mention, vocabulary)
     count = 0
-    for word, is_near in find_words(parse, mention, vocabulary):
-        if count >= (MAX_FOILS if is_near else MAX_DISTANT):
-            return
-        if (negative := make_foil(parse, mention, word, facts)) is not None:
-            count += 1
-            yield negative
+    for words, limit in ((iter(near), MAX_FOILS), (distant, MAX_DISTANT)):
+        while count < limit and (word := next(words, None)) is not None:
+            if (negative := make_foil(parse, mention, word, facts)) is not None:
+                count += 1
+                yield negative
 
 
 def make_foil(parse: Parse, mention: Mention, word: str, facts: ImageFacts) -> HardNegative | None:
@@ -149,27 +157,22 @@ def _is_false(parse: Parse, mention: Mention, word: str, facts: ImageFacts) -> b
     return facts.is_false(SceneGraph(ends, (Relation(item.id, word, mention.target),)))
 
 
-def find_words(parse: Parse, mention: Mention, vocabulary: Vocabulary) -> Iterator[Word]:
-    """Yield the words that may replace an atom, best first."""
+def find_words(parse: Parse, mention: Mention, vocabulary: Vocabulary) -> Words:
+    """Return the words that may replace an atom."""
     if mention.kind == "object":
         return _find_nouns(mention.text, vocabulary)
     if mention.kind == "attribute":
-        is_verb = mention.tag.startswith("VB")
-        return (word for word in _find_attributes(mention.text, vocabulary) if word[1] or not is_verb)
+        known, unknown = _find_attributes(mention.text, vocabulary)
+        return Words(known, iter(() if mention.tag.startswith("VB") else unknown))
     if mention.text == "with" and PRONOUN.search(parse.caption, mention.end):
-        return iter(())
+        return Words((), iter(()))
     return _find_relations(parse.caption[mention.start : mention.end], mention, vocabulary)
 
 
-def _find_nouns(noun: str, vocabulary: Vocabulary) -> Iterator[Word]:
-    near = _find_near_nouns(noun, vocabulary)
-    yield from ((word, True) for word in near)
-    for distance in range(GRAND_HYPERNYM_STEPS + 1, MAX_STEPS + 1):
-        nearer, near = set(near), vocabulary.find_nouns(noun, distance)
-        yield from ((word, False) for word in near if word not in nearer)
-    for word in grand_hypernym_siblings(noun):
-        if word not in vocabulary.nouns:
-            yield word, not vocabulary.nouns
+def _find_nouns(noun: str, vocabulary: Vocabulary) -> Words:
+    if not vocabulary.nouns:
+        return Words(grand_hypernym_siblings(noun), iter(()))
+    return Words(_find_near_nouns(noun, vocabulary), _find_distant_nouns(noun, vocabulary))
 
 
 @lru_cache(maxsize=1 << 12)
@@ -177,18 +180,28 @@ def _find_near_nouns(noun: str, vocabulary: Vocabulary) -> Sequence[str]:
     return vocabulary.find_nouns(noun, GRAND_HYPERNYM_STEPS)
 
 
+def _find_distant_nouns(noun: str, vocabulary: Vocabulary) -> Iterator[str]:
+    near = _find_near_nouns(noun, vocabulary)
+    for distance in range(GRAND_HYPERNYM_STEPS + 1, MAX_STEPS + 1):
+        nearer, near = set(near), vocabulary.find_nouns(noun, distance)
+        yield from (word for word in near if word not in nearer)
+    yield from (word for word in grand_hypernym_siblings(noun) if word not in vocabulary.nouns)
+
+
 @lru_cache(maxsize=1 << 14)
-def _find_attributes(attribute: str, vocabulary: Vocabulary) -> tuple[Word, ...]:
-    """Return the most frequent word of each value that excludes the attribute."""
+def _find_attributes(attribute: str, vocabulary: Vocabulary) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the most frequent word of each value that excludes the attribute: those in the vocabulary, and others."""
     counts = vocabulary.attributes
     words = [max(group, key=lambda word: counts.get(word, 0)) for group in attributes.exclusive_attributes(attribute)]
-    return tuple((word, not counts or word in counts) for word in sorted(words, key=lambda word: -counts.get(word, 0)))
+    words.sort(key=lambda word: -counts.get(word, 0))
+    known = [word for word in words if not counts or word in counts]
+    return known, words[len(known) :]
 
 
-def _find_relations(surface: str, mention: Mention, vocabulary: Vocabulary) -> Iterator[Word]:
+def _find_relations(surface: str, mention: Mention, vocabulary: Vocabulary) -> Words:
     sense, written = relations.find_sense(mention.text), relations.find_sense(surface)
     if (sense and sense.group) != (written and written.group):
-        return  # The caption states the converse: "the trunk of a tree" for (tree, have, trunk).
+        return Words((), iter(()))  # The caption states the converse: "the trunk of a tree" for (tree, have, trunk).
     if sense is None:
         options = [(verb, relation_key(verb)) for verb in relations.contrasting_verbs(mention.text)]
     else:
@@ -199,5 +212,5 @@ def _find_relations(surface: str, mention: Mention, vocabulary: Vocabulary) -> I
         preposition = mention.text.split()[sense.num_leading_words :]
         postures = (" ".join([verb, *preposition]) for verb in relations.verbs_of_other_postures(sense.verb))
         options += [(words, relation_key(words)) for words in postures]
-    known = [(words, not vocabulary.relations or key in vocabulary.relations) for words, key in options]
-    yield from sorted(known, key=lambda option: not option[1])
+    known = [words for words, key in options if not vocabulary.relations or key in vocabulary.relations]
+    return Words(known, (words for words, key in options if vocabulary.relations and key not in vocabulary.relations))

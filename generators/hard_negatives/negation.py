@@ -29,9 +29,8 @@ from typing import NamedTuple
 
 from generators.captioner import template
 from generators.captioner.captioner import EditableCaption
-from generators.graphs.assignments import SearchLimitError
-from generators.graphs.entailment import Negated, find_counterpart, proves_false
-from generators.graphs.facts import ImageFacts, collect_facts
+from generators.graphs.entailment import Negated, find_counterpart
+from generators.graphs.facts import collect_facts
 from generators.graphs.walks import is_redundant
 from generators.hard_negatives.atom import AtomFoils, Edit
 from generators.hard_negatives.hard_negative import Foil, HardNegative, drop_duplicates
@@ -58,21 +57,6 @@ def make_negation_negatives(
         ),
         caption.text,
     )
-
-
-def find_false_negations(graph: SceneGraph, image: ImageFacts, undecided: list[Negated]) -> list[Negated]:
-    """Return the atoms whose negation the image's graph proves false.
-
-    Atoms for which the search for a proof reaches its limit are added to ``undecided``.
-    """
-    atoms = []
-    for atom in find_negatable_atoms(graph):
-        try:
-            if proves_false(image, graph, atom):
-                atoms.append(atom)
-        except SearchLimitError:
-            undecided.append(atom)
-    return atoms
 
 
 def find_negatable_atoms(graph: SceneGraph) -> Iterator[Negated]:

@@ -5,32 +5,36 @@ Source: CREPE (arXiv:2212.07796), section 4.2 and appendix A.4. The kind ``hnneg
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 from generators.captioner.captioned_walks import CaptionedWalk
-from generators.graphs.entailment import Negated
+from generators.graphs.assignments import keep_proven
+from generators.graphs.entailment import Negated, proves_false
+from generators.graphs.facts import ImageFacts
 from generators.hard_negatives.atom import AtomFoils, make_atom_negatives, make_one_atom_negatives
 from generators.hard_negatives.hard_negative import HardNegative
-from generators.hard_negatives.language_models import EntailmentModel, drop_entailed
+from generators.hard_negatives.language_models import READ_AHEAD, EntailmentModel, drop_entailed
 from generators.hard_negatives.negation import (
     BalancedSet,
-    find_false_negations,
     find_negatable_atoms,
     make_balanced_set,
     make_negation_negatives,
 )
 from generators.hard_negatives.selection import POOL, Measure, measure_length, replace_rejected, select_rank_balanced
 from generators.hard_negatives.source import ImageSource
-from generators.hard_negatives.swap import Edit, find_false_swaps, make_swaps, write_swaps
-from generators.schemas.scene_graph import SceneGraph
+from generators.hard_negatives.swap import make_swaps, write_swaps
+
+Candidate = TypeVar("Candidate")
 
 PER_TYPE = 5
 BALANCED = "hnneg_balanced"
+SWAP_KINDS = frozenset({"hnswap", "hnall"})
 KINDS = ("hnatom", "hnswap", "hnneg", BALANCED, "hnall")
 
 
@@ -47,8 +51,8 @@ class Example:
     likelihood: Measure
     entailment: EntailmentModel | None = None
     one_atom: bool = False
-    _undecided_swaps: list[SceneGraph] = field(default_factory=list)
-    _undecided_negations: list[Negated] = field(default_factory=list)
+    _num_undecided: Counter[str] = field(default_factory=Counter)
+    """Number of candidates by kind that were dropped because a search reached its limit."""
 
     @cached_property
     def hnatom(self) -> tuple[HardNegative, ...]:
@@ -62,27 +66,24 @@ class Example:
 
     @cached_property
     def hnswap(self) -> tuple[HardNegative, ...]:
-        rng = self._rng("hnswap")
-        swaps = list(make_swaps(self.walk.walk.graph))
-        false_swaps = self._find_false_swaps(swaps)
-        negatives = write_swaps(swaps, false_swaps, self.walk.caption, rng) if false_swaps else []
         text = self.walk.caption.text
-        return self._choose(text, drop_entailed(text, negatives, self.entailment), rng)
+        negatives = drop_entailed(text, self._swaps, self.entailment)
+        return self._choose(text, negatives, self._rng("hnswap:choice"))
 
-    def _find_false_swaps(self, swaps: list[Edit]) -> list[Edit]:
-        """Return the swaps that are false of the image, or [] if there are fewer than ``PER_TYPE``.
+    @cached_property
+    def _swaps(self) -> list[HardNegative]:
+        """The swaps that the facts of the image prove false, or [] if there are too few."""
+        swaps = list(make_swaps(self.walk.walk.graph))
+        false_swaps = self._keep_false(swaps, lambda facts, swap: facts.is_false(swap[0]), "hnswap", PER_TYPE)
+        return write_swaps(swaps, false_swaps, self.walk.caption, self._rng("hnswap")) if false_swaps else []
 
-        The region phrases are parsed only if the scene graph proves enough swaps false.
-        """
-        if len(swaps) >= PER_TYPE:
-            swaps = find_false_swaps(swaps, self.source.annotated_facts, self._undecided_swaps)
-        if len(swaps) >= PER_TYPE:
-            swaps = find_false_swaps(swaps, self.source.facts, self._undecided_swaps)
-        return swaps if len(swaps) >= PER_TYPE else []
+    def list_swap_pairs(self) -> list[tuple[str, str]]:
+        """Return the pairs of a premise and a hypothesis that the entailment model reads first."""
+        return [(self.walk.caption.text, swap.caption) for swap in self._swaps[:READ_AHEAD]]
 
     @cached_property
     def hnneg(self) -> tuple[HardNegative, ...]:
-        if not self._may_have_negations:
+        if self._false_negations is None:
             return ()
         candidates = make_negation_negatives(self._false_negations, self.walk.caption, self._rng("hnneg"))
         chosen = tuple(islice(candidates, PER_TYPE))
@@ -104,19 +105,9 @@ class Example:
 
     @cached_property
     def _balanced(self) -> BalancedSet | None:
-        if not self._may_have_negations:
+        if self._false_negations is None:
             return None
         return make_balanced_set(self._false_negations, self._atoms, self._rng(BALANCED))
-
-    @cached_property
-    def _may_have_negations(self) -> bool:
-        """True if there are ``PER_TYPE`` negations, each of one atom or of the whole caption.
-
-        The atoms are counted before the region phrases of the image are parsed.
-        """
-        num_whole = len(self.walk.caption.negate_all())
-        negatable = list(find_negatable_atoms(self.walk.walk.graph))
-        return num_whole + len(negatable) >= PER_TYPE and num_whole + len(self._false_negations) >= PER_TYPE
 
     @cached_property
     def _atoms(self) -> AtomFoils:
@@ -124,8 +115,34 @@ class Example:
         return AtomFoils(graph, self.source.facts, self.walk.caption, vocabulary)
 
     @cached_property
-    def _false_negations(self) -> list[Negated]:
-        return find_false_negations(self.walk.walk.graph, self.source.facts, self._undecided_negations)
+    def _false_negations(self) -> list[Negated] | None:
+        """The atoms whose negation is false of the image, or None if there are fewer than ``PER_TYPE`` negations.
+
+        A negation is of one atom or of the whole caption. The region phrases are parsed only if the scene graph proves
+        enough negations false.
+        """
+        graph = self.walk.walk.graph
+        min_count = max(0, PER_TYPE - len(self.walk.caption.negate_all()))
+        atoms = list(find_negatable_atoms(graph))
+        false_negations = self._keep_false(
+            atoms, lambda facts, atom: proves_false(facts, graph, atom), "hnneg", min_count
+        )
+        return false_negations if len(false_negations) >= min_count else None
+
+    def _keep_false(
+        self, candidates: list[Candidate], is_false: Callable[[ImageFacts, Candidate], bool], kind: str, min_count: int
+    ) -> list[Candidate]:
+        """Return the candidates that are false of the image, or [] if there are fewer than ``min_count``.
+
+        The region phrases prove nothing false that the scene graph does not prove false. Therefore they are parsed only
+        if the scene graph proves enough candidates false.
+        """
+        undecided: list[Candidate] = []
+        for get_facts in (lambda: self.source.annotated_facts, lambda: self.source.facts):
+            if len(candidates) >= min_count:
+                candidates = keep_proven(candidates, partial(is_false, get_facts()), undecided, min_count)
+        self._num_undecided[kind] = len(undecided)
+        return candidates if len(candidates) >= min_count else []
 
     @cached_property
     def _rejected(self) -> frozenset[str]:
@@ -141,9 +158,7 @@ class Example:
 
     def count_undecided(self, kind: str) -> int:
         """Return the number of candidates of one kind that were dropped because a search reached its limit."""
-        if kind == "hnswap":
-            return len(self._undecided_swaps)
-        return len(self._undecided_negations) if kind in ("hnneg", BALANCED) else 0
+        return self._num_undecided["hnneg" if kind == BALANCED else kind]
 
     def columns(self, kind: str) -> dict[str, Any] | None:
         """Return the columns ``caption``, ``hard_negatives`` and ``foils`` of a row of one kind, or None."""

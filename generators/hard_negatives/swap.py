@@ -18,8 +18,6 @@ from random import Random
 
 from generators.captioner import template
 from generators.captioner.captioner import EditableCaption
-from generators.graphs.assignments import SearchLimitError
-from generators.graphs.facts import ImageFacts
 from generators.graphs.walks import is_redundant
 from generators.hard_negatives.hard_negative import Foil, HardNegative
 from generators.language.grammar import are_same_kind
@@ -27,21 +25,6 @@ from generators.language.texts import have_same_words
 from generators.schemas.scene_graph import SceneGraph
 
 Edit = tuple[SceneGraph, Foil]
-
-
-def find_false_swaps(swaps: Sequence[Edit], image: ImageFacts, undecided: list[SceneGraph]) -> list[Edit]:
-    """Return the swaps that the image's graph proves false.
-
-    Edited graphs for which the search for a proof reaches its limit are added to ``undecided``.
-    """
-    false_swaps = []
-    for swap in swaps:
-        try:
-            if image.is_false(swap[0]):
-                false_swaps.append(swap)
-        except SearchLimitError:
-            undecided.append(swap[0])
-    return false_swaps
 
 
 def write_swaps(

@@ -18,7 +18,9 @@ from pytest_httpserver import HTTPServer
 from generators.captioner.captioned_walks import caption_walks, order_images, sample_keyed_walk
 from generators.captioner.captioner import Captioner, GrammarCaptioner
 from generators.captioner.prompted import PromptedCaptioner, read_shots
-from generators.crepe_productivity import CONFIGS, SPLITS, Settings, ask, collect_rows, write
+from generators.crepe_productivity import CONFIGS, SPLITS, Builder, Settings, Visit, ask, collect_rows, write
+from generators.graphs.walks import COMPLEXITIES
+from generators.hard_negatives.ngram import NgramModel
 from generators.hard_negatives.productivity import Example
 from generators.hard_negatives.refinement import refine_splits
 from generators.hard_negatives.source import ImageSource, Source
@@ -130,6 +132,32 @@ def _captions(folder: Path) -> set[str]:
         for path in folder.glob("*.parquet")
         for row in pq.read_table(path, columns=["caption"]).to_pylist()
     }
+
+
+class RecordingEntailment:
+    """Records the pairs of each call; nothing is entailed."""
+
+    def __init__(self) -> None:
+        self.calls: list[list[tuple[str, str]]] = []
+
+    def pair_logits(self, pairs: list[tuple[str, str]]) -> None:
+        self.calls.append(pairs)
+
+    def predict_entailment(self, premise: str, hypotheses: list[str]) -> list[bool]:
+        assert {(premise, hypothesis) for hypothesis in hypotheses} <= set(self.calls[-1])
+        return [False] * len(hypotheses)
+
+
+def test_the_entailment_model_reads_the_swaps_of_all_captions_of_an_image_at_once(folder: Path) -> None:
+    source, model = Source.read(make_annotations(folder)), RecordingEntailment()
+    builder = Builder(SETTINGS, "microworld", source, NgramModel.of([], 2))
+    builder.__dict__["entailment"] = model
+    kinds = dict.fromkeys(COMPLEXITIES, frozenset({"hnall"})) | {12: frozenset({"hnneg"})}
+    visits = [Visit(image.image_id, 0, kinds) for image in source.images]
+    outcomes = [builder.visit(visit) for visit in visits]
+    assert len(model.calls) == len(visits)
+    assert max(len({premise for premise, _ in pairs}) for pairs in model.calls) > 1
+    assert any(outcome.example and outcome.example.columns.get("hnall") for row in outcomes for outcome in row.values())
 
 
 @pytest.mark.acceptance

@@ -14,12 +14,12 @@ from generators.captioner.prompted import (
     read_shots,
 )
 from generators.graphs.entailment import Negated, entails, proves_false
-from generators.graphs.facts import collect_facts
+from generators.graphs.facts import ImageFacts, collect_facts
 from generators.graphs.vocabulary import Vocabulary
 from generators.hard_negatives.atom import AtomFoils, is_known, make_atom_negatives
 from generators.hard_negatives.hard_negative import HardNegative
-from generators.hard_negatives.negation import find_false_negations, make_negation_negatives
-from generators.hard_negatives.swap import find_false_swaps, make_swaps, write_swaps
+from generators.hard_negatives.negation import find_negatable_atoms, make_negation_negatives
+from generators.hard_negatives.swap import make_swaps, write_swaps
 from generators.llm.client import Cache, Endpoint
 from generators.parser.rule_parser import RuleParser
 from generators.schemas.scene_graph import Box, Mention, Parse, Relation, SceneGraph, SceneObject
@@ -46,8 +46,13 @@ def write_grammar_caption(graph: SceneGraph, seed: str = "0") -> GrammarCaption:
 
 def make_swap_negatives(graph: SceneGraph, caption: EditableCaption) -> list[HardNegative]:
     """Return the swaps that the facts of the graph prove false."""
-    swaps = list(make_swaps(graph))
-    return write_swaps(swaps, find_false_swaps(swaps, collect_facts(graph), []), caption, Random(0))
+    swaps, facts = list(make_swaps(graph)), collect_facts(graph)
+    false_swaps = [swap for swap in swaps if facts.is_false(swap[0])]
+    return write_swaps(swaps, false_swaps, caption, Random(0))
+
+
+def find_false_negations(graph: SceneGraph, facts: ImageFacts) -> list[Negated]:
+    return [atom for atom in find_negatable_atoms(graph) if proves_false(facts, graph, atom)]
 
 
 def test_provenance_names_template_and_grammar() -> None:
@@ -130,7 +135,7 @@ def test_negated_relation_that_another_pair_may_lack_is_omitted() -> None:
 def test_negatives_of_a_caption_differ_from_it_and_from_each_other() -> None:
     facts, caption = collect_facts(IMAGE), write_grammar_caption(GRAPH)
     for negatives in (
-        make_negation_negatives(find_false_negations(GRAPH, facts, []), caption, Random(1)),
+        make_negation_negatives(find_false_negations(GRAPH, facts), caption, Random(1)),
         make_atom_negatives(AtomFoils(GRAPH, facts, caption, Vocabulary.of([IMAGE])), Random(1)),
     ):
         captions = [negative.caption for negative in negatives]
@@ -267,7 +272,7 @@ def test_captions_of_five_atoms_have_five_negations(captioner: PromptedCaptioner
     """Two objects, two attributes, one relation and the whole caption: at most one denial each."""
     caption = captioner.check(GRAPH, "a red cup on a wooden table")
     assert isinstance(caption, ParsedCaption)
-    negatives = make_negation_negatives(find_false_negations(GRAPH, collect_facts(GRAPH), []), caption, Random(0))
+    negatives = make_negation_negatives(find_false_negations(GRAPH, collect_facts(GRAPH)), caption, Random(0))
     assert {negative.caption for negative in negatives} == {
         "something on a wooden table. there is no red cup",
         "a red cup on something. there is no wooden table",

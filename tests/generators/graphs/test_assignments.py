@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generators.graphs.assignments import Constraint, SearchLimitError, find_assignments
+from generators.graphs.assignments import Constraint, SearchLimitError, find_assignments, keep_proven
 
 VALUES = "abcde"
 
@@ -50,3 +50,22 @@ def test_a_search_without_an_answer_stops() -> None:
     with pytest.raises(SearchLimitError):
         next(find_assignments(domains))
     assert next(find_assignments(domains | {"w": ""}), None) is None
+
+
+def test_checks_stop_when_too_few_candidates_can_be_proven() -> None:
+    checked: list[int] = []
+
+    def is_proven(number: int) -> bool:
+        checked.append(number)
+        if number == 3:
+            raise SearchLimitError
+        return number % 2 == 0
+
+    undecided: list[int] = []
+    assert keep_proven(range(6), is_proven, undecided) == [0, 2, 4]
+    assert (checked, undecided) == ([0, 1, 2, 3, 4, 5], [3])
+    checked.clear()
+    assert keep_proven(range(6), is_proven, [], min_count=3) == [0, 2, 4]
+    checked.clear()
+    assert keep_proven(range(6), is_proven, [], min_count=5) == []
+    assert checked == [0, 1, 2, 3]  # after 1 and 3 failed, only four of six could be proven

@@ -16,13 +16,12 @@ from generators.graphs.walks import is_redundant
 from generators.hard_negatives.atom import AtomFoils
 from generators.hard_negatives.negation import (
     BalancedSet,
-    find_false_negations,
     find_negatable_atoms,
     make_balanced_set,
     make_negation_negatives,
 )
 from generators.schemas.scene_graph import Atom, Mention, Relation, SceneGraph, SceneObject
-from tests.generators.captioner.test_captioner import write_grammar_caption
+from tests.generators.captioner.test_captioner import find_false_negations, write_grammar_caption
 from tests.generators.captioner.test_realiser import subgraphs
 
 NEGATION = re.compile(r"\b(?:no|not)\b")
@@ -51,7 +50,7 @@ def test_every_atom_can_be_negated_and_the_others_are_asserted(graph: SceneGraph
 @given(subgraphs())
 def test_negation_differs_from_the_caption_and_keeps_its_style(graph: SceneGraph) -> None:
     caption = write_grammar_caption(graph)
-    atoms = find_false_negations(graph, collect_facts(graph), [])
+    atoms = find_false_negations(graph, collect_facts(graph))
     negatives = list(make_negation_negatives(atoms, caption, Random(0)))
     captions = [negative.caption for negative in negatives]
     assert len({caption.text, *captions}) == len(captions) + 1
@@ -86,7 +85,7 @@ def test_negatives_are_all_negations_that_the_image_proves_false(graph: SceneGra
     provable = {
         caption.negate(negated) for negated in find_negatable_atoms(graph) if proves_false(facts, graph, negated)
     }
-    negatives = make_negation_negatives(find_false_negations(graph, facts, []), caption, Random(1))
+    negatives = make_negation_negatives(find_false_negations(graph, facts), caption, Random(1))
     captions = {item.caption for item in negatives if item.foils[0].original}
     assert captions == provable - {caption.text}
 
@@ -110,7 +109,7 @@ def draw_balanced_set(seed: int, graph: SceneGraph = SCENE, texts: Sequence[Scen
 
 def make_set(graph: SceneGraph, facts: ImageFacts, vocabulary: Vocabulary, seed: int) -> BalancedSet | None:
     atoms = AtomFoils(graph, facts, write_grammar_caption(graph), vocabulary)
-    return make_balanced_set(find_false_negations(graph, facts, []), atoms, Random(seed))
+    return make_balanced_set(find_false_negations(graph, facts), atoms, Random(seed))
 
 
 def test_true_captions_negate_contraries_and_negatives_negate_atoms():
