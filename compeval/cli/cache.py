@@ -1,4 +1,4 @@
-"""``compeval cache``: the cache of encoded images and texts."""
+"""``compeval cache``: the cache of encoded images and texts, and of the scores of language models."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import typer
 
 from compeval.cli.console import AsJson, echo_json
 
-app = typer.Typer(no_args_is_help=True, help="Manage the feature cache.")
+app = typer.Typer(no_args_is_help=True, help="Manage the cache of features and of language models' scores.")
 
 
 @app.command()
@@ -26,18 +26,18 @@ def info(as_json: AsJson = False) -> None:
         return
     for file in files:
         typer.echo(f"{file.path.name}\t{file.size / 1e6:,.1f} MB\tidle for {file.idle_days:.1f} days")
-    typer.echo(f"{folder}: {len(files)} models, {sum(file.size for file in files) / 1e6:,.1f} MB")
+    typer.echo(f"{folder}: {len(files)} files, {sum(file.size for file in files) / 1e6:,.1f} MB")
 
 
 @app.command()
 def prune(
     days: Annotated[
-        float, typer.Option(min=0, help="Delete the features of models that were not evaluated for this many days.")
+        float, typer.Option(min=0, help="Delete the files of models that were not used for this many days.")
     ] = 30,
 ) -> None:
-    """Delete features of models that were not evaluated recently."""
+    """Delete the features and scores of models that were not used recently."""
     from evaluators.engine import feature_cache
 
     deleted = feature_cache.prune(feature_cache.cache_folder(), days)
     size = sum(file.size for file in deleted) / 1e6
-    typer.echo(f"Deleted the features of {len(deleted)} models, {size:,.1f} MB.")
+    typer.echo(f"Deleted {len(deleted)} files, {size:,.1f} MB.")

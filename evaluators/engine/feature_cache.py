@@ -124,9 +124,9 @@ class CacheFile:
 
 
 def list_cache(folder: Path) -> list[CacheFile]:
-    """Return the cache files, the largest first."""
+    """Return the files with the features of models and with the scores of language models, the largest first."""
     files = []
-    for path in folder.glob(f"*{SUFFIX}"):
+    for path in folder.glob("*.sqlite"):
         size = sum(part.stat().st_size for part in folder.glob(f"{path.name}*"))
         files.append(CacheFile(path, size, (time.time() - path.stat().st_mtime) / 86_400))
     return sorted(files, key=lambda file: (-file.size, file.path))

@@ -12,6 +12,8 @@ from typer.testing import CliRunner, Result
 
 import compeval
 from compeval.cli import app
+from generators.hard_negatives.score_cache import ScoreCache
+from generators.storage.cache_folder import cache_folder
 from tests.evaluators import tiny
 
 KNOWS = "python:toy_models:Knows"
@@ -133,10 +135,12 @@ def test_markup_in_a_model_name_is_printed_as_it_is(here: Path, data: Path):
 
 def test_cache_info_and_prune(here: Path, data: Path):
     run_toy(data)
-    content = json.loads(call("cache", "info", "--json").stdout)
-    assert len(content["files"]) == 1
-    assert "Deleted the features of 0 models" in call("cache", "prune").stdout
-    assert "Deleted the features of 1 models" in call("cache", "prune", "--days", 0).stdout
+    ScoreCache(cache_folder(), "a language model").score(["a red cup"], lambda texts: [[0.5]])
+    names = [file["file"] for file in json.loads(call("cache", "info", "--json").stdout)["files"]]
+    assert len(names) == 2
+    assert "a language model.scores.sqlite" in names
+    assert "Deleted 0 files" in call("cache", "prune").stdout
+    assert "Deleted 2 files" in call("cache", "prune", "--days", 0).stdout
     assert json.loads(call("cache", "info", "--json").stdout)["files"] == []
 
 
