@@ -8,7 +8,9 @@ relation of the caption's scene graph. Every config has the splits n4 to n12, na
 - ``prod_hnatom``, ``prod_hnswap``, ``prod_hnneg``: examples with five negatives that replace an atom, swap two atoms,
   or negate an atom; chance of R@1: 1/6
 - ``prod_hnall``: examples with five negatives of each of these three types; chance of R@1: 1/16
-- ``prod_hnneg_balanced``: not in the paper. Like ``prod_hnneg``, but the true captions also contain a negation
+- ``prod_hnatom_balanced``, ``prod_hnswap_balanced``, ``prod_hnneg_balanced``: not in the paper. Sets of six captions
+  that differ from each other in the same way, so that no rule on the texts finds the true one: the replacements of one
+  atom, all orders of three objects, or captions of the same atoms that each deny another one
   (hard_negatives/negation.py); chance of R@1: 1/6
 - ``prod_raw``: all examples, without negatives
 
@@ -45,7 +47,7 @@ from generators.captioner.prompted import ask_captions, make_captioner
 from generators.graphs.walks import COMPLEXITIES
 from generators.hard_negatives.language_models import EntailmentModel
 from generators.hard_negatives.ngram import NgramModel
-from generators.hard_negatives.productivity import KINDS, SWAP_KINDS, Example
+from generators.hard_negatives.productivity import BALANCED_KINDS, KINDS, SWAP_KINDS, Example
 from generators.hard_negatives.refinement import refine_splits
 from generators.hard_negatives.source import ImageSource, Source
 from generators.hard_negatives.split_rows import (
@@ -83,8 +85,8 @@ class Settings(WalkSettings):
     rows: int
     """Maximum number of rows per config and split."""
     refine: bool
-    """If True, all foils of an HN-Atom row replace the same atom, and rows are removed until text-only scorers perform
-    at chance (hard_negatives/refinement.py)."""
+    """If True, rows of the balanced configs are removed until text-only scorers perform at chance
+    (hard_negatives/refinement.py)."""
     captioner: Mapping[str, Any]
     """``{}``: the grammar writes the captions. Otherwise the fields of llm.client.Endpoint, a language model."""
     entailment: str | None = None
@@ -138,11 +140,7 @@ class Builder:
         walks, dropped = visit.first or self.sample(image, visit.kinds, visit.walk)
         image_source = ImageSource(image, self.source)
         likelihood = self.bigrams.leave_out(visit.texts).score
-        examples = {
-            n: Example(walks[n], image_source, likelihood, self.entailment, self.settings.refine)
-            for n in visit.kinds
-            if n in walks
-        }
+        examples = {n: Example(walks[n], image_source, likelihood, self.entailment) for n in visit.kinds if n in walks}
         if self.entailment is not None:
             need_swaps = [example for n, example in examples.items() if not visit.kinds[n].isdisjoint(SWAP_KINDS)]
             self.entailment.pair_logits([pair for example in need_swaps for pair in example.list_swap_pairs()])
@@ -217,7 +215,7 @@ def write(
         for config in CONFIGS:
             schema = RAW_SCHEMA if config == RAW else HARD_NEGATIVE_SCHEMA
             rows_by_split = {split: rows.read_rows(config) for split, rows in splits.items()}
-            if settings.refine and config != RAW:
+            if settings.refine and config.removeprefix("prod_") in BALANCED_KINDS:
                 rows = {split: list(rows) for split, rows in rows_by_split.items()}
                 refined_rows = refine_splits(rows, settings.seed)
                 for split in SPLITS:

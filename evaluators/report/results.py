@@ -26,6 +26,8 @@ PRODUCTIVITY_KINDS = {
     "hnatom": "HN-Atom",
     "hnswap": "HN-Swap",
     "hnneg": "HN-Neg",
+    "hnatom_balanced": "HN-Atom, balanced",
+    "hnswap_balanced": "HN-Swap, balanced",
     "hnneg_balanced": "HN-Neg, balanced",
     "hnall": "All types",
 }

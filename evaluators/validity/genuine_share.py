@@ -100,7 +100,7 @@ def measure_foil_words(texts: pd.DataFrame, vocabularies: Mapping[str, set[str]]
     The shares are None if there are no such words.
     """
     drawable, count, seen = 0, 0, Counter[str]()
-    foils = texts[texts["kind"].isin(["hnatom", "hncomp", "prod_hnatom"])]
+    foils = texts[texts["kind"].isin(["hnatom", "hncomp", "prod_hnatom", "prod_hnatom_balanced"])]
     for text, caption in zip(foils["text"], foils["caption"], strict=True):
         new = find_new_words(text, caption)
         try:

@@ -45,8 +45,8 @@ class EditableCaption(Protocol):
         """
         ...
 
-    def negate_all(self, edited: SceneGraph | None = None) -> list[str]:
-        """Return the negations of the whole caption, or of the caption of ``edited``."""
+    def negate_all(self) -> list[str]:
+        """Return the negations of the whole caption."""
         ...
 
 
@@ -92,9 +92,8 @@ class GrammarCaption:
             return None
         return realiser.write_text(edited, self.seed, find_counterpart(negated, self.graph, edited))
 
-    def negate_all(self, edited: SceneGraph | None = None) -> list[str]:
-        graph = edited or self.graph
-        return realiser.negate_all(graph, self.seed) if realiser.can_express(graph) else []
+    def negate_all(self) -> list[str]:
+        return realiser.negate_all(self.graph, self.seed)
 
 
 class GrammarCaptioner:

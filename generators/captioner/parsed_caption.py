@@ -156,20 +156,17 @@ class ParsedCaption:
         before = fit_article(before, after.split(maxsplit=1)[0])
         return f"{before}{after}. the {item.name} is not {word}"
 
-    def negate_all(self, edited: SceneGraph | None = None) -> list[str]:
+    def negate_all(self) -> list[str]:
         """Return "it is not true that ... and that ...", and "there is no red cup on a table" for one such phrase."""
-        caption = self.edit(edited) if edited else self.text
-        if caption is None:
-            return []
-        sentences = caption.split(". ")
+        sentences = self.text.split(". ")
         have_verbs = [self._has_verb(index, sentence) for index, sentence in enumerate(sentences)]
         clauses = [
             f"that {sentence}" if has_verb else f"that there is {sentence}"
             for sentence, has_verb in zip(sentences, have_verbs, strict=True)
         ]
         negations = [f"it is not true {' and '.join(filter(None, (', '.join(clauses[:-1]), clauses[-1])))}"]
-        phrase = re.fullmatch(r"an? (.*)", caption)
-        if phrase and self.graph.relations and have_verbs == [False] and not COORDINATED.search(caption):
+        phrase = re.fullmatch(r"an? (.*)", self.text)
+        if phrase and self.graph.relations and have_verbs == [False] and not COORDINATED.search(self.text):
             negations.append(f"there is no {phrase[1]}")
         return negations
 

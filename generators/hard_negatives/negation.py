@@ -8,34 +8,36 @@ Difference from the published dataset: a negation keeps the case and punctuation
 assert the negated atom.
 
 The balanced variant is our own. In HN-Neg, every caption with "not" or "no" is a negative, so that a text-only model
-can solve it. In the balanced variant, each of the six captions contains exactly one negation. A negative negates an
-atom of the image ("the vase is not green"). The true caption replaces one atom by the negation of a contrary ("the vase
-is not blue" for a green vase), so it asserts n - 1 atoms. The atom is drawn from the atoms that a negative could
-negate, and both captions use the same constructions, so that type, number and position of negations have the same
-distribution. The contrary is drawn by word frequency (atom.py).
+can solve it. A balanced set is a family of captions over the same atoms. Each caption denies one of them and asserts
+the others. All but one of the atoms are true of the image; the other is a contrary of an annotated atom ("blue" of a
+green vase), which the facts exclude (atom.py). The true caption denies the contrary ("the vase is not blue"), and a
+negative asserts it. So all captions of a set have the same content words, the same number of negations and the same
+constructions, and each differs from the others in the same way. The contrary is drawn by word frequency. Only atoms on
+which no other atom depends are denied: attributes, relations, and objects without attributes and relations. A family
+therefore needs a caption of at least six such atoms.
 
-The graph must contradict the contrary. It is not enough that the contrary is absent from the graph. A contrary is
-another value of an annotated attribute, a relation that excludes the annotated relation, or an object that is neither
-annotated nor mentioned in a region phrase.
+A contrary is another value of an annotated attribute, a relation that excludes the annotated relation, or an object
+that is neither annotated nor mentioned in a region phrase. It is not enough that the graph lacks it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import islice
 from random import Random
 from typing import NamedTuple
 
-from generators.captioner import template
 from generators.captioner.captioner import EditableCaption
 from generators.graphs.entailment import Negated, find_counterpart
 from generators.graphs.facts import collect_facts
 from generators.graphs.walks import is_redundant
-from generators.hard_negatives.atom import AtomFoils, Edit
+from generators.hard_negatives.atom import AtomFoils
 from generators.hard_negatives.hard_negative import Foil, HardNegative, drop_duplicates
 from generators.schemas.scene_graph import Mention, SceneGraph
 
+MAX_FAMILIES = 6
+"""Families that are written for a caption until one has enough captions."""
 NOT = "not"
 """The foil of a caption that is negated as a whole."""
 
@@ -80,94 +82,65 @@ def _describe_negation(kind: str, text: str) -> str:
     return f"{'no' if kind == 'object' else NOT} {text}"
 
 
-class NegationPair(NamedTuple):
-    """Two captions with a negation at the same position, and the negations ("not green", "no cup").
+class BalancedSet(NamedTuple):
+    """A true caption that denies an atom, the graph that it asserts, and its negatives.
 
-    ``false`` negates an atom of the image, and ``true`` negates a contrary of that atom.
+    Each foil names the atom that the true caption denies and the atom that the negative denies instead.
     """
 
-    false: str
-    true: str
-    false_negation: str
-    true_negation: str
-
-
-class BalancedSet(NamedTuple):
-    """A true caption with a negation, and its negatives. Each foil names both negations."""
-
     caption: str
+    asserted: SceneGraph
     negatives: tuple[HardNegative, ...]
 
 
-def make_balanced_set(false_negations: Sequence[Negated], atoms: AtomFoils, rng: Random) -> BalancedSet | None:
-    """Return the true caption and all negatives in random order, or None if no atom has both negations.
-
-    ``false_negations`` are the atoms whose negation is false of the image.
-    """
-    pairs = list({pair.false: pair for pair in _make_pairs(set(false_negations), atoms, rng)}.values())
-    if not pairs:
-        return None
-    chosen = rng.choice(pairs)
-    negatives = (
-        HardNegative(pair.false, (Foil("negation", chosen.true_negation, pair.false_negation),))
-        for pair in rng.sample(pairs, len(pairs))
-        if pair.false != chosen.true
-    )
-    return BalancedSet(chosen.true, tuple(negatives))
-
-
-def _make_pairs(false_negations: Collection[Negated], atoms: AtomFoils, rng: Random) -> Iterator[NegationPair]:
-    graph, caption = atoms.graph, atoms.caption
+def make_balanced_set(atoms: AtomFoils, num_negatives: int, rng: Random) -> BalancedSet | None:
+    """Return the true caption and all negatives of a random family, or None if there is no large enough family."""
     mentions = {_atom_key(mention): mention for mention in atoms.mentions}
-    first_edits: list[Edit] = []
-    for atom in find_negatable_atoms(graph):
-        mention = mentions.get((atom.kind, atom.text, atom.object, atom.relation and atom.relation.object))
-        if mention is None:
+    deniable = [
+        (atom, mention)
+        for atom in find_negatable_atoms(atoms.graph)
+        if len(atom.remove_from(atoms.graph).atoms) == len(atoms.graph.atoms) - 1
+        and (mention := mentions.get((atom.kind, atom.text, atom.object, atom.relation and atom.relation.object)))
+    ]
+    if len(deniable) <= num_negatives:
+        return None
+    drawn = (
+        (atom, edit)
+        for atom, mention in rng.sample(deniable, len(deniable))
+        for edit in islice(atoms.draw_edits(mention, rng), 1)
+    )
+    for atom, (foil, edited) in islice(drawn, MAX_FAMILIES):
+        denials = _write_denials(atoms, [other for other, _ in deniable], edited)
+        truth = denials.pop(atom, None)
+        if truth is None or len(set(denials.values()) - {truth}) < num_negatives:
             continue
-        edits = atoms.draw_edits(mention, rng)
-        first_edits += (first := list(islice(edits, 1)))
-        pair = _make_atom_pair(graph, caption, atom, chain(first, edits)) if atom in false_negations else None
-        if pair is not None:
-            yield pair
-    if first_edits and not _is_negated_by_part(graph):
-        _, edited = rng.choice(first_edits)
-        for false, true in zip(caption.negate_all(), caption.negate_all(edited), strict=False):
-            yield NegationPair(false, true, NOT, NOT)
+        denied = _describe_negation(foil.type, foil.replacement)
+        candidates = (
+            (text, Foil("negation", denied, _describe_negation(other.kind, other.text)))
+            for other, text in rng.sample(list(denials.items()), len(denials))
+        )
+        return BalancedSet(truth, atom.remove_from(atoms.graph), tuple(drop_duplicates(candidates, truth)))
+    return None
 
 
-def _is_negated_by_part(graph: SceneGraph) -> bool:
-    """Return True if the template negates each part of the graph separately.
+def _write_denials(atoms: AtomFoils, denied: Iterable[Negated], edited: SceneGraph) -> dict[Negated, str]:
+    """Return, for each of these atoms, the caption that denies its counterpart in ``edited`` and asserts the rest.
 
-    "no cup on table and no vase" is false if one of the two parts is present.
+    An atom that the rest of the caption excludes already is omitted: "left of a table" and "not right of the table".
     """
-    related_ids = {end for edge in graph.relations for end in (edge.subject, edge.object)}
-    num_parts = bool(related_ids) + sum(item.id not in related_ids for item in graph.objects)
-    return graph.complexity == template.COMPLEXITY and num_parts > 1
+    texts = {}
+    for atom in denied:
+        counterpart = find_counterpart(atom, atoms.graph, edited)
+        rest = collect_facts(_remove_boxes(counterpart.remove_from(edited)))
+        is_excluded = atom.kind != "object" and rest.is_false(_extract_statement(counterpart, edited))
+        text = None if is_excluded else atoms.caption.negate(atom, edited)
+        if text is not None:
+            texts[atom] = text
+    return texts
 
 
 def _atom_key(mention: Mention) -> tuple[str, str, str, str | None]:
     return mention.kind, mention.text, mention.object, mention.target
-
-
-def _make_atom_pair(
-    graph: SceneGraph, caption: EditableCaption, atom: Negated, edits: Iterable[Edit]
-) -> NegationPair | None:
-    """Return the pair of an atom's negation and the negation of its first suitable foil, or None.
-
-    A foil is suitable if the rest of the caption does not exclude it already.
-    """
-    false = caption.negate(atom)
-    if false is None:
-        return None
-    rest = collect_facts(_remove_boxes(atom.remove_from(graph)))
-    for foil, edited in edits:
-        if atom.kind != "object" and rest.is_false(_extract_statement(find_counterpart(atom, graph, edited), edited)):
-            continue  # "left of a table" and "not right of the table" would be redundant
-        true = caption.negate(atom, edited)
-        if true is not None:
-            negations = _describe_negation(atom.kind, atom.text), _describe_negation(foil.type, foil.replacement)
-            return NegationPair(false, true, *negations)
-    return None
 
 
 def _extract_statement(atom: Negated, graph: SceneGraph) -> SceneGraph:

@@ -17,6 +17,7 @@ from generators.captioner.captioned_walks import CaptionedWalk
 from generators.graphs.assignments import keep_proven
 from generators.graphs.entailment import Negated, proves_false
 from generators.graphs.facts import ImageFacts
+from generators.graphs.walks import is_redundant
 from generators.hard_negatives.atom import AtomFoils, make_atom_negatives, make_one_atom_negatives
 from generators.hard_negatives.hard_negative import HardNegative
 from generators.hard_negatives.language_models import READ_AHEAD, EntailmentModel, drop_entailed
@@ -28,41 +29,35 @@ from generators.hard_negatives.negation import (
 )
 from generators.hard_negatives.selection import POOL, Measure, measure_length, replace_rejected, select_rank_balanced
 from generators.hard_negatives.source import ImageSource
-from generators.hard_negatives.swap import make_swaps, write_swaps
+from generators.hard_negatives.swap import make_orbits, make_swaps, write_swaps
+from generators.storage.dataset import describe_graph
 
 Candidate = TypeVar("Candidate")
 
 PER_TYPE = 5
-BALANCED = "hnneg_balanced"
 SWAP_KINDS = frozenset({"hnswap", "hnall"})
-KINDS = ("hnatom", "hnswap", "hnneg", BALANCED, "hnall")
+BALANCED_KINDS = ("hnatom_balanced", "hnswap_balanced", "hnneg_balanced")
+KINDS = ("hnatom", "hnswap", "hnneg", "hnall", *BALANCED_KINDS)
 
 
 @dataclass(frozen=True)
 class Example:
     """A captioned walk and its hard negatives, which are computed on first use.
 
-    Each kind is () if there are fewer than ``PER_TYPE`` negatives. ``entailment`` filters the swaps. With ``one_atom``,
-    all foils of an HN-Atom set replace the same atom.
+    Each kind is () if there are fewer than ``PER_TYPE`` negatives. ``entailment`` filters the swaps.
     """
 
     walk: CaptionedWalk
     source: ImageSource
     likelihood: Measure
     entailment: EntailmentModel | None = None
-    one_atom: bool = False
     _num_undecided: Counter[str] = field(default_factory=Counter)
     """Number of candidates by kind that were dropped because a search reached its limit."""
 
     @cached_property
     def hnatom(self) -> tuple[HardNegative, ...]:
         rng = self._rng("hnatom")
-        candidates = (
-            make_one_atom_negatives(self._atoms, PER_TYPE, rng)
-            if self.one_atom
-            else make_atom_negatives(self._atoms, rng)
-        )
-        return self._choose(self.walk.caption.text, candidates, rng)
+        return self._choose(self.walk.caption.text, make_atom_negatives(self._atoms, rng), rng)
 
     @cached_property
     def hnswap(self) -> tuple[HardNegative, ...]:
@@ -90,12 +85,6 @@ class Example:
         return replace_rejected(chosen, candidates, self._rejected) if len(chosen) == PER_TYPE else ()
 
     @cached_property
-    def hnneg_balanced(self) -> tuple[HardNegative, ...]:
-        if self._balanced is None:
-            return ()
-        return self._choose(self._balanced.caption, self._balanced.negatives, self._rng(f"{BALANCED}:ranks"))
-
-    @cached_property
     def hnall(self) -> tuple[HardNegative, ...]:
         """All negatives of the paper's three kinds, or ().
 
@@ -104,15 +93,38 @@ class Example:
         return (*self.hnatom, *self.hnswap, *self.hnneg) if self.hnswap and self.hnneg and self.hnatom else ()
 
     @cached_property
-    def _balanced(self) -> BalancedSet | None:
-        if self._false_negations is None:
-            return None
-        return make_balanced_set(self._false_negations, self._atoms, self._rng(BALANCED))
+    def hnatom_balanced(self) -> tuple[HardNegative, ...]:
+        """HN-Atoms that replace the same atom."""
+        rng = self._rng("hnatom_balanced")
+        return self._choose(self.walk.caption.text, make_one_atom_negatives(self._atoms, PER_TYPE, rng), rng)
 
     @cached_property
-    def _atoms(self) -> AtomFoils:
-        graph, vocabulary = self.walk.walk.graph, self.source.source.vocabulary
-        return AtomFoils(graph, self.source.facts, self.walk.caption, vocabulary)
+    def hnswap_balanced(self) -> tuple[HardNegative, ...]:
+        """The five other orders of three objects, all of them false of the image."""
+        rng, graph, text = self._rng("hnswap_balanced"), self.walk.walk.graph, self.walk.caption.text
+        orbits = list(make_orbits(graph))
+        for orbit in rng.sample(orbits, len(orbits)):
+            if any(is_redundant(edited) for edited, _ in orbit):
+                continue
+            swaps = self._keep_false(
+                list(orbit), lambda facts, swap: facts.is_false(swap[0]), "hnswap_balanced", PER_TYPE
+            )
+            written = write_swaps(orbit, swaps, self.walk.caption, rng) if swaps else []
+            negatives = tuple(drop_entailed(text, written, self.entailment))
+            if len(negatives) == PER_TYPE and self._rejected.isdisjoint(item.caption for item in negatives):
+                return negatives
+        return ()
+
+    @cached_property
+    def hnneg_balanced(self) -> tuple[HardNegative, ...]:
+        if self._balanced_negations is None:
+            return ()
+        caption, _, negatives = self._balanced_negations
+        return self._choose(caption, negatives, self._rng("hnneg_balanced:ranks"))
+
+    @cached_property
+    def _balanced_negations(self) -> BalancedSet | None:
+        return make_balanced_set(self._atoms, PER_TYPE, self._rng("hnneg_balanced"))
 
     @cached_property
     def _false_negations(self) -> list[Negated] | None:
@@ -141,8 +153,13 @@ class Example:
         for get_facts in (lambda: self.source.annotated_facts, lambda: self.source.facts):
             if len(candidates) >= min_count:
                 candidates = keep_proven(candidates, partial(is_false, get_facts()), undecided, min_count)
-        self._num_undecided[kind] = len(undecided)
+        self._num_undecided[kind] += len(undecided)
         return candidates if len(candidates) >= min_count else []
+
+    @cached_property
+    def _atoms(self) -> AtomFoils:
+        graph, vocabulary = self.walk.walk.graph, self.source.source.vocabulary
+        return AtomFoils(graph, self.source.facts, self.walk.caption, vocabulary)
 
     @cached_property
     def _rejected(self) -> frozenset[str]:
@@ -158,16 +175,19 @@ class Example:
 
     def count_undecided(self, kind: str) -> int:
         """Return the number of candidates of one kind that were dropped because a search reached its limit."""
-        return self._num_undecided["hnneg" if kind == BALANCED else kind]
+        return self._num_undecided[kind]
 
     def columns(self, kind: str) -> dict[str, Any] | None:
-        """Return the columns ``caption``, ``hard_negatives`` and ``foils`` of a row of one kind, or None."""
+        """Return the columns in which a row of one kind differs from the row without negatives, or None."""
         negatives: tuple[HardNegative, ...] = getattr(self, kind)
         if not negatives:
             return None
-        balanced_set = self._balanced if kind == BALANCED else None
-        return {
-            "caption": balanced_set.caption if balanced_set else self.walk.caption.text,
+        columns = {
+            "caption": self.walk.caption.text,
             "hard_negatives": [negative.caption for negative in negatives],
             "foils": [negative.foil_rows for negative in negatives],
         }
+        if kind == "hnneg_balanced" and self._balanced_negations is not None:
+            columns |= describe_graph(self._balanced_negations.asserted) | {"caption": self._balanced_negations.caption}
+            columns["complexity"] = self.walk.walk.graph.complexity  # the denied atom counts
+        return columns

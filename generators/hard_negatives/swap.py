@@ -68,6 +68,22 @@ def _apply_all_cases(graph: SceneGraph) -> Iterator[Edit]:
     yield from move_attributes(graph)
 
 
+def make_orbits(graph: SceneGraph) -> Iterator[tuple[Edit, ...]]:
+    """Yield the five other orders of each three names, for objects of three different names; attributes stay.
+
+    The six captions of an orbit are alike: each differs from the other five in the same numbers of words. If the
+    negatives were edits of the truth in different places, the truth would be their medoid.
+    """
+    for trio in combinations(graph.objects, 3):
+        names = [item.name for item in trio]
+        orders = [order for order in permutations(names) if list(order) != names]
+        if len(set(names)) == len(trio):
+            yield tuple(
+                _replace_names(graph, {item.id: name for item, name in zip(trio, order, strict=True)})
+                for order in orders
+            )
+
+
 def swap_objects(graph: SceneGraph) -> Iterator[Edit]:
     """Swap two objects, related (case 1) or unrelated (case 3). Attributes keep their positions."""
     for first, second in combinations(graph.objects, 2):

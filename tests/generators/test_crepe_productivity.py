@@ -107,13 +107,14 @@ def built(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_config_and_split_is_written(built: Path) -> None:
     assert {path.name for path in built.iterdir() if path.is_dir()} == {*CONFIGS, "images"}
-    sizes = {"prod_hnatom": 5, "prod_hnswap": 5, "prod_hnneg": 5, "prod_hnneg_balanced": 5, "prod_hnall": 15}
+    sizes = {config: 15 if config == "prod_hnall" else 5 for config in CONFIGS}
     for config in CONFIGS:
         for split in SPLITS:
             (path,) = (built / config).glob(f"{split}-*.parquet")
             rows = pq.read_table(path).to_pylist()
             assert {row["complexity"] for row in rows} <= {int(split[1:])}
-            assert {len(row["atoms"]) for row in rows} <= {int(split[1:])}
+            num_atoms = int(split[1:]) - (config == "prod_hnneg_balanced")  # one atom is denied
+            assert {len(row["atoms"]) for row in rows} <= {num_atoms}
             assert {row["provenance"]["captioner"] for row in rows} <= {"template" if split == "n4" else "grammar"}
             for row in rows if config != "prod_raw" else []:
                 assert len({row["caption"], *row["hard_negatives"]}) == sizes[config] + 1
@@ -271,7 +272,7 @@ def test_every_image_gives_a_walk_before_one_gives_a_second(folder: Path) -> Non
         assert splits[4].num_visited == 4 * walks_per_image
 
 
-def test_refined_rows_replace_one_atom_and_at_least_half_of_them_stay(
+def test_balanced_rows_replace_one_atom_and_at_least_half_of_them_stay_when_refined(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     more = ["tree", "hat", "bottle", "drum", "kite", "key", "boat", "flag"]  # enough words for five foils of one noun
@@ -279,7 +280,8 @@ def test_refined_rows_replace_one_atom_and_at_least_half_of_them_stay(
     write_source(tmp_path, 8)
     monkeypatch.setattr("generators.crepe_productivity.COMPLEXITIES", (7,))
     settings = replace(SETTINGS, refine=True, rows=6)
-    hnatom_rows = list(collect_rows(make_annotations(tmp_path), "microworld", settings)[7].read_rows("prod_hnatom"))
+    split = collect_rows(make_annotations(tmp_path), "microworld", settings)[7]
+    hnatom_rows = list(split.read_rows("prod_hnatom_balanced"))
     assert hnatom_rows
     for row in hnatom_rows:
         foils = [foil for foils in row["foils"] for foil in foils]

@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 
 from generators.captioner.parsed_caption import ParsedCaption
 from generators.graphs.entailment import Negated, find_counterpart, proves_false
-from generators.graphs.facts import ImageFacts, collect_facts
+from generators.graphs.facts import collect_facts
 from generators.graphs.vocabulary import Vocabulary
 from generators.graphs.walks import is_redundant
 from generators.hard_negatives.atom import AtomFoils
@@ -101,56 +101,74 @@ OTHER_SCENE = SceneGraph(
 VOCABULARY = Vocabulary.of([SCENE, OTHER_SCENE])
 
 
+NUM_NEGATIVES = 3
+"""The scene has four atoms on which no other depends: red, small, blue and on."""
+
+
 def draw_balanced_set(seed: int, graph: SceneGraph = SCENE, texts: Sequence[SceneGraph] = ()) -> BalancedSet:
-    balanced_set = make_set(graph, collect_facts(graph).with_texts(texts), VOCABULARY, seed)
+    facts = collect_facts(graph).with_texts(texts)
+    atoms = AtomFoils(graph, facts, write_grammar_caption(graph), VOCABULARY)
+    balanced_set = make_balanced_set(atoms, NUM_NEGATIVES, Random(seed))
     assert balanced_set is not None
     return balanced_set
 
 
-def make_set(graph: SceneGraph, facts: ImageFacts, vocabulary: Vocabulary, seed: int) -> BalancedSet | None:
-    atoms = AtomFoils(graph, facts, write_grammar_caption(graph), vocabulary)
-    return make_balanced_set(find_false_negations(graph, facts), atoms, Random(seed))
+def list_content_words(caption: str) -> set[str]:
+    """Return the words of a caption that occur in the names, attributes and relations of the scenes."""
+    names = {item.name for scene in (SCENE, OTHER_SCENE) for item in scene.objects}
+    texts = {text for scene in (SCENE, OTHER_SCENE) for item in scene.objects for text in item.attributes}
+    return set(re.findall(r"\w+", caption)) & (names | texts | {"on", "below", "above", "under"})
 
 
-def test_true_captions_negate_contraries_and_negatives_negate_atoms():
-    """The scene has the atoms cup, red, small, table, blue, on. The other scene adds green, large, below."""
-    negated = set()
+def test_the_captions_of_a_balanced_set_have_the_same_content_words_and_each_denies_another_atom():
+    denied = set()
     for seed in range(40):
-        balanced_set = draw_balanced_set(seed)
-        negated.add(balanced_set.negatives[0].foils[0].original)
-        assert {negative.foils[0].replacement for negative in balanced_set.negatives} <= {
-            *("not red", "not small", "not blue", "not on", "no cup", "no table", "not")
-        }
-        false = ("the cup is not red", "the cup is not small", "the table is not blue", "is not on the table")
-        assert not balanced_set.caption.endswith(false)
-        assert sum(negative.caption.endswith(false) for negative in balanced_set.negatives) >= 3
-    assert {"not green", "not large", "not below", "not"} <= negated
+        truth, asserted, negatives = draw_balanced_set(seed)
+        assert len(negatives) == NUM_NEGATIVES
+        captions = [truth, *(negative.caption for negative in negatives)]
+        assert len({frozenset(list_content_words(caption)) for caption in captions}) == 1
+        assert [len(NEGATION.findall(caption)) for caption in captions] == [1] * 4
+        (contrary,) = {negative.foils[0].original for negative in negatives}
+        denied.add(contrary)
+        replacements = [negative.foils[0].replacement for negative in negatives]
+        assert len(set(replacements)) == NUM_NEGATIVES
+        assert set(replacements) < {"not red", "not small", "not blue", "not on"}
+        # The true caption asserts all atoms but the one that the contrary replaces; no negative denies that one.
+        (replaced,) = {"red", "small", "blue", "on"} - {text.removeprefix("not ") for text in replacements}
+        assert Counter(SCENE.atoms) - Counter(asserted.atoms) == Counter(
+            [Atom("relation" if replaced == "on" else "attribute", replaced)]
+        )
+        assert replaced not in list_content_words(truth)
+        assert contrary != f"not {replaced}"
+    assert {"not green", "not large", "not below"} <= denied
 
 
-def test_true_captions_do_not_negate_nouns_of_region_phrases():
-    """A text names the bowl of the other scene, and calls objects that may be the cup and the table "green"."""
-    text = SceneGraph(
-        (SceneObject("1", "bowl"), SceneObject("2", "mug", ("green",)), SceneObject("3", "table", ("green",)))
-    )
-    rows = [
-        [draw_balanced_set(seed, texts=texts).negatives[0].foils[0].original for seed in range(20)]
+def test_true_captions_do_not_deny_attributes_of_region_phrases():
+    """A text calls objects that may be the cup and the table "green"."""
+    text = SceneGraph((SceneObject("2", "mug", ("green",)), SceneObject("3", "table", ("green",))))
+    denied, denied_with_text = (
+        {draw_balanced_set(seed, texts=texts).negatives[0].foils[0].original for seed in range(20)}
         for texts in ([], [text])
-    ]
-    assert {"no bowl", "not green"} <= set(rows[0])
-    assert not {"no bowl", "not green"} & set(rows[1])
+    )
+    assert "not green" in denied
+    assert "not green" not in denied_with_text
 
 
-def test_caption_that_is_negated_by_part_has_no_true_negation():
-    """The caption "no red cup and no table" is false if one of the two is present.
+def test_an_object_with_attributes_or_relations_is_not_denied():
+    lamp = SceneObject("3", "lamp")
+    graph = SceneGraph((CUP, TABLE, lamp), (ON,))
+    found = {
+        negative.foils[0].replacement for seed in range(20) for negative in draw_balanced_set(seed, graph).negatives
+    }
+    assert found == {"not red", "not small", "not blue", "not on", "no lamp"}
 
-    Therefore the template has no true caption of this form.
-    """
-    apart = SceneGraph((SceneObject("1", "cup", ("red",)), SceneObject("2", "table", ("blue",))))
-    truths = {found.negatives[0].foils[0].original for seed in range(30) if (found := draw_balanced_set(seed, apart))}
-    assert "not" not in truths
+
+def test_without_enough_atoms_there_is_no_balanced_set():
+    atoms = AtomFoils(SCENE, collect_facts(SCENE), write_grammar_caption(SCENE), VOCABULARY)
+    assert make_balanced_set(atoms, 4, Random(0)) is None
 
 
-def test_contraries_that_the_caption_excludes_are_not_negated():
+def test_contraries_that_the_caption_excludes_are_not_denied():
     """A cup that is above a table is never below it, so that "not below the table" adds no information."""
     both = replace(SCENE, relations=(ON, Relation("1", "above", "2")))
     for seed in range(30):
@@ -160,14 +178,16 @@ def test_contraries_that_the_caption_excludes_are_not_negated():
 @settings(max_examples=25, deadline=None)
 @given(subgraphs())
 def test_each_caption_has_a_negation_and_captions_are_unique(graph: SceneGraph):
-    facts, vocabulary = collect_facts(graph), Vocabulary.of([graph, OTHER_SCENE])
-    balanced_set = make_set(graph, facts, vocabulary, 0)
+    vocabulary = Vocabulary.of([graph, OTHER_SCENE])
+    atoms = AtomFoils(graph, collect_facts(graph), write_grammar_caption(graph), vocabulary)
+    balanced_set = make_balanced_set(atoms, NUM_NEGATIVES, Random(0))
     if balanced_set is None:
         return
     captions = [balanced_set.caption, *(negative.caption for negative in balanced_set.negatives)]
-    assert len(set(captions)) == len(captions)
+    assert len(set(captions)) == len(captions) > NUM_NEGATIVES
     assert all(NEGATION.search(caption) for caption in captions)
-    assert balanced_set == make_set(graph, facts, vocabulary, 0)
+    assert len(balanced_set.asserted.atoms) == len(graph.atoms) - 1
+    assert balanced_set == make_balanced_set(atoms, NUM_NEGATIVES, Random(0))
 
 
 def test_counterpart_has_the_same_position():
@@ -194,7 +214,7 @@ def test_parsed_caption_negates_the_edited_word():
     under = replace(graph, relations=(replace(ON, predicate="under"),))
     assert parsed.negate(Negated("attribute", "1", "red"), green) == "a cup on a table. the cup is not green"
     assert parsed.negate(Negated("relation", "1", "on", ON), under) == "a red cup not under a table"
-    assert parsed.negate_all(green) == [
-        "it is not true that there is a green cup on a table",
-        "there is no green cup on a table",
+    assert parsed.negate_all() == [
+        "it is not true that there is a red cup on a table",
+        "there is no red cup on a table",
     ]

@@ -10,6 +10,7 @@ from hypothesis import assume, given, settings
 from generators.graphs.facts import collect_facts
 from generators.hard_negatives.swap import (
     Edit,
+    make_orbits,
     make_swaps,
     move_attributes,
     permute_attributes,
@@ -143,3 +144,26 @@ def test_negatives_are_false_and_have_the_same_words(graph: SceneGraph) -> None:
     atom_words = {text for atom in graph.atoms for text in atom.text.split()}
     for caption in captions:
         assert atom_words & set(WORD.findall(caption)) == atom_words & set(WORD.findall(caption_of_graph.text))
+
+
+def test_an_orbit_has_the_five_other_orders_of_three_names():
+    cup, table, cat = SceneObject("1", "cup", ("red",)), SceneObject("2", "table"), SceneObject("3", "cat")
+    graph = SceneGraph((cup, table, cat), (Relation("1", "on", "2"), Relation("3", "under", "2")))
+    (orbit,) = make_orbits(graph)
+    assert {tuple(item.name for item in edited.objects) for edited, _ in orbit} == {
+        *(("cup", "cat", "table"), ("table", "cup", "cat"), ("table", "cat", "cup")),
+        *(("cat", "cup", "table"), ("cat", "table", "cup")),
+    }
+    assert all(edited.objects[0].attributes == ("red",) for edited, _ in orbit)
+    assert {edited.relations for edited, _ in orbit} == {graph.relations}
+    assert list(make_orbits(SceneGraph((cup, table, SceneObject("3", "cup", ("blue",)))))) == []
+
+
+@settings(max_examples=25, deadline=None)
+@given(subgraphs())
+def test_the_captions_of_an_orbit_have_the_same_distances_to_the_others(graph: SceneGraph):
+    """The number of objects with another name is the same from each caption, so that none is the medoid."""
+    for orbit in make_orbits(graph):
+        names = [tuple(item.name for item in edited.objects) for edited in (graph, *(edited for edited, _ in orbit))]
+        distances = [sorted(sum(a != b for a, b in zip(one, other, strict=True)) for other in names) for one in names]
+        assert distances == [[0, 2, 2, 2, 3, 3]] * 6
