@@ -27,6 +27,7 @@ from typing import Any
 
 import webdataset.tariterators  # noqa: F401  (loads PyTorch, which starts a program, before the audit begins)
 
+from evaluators.results import external
 from generators.llm.answers import read_list
 from generators.readers import corpora, gqa, karpathy, shards, visual_genome
 from generators.readers.records import Flaws
@@ -145,6 +146,7 @@ READERS: list[tuple[str, Callable[[Path], Any]]] = [
     *((name, _read_visual_genome) for name in VISUAL_GENOME if name != "image_data.json"),
     *((name, _read_winoground) for name in ("examples.jsonl", "images.zip")),
     ("pairs_of_photographs.csv", photograph_pairs.read),
+    *((f"scores_of_rows.{kind}", external._read_pairs) for kind in ("csv", "jsonl", "parquet")),
 ]
 
 
@@ -239,8 +241,10 @@ def make_seeds() -> list[bytes]:
         "answer.txt": b'Here is a list:\n1. "a red cup"\n2. "a blue cup"\n',
         "name.txt": b"laion_uc_hnatom",
         "literal.txt": b"['a', 'b']",
+        "scores_of_rows.csv": b'row,scores\n0,"[0.5, 0.25]"\n',
+        "scores_of_rows.jsonl": b'{"row": 0, "scores": [0.5, 0.25]}\n',
     }
-    for name in ("captions.parquet", "scores.parquet"):
+    for name in ("captions.parquet", "scores.parquet", "scores_of_rows.parquet"):
         contents[name] = _parquet()
     return [bytes([number]) + contents[name] for number, (name, _) in enumerate(READERS)]
 
@@ -286,7 +290,7 @@ def main() -> None:
     for number, seed in enumerate(make_seeds()):
         (folder / f"seed-{number:02d}").write_bytes(seed)
         check(seed)  # imports what the reader imports on first use
-    for module in [name for name in sys.modules if name.split(".")[0] in ("generators", "loaders")]:
+    for module in [name for name in sys.modules if name.split(".")[0] in ("generators", "loaders", "evaluators")]:
         for value in vars(sys.modules[module]).values():
             if inspect.isfunction(value) and value.__module__ == module:
                 atheris.instrument_func(value)

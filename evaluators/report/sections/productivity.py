@@ -11,16 +11,7 @@ from collections.abc import Sequence
 import pandas as pd
 from matplotlib.axes import Axes
 
-from evaluators.report.figures import (
-    add_chance_line,
-    add_legend,
-    describe_rows,
-    describe_spread,
-    draw,
-    make_lines,
-    share_axes,
-    summarise_seeds,
-)
+from evaluators.report import figures
 from evaluators.report.raw_tables import make_raw_table
 from evaluators.report.results import PRODUCTIVITY_KINDS as KINDS
 from evaluators.report.results import Results, group_by_model
@@ -45,7 +36,7 @@ def make_section(results: Results) -> Section | None:
     if rows.empty and raw.empty:
         return None
     available = set(rows["kind"])
-    figures = {
+    drawings = {
         describe_figure(caption, rows, figure_kinds): draw_figure(rows, figure_kinds)
         for caption, kinds in FIGURES.items()
         if (figure_kinds := [kind for kind in kinds if kind in available])
@@ -53,12 +44,12 @@ def make_section(results: Results) -> Section | None:
     others = rows[~rows["trained_on"].isin(list(CORPORA))]
     if other_kinds := [kind for kind in FIGURE_KINDS if kind in set(others["kind"])]:
         joined = join_openai_models(others)
-        figures[describe_figure(FIGURE_6, joined, other_kinds)] = draw_figure(joined, other_kinds)
+        drawings[describe_figure(FIGURE_6, joined, other_kinds)] = draw_figure(joined, other_kinds)
     tables = [make_recall_table(rows[rows["kind"] == kind], kind) for kind in KINDS if kind in available]
     if not raw.empty:
         titles = {number: f"n = {int(number)}" for number in sorted(raw["complexity"].unique())}
         tables.append(make_raw_table("productivity_raw", raw, "complexity", titles))
-    return Section("productivity", tables, figures, make_headline(rows[rows["kind"] == "hnatom"]))
+    return Section("productivity", tables, drawings, make_headline(rows[rows["kind"] == "hnatom"]))
 
 
 def join_openai_models(rows: pd.DataFrame) -> pd.DataFrame:
@@ -97,7 +88,7 @@ def _get_interval(row: dict[str, float]) -> tuple[float, float] | None:
 def describe_figure(caption: str, rows: pd.DataFrame, kinds: Sequence[str]) -> str:
     """Return the caption of a figure with the meaning of its bands and the number of rows."""
     shown = rows[rows["kind"].isin(list(kinds))]
-    return f"{caption} {describe_spread(shown, 'Bands')} {describe_rows(shown['rows'])}"
+    return f"{caption} {figures.describe_spread(shown, 'Bands')} {figures.describe_rows(shown['rows'])}"
 
 
 def draw_figure(rows: pd.DataFrame, kinds: list[str]) -> str:
@@ -106,14 +97,14 @@ def draw_figure(rows: pd.DataFrame, kinds: list[str]) -> str:
     def paint(panels: list[Axes]) -> None:
         for axes, kind in zip(panels, kinds, strict=True):
             kind_rows = rows[rows["kind"] == kind]
-            for line in make_lines(kind_rows):
-                recall = summarise_seeds(line.rows, "complexity")
+            for line in figures.make_lines(kind_rows):
+                recall = figures.summarise_seeds(line.rows, "complexity")
                 axes.plot(recall.index, recall["mean"], marker="o", markersize=4, **line.style)
                 band = {"color": line.style["color"], "alpha": 0.12, "linewidth": 0}
                 axes.fill_between(recall.index, recall["low"], recall["high"], **band)
-            add_chance_line(axes, 1 / kind_rows["set_size"].iloc[0])
+            figures.add_chance_line(axes, 1 / kind_rows["set_size"].iloc[0])
             axes.set(title=KINDS[kind], xlabel="complexity n (atoms)", xticks=sorted(kind_rows["complexity"].unique()))
-        share_axes(panels, "y")
-        add_legend(panels[0], "Recall@1 (%)")
+        figures.share_axes(panels, "y")
+        figures.add_legend(panels[0], "Recall@1 (%)")
 
-    return draw(len(kinds), paint)
+    return figures.draw(len(kinds), paint)

@@ -9,16 +9,7 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.axes import Axes
 
-from evaluators.report.figures import (
-    add_chance_line,
-    add_legend,
-    describe_rows,
-    describe_spread,
-    draw,
-    make_lines,
-    share_axes,
-    summarise_seeds,
-)
+from evaluators.report import figures
 from evaluators.report.raw_tables import make_raw_table
 from evaluators.report.results import SYSTEMATICITY_KINDS as KINDS
 from evaluators.report.results import Results, group_by_model, select_own_corpus
@@ -42,9 +33,11 @@ def make_section(results: Results) -> Section | None:
     if not tables:
         return None
     drawn = rows[rows["kind"].isin(kinds)]
-    caption = f"{CAPTION} {describe_spread(drawn, 'Bars')} {describe_rows(drawn['rows'])}" if kinds else ""
-    figures = {caption: draw_figure(rows, kinds)} if kinds else {}
-    return Section("systematicity", tables, figures, make_headline(rows[rows["kind"] == "hnatom"]))
+    drawings = {}
+    if kinds:
+        bars, counts = figures.describe_spread(drawn, "Bars"), figures.describe_rows(drawn["rows"])
+        drawings[f"{CAPTION} {bars} {counts}"] = draw_figure(rows, kinds)
+    return Section("systematicity", tables, drawings, make_headline(rows[rows["kind"] == "hnatom"]))
 
 
 def make_headline(rows: pd.DataFrame) -> list[str]:
@@ -80,14 +73,14 @@ def draw_figure(rows: pd.DataFrame, kinds: list[str]) -> str:
     def paint(panels: list[Axes]) -> None:
         for axes, kind in zip(panels, kinds, strict=True):
             kind_rows = rows[rows["kind"] == kind]
-            for index, line in enumerate(make_lines(kind_rows)):
-                recall = summarise_seeds(line.rows, "split").reindex(SPLITS)
+            for index, line in enumerate(figures.make_lines(kind_rows)):
+                recall = figures.summarise_seeds(line.rows, "split").reindex(SPLITS)
                 shift = 0.04 * (index - 1)
                 error = [recall["mean"] - recall["low"], recall["high"] - recall["mean"]]
                 axes.errorbar([shift, 1 + shift], recall["mean"], error, marker="o", capsize=3, **line.style)
-            add_chance_line(axes, 1 / kind_rows["set_size"].iloc[0])
+            figures.add_chance_line(axes, 1 / kind_rows["set_size"].iloc[0])
             axes.set(title=KINDS[kind], xticks=[0, 1], xticklabels=["seen (SC)", "unseen (UC)"], xlim=(-0.3, 1.3))
-        share_axes(panels, "y")
-        add_legend(panels[0], "Recall@1 (%)")
+        figures.share_axes(panels, "y")
+        figures.add_legend(panels[0], "Recall@1 (%)")
 
-    return draw(len(kinds), paint)
+    return figures.draw(len(kinds), paint)

@@ -192,7 +192,7 @@ def test_version_and_short_help():
 
 
 def test_the_model_is_an_argument_or_an_option(here: Path, data: Path):
-    tasks = ("--tasks", "crepe/prod_hnatom/n5,crepe/prod_hnatom/n4", "--data", data, "--format", "json")
+    tasks = ("--tasks", "crepe/prod_hnatom/n5,crepe/prod_hnatom/n4", "--data", data, "--json")
     outputs = [
         call("run", *model, *tasks).stdout
         for model in ([KNOWS], ["--model", KNOWS], ["-m", KNOWS], [f"--model={KNOWS}"])
@@ -202,7 +202,7 @@ def test_the_model_is_an_argument_or_an_option(here: Path, data: Path):
 
 
 def test_short_options_limit_and_quiet(here: Path, data: Path):
-    result = run_toy(data, "Knows", "-n", 2, "-q", "--format", "json")
+    result = run_toy(data, "Knows", "-n", 2, "-q", "--json")
     assert [item["data"]["limit"] for item in json.loads(result.stdout)] == [2, 2]
     assert result.stderr == ""
     assert "Synthetic data" in run_toy(data, "Knows", "-n", 2).stderr

@@ -2,6 +2,7 @@ import errno
 import json
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -162,6 +163,14 @@ def test_errors_for_scores_that_do_not_fit(here: Path, data: Path, table: pa.Tab
         score_file(Path("scores.parquet"), LAION.name, "gpt", data_dir=data)
 
 
+def test_error_for_scores_in_parquet_that_are_not_utf8(here: Path, data: Path):
+    offsets = pa.py_buffer(np.array([0, 1], dtype=np.int32).tobytes())
+    text = pa.Array.from_buffers(pa.string(), 1, [None, offsets, pa.py_buffer(b"\xff")])
+    pq.write_table(pa.table({"row": [0], "scores": text}), "scores.parquet")
+    with pytest.raises(ValueError, match=r"scores.parquet: contains a text that is not in UTF-8"):
+        score_file(Path("scores.parquet"), LAION.name, "gpt", data_dir=data)
+
+
 def test_code_fingerprint_covers_models_and_protocols():
     files = {path.name for path in list_code_files(Path(compose.__file__))}
     assert {"openclip.py", "prefix_forest.py", "huggingface.py", "choice.py", "group.py", "crops.py"} <= files
@@ -194,6 +203,12 @@ def test_scores_in_text_files_give_the_result_of_the_parquet_file(here: Path, da
         ("scores.jsonl", '{"row": 0, "scores": [1, NaN]}', r"line 1: scores '\[1, nan\]' are not a list of finite"),
         ("scores.jsonl", '{"row": 0, "scores": [true]}', r"line 1: scores '\[True\]' are not a list of numbers"),
         ("scores.jsonl", "{", r"scores.jsonl, line 1: not JSON"),
+        ("scores.jsonl", f'{{"row": 0, "scores": [{10**400}]}}', r"scores.jsonl, line 1: .* not a list of finite"),
+        (
+            "scores.jsonl",
+            '{"row": 0, "scores": [1]}\n{"row": 1, "scores": [1' + "0" * 5000 + "]}",
+            r"scores.jsonl, after line 1: not readable as JSON \(Exceeds the limit",
+        ),
         (
             "scores.parquet",
             "row,scores\n0,1\n",
