@@ -149,7 +149,7 @@ def print_results(results: Sequence[Result], output_format: FormatName, folder: 
             metric,
             f"{result['data']['rows']:,}",
             f"{100 * result['metrics'][metric]:.1f}",
-            "{:.1f} to {:.1f}".format(*(100 * bound for bound in result["intervals"][metric])),
+            _format_interval(result["intervals"].get(metric)),
             f"{100 * result['chance'][metric]:.1f}",
         )
         for result, metric in lines
@@ -165,6 +165,10 @@ def print_results(results: Sequence[Result], output_format: FormatName, folder: 
         note(text)
     if is_long:
         note(f"Means over {len(results)} tasks. `compeval show {folder}` prints each task with its interval.")
+
+
+def _format_interval(interval: Sequence[float] | None) -> str:
+    return "{:.1f} to {:.1f}".format(*(100 * bound for bound in interval)) if interval else "-"
 
 
 def _label(result: Result) -> str:
@@ -193,7 +197,7 @@ def _to_records(result: Result) -> Iterator[dict[str, Any]]:
     """Yield one record per metric, with shares of 1."""
     names = {name: result[name] for name in ("task", "dataset", "config", "split", "variant", "source", "synthetic")}
     for metric, value in result["metrics"].items():
-        low, high = result["intervals"].get(metric, (None, None))
+        low, high = result["intervals"].get(metric) or (None, None)
         yield {
             "model": result["model"]["name"],
             **names,

@@ -114,7 +114,7 @@ def make_frame(results: Iterable[Result]) -> pd.DataFrame:
         is_crepe = data["dataset"] == "crepe"
         systematicity = parse_systematicity(data["config"]) if is_crepe else None
         number = COMPLEXITY.fullmatch(data["split"])
-        low, high = data["intervals"].get("recall@1", (None, None))
+        low, high = data["intervals"].get("recall@1") or (None, None)
         rows.append(
             {
                 "model": model["name"],

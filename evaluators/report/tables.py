@@ -75,9 +75,14 @@ def format_percent(share: object) -> str:
 
 
 def format_with_interval(share: float | None, interval: Sequence[float] | None) -> str:
-    """Format a share and its interval in percent: "50.0 [40.0, 60.0]". Returns "-" if there is no share."""
-    if share is None or interval is None:
+    """Format a share and its interval in percent: "50.0 [40.0, 60.0]", or "50.0 [-]" if there is no interval.
+
+    Returns "-" if there is no share.
+    """
+    if share is None or pd.isna(share):
         return MISSING
+    if interval is None or pd.isna(interval[0]):
+        return f"{format_percent(share)} [{MISSING}]"
     return f"{format_percent(share)} [{format_percent(interval[0])}, {format_percent(interval[1])}]"
 
 

@@ -1,8 +1,9 @@
 """Compare two models on the same rows: differences with confidence intervals, and paired tests.
 
-The interval of the difference in the main metric (Recall@1, group score ...) is bootstrapped over images. McNemar's
-exact test compares hits. Wilcoxon's test compares ranks, or hits for protocols without ranks. The p-values of all tasks
-of a comparison are Holm-corrected together. Results on different data cannot be compared.
+The interval of the difference in the main metric (Recall@1, group score ...) is over images
+(evaluators/metrics/intervals.py). McNemar's exact test compares hits. Wilcoxon's test compares ranks, or hits for
+protocols without ranks. The p-values of all tasks of a comparison are Holm-corrected together. Results on different
+data cannot be compared.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from evaluators.metrics import statistics
+from evaluators.metrics.intervals import compute_difference_interval
 from evaluators.results import documents
 from evaluators.results.compose import get_clusters
 from evaluators.results.documents import Result
@@ -98,7 +100,7 @@ def _compare_task(path_a: Path, path_b: Path) -> list[Comparison]:
                 a=float(hit_a_Q.mean()),
                 b=float(hit_b_Q.mean()),
                 difference=float(difference_Q.mean()),
-                interval=statistics.bootstrap_interval(difference_Q, cluster_N[row_Q]),
+                interval=compute_difference_interval(difference_Q, cluster_N[row_Q]),
                 mcnemar=statistics.mcnemar_p(hit_a_Q, hit_b_Q),
                 wilcoxon=statistics.wilcoxon_p(value_a_Q, value_b_Q),
             )
