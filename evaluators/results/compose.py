@@ -97,6 +97,7 @@ def describe(rows: Rows, model: Model) -> Result:
             "fingerprint": model.fingerprint,
             "precision": model.precision,
             "corpus": model.corpus,
+            "corpus_source": model.corpus_source,
             "contaminated": model.contaminated,
             "text_encoder": model.text_encoder,
         },

@@ -44,6 +44,7 @@ from generators.hard_negatives.text_only_scorers import (
 from generators.storage import parquet, stage
 from generators.storage.params import read_params
 from loaders.cards.card import table
+from loaders.datasets.stats import read_stats
 
 WORKERS = 2
 PRODUCTIVITY = "prod_"
@@ -176,7 +177,10 @@ def main() -> None:
             if len(sets)
         }
         results = {name: job.result() for name, job in jobs.items()}
-    output.write_text(json.dumps(results, indent=1) + "\n")
+    version = read_stats(folder)["version"]
+    output.write_text(
+        json.dumps({name: result | {"version": version} for name, result in results.items()}, indent=1) + "\n"
+    )
     (folder / "TEXT_ONLY.md").write_text(render_page("CREPE", output, results))
 
 

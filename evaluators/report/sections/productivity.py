@@ -11,12 +11,13 @@ from collections.abc import Sequence
 import pandas as pd
 from matplotlib.axes import Axes
 
-from evaluators.report import figures
+from evaluators.report import figures, headlines
 from evaluators.report.raw_tables import make_raw_table
+from evaluators.report.results import COMPLEXITY, Results, group_by_model
 from evaluators.report.results import PRODUCTIVITY_KINDS as KINDS
-from evaluators.report.results import Results, group_by_model
 from evaluators.report.section import Section
 from evaluators.report.tables import Table, format_with_interval, make_table
+from evaluators.report.text_only import describe_rules
 from generators.schemas.corpus_names import CORPORA
 
 FIGURE_KINDS = ("hnatom", "hnswap", "hnneg")
@@ -45,11 +46,17 @@ def make_section(results: Results) -> Section | None:
     if other_kinds := [kind for kind in FIGURE_KINDS if kind in set(others["kind"])]:
         joined = join_openai_models(others)
         drawings[describe_figure(FIGURE_6, joined, other_kinds)] = draw_figure(joined, other_kinds)
-    tables = [make_recall_table(rows[rows["kind"] == kind], kind) for kind in KINDS if kind in available]
+    crepe = results.select("crepe")
+    rules = {
+        kind: describe_rules(results, [result for result in crepe if result.data["config"] == f"prod_{kind}"])
+        for kind in KINDS
+    }
+    tables = [make_recall_table(rows[rows["kind"] == kind], kind, rules[kind]) for kind in KINDS if kind in available]
     if not raw.empty:
         titles = {number: f"n = {int(number)}" for number in sorted(raw["complexity"].unique())}
         tables.append(make_raw_table("productivity_raw", raw, "complexity", titles))
-    return Section("productivity", tables, drawings, make_headline(rows[rows["kind"] == "hnatom"]))
+    shown = {*zip(rows["model"], rows["task"], strict=True), *zip(raw["model"], raw["task"], strict=True)}
+    return Section("productivity", tables, drawings, make_headline(results), shown=shown)
 
 
 def join_openai_models(rows: pd.DataFrame) -> pd.DataFrame:
@@ -58,27 +65,46 @@ def join_openai_models(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(series=rows["series"].mask(is_openai, OPENAI_TITLE))
 
 
-def make_headline(rows: pd.DataFrame) -> list[str]:
-    if rows.empty:
+def make_headline(results: Results) -> list[str]:
+    """Test the trend of HN-Atom over the complexities, over the models that were evaluated on all of them."""
+    chosen = {
+        result: int(number[1])
+        for result in results.select("crepe")
+        if result.data["config"] == "prod_hnatom" and (number := COMPLEXITY.fullmatch(result.data["split"]))
+    }
+    if len(set(chosen.values())) < 2:
         return []
-    recall = rows.groupby("complexity")["recall@1"].mean()
-    first, last = int(recall.index.min()), int(recall.index.max())
+    rows = headlines.read_hits(list(chosen), "complexity", list(chosen.values()))
+    rows = headlines.keep_complete_models(rows, "complexity")
+    trend = headlines.test_slope(rows, "complexity") if len(rows) else None
+    if trend is None:
+        return []
+    span = f"from {min(chosen.values())} to {max(chosen.values())} atoms"
+    chance = next(iter(chosen)).data["chance"]["recall@1"]
+    values = f"{len(rows):,} rows, {headlines.count_models(rows)}; chance {chance:.1%}"
+    if not trend.is_significant:
+        return [
+            f"HN-Atom Recall@1 has no significant trend {span}: {100 * trend.slope:+.1f} points per atom "
+            f"({headlines.describe_interval(trend)}; {values})."
+        ]
+    verb, sign = ("rises", 1) if trend.slope > 0 else ("falls", -1)
     return [
-        f"From {first} to {last} atoms, HN-Atom Recall@1 changes from {recall.iloc[0]:.1%} to {recall.iloc[-1]:.1%} "
-        f"(chance {rows['chance'].iloc[0]:.1%})."
+        f"HN-Atom Recall@1 {verb} by {100 * abs(trend.slope):.1f} points per atom {span} "
+        f"({headlines.describe_interval(trend, sign)}; {values})."
     ]
 
 
-def make_recall_table(rows: pd.DataFrame, kind: str) -> Table:
+def make_recall_table(rows: pd.DataFrame, kind: str, note: str = "") -> Table:
     """Make Tables 12 to 14: Recall@1 of each model by complexity."""
     numbers = sorted(rows["complexity"].unique())
     set_size = int(rows["set_size"].iloc[0])
     body: list[list[object]] = [["Random", "", *[1 / set_size] * len(numbers)]]
     for names, by_number in group_by_model(rows, "complexity"):
         selected = [by_number.get(number, {}) for number in numbers]
-        body.append([*names, *(format_with_interval(row.get("recall@1"), _get_interval(row)) for row in selected)])
+        cells = (format_with_interval(row.get("recall@1"), _get_interval(row), 1 / set_size) for row in selected)
+        body.append([*names, *cells])
     header = ["Training data", "Model", *(f"n = {int(number)}" for number in numbers)]
-    return make_table("productivity", header, body, suffix=f"_{kind}", kind=KINDS[kind], set_size=set_size)
+    return make_table("productivity", header, body, suffix=f"_{kind}", note=note, kind=KINDS[kind], set_size=set_size)
 
 
 def _get_interval(row: dict[str, float]) -> tuple[float, float] | None:

@@ -40,6 +40,7 @@ def test_result_document(here: Path, data: Path):
         "fingerprint": "",
         "precision": "custom",
         "corpus": None,
+        "corpus_source": "web",
         "contaminated": None,
         "text_encoder": None,
     }

@@ -13,6 +13,8 @@ from generators.hard_negatives.text_only_scorers import RetrievalSets
 from generators.llm.client import KEY_VARIABLE, Cache
 from generators.schemas.rows import CHOICE_SCHEMA
 from generators.storage.dataset import write_config
+from loaders.cards.card import write_card
+from loaders.datasets.stats import measure
 from loaders.papers.figures import figures
 from tests.evaluators.validity.test_text_only_aro import make_row
 from tests.generators.llm_answers import KEY, completion
@@ -68,6 +70,7 @@ def test_worked_examples_match_the_config(config: str):
 def sets_of_four(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Working directory with four rows of VG-Relation, in which "caption N" is true and "N caption" is false."""
     write_config(tmp_path / "aro", "vg_relation", {"test": [make_row(number) for number in range(4)]}, CHOICE_SCHEMA)
+    write_card(tmp_path / "aro", {}, "", measure(tmp_path / "aro"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(KEY_VARIABLE, KEY)
     return tmp_path
