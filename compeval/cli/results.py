@@ -96,15 +96,14 @@ def validate(
     from evaluators.results import documents, published
 
     model = choose_model(name, model_option)
-
+    name_of_model = published.get_canonical_name(model)
     model_results = [
         result
         for result in map(documents.read, documents.list_documents(results))
-        if model in (result["model"]["spec"], result["model"]["effective"])
+        if name_of_model in map(published.get_canonical_name, published.get_names(result))
     ]
     pairs = published.match_scores(model_results)
-    names = {model, model.replace("/", "-quickgelu/", 1), *(result["model"]["effective"] for result in model_results)}
-    scores = [score for score in published.read_scores() if score.model in names]
+    scores = published.find_scores(model)
     if not scores:
         known = ", ".join(sorted({score.model for score in published.read_scores()}))
         raise ValueError(f"{model}: no published scores. Models with published scores: {known}.")

@@ -51,6 +51,7 @@ def compose(scored: Scored, examples: pa.Table, model: Model) -> Result:
     folds = None if rows.fold_size is None else int(scored.task.fold_N.max()) + 1
     document = describe(rows, model)
     document["data"] |= {
+        "rows": len(scored.index_N),  # without skipped rows
         "crops": len(np.unique(scored.task.crop_NI)),
         "images": len(np.unique(cluster_N)),
         "folds": folds,
