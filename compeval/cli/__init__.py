@@ -8,7 +8,21 @@ from typing import Annotated
 
 import typer
 
-from compeval.cli import annotate, cache, datasets, demo, examples, list_, probe, report, results, run, sources, train
+from compeval.cli import (
+    annotate,
+    cache,
+    compare,
+    datasets,
+    demo,
+    examples,
+    list_,
+    probe,
+    report,
+    results,
+    run,
+    sources,
+    train,
+)
 from compeval.cli.console import Commands
 
 app = typer.Typer(
@@ -41,7 +55,8 @@ app.command()(demo.demo)
 app.command()(run.run)
 app.command("list")(list_.list_)
 app.command()(results.show)
-app.command()(results.compare)
+app.command()(compare.compare)
+app.command()(compare.power)
 app.command()(results.score)
 app.command()(report.report)
 app.command("import")(datasets.import_)

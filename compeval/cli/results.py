@@ -1,4 +1,4 @@
-"""``compeval show``, ``compare``, ``score`` and ``validate``: print, compare and check results."""
+"""``compeval show``, ``score`` and ``validate``: print and check results."""
 
 from __future__ import annotations
 
@@ -30,39 +30,6 @@ def show(
     if not paths:
         raise ValueError(f"{result}: no result files. `compeval run` writes them to results/.")
     print_results([documents.read(path) for path in paths], "json" if as_json else output_format)
-
-
-def compare(
-    a: Annotated[Path, typer.Argument(help="Result folder of model A.")],
-    b: Annotated[Path, typer.Argument(help="Result folder of model B.")],
-    output_format: Format = "table",
-    as_json: AsJson = False,
-) -> None:
-    """Compare the results of two models row by row (B minus A), with paired tests."""
-    from evaluators.results.compare import compare as compare_results
-
-    lines = compare_results(a, b)
-    header = ("task", "metric", "rows", "A", "B", "B - A", "95 % interval", "McNemar p", "Wilcoxon p")
-    rows = [
-        (
-            line.task,
-            line.metric,
-            f"{line.rows:,}",
-            f"{line.a:.1%}",
-            f"{line.b:.1%}",
-            f"{100 * line.difference:+.1f}",
-            "{:+.1f} to {:+.1f}".format(*(100 * bound for bound in line.interval)),
-            f"{line.mcnemar_holm:.2g}",
-            f"{line.wilcoxon_holm:.2g}",
-        )
-        for line in lines
-    ]
-    documents = [line.to_json() for line in lines]
-    records = [
-        {**document, "low": low, "high": high} for document in documents for low, high in [document.pop("interval")]
-    ]
-    print_records("json" if as_json else output_format, header, rows, records, [line.to_json() for line in lines])
-    note("p-values are Holm-corrected over the lines of this table.")
 
 
 def score(
@@ -148,7 +115,7 @@ def print_results(results: Sequence[Result], output_format: FormatName, folder: 
             metric,
             f"{result['data']['rows']:,}",
             f"{100 * result['metrics'][metric]:.1f}",
-            _format_interval(result["intervals"].get(metric)),
+            format_interval(result["intervals"].get(metric)),
             f"{100 * result['chance'][metric]:.1f}",
         )
         for result, metric in lines
@@ -166,7 +133,7 @@ def print_results(results: Sequence[Result], output_format: FormatName, folder: 
         note(f"Means over {len(results)} tasks. `compeval show {folder}` prints each task with its interval.")
 
 
-def _format_interval(interval: Sequence[float] | None) -> str:
+def format_interval(interval: Sequence[float] | None) -> str:
     return "{:.1f} to {:.1f}".format(*(100 * bound for bound in interval)) if interval else "-"
 
 

@@ -29,7 +29,7 @@ def compute_category_metrics(
     """
     tables: dict[str, Any] = {}
     macro: dict[str, tuple[float, Interval | None]] = {}
-    for by, category_N in _read_categories(examples).items():
+    for by, category_N in read_categories(examples).items():
         names, rows = np.unique(category_N, return_counts=True)
         tables[by] = {str(name): {"rows": int(count)} for name, count in zip(names, rows, strict=True)}
         for direction, metrics in directions.items():
@@ -74,7 +74,7 @@ def _compute_interval(mean_R: np.ndarray) -> Interval | None:
     return statistics.compute_interval(mean_R) if np.ptp(mean_R) > 0 else None
 
 
-def _read_categories(examples: pa.Table) -> dict[str, np.ndarray]:
+def read_categories(examples: pa.Table) -> dict[str, np.ndarray]:
     """Return by -> category of each row. Raises ValueError if two rows have categories with different ``by``."""
     groupings = {
         name: np.array(examples[name].to_pylist()) for name in ("cell", "label") if name in examples.schema.names

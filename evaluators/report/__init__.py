@@ -228,7 +228,8 @@ def _write_plots(folder: Path, prefix: str, results: pd.DataFrame) -> None:
         rows[columns].to_csv(folder / f"{prefix}{name}.csv", index=False, float_format="%.4f")
 
 
-def _write_pages(output: Path, parts: Sequence[Part], productivity_examples: Mapping[str, Sequence[Example]]) -> None:
+def render_template(name: str, context: Mapping[str, Any]) -> str:
+    """Render a template of this folder. Templates of HTML escape all values."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent),
         autoescape=jinja2.select_autoescape(["html.j2"]),
@@ -243,6 +244,10 @@ def _write_pages(output: Path, parts: Sequence[Part], productivity_examples: Map
         "<svg", f'<svg role="img" aria-label="{markupsafe.escape(caption)}"', 1
     )
     environment.filters["escape_markdown"] = escape_markdown
+    return environment.get_template(name).render(context)
+
+
+def _write_pages(output: Path, parts: Sequence[Part], productivity_examples: Mapping[str, Sequence[Example]]) -> None:
     context = {
         "parts": parts,
         "source": ", ".join(dict.fromkeys(part.source for part in parts)),
@@ -254,4 +259,4 @@ def _write_pages(output: Path, parts: Sequence[Part], productivity_examples: Map
     if productivity_examples:
         pages["examples.html"] = "examples.html.j2"
     for name, template in pages.items():
-        (output / name).write_text(environment.get_template(template).render(context))
+        (output / name).write_text(render_template(template, context))

@@ -10,8 +10,10 @@ import pytest
 from evaluators import models
 from evaluators.engine.tasks import Task
 from evaluators.results import compose, documents
-from evaluators.results.compare import Comparison, compare, correct_p_values
+from evaluators.results.agreement import measure_sensitivity
+from evaluators.results.compare import Comparison, compare, compare_categories, correct_p_values
 from evaluators.results.external import score_file
+from evaluators.results.rank import rank_models
 from evaluators.run import run
 from generators.storage.code import list_code_files
 from tests.evaluators import tiny
@@ -102,6 +104,42 @@ def test_holm_correction():
     lines = [Comparison(str(p), "recall@1", 1, 0, 1, 1, (0, 1), p, p) for p in (0.01, 0.04, 0.03)]
     # The sorted p-values .01, .03, .04 are multiplied by 3, 2, 1. Then .04 is raised to .06 to keep the order.
     assert [line.mcnemar_holm for line in correct_p_values(lines)] == pytest.approx([0.03, 0.06, 0.06])
+
+
+def test_ranking_of_three_models(here: Path, data: Path):
+    pq.write_table(make_score_table(23), "scores.parquet")
+    score_file(Path("scores.parquet"), LAION.name, "also", data_dir=data)
+    folders = [run_toy("Constant", data), run_toy("Knows", data), Path(f"{FOLDER}also")]
+    lines = rank_models(folders)
+    # On 12 images, Constant is worse than both others; those are equal, so they share the first rank.
+    assert [(line.model, line.rank, line.share) for line in lines] == [
+        ("Knows", 1, 1),
+        ("also", 1, 1),
+        ("Constant", 3, 0),
+    ]
+    assert lines[0].p == pytest.approx({"Constant": 3 * 2**-11, "also": 1.0})
+    with pytest.raises(ValueError, match="Two models are named Knows"):
+        rank_models([folders[1], folders[1]])
+    (line,) = measure_sensitivity(folders[0], folders[1], 0.05, 0.8)
+    assert (line.rows, line.disagreement, round(line.design_effect, 2)) == (23, 1.0, 1.92)  # 12 images
+
+
+def test_effects_by_category(tmp_path: Path):
+    def write(name: str, ranks: list[int]) -> Path:
+        document = {"schema": 1, "task": "aro/r", "model": {"name": name}, "data": {"fingerprint": "d"}, "main": ["r"]}
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "r.json").write_text(json.dumps(document))
+        categories = [[{"by": "relation", "name": "on" if row < 8 else "in"}] for row in range(12)]
+        rows = {"row": range(12), "image_id": [str(row) for row in range(12)], "categories": categories, "rank": ranks}
+        pq.write_table(pa.table(rows), tmp_path / name / "r.parquet")
+        return tmp_path / name
+
+    on, within = compare_categories(write("a", [2] * 12), write("b", [1] * 8 + [2] * 4))
+    assert (on.category, on.rows, on.a, on.b, on.g) == ("on", 8, 0.0, 1.0, 0.5)
+    assert (within.category, within.g, within.p) == ("in", None, 1.0)
+    assert on.p == pytest.approx(2 * 2**-7)  # 2 / 2^8, times two categories
+    # (9 - 1) / 10 - 1.95996 * sqrt((1 - 0.64) / 10)
+    assert on.interval[0] == pytest.approx(0.8 - 1.95996 * 0.036**0.5, abs=1e-4)
 
 
 def test_error_for_results_on_different_data(here: Path, data: Path):
