@@ -15,6 +15,7 @@ from compeval.cli import (
     datasets,
     demo,
     examples,
+    leaderboard,
     list_,
     probe,
     report,
@@ -59,6 +60,7 @@ app.command()(compare.compare)
 app.command()(compare.power)
 app.command()(results.score)
 app.command()(report.report)
+app.command()(leaderboard.leaderboard)
 app.command("import")(datasets.import_)
 app.command()(datasets.audit)
 app.command()(datasets.push)

@@ -179,6 +179,4 @@ def _print_sensitivity(a: Path, b: Path, difference: float, wanted: float, outpu
         for line in lines
     ]
     print_records(output_format, header, table_rows, [line.to_json() for line in lines])
-    note(
-        f"detectable: the smallest difference in points that a test at the 5 % level finds with a power of {wanted:.0%}."
-    )
+    note(f"detectable: the smallest difference in points that a test at the 5 % level finds (power {wanted:.0%}).")

@@ -49,6 +49,19 @@ def compute_share_interval(value_N: np.ndarray, cluster_N: Clusters) -> Interval
     return wilson_interval(share, rows)
 
 
+def compute_weighted_interval(value_N: np.ndarray, cluster_N: Clusters, weight_N: np.ndarray) -> Interval:
+    """Return Wilson's interval of the weighted mean of values between 0 and 1, such as a mean over tasks."""
+    member_N = np.unique(np.asarray(cluster_N), return_inverse=True)[1]
+    weight_N, clusters = weight_N / weight_N.sum(), int(member_N.max()) + 1
+    share = float(weight_N @ value_N)
+    residual_C = np.bincount(member_N, weights=weight_N * (value_N - share))
+    variance = float((residual_C**2).sum()) * clusters / (clusters - 1 or 1)
+    if clusters < MIN_CLUSTERS or variance == 0:
+        return wilson_interval(share, clusters)
+    most = 1 / float((weight_N**2).sum())  # Kish's effective number of independent rows
+    return wilson_interval(share, min(share * (1 - share) / variance, most) if 0 < share < 1 else clusters)
+
+
 def wilson_interval(share: float, rows: float) -> Interval:
     """Return Wilson's score interval of a share of ``rows`` independent rows."""
     weight = QUANTILE**2 / rows
