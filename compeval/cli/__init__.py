@@ -18,6 +18,7 @@ from compeval.cli import (
     leaderboard,
     list_,
     probe,
+    publish,
     report,
     results,
     run,
@@ -64,11 +65,13 @@ app.command()(leaderboard.leaderboard)
 app.command("import")(datasets.import_)
 app.command()(datasets.audit)
 app.command()(datasets.push)
+app.command()(publish.publish)
 app.command()(datasets.make)
 app.command()(results.validate)
 app.command()(examples.examples)
 app.add_typer(cache.app, name="cache")
 app.add_typer(annotate.app, name="annotate")
 app.add_typer(probe.app, name="probe")
+app.add_typer(publish.app, name="results")
 app.add_typer(sources.app, name="sources")
 app.add_typer(train.app, name="train")

@@ -35,7 +35,7 @@ def compare(
 
         note(f"The page: {write_page(folders[0], folders[1], disagreements, data)}")
     if len(folders) > 2:
-        _print_ranking(folders, chosen)
+        print_ranking(folders, chosen)
     elif by_category:
         _print_effects(folders[0], folders[1], chosen)
     else:
@@ -59,7 +59,7 @@ def _print_comparison(a: Path, b: Path, output_format: FormatName) -> None:
     note("p-values are Holm-corrected over the lines of this table.")
 
 
-def _print_ranking(folders: Sequence[Path], output_format: FormatName) -> None:
+def print_ranking(folders: Sequence[Path], output_format: FormatName) -> None:
     from evaluators.results.rank import rank_models
 
     lines = rank_models(folders)

@@ -230,7 +230,7 @@ def _read_bundles() -> dict[str, str]:
         raise ModuleNotFoundError(f"{error.name} is not installed. {EXTRA}", name=error.name) from None
     folder = Path(itables.__file__).parent / "html"
     return {
-        "vega": vl_convert.javascript_bundle(None).replace("</script", "<\\/script"),
+        "vega": vl_convert.javascript_bundle().replace("</script", "<\\/script"),  # pyright: ignore[reportCallIssue]
         "datatables": base64.b64encode((folder / "dt_bundle.js").read_bytes()).decode(),
     }
 

@@ -27,7 +27,7 @@ from typing import Any
 
 import webdataset.tariterators  # noqa: F401  (loads PyTorch, which starts a program, before the audit begins)
 
-from evaluators.results import external
+from evaluators.results import documents, external, hub
 from generators.llm.answers import read_list
 from generators.readers import corpora, gqa, karpathy, shards, visual_genome
 from generators.readers.records import Flaws
@@ -118,6 +118,25 @@ WINOGROUND = (
     b'{"id": 1, "image_0": "1", "image_1": "1", "caption_0": "a b", "caption_1": "b a", "collapsed_tag": "Object", '
     b'"secondary_tag": ""}\n'
 )
+RESULT = json.dumps(
+    {
+        **{
+            "schema": 1,
+            "task": "a/b",
+            "dataset": "a",
+            "config": "b",
+            "split": "test",
+            "protocol": "choice",
+            "source": "c",
+        },
+        **{
+            "model": {"name": "m", "spec": "m", "effective": "m"},
+            "data": {"fingerprint": "f", "rows": 1, "limit": None},
+        },
+        **{"code": {}, "metrics": {"r": 1.0}, "intervals": {"r": [0.5, 1.0]}, "chance": {"r": 0.5}, "std": {}},
+        **{"categories": {}, "main": ["r"], "warnings": [], "skipped": []},
+    }
+).encode()
 # The first byte of an input is the index of its reader, so new readers are appended.
 READERS: list[tuple[str, Callable[[Path], Any]]] = [
     ("image.jpg", lambda path: decode_image(path.read_bytes())),
@@ -147,6 +166,7 @@ READERS: list[tuple[str, Callable[[Path], Any]]] = [
     *((name, _read_winoground) for name in ("examples.jsonl", "images.zip")),
     ("pairs_of_photographs.csv", photograph_pairs.read),
     *((f"scores_of_rows.{kind}", external._read_pairs) for kind in ("csv", "jsonl", "parquet")),
+    ("result.json", lambda path: hub.find_fault(documents.read(path))),
 ]
 
 
@@ -241,6 +261,7 @@ def make_seeds() -> list[bytes]:
         "answer.txt": b'Here is a list:\n1. "a red cup"\n2. "a blue cup"\n',
         "name.txt": b"laion_uc_hnatom",
         "literal.txt": b"['a', 'b']",
+        "result.json": RESULT,
         "scores_of_rows.csv": b'row,scores\n0,"[0.5, 0.25]"\n',
         "scores_of_rows.jsonl": b'{"row": 0, "scores": [0.5, 0.25]}\n',
     }

@@ -25,7 +25,14 @@ def write(root: Path, model: str, task: str, hits: int, **changes: object) -> No
     document = {
         **{"schema": 1, "task": task, "dataset": dataset, "config": config, "split": "test", "variant": None},
         **{"protocol": "choice", "source": "coco", "synthetic": False, "main": ["recall@1"], "warnings": []},
-        "model": {"spec": model, "name": model, "effective": model, "corpus": None, "contaminated": None},
+        "model": {
+            "spec": model,
+            "name": model,
+            "effective": model,
+            "corpus": None,
+            "contaminated": None,
+            "precision": "fp32",
+        },
         "data": {"fingerprint": task, "rows": ROWS, "limit": None, "set_size": 2, "version": "v"},
         **{"code": {"version": "0", "fingerprint": "0"}, "std": {}, "categories": {}, "skipped": []},
         **{"metrics": metrics, "intervals": dict.fromkeys(metrics), "chance": {"recall@1": 0.5}},
