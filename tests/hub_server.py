@@ -21,6 +21,8 @@ class Repositories:
         self.files: dict[str, dict[str, bytes]] = {}
         self.private: dict[str, bool] = {}
         self.address = ""
+        self.pull_requests: dict[str, dict[str, bytes]] = {}
+        self.query = ""
 
     def answer(self, method: str, path: str, body: bytes) -> tuple[int, dict[str, str], bytes]:
         parts = path.strip("/").split("/")
@@ -32,6 +34,8 @@ class Repositories:
             return 200, {}, json.dumps({"url": f"{self.address}/datasets/{name}"}).encode()
         if path.startswith("/api/validate-yaml"):
             return 200, {}, b'{"errors": [], "warnings": []}'
+        if path == "/api/whoami-v2":
+            return 200, {}, json.dumps({"type": "user", "name": "me", "orgs": [{"name": "our-lab"}]}).encode()
         name = "/".join(parts[2:4] if parts[0] == "api" else parts[1:3])
         if name not in self.files:
             return 404, {"X-Error-Code": "RepoNotFound"}, b"{}"
@@ -43,13 +47,18 @@ class Repositories:
             ]
             return 200, {}, json.dumps({"files": modes}).encode()
         if parts[0] == "api" and parts[4:5] == ["commit"]:
+            is_pull_request = "create_pr=1" in self.query
+            files = self.pull_requests.setdefault(name, {}) if is_pull_request else files
             for line in map(json.loads, body.splitlines()):
                 if line["key"] == "file":
                     files[line["value"]["path"]] = base64.b64decode(line["value"]["content"])
                 elif line["key"] == "deletedFile":
                     files.pop(line["value"]["path"])
             url = f"{self.address}/datasets/{name}/commit/{SHA}"
-            return 200, {}, json.dumps({"commitUrl": url, "commitOid": SHA, "success": True}).encode()
+            answer = {"commitUrl": url, "commitOid": SHA, "success": True}
+            if is_pull_request:
+                answer["pullRequestUrl"] = f"{self.address}/{name}/discussions/1"
+            return 200, {}, json.dumps(answer).encode()
         if parts[0] == "api" and parts[4:5] == ["tree"]:
             entries = [
                 {"type": "file", "path": path, "size": len(data), "oid": hashlib.sha1(data).hexdigest()}
@@ -74,6 +83,7 @@ def hub_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Repo
     class Handler(BaseHTTPRequestHandler):
         def do(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            repositories.query = urlsplit(self.path).query
             status, headers, data = repositories.answer(self.command, unquote(urlsplit(self.path).path), body)
             self.send_response(status)
             for name, value in (headers | {"Content-Length": str(len(data))}).items():

@@ -8,7 +8,23 @@ from typing import Annotated
 
 import typer
 
-from compeval.cli import annotate, cache, datasets, demo, examples, list_, probe, report, results, run, sources, train
+from compeval.cli import (
+    annotate,
+    cache,
+    compare,
+    datasets,
+    demo,
+    examples,
+    leaderboard,
+    list_,
+    probe,
+    publish,
+    report,
+    results,
+    run,
+    sources,
+    train,
+)
 from compeval.cli.console import Commands
 
 app = typer.Typer(
@@ -41,17 +57,21 @@ app.command()(demo.demo)
 app.command()(run.run)
 app.command("list")(list_.list_)
 app.command()(results.show)
-app.command()(results.compare)
+app.command()(compare.compare)
+app.command()(compare.power)
 app.command()(results.score)
 app.command()(report.report)
+app.command()(leaderboard.leaderboard)
 app.command("import")(datasets.import_)
 app.command()(datasets.audit)
 app.command()(datasets.push)
+app.command()(publish.publish)
 app.command()(datasets.make)
 app.command()(results.validate)
 app.command()(examples.examples)
 app.add_typer(cache.app, name="cache")
 app.add_typer(annotate.app, name="annotate")
 app.add_typer(probe.app, name="probe")
+app.add_typer(publish.app, name="results")
 app.add_typer(sources.app, name="sources")
 app.add_typer(train.app, name="train")

@@ -36,9 +36,10 @@ DatasetsOutput = Annotated[
 Results = Annotated[Path, typer.Option("--output", help="Folder of the results.")]
 Device = Annotated[str | None, typer.Option(help="cpu, cuda or cuda:1. Default: the fastest available device.")]
 Limit = Annotated[int | None, typer.Option("--limit", "-n", min=1, help="Evaluate only the first N rows of each task.")]
-FormatName = Literal["table", "csv", "json", "md"]
-Format = Annotated[FormatName, typer.Option("--format", help="csv: one line per value. md: a Markdown table.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+TableFormat = Literal["table", "csv", "md"]
+FormatName = TableFormat | Literal["json"]
+Format = Annotated[TableFormat, typer.Option("--format", help="csv: one line per value. md: a Markdown table.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON in place of the table.")]
 
 
 class Commands(TyperGroup):

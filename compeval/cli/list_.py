@@ -7,26 +7,26 @@ from typing import Annotated, Literal
 
 import typer
 
-from compeval.cli.console import AsJson, Data, FormatName, print_records
+from compeval.cli.console import AsJson, Data, TableFormat, print_records
 
 
 def list_(
     what: Annotated[Literal["datasets", "models", "tasks", "configs"], typer.Argument()] = "datasets",
     data: Data = None,
     output_format: Annotated[
-        FormatName | None, typer.Option("--format", help="Default: table on a terminal, otherwise lines with tabs.")
+        TableFormat | None, typer.Option("--format", help="Default: table on a terminal, otherwise lines with tabs.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """List the available datasets, models, tasks or dataset configs."""
     records = _list_records(what, data)
-    output_format = "json" if as_json else output_format or ("table" if sys.stdout.isatty() else None)
+    chosen = "json" if as_json else output_format or ("table" if sys.stdout.isatty() else None)
     rows = [list(map(str, record.values())) for record in records]
-    if output_format is None:
+    if chosen is None:
         typer.echo("\n".join(map("\t".join, rows)))
         return
     document = [next(iter(record.values())) for record in records] if what in ("models", "tasks") else records
-    print_records(output_format, list(records[0]) if records else [what], rows, records, document)
+    print_records(chosen, list(records[0]) if records else [what], rows, records, document)
 
 
 def _list_records(what: str, data: Data) -> list[dict[str, str | int]]:

@@ -24,6 +24,10 @@ def report(
         Path | None,
         typer.Option(help="Folder with CORPUS.counts.json, the counts of atoms in the training captions (Figure 12)."),
     ] = None,
+    text_only: Annotated[
+        list[Path] | None,
+        typer.Option(help="text_only.json or text_only_DATASET.json, rules without the image (stage text_only)."),
+    ] = None,
     where: Annotated[
         bool, typer.Option("--where", help="Print the path and the headline of the last report and exit.")
     ] = False,
@@ -33,7 +37,7 @@ def report(
     if not where:
         from evaluators.report import build
 
-        text = build(results or [Path("results")], output, data, validity, counts)
+        text = build(results or [Path("results")], output, data, validity, counts, text_only or ())
         headline.write_text(text + "\n")
     if not page.is_file():
         raise FileNotFoundError(f"{page}: no such report. `make demo` or `compeval report` writes one.")

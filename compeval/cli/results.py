@@ -1,4 +1,4 @@
-"""``compeval show``, ``compare``, ``score`` and ``validate``: print, compare and check results."""
+"""``compeval show``, ``score`` and ``validate``: print and check results."""
 
 from __future__ import annotations
 
@@ -32,39 +32,6 @@ def show(
     print_results([documents.read(path) for path in paths], "json" if as_json else output_format)
 
 
-def compare(
-    a: Annotated[Path, typer.Argument(help="Result folder of model A.")],
-    b: Annotated[Path, typer.Argument(help="Result folder of model B.")],
-    output_format: Format = "table",
-    as_json: AsJson = False,
-) -> None:
-    """Compare the results of two models row by row (B minus A), with paired tests."""
-    from evaluators.results.compare import compare as compare_results
-
-    lines = compare_results(a, b)
-    header = ("task", "metric", "rows", "A", "B", "B - A", "95 % interval", "McNemar p", "Wilcoxon p")
-    rows = [
-        (
-            line.task,
-            line.metric,
-            f"{line.rows:,}",
-            f"{line.a:.1%}",
-            f"{line.b:.1%}",
-            f"{100 * line.difference:+.1f}",
-            "{:+.1f} to {:+.1f}".format(*(100 * bound for bound in line.interval)),
-            f"{line.mcnemar_holm:.2g}",
-            f"{line.wilcoxon_holm:.2g}",
-        )
-        for line in lines
-    ]
-    documents = [line.to_json() for line in lines]
-    records = [
-        {**document, "low": low, "high": high} for document in documents for low, high in [document.pop("interval")]
-    ]
-    print_records("json" if as_json else output_format, header, rows, records, [line.to_json() for line in lines])
-    note("p-values are Holm-corrected over the lines of this table.")
-
-
 def score(
     file: Annotated[Path, typer.Argument(help="Parquet, CSV or JSON Lines with the columns `row` and `scores`.")],
     task: Annotated[str, typer.Option(help="Task that was scored.")],
@@ -96,15 +63,14 @@ def validate(
     from evaluators.results import documents, published
 
     model = choose_model(name, model_option)
-
+    name_of_model = published.get_canonical_name(model)
     model_results = [
         result
         for result in map(documents.read, documents.list_documents(results))
-        if model in (result["model"]["spec"], result["model"]["effective"])
+        if name_of_model in map(published.get_canonical_name, published.get_names(result))
     ]
     pairs = published.match_scores(model_results)
-    names = {model, model.replace("/", "-quickgelu/", 1), *(result["model"]["effective"] for result in model_results)}
-    scores = [score for score in published.read_scores() if score.model in names]
+    scores = published.find_scores(model)
     if not scores:
         known = ", ".join(sorted({score.model for score in published.read_scores()}))
         raise ValueError(f"{model}: no published scores. Models with published scores: {known}.")
@@ -149,7 +115,7 @@ def print_results(results: Sequence[Result], output_format: FormatName, folder: 
             metric,
             f"{result['data']['rows']:,}",
             f"{100 * result['metrics'][metric]:.1f}",
-            "{:.1f} to {:.1f}".format(*(100 * bound for bound in result["intervals"][metric])),
+            format_interval(result["intervals"].get(metric)),
             f"{100 * result['chance'][metric]:.1f}",
         )
         for result, metric in lines
@@ -165,6 +131,10 @@ def print_results(results: Sequence[Result], output_format: FormatName, folder: 
         note(text)
     if is_long:
         note(f"Means over {len(results)} tasks. `compeval show {folder}` prints each task with its interval.")
+
+
+def format_interval(interval: Sequence[float] | None) -> str:
+    return "{:.1f} to {:.1f}".format(*(100 * bound for bound in interval)) if interval else "-"
 
 
 def _label(result: Result) -> str:
@@ -193,7 +163,7 @@ def _to_records(result: Result) -> Iterator[dict[str, Any]]:
     """Yield one record per metric, with shares of 1."""
     names = {name: result[name] for name in ("task", "dataset", "config", "split", "variant", "source", "synthetic")}
     for metric, value in result["metrics"].items():
-        low, high = result["intervals"].get(metric, (None, None))
+        low, high = result["intervals"].get(metric) or (None, None)
         yield {
             "model": result["model"]["name"],
             **names,

@@ -87,11 +87,14 @@ class Rows:
 
     @cached_property
     def source(self) -> str:
-        """Source of the images, for example ``microworld`` or ``visual_genome``."""
+        """Source of the images, for example ``microworld``, or ``coco+visual_genome`` for images of both."""
         if "provenance" not in self.schema.names:
             return self.task.dataset
-        first = next(parquet.read_batches(self.files[0], 1, ["provenance"]))
-        return first["provenance"][0].as_py()["source"]
+        sources: set[str] = set()
+        for path in self.files:
+            for batch in parquet.read_batches(path, columns=["provenance.source"]):
+                sources |= set(batch["provenance"].field("source").unique().to_pylist())
+        return "+".join(sorted(sources))
 
     @cached_property
     def set_size(self) -> int:

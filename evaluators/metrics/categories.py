@@ -14,23 +14,22 @@ import numpy as np
 import pyarrow as pa
 
 from evaluators.metrics import statistics
+from evaluators.metrics.intervals import MIN_CLUSTERS, Interval
 from evaluators.metrics.macro_views import VIEWS
 from evaluators.protocols.base import QueryMetrics
-
-Interval = tuple[float, float]
 
 
 def compute_category_metrics(
     directions: Mapping[str, QueryMetrics], examples: pa.Table, cluster_N: np.ndarray
-) -> tuple[dict[str, Any], dict[str, tuple[float, Interval]]]:
+) -> tuple[dict[str, Any], dict[str, tuple[float, Interval | None]]]:
     """Compute all metrics per category and the macro means of the main metrics.
 
     Returns two dictionaries: by -> category -> {"rows": ..., metric: ...}, and ``<main metric>_macro_<by>`` -> (mean,
-    confidence interval). ``cluster_N``: the image of each example.
+    confidence interval or None). ``cluster_N``: the image of each example.
     """
     tables: dict[str, Any] = {}
-    macro: dict[str, tuple[float, Interval]] = {}
-    for by, category_N in _read_categories(examples).items():
+    macro: dict[str, tuple[float, Interval | None]] = {}
+    for by, category_N in read_categories(examples).items():
         names, rows = np.unique(category_N, return_counts=True)
         tables[by] = {str(name): {"rows": int(count)} for name, count in zip(names, rows, strict=True)}
         for direction, metrics in directions.items():
@@ -43,6 +42,8 @@ def compute_category_metrics(
                     tables[by][name][full_name] = mean
                 if metric == metrics.main:
                     resampled_RG = statistics.bootstrap_group_means(value_Q, category_Q, cluster_N[row_Q])
+                    if len(np.unique(cluster_N)) < MIN_CLUSTERS:
+                        resampled_RG = np.broadcast_to(list(means.values()), (1, len(means)))
                     key = f"{full_name}_macro_{by.replace(' ', '_')}"
                     macro |= _macro_means(key, by, means, rows.tolist(), resampled_RG)
     return tables, macro
@@ -50,8 +51,11 @@ def compute_category_metrics(
 
 def _macro_means(
     key: str, by: str, means: Mapping[str, float], rows: Sequence[int], resampled_RG: np.ndarray
-) -> dict[str, tuple[float, Interval]]:
-    """Return the macro mean over all G categories (named ``key``) and over the categories of each view of ``by``."""
+) -> dict[str, tuple[float, Interval | None]]:
+    """Return the macro mean over all G categories (named ``key``) and over the categories of each view of ``by``.
+
+    The interval is None if all resampled means are equal, for instance because all rows are hits.
+    """
     names = list(means)
     selections = {key: names}
     for (view_by, view), select in VIEWS.items():
@@ -60,13 +64,17 @@ def _macro_means(
     return {
         name: (
             float(np.mean([means[category] for category in selected])),
-            statistics.compute_interval(resampled_RG[:, [names.index(category) for category in selected]].mean(axis=1)),
+            _compute_interval(resampled_RG[:, [names.index(category) for category in selected]].mean(axis=1)),
         )
         for name, selected in selections.items()
     }
 
 
-def _read_categories(examples: pa.Table) -> dict[str, np.ndarray]:
+def _compute_interval(mean_R: np.ndarray) -> Interval | None:
+    return statistics.compute_interval(mean_R) if np.ptp(mean_R) > 0 else None
+
+
+def read_categories(examples: pa.Table) -> dict[str, np.ndarray]:
     """Return by -> category of each row. Raises ValueError if two rows have categories with different ``by``."""
     groupings = {
         name: np.array(examples[name].to_pylist()) for name in ("cell", "label") if name in examples.schema.names

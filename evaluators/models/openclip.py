@@ -65,9 +65,10 @@ class OpenClipEncoder:
         tokenizer: Callable[[list[str]], Tensor],
         device: str,
         precision: str = "fp32",
+        image_dtype: torch.dtype | None = None,
     ) -> None:
         self._model, self._tokenizer, self._device = model, tokenizer, device
-        self._image_dtype = open_clip.get_input_dtype(precision) or torch.float32
+        self._image_dtype = image_dtype or open_clip.get_input_dtype(precision) or torch.float32
         self._preprocess = preprocess
         self.prefix_forest: PrefixForestEncoder | None = None
         self.warnings: tuple[str, ...] = ()
@@ -124,10 +125,13 @@ def _unit(feature_ND: np.ndarray) -> np.ndarray:
 
 
 def in_process(model: Any, preprocess: Callable[[Image], Tensor], tokenizer: Callable[[list[str]], Tensor]) -> Model:
-    """Wrap a model that is already in memory and in evaluation mode."""
+    """Wrap a model that is already in memory and in evaluation mode.
+
+    Under ``torch.autocast``, its precision is that of autocast.
+    """
     parameter = next(model.parameters())
-    precision = {torch.float16: "fp16", torch.bfloat16: "bf16"}.get(parameter.dtype, "fp32")
-    encoder = OpenClipEncoder(model, preprocess, tokenizer, str(parameter.device), precision)
+    precision = _name_precision(parameter)
+    encoder = OpenClipEncoder(model, preprocess, tokenizer, str(parameter.device), precision, parameter.dtype)
     return Model(
         spec="in-process",
         name="in-process",
@@ -136,6 +140,13 @@ def in_process(model: Any, preprocess: Callable[[Image], Tensor], tokenizer: Cal
         precision=precision,
         warnings=encoder.warnings,
     )
+
+
+def _name_precision(parameter: Tensor) -> str:
+    """Return the precision of the matrix products with a parameter: that of autocast, or its own."""
+    device = parameter.device.type
+    dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else parameter.dtype
+    return {torch.float16: "fp16", torch.bfloat16: "bf16"}.get(dtype, "fp32")
 
 
 def load(name: str, device: str, precision: str) -> Model:

@@ -28,6 +28,8 @@ class QueryMetrics:
     """Metric -> values per query. The metric is the median over the queries."""
     of_hits: Mapping[str, np.ndarray] = field(default_factory=dict)
     """Metric -> values per query. The metric is the mean over the hits; it is omitted if there is no hit."""
+    unbounded: frozenset[str] = frozenset({"mean_rank"})
+    """Metrics that are not shares between 0 and 1."""
     row_Q: np.ndarray | None = None
     """Row of each query, in increasing order. None: query q is row q."""
 

@@ -51,6 +51,7 @@ def evaluate(score_NIT: np.ndarray) -> Directions:
             metrics,
             columns={**metrics.columns, **extra},
             values={**metrics.values, **extra},
+            unbounded=metrics.unbounded | extra.keys(),
             of_hits={f"{name}_of_correct": value_N for name, value_N in extra.items()},
         )
     }

@@ -41,7 +41,7 @@ class TaskValue(NamedTuple):
         values = [
             next((result.metrics[metric] for metric in self.metrics if metric in result.metrics), None)
             for result in results
-            if (result.data["dataset"], result.data["config"]) == (self.dataset, self.config)
+            if (result.family, result.data["config"]) == (self.dataset, self.config)
             and (self.variants or not result.data["variant"])
         ]
         shares = [value for value in values if value is not None]

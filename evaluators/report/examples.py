@@ -118,7 +118,7 @@ def make_choice_examples(task: str, frames: Mapping[str, pd.DataFrame], split: A
         ]
         top = {name: [candidates[index] for index in find_top(rows["scores"][row])] for name, rows in frames.items()}
         is_failure = any(picks.values())
-        examples.append(Example(task, _make_data_uri(columns["image"]), candidates, is_failure, top))
+        examples.append(Example(task, make_data_uri(columns["image"]), candidates, is_failure, top))
     return examples
 
 
@@ -183,7 +183,7 @@ def make_retrieval_examples(task: str, frames: Mapping[str, pd.DataFrame], split
             for index, caption in enumerate(captions_by_row[row])
         ]
         is_failure = len(first_hit) < len(frames) or any((ranks > 1).any() for ranks in image_ranks.values())
-        examples.append(Example(task, _make_data_uri(split[row]["image"]), candidates, is_failure))
+        examples.append(Example(task, make_data_uri(split[row]["image"]), candidates, is_failure))
     return examples
 
 
@@ -191,7 +191,7 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _make_data_uri(image: Any) -> str:
+def make_data_uri(image: Any) -> str:
     """Return the image as a JPEG data URI of at most IMAGE_SIZE pixels per side."""
     small = image.convert("RGB")
     small.thumbnail((IMAGE_SIZE, IMAGE_SIZE))

@@ -11,8 +11,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from evaluators.report.results import get_corpus_name
-
 COLOURS = {"cc12m": "#0072b2", "yfcc": "#d55e00", "laion": "#009e73"}
 OTHER_COLOUR = "#555555"
 DASHES = ("-", "--", ":", "-.")
@@ -107,7 +105,8 @@ def make_lines(rows: pd.DataFrame) -> Iterator[Line]:
     """
     for corpus, corpus_rows in rows.groupby(rows["trained_on"].fillna("other")):
         for index, (series, series_rows) in enumerate(corpus_rows.groupby("series")):
-            label = f"{get_corpus_name(str(corpus))}, {series}" if corpus in COLOURS else str(series)
+            training_data = series_rows["training_data"].iloc[0]
+            label = f"{training_data}, {series}" if corpus in COLOURS else str(series)
             dashes = DASHES[index % len(DASHES)]
             yield Line(
                 series_rows, {"color": COLOURS.get(str(corpus), OTHER_COLOUR), "linestyle": dashes, "label": label}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +24,8 @@ class Section:
     """Numbers for metrics.json."""
     values: Mapping[str, object] = field(default_factory=dict)
     """Values of the placeholders in the text."""
+    shown: Collection[tuple[str, str]] = ()
+    """Model and task of each result that the tables show. The other results are in the tables of all tasks."""
     variant: str = ""
     """Suffix of the section's key in texts.yaml, for sections with several titles and texts."""
 
@@ -37,8 +39,12 @@ class Section:
 
 
 def format_score(result: Result, metric: str) -> str:
-    """Format a metric in percent with its 95 % interval. Returns "-" if the result does not have the metric."""
-    return format_with_interval(result.metrics.get(metric), result.data["intervals"].get(metric))
+    """Format a metric in percent with its 95 % interval, marked if it is below chance.
+
+    Returns "-" if the result does not have the metric.
+    """
+    data = result.data
+    return format_with_interval(result.metrics.get(metric), data["intervals"].get(metric), data["chance"].get(metric))
 
 
 def format_over_seeds(results: Sequence[Result], metric: str) -> str:

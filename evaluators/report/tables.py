@@ -17,6 +17,11 @@ from loaders.cards import card
 MISSING = "-"
 RANDOM = "Random"
 """First cell of the row with the chance levels."""
+BELOW_CHANCE = "↓"
+BELOW_CHANCE_NOTE = (
+    "↓ The 95 % interval is below chance: the model prefers wrong captions systematically, for example captions in a "
+    "more common word order, or its scores are tied, and a tie counts as an error."
+)
 SMALL = 0.1
 """Percentages below this are printed with two significant digits, such as chance among many images."""
 LATEX = {character: f"\\{character}" for character in "{}$&#_%"} | {
@@ -45,13 +50,14 @@ def make_table(
     rows: Iterable[Sequence[object]],
     *,
     suffix: str = "",
+    note: str = "",
     **values: object,
 ) -> Table:
     """Make a table from cells that are text, counts (int) or shares (float, None or NaN).
 
     Counts get thousands separators, shares are printed in percent, and None and NaN are printed as "-". Columns without
-    any value are left out. The caption is the text of ``name`` in texts.yaml, formatted with ``values``. ``suffix`` is
-    appended to the name of the files.
+    any value are left out. The caption is the text of ``name`` in texts.yaml, formatted with ``values``, and ``note``.
+    ``suffix`` is appended to the name of the files.
     """
 
     def format_cell(cell: object) -> str:
@@ -63,7 +69,10 @@ def make_table(
     measured = cells[cells.iloc[:, 0] != RANDOM] if len(cells.columns) else cells
     has_value = ~measured.isin([MISSING, ""]).all() | measured.empty
     cells = cells.loc[:, has_value]
-    return Table(name + suffix, TEXTS["tables"][name].format(**values), cells)
+    caption = f"{TEXTS['tables'][name].format(**values)} {note}".strip()
+    if cells.astype(str).apply(lambda column: column.str.contains(BELOW_CHANCE)).any(axis=None):
+        caption = f"{caption} {BELOW_CHANCE_NOTE}"
+    return Table(name + suffix, caption, cells)
 
 
 def format_percent(share: object) -> str:
@@ -74,16 +83,22 @@ def format_percent(share: object) -> str:
     return f"{percent:.2g}" if 0 < abs(percent) < SMALL else f"{percent:.1f}"
 
 
-def format_with_interval(share: float | None, interval: Sequence[float] | None) -> str:
-    """Format a share and its interval in percent: "50.0 [40.0, 60.0]". Returns "-" if there is no share."""
-    if share is None or interval is None:
+def format_with_interval(share: float | None, interval: Sequence[float] | None, chance: float | None = None) -> str:
+    """Format a share and its interval in percent: "50.0 [40.0, 60.0]", or "50.0 [-]" if there is no interval.
+
+    A share whose interval is below ``chance`` is marked: "50.0↓ [40.0, 60.0]". Returns "-" if there is no share.
+    """
+    if share is None or pd.isna(share):
         return MISSING
-    return f"{format_percent(share)} [{format_percent(interval[0])}, {format_percent(interval[1])}]"
+    if interval is None or pd.isna(interval[0]):
+        return f"{format_percent(share)} [{MISSING}]"
+    mark = BELOW_CHANCE if chance is not None and interval[1] < chance else ""
+    return f"{format_percent(share)}{mark} [{format_percent(interval[0])}, {format_percent(interval[1])}]"
 
 
 def split_spread(cell: str) -> tuple[str, str]:
     """Return the value and the interval or deviation ("" for none) of a cell."""
-    match = re.fullmatch(r"(-?[\d.,]+) (\[.+\]|± .+)", cell)
+    match = re.fullmatch(rf"(-?[\d.,]+{BELOW_CHANCE}?) (\[.+\]|± .+)", cell)
     return (match[1], match[2]) if match else (cell, "")
 
 
@@ -98,7 +113,8 @@ def format_mean_and_deviation(shares: Sequence[float]) -> str:
 def to_latex(table: Table) -> str:
     """Return the table as LaTeX with special characters escaped, in the caption too."""
     caption = re.sub(r"[\\{}$&#^_~%]", lambda match: LATEX[match[0]], table.caption)
-    return table.cells.to_latex(index=False, caption=caption, label=f"tab:{table.name}", escape=True)
+    latex = table.cells.to_latex(index=False, caption=caption, label=f"tab:{table.name}", escape=True)
+    return latex.replace(BELOW_CHANCE, r"$\downarrow$")
 
 
 def to_markdown(table: Table) -> str:

@@ -1,12 +1,14 @@
 """Compare two models on the same rows: differences with confidence intervals, and paired tests.
 
-The interval of the difference in the main metric (Recall@1, group score ...) is bootstrapped over images. McNemar's
-exact test compares hits. Wilcoxon's test compares ranks, or hits for protocols without ranks. The p-values of all tasks
-of a comparison are Holm-corrected together. Results on different data cannot be compared.
+The interval of the difference in the main metric (Recall@1, group score ...) is over images
+(evaluators/metrics/intervals.py). McNemar's exact test compares hits. Wilcoxon's test compares ranks, or hits for
+protocols without ranks. The p-values of all tasks of a comparison are Holm-corrected together. Results on different
+data cannot be compared.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,8 @@ import numpy as np
 import pyarrow as pa
 
 from evaluators.metrics import statistics
+from evaluators.metrics.categories import read_categories
+from evaluators.metrics.intervals import Interval, compute_difference_interval
 from evaluators.results import documents
 from evaluators.results.compose import get_clusters
 from evaluators.results.documents import Result
@@ -74,11 +78,7 @@ def find_documents(path: Path) -> dict[str, Path]:
 
 def _compare_task(path_a: Path, path_b: Path) -> list[Comparison]:
     a, b = documents.read(path_a), documents.read(path_b)
-    if a["data"]["fingerprint"] != b["data"]["fingerprint"]:
-        raise ValueError(
-            f"{a['task']}: the two results are of different data ({_describe_data(a)} against {_describe_data(b)}). "
-            "Run both models again on the same dataset and with the same --limit."
-        )
+    check_same_data(a, b)
     table_a, table_b = _read_common_rows(path_a, path_b)
     cluster_N = get_clusters(table_a)
     columns = [name for name in table_a.column_names if name.split("_")[-1] in ("rank", "hit")]
@@ -98,12 +98,21 @@ def _compare_task(path_a: Path, path_b: Path) -> list[Comparison]:
                 a=float(hit_a_Q.mean()),
                 b=float(hit_b_Q.mean()),
                 difference=float(difference_Q.mean()),
-                interval=statistics.bootstrap_interval(difference_Q, cluster_N[row_Q]),
+                interval=compute_difference_interval(difference_Q, cluster_N[row_Q]),
                 mcnemar=statistics.mcnemar_p(hit_a_Q, hit_b_Q),
                 wilcoxon=statistics.wilcoxon_p(value_a_Q, value_b_Q),
             )
         )
     return lines
+
+
+def check_same_data(a: Result, b: Result) -> None:
+    """Raise ValueError if two results on a task are of different data."""
+    if a["data"]["fingerprint"] != b["data"]["fingerprint"]:
+        raise ValueError(
+            f"{a['task']}: the two results are of different data ({_describe_data(a)} against {_describe_data(b)}). "
+            "Run both models again on the same dataset and with the same --limit."
+        )
 
 
 def get_query_values(examples: pa.Table, column: str) -> tuple[np.ndarray, np.ndarray]:
@@ -112,6 +121,65 @@ def get_query_values(examples: pa.Table, column: str) -> tuple[np.ndarray, np.nd
     if not pa.types.is_list(values.type):
         return values.to_numpy(zero_copy_only=False), np.arange(len(values))
     return values.flatten().to_numpy(zero_copy_only=False), values.value_parent_indices().to_numpy()
+
+
+@dataclass(frozen=True)
+class Effect:
+    """Difference of two models (b minus a) in one category of the rows.
+
+    ``g`` is Cohen's g of McNemar's test: the share of b among the rows that one model solves, minus 1/2.
+    """
+
+    task: str
+    by: str
+    category: str
+    rows: int
+    a: float
+    b: float
+    interval: Interval
+    g: float | None
+    p: float
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def compare_categories(a: Path, b: Path) -> list[Effect]:
+    """Compare two models within the categories of the rows of all common tasks, largest difference first.
+
+    p-values are Holm-corrected over all categories. Raises ValueError if no common task has categories.
+    """
+    paths_a, paths_b = find_documents(a), find_documents(b)
+    effects: list[Effect] = []
+    for task in paths_a:
+        if task in paths_b:
+            check_same_data(documents.read(paths_a[task]), documents.read(paths_b[task]))
+            effects += _compare_task_categories(task, *_read_common_rows(paths_a[task], paths_b[task]))
+    if not effects:
+        raise ValueError(f"{a} and {b} have no common task whose rows have categories, such as relations.")
+    corrected = correct_by_holm([effect.p for effect in effects])
+    effects = [replace(effect, p=p) for effect, p in zip(effects, corrected, strict=True)]
+    return sorted(effects, key=lambda effect: (effect.task, effect.by, -abs(effect.b - effect.a)))
+
+
+def _compare_task_categories(task: str, table_a: pa.Table, table_b: pa.Table) -> Iterator[Effect]:
+    if not {"rank", "hit"} & set(table_a.column_names):
+        return
+    column = "rank" if "rank" in table_a.column_names else "hit"
+    hit_a_N, hit_b_N = (get_query_values(table, column)[0] == 1 for table in (table_a, table_b))
+    cluster_N = get_clusters(table_a)
+    for by, category_N in read_categories(table_a).items():
+        for category in np.unique(category_N):
+            member_N = category_N == category
+            hit_a_M, hit_b_M = hit_a_N[member_N], hit_b_N[member_N]
+            difference_M = hit_b_M.astype(np.float64) - hit_a_M
+            disagreeing = int((difference_M != 0).sum())
+            yield Effect(
+                *(task, by, str(category), len(hit_a_M), float(hit_a_M.mean()), float(hit_b_M.mean())),
+                interval=compute_difference_interval(difference_M, cluster_N[member_N]),
+                g=float((difference_M > 0).sum() / disagreeing - 0.5) if disagreeing else None,
+                p=statistics.mcnemar_p(hit_a_M, hit_b_M),
+            )
 
 
 def _describe_data(result: Result) -> str:
@@ -127,13 +195,11 @@ def _read_common_rows(path_a: Path, path_b: Path) -> tuple[pa.Table, pa.Table]:
 
 def correct_p_values(lines: list[Comparison]) -> list[Comparison]:
     """Add Holm-corrected p-values. Each test is corrected over all comparisons."""
+    mcnemar, wilcoxon = (correct_by_holm([getattr(line, test) for line in lines]) for test in ("mcnemar", "wilcoxon"))
+    return [replace(line, mcnemar_holm=p, wilcoxon_holm=q) for line, p, q in zip(lines, mcnemar, wilcoxon, strict=True)]
+
+
+def correct_by_holm(p_values: Sequence[float]) -> list[float]:
     from statsmodels.stats.multitest import multipletests
 
-    mcnemar = multipletests([line.mcnemar for line in lines], method="holm")[1]
-    wilcoxon = multipletests([line.wilcoxon for line in lines], method="holm")[1]
-    assert mcnemar is not None
-    assert wilcoxon is not None
-    return [
-        replace(line, mcnemar_holm=float(p), wilcoxon_holm=float(q))
-        for line, p, q in zip(lines, mcnemar, wilcoxon, strict=True)
-    ]
+    return [float(p) for p in multipletests(p_values, method="holm")[1]]  # pyright: ignore[reportOptionalIterable]

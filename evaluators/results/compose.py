@@ -1,6 +1,7 @@
 """Compose the result document and the examples table of a scored task.
 
-Shares are fractions of 1. Confidence intervals are 95 %, bootstrapped over images.
+Shares are fractions of 1. Confidence intervals are 95 %, over images; null if there is none
+(evaluators/metrics/intervals.py).
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import pyarrow as pa
 from evaluators.engine.rows import Rows
 from evaluators.engine.score import Scored
 from evaluators.engine.tasks import warnings
-from evaluators.metrics import categories, statistics
+from evaluators.metrics import categories
+from evaluators.metrics.intervals import compute_intervals
 from evaluators.models import Model
 from evaluators.protocols import recall
 from evaluators.results.documents import SCHEMA, Result
@@ -36,19 +38,20 @@ def compose(scored: Scored, examples: pa.Table, model: Model) -> Result:
     fold_N = scored.task.fold_N[scored.index_N]
     parts: dict[str, dict[str, Any]] = {"metrics": {}, "intervals": {}, "chance": {}, "std": {}}
     for direction, metrics in directions.items():
-        bounds = statistics.bootstrap_intervals(metrics.values, cluster_N[metrics.get_rows(len(cluster_N))])
+        bounds = compute_intervals(metrics.values, cluster_N[metrics.get_rows(len(cluster_N))], metrics.unbounded)
         parts["metrics"] |= _add_prefix(direction, metrics.summarise())
-        parts["intervals"] |= _add_prefix(direction, {name: list(bound) for name, bound in bounds.items()})
+        parts["intervals"] |= _add_prefix(direction, {name: bound and list(bound) for name, bound in bounds.items()})
         parts["chance"] |= _add_prefix(direction, metrics.chance)
         if rows.fold_size is not None:
             parts["std"] |= _add_prefix(direction, recall.compute_fold_std(metrics, fold_N))
     by_category, macro = categories.compute_category_metrics(directions, examples, cluster_N)
     for name, (mean, bound) in macro.items():
-        parts["metrics"][name], parts["intervals"][name] = mean, list(bound)
+        parts["metrics"][name], parts["intervals"][name] = mean, bound and list(bound)
         parts["chance"][name] = parts["chance"][name.partition("_macro_")[0]]
     folds = None if rows.fold_size is None else int(scored.task.fold_N.max()) + 1
     document = describe(rows, model)
     document["data"] |= {
+        "rows": len(scored.index_N),  # without skipped rows
         "crops": len(np.unique(scored.task.crop_NI)),
         "images": len(np.unique(cluster_N)),
         "folds": folds,
@@ -95,6 +98,7 @@ def describe(rows: Rows, model: Model) -> Result:
             "fingerprint": model.fingerprint,
             "precision": model.precision,
             "corpus": model.corpus,
+            "corpus_source": model.corpus_source,
             "contaminated": model.contaminated,
             "text_encoder": model.text_encoder,
         },

@@ -116,8 +116,8 @@ def read(path: Path) -> Result:
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such result. `compeval run` writes results to results/.")
     try:
-        result = json.loads(path.read_text())
-    except json.JSONDecodeError as error:
+        result = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:  # not JSON, not in UTF-8, too deep, or an integer that is too long
         raise ValueError(f"{path}: not a result document ({error}).") from None
     if not isinstance(result, dict) or result.get("schema") != SCHEMA:
         raise ValueError(f"{path}: not a result document of schema {SCHEMA}.")

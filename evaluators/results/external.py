@@ -103,7 +103,7 @@ def _parse_scores(value: Any) -> np.ndarray:
         raise ValueError(f"scores {str(value)[:80]!r} are not a list of numbers")
     try:
         scores = np.array(value, dtype=np.float32)
-    except ValueError:
+    except (ValueError, OverflowError):  # a text or a nested list; an integer beyond the range of a float
         scores = None
     if scores is None or scores.ndim != 1 or not np.isfinite(scores).all():
         raise ValueError(f"scores {str(value)[:80]!r} are not a list of finite numbers")
@@ -112,16 +112,26 @@ def _parse_scores(value: Any) -> np.ndarray:
 
 def _read_parquet(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     try:
-        yield from enumerate(pq.read_table(path).to_pylist(), 1)
-    except pa.ArrowException:
+        records = pq.read_table(path).to_pylist()
+    except UnicodeDecodeError:
+        raise ValueError(f"{path}: contains a text that is not in UTF-8.") from None
+    except (pa.ArrowException, OSError):
         raise ValueError(f"{path}: not in Parquet format. Other formats: .csv, .tsv and .jsonl.") from None
+    yield from enumerate(records, 1)
 
 
 def _read_json_lines(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    for number, record in json_lines.read_numbered(path):
-        if not isinstance(record, dict):
-            raise ValueError(f"{path}, line {number}: not a JSON object with `row` and `scores`.")
-        yield number, record
+    number = 0
+    try:
+        for number, record in json_lines.read_numbered(path):
+            if not isinstance(record, dict):
+                raise ValueError(f"{path}, line {number}: not a JSON object with `row` and `scores`.")
+            yield number, record
+    except ValueError as error:
+        if str(error).startswith(str(path)):
+            raise
+        # An integer of more than 4,300 digits: json raises a plain ValueError, which names neither file nor line.
+        raise ValueError(f"{path}, after line {number}: not readable as JSON ({error}).") from None
 
 
 READERS: dict[str, Callable[[Path], Iterator[tuple[int, Mapping[str, Any]]]]] = {

@@ -18,6 +18,13 @@ from typing import Any, NamedTuple
 SCORES = Path(__file__).with_name("scores.csv")
 TOLERANCE = 1.0
 """Tolerated difference in percentage points. Libraries decode and resize images differently, and precisions vary."""
+ALIASES = {
+    "NegCLIP/coco-ft": "NegCLIP",
+    "openai/clip-vit-base-patch32": "ViT-B-32/openai",
+    "openai/clip-vit-base-patch16": "ViT-B-16/openai",
+    "openai/clip-vit-large-patch14": "ViT-L-14/openai",
+    "openai/clip-vit-large-patch14-336": "ViT-L-14-336/openai",
+}
 SHUFFLE_TOLERANCE = 2.0
 """Tolerance for ARO's order tasks, whose published shuffles are not available."""
 
@@ -64,10 +71,29 @@ def read_scores() -> tuple[PublishedScore, ...]:
         )
 
 
-def find_scores(model: Mapping[str, Any]) -> list[PublishedScore]:
-    """Return the published scores of a model, given the ``model`` part of a result document."""
-    names = {model["spec"], model["name"], model["effective"]}
-    return [score for score in read_scores() if score.model in names]
+@cache
+def get_canonical_name(name: str) -> str:
+    """Return one name for all names of a model: with -quickgelu if the weights were trained with this activation."""
+    from evaluators.models.openclip import parse_name
+
+    name = ALIASES.get(name.removeprefix("transformers:"), name)
+    try:
+        architecture, weights, is_quick_gelu = parse_name(name)
+    except (ValueError, OSError):  # not a name of open_clip
+        return name
+    return f"{architecture}{'-quickgelu' if is_quick_gelu else ''}/{weights}"
+
+
+def find_scores(*names: str) -> list[PublishedScore]:
+    """Return the published scores of a model, given its names."""
+    canonical = {get_canonical_name(name) for name in names}
+    return [score for score in read_scores() if get_canonical_name(score.model) in canonical]
+
+
+def get_names(result: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Return the names of a result's model."""
+    model = result["model"]
+    return model["spec"], model["name"], model["effective"]
 
 
 def match_scores(results: Sequence[Mapping[str, Any]]) -> list[Match]:
@@ -79,7 +105,7 @@ def match_scores(results: Sequence[Mapping[str, Any]]) -> list[Match]:
     pairs = (
         (score, model_results)
         for model_results in by_model.values()
-        for score in find_scores(model_results[0]["model"])
+        for score in find_scores(*get_names(model_results[0]))
     )
     return [match for score, model_results in pairs if (match := _match_score(score, model_results))]
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from evaluators.metrics.statistics import bootstrap_intervals
+from evaluators.metrics.intervals import compute_share_interval
 from generators.hard_negatives.text_only_scorers import RetrievalSets
 from generators.llm.client import Cache, Endpoint, Message, request_hash
 
@@ -100,5 +100,5 @@ def measure(config: str, sets: RetrievalSets, model: Endpoint, cache: Cache) -> 
         "asked": len(hits),
         "unreadable": unreadable,
         "recall@1": float(hit_N.mean()),
-        "interval": bootstrap_intervals({"hit": hit_N}, image_ids)["hit"],
+        "interval": compute_share_interval(hit_N, image_ids),
     }

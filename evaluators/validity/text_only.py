@@ -7,7 +7,7 @@ The scorers are in generators/hard_negatives/text_only_scorers.py; params.yaml c
 learn are cross-fitted over images. The balanced productivity sets are also measured after adversarial refinement
 (generators/hard_negatives/refinement.py), by held-out scorers that learn from the remaining rows.
 
-Metrics: Recall@1 with 95 % intervals from resampled images. Tied captions share the hit. Chance is 1/K, but a scorer
+Metrics: Recall@1 with 95 % intervals over images. Tied captions share the hit. Chance is 1/K, but a scorer
 that knows nothing can be below chance: every negative is an edit of the true caption, so the scores of a set are not
 independent. ``comparing`` has scorers that compare the captions of a set with each other
 (generators/hard_negatives/relative_scorers.py). ``random_scorers`` is the Recall@1 of random word weights.
@@ -28,7 +28,7 @@ from typing import Any
 import jinja2
 import numpy as np
 
-from evaluators.metrics.statistics import bootstrap_intervals
+from evaluators.metrics.intervals import compute_share_interval
 from generators.hard_negatives.language_models import load_language_model
 from generators.hard_negatives.refinement import select_rows_at_chance
 from generators.hard_negatives.relative_scorers import COMPARING_SCORERS
@@ -44,6 +44,7 @@ from generators.hard_negatives.text_only_scorers import (
 from generators.storage import parquet, stage
 from generators.storage.params import read_params
 from loaders.cards.card import table
+from loaders.datasets.stats import read_stats
 
 WORKERS = 2
 PRODUCTIVITY, BALANCED = "prod_", "_balanced"
@@ -88,11 +89,10 @@ def measure_scorers(sets: RetrievalSets, scorers: Mapping[str, Scorer]) -> dict[
     """Return Recall@1 with its confidence interval and the pairwise accuracy of each scorer."""
     score_by = {name: scorer(sets) for name, scorer in scorers.items()}
     hit_by = {name: recall_at_1(score_NK) for name, score_NK in score_by.items()}
-    intervals = bootstrap_intervals(hit_by, sets.images)
     return {
         name: {
             "recall@1": float(hit_by[name].mean()),
-            "interval": intervals[name],
+            "interval": compute_share_interval(hit_by[name], sets.images),
             "pairwise_accuracy": float(measure_pairwise_accuracy(score_NK).mean()),
         }
         for name, score_NK in score_by.items()
@@ -177,7 +177,10 @@ def main() -> None:
             if len(sets)
         }
         results = {name: job.result() for name, job in jobs.items()}
-    output.write_text(json.dumps(results, indent=1) + "\n")
+    version = read_stats(folder)["version"]
+    output.write_text(
+        json.dumps({name: result | {"version": version} for name, result in results.items()}, indent=1) + "\n"
+    )
     (folder / "TEXT_ONLY.md").write_text(render_page("CREPE", output, results))
 
 

@@ -25,7 +25,7 @@ from generators.llm.client import Cache, Endpoint, ask_all, make_client
 from generators.storage import stage
 from generators.storage.atomic import write_json
 from generators.storage.params import read_params
-from loaders.datasets.stats import split_name
+from loaders.datasets.stats import read_stats, split_name
 from loaders.papers.figures import figures
 
 SPLITS = ("test", "test.s0")
@@ -54,8 +54,10 @@ def main(ask_model: Annotated[bool, typer.Option("--ask")] = False, max_cost: fl
             print(f"{count:,} {outcome}")
         return
     cache, output = Cache([Path("data/llm")]), Path("text_only_aro.json")
+    version = {"version": read_stats(Path("aro"))["version"]}
     results = {
-        config: measure(config, sets, settings["seed"], settings["model"])
+        config: version
+        | measure(config, sets, settings["seed"], settings["model"])
         | {"chat": chat_reader.measure(config, sets, endpoint, cache) if endpoint else None}
         for config, sets in sets_by_config.items()
     }

@@ -60,7 +60,7 @@ def test_audit_prints_findings_and_a_verdict(here: Path, data: Path):
     assert "| crepe/prod_hnatom/n4 | clean | nothing | 5 | 15 | 25.0 |" in table
     rows = [{"filename": "1.jpg", "caption": "a b", "negative_caption": "no a  b"}] * 1200
     Path("replace_obj.json").write_text(json.dumps(rows))
-    result = call("audit", "replace_obj.json", "--format", "json")
+    result = call("audit", "replace_obj.json", "--json")
     (audit,) = json.loads(result.stdout).values()
     assert (audit["verdict"], audit["findings"]) == (
         "flaws and cues",

@@ -27,6 +27,7 @@ from typing import Any
 
 import webdataset.tariterators  # noqa: F401  (loads PyTorch, which starts a program, before the audit begins)
 
+from evaluators.results import documents, external, hub
 from generators.llm.answers import read_list
 from generators.readers import corpora, gqa, karpathy, shards, visual_genome
 from generators.readers.records import Flaws
@@ -117,6 +118,25 @@ WINOGROUND = (
     b'{"id": 1, "image_0": "1", "image_1": "1", "caption_0": "a b", "caption_1": "b a", "collapsed_tag": "Object", '
     b'"secondary_tag": ""}\n'
 )
+RESULT = json.dumps(
+    {
+        **{
+            "schema": 1,
+            "task": "a/b",
+            "dataset": "a",
+            "config": "b",
+            "split": "test",
+            "protocol": "choice",
+            "source": "c",
+        },
+        **{
+            "model": {"name": "m", "spec": "m", "effective": "m"},
+            "data": {"fingerprint": "f", "rows": 1, "limit": None},
+        },
+        **{"code": {}, "metrics": {"r": 1.0}, "intervals": {"r": [0.5, 1.0]}, "chance": {"r": 0.5}, "std": {}},
+        **{"categories": {}, "main": ["r"], "warnings": [], "skipped": []},
+    }
+).encode()
 # The first byte of an input is the index of its reader, so new readers are appended.
 READERS: list[tuple[str, Callable[[Path], Any]]] = [
     ("image.jpg", lambda path: decode_image(path.read_bytes())),
@@ -145,6 +165,8 @@ READERS: list[tuple[str, Callable[[Path], Any]]] = [
     *((name, _read_visual_genome) for name in VISUAL_GENOME if name != "image_data.json"),
     *((name, _read_winoground) for name in ("examples.jsonl", "images.zip")),
     ("pairs_of_photographs.csv", photograph_pairs.read),
+    *((f"scores_of_rows.{kind}", external._read_pairs) for kind in ("csv", "jsonl", "parquet")),
+    ("result.json", lambda path: hub.find_fault(documents.read(path))),
 ]
 
 
@@ -239,8 +261,11 @@ def make_seeds() -> list[bytes]:
         "answer.txt": b'Here is a list:\n1. "a red cup"\n2. "a blue cup"\n',
         "name.txt": b"laion_uc_hnatom",
         "literal.txt": b"['a', 'b']",
+        "result.json": RESULT,
+        "scores_of_rows.csv": b'row,scores\n0,"[0.5, 0.25]"\n',
+        "scores_of_rows.jsonl": b'{"row": 0, "scores": [0.5, 0.25]}\n',
     }
-    for name in ("captions.parquet", "scores.parquet"):
+    for name in ("captions.parquet", "scores.parquet", "scores_of_rows.parquet"):
         contents[name] = _parquet()
     return [bytes([number]) + contents[name] for number, (name, _) in enumerate(READERS)]
 
@@ -286,7 +311,7 @@ def main() -> None:
     for number, seed in enumerate(make_seeds()):
         (folder / f"seed-{number:02d}").write_bytes(seed)
         check(seed)  # imports what the reader imports on first use
-    for module in [name for name in sys.modules if name.split(".")[0] in ("generators", "loaders")]:
+    for module in [name for name in sys.modules if name.split(".")[0] in ("generators", "loaders", "evaluators")]:
         for value in vars(sys.modules[module]).values():
             if inspect.isfunction(value) and value.__module__ == module:
                 atheris.instrument_func(value)

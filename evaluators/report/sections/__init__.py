@@ -1,6 +1,7 @@
 """The sections of the report, in the order of the page.
 
-Each module has a function ``make_section(results)``, which returns None if there are no results for the section.
+Each module has a function ``make_section(results)``, which returns None if there are no results for the section. The
+module ``tasks`` makes the last section, of all results that no other section shows.
 """
 
 from __future__ import annotations

@@ -12,10 +12,12 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from evaluators.metrics.macro_views import MIN_ROWS, name_frequent, select_frequent
+from evaluators.report import headlines
 from evaluators.report.aro_figures import draw_figures
 from evaluators.report.results import Result, Results, group_by_series
 from evaluators.report.section import Section, format_over_seeds
 from evaluators.report.tables import Table, format_mean_and_deviation, make_table
+from evaluators.report.text_only import describe_rules
 from generators.language.lexicon.relations import kind_of_relation
 
 RELATION, ATTRIBUTION = "vg_relation", "vg_attribution"
@@ -45,14 +47,18 @@ def make_section(results: Results) -> Section | None:
     models = group_by_series(results.select("aro"))
     if not models:
         return None
-    tables = [table for config in MACROS for table in make_choice_tables(models, config)]
+    tables = [table for config in MACROS for table in make_choice_tables(models, config, results)]
     lines = [
         f"{name} prefers the true caption to the swapped caption in {np.mean(_get_recalls(config_results)):.1%} of "
-        "VG-Relation (chance 50.0%)."
+        f"VG-Relation ({headlines.compare_value(config_results, 'recall@1')})."
         for name, config_results in select_config(models, RELATION).items()
     ]
     tables += [*make_relations_table(models), *make_order_table(models)]
-    return Section("aro", tables, draw_figures(results), lines)
+    configs = {*MACROS, *ORDER}
+    shown = {result.key for result in results.select("aro") if result.data["config"] in configs}
+    return Section(
+        "aro", tables, draw_figures(results), lines if len(lines) <= headlines.MAX_MODELS else [], shown=shown
+    )
 
 
 def select_config(models: Models, config: str) -> Models:
@@ -63,14 +69,15 @@ def select_config(models: Models, config: str) -> Models:
     return {name: results for name, results in selected.items() if results}
 
 
-def make_choice_tables(models: Models, config: str) -> Iterator[Table]:
+def make_choice_tables(models: Models, config: str, results: Results) -> Iterator[Table]:
     """Make the table of micro and macro accuracy on a config."""
     models = select_config(models, config)
     available = {metric for results in models.values() for result in results for metric in result.metrics}
     columns = {metric: name for metric, name in MACROS[config].items() if metric in available}
     if models:
-        rows = [[name, *(format_over_seeds(results, metric) for metric in columns)] for name, results in models.items()]
-        yield make_table(f"aro_{config}", ["Model", *columns.values()], rows)
+        rows = [[name, *(format_over_seeds(members, metric) for metric in columns)] for name, members in models.items()]
+        note = describe_rules(results, [result for members in models.values() for result in members])
+        yield make_table(f"aro_{config}", ["Model", *columns.values()], rows, note=note)
 
 
 def make_relations_table(models: Models) -> Iterator[Table]:

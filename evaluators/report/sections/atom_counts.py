@@ -24,17 +24,23 @@ def make_section(results: Results) -> Section | None:
     counts = results.atom_counts
     if counts is None or counts.empty:
         return None
+    is_synthetic = any(result.is_synthetic for result in results)
     figures = {
-        CAPTION.format(get_corpus_name(str(corpus))): draw_figure(str(corpus), rows)
+        CAPTION.format(get_corpus_name(str(corpus), is_synthetic)): draw_figure(str(corpus), rows)
         for corpus, rows in counts.groupby("corpus")
     }
-    return Section("atom_counts", [make_counts_table(counts)], figures)
+    return Section("atom_counts", [make_counts_table(counts, is_synthetic)], figures)
 
 
-def make_counts_table(counts: pd.DataFrame) -> Table:
+def make_counts_table(counts: pd.DataFrame, is_synthetic: bool) -> Table:
     """Make the table of the median number of training captions per atom."""
     rows = [
-        [get_corpus_name(str(corpus)), str(split).upper(), len(group), f"{group['training'].median():,.0f}"]
+        [
+            get_corpus_name(str(corpus), is_synthetic),
+            str(split).upper(),
+            len(group),
+            f"{group['training'].median():,.0f}",
+        ]
         for (corpus, split), group in counts.groupby(["corpus", "split"])
     ]
     return make_table("atom_counts", ["Training data", "Split", "Atoms", "Median captions"], rows)

@@ -45,12 +45,13 @@ def make_section(results: Results) -> Section | None:
     if not classification_results:
         return None
     tables = [make_task_table("classification", classification_results, {"top1": "Accuracy"})]
-    frame = results.frame
+    frame, shown = results.frame, {result.key for result in classification_results}
     without_variants = frame[frame["task"] == "classification/" + frame["config"]]
     sets = [item for name, rows in without_variants.groupby("config") for item in correlate(str(name), rows, frame)]
     if not sets:
-        return Section("classification", tables)
-    return Section("classification", [*tables, make_correlation_table(sets)], draw_figures(sets), variant="_correlated")
+        return Section("classification", tables, shown=shown)
+    tables.append(make_correlation_table(sets))
+    return Section("classification", tables, draw_figures(sets), shown=shown, variant="_correlated")
 
 
 def correlate(name: str, classified: pd.DataFrame, results: pd.DataFrame) -> Iterator[Correlated]:

@@ -42,7 +42,9 @@ def make_section(results: Results) -> Section | None:
     probes_with_mean = [probe for probe in probes.values() if len(probe.table_2_rows)]
     shares = ", ".join(f"{probe.name} {probe.cell_mean():.1%}" for probe in probes_with_mean)
     line = f"Prompts recovered exactly from the text features, mean over types (chance 0.0%): {shares}."
-    return Section("compprompts", tables, headline=[line] if probes_with_mean else [])
+    return Section(
+        "compprompts", tables, headline=[line] if probes_with_mean else [], shown={result.key for result in prompts}
+    )
 
 
 def _format_type(result: Result) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from evaluators.report import headlines
 from evaluators.report.figures import DASHES, add_chance_line, add_legend, describe_rows, draw
 from evaluators.report.results import Result, Results, group_by_series
 from evaluators.report.section import Section, format_over_seeds
@@ -52,6 +53,7 @@ def make_section(results: Results) -> Section | None:
         ],
         draw_figures(models),
         [_make_headline(name, variants) for name, variants in models.items() if TEMPLATE in variants],
+        shown={result.key for result in results.select("compun")},
     )
 
 
@@ -64,6 +66,10 @@ def _group_by_variant(results: Sequence[Result]) -> Variants:
 
 def _mean(results: Sequence[Result], metric: str) -> float:
     return float(np.mean([result.metrics[metric] for result in results]))
+
+
+def _describe(results: Sequence[Result], metric: str) -> str:
+    return f"{_mean(results, metric):.1%} ({headlines.compare_value(results, metric)})"
 
 
 def make_prompts_table(models: Mapping[str, Variants]) -> Table:
@@ -181,11 +187,9 @@ def draw_figures(models: Mapping[str, Variants]) -> dict[str, str]:
 
 def _make_headline(name: str, variants: Variants) -> str:
     template = variants[TEMPLATE]
-    line = f"Compound nouns, {name}: accuracy {_mean(template, ACCURACY):.1%} with the template"
+    line = f"Compound nouns, {name}: accuracy {_describe(template, ACCURACY)} with the template"
     if FIVE_EXAMPLES in variants:
-        line += f", {_mean(variants[FIVE_EXAMPLES], ACCURACY):.1%} with five example captions"
-    line += f" (chance {CHANCE:.1%})"
+        line += f", {_describe(variants[FIVE_EXAMPLES], ACCURACY)} with five example captions"
     if AMONG_ALL in template[0].metrics:
-        chance = template[0].data["chance"][AMONG_ALL]
-        line += f", {_mean(template, AMONG_ALL):.1%} against all images (chance {chance:.1%})"
+        line += f", {_describe(template, AMONG_ALL)} against all images"
     return f"{line}."

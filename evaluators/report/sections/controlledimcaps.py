@@ -15,9 +15,12 @@ SCORES = {"text_score": "Text", "image_score": "Image", "group_score": "Group"}
 
 def make_section(results: Results) -> Section | None:
     """Make the section. Returns None if there are no results on ControlledImCaps."""
+    pairs = {dataset: members for dataset in PAIR_DATASETS if (members := results.select(dataset))}
     tables = [
-        make_task_table("controlledimcaps", pairs, SCORES, suffix=get_pair_suffix(dataset), dataset=title)
-        for dataset, title in PAIR_DATASETS.items()
-        if (pairs := results.select(dataset))
+        make_task_table(
+            "controlledimcaps", members, SCORES, suffix=get_pair_suffix(dataset), dataset=PAIR_DATASETS[dataset]
+        )
+        for dataset, members in pairs.items()
     ]
-    return Section("controlledimcaps", tables) if tables else None
+    shown = {result.key for members in pairs.values() for result in members}
+    return Section("controlledimcaps", tables, shown=shown) if tables else None

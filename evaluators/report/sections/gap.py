@@ -7,63 +7,52 @@ from collections.abc import Sequence
 import pandas as pd
 
 from evaluators.metrics.seen_gap import compute_directions, compute_gaps
-from evaluators.report.results import SYSTEMATICITY_KINDS, Result, Results, get_corpus_name
+from evaluators.report.results import SYSTEMATICITY_KINDS, Result, Results
 from evaluators.report.section import Section
 from evaluators.report.tables import format_percent, make_table
-from generators.schemas.corpus_names import CREPE_DATASETS, parse_systematicity
+from generators.schemas.corpus_names import parse_systematicity
 
 KIND = "hnatom"
 """The gap is measured on one type of hard negative, so that Holm's correction is over the corpora only."""
 
 
 def make_section(results: Results) -> Section | None:
-    """Make the section. Returns None if no two corpora of a dataset share captions in both directions."""
-    sections = [section for name in CREPE_DATASETS if (section := _make_section(results.select(name), name))]
-    if not sections:
-        return None
-    tables = [table for section in sections for table in section.tables]
-    return Section("gap", tables, metrics=sections[0].metrics, values=sections[0].values)
-
-
-def _make_section(results: Sequence[Result], dataset: str) -> Section | None:
-    """Make the section for one dataset."""
-    hits = read_hits(results)
+    """Make the section. Returns None if no two corpora share captions in both directions."""
+    rows = results.select("crepe")
+    hits = read_hits(rows)
     lines = compute_directions(hits)
     pairs = {(line.seen, line.unseen) for line in lines}
     if not any((unseen, seen) in pairs for seen, unseen in pairs):
         return None
     gaps = compute_gaps(hits)
-    seeds = len({result.model for result in results if result.data["model"]["corpus"] in hits}) // len(hits)
-    suffix = "" if dataset == "crepe" else f"_{dataset}"
+    seeds = len({result.model for result in rows if result.data["model"]["corpus"] in hits}) // len(hits)
+    titles = {result.data["model"]["corpus"]: result.training_data for result in rows} | {"all": "all"}
     gap_table = make_table(
         "gap",
         ["Training data", "Gap", "95 % interval", "p"],
         [
             [
-                get_corpus_name(line.corpus),
+                titles[line.corpus],
                 format_points(line.gap),
                 f"{format_points(line.low)} to {format_points(line.high)}",
                 f"{line.p:.3f}",
             ]
             for line in gaps
         ],
-        suffix=f"_{KIND}{suffix}",
+        suffix=f"_{KIND}",
         kind=SYSTEMATICITY_KINDS[KIND],
-        dataset=dataset,
     )
     directions_table = make_table(
         "gap_directions",
         ["Seen by", "Unseen by", "Captions", "Images", "R@1 seen", "R@1 unseen", "Difference"],
         [
             [
-                *(get_corpus_name(line.seen), get_corpus_name(line.unseen), line.captions, line.images),
+                *(titles[line.seen], titles[line.unseen], line.captions, line.images),
                 *(format_percent(line.seen_recall), format_percent(line.unseen_recall)),
                 format_points(line.seen_recall - line.unseen_recall),
             ]
             for line in lines
         ],
-        suffix=suffix,
-        dataset=dataset,
     )
     return Section(
         "gap",

@@ -11,21 +11,13 @@ from collections.abc import Sequence
 import pandas as pd
 from matplotlib.axes import Axes
 
-from evaluators.report.figures import (
-    add_chance_line,
-    add_legend,
-    describe_rows,
-    describe_spread,
-    draw,
-    make_lines,
-    share_axes,
-    summarise_seeds,
-)
+from evaluators.report import figures, headlines
 from evaluators.report.raw_tables import make_raw_table
+from evaluators.report.results import COMPLEXITY, Results, group_by_model
 from evaluators.report.results import PRODUCTIVITY_KINDS as KINDS
-from evaluators.report.results import Results, group_by_model
 from evaluators.report.section import Section
 from evaluators.report.tables import Table, format_with_interval, make_table
+from evaluators.report.text_only import describe_rules
 from generators.schemas.corpus_names import CORPORA
 
 FIGURE_KINDS = ("hnatom", "hnswap", "hnneg")
@@ -45,7 +37,7 @@ def make_section(results: Results) -> Section | None:
     if rows.empty and raw.empty:
         return None
     available = set(rows["kind"])
-    figures = {
+    drawings = {
         describe_figure(caption, rows, figure_kinds): draw_figure(rows, figure_kinds)
         for caption, kinds in FIGURES.items()
         if (figure_kinds := [kind for kind in kinds if kind in available])
@@ -53,12 +45,18 @@ def make_section(results: Results) -> Section | None:
     others = rows[~rows["trained_on"].isin(list(CORPORA))]
     if other_kinds := [kind for kind in FIGURE_KINDS if kind in set(others["kind"])]:
         joined = join_openai_models(others)
-        figures[describe_figure(FIGURE_6, joined, other_kinds)] = draw_figure(joined, other_kinds)
-    tables = [make_recall_table(rows[rows["kind"] == kind], kind) for kind in KINDS if kind in available]
+        drawings[describe_figure(FIGURE_6, joined, other_kinds)] = draw_figure(joined, other_kinds)
+    crepe = results.select("crepe")
+    rules = {
+        kind: describe_rules(results, [result for result in crepe if result.data["config"] == f"prod_{kind}"])
+        for kind in KINDS
+    }
+    tables = [make_recall_table(rows[rows["kind"] == kind], kind, rules[kind]) for kind in KINDS if kind in available]
     if not raw.empty:
         titles = {number: f"n = {int(number)}" for number in sorted(raw["complexity"].unique())}
         tables.append(make_raw_table("productivity_raw", raw, "complexity", titles))
-    return Section("productivity", tables, figures, make_headline(rows[rows["kind"] == "hnatom"]))
+    shown = {*zip(rows["model"], rows["task"], strict=True), *zip(raw["model"], raw["task"], strict=True)}
+    return Section("productivity", tables, drawings, make_headline(results), shown=shown)
 
 
 def join_openai_models(rows: pd.DataFrame) -> pd.DataFrame:
@@ -67,27 +65,46 @@ def join_openai_models(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(series=rows["series"].mask(is_openai, OPENAI_TITLE))
 
 
-def make_headline(rows: pd.DataFrame) -> list[str]:
-    if rows.empty:
+def make_headline(results: Results) -> list[str]:
+    """Test the trend of HN-Atom over the complexities, over the models that were evaluated on all of them."""
+    chosen = {
+        result: int(number[1])
+        for result in results.select("crepe")
+        if result.data["config"] == "prod_hnatom" and (number := COMPLEXITY.fullmatch(result.data["split"]))
+    }
+    if len(set(chosen.values())) < 2:
         return []
-    recall = rows.groupby("complexity")["recall@1"].mean()
-    first, last = int(recall.index.min()), int(recall.index.max())
+    rows = headlines.read_hits(list(chosen), "complexity", list(chosen.values()))
+    rows = headlines.keep_complete_models(rows, "complexity")
+    trend = headlines.test_slope(rows, "complexity") if len(rows) else None
+    if trend is None:
+        return []
+    span = f"from {min(chosen.values())} to {max(chosen.values())} atoms"
+    chance = next(iter(chosen)).data["chance"]["recall@1"]
+    values = f"{len(rows):,} rows, {headlines.count_models(rows)}; chance {chance:.1%}"
+    if not trend.is_significant:
+        return [
+            f"HN-Atom Recall@1 has no significant trend {span}: {100 * trend.slope:+.1f} points per atom "
+            f"({headlines.describe_interval(trend)}; {values})."
+        ]
+    verb, sign = ("rises", 1) if trend.slope > 0 else ("falls", -1)
     return [
-        f"From {first} to {last} atoms, HN-Atom Recall@1 changes from {recall.iloc[0]:.1%} to {recall.iloc[-1]:.1%} "
-        f"(chance {rows['chance'].iloc[0]:.1%})."
+        f"HN-Atom Recall@1 {verb} by {100 * abs(trend.slope):.1f} points per atom {span} "
+        f"({headlines.describe_interval(trend, sign)}; {values})."
     ]
 
 
-def make_recall_table(rows: pd.DataFrame, kind: str) -> Table:
+def make_recall_table(rows: pd.DataFrame, kind: str, note: str = "") -> Table:
     """Make Tables 12 to 14: Recall@1 of each model by complexity."""
     numbers = sorted(rows["complexity"].unique())
     set_size = int(rows["set_size"].iloc[0])
     body: list[list[object]] = [["Random", "", *[1 / set_size] * len(numbers)]]
     for names, by_number in group_by_model(rows, "complexity"):
         selected = [by_number.get(number, {}) for number in numbers]
-        body.append([*names, *(format_with_interval(row.get("recall@1"), _get_interval(row)) for row in selected)])
+        cells = (format_with_interval(row.get("recall@1"), _get_interval(row), 1 / set_size) for row in selected)
+        body.append([*names, *cells])
     header = ["Training data", "Model", *(f"n = {int(number)}" for number in numbers)]
-    return make_table("productivity", header, body, suffix=f"_{kind}", kind=KINDS[kind], set_size=set_size)
+    return make_table("productivity", header, body, suffix=f"_{kind}", note=note, kind=KINDS[kind], set_size=set_size)
 
 
 def _get_interval(row: dict[str, float]) -> tuple[float, float] | None:
@@ -97,7 +114,7 @@ def _get_interval(row: dict[str, float]) -> tuple[float, float] | None:
 def describe_figure(caption: str, rows: pd.DataFrame, kinds: Sequence[str]) -> str:
     """Return the caption of a figure with the meaning of its bands and the number of rows."""
     shown = rows[rows["kind"].isin(list(kinds))]
-    return f"{caption} {describe_spread(shown, 'Bands')} {describe_rows(shown['rows'])}"
+    return f"{caption} {figures.describe_spread(shown, 'Bands')} {figures.describe_rows(shown['rows'])}"
 
 
 def draw_figure(rows: pd.DataFrame, kinds: list[str]) -> str:
@@ -106,14 +123,14 @@ def draw_figure(rows: pd.DataFrame, kinds: list[str]) -> str:
     def paint(panels: list[Axes]) -> None:
         for axes, kind in zip(panels, kinds, strict=True):
             kind_rows = rows[rows["kind"] == kind]
-            for line in make_lines(kind_rows):
-                recall = summarise_seeds(line.rows, "complexity")
+            for line in figures.make_lines(kind_rows):
+                recall = figures.summarise_seeds(line.rows, "complexity")
                 axes.plot(recall.index, recall["mean"], marker="o", markersize=4, **line.style)
                 band = {"color": line.style["color"], "alpha": 0.12, "linewidth": 0}
                 axes.fill_between(recall.index, recall["low"], recall["high"], **band)
-            add_chance_line(axes, 1 / kind_rows["set_size"].iloc[0])
+            figures.add_chance_line(axes, 1 / kind_rows["set_size"].iloc[0])
             axes.set(title=KINDS[kind], xlabel="complexity n (atoms)", xticks=sorted(kind_rows["complexity"].unique()))
-        share_axes(panels, "y")
-        add_legend(panels[0], "Recall@1 (%)")
+        figures.share_axes(panels, "y")
+        figures.add_legend(panels[0], "Recall@1 (%)")
 
-    return draw(len(kinds), paint)
+    return figures.draw(len(kinds), paint)

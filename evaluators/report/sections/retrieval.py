@@ -34,7 +34,13 @@ def make_section(results: Results) -> Section | None:
         for config, title in SETS.items()
         if len(next(iter((values := make_figure_values(models, config)).values()))) > 1
     }
-    return Section("retrieval", tables, figures)
+    strategies = {"", *STRATEGIES["captions"], *STRATEGIES["images"]}
+    shown = {
+        result.key
+        for result in results.select("retrieval")
+        if result.data["config"] in SETS and SEED.sub("", result.data["variant"] or "") in strategies
+    }
+    return Section("retrieval", tables, figures, shown=shown)
 
 
 def _describe_rows(models: Mapping[str, list[Result]], config: str) -> str:

@@ -9,21 +9,14 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.axes import Axes
 
-from evaluators.report.figures import (
-    add_chance_line,
-    add_legend,
-    describe_rows,
-    describe_spread,
-    draw,
-    make_lines,
-    share_axes,
-    summarise_seeds,
-)
+from evaluators.report import figures, headlines
 from evaluators.report.raw_tables import make_raw_table
 from evaluators.report.results import SYSTEMATICITY_KINDS as KINDS
 from evaluators.report.results import Results, group_by_model, select_own_corpus
 from evaluators.report.section import Section
 from evaluators.report.tables import Table, format_with_interval, make_table
+from evaluators.report.text_only import describe_rules
+from generators.schemas.corpus_names import parse_systematicity
 
 METRICS = {"recall@1": "R@1", "recall@3": "R@3", "recall@5": "R@5", "avg_recall": "Avg R@K"}
 SPLITS = ("sc", "uc")
@@ -33,8 +26,13 @@ CAPTION = "Seen and unseen compounds (Figure 4 of the paper)."
 def make_section(results: Results) -> Section | None:
     """Make the section. Returns None if no model was evaluated on the sets of its own training corpus."""
     rows = select_own_corpus(results.frame)
+    own = results.select_keys(set(zip(rows["model"], rows["task"], strict=True)))
     kinds = [kind for kind in KINDS if (rows["kind"] == kind).any()]
-    tables = [make_recall_table(rows[rows["kind"] == kind], kind) for kind in kinds]
+    rules = {
+        kind: describe_rules(results, [result for result in own if result.data["config"].endswith(kind)])
+        for kind in kinds
+    }
+    tables = [make_recall_table(rows[rows["kind"] == kind], kind, rules[kind]) for kind in kinds]
     raw = rows[rows["kind"] == "raw"]
     if not raw.empty:
         splits = {split: split.upper() for split in ("sc", "uc", "ua") if split in set(raw["split"])}
@@ -42,22 +40,41 @@ def make_section(results: Results) -> Section | None:
     if not tables:
         return None
     drawn = rows[rows["kind"].isin(kinds)]
-    caption = f"{CAPTION} {describe_spread(drawn, 'Bars')} {describe_rows(drawn['rows'])}" if kinds else ""
-    figures = {caption: draw_figure(rows, kinds)} if kinds else {}
-    return Section("systematicity", tables, figures, make_headline(rows[rows["kind"] == "hnatom"]))
+    drawings = {}
+    if kinds:
+        bars, counts = figures.describe_spread(drawn, "Bars"), figures.describe_rows(drawn["rows"])
+        drawings[f"{CAPTION} {bars} {counts}"] = draw_figure(rows, kinds)
+    return Section("systematicity", tables, drawings, make_headline(own), shown={result.key for result in own})
 
 
-def make_headline(rows: pd.DataFrame) -> list[str]:
-    if not set(rows["split"]) >= set(SPLITS):
+def make_headline(results: Results) -> list[str]:
+    """Compare seen with unseen compounds of HN-Atom, over the models that were evaluated on both."""
+    splits = {result: parse_systematicity(result.data["config"]) for result in results}
+    chosen = {result: parts.split for result, parts in splits.items() if parts and parts.kind == "hnatom"}
+    chosen = {result: split for result, split in chosen.items() if split in SPLITS}
+    if set(chosen.values()) != set(SPLITS):
         return []
-    seen, unseen = (rows[rows["split"] == split]["recall@1"].mean() for split in SPLITS)
-    chance = rows["chance"].iloc[0]
+    rows = headlines.read_hits(list(chosen), "split", list(chosen.values()))
+    rows = headlines.keep_complete_models(rows, "split")
+    difference = headlines.test_slope(rows.assign(seen=(rows["split"] == "sc").astype(int)), "seen")
+    if difference is None:
+        return []
+    seen, unseen = (rows[rows["split"] == split].groupby("model")["hit"].mean().mean() for split in SPLITS)
+    chance = next(iter(chosen)).data["chance"]["recall@1"]
+    values = f"seen {seen:.1%}, unseen {unseen:.1%}, chance {chance:.1%}; {headlines.count_models(rows)}"
+    if not difference.is_significant:
+        return [
+            "HN-Atom Recall@1 does not differ significantly between seen and unseen compounds: seen minus unseen is "
+            f"{100 * difference.slope:+.1f} points ({headlines.describe_interval(difference)}; {values})."
+        ]
+    easier, sign = ("Seen", 1) if difference.slope > 0 else ("Unseen", -1)
     return [
-        f"HN-Atom Recall@1 is {seen:.1%} on seen compounds and {unseen:.1%} on unseen compounds (chance {chance:.1%})."
+        f"{easier} compounds are easier by {100 * abs(difference.slope):.1f} points of HN-Atom Recall@1 "
+        f"({headlines.describe_interval(difference, sign)}; {values})."
     ]
 
 
-def make_recall_table(rows: pd.DataFrame, kind: str) -> Table:
+def make_recall_table(rows: pd.DataFrame, kind: str, note: str = "") -> Table:
     """Make Tables 9 to 11: recalls of each model on the SC and UC sets of its own corpus."""
     metrics = [key for key in METRICS if key in rows and rows[key].notna().any()]
     set_size = int(rows["set_size"].iloc[0])
@@ -68,10 +85,11 @@ def make_recall_table(rows: pd.DataFrame, kind: str) -> Table:
         for key in metrics:
             for row in (by_split.get(split, {}) for split in SPLITS):
                 interval = (row["low"], row["high"]) if row else None
-                cells.append(format_with_interval(row.get(key), interval) if key == "recall@1" else row.get(key))
+                cell = format_with_interval(row.get(key), interval, chance[key]) if key == "recall@1" else row.get(key)
+                cells.append(cell)
         body.append([*names, *cells])
     header = ["Training data", "Model", *(f"{METRICS[key]} {split.upper()}" for key in metrics for split in SPLITS)]
-    return make_table("systematicity", header, body, suffix=f"_{kind}", kind=KINDS[kind], set_size=set_size)
+    return make_table("systematicity", header, body, suffix=f"_{kind}", note=note, kind=KINDS[kind], set_size=set_size)
 
 
 def draw_figure(rows: pd.DataFrame, kinds: list[str]) -> str:
@@ -80,14 +98,14 @@ def draw_figure(rows: pd.DataFrame, kinds: list[str]) -> str:
     def paint(panels: list[Axes]) -> None:
         for axes, kind in zip(panels, kinds, strict=True):
             kind_rows = rows[rows["kind"] == kind]
-            for index, line in enumerate(make_lines(kind_rows)):
-                recall = summarise_seeds(line.rows, "split").reindex(SPLITS)
+            for index, line in enumerate(figures.make_lines(kind_rows)):
+                recall = figures.summarise_seeds(line.rows, "split").reindex(SPLITS)
                 shift = 0.04 * (index - 1)
                 error = [recall["mean"] - recall["low"], recall["high"] - recall["mean"]]
                 axes.errorbar([shift, 1 + shift], recall["mean"], error, marker="o", capsize=3, **line.style)
-            add_chance_line(axes, 1 / kind_rows["set_size"].iloc[0])
+            figures.add_chance_line(axes, 1 / kind_rows["set_size"].iloc[0])
             axes.set(title=KINDS[kind], xticks=[0, 1], xticklabels=["seen (SC)", "unseen (UC)"], xlim=(-0.3, 1.3))
-        share_axes(panels, "y")
-        add_legend(panels[0], "Recall@1 (%)")
+        figures.share_axes(panels, "y")
+        figures.add_legend(panels[0], "Recall@1 (%)")
 
-    return draw(len(kinds), paint)
+    return figures.draw(len(kinds), paint)

@@ -2,6 +2,7 @@
 
 import errno
 import io
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -123,6 +124,9 @@ def test_a_corrupt_image_is_named_and_can_be_skipped(here: Path, tmp_path: Path)
     )
     assert result.exit_code == 0
     assert f"{TASK}: 2 rows skipped because of unreadable images." in result.stderr
+    (path,) = Path("results").rglob("*.parquet")
+    document = json.loads(path.with_suffix(".json").read_text())
+    assert document["data"]["rows"] == len(pq.read_table(path))
 
 
 @pytest.mark.skipif(not PIL.features.check("avif"), reason="Pillow without AVIF")

@@ -47,7 +47,7 @@ def test_report_with_counts(folders: tuple[Path, Path], tmp_path: Path):
     write_result(tmp_path / "results", "clip-mine", "mine", "mine_sc_hnatom", 0.5)
     build([tmp_path / "results"], tmp_path / "report", data, counts=seen)
     page = (tmp_path / "report" / "report.md").read_text()
-    assert "| mine | SC | 2 | 525 |" in page
+    assert "| mine (micro-world) | SC | 2 | 525 |" in page
     assert "mathdefault" not in (tmp_path / "report" / "figures" / "atom_counts-1.svg").read_text()
     assert atom_counts.make_section(read_results([tmp_path / "results"])) is None
 

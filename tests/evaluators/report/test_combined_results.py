@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from evaluators.report import build
-from evaluators.report.results import make_frame, read_results
+from evaluators.report.results import make_frame, read_results, split_parts
 from evaluators.report.sections import classification, gap, productivity, systematicity
 from tests.evaluators.report import test_report_sections
 from tests.evaluators.report.test_report import make_tables, write_result
@@ -49,26 +49,27 @@ def test_each_classification_set_has_its_own_correlation(tmp_path: Path):
 def write_hits(root: Path, dataset: str, corpus: str, split: str, ranks: list[int], crop_ids: list[str]) -> None:
     """Write a corpus' result on its own HN-Atom set, with one caption per crop."""
     config = f"{corpus}_{split}_hnatom"
-    changes = {"dataset": dataset, "task": f"{dataset}/{config}"}
+    changes = {"dataset": dataset, "task": f"{dataset}/{config}", "synthetic": False, "source": "visual_genome"}
     path = write_result(root / dataset, f"clip-{corpus}", corpus, config, 0.5, **changes)
     rows = {"crop_id": crop_ids, "image_id": crop_ids, "caption": ["a red ball"] * len(crop_ids), "rank": ranks}
     pd.DataFrame(rows).to_parquet(path.with_suffix(".parquet"))
 
 
 def test_gap_of_crepe_and_of_imported_crepe_are_separate(tmp_path: Path):
-    # CREPE: laion hits everything, so the differences are 1 and -1, and the gap is 0. Imported CREPE: the seen corpus
-    # always hits and the unseen one never, so the gap is 1. Pooled, both would be 1/2.
+    # Built CREPE: laion hits everything, so the differences are 1 and -1, and the gap is 0. Imported CREPE: the seen
+    # corpus always hits and the unseen one never, so the gap is 1. Pooled, both would be 1/2.
     for corpus, rank in (("laion", 1), ("yfcc", 2)):
         own, other = ("a", "b") if corpus == "laion" else ("b", "a")
         write_hits(tmp_path, "crepe", corpus, "sc", [rank], [own])
         write_hits(tmp_path, "crepe", corpus, "uc", [rank], [other])
         write_hits(tmp_path, "crepe_published", corpus, "sc", [1], [f"published {own}"])
         write_hits(tmp_path, "crepe_published", corpus, "uc", [2], [f"published {other}"])
-    section = gap.make_section(read_results([tmp_path]))
-    assert section
-    gaps = {table.name: table.cells["Gap"].tolist() for table in section.tables if "Gap" in table.cells}
-    assert gaps == {"gap_hnatom": ["+0.0"] * 3, "gap_hnatom_crepe_published": ["+100.0"] * 3}
-    assert section.metrics == {"seen_minus_unseen": {"hnatom": {"laion": 0.0, "yfcc": 0.0, "all": 0.0}}}
+    parts = split_parts(read_results([tmp_path]))
+    sections = {name: gap.make_section(results) for name, results in parts.items()}
+    gaps = {name: section.tables[0].cells["Gap"].tolist() for name, section in sections.items() if section}
+    assert gaps == {"photographs": ["+0.0"] * 3, "published": ["+100.0"] * 3}
+    assert sections["photographs"]
+    assert sections["photographs"].metrics == {"seen_minus_unseen": {"hnatom": {"laion": 0.0, "yfcc": 0.0, "all": 0.0}}}
 
 
 @pytest.mark.parametrize("corpus", ["mine", "my_shop"])
@@ -76,7 +77,12 @@ def test_a_corpus_of_the_user_has_tables(tmp_path: Path, corpus: str):
     for split, recall in (("sc", 0.5), ("uc", 0.4)):
         write_result(tmp_path, "clip-mine", corpus, f"{corpus}_{split}_hnatom", recall)
     (table,) = make_tables(systematicity, [tmp_path / "clip-mine"])
-    assert table.cells.iloc[1].tolist() == [corpus, "clip-mine", "50.0 [40.0, 60.0]", "40.0 [30.0, 50.0]"]
+    assert table.cells.iloc[1].tolist() == [
+        f"{corpus} (micro-world)",
+        "clip-mine",
+        "50.0 [40.0, 60.0]",
+        "40.0 [30.0, 50.0]",
+    ]
     frame = make_frame(read_results([tmp_path]))
     assert set(frame["kind"]) == {"hnatom"}
     assert set(frame["split"]) == {"sc", "uc"}
@@ -98,15 +104,15 @@ def test_raw_tables_have_both_directions(tmp_path: Path):
     (by_split,) = make_tables(systematicity, [tmp_path])
     assert by_split.cells.to_numpy().tolist() == [
         [
-            *("Image to text", "mine", "clip-mine", "100 / 100 / 20"),
+            *("Image to text", "mine (micro-world)", "clip-mine", "100 / 100 / 20"),
             *("40.0 ± 1.0", "30.0 ± 1.0", "20.0 ± 1.0", "1.0 / 1.0 / 5.0"),
         ],
         [
-            *("Text to image", "mine", "clip-mine", "100 / 100 / 20"),
+            *("Text to image", "mine (micro-world)", "clip-mine", "100 / 100 / 20"),
             *("20.0 ± 1.0", "15.0 ± 1.0", "10.0 ± 1.0", "1.0 / 1.0 / 5.0"),
         ],
     ]
     (by_complexity,) = make_tables(productivity, [tmp_path])
     assert by_complexity.cells.iloc[1].tolist() == [
-        *("Text to image", "mine", "clip-mine", "50", "15.0 ± 1.0", "25.0 ± 1.0", "2.0"),
+        *("Text to image", "mine (micro-world)", "clip-mine", "50", "15.0 ± 1.0", "25.0 ± 1.0", "2.0"),
     ]

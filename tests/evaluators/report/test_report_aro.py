@@ -43,7 +43,8 @@ def test_tables_of_aro(tmp_path: Path) -> None:
     # Mean of 0.2 and 0.4: 0.3; standard deviation: sqrt(2 * 0.1^2 / 1) = 0.1414.
     assert tables["aro_order"] == [["clip", "30.0 ± 14.1"]]  # Flickr30k was not measured
     assert section.headline == [
-        "clip prefers the true caption to the swapped caption in 50.0% of VG-Relation (chance 50.0%)."
+        "clip prefers the true caption to the swapped caption in 50.0% of VG-Relation (not different from "
+        "chance, 50.0%)."
     ]
 
 

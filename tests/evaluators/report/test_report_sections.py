@@ -36,6 +36,7 @@ def write_result(
         "model": {"spec": model, "name": model, "effective": model, "corpus": None, "contaminated": None},
         "data": {"fingerprint": "d1", "rows": 4, "limit": None, "set_size": None},
         "code": {"version": "0.1.0", "fingerprint": "c" * 16},
+        "main": list(changes.get("metrics", {}))[:1],
         "std": {},
         "categories": {},
         "warnings": [],
@@ -95,8 +96,9 @@ def test_tables_of_compun(tmp_path: Path):
         "clip-a", "Template", "2", "0.300 ± 0.100", "0.200 ± 0.100",
     ]  # fmt: skip
     assert section.headline == [
-        "Compound nouns, clip-a: accuracy 50.0% with the template, 75.0% with five example captions (chance 33.3%), "
-        "25.0% against all images (chance 1.0%)."
+        "Compound nouns, clip-a: accuracy 50.0% (not different from chance, 33.3%) with the template, 75.0% (not "
+        "different from chance, 33.3%) with five example captions, 25.0% (not different from chance, 1.0%) against all "
+        "images."
     ]
     assert len(section.figures) == 2
 

@@ -8,7 +8,13 @@ from typer.testing import CliRunner
 from compeval.cli import app
 from evaluators.report.results import Result, Results
 from evaluators.report.sections.published import make_section
-from evaluators.results.published import PublishedScore, match_scores, read_scores
+from evaluators.results.published import (
+    PublishedScore,
+    find_scores,
+    get_canonical_name,
+    match_scores,
+    read_scores,
+)
 
 MODEL = "ViT-B-32-quickgelu/openai"
 
@@ -102,6 +108,41 @@ def test_validate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     disagreed = validate("ViT-B-32/openai", "--json")
     assert disagreed.exit_code == 1
     assert json.loads(disagreed.stdout)[0]["agrees"] is False
+
+
+@pytest.mark.parametrize(
+    ("name", "same"),
+    [
+        ("ViT-B-32/openai", MODEL),
+        (MODEL, MODEL),
+        ("transformers:openai/clip-vit-base-patch32", MODEL),
+        ("ViT-B-32/laion400m_e32", "ViT-B-32-quickgelu/laion400m_e32"),
+        ("ViT-B-32/laion2b_s34b_b79k", "ViT-B-32/laion2b_s34b_b79k"),
+        ("local:checkpoints/mine", "local:checkpoints/mine"),
+    ],
+)
+def test_canonical_names(name: str, same: str):
+    assert get_canonical_name(name) == same
+
+
+def test_every_name_of_vl_compos_table_has_its_scores(real_data: Path):
+    with (real_data / "published" / "scores.csv").open(newline="") as file:
+        names = [
+            f"{row['arch']}/{row['pretrained']}" if row["pretrained"] else row["arch"] for row in csv.DictReader(file)
+        ]
+    missing = [name for name in names if not any("vl_compo" in score.source for score in find_scores(name))]
+    assert (len(names), missing) == (10, [])
+
+
+def test_validate_finds_results_under_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    result = make_result("sugarcrepe/swap_obj", 0.6122)
+    result["model"] |= {"spec": MODEL, "name": MODEL}
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "a.json").write_text(json.dumps(result))
+    for name in ("ViT-B-32/openai", MODEL, "transformers:openai/clip-vit-base-patch32"):
+        done = CliRunner().invoke(app, ["validate", name])
+        assert done.stderr.startswith("1 of 1 agree; "), done.stderr
 
 
 def test_all_scores_of_vl_compos_table_are_entered(real_data: Path):

@@ -2,6 +2,7 @@ import errno
 import json
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -9,8 +10,10 @@ import pytest
 from evaluators import models
 from evaluators.engine.tasks import Task
 from evaluators.results import compose, documents
-from evaluators.results.compare import Comparison, compare, correct_p_values
+from evaluators.results.agreement import measure_sensitivity
+from evaluators.results.compare import Comparison, compare, compare_categories, correct_p_values
 from evaluators.results.external import score_file
+from evaluators.results.rank import rank_models
 from evaluators.run import run
 from generators.storage.code import list_code_files
 from tests.evaluators import tiny
@@ -39,6 +42,7 @@ def test_result_document(here: Path, data: Path):
         "fingerprint": "",
         "precision": "custom",
         "corpus": None,
+        "corpus_source": "web",
         "contaminated": None,
         "text_encoder": None,
     }
@@ -88,7 +92,9 @@ def test_compare(here: Path, data: Path):
     (line,) = compare(run_toy("Constant", data), run_toy("Knows", data))
     # Constant is always wrong and Knows is always right: only b is right on 23 rows, so p = 2 * (1/2)^23.
     assert (line.task, line.metric, line.rows) == ("crepe/laion_uc_hnatom", "recall@1", 23)
-    assert (line.a, line.b, line.difference, line.interval) == (0.0, 1.0, 1.0, (1.0, 1.0))
+    assert (line.a, line.b, line.difference) == (0.0, 1.0, 1.0)
+    # The 12 images count as rows: (13 - 1) / 14 - 1.95996 * sqrt((1 - (12/14)^2) / 14) = 0.5873.
+    assert line.interval == pytest.approx((0.5873, 1.0), abs=1e-4)
     assert line.mcnemar == line.mcnemar_holm == pytest.approx(2**-22)
     assert line.wilcoxon < 1e-4
     assert json.dumps(line.to_json())
@@ -98,6 +104,42 @@ def test_holm_correction():
     lines = [Comparison(str(p), "recall@1", 1, 0, 1, 1, (0, 1), p, p) for p in (0.01, 0.04, 0.03)]
     # The sorted p-values .01, .03, .04 are multiplied by 3, 2, 1. Then .04 is raised to .06 to keep the order.
     assert [line.mcnemar_holm for line in correct_p_values(lines)] == pytest.approx([0.03, 0.06, 0.06])
+
+
+def test_ranking_of_three_models(here: Path, data: Path):
+    pq.write_table(make_score_table(23), "scores.parquet")
+    score_file(Path("scores.parquet"), LAION.name, "also", data_dir=data)
+    folders = [run_toy("Constant", data), run_toy("Knows", data), Path(f"{FOLDER}also")]
+    lines = rank_models(folders)
+    # On 12 images, Constant is worse than both others; those are equal, so they share the first rank.
+    assert [(line.model, line.rank, line.share) for line in lines] == [
+        ("Knows", 1, 1),
+        ("also", 1, 1),
+        ("Constant", 3, 0),
+    ]
+    assert lines[0].p == pytest.approx({"Constant": 3 * 2**-11, "also": 1.0})
+    with pytest.raises(ValueError, match="Two models are named Knows"):
+        rank_models([folders[1], folders[1]])
+    (line,) = measure_sensitivity(folders[0], folders[1], 0.05, 0.8)
+    assert (line.rows, line.disagreement, round(line.design_effect, 2)) == (23, 1.0, 1.92)  # 12 images
+
+
+def test_effects_by_category(tmp_path: Path):
+    def write(name: str, ranks: list[int]) -> Path:
+        document = {"schema": 1, "task": "aro/r", "model": {"name": name}, "data": {"fingerprint": "d"}, "main": ["r"]}
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "r.json").write_text(json.dumps(document))
+        categories = [[{"by": "relation", "name": "on" if row < 8 else "in"}] for row in range(12)]
+        rows = {"row": range(12), "image_id": [str(row) for row in range(12)], "categories": categories, "rank": ranks}
+        pq.write_table(pa.table(rows), tmp_path / name / "r.parquet")
+        return tmp_path / name
+
+    on, within = compare_categories(write("a", [2] * 12), write("b", [1] * 8 + [2] * 4))
+    assert (on.category, on.rows, on.a, on.b, on.g) == ("on", 8, 0.0, 1.0, 0.5)
+    assert (within.category, within.g, within.p) == ("in", None, 1.0)
+    assert on.p == pytest.approx(2 * 2**-7)  # 2 / 2^8, times two categories
+    # (9 - 1) / 10 - 1.95996 * sqrt((1 - 0.64) / 10)
+    assert on.interval[0] == pytest.approx(0.8 - 1.95996 * 0.036**0.5, abs=1e-4)
 
 
 def test_error_for_results_on_different_data(here: Path, data: Path):
@@ -162,6 +204,14 @@ def test_errors_for_scores_that_do_not_fit(here: Path, data: Path, table: pa.Tab
         score_file(Path("scores.parquet"), LAION.name, "gpt", data_dir=data)
 
 
+def test_error_for_scores_in_parquet_that_are_not_utf8(here: Path, data: Path):
+    offsets = pa.py_buffer(np.array([0, 1], dtype=np.int32).tobytes())
+    text = pa.Array.from_buffers(pa.string(), 1, [None, offsets, pa.py_buffer(b"\xff")])
+    pq.write_table(pa.table({"row": [0], "scores": text}), "scores.parquet")
+    with pytest.raises(ValueError, match=r"scores.parquet: contains a text that is not in UTF-8"):
+        score_file(Path("scores.parquet"), LAION.name, "gpt", data_dir=data)
+
+
 def test_code_fingerprint_covers_models_and_protocols():
     files = {path.name for path in list_code_files(Path(compose.__file__))}
     assert {"openclip.py", "prefix_forest.py", "huggingface.py", "choice.py", "group.py", "crops.py"} <= files
@@ -194,6 +244,12 @@ def test_scores_in_text_files_give_the_result_of_the_parquet_file(here: Path, da
         ("scores.jsonl", '{"row": 0, "scores": [1, NaN]}', r"line 1: scores '\[1, nan\]' are not a list of finite"),
         ("scores.jsonl", '{"row": 0, "scores": [true]}', r"line 1: scores '\[True\]' are not a list of numbers"),
         ("scores.jsonl", "{", r"scores.jsonl, line 1: not JSON"),
+        ("scores.jsonl", f'{{"row": 0, "scores": [{10**400}]}}', r"scores.jsonl, line 1: .* not a list of finite"),
+        (
+            "scores.jsonl",
+            '{"row": 0, "scores": [1]}\n{"row": 1, "scores": [1' + "0" * 5000 + "]}",
+            r"scores.jsonl, after line 1: not readable as JSON \(Exceeds the limit",
+        ),
         (
             "scores.parquet",
             "row,scores\n0,1\n",

@@ -13,6 +13,8 @@ from generators.hard_negatives.text_only_scorers import RetrievalSets
 from generators.llm.client import KEY_VARIABLE, Cache
 from generators.schemas.rows import CHOICE_SCHEMA
 from generators.storage.dataset import write_config
+from loaders.cards.card import write_card
+from loaders.datasets.stats import measure
 from loaders.papers.figures import figures
 from tests.evaluators.validity.test_text_only_aro import make_row
 from tests.generators.llm_answers import KEY, completion
@@ -68,6 +70,7 @@ def test_worked_examples_match_the_config(config: str):
 def sets_of_four(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Working directory with four rows of VG-Relation, in which "caption N" is true and "N caption" is false."""
     write_config(tmp_path / "aro", "vg_relation", {"test": [make_row(number) for number in range(4)]}, CHOICE_SCHEMA)
+    write_card(tmp_path / "aro", {}, "", measure(tmp_path / "aro"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(KEY_VARIABLE, KEY)
     return tmp_path
@@ -100,12 +103,13 @@ def test_answers_right_wrong_and_unreadable(sets_of_four: Path, httpserver: HTTP
     (sets_of_four / "data" / "llm").symlink_to(sets_of_four / "sample" / "llm")
     text_only_aro.main()
     results = json.loads((sets_of_four / "text_only_aro.json").read_text())["vg_relation"]["chat"]
-    # Answers 0 and 1 are right, 2 is wrong, 3 is unreadable. Rows 0 and 1 share an image, as do rows 2 and 3, so the
-    # interval is 0 to 1.
-    assert results == {"model": "m", "asked": 4, "unreadable": 1, "recall@1": 0.5, "interval": [0.0, 1.0]}
+    # Answers 0 and 1 are right, 2 is wrong, 3 is unreadable. Rows 0 and 1 share an image, as do rows 2 and 3, so
+    # these are two images with one hit: Wilson's interval of 1 of 2.
+    low, high = results["interval"]
+    assert (low, high) == pytest.approx((0.0945, 0.9055), abs=1e-4)
+    assert results == {"model": "m", "asked": 4, "unreadable": 1, "recall@1": 0.5, "interval": [low, high]}
     assert (
-        "| vg_relation | 4 | 50.0% | m | 50.0% (0.0% to 100.0%) | 1 |"
-        in (sets_of_four / "text_only_aro.md").read_text()
+        "| vg_relation | 4 | 50.0% | m | 50.0% (9.5% to 90.5%) | 1 |" in (sets_of_four / "text_only_aro.md").read_text()
     )
 
 

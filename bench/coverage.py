@@ -1,0 +1,71 @@
+"""Simulate how often 95 % intervals contain the true value: python -m bench.coverage
+
+Rows are hits of a model. A cluster (image) has the same number of rows, whose hits are correlated: the share of a
+cluster is drawn from a beta distribution with the given intra-class correlation. Printed next to the interval of
+evaluators/metrics/intervals.py: the percentile bootstrap over clusters that it replaced.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evaluators.metrics.intervals import compute_difference_interval, compute_share_interval
+from evaluators.metrics.statistics import bootstrap_interval
+
+REPETITIONS = 2000
+CASES = [  # true share, clusters, rows per cluster, intra-class correlation
+    *((1 / 6, 7, 1, 0.0), (0.01, 100, 1, 0.0), (1 / 300, 300, 1, 0.0), (0.0, 50, 1, 0.0), (1.0, 50, 1, 0.0)),
+    *((share, rows, 1, 0.0) for share in (0.05, 0.2, 0.5, 0.95) for rows in (20, 60, 300)),
+    *((share, clusters, 4, 0.3) for share in (0.02, 0.17, 0.5, 0.9) for clusters in (15, 40, 150)),
+    *((share, clusters, 3, 1.0) for share in (0.05, 0.5) for clusters in (8, 40)),
+]
+DIFFERENCES = [(0.0, 0.0, 50), (0.0, 0.1, 60), (0.0, 0.3, 300), (0.05, 0.1, 200), (0.3, 0.4, 60), (1.0, 1.0, 30)]
+"""True difference, share of rows on which two models disagree, and number of rows."""
+
+
+def draw_hits(generator: np.random.Generator, share: float, clusters: int, size: int, correlation: float) -> np.ndarray:
+    """Return hits (clusters * size,) of correlated rows."""
+    if share in (0, 1) or correlation == 0:
+        share_C = np.full(clusters, share)
+    elif correlation == 1:
+        share_C = (generator.random(clusters) < share).astype(float)
+    else:
+        scale = 1 / correlation - 1
+        share_C = generator.beta(share * scale, (1 - share) * scale, clusters)
+    return (generator.random((clusters, size)) < share_C[:, None]).astype(float).ravel()
+
+
+def measure_coverage(share: float, clusters: int, size: int, correlation: float, bootstrap: bool = False) -> float:
+    """Return the share of intervals that contain the true share."""
+    generator, cluster_N = np.random.default_rng(0), np.repeat(np.arange(clusters), size)
+    interval = bootstrap_interval if bootstrap else compute_share_interval
+    bounds = (
+        interval(draw_hits(generator, share, clusters, size, correlation), cluster_N)
+        for _ in range(REPETITIONS // (5 if bootstrap else 1))
+    )
+    return float(np.mean([low <= share + 1e-12 and share - 1e-12 <= high for low, high in bounds]))
+
+
+def measure_difference_coverage(difference: float, disagreement: float, rows: int) -> float:
+    generator = np.random.default_rng(0)
+    odds = [(disagreement - difference) / 2, 1 - disagreement, (disagreement + difference) / 2]
+    bounds = (
+        compute_difference_interval(generator.choice([-1, 0, 1], rows, p=odds), np.arange(rows))
+        for _ in range(REPETITIONS)
+    )
+    return float(np.mean([low <= difference <= high for low, high in bounds]))
+
+
+def main() -> None:
+    print("| true share | images | rows per image | correlation | coverage | bootstrap |\n|---|---|---|---|---|---|")
+    for share, clusters, size, correlation in CASES:
+        ours, before = (measure_coverage(share, clusters, size, correlation, old) for old in (False, True))
+        print(f"| {share:.3f} | {clusters} | {size} | {correlation} | {ours:.1%} | {before:.1%} |")
+    print("\n| true difference | disagreement | rows | coverage |\n|---|---|---|---|")
+    for difference, disagreement, rows in DIFFERENCES:
+        coverage = measure_difference_coverage(difference, disagreement, rows)
+        print(f"| {difference} | {disagreement} | {rows} | {coverage:.1%} |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,156 @@
+"""The scores of a leaderboard: models x benchmarks, with intervals and ranks.
+
+A benchmark is a dataset; a dataset whose tasks have different numbers of candidates is several benchmarks. Its score is
+the unweighted mean over its tasks (and over both directions of retrieval). A model without some task of a benchmark has
+no score on it, so no mean is over other tasks than that of another model. Left out: raw retrieval, perturbed sets,
+the sets of systematicity (each model has its own), and runs on a limited number of rows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from evaluators.metrics import ranking
+from evaluators.metrics.intervals import Interval, compute_weighted_interval
+from evaluators.report.results import Result
+from evaluators.results.compare import get_query_values
+from evaluators.results.compose import get_clusters
+from generators.schemas.corpus_names import parse_systematicity
+from generators.storage import parquet
+from generators.storage.natural import natural_key
+
+COLUMNS = {
+    "choice": ("rank",),
+    "compound": ("rank",),
+    "group": ("group_hit",),
+    "classification": ("rank",),
+    "recall": ("i2t_rank", "t2i_rank"),
+}
+"""Protocol -> columns of the per-example table whose hits are counted."""
+CHANCE = {
+    "choice": ("recall@1",),
+    "compound": ("recall@1",),
+    "group": ("group_score",),
+    "classification": ("top1",),
+    "recall": ("i2t_recall@1", "t2i_recall@1"),
+}
+RECOGNITION = ("classification", "recall")
+"""Protocols that measure recognition. All others measure composition."""
+SEED = re.compile(r"s\d+")
+
+
+@dataclass(frozen=True)
+class Score:
+    """The score of a model on a benchmark. ``rank`` is 1 + the number of models that are significantly better."""
+
+    share: float
+    interval: Interval
+    rank: int
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    name: str
+    tasks: Sequence[str]
+    rows: int
+    chance: float
+    is_recognition: bool
+    scores: Mapping[str, Score]
+    """Model -> its score."""
+    paths: Mapping[str, Mapping[str, Result]] = field(repr=False)
+    """Task -> model -> result."""
+
+
+def make_benchmarks(results: Iterable[Result]) -> list[Benchmark]:
+    """Make the benchmarks of all results, composition before recognition."""
+    groups: dict[tuple[str, bool, float], list[Result]] = {}
+    for result in filter(is_ranked, results):
+        data = result.data
+        chance = float(np.mean([data["chance"][metric] for metric in CHANCE[data["protocol"]]]))
+        candidates = round(chance, 3) if data["protocol"] not in RECOGNITION else 0.0
+        key = (data["dataset"], data["protocol"] in RECOGNITION, candidates)
+        groups.setdefault(key, []).append(result)
+    counts = Counter(dataset for dataset, *_ in groups)
+    benchmarks = []
+    for (dataset, is_recognition, chance), members in groups.items():
+        name = dataset if counts[dataset] == 1 else f"{dataset}, 1 of {round(1 / chance) if chance else 'all'}"
+        benchmarks.append(_make_benchmark(name, members, is_recognition))
+    return sorted(benchmarks, key=lambda benchmark: (benchmark.is_recognition, natural_key(benchmark.name)))
+
+
+def is_ranked(result: Result) -> bool:
+    """Return False for results that are not part of any benchmark (module docstring)."""
+    data = result.data
+    is_own_set = result.family == "crepe" and parse_systematicity(data["config"]) is not None
+    is_perturbed = bool(data["variant"]) and not SEED.fullmatch(data["variant"])
+    is_raw = data["config"].endswith("_raw")
+    is_limited = data["data"]["limit"] is not None
+    return data["protocol"] in COLUMNS and not (is_own_set or is_perturbed or is_raw or is_limited)
+
+
+def choose_tasks(tasks_by_model: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    """Return the set of tasks that is measured for most models, weighted by its size."""
+
+    def weigh(tasks: frozenset[str]) -> tuple[int, int]:
+        return len(tasks) * sum(tasks <= others for others in tasks_by_model.values()), len(tasks)
+
+    return max(sorted(set(tasks_by_model.values()), key=sorted), key=weigh)
+
+
+def _make_benchmark(name: str, results: Sequence[Result], is_recognition: bool) -> Benchmark:
+    versions = Counter((result.data["task"], result.data["data"]["fingerprint"]) for result in results)
+    newest = {task: fingerprint for (task, fingerprint), _ in reversed(versions.most_common())}
+    by_task: dict[str, dict[str, Result]] = {}
+    for result in results:
+        if result.data["data"]["fingerprint"] == newest[result.data["task"]]:  # results on other data are left out
+            by_task.setdefault(result.data["task"], {})[result.model] = result
+    models = sorted({model for members in by_task.values() for model in members})
+    tasks_of = {model: frozenset(task for task, members in by_task.items() if model in members) for model in models}
+    chosen = choose_tasks(tasks_of)
+    models = [model for model in models if chosen <= tasks_of[model]]
+    tasks = sorted(chosen, key=natural_key)
+    hits, clusters, weights = zip(
+        *(part for task in tasks for part in _read_hits([by_task[task][model] for model in models])), strict=True
+    )
+    hit_MN, cluster_N, weight_N = np.concatenate(hits, axis=1), np.concatenate(clusters), np.concatenate(weights)
+    found = ranking.rank(hit_MN, cluster_N, weight_N)
+    scores = {
+        model: Score(
+            float(found.share_M[index]),
+            compute_weighted_interval(hit_MN[index], cluster_N, weight_N),
+            int(found.rank_M[index]),
+        )
+        for index, model in enumerate(models)
+    }
+    chance = np.mean(
+        [
+            data["chance"][metric]
+            for task in tasks
+            for data in [by_task[task][models[0]].data]
+            for metric in CHANCE[data["protocol"]]
+        ]
+    )
+    return Benchmark(
+        *(name, tasks, hit_MN.shape[1], float(chance), is_recognition, scores),
+        {task: {model: by_task[task][model] for model in models} for task in tasks},
+    )
+
+
+def _read_hits(results: Sequence[Result]) -> Iterable[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Yield hits (M, N), clusters (N) and weights (N) of each column of a task, on the rows that all models scored."""
+    columns = COLUMNS[results[0].data["protocol"]]
+    tables = [parquet.read_table(result.path.with_suffix(".parquet")) for result in results]
+    rows = tables[0]["row"].to_numpy()
+    for table in tables[1:]:
+        rows = np.intersect1d(rows, table["row"].to_numpy())
+    tables = [table.filter(np.isin(table["row"].to_numpy(), rows)) for table in tables]
+    for column in columns:
+        values = [get_query_values(table, column) for table in tables]
+        cluster_N = get_clusters(tables[0]).astype(str)[values[0][1]]
+        hit_MN = np.array([value_N == 1 for value_N, _ in values])
+        yield hit_MN, cluster_N, np.full(hit_MN.shape[1], 1 / hit_MN.shape[1] / len(columns))

@@ -1,0 +1,72 @@
+"""Look up how well rules without the image solve a set (stages ``text_only`` and ``text_only_aro``).
+
+The best rule is the one with the highest Recall@1 of all scorers, so it is chosen with knowledge of the truth.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from evaluators.report.results import Result, Results
+from evaluators.report.tables import format_with_interval
+from generators.schemas.corpus_names import parse_systematicity
+
+STEM = "text_only"
+SCORERS = ("refining", "held_out", "comparing")
+
+
+class Rule(NamedTuple):
+    """A rule that chooses a caption without the image, with its Recall@1 and 95 % interval."""
+
+    name: str
+    recall: float
+    interval: tuple[float, float]
+
+    def __str__(self) -> str:
+        return f"{format_with_interval(self.recall, self.interval)} {self.name.replace('_', ' ')}"
+
+
+def read_text_only(paths: Iterable[Path]) -> dict[str, Any]:
+    """Return dataset -> content of text_only.json (of crepe) or text_only_<dataset>.json.
+
+    Raises FileNotFoundError, or ValueError for other files.
+    """
+    contents = {}
+    for path in paths:
+        if not path.is_file():
+            raise FileNotFoundError(f"{path}: no such file. `dvc repro text_only text_only_aro` writes it.")
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+            is_valid = all(scorers["refining"] for scorers in content.values()) and path.stem.startswith(STEM)
+        except (ValueError, AttributeError, KeyError, TypeError):
+            is_valid, content = False, {}
+        if not is_valid:
+            raise ValueError(
+                f"{path}: not a file of the stage text_only; expected text_only.json or text_only_<dataset>.json."
+            )
+        contents[path.stem.removeprefix(STEM).removeprefix("_") or "crepe"] = content
+    return contents
+
+
+def find_rule(results: Results, result: Result, metric: str = "recall@1") -> Rule | None:
+    """Return the best rule on the set of a result, or None if this set was not measured."""
+    config = parse_systematicity(result.data["config"])
+    groups = results.text_only.get(result.data["dataset"], {})
+    group = groups.get(config.kind if config else result.data["config"])
+    if group is None or metric != "recall@1":
+        return None
+    version = result.data["data"].get("version")
+    if group.get("version", version) != version:
+        return None  # measured on another version of the dataset
+    scorers = {name: values for kind in SCORERS for name, values in group.get(kind, {}).items()}
+    best = max(scorers, key=lambda name: scorers[name]["recall@1"])
+    return Rule(best, scorers[best]["recall@1"], tuple(scorers[best]["interval"]))
+
+
+def describe_rules(results: Results, shown: Iterable[Result]) -> str:
+    """Return the best rule on the sets of the given results as a sentence, or "" if they were not measured."""
+    rules = dict.fromkeys(str(rule) for result in shown if (rule := find_rule(results, result)))
+    return f"Best rule that reads only the text: {'; '.join(rules)}." if rules else ""

@@ -1,0 +1,312 @@
+"""Publish results on the Hugging Face Hub, and get the results of others.
+
+    compeval publish results --to ORG/NAME           documents and per-row parquet as a dataset
+    compeval results pull ORG/NAME
+
+With --model-repo, the main metrics are also proposed for the model's own page, as ``.eval_results/compeval.yaml``
+(https://huggingface.co/docs/hub/eval-results): one value per task in percent; interval, chance and rows are in the
+notes, and the source is the dataset of results. $HF_ENDPOINT selects another server.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import pyarrow.parquet as pq
+import yaml
+
+from evaluators.results import documents
+from evaluators.results.documents import Result
+from generators.storage import parquet
+from generators.storage.atomic import atomic_file
+from generators.storage.untrusted import UnsafeNameError, resolve_below
+
+EVAL_RESULTS = ".eval_results/compeval.yaml"
+CARD = "README.md"
+SOURCE_NAME = "CompEval"
+OBJECTS = ("model", "data", "code", "metrics", "intervals", "chance", "std", "categories")
+TEXTS = ("task", "dataset", "config", "split", "protocol", "source")
+LISTS = ("main", "warnings", "skipped")
+
+
+@dataclass(frozen=True)
+class Publication:
+    """The files of a publication: path in the repository -> content or local file."""
+
+    repository: str
+    files: Mapping[str, bytes | Path]
+    """Of the dataset of results."""
+    model_repository: str | None = None
+    model_files: Mapping[str, bytes] = field(default_factory=dict)
+
+
+def prepare(
+    folders: Sequence[Path],
+    repository: str,
+    model_repository: str | None = None,
+    benchmarks: Mapping[str, str] | None = None,
+) -> Publication:
+    """Return the files to publish. ``benchmarks``: name of a dataset -> its repository on the Hub.
+
+    Results on a limited number of rows are left out. Raises ValueError if there is none, if the name of micro-world
+    results does not say so, or if the files for a model's page are of several models or of no benchmark on the Hub.
+    """
+    check_repository(repository)
+    paths = [path for folder in folders for path in documents.list_documents(folder)]
+    results = {path: documents.read(path) for path in paths}
+    results = {path: result for path, result in results.items() if result["data"]["limit"] is None}
+    if not results:
+        raise ValueError(
+            f"{', '.join(map(str, folders))}: no complete results. `compeval run` writes them to results/."
+        )
+    if any(result["synthetic"] for result in results.values()) and "microworld" not in repository.lower():
+        raise ValueError(
+            f"{repository}: the results are of the micro-world, a synthetic replacement for real images. The name must "
+            f"contain microworld, for example {repository.split('/')[0]}/microworld-results."
+        )
+    files: dict[str, bytes | Path] = {}
+    for path, result in results.items():
+        folder = documents.get_result_path(Path(), result["source"], result["model"]["name"], result["task"])
+        name = folder.as_posix()
+        if name in files:
+            raise ValueError(f"{path}: a second result of {result['model']['name']} on {result['task']}.")
+        files[name], files[name.removesuffix(".json") + ".parquet"] = path, path.with_suffix(".parquet")
+    files[CARD] = make_card(list(results.values()), list(files)).encode()
+    if model_repository is None:
+        return Publication(repository, files)
+    check_repository(model_repository)
+    entries = make_entries(list(results.values()), repository, benchmarks or {})
+    return Publication(repository, files, model_repository, {EVAL_RESULTS: entries.encode()})
+
+
+def make_card(results: Sequence[Result], names: Sequence[str]) -> str:
+    """Return the card of the dataset of results. A config has the rows of all models on one task."""
+    tasks: dict[str, list[str]] = {}
+    for name in names:
+        if name.endswith(".parquet"):
+            task = PurePosixPath(name).with_suffix("").parts[2:]
+            tasks.setdefault("--".join(task), []).append(name)
+    models = sorted({result["model"]["name"] for result in results})
+    metadata = {
+        "tags": ["compeval", "evaluation-results", *(["synthetic"] if results[0]["synthetic"] else [])],
+        "configs": [
+            {"config_name": task.replace("@", "-"), "data_files": [{"split": "test", "path": paths}]}
+            for task, paths in tasks.items()
+        ],
+    }
+    lines = [
+        f"Results of {len(models)} models on {len(tasks)} tasks, by CompEval. A task has a document (json) with",
+        "metrics, intervals, chance and fingerprints, and the scores of its rows (parquet, without images).",
+        "",
+        *(f"- {model}" for model in models),
+        "",
+        "`compeval results pull REPOSITORY` downloads them; `compeval compare` and `compeval leaderboard` read them.",
+    ]
+    return f"---\n{yaml.safe_dump(metadata, sort_keys=False)}---\n\n# Results\n\n" + "\n".join(lines) + "\n"
+
+
+def make_entries(results: Sequence[Result], repository: str, benchmarks: Mapping[str, str]) -> str:
+    """Return the content of ``.eval_results/compeval.yaml``, checked by huggingface_hub's own classes."""
+    from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml, parse_eval_result_entries
+
+    models = sorted({result["model"]["name"] for result in results})
+    if len(models) > 1:
+        raise ValueError(
+            f"A model's page takes results of one model; got {', '.join(models)}. Name one model's folder."
+        )
+    known = [result for result in results if result["dataset"] in benchmarks]
+    if not known:
+        datasets = ", ".join(sorted({result["dataset"] for result in results}))
+        raise ValueError(
+            "No result is of a benchmark on the Hub. Name its repository, for example --benchmark NAME=ORG/DATASET; "
+            f"the results are of {datasets}."
+        )
+    entries = [
+        EvalResultEntry(
+            dataset_id=benchmarks[result["dataset"]],
+            task_id=result["task"].partition("/")[2],
+            value=round(100 * result["metrics"][result["main"][0]], 2),
+            source_url=f"https://huggingface.co/datasets/{repository}",
+            source_name=SOURCE_NAME,
+            notes=describe(result),
+        )
+        for result in known
+    ]
+    text = yaml.safe_dump(eval_result_entries_to_yaml(entries), sort_keys=False, allow_unicode=True)
+    assert parse_eval_result_entries(yaml.safe_load(text)) == entries
+    return text
+
+
+def describe(result: Result) -> str:
+    """Return what the value of a result is: metric, interval, chance, rows, other main metrics and precision."""
+    main, *others = result["main"]
+    bounds = result["intervals"].get(main)
+    parts = [f"{main} in percent"]
+    if bounds:
+        parts.append(f"95 % interval over images {100 * bounds[0]:.1f} to {100 * bounds[1]:.1f}")
+    parts += [f"chance {100 * result['chance'][main]:.1f}", f"{result['data']['rows']:,} rows"]
+    parts += [f"{name} {100 * result['metrics'][name]:.1f}" for name in others]
+    parts.append(f"{result['model']['precision']}, CompEval {result['code']['version']}")
+    if result["model"]["contaminated"]:
+        parts.append(result["model"]["contaminated"])
+    return "; ".join(parts)
+
+
+def publish(publication: Publication, *, private: bool = False) -> list[str]:
+    """Upload the files and return the URLs of the commits.
+
+    The file for the model's page becomes a pull request, unless the repository belongs to the user or to one of the
+    user's organisations.
+    """
+    from huggingface_hub import CommitOperationAdd, HfApi
+
+    def make_operations(files: Mapping[str, bytes | Path]) -> list[CommitOperationAdd]:
+        return [CommitOperationAdd(path_in_repo=name, path_or_fileobj=content) for name, content in files.items()]
+
+    api = HfApi(endpoint=os.environ.get("HF_ENDPOINT"))
+    with explain_errors(publication.repository, api.endpoint):
+        api.create_repo(publication.repository, repo_type="dataset", private=private, exist_ok=True)
+        commit = api.create_commit(
+            publication.repository,
+            make_operations(publication.files),
+            commit_message=f"Results of {SOURCE_NAME}",
+            repo_type="dataset",
+        )
+    urls = [commit.commit_url]
+    if publication.model_repository:
+        with explain_errors(publication.model_repository, api.endpoint):
+            account = api.whoami()
+            owners = {account["name"], *(member["name"] for member in account.get("orgs", []))}
+            proposal = api.create_commit(
+                publication.model_repository,
+                make_operations(publication.model_files),
+                commit_message=f"Results of {SOURCE_NAME}",
+                create_pr=publication.model_repository.split("/")[0] not in owners,
+            )
+        urls.append(proposal.pr_url or proposal.commit_url)
+    return urls
+
+
+def pull(repository: str, output: Path) -> list[Path]:
+    """Download the results of a repository to ``output/ORG--NAME`` and return the folders of its models.
+
+    Raises ValueError if there is none, or if a document is not a valid result.
+    """
+    from huggingface_hub import snapshot_download
+
+    check_repository(repository)
+    endpoint = os.environ.get("HF_ENDPOINT")
+    with explain_errors(repository, endpoint):
+        snapshot = Path(
+            snapshot_download(
+                repository, repo_type="dataset", allow_patterns=["*.json", "*.parquet"], endpoint=endpoint
+            )
+        )
+    target, folders = output / repository.replace("/", "--"), set()
+    for source in documents.list_documents(snapshot):
+        name = source.relative_to(snapshot).as_posix()
+        result = read_foreign(source, f"{repository}: {name}")
+        try:
+            expected = documents.get_result_path(Path(), result["source"], result["model"]["name"], result["task"])
+            path = resolve_below(target, expected.as_posix())
+        except UnsafeNameError as error:
+            raise ValueError(f"{repository}: {name}: {error}") from None
+        for suffix in (".parquet", ".json"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with atomic_file(path.with_suffix(suffix)) as partial:
+                partial.write_bytes(source.with_suffix(suffix).read_bytes())
+        folders.add(documents.get_model_folder(target, result["source"], result["model"]["name"]))
+    if not folders:
+        raise ValueError(f"{repository}: no results. `compeval publish` writes repositories of results.")
+    return sorted(folders)
+
+
+def read_foreign(path: Path, name: str) -> Result:
+    """Read a result that someone else wrote. Raises ValueError, with ``name``, if it lacks a part or its rows."""
+    try:
+        result = documents.read(path)
+    except ValueError as error:
+        raise ValueError(f"{name}: {str(error).removeprefix(str(path)).lstrip(': ')}") from None
+    if fault := find_fault(result):
+        raise ValueError(f"{name}: {fault}, so it is not a result of CompEval.")
+    rows = path.with_suffix(".parquet")
+    try:
+        count = parquet.count_rows(rows)
+        columns = pq.read_schema(rows).names
+    except (ValueError, OSError) as error:
+        raise ValueError(f"{name}: its rows cannot be read ({error}).") from None
+    if count != result["data"]["rows"] or "row" not in columns:
+        raise ValueError(f"{name}: {count:,} rows in its parquet file, {result['data']['rows']} in the document.")
+    return result
+
+
+def find_fault(result: Mapping[str, Any]) -> str | None:
+    """Return what is wrong with the shape of a document, or None."""
+    for names, kind, title in ((TEXTS, str, "text"), (OBJECTS, dict, "object"), (LISTS, list, "list")):
+        for name in names:
+            if not isinstance(result.get(name), kind):
+                return f"{name!r} is not of type {title}"
+    for part, name in (("model", "name"), ("model", "spec"), ("model", "effective"), ("data", "fingerprint")):
+        if not isinstance(result[part].get(name), str):
+            return f"'{part}.{name}' is not a text"
+    if not isinstance(result["data"].get("rows"), int) or "limit" not in result["data"]:
+        return "'data' has no number of rows or no limit"
+    numbers = [*result["metrics"].values(), *result["chance"].values()]
+    numbers += [bound for bounds in result["intervals"].values() if bounds is not None for bound in _as_pair(bounds)]
+    if not all(isinstance(number, int | float) and math.isfinite(number) for number in numbers):
+        return "a metric is not a finite number"
+    missing = [name for name in result["main"] if name not in result["metrics"] or name not in result["chance"]]
+    return f"the main metric {missing[0]!r} has no value or no chance" if missing else None
+
+
+def _as_pair(bounds: Any) -> list[Any]:
+    return bounds if isinstance(bounds, list) and len(bounds) == 2 else [None]
+
+
+def check_repository(repository: str) -> None:
+    """Raise ValueError if a name is not ORG/NAME."""
+    from huggingface_hub.errors import HFValidationError
+    from huggingface_hub.utils import validate_repo_id
+
+    try:
+        validate_repo_id(repository)
+    except HFValidationError as error:
+        raise ValueError(f"{repository!r} is not ORG/NAME ({error}).") from None
+    if repository.count("/") != 1:
+        raise ValueError(f"{repository!r} is not ORG/NAME.")
+
+
+@contextmanager
+def explain_errors(repository: str, endpoint: str | None) -> Iterator[None]:
+    """Convert errors of the Hub into a ValueError that names the repository."""
+    from huggingface_hub import errors
+
+    try:
+        yield
+    except (errors.HfHubHTTPError, errors.LocalTokenNotFoundError) as error:
+        raise ValueError(
+            f"{repository}: the Hub refused ({str(error).strip()}). Check the name, or log in with `hf auth login`."
+        ) from None
+    except errors.HTTPError as error:  # pyright: ignore[reportPrivateImportUsage] - of httpx or httpx2
+        raise ValueError(f"{repository}: the Hub at {endpoint} cannot be reached ({str(error).strip()}).") from None
+
+
+def describe_files(publication: Publication) -> str:
+    """Return all files of a publication with their sizes, and the content of those that were made for it."""
+    lines = []
+    for repository, files in (
+        (f"datasets/{publication.repository}", publication.files),
+        (publication.model_repository, publication.model_files),
+    ):
+        for name, content in files.items():
+            size = len(content) if isinstance(content, bytes) else content.stat().st_size
+            lines.append(f"{repository}/{name}\t{size:,} bytes")
+            if isinstance(content, bytes):
+                lines += ["", content.decode().rstrip(), ""]
+    return "\n".join(lines)

@@ -1,0 +1,58 @@
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.compeval.cli.test_cli import call, run_toy
+
+
+@pytest.fixture
+def folders(here: Path, data: Path) -> list[str]:
+    for name in ("Knows", "Constant"):
+        run_toy(data, name)
+        call("run", "--model", f"python:toy_models:{name}", "--name", f"{name}2", "--data", data, "-t", "crepe/prod_*")
+    return [f"results/microworld/{name}" for name in ("Knows", "Constant", "Knows2")]
+
+
+def test_ranking_of_three_models(folders: list[str]):
+    shown = call("compare", *folders)
+    assert "Holm-corrected over all pairs" in shown.stderr
+    lines = list(csv.DictReader(call("compare", *folders, "--format", "csv").stdout.splitlines()))
+    assert [line["model"] for line in lines[:3]] == ["Knows", "Knows2", "Constant"]
+    assert json.loads(call("compare", *folders, "--json").stdout)[0]["p"].keys() == {"Knows2", "Constant"}
+
+
+def test_page_of_disagreements(folders: list[str], data: Path):
+    shown = call("compare", *folders[:2], "--disagreements", "page", "--data", data)
+    assert "The page: page/index.html" in shown.stderr
+    page = Path("page/index.html").read_text()
+    assert "crepe/prod_hnatom/n4: only Knows is right (5 of 5 rows)" in page
+    assert page.count("data:image/jpeg;base64,") == 9
+    assert "no rows with hard negatives" in call("compare", folders[0], folders[2], "--disagreements", "page").stderr
+
+
+def test_power():
+    (record,) = json.loads(call("power", "--agreement", "80", "--difference", "5", "--json").stdout)
+    assert record["rows"] == 626
+    shown = call("power", "--agreement", "80", "--rows", "626")
+    assert "5.0" in shown.stdout
+
+
+def test_power_of_two_results(folders: list[str]):
+    lines = json.loads(call("power", *folders[:2], "--json").stdout)
+    assert [line["disagreement"] for line in lines] == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["compare", "a"], "Name the result folders of two or more models; got 1."),
+        (["compare", "a", "b", "c", "--by-category"], "Name the result folders of two models; got 3."),
+        (["power"], "Name the result folders of two models, or --agreement"),
+        (["power", "a"], "Name either the result folders of two models"),
+        (["power", "--agreement", "99", "--difference", "2"], "A difference of 2 points needs models that disagree"),
+    ],
+)
+def test_errors(arguments: list[str], message: str):
+    assert message in call(*arguments).stderr

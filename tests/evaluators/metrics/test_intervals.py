@@ -1,0 +1,73 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from statsmodels.stats.proportion import proportion_confint
+
+from bench.coverage import measure_coverage
+from evaluators.metrics import intervals
+
+
+@pytest.mark.parametrize(("hits", "rows"), [(0, 7), (1, 7), (7, 7), (1, 100), (50, 100), (299, 300)])
+def test_independent_rows_have_statsmodels_wilson_interval(hits: int, rows: int):
+    value_N = np.arange(rows) < hits
+    expected = proportion_confint(hits, rows, method="wilson")
+    assert intervals.compute_share_interval(value_N, np.arange(rows)) == pytest.approx(expected, abs=1e-12)
+
+
+def test_an_image_counts_as_one_row_if_all_rows_are_equal_or_there_are_few_images():
+    image_N = np.repeat(np.arange(20), 5)
+    assert intervals.compute_share_interval(np.ones(100), image_N) == pytest.approx(
+        proportion_confint(20, 20, method="wilson"), abs=1e-12
+    )
+    few = np.arange(50) < 25
+    assert intervals.compute_share_interval(few, np.arange(50) // 10) == pytest.approx(
+        proportion_confint(2.5, 5, method="wilson"), abs=1e-12
+    )
+
+
+def test_effective_rows_by_hand():
+    # 12 images of 2 equal rows: the design effect is 2 * C / (C - 1) = 24 / 11, so 24 rows count as 11. Student's
+    # quantile with 11 degrees of freedom is 2.2010, so they are reduced to 11 * (1.95996 / 2.2010)^2 = 8.723.
+    value_N = np.repeat([1, 0] * 6, 2)
+    assert intervals.count_effective_rows(value_N, np.repeat(np.arange(12), 2)) == pytest.approx(8.723, abs=1e-3)
+
+
+def test_difference_of_two_models_by_hand():
+    # 4 rows up, 1 down of 10: (5 - 2) / 12 = 0.25 and 1.95996 * sqrt((7/12 - 1/16) / 12) = 0.4083.
+    difference_N = np.array([1] * 4 + [-1] + [0] * 5)
+    bounds = intervals.compute_difference_interval(difference_N, np.arange(10))
+    assert bounds == pytest.approx((0.25 - 0.4083, 0.25 + 0.4083), abs=1e-4)
+    # Equal models: the interval is not a point. 0 +- 1.95996 * sqrt(2 / 12 / 12).
+    assert intervals.compute_difference_interval(np.zeros(10), np.arange(10)) == pytest.approx(
+        (-0.231, 0.231), abs=1e-3
+    )
+
+
+def test_means_without_bounds_are_bootstrapped_or_have_no_interval():
+    rank_N = np.array([1.0, 2.0] * 10)
+    values = {"mean_rank": rank_N, "recall@1": rank_N == 1}
+    bounds = intervals.compute_intervals(values, np.arange(20), {"mean_rank"})
+    low, high = bounds["mean_rank"] or (0, 0)
+    assert 1 < low < 1.5 < high < 2
+    assert bounds["recall@1"] == pytest.approx(proportion_confint(10, 20, method="wilson"))
+    assert intervals.compute_mean_interval(np.ones(20), np.arange(20)) is None
+    assert intervals.compute_mean_interval(rank_N[:9], np.arange(9)) is None
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 14)), min_size=1, max_size=60))
+def test_the_interval_contains_the_share_and_is_wider_than_that_of_independent_rows(rows: list[tuple[bool, int]]):
+    hit_N, image_N = np.array([hit for hit, _ in rows]), np.array([image for _, image in rows])
+    low, high = intervals.compute_share_interval(hit_N, image_N)
+    independent_low, independent_high = intervals.compute_share_interval(hit_N, np.arange(len(rows)))
+    assert 0 <= low <= hit_N.mean() <= high <= 1
+    assert high - low >= independent_high - independent_low - 1e-9
+
+
+@pytest.mark.acceptance
+@pytest.mark.parametrize(
+    ("share", "clusters", "size", "correlation"),
+    [(0.05, 60, 1, 0.0), (0.2, 60, 1, 0.0), (0.17, 40, 4, 0.3), (0.5, 15, 4, 0.3), (0.9, 40, 4, 0.3)],
+)
+def test_coverage(share: float, clusters: int, size: int, correlation: float):
+    assert 0.93 <= measure_coverage(share, clusters, size, correlation) <= 0.975
