@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -27,17 +29,32 @@ MIN_SHARE = 0.2
 is 0 for the other types, 1 for negations and at least 0.36 for swaps."""
 
 
-def identify(path: Path) -> tuple[Family, str]:
-    """Return the family of a published file and its published name.
+@dataclass(frozen=True)
+class PublishedFile:
+    """A file of a published benchmark."""
+
+    path: Path
+    family: Family
+    name: str
+    """Its published name, which may differ from the name of ``path``."""
+
+    @cached_property
+    def sha256(self) -> str:
+        return _hash(self.path)
+
+
+def identify(path: Path) -> PublishedFile:
+    """Return the family of a published file and its published name. A file with a published name is not read.
 
     Raises FileNotFoundError if there is no such file, and ValueError if it is not recognised.
     """
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file.")
-    for name in (path.name, _find_by_hash(path), _find_by_content(path)):
+    for find_name in (_get_name, _find_by_hash, _find_by_content):
+        name = find_name(path)
         for family in FAMILIES:
             if name and family.source(Path(name)):
-                return family, name
+                return PublishedFile(path, family, name)
     known = "; ".join(f"{', '.join(family.files)} ({family.name})" for family in FAMILIES)
     raise ValueError(
         f"{path}: not recognised as a published file, neither by its name nor by its content. Give it its published "
@@ -45,35 +62,48 @@ def identify(path: Path) -> tuple[Family, str]:
     )
 
 
+def _get_name(path: Path) -> str:
+    return path.name
+
+
+def _hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def _find_by_hash(path: Path) -> str | None:
     names = {file.sha256: file.name for source in read_registry().values() for file in source.files if file.sha256}
-    return names.get(hashlib.sha256(path.read_bytes()).hexdigest())
+    return names.get(_hash(path))
 
 
 def _find_by_content(path: Path) -> str | None:
     try:
         if path.suffix in (".csv", ".tsv"):
-            rows = list(islice(read_csv(path, (), "\t" if path.suffix == ".tsv" else ","), SAMPLE_ROWS))
-        else:
-            rows = (
-                [row for row in read_json(path)[:SAMPLE_ROWS] if isinstance(row, dict)]
-                if path.suffix == ".json"
-                else []
-            )
+            rows = read_csv(path, (), "\t" if path.suffix == ".tsv" else ",")
+            return _find_by_columns(list(islice(rows, SAMPLE_ROWS)))
+        return _find_by_keys(read_json(path)) if path.suffix == ".json" else None
     except ValueError:
         return None
+
+
+def _find_by_columns(rows: Sequence[Mapping[str, str]]) -> str | None:
     columns = set(rows[0]) if rows else set()
     if {"n", "hard_negs"} <= columns and len(complexities := {row.get("n") for row in rows}) == 1:
         return f"prod_vg_hard_negs_{_find_type(rows)}_complexity_{complexities.pop()}.csv"
     if {"title", "filepath", "neg_caption"} <= columns:
-        split = "train" if any("train2014" in row["filepath"] for row in rows) else "valid"
+        split = "train" if any("train2014" in row.get("filepath", "") for row in rows) else "valid"
         return f"{split}_neg_clip.tsv"
-    if {"true_caption", "false_caption", "bbox_x"} <= columns:
-        return f"visual_genome_{'attribution' if 'attributes' in columns else 'relation'}.json"
     return None
 
 
-def _find_type(rows: Sequence[Mapping[str, Any]]) -> str:
+def _find_by_keys(items: Sequence[Any]) -> str | None:
+    keys = set(items[0]) if items and isinstance(items[0], dict) else set()
+    if {"true_caption", "false_caption", "bbox_x"} <= keys:
+        return f"visual_genome_{'attribution' if 'attributes' in keys else 'relation'}.json"
+    return None
+
+
+def _find_type(rows: Sequence[Mapping[str, str]]) -> str:
     """Return the type of the negatives of a productivity file: negate, swap or atom."""
     pairs: list[tuple[str, str]] = []
     for row in rows:

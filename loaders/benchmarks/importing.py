@@ -10,7 +10,6 @@ exception: negatives that the file stores as a Python set, which has no fixed or
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 from collections import Counter
@@ -22,7 +21,7 @@ from typing import Any
 from generators.storage.atomic import atomic_folder
 from generators.storage.dataset import write_split
 from loaders.audit import FLAW_NAMES, Audit, audit
-from loaders.benchmarks.identify import FAMILIES, identify
+from loaders.benchmarks.identify import FAMILIES, PublishedFile, identify
 from loaders.benchmarks.images import ImageFolder, allow_folder, make_dataset_row
 from loaders.benchmarks.repair import repair as repair_row
 from loaders.benchmarks.rows import Family, Row
@@ -56,12 +55,20 @@ class ImportedFile:
 
 
 def read_file(path: Path, *, repair: bool = False) -> tuple[ImportedFile, list[Row]]:
+    """Return the counts and the usable rows of a published file.
+
+    Raises ValueError if the file is not recognised or no row is usable.
+    """
+    return read_rows(identify(path), repair=repair)
+
+
+def read_rows(file: PublishedFile, *, repair: bool = False) -> tuple[ImportedFile, list[Row]]:
     """Return the counts and the usable rows of a published file. Raises ValueError if no row is usable."""
-    family, name = identify(path)
-    counts = ImportedFile(family.name, path.name, hashlib.sha256(path.read_bytes()).hexdigest(), repair)
+    path, family = file.path, file.family
+    counts = ImportedFile(family.name, path.name, file.sha256, repair)
     published: dict[str, list[Row]] = {}
     rows: list[Row] = []
-    for row in family.read(path, name):
+    for row in family.read(path, file.name):
         counts.read += 1
         if isinstance(row, Row):
             published.setdefault(f"{row.config}/{row.split}", []).append(row)
@@ -90,8 +97,9 @@ def import_files(
     splits: dict[tuple[str, str, str], tuple[Path, list[Row]]] = {}
     sources: dict[Path, str | None] = {}
     for path in dict.fromkeys(files):
-        family, name = identify(path)
-        counts, rows = read_file(path, repair=repair)
+        file = identify(path)
+        family = file.family
+        counts, rows = read_rows(file, repair=repair)
         images = ImageFolder(image_folder, family.image_folders)
         if skip_missing:
             counts.dropped["image missing"] = sum(images.find(row.image) is None for row in rows)
@@ -103,7 +111,7 @@ def import_files(
                 raise ValueError(f"{path} and {first} are both {row.config}/{row.split} of {family.name}.")
             split_rows.append(row)
         imported.append(counts)
-        sources[path] = family.source(Path(name))
+        sources[path] = family.source(Path(file.name))
     output.mkdir(parents=True, exist_ok=True)
     allow_folder(image_folder, output)
     for family in FAMILIES:

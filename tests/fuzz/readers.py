@@ -36,6 +36,7 @@ from generators.storage.untrusted import UnsafeNameError, decode_image, resolve_
 from loaders.benchmarks import importing, photograph_pairs, winoground
 from loaders.benchmarks.rows import parse_texts
 from loaders.datasets.stats import read_stats
+from loaders.datasets.verified import verify_files
 from loaders.user_files import read_entries
 
 EXPECTED = (ValueError, FileNotFoundError)
@@ -85,6 +86,15 @@ def _names(path: Path) -> None:
         resolve_below(path.parent, text)
     with suppress(UnsafeNameError):
         resolve_image(path.parent / "crepe", text)
+
+
+def _read_hashes(path: Path) -> None:
+    """Read a list of hashes that equals its own hash, so that its lines are read."""
+    sums = path.parent / "images" / path.name
+    sums.parent.mkdir()
+    path.rename(sums)
+    images = {f"images/{path.name}": hashlib.sha256(sums.read_bytes()).hexdigest()}
+    verify_files(path.parent, {"files": {}, "images": images}, [])
 
 
 def _read_answer(path: Path) -> None:
@@ -145,6 +155,8 @@ READERS: list[tuple[str, Callable[[Path], Any]]] = [
     *((name, _read_visual_genome) for name in VISUAL_GENOME if name != "image_data.json"),
     *((name, _read_winoground) for name in ("examples.jsonl", "images.zip")),
     ("pairs_of_photographs.csv", photograph_pairs.read),
+    *((f"renamed.{suffix}", importing.read_file) for suffix in ("csv", "tsv", "json")),
+    ("SHA256SUMS", _read_hashes),
 ]
 
 
@@ -231,6 +243,11 @@ def make_seeds() -> list[bytes]:
         "visual_genome_relation.json": b'[{"image_id": "1", "image_path": "1.jpg", "relation_name": "on", '
         b'"true_caption": "a", "false_caption": "b", "bbox_x": 0, "bbox_y": 0, "bbox_w": 4, "bbox_h": 4}]',
         "valid_neg_clip.tsv": b"title\tfilepath\tneg_caption\na cup\t1.jpg\t['a hat']\n",
+        "renamed.csv": negatives.encode(),
+        "renamed.tsv": b"title\tfilepath\tneg_caption\na cup\t1.jpg\t['a hat']\n",
+        "renamed.json": b'[{"image_id": "1", "image_path": "1.jpg", "attributes": ["red", "big"], "true_caption": "a", '
+        b'"false_caption": "b", "bbox_x": 0, "bbox_y": 0, "bbox_w": 4, "bbox_h": 4}]',
+        "SHA256SUMS": f"{hashlib.sha256(b'').hexdigest()}  missing.jpg\n".encode(),
         "stats.json": b'{"version": "1", "rows": {"a": {"test": 1}}, '
         b'"files": {"a/test-0.parquet": {"rows": 1, "bytes": 2}}}',
         "answers.csv": b"id,answer\n1,true\n",

@@ -1,3 +1,4 @@
+import hashlib
 import json
 from collections import Counter
 from pathlib import Path
@@ -7,6 +8,7 @@ from PIL import Image
 
 from generators.schemas.scene_graph import Box
 from loaders.audit import audit_dataset
+from loaders.benchmarks.identify import identify
 from loaders.benchmarks.images import ImageFolder
 from loaders.benchmarks.importing import import_files, read_file
 from loaders.benchmarks.repair import normalize_spacing, repair
@@ -144,6 +146,38 @@ def test_invalid_files_are_one_message(tmp_path: Path, name: str, text: str, mes
     (tmp_path / name).write_text(text)
     with pytest.raises(ValueError, match=message):
         read_file(tmp_path / name)
+
+
+NOT_RECOGNISED = "not recognised as a published file"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("rows.json", '[{"n": [1], "hard_negs": "[]"}]', NOT_RECOGNISED),
+        ("rows.json", '[{"n": 4, "hard_negs": {"a": 1}, "caption": 3}]', NOT_RECOGNISED),
+        ("rows.json", '[{"title": 1, "filepath": null, "neg_caption": 2}, {"title": 1}]', NOT_RECOGNISED),
+        ("rows.json", '[1, {"true_caption": "a", "false_caption": "b", "bbox_x": 1}]', NOT_RECOGNISED),
+        ("rows.csv", "caption,n,hard_negs\na,4,[]\nb\n", NOT_RECOGNISED),
+        ("rows.csv", "caption,n,hard_negs\na,../4,oops\n", NOT_RECOGNISED),
+        ("rows.tsv", "title\tfilepath\tneg_caption\na\n", NOT_RECOGNISED),
+    ],
+)
+def test_hostile_content_under_another_name_is_one_message(tmp_path: Path, name: str, text: str, message: str):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(ValueError, match=message):
+        read_file(tmp_path / name)
+
+
+def test_a_file_with_its_published_name_is_hashed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path, hashed = productivity(tmp_path, line()), []
+    write_stand_ins([path], tmp_path / "images")
+    digest = hashlib.file_digest
+    monkeypatch.setattr(hashlib, "file_digest", lambda file, name: hashed.append(file.name) or digest(file, name))
+    identify(path)
+    assert not hashed
+    import_files([path], tmp_path / "images", tmp_path)
+    assert hashed.count(path) + hashed.count(str(path)) == 1
 
 
 def test_sugarcrepe_and_aro_rows(tmp_path: Path):
