@@ -17,7 +17,7 @@ from evaluators.models import Model
 from generators.schemas.corpus_names import CORPORA, CREPE_DATASETS, parse_systematicity
 from generators.storage import parquet
 from generators.storage.natural import natural_key
-from loaders.datasets.folders import list_datasets, search_path, unknown_name
+from loaders.datasets.folders import is_published, list_datasets, missing_benchmark, search_path, unknown_name
 from loaders.datasets.split_names import join_name, parse_stored, to_stored
 from loaders.datasets.stats import list_configs
 
@@ -73,7 +73,8 @@ def discover(data_dir: Path | None = None) -> list[Task]:
     if not folders:
         searched = ", ".join(map(str, search_path(data_dir)))
         raise ValueError(
-            f"No dataset was found in {searched}. Build one with `dvc repro`, or name its folder with --data."
+            f"No dataset was found in {searched}. Download a published one with `compeval get NAME`, build one with "
+            "`dvc repro`, or name its folder with --data."
         )
     return sort_tasks(
         task
@@ -106,8 +107,11 @@ def select(known: Sequence[Task], patterns: str | Sequence[str]) -> list[Task]:
     if not patterns:
         raise ValueError("No task is given. Name at least one task or glob, for example crepe/prod_hnatom/n4.")
     selected: set[Task] = set()
+    datasets = {task.dataset for task in known}
     for pattern in patterns:
         matches = _match(known, pattern)
+        if not matches and is_published(dataset := pattern.partition("/")[0]) and dataset not in datasets:
+            raise missing_benchmark(dataset)
         if not matches:
             raise unknown_name("task", pattern, [task.name for task in known], "compeval list tasks")
         selected |= matches

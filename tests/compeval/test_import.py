@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from loaders.benchmarks.identify import identify
-from loaders.benchmarks.importing import read_file
+from loaders.importing.identify import identify
+from loaders.importing.importing import read_file
 from tests.compeval.cli.test_cli import call
 from tests.stand_ins import write_stand_ins
 
@@ -79,7 +79,7 @@ def test_published_files_are_known_by_their_content(tmp_path: Path, real_data: P
     renamed = tmp_path / "prod_renamed.csv"
     shutil.copy(published, renamed)
     found = identify(renamed)
-    assert (found.family.name, found.name) == ("crepe_published", published.name)
+    assert (found.benchmark.name, found.name) == ("crepe_published", published.name)
     own, of_published = read_file(renamed), read_file(published)
     assert own[1] == of_published[1]
     assert (own[0].file, own[0].sha256) == ("prod_renamed.csv", of_published[0].sha256)

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
 from generators.storage.dataset import write_config
 from loaders.audit import FLAW_NAMES, Texts, audit, audit_dataset, count_flaws, has_negation
-from loaders.benchmarks.importing import read_file
 from loaders.cards.card import write_card
 from loaders.datasets.stats import measure
+from loaders.importing.importing import read_file
 from tests.evaluators.tiny import row
 from tests.rows import toy_dataset
 

@@ -31,7 +31,10 @@ NO_LOCAL = (
     "/open_clip_config.json: not found. A local model is a folder with open_clip_config.json and "
     "open_clip_model.safetensors; `dvc repro train` trains the models of the micro-world."
 )
-NO_DATASET = "No dataset was found in {}. Build one with `dvc repro`, or name its folder with --data."
+NO_DATASET = (
+    "No dataset was found in {}. Download a published one with `compeval get NAME`, build one with `dvc repro`, or "
+    "name its folder with --data."
+)
 ONE_MODEL = "Name one model, for example ViT-B-32/openai; {} `compeval list models` lists models."
 FILE_NAME = (
     "cannot be used as a file name: it has to begin with a letter, a digit or an underscore, without slashes, and have "
@@ -41,7 +44,10 @@ NOT_PUBLISHED = (
     "not recognised as a published file, neither by its name nor by its content. Give it its published name: "
     "visual_genome_relation*.json, "
 )
-SOURCES = "Known: aro, coco, compun, crepe, flickr30k, gqa, karpathy, sugarcrepe, visual_genome, winoground."
+SOURCES = (
+    "Known: aro_published, coco, cola, compun, crepe_published, flickr30k, gqa, imagecode, karpathy, sugarcrepe, "
+    "sugarcrepe_pp, visual_genome, winoground."
+)
 NO_SAMPLE = "notes/crepe/items.csv: no sample. Draw a sample with `compeval annotate sample`."
 NOT_JSON = "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"
 DATASET_NAME = "cannot be the name of a dataset: use letters of the English alphabet, digits, '_', '-' and '.'."

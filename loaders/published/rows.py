@@ -1,4 +1,4 @@
-"""The row of a published file, and functions that the readers of all benchmark families use."""
+"""The row of a published file, and functions that the readers of all benchmarks use."""
 
 from __future__ import annotations
 
@@ -6,33 +6,36 @@ import ast
 import csv
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import pyarrow as pa
 
 from generators.schemas.scene_graph import Box
 from generators.storage.crops import check_corners
 from loaders.audit import Texts
+from loaders.published.image_sets import ImageSet
 
 BOX_COLUMNS = ("x", "y", "width", "height")
 
 
 class Row(NamedTuple):
-    """One row of a published file."""
+    """One row of a published file: images, true captions and wrong captions.
+
+    How many there are depends on the schema: CHOICE_SCHEMA has one image and one caption, PARAPHRASE_SCHEMA two
+    captions of one image, GROUP_SCHEMA two images with one caption each, and image_choice_schema(K) one caption of the
+    first of K images.
+    """
 
     config: str
-    split: str
-    image_id: str
-    image: str
-    """File name of the image in the source, with folders if the published file includes them."""
-    box: Box | None
+    images: tuple[str, ...]
+    """File names of the images in the source, with folders if the published file includes them."""
+    captions: tuple[str, ...]
+    hard_negatives: tuple[str, ...] = ()
+    image_id: str = ""
+    """Confidence intervals resample this id. By default the file name of the first image, without suffix."""
+    split: str = "test"
+    box: Box | None = None
     """Crop in pixels; None if the row uses the whole image."""
-    caption: str
-    hard_negatives: tuple[str, ...]
     swaps: bool = False
     """True if the negatives are meant to contain the caption's words in another order."""
     unordered: bool = False
@@ -40,39 +43,17 @@ class Row(NamedTuple):
     complexity: int = 0
     categories: tuple[tuple[str, str], ...] = ()
     """Pairs (by, name) as in CHOICE_SCHEMA."""
+    image_set: ImageSet | None = None
+    """Source of the images. None: the source of the file."""
 
     def texts(self) -> Texts:
-        return Texts(self.caption, self.hard_negatives, (self.swaps,) * len(self.hard_negatives), self.unordered)
+        return Texts(self.captions[0], self.hard_negatives, (self.swaps,) * len(self.hard_negatives), self.unordered)
 
 
 class Unusable(NamedTuple):
     """A row that is dropped, and the reason."""
 
     reason: str
-
-
-@dataclass(frozen=True)
-class Family:
-    """A published benchmark: its file names, its reader and its citation."""
-
-    name: str
-    title: str
-    files: Mapping[str, str]
-    """Source of the images, which is also the source of the results, by file name pattern."""
-    read: Callable[[Path, str], Iterator[Row | Unusable]]
-    """Function that yields the rows of one file in order, given its path and its published name.
-
-    Raises ValueError if the file has an unexpected format."""
-    schema: pa.Schema
-    image_folders: tuple[str, ...]
-    """Subfolders of the user's image folder in which the images are usually stored."""
-    licence: str
-    url: str
-    paper: str
-
-    def source(self, path: Path) -> str | None:
-        """Return the source of a file's images, or None if the file does not belong to this family."""
-        return next((source for pattern, source in self.files.items() if fnmatchcase(path.name, pattern)), None)
 
 
 def parse_texts(literal: str) -> tuple[tuple[str, ...], bool]:
@@ -110,7 +91,7 @@ def read_each(items: Iterable[Any], read: Callable[[Any], Row]) -> Iterator[Row 
     for item in items:
         try:
             row = read(item)
-            texts = (row.image, row.caption, *row.hard_negatives)
+            texts = (*row.images, *row.captions, *row.hard_negatives)
             yield row if all(isinstance(text, str) for text in texts) else Unusable("a caption or name is not a text")
         except ValueError as error:
             yield Unusable(str(error))
@@ -140,10 +121,40 @@ def read_csv(path: Path, columns: Iterable[str], delimiter: str = ",") -> Iterat
 
 def read_json(path: Path) -> list[Any]:
     """Return the items of a JSON list or the values of a JSON object. Raises ValueError for anything else."""
-    try:
-        items = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path}: not JSON ({error}).") from None
+    items = _parse_json(path)
     if not isinstance(items, (list, dict)):
         raise ValueError(f"{path}: expected a list or an object of items.")
     return list(items.values()) if isinstance(items, dict) else items
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """Return a JSON object. Raises ValueError for anything else."""
+    items = _parse_json(path)
+    if not isinstance(items, dict):
+        raise ValueError(f"{path}: expected an object.")
+    return items
+
+
+def _parse_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path}: not JSON ({error}).") from None
+
+
+def read_lines(path: Path) -> Iterator[Any]:
+    """Yield the items of a file with one JSON value per line. Raises ValueError, which names the line."""
+    number = 0
+    with path.open(encoding="utf-8") as lines:
+        try:
+            for line in lines:
+                number += 1
+                if line.strip():
+                    yield json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"{path}, line {number}: not JSON ({error}).") from None
+
+
+def get_fields(items: list[Any]) -> set[str]:
+    """Return the fields of the first of some items; empty if it is not an object."""
+    return set(items[0]) if items and isinstance(items[0], dict) else set()

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 
 from generators.language.texts import fold_case_and_space
-from loaders.benchmarks.rows import Row, Unusable
+from loaders.published.rows import Row, Unusable
 
 SPACE_BEFORE_MARK = re.compile(r"\s+(?=[.,;:!?]+(?:\s|$)|['’](?:s|re|ll|ve|d|m)\b|n['’]t\b)")
 REPEATED_STOPS = re.compile(r"\.(?:\s+\.)+(?!\.)")
@@ -20,18 +20,19 @@ def normalize_spacing(text: str) -> str:
 def repair(row: Row, counts: Counter[str]) -> Row | Unusable:
     """Return the row with the same spacing and case in all texts. Adds the number of changed texts to ``counts``.
 
-    Returns Unusable if a negative then equals the caption or another negative.
+    Returns Unusable if a negative then equals a caption or another negative.
     """
-    caption = normalize_spacing(row.caption)
+    captions = tuple(map(normalize_spacing, row.captions))
     spaced = [normalize_spacing(negative) for negative in row.hard_negatives]
-    negatives = [match_case(negative, caption) for negative in spaced]
-    counts["spacing"] += (caption != row.caption) + sum(map(str.__ne__, spaced, row.hard_negatives))
+    negatives = [match_case(negative, captions[0]) for negative in spaced]
+    counts["spacing"] += sum(map(str.__ne__, (*captions, *spaced), (*row.captions, *row.hard_negatives)))
     counts["case"] += sum(map(str.__ne__, negatives, spaced))
-    if any(fold_case_and_space(negative) == fold_case_and_space(caption) for negative in negatives):
+    folded = {fold_case_and_space(negative) for negative in negatives}
+    if not folded.isdisjoint(map(fold_case_and_space, captions)):
         return Unusable("a negative is the caption")
-    if len(set(map(fold_case_and_space, negatives))) < len(negatives):
+    if len(folded) < len(negatives):
         return Unusable("two negatives are the same")
-    return row._replace(caption=caption, hard_negatives=tuple(negatives))
+    return row._replace(captions=captions, hard_negatives=tuple(negatives))
 
 
 def match_case(negative: str, caption: str) -> str:

@@ -21,7 +21,10 @@ from typing import Any
 from generators.hard_negatives.word_order import Tagger, make_wrong_captions
 from generators.readers import karpathy
 from generators.schemas.rows import CHOICE_SCHEMA
-from loaders.benchmarks.rows import Family, Row, Unusable, parse_box, parse_texts, read_csv, read_each, read_json
+from generators.sources import read_registry
+from loaders.published.declaration import Benchmark, Flaw, github, google_drive
+from loaders.published.image_sets import COCO, FLICKR30K, VISUAL_GENOME
+from loaders.published.rows import Row, Unusable, get_fields, parse_box, parse_texts, read_csv, read_each, read_json
 
 ORDER_SEED = 0
 
@@ -45,12 +48,11 @@ def _visual_genome(path: Path, name: str) -> Iterator[Row | Unusable]:
             category = ("attribute pair", "_".join(item["attributes"][:2]))
         return Row(
             f"vg_{kind}",
-            "test",
-            str(item["image_id"]),
-            item["image_path"],
-            parse_box(*(item[f"bbox_{side}"] for side in "xywh")),
-            item["true_caption"],
+            (item["image_path"],),
+            (item["true_caption"],),
             (item["false_caption"],),
+            image_id=str(item["image_id"]),
+            box=parse_box(*(item[f"bbox_{side}"] for side in "xywh")),
             swaps=True,
             categories=(category,),
         )
@@ -66,7 +68,7 @@ def _order(path: Path, name: str) -> Iterator[Row | Unusable]:
         if shuffles is None:
             yield Unusable("a shuffle would leave the caption unchanged")
         else:
-            yield Row(f"{source}_order", split, Path(image).stem, image, None, words.text, tuple(shuffles), swaps=True)
+            yield Row(f"{source}_order", (image,), (words.text,), tuple(shuffles), split=split, swaps=True)
 
 
 def _negclip(path: Path, name: str) -> Iterator[Row | Unusable]:
@@ -77,30 +79,71 @@ def _negclip(path: Path, name: str) -> Iterator[Row | Unusable]:
         except (ValueError, KeyError):
             yield Unusable("the negatives are not a list of texts")
             continue
-        image = row["filepath"]
         if not negatives:
             yield Unusable("there are no negatives")
             continue
-        yield Row(
-            f"negclip_{len(negatives)}", split, Path(image).stem, image, None, row["title"], negatives, swaps=True,
-            unordered=unordered,
-        )  # fmt: skip
+        config = f"negclip_{len(negatives)}"
+        yield Row(config, (row["filepath"],), (row["title"],), negatives, split=split, swaps=True, unordered=unordered)
 
 
-FAMILY = Family(
-    name="aro_published",
+def recognise(name: str, items: list[Any]) -> str | None:
+    """The kind follows from the fields; the split of NegCLIP's captions from the folders of their images."""
+    fields = get_fields(items)
+    if name.endswith(".tsv") and {"title", "filepath", "neg_caption"} <= fields:
+        split = "train" if any("train2014" in row.get("filepath", "") for row in items) else "valid"
+        return f"{split}_neg_clip.tsv"
+    if {"true_caption", "false_caption", "bbox_x"} <= fields:
+        return f"visual_genome_{'attribution' if 'attributes' in fields else 'relation'}.json"
+    return None
+
+
+REPOSITORY = "mertyg/vision-language-models-are-bows"
+COMMIT = "81fdd20dc5b6f434aa5a4a971717bc80d1cedb0d"
+BENCHMARK = Benchmark(
     title="ARO as published",
+    asks="Which of two captions with exchanged words, or of five word orders, describes the image?",
+    year=2023,
+    paper="Yuksekgonul et al. 2023, When and why vision-language models behave like bags-of-words, ICLR, "
+    "arXiv:2210.01936",
+    homepage=f"https://github.com/{REPOSITORY}",
+    licence="MIT; images and annotations CC BY 4.0 (Visual Genome)",
+    licence_id="mit",
     files={
-        "visual_genome_relation*.json": "visual_genome",
-        "visual_genome_attribution*.json": "visual_genome",
-        "coco_karpathy_*.json": "coco",
-        "flickr30k_*.json": "flickr30k",
-        "*_neg_clip*.tsv": "coco",
+        "visual_genome_relation*.json": VISUAL_GENOME,
+        "visual_genome_attribution*.json": VISUAL_GENOME,
+        "coco_karpathy_*.json": COCO,
+        "flickr30k_*.json": FLICKR30K,
+        "*_neg_clip*.tsv": COCO,
     },
+    downloads=(
+        google_drive("1kX2iCHEv0CADL8dSO1nMdW-V0NqIAiP3", "visual_genome_relation.json"),
+        google_drive("13tWvOrNOLHxl3Rm9cR3geAdHx2qR3-Tw", "visual_genome_attribution.json"),
+        *github(
+            REPOSITORY,
+            COMMIT,
+            {"valid_neg_clip.tsv": (1018978, "a9d00160062384faa2423df728ee3c15db05503fcbb28c212de11a6c8741eff4")},
+            folder="temp_data",
+        ),
+        *(file for file in read_registry()["karpathy"].files if file.name == "coco_karpathy_test.json"),
+    ),
     read=read,
+    recognise=recognise,
     schema=CHOICE_SCHEMA,
-    image_folders=("images", "VG_100K", "VG_100K_2", "val2014", "train2014", "flickr30k-images"),
-    licence="mit",
-    url="https://github.com/mertyg/vision-language-models-are-bows",
-    paper="Yuksekgonul et al. 2023, arXiv:2210.01936",
+    rows={"vg_relation": 23_937, "vg_attribution": 28_748},
+    image_count=None,
+    chance={
+        "vg_*": 1 / 2,
+        "*_order": 1 / 5,
+        "negclip_1": 1 / 2,
+        "negclip_2": 1 / 3,
+        "negclip_3": 1 / 4,
+        "negclip_4": 1 / 5,
+    },
+    flaws=(
+        Flaw(
+            "524 of 7,208 rows of vg_relation",
+            "the false caption is the true caption of another row of the same image",
+            "counted in a copy of the file",
+        ),
+    ),
 )

@@ -1,0 +1,134 @@
+"""The declaration of a published benchmark: its files, images, licence, reader and sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from generators.sources import DataSource, RemoteFile
+from loaders.published.image_sets import ImageSet
+from loaders.published.rows import Row, Unusable
+
+
+class Flaw(NamedTuple):
+    """A known flaw of the published rows."""
+
+    rows: str
+    """Which rows: a config, a count or row numbers."""
+    what: str
+    source: str
+    """Who reported or counted it."""
+
+
+class Score(NamedTuple):
+    """A published score."""
+
+    model: str
+    """Name as in ``compeval list models``."""
+    config: str
+    metric: str
+    percent: float
+    source: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Benchmark:
+    """A published benchmark."""
+
+    name: str = ""
+    """Name of the module, filled in by :func:`loaders.benchmarks.load`."""
+    title: str
+    asks: str
+    """The question that a model has to answer, in one line."""
+    year: int
+    paper: str
+    homepage: str
+    licence: str
+    """Licence of texts and images, as its publisher states it."""
+    licence_id: str
+    """Licence of the dataset folder, which contains no images: the identifier on the Hugging Face Hub."""
+    files: Mapping[str, ImageSet]
+    """Source of the images by file name or pattern, such as ``swap_obj.json`` or ``vg/*.json``."""
+    downloads: tuple[RemoteFile, ...] = ()
+    """The pinned files, named as in ``files``. A file without a known SHA-256 is recorded in sources.lock."""
+    how: str | None = None
+    """Instructions, if the files have to be downloaded manually."""
+    read: Callable[[Path, str], Iterator[Row | Unusable]]
+    """Function that yields the rows of one file in order, given its path and its published name.
+
+    Raises ValueError if the file has an unexpected format."""
+    recognise: Callable[[str, list[Any]], str | None] = lambda name, items: None
+    """Function that returns the published name of a file with another or an ambiguous name, given this name and its
+    first rows; None if they are not of this benchmark."""
+    schema: pa.Schema
+    rows: Mapping[str, int]
+    """Rows of each config, or of each ``config/split`` if a config has several splits, in the published files."""
+    image_count: int | None = None
+    """Number of distinct images. None: not counted, at most one per row."""
+    chance: Mapping[str, float]
+    """Chance level of the main metric by config or pattern. The first pattern that matches counts."""
+    flaws: tuple[Flaw, ...] = ()
+    scores: tuple[Score, ...] = ()
+
+    def find_pattern(self, path: PurePosixPath) -> str | None:
+        """Return the pattern of ``files`` that the end of a path matches."""
+        return next((pattern for pattern in self.files if path.match(pattern)), None)
+
+    def find_images(self, name: str) -> ImageSet:
+        """Return the source of the images of the published file ``name``."""
+        pattern = self.find_pattern(PurePosixPath(name))
+        assert pattern is not None, name
+        return self.files[pattern]
+
+    def find_chance(self, config: str) -> float:
+        return next(chance for pattern, chance in self.chance.items() if fnmatchcase(config, pattern))
+
+    @property
+    def image_bytes(self) -> int:
+        """Size of the images in bytes, estimated from the mean size of an image."""
+        sets = list(dict.fromkeys(self.files.values()))
+        if any(images.archives and not images.url for images in sets):
+            return sum(file.size or 0 for images in sets for file in images.archives)
+        count = self.image_count or sum(self.rows.values())
+        return count * max(images.bytes_per_image for images in sets)
+
+    @property
+    def source(self) -> DataSource:
+        """The pinned files as a source of ``compeval sources``."""
+        return DataSource(self.name, self.title, self.homepage, self.licence, self.paper, self.downloads, self.how)
+
+
+def github(
+    repository: str, commit: str, files: Mapping[str, tuple[int, str]], folder: str = ""
+) -> tuple[RemoteFile, ...]:
+    """Return files of a repository at a full commit, given the bytes and SHA-256 of each path below ``folder``."""
+    root = PurePosixPath(repository, commit, folder)
+    return tuple(
+        RemoteFile(f"https://raw.githubusercontent.com/{root / path}", path, None, size, sha256)
+        for path, (size, sha256) in files.items()
+    )
+
+
+def huggingface(
+    repository: str, revision: str, files: Mapping[str, tuple[int | None, str | None]]
+) -> tuple[RemoteFile, ...]:
+    """Return files of a dataset on the Hugging Face Hub, given the bytes and SHA-256 of each path, if they are known.
+
+    Archives are unpacked; their name without suffix is the folder that they contain.
+    """
+    root = f"https://huggingface.co/datasets/{repository}/resolve/{revision}"
+    return tuple(
+        RemoteFile(f"{root}/{path}", path, path.removesuffix(".zip") if path.endswith(".zip") else None, size, sha256)
+        for path, (size, sha256) in files.items()
+    )
+
+
+def google_drive(file_id: str, name: str, makes: str | None = None) -> RemoteFile:
+    """Return a file on Google Drive, which states neither size nor SHA-256."""
+    url = f"https://drive.usercontent.google.com/download?id={file_id}&export=download&confirm=t"
+    return RemoteFile(url, name, makes, None, None)

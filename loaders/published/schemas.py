@@ -1,0 +1,37 @@
+"""Arrow schemas of rows that only published benchmarks have. The others are in generators/schemas/rows.py."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from generators.schemas.rows import CHOICE_SCHEMA, GROUP_SCHEMA
+
+PARAPHRASE_SCHEMA = CHOICE_SCHEMA.append(pa.field("paraphrase", pa.string()))
+"""An image, two true captions and wrong captions, scored by evaluators/protocols/paraphrase.py."""
+
+
+def image_choice_schema(count: int) -> pa.Schema:
+    """Return the schema of a caption and ``count`` images, of which the first (``image``) is the one it describes.
+
+    The others are ``image_n1``, ``image_n2`` and so on (evaluators/protocols/image_choice.py).
+    """
+    kinds = {name: GROUP_SCHEMA.field(f"{name}_0").type for name in ("image", "crop_id")}
+    suffixes = ["", *(f"_n{number}" for number in range(1, count))]
+    images = [(f"{name}{suffix}", kind) for suffix in suffixes for name, kind in kinds.items()]
+    return pa.schema(
+        [
+            *images,
+            *(GROUP_SCHEMA.field(name) for name in ("image_id", "categories", "provenance")),
+            ("caption", pa.string()),
+        ]
+    )
+
+
+def list_image_columns(schema: pa.Schema) -> list[str]:
+    """Return the columns of the images of a row, in order."""
+    return [name for name in schema.names if name.startswith("image") and name != "image_id"]
+
+
+def list_caption_columns(schema: pa.Schema) -> list[str]:
+    """Return the columns of the true captions of a row, in order."""
+    return [name for name in schema.names if name.startswith(("caption", "paraphrase"))]

@@ -1,0 +1,76 @@
+"""Every module of loaders/benchmarks: its pins, its patterns, its chance level, and its reader on real rows."""
+
+import re
+from pathlib import Path, PurePosixPath
+
+import numpy as np
+import pytest
+
+from evaluators import protocols
+from evaluators.protocols.base import RowProtocol
+from loaders import benchmarks
+from loaders.importing.importing import read_file
+from loaders.published.declaration import Benchmark
+from loaders.published.schemas import list_caption_columns, list_image_columns
+
+ALL = benchmarks.load_all()
+COMMIT = re.compile(r"/[0-9a-f]{40}[/.]")
+
+
+def names(benchmark: Benchmark) -> str:
+    return benchmark.name
+
+
+@pytest.mark.parametrize("benchmark", ALL, ids=names)
+def test_declaration(benchmark: Benchmark):
+    assert benchmark.asks.endswith("?")
+    assert benchmark.downloads or benchmark.how
+    for file in benchmark.downloads:
+        assert benchmark.find_pattern(PurePosixPath(file.name)) or file.makes
+        if "github" in file.url:
+            assert COMMIT.search(file.url), "a full commit"
+        if "raw.githubusercontent" in file.url:
+            assert file.size
+            assert re.fullmatch(r"[0-9a-f]{64}", file.sha256 or "")
+    for config in benchmark.rows:
+        assert 0 < benchmark.find_chance(config) < 1
+
+
+@pytest.mark.parametrize("benchmark", ALL, ids=names)
+def test_chance_is_that_of_a_random_model(benchmark: Benchmark):
+    protocol = protocols.find_protocol(benchmark.schema.names)
+    assert isinstance(protocol, RowProtocol)
+    texts = len(list_caption_columns(benchmark.schema))
+    sizes = {"crepe_published": 5, "aro_published": 1}
+    wrong = sizes.get(benchmark.name, 1) if "hard_negatives" in benchmark.schema.names else 0
+    images = 1 if "x" in benchmark.schema.names else len(list_image_columns(benchmark.schema))
+    scores = np.random.default_rng(0).random((20_000, images, texts + wrong)).astype(np.float32)
+    chances = {
+        round(metrics.chance[metrics.main], 6)
+        for metrics in protocol.evaluate(scores).values()
+        if abs(metrics.summarise()[metrics.main] - metrics.chance[metrics.main]) < 0.01
+    }
+    declared = benchmark.find_chance(next(iter(benchmark.rows), "prod_hnatom"))
+    assert round(declared, 6) in chances
+
+
+REAL = {
+    "sugarcrepe_pp/data/replace_att.json": ("sugarcrepe_pp", "replace_att", 60),
+    "sugarcrepe_pp/data/swap_obj.json": ("sugarcrepe_pp", "swap_obj", 60),
+    "cola/data/COLA_multiobjects_matching_benchmark.json": ("cola", "multi_object", 100),
+    "imagecode/data/valid_data.json": ("imagecode", "valid", 217),
+    "aro/visual_genome_attribution.json": ("aro_published", "vg_attribution", 203),
+}
+"""Benchmark, config and number of rows of excerpts."""
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_real_rows(real_data: Path, name: str):
+    counts, rows = read_file(real_data / "benchmarks" / name)
+    benchmark, config, number = REAL[name]
+    assert (counts.family, {row.config for row in rows}, counts.read, len(rows)) == (
+        benchmark,
+        {config},
+        number,
+        number,
+    )
