@@ -10,6 +10,8 @@ Shapes: N rows, 1 image, T texts: two true captions, then K wrong ones. A tie co
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from evaluators.protocols.base import Directions, QueryMetrics, RowProtocol, Sample
@@ -20,12 +22,13 @@ TRUTHS = 2
 
 def evaluate(score_NIT: np.ndarray) -> Directions:
     """Compute the accuracy of both true captions (ITT) and of each alone."""
-    truth_N2, wrong_N = score_NIT[:, 0, :TRUTHS], score_NIT[:, 0, TRUTHS:].max(axis=1)
-    metrics = _compare(truth_N2, np.stack([wrong_N] * TRUTHS, axis=1), score_NIT.shape[2] - TRUTHS)
-    alone = {f"{name}_accuracy": truth_N2[:, i] > wrong_N for i, name in enumerate(("caption", "paraphrase"))}
-    metrics.values.update({name: hit_N.astype(np.float64) for name, hit_N in alone.items()})
-    metrics.chance.update(dict.fromkeys(alone, 1 / (score_NIT.shape[2] - TRUTHS + 1)))
-    return {"": metrics}
+    truth_N2, wrong_NK = score_NIT[:, 0, :TRUTHS], score_NIT[:, 0, TRUTHS:]
+    wrong_N1 = wrong_NK.max(axis=1, keepdims=True)
+    metrics = _compare(truth_N2, np.repeat(wrong_N1, TRUTHS, axis=1), wrong_NK.shape[1])
+    hit_N2 = truth_N2 > wrong_N1
+    alone = {f"{name}_accuracy": hit_N2[:, i].astype(np.float64) for i, name in enumerate(("caption", "paraphrase"))}
+    chance = dict.fromkeys(alone, 1 / (wrong_NK.shape[1] + 1))
+    return {"": replace(metrics, values={**metrics.values, **alone}, chance={**metrics.chance, **chance})}
 
 
 def evaluate_texts(sample: Sample) -> Directions:
@@ -41,7 +44,7 @@ def _compare(truth_N2: np.ndarray, wrong_N2: np.ndarray, wrong: int) -> QueryMet
     """Return the accuracy: both scores of the truth are higher than those of the best of ``wrong`` wrong captions."""
     if not (np.isfinite(truth_N2).all() and np.isfinite(wrong_N2).all()):
         raise ValueError("A score is not a finite number.")
-    hit_N, tie_N = (truth_N2 > wrong_N2).all(axis=1), (truth_N2 == wrong_N2).any(axis=1)
+    hit_N, tie_N = np.all(truth_N2 > wrong_N2, axis=1), np.any(truth_N2 == wrong_N2, axis=1)
     return QueryMetrics(
         main="accuracy",
         columns={"hit": hit_N, "tie": tie_N},

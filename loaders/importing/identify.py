@@ -60,10 +60,9 @@ def identify(path: Path) -> PublishedFile:
         return named[0]
     if found := next(chain(_find_by_hash(path), _find_by_content(path), named), None):
         return found
-    known = "; ".join(f"{', '.join(benchmark.files)} ({benchmark.name})" for benchmark in benchmarks.load_all())
     raise ValueError(
         f"{path}: not recognised as a published file, neither by its name nor by its content. Give it its published "
-        f"name: {known}."
+        f"name. Known benchmarks: {', '.join(benchmarks.list_names())}."
     )
 
 

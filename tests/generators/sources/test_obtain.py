@@ -168,7 +168,8 @@ def test_the_first_download_records_a_hash_and_a_later_difference_is_an_error(si
 def test_the_command(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     import generators.sources
 
-    monkeypatch.setattr(generators.sources, "read_registry", lambda: {"toy": make_source(site)})
+    sources = generators.sources.read_registry() | {"toy": make_source(site)}
+    monkeypatch.setattr(generators.sources, "read_registry", lambda: sources)
     monkeypatch.chdir(tmp_path)
 
     def call(*arguments: str):

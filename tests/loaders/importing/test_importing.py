@@ -130,7 +130,7 @@ def test_an_absolute_name_is_found_by_its_end(tmp_path: Path):
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("mine.csv", "", r"mine\.csv: not recognised as a published file, .* name: .*swap_att\.json.*\(sugarcrepe\)"),
+        ("mine.csv", "", r"mine\.csv: not recognised as a published file, .* Known benchmarks: .*, sugarcrepe, "),
         ("swap_att.json", "{", r"swap_att\.json: not JSON"),
         ("swap_att.json", "1", "expected a list or an object of items"),
         ("swap_att.json", "[{}, 2]", r"none of its 2 rows is usable \(2 fields are missing\)"),
