@@ -82,7 +82,7 @@ def get(
     from loaders import benchmarks
     from loaders.datasets.folders import data_folder, unknown_name
     from loaders.importing.get import find_missing_images, get_files, get_images, measure_download
-    from loaders.importing.importing import compare_counts, import_published
+    from loaders.importing.importing import compare_counts, import_published, read_all
 
     if name not in benchmarks.list_names():
         raise unknown_name("benchmark", name, benchmarks.list_names())
@@ -92,7 +92,9 @@ def get(
     note(f"{benchmark.title}: {benchmark.asks}\nLicence: {benchmark.licence}.\nCite: {benchmark.paper}.")
     with progress(in_bytes=True) as report:
         files = get_files(benchmark, data, mirror=mirror, existing=existing, report=report)
-    missing = find_missing_images(files, data, images)
+    with err.status("Reading"):
+        read = read_all(files, data, repair=repair, skip_missing=skip_missing)
+    missing = find_missing_images(read, data, images)
     if missing:
         count, size = sum(map(len, missing.values())), measure_download(missing)
         note(f"{count:,} images are missing, {'of unknown size' if size is None else f'about {size / 1e9:.2f} GB'}.")
@@ -107,7 +109,7 @@ def get(
                 f"{absent[0]}. Name a folder that has them with --images, or drop their rows with --skip-missing."
             )
     with err.status("Importing"):
-        imported = import_published(files, images, data, repair=repair, skip_missing=skip_missing)
+        imported = import_published(read, images, data, skip_missing=skip_missing)
     for difference in compare_counts(benchmark, imported):
         note(difference)
     note(f"{data / name}: `compeval run --task '{name}/*'` evaluates a model on it.")

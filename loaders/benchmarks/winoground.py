@@ -1,6 +1,6 @@
 """Read Winoground: two images, and two captions with the same words in different order.
 
-    examples.jsonl -> config main; chance: text 1/4, image 1/4, group 1/6
+    examples.jsonl or test-*.parquet -> config main; chance: text 1/4, image 1/4, group 1/6
 
 Source: Thrush et al. 2022 (arXiv:2204.03162), 400 items. The repository on the Hub is gated and its licence does not
 permit redistribution, so the dataset folder stays on the machine where it was built. Results are broken down by the
@@ -17,10 +17,13 @@ from typing import Any
 from generators.schemas.rows import GROUP_SCHEMA
 from loaders.published.declaration import Benchmark, Score, huggingface
 from loaders.published.image_sets import ImageSet
-from loaders.published.rows import Row, Unusable, read_each, read_lines
+from loaders.published.rows import Row, Unusable, get_fields, read_each, read_lines
+from loaders.published.tables import name_image, read_table
 
 SHORT, LONG = 5, 10
 REPOSITORY = "facebook/winoground"
+TEXTS = ("id", "caption_0", "caption_1", "collapsed_tag", "secondary_tag")
+IMAGES = ("image_0", "image_1")
 
 
 def length_class(*captions: str) -> str:
@@ -31,18 +34,32 @@ def length_class(*captions: str) -> str:
 
 def read(path: Path, name: str) -> Iterator[Row | Unusable]:
     """Yield the items in order."""
-    return read_each(read_lines(path), _row)
+    if path.suffix == ".parquet":
+        return read_each(read_table(path, TEXTS), lambda numbered: _row(numbered[1], _name_images(name, numbered[0])))
+    return read_each(read_lines(path), lambda item: _row(item, _find_images(item)))
 
 
-def _row(item: dict[str, Any]) -> Row:
+def recognise(name: str, items: list[Any]) -> str | None:
+    """ColorSwap and BiVLC have the same file names."""
+    return name if {*TEXTS, *IMAGES} <= get_fields(items) else None
+
+
+def _row(item: dict[str, Any], images: tuple[str, ...]) -> Row:
     captions = (item["caption_0"], item["caption_1"])
     categories = (
         ("caption length", length_class(*captions) if all(isinstance(text, str) for text in captions) else ""),
         ("tag", str(item["collapsed_tag"])),
         ("secondary tag", str(item["secondary_tag"] or "none")),
     )
-    images = tuple(f"{PurePosixPath(item[key]).name.removesuffix('.png')}.png" for key in ("image_0", "image_1"))
     return Row("main", images, captions, image_id=str(item["id"]), categories=categories)
+
+
+def _find_images(item: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(f"{PurePosixPath(item[key]).name.removesuffix('.png')}.png" for key in IMAGES)
+
+
+def _name_images(file: str, number: int) -> tuple[str, ...]:
+    return tuple(name_image(file, number, column) for column in IMAGES)
 
 
 (EXAMPLES, ARCHIVE) = huggingface(
@@ -56,9 +73,13 @@ BENCHMARK = Benchmark(
     homepage=f"https://huggingface.co/datasets/{REPOSITORY}",
     licence="Meta's research licence for Winoground, without redistribution; gated",
     licence_id="other",
-    files={"examples.jsonl": ImageSet("winoground", ("images", "data/images"), archives=(ARCHIVE,))},
+    files={
+        "examples.jsonl": ImageSet("winoground", ("images", "data/images"), archives=(ARCHIVE,)),
+        "test-*.parquet": ImageSet("winoground", (), columns=IMAGES),
+    },
     downloads=(EXAMPLES,),
     read=read,
+    recognise=recognise,
     schema=GROUP_SCHEMA,
     rows={"main": 400},
     image_count=800,

@@ -20,7 +20,7 @@ from generators.storage.atomic import atomic_folder
 from generators.storage.untrusted import SOURCES, decode_image, read_file, resolve_below
 from loaders.importing.identify import PublishedFile
 from loaders.importing.images import ImageFinder
-from loaders.importing.importing import list_images, read_rows
+from loaders.importing.importing import ReadFile
 from loaders.published.declaration import Benchmark
 from loaders.published.image_sets import ImageSet
 
@@ -45,8 +45,11 @@ def get_files(
 ) -> list[PublishedFile]:
     """Download the pinned files of a benchmark to ``data/sources/<benchmark>/`` and return the files to import.
 
-    Raises ValueError or FileNotFoundError like :func:`generators.sources.obtain.fetch`.
+    If the folder ``existing`` lacks a pinned file, or if no file is pinned, all published files in it are used as they
+    are. Raises ValueError or FileNotFoundError like :func:`generators.sources.obtain.fetch`.
     """
+    if existing is not None and (files := _list_own_files(benchmark, existing)):
+        return files
     folder = data / SOURCES / benchmark.name
     fetch(benchmark.source, folder, mirror=mirror, existing=existing, lock=data / LOCK, report=report)
     for archive in sorted(folder.rglob("*.zip")):
@@ -54,6 +57,12 @@ def get_files(
             with atomic_folder(archive.with_suffix("")) as scratch:
                 unpack(archive, scratch)
     return list(_find_files(benchmark, folder))
+
+
+def _list_own_files(benchmark: Benchmark, existing: Path) -> list[PublishedFile]:
+    """Return the published files in a folder that lacks pinned files; none if it has all pinned files."""
+    is_pinned = bool(benchmark.downloads) and all(_has(existing, file) for file in benchmark.downloads)
+    return [] if is_pinned else list(_find_files(benchmark, existing))
 
 
 def _find_files(benchmark: Benchmark, folder: Path) -> Iterator[PublishedFile]:
@@ -66,14 +75,17 @@ def _find_files(benchmark: Benchmark, folder: Path) -> Iterator[PublishedFile]:
 
 
 def find_missing_images(
-    files: Sequence[PublishedFile], data: Path, image_folder: Path | None = None
+    files: Sequence[ReadFile], data: Path, image_folder: Path | None = None
 ) -> dict[ImageSet, list[str]]:
-    """Return the images of published files that are neither in ``image_folder`` nor among the shared images."""
+    """Return the images of published files that are neither in ``image_folder`` nor among the shared images.
+
+    Images that the files contain are left out.
+    """
     finder = ImageFinder(data, image_folder)
     missing: dict[ImageSet, dict[str, None]] = {}
-    for file in files:
-        for images, names in list_images(file, read_rows(file)[1]).items():
-            absent = [name for name in names if finder.find(images, name) is None]
+    for read in files:
+        for images, names in read.list_images().items():
+            absent = [] if images.columns else [name for name in names if finder.find(images, name) is None]
             missing.setdefault(images, {}).update(dict.fromkeys(absent))
     return {images: list(names) for images, names in missing.items() if names}
 

@@ -19,6 +19,7 @@ from loaders import benchmarks
 from loaders.published.declaration import Benchmark
 from loaders.published.image_sets import ImageSet
 from loaders.published.rows import read_csv, read_json
+from loaders.published.tables import read_sample
 
 SAMPLE_ROWS = 200
 
@@ -93,6 +94,8 @@ def _find_by_content(path: Path) -> Iterator[PublishedFile]:
 
 
 def _read_sample(path: Path) -> list[Any]:
+    if path.suffix in (".parquet", ".arrow"):
+        return read_sample(path, SAMPLE_ROWS)
     if path.suffix in (".csv", ".tsv"):
         return list(islice(read_csv(path, (), "\t" if path.suffix == ".tsv" else ","), SAMPLE_ROWS))
     return read_json(path)[:SAMPLE_ROWS] if path.suffix == ".json" else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -15,6 +16,9 @@ from loaders.published.image_sets import ImageSet
 from loaders.published.rows import Row
 from loaders.published.schemas import list_caption_columns, list_image_columns
 
+CACHED_PATHS = 10_000
+"""Rows of one image usually follow each other."""
+
 
 class ImageFolder:
     """The images in a folder and its subfolders."""
@@ -26,15 +30,14 @@ class ImageFolder:
         if not folder.is_dir():
             raise FileNotFoundError(f"{folder}: no such image folder.")
         self.folder, self.subfolders, self.select = folder, subfolders, select
-        self._paths: dict[str, Path | None] = {}
+        self._find = lru_cache(CACHED_PATHS)(self._search)
 
     def find(self, name: str) -> Path | None:
         """Return the path of an image, or None if it is missing."""
-        if name not in self._paths:
-            self._paths[name] = (
-                self._select(name) if self.select else next(filter(is_file, self.candidates(name)), None)
-            )
-        return self._paths[name]
+        return self._find(name)
+
+    def _search(self, name: str) -> Path | None:
+        return self._select(name) if self.select else next(filter(is_file, self.candidates(name)), None)
 
     def _select(self, name: str) -> Path | None:
         assert self.select is not None

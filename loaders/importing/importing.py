@@ -1,8 +1,8 @@
 """Import published benchmarks as datasets with the same schema and tasks as the generated datasets.
 
 identify.py recognises the files; the module of the benchmark (loaders/benchmarks/) reads them row by row. This module
-repairs the rows if requested, finds their images, which the rows reference, and writes a dataset folder named after the
-benchmark.
+repairs the rows if requested, keeps them in temporary files (spool.py), finds their images, which the rows reference,
+and writes a dataset folder named after the benchmark. A file is read once, and its rows are never all in memory.
 For each file, the card and stats.json list the numbers of rows that were read, dropped and repaired, and the flaws.
 
 Without repair, the rows are exactly as published, so that scores can be compared with published scores. There is one
@@ -12,10 +12,12 @@ exception: negatives that the file stores as a Python set, which has no fixed or
 from __future__ import annotations
 
 import json
+import re
 import shutil
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +26,17 @@ from generators.storage.dataset import write_split
 from loaders.audit import FLAW_NAMES, Audit, audit
 from loaders.cards.card import render, write_card
 from loaders.datasets.stats import measure, split_name
+from loaders.importing.embedded import ProgressCallback, extract_images
 from loaders.importing.identify import PublishedFile, identify
 from loaders.importing.images import ImageFinder, allow_folder, make_dataset_row
 from loaders.importing.repair import repair as repair_row
+from loaders.importing.spool import RowSpool
 from loaders.published.declaration import Benchmark
 from loaders.published.image_sets import ImageSet
 from loaders.published.rows import Row
+
+PART = re.compile(r"-\d+-of-\d+\.(parquet|arrow)$")
+"""End of the name of one of several files that contain one table."""
 
 
 @dataclass
@@ -57,35 +64,87 @@ class ImportedFile:
         return {**vars(self), "audits": {split: audit.to_json() for split, audit in self.audits.items()}}
 
 
+@dataclass
+class ReadFile:
+    """The rows of a published file, kept in temporary files."""
+
+    file: PublishedFile
+    counts: ImportedFile
+    splits: dict[tuple[str, str], RowSpool]
+    """Usable rows by config and split."""
+
+    def __iter__(self) -> Iterator[Row]:
+        return chain.from_iterable(self.splits.values())
+
+    def list_images(self) -> dict[ImageSet, list[str]]:
+        """Return the names of the distinct images of the rows, by their source."""
+        names: dict[ImageSet, dict[str, None]] = {}
+        for row in self:
+            names.setdefault(row.image_set or self.file.images, {}).update(dict.fromkeys(row.images))
+        return {image_set: list(set_names) for image_set, set_names in names.items()}
+
+
 def read_file(path: Path, *, repair: bool = False) -> tuple[ImportedFile, list[Row]]:
     """Return the counts and the usable rows of a published file.
 
     Raises ValueError if the file is not recognised or no row is usable.
     """
-    return read_rows(identify(path), repair=repair)
+    read = read_published(identify(path), repair=repair)
+    return read.counts, list(read)
 
 
-def read_rows(file: PublishedFile, *, repair: bool = False) -> tuple[ImportedFile, list[Row]]:
-    """Return the counts and the usable rows of a published file. Raises ValueError if no row is usable."""
+def read_published(file: PublishedFile, *, repair: bool = False) -> ReadFile:
+    """Read a published file once, row by row. Raises ValueError if no row is usable."""
     path, benchmark = file.path, file.benchmark
     counts = ImportedFile(benchmark.name, path.name, file.sha256, repair)
-    published: dict[str, list[Row]] = {}
-    rows: list[Row] = []
+    published: defaultdict[tuple[str, str], RowSpool] = defaultdict(RowSpool)
+    repaired: defaultdict[tuple[str, str], RowSpool] = defaultdict(RowSpool)
+    with_negatives: set[tuple[str, str]] = set()
     for row in benchmark.read(path, file.name):
         counts.read += 1
         if isinstance(row, Row):
-            published.setdefault(f"{row.config}/{row.split}", []).append(row)
+            published[row.config, row.split].append(row)
+            with_negatives |= {(row.config, row.split)} if row.hard_negatives else set()
             row = repair_row(row, counts.repaired) if repair else row
-        if isinstance(row, Row):
-            rows.append(row)
-        else:
+        if not isinstance(row, Row):
             counts.dropped[row.reason] += 1
-    if not rows:
+        elif repair:
+            repaired[row.config, row.split].append(row)
+    splits = repaired if repair else published
+    if not splits:
         reasons = "; ".join(f"{count:,} {reason}" for reason, count in counts.dropped.items()) or "it is empty"
         raise ValueError(f"{path}: none of its {counts.read:,} rows is usable ({reasons}).")
-    with_negatives = {split: rows for split, rows in published.items() if any(row.hard_negatives for row in rows)}
-    counts.audits = {split: audit(row.texts() for row in split_rows) for split, split_rows in with_negatives.items()}
-    return counts, rows
+    counts.audits = {
+        f"{config}/{split}": audit(row.texts() for row in rows)
+        for (config, split), rows in published.items()
+        if (config, split) in with_negatives
+    }
+    return ReadFile(file, counts, dict(splits))
+
+
+def read_all(
+    files: Iterable[PublishedFile],
+    output: Path,
+    *,
+    repair: bool = False,
+    skip_missing: bool = False,
+    report: ProgressCallback = lambda done: None,
+) -> list[ReadFile]:
+    """Read published files, and write the images that they contain below the data folder ``output``.
+
+    Raises ValueError if a file cannot be read, no row is usable, or a contained image is not readable, unless
+    ``skip_missing`` will drop its rows.
+    """
+    read = [read_published(file, repair=repair) for file in files]
+    for file in (part.file for part in read if part.file.images.columns):
+        unreadable = extract_images(file, output, report)
+        if unreadable and not skip_missing:
+            name, reason = next(iter(unreadable.items()))
+            raise ValueError(
+                f"{file.path}: {len(unreadable):,} of the images in it cannot be read; the first is {name} ({reason}). "
+                "Download the file again, or drop their rows with --skip-missing."
+            )
+    return read
 
 
 def import_files(
@@ -98,49 +157,74 @@ def import_files(
     if not image_folder.is_dir():
         raise FileNotFoundError(f"{image_folder}: no such image folder.")
     published = [identify(path) for path in dict.fromkeys(files)]
-    return import_published(published, image_folder, output, repair=repair, skip_missing=skip_missing)
+    read = read_all(published, output, repair=repair, skip_missing=skip_missing)
+    return import_published(read, image_folder, output, skip_missing=skip_missing)
 
 
 def import_published(
-    files: Sequence[PublishedFile],
-    image_folder: Path | None,
-    output: Path,
-    *,
-    repair: bool = False,
-    skip_missing: bool = False,
+    files: Sequence[ReadFile], image_folder: Path | None, output: Path, *, skip_missing: bool = False
 ) -> list[ImportedFile]:
     """Write the datasets of published files, one folder per benchmark in ``output``. Returns the counts of each file.
 
     Images are searched in ``image_folder`` and among the shared images in ``output``. Splits that were imported before
-    stay, unless one of the files replaces them. All inputs are checked before anything is written. Raises
-    FileNotFoundError if an image is missing, unless ``skip_missing`` drops its rows. Raises ValueError if two files
-    contain the same split.
+    stay, unless the files replace them. All inputs are checked before a dataset is written. Raises FileNotFoundError if
+    an image is missing, unless ``skip_missing`` drops its rows. Raises ValueError if two files contain the same split
+    and are not parts of one table.
     """
-    imported: list[ImportedFile] = []
-    splits: dict[tuple[str, str, str], tuple[PublishedFile, list[Row]]] = {}
+    splits = _group_by_split(files)
     images = ImageFinder(output, image_folder)
-    for file in files:
-        counts, rows = read_rows(file, repair=repair)
+    for read in files:
         if skip_missing:
-            complete = [row for row in rows if None not in find_images(row, file, images)]
-            counts.dropped["image missing"] = len(rows) - len(complete)
-            rows = complete
-        for image_set, names in list_images(file, rows).items():
-            images.require(image_set, names)
-        for row in rows:
-            first, split_rows = splits.setdefault((counts.family, row.config, row.split), (file, []))
-            if first != file:
-                raise ValueError(f"{file.path} and {first.path} are both {row.config}/{row.split} of {counts.family}.")
-            split_rows.append(row)
-        imported.append(counts)
+            _drop_incomplete(read, images)
+        else:
+            for image_set, names in read.list_images().items():
+                images.require(image_set, names)
     output.mkdir(parents=True, exist_ok=True)
     if image_folder is not None:
         allow_folder(image_folder, output)
-    for benchmark in {file.benchmark.name: file.benchmark for file in files}.values():
-        own_counts = [counts for counts in imported if counts.family == benchmark.name]
-        own_splits = {key[1:]: value for key, value in splits.items() if key[0] == benchmark.name}
-        _write(benchmark, own_counts, own_splits, images, output)
-    return imported
+    for benchmark in {read.file.benchmark.name: read.file.benchmark for read in files}.values():
+        own_splits = {
+            key[1:]: parts
+            for key, files_of_split in splits.items()
+            if key[0] == benchmark.name and (parts := [read for read in files_of_split if key[1:] in read.splits])
+        }
+        _write(
+            benchmark,
+            [read for read in files if read.file.benchmark.name == benchmark.name],
+            own_splits,
+            images,
+            output,
+        )
+    return [read.counts for read in files]
+
+
+def _drop_incomplete(read: ReadFile, images: ImageFinder) -> None:
+    """Count the rows without all images, and drop splits that consist of such rows. Writing skips these rows."""
+    for key, rows in [*read.splits.items()]:
+        complete = sum(1 for _ in _find_complete(read.file, rows, images))
+        read.counts.dropped["image missing"] += len(rows) - complete
+        if not complete:
+            del read.splits[key]
+
+
+def _group_by_split(files: Iterable[ReadFile]) -> dict[tuple[str, str, str], list[ReadFile]]:
+    """Return the files of each benchmark, config and split. Raises ValueError for files with the same rows."""
+    splits: dict[tuple[str, str, str], list[ReadFile]] = {}
+    for read in files:
+        for config, split in read.splits:
+            parts = splits.setdefault((read.file.benchmark.name, config, split), [])
+            if parts and not _are_parts(parts[-1].file, read.file):
+                raise ValueError(
+                    f"{read.file.path} and {parts[-1].file.path} are both {config}/{split} of "
+                    f"{read.file.benchmark.name}."
+                )
+            parts.append(read)
+    return splits
+
+
+def _are_parts(file: PublishedFile, other: PublishedFile) -> bool:
+    """Return True for two parts of a table, such as ``test-00000-of-00002.parquet``."""
+    return file.name != other.name and all(PART.search(one.name) for one in (file, other))
 
 
 def compare_counts(benchmark: Benchmark, imported: Sequence[ImportedFile]) -> list[str]:
@@ -157,45 +241,40 @@ def compare_counts(benchmark: Benchmark, imported: Sequence[ImportedFile]) -> li
     ]
 
 
-def list_images(file: PublishedFile, rows: Iterable[Row]) -> dict[ImageSet, list[str]]:
-    """Return the names of the distinct images of rows, by their source."""
-    names: dict[ImageSet, dict[str, None]] = {}
-    for row in rows:
-        names.setdefault(row.image_set or file.images, {}).update(dict.fromkeys(row.images))
-    return {image_set: list(set_names) for image_set, set_names in names.items()}
-
-
 def find_images(row: Row, file: PublishedFile, images: ImageFinder) -> list[Path | None]:
     return [images.find(row.image_set or file.images, name) for name in row.images]
 
 
+def _find_complete(file: PublishedFile, rows: Iterable[Row], images: ImageFinder) -> Iterator[tuple[Row, list[Path]]]:
+    """Yield each row whose images are all there, with their paths."""
+    for row in rows:
+        paths = [path for path in find_images(row, file, images) if path is not None]
+        if len(paths) == len(row.images):
+            yield row, paths
+
+
 def _write(
     benchmark: Benchmark,
-    imported: Sequence[ImportedFile],
-    splits: Mapping[tuple[str, str], tuple[PublishedFile, list[Row]]],
+    files: Sequence[ReadFile],
+    splits: Mapping[tuple[str, str], Sequence[ReadFile]],
     images: ImageFinder,
     output: Path,
 ) -> None:
     """Write the splits and then the card. Fills in the counts of written rows."""
     folder = output / benchmark.name
-    by_name = {counts.file: counts for counts in imported}
-    configs: dict[str, dict[str, Iterator[dict[str, Any]]]] = {}
-    for (config, split), (file, rows) in splits.items():
-        counts = by_name[file.path.name]
-        configs.setdefault(config, {})[split] = _dataset_rows(file, rows, images)
-        counts.written[f"{config}/{split}"] = len(rows)
-        counts.unordered[f"{config}/{split}"] = sum(row.unordered for row in rows)
-    for config, by_split in configs.items():
+    for config in dict.fromkeys(config for config, _ in splits):
         schema = benchmark.find_schema(config)
         storage = "by_reference" if "x" in schema.names else "embedded"
+        by_split = {split: parts for (name, split), parts in splits.items() if name == config}
         with atomic_folder(folder / config) as scratch:
             for path in (folder / config).glob("*.parquet"):
                 if split_name(path) not in by_split:
                     shutil.copy2(path, scratch)
-            for split, rows in by_split.items():
+            for split, parts in by_split.items():
+                rows = chain.from_iterable(_dataset_rows(part, config, split, images) for part in parts)
                 write_split(scratch, split, rows, schema, storage)
     entries = _read_earlier_imports(folder, {f"{config}/{split}" for config, split in splits})
-    entries |= {counts.file: counts.to_json() for counts in imported}
+    entries |= {read.counts.file: read.counts.to_json() for read in files}
     stats = measure(folder) | {"imported": dict(sorted(entries.items()))}
     metadata = {
         "pretty_name": benchmark.title,
@@ -213,9 +292,12 @@ def _read_earlier_imports(folder: Path, replaced: set[str]) -> dict[str, Any]:
     return {file: entry for file, entry in known.items() if replaced.isdisjoint(entry["written"])}
 
 
-def _dataset_rows(file: PublishedFile, rows: Iterable[Row], images: ImageFinder) -> Iterator[dict[str, Any]]:
-    for row in rows:
-        paths = [path for path in find_images(row, file, images) if path is not None]
-        source = (row.image_set or file.images).name
-        provenance = {"source": source, "captioner": "published", "seed": 0}
-        yield make_dataset_row(row, paths, file.benchmark.find_schema(row.config), provenance, images.output)
+def _dataset_rows(read: ReadFile, config: str, split: str, images: ImageFinder) -> Iterator[dict[str, Any]]:
+    """Yield the dataset rows of one split of a file, and count them."""
+    name, schema = f"{config}/{split}", read.file.benchmark.find_schema(config)
+    read.counts.written[name] = read.counts.unordered[name] = 0
+    for row, paths in _find_complete(read.file, read.splits[config, split], images):
+        read.counts.written[name] += 1
+        read.counts.unordered[name] += row.unordered
+        provenance = {"source": (row.image_set or read.file.images).name, "captioner": "published", "seed": 0}
+        yield make_dataset_row(row, paths, schema, provenance, images.output)

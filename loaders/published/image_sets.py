@@ -15,7 +15,7 @@ from generators.sources import RemoteFile, read_registry
 
 @dataclass(frozen=True)
 class ImageSet:
-    """Images that are downloaded one by one, or else in archives."""
+    """Images that are downloaded one by one, in archives, or inside the published files."""
 
     name: str
     """Source of the images in results, licences and sources/."""
@@ -32,6 +32,8 @@ class ImageSet:
     """Function that returns an image in a folder, given its name in a published file. None: the name is its path."""
     archives: tuple[RemoteFile, ...] = ()
     """All images. Each archive is unpacked to one of ``folders``."""
+    columns: tuple[str, ...] = ()
+    """Columns with images, if the published files are tables that contain them (loaders/published/tables.py)."""
     how: str | None = None
     """Instructions, if the images have to be downloaded manually."""
 

@@ -102,5 +102,5 @@ def test_files_of_aro_and_sugarcrepe_are_known_too(
 
 def test_captions_of_unknown_sets_need_their_published_name(tmp_path: Path, real_data: Path):
     shutil.copy(real_data / "aro" / "coco_karpathy_test.json", tmp_path / "mine.json")
-    with pytest.raises(ValueError, match=r"mine.json: not recognised as a published file, .*coco_karpathy_\*.json"):
+    with pytest.raises(ValueError, match=r"mine.json: not recognised as a published file, .*aro_published"):
         identify(tmp_path / "mine.json")

@@ -60,9 +60,9 @@ def test_systematicity_rows_are_repeated_for_each_type_of_negatives(tmp_path: Pa
     report, rows = read_file(path)
     assert [(row.config, row.image_id, len(row.hard_negatives)) for row in rows] == [
         ("laion_uc_hnatom", "5", 4),
+        ("laion_uc_hnatom", "6", 4),
         ("laion_uc_hncomp", "5", 6),
         ("laion_uc_hnall", "5", 10),
-        ("laion_uc_hnatom", "6", 4),
     ]
     assert report.dropped == {"3 negatives instead of 4": 1}
 
