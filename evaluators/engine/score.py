@@ -68,11 +68,11 @@ def score(engine: Engine, task: TaskPlan, encoded: Encoded) -> Scored:
     return _score_pairs(engine, task)
 
 
-def evaluate_scores(rows: Rows, score_NIT: np.ndarray) -> Directions:
+def evaluate_scores(rows: Rows, score_NIT: np.ndarray, label_N: np.ndarray) -> Directions:
     """Return the metrics of the protocol, and those of the authors' rule of a published benchmark."""
     assert isinstance(rows.protocol, RowProtocol)
     rule = authors.find_rule(rows.task.dataset, rows.task.config)
-    return rows.protocol.evaluate(score_NIT) | (authors.evaluate(rule, score_NIT) if rule else {})
+    return rows.protocol.compute(score_NIT, label_N) | (authors.evaluate(rule, score_NIT) if rule else {})
 
 
 def _score_features(engine: Engine, task: TaskPlan, encoded: Encoded) -> Scored:
@@ -99,7 +99,9 @@ def _score_features(engine: Engine, task: TaskPlan, encoded: Encoded) -> Scored:
         return Scored(task, index_N, np.empty((len(index_N), 1, 0), np.float32), protocol.evaluate(sample), skipped)
     assert isinstance(protocol, RowProtocol)
     score_NIT = _row_scores(sample)
-    metrics = evaluate_scores(task.rows, score_NIT) | (protocol.among_all(sample) if protocol.among_all else {})
+    metrics = evaluate_scores(task.rows, score_NIT, sample.label_N) | (
+        protocol.among_all(sample) if protocol.among_all else {}
+    )
     return Scored(task, index_N, score_NIT, metrics, skipped)
 
 
@@ -139,8 +141,8 @@ def _score_pairs(engine: Engine, task: TaskPlan) -> Scored:
             skipped.append({"row": int(task.row_N[index]), "error": str(row_scores)})
     if not scores:
         raise ValueError(f"{task.rows.task.name}: no image could be read.")
-    score_NIT = np.stack(scores)
-    return Scored(task, np.array(index_N), score_NIT, evaluate_scores(task.rows, score_NIT), skipped)
+    score_NIT, rows_N = np.stack(scores), np.array(index_N)
+    return Scored(task, rows_N, score_NIT, evaluate_scores(task.rows, score_NIT, task.label_N[rows_N]), skipped)
 
 
 def compute_pair_scores(

@@ -95,10 +95,15 @@ class Protocol:
 class RowProtocol(Protocol):
     """Protocol in which each image of a row is scored with each text of the row. Supports all models."""
 
-    evaluate: Callable[[np.ndarray], Directions] = field(kw_only=True)
-    """Function that computes the metrics from scores (N, I, T), which are NaN if a row has fewer texts."""
+    evaluate: Callable[..., Directions] = field(kw_only=True)
+    """Function that computes the metrics from scores (N, I, T), which are NaN if a row has fewer texts, and from the
+    labels (N) if the protocol has a label."""
     among_all: Callable[[Sample], Directions] | None = None
     """Function that computes additional metrics over all rows, for dual encoders only."""
+
+    def compute(self, score_NIT: np.ndarray, label_N: np.ndarray) -> Directions:
+        """Compute the metrics. Labels are ignored if the protocol has none."""
+        return self.evaluate(score_NIT, label_N) if self.label else self.evaluate(score_NIT)
 
 
 @dataclass(frozen=True)

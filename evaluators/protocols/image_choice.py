@@ -1,7 +1,8 @@
 """Choose the image that a caption describes among similar images.
 
 Source: Krojer et al. 2022 (ImageCoDe, arXiv:2203.15867), section 3: the accuracy of the choice among ten images. Also
-Hendricks and Nematzadeh 2021 (SVO-Probes, arXiv:2106.09141), with two images. Difference from the papers: the tie rule
+Hendricks and Nematzadeh 2021 (SVO-Probes, arXiv:2106.09141), with two images, and Peng et al. 2024 (SPEC,
+arXiv:2312.00081), with two to nine. Difference from the papers: the tie rule
 (ranking.py).
 
 Shapes: N rows, I images, of which the first is true, 1 caption. Chance of recall@1 (accuracy): 1 / I.
@@ -14,7 +15,7 @@ import numpy as np
 from evaluators.protocols.base import Directions, RowProtocol
 from evaluators.protocols.ranking import compute_ranks, to_metrics
 
-COUNTS = (2, 10)
+COUNTS = (2, 3, 4, 9, 10)
 """Numbers of images per row in the known benchmarks."""
 
 

@@ -42,7 +42,7 @@ def score_file(
     (planned,) = plan.make([rows]).tasks
     score_NIT = _read_scores(path, planned)
     model = Model(f"external:{name}", name, None, fingerprint.digest(score_NIT.tobytes()).hex(), "unknown")
-    scored = Scored(planned, np.arange(len(rows)), score_NIT, evaluate_scores(rows, score_NIT), [])
+    scored = Scored(planned, np.arange(len(rows)), score_NIT, evaluate_scores(rows, score_NIT, planned.label_N), [])
     table = make_examples(scored)
     result = compose(scored, table, model)
     documents.check_owner(documents.get_model_folder(output, rows.source, name), model)

@@ -14,7 +14,7 @@ from generators.storage.crops import Crop, crop_id, read_size
 from generators.storage.untrusted import SOURCES, allow_images, is_file
 from loaders.published.image_sets import ImageSet
 from loaders.published.rows import Row
-from loaders.published.schemas import list_caption_columns, list_image_columns
+from loaders.published.schemas import arrange_captions, list_image_columns
 
 CACHED_PATHS = 10_000
 """Rows of one image usually follow each other."""
@@ -126,8 +126,9 @@ def make_dataset_row(
         "scene_graph": {"objects": [], "relations": []},
         "complexity": row.complexity,
         "foils": [[] for _ in row.hard_negatives],
+        "label": row.label,
     }
-    columns |= dict(zip(list_caption_columns(schema), row.captions, strict=True))
+    columns |= arrange_captions(schema, row.captions)
     columns |= dict(
         zip([column.replace("image", "crop_id") for column in list_image_columns(schema)], ids, strict=True)
     )

@@ -122,7 +122,7 @@ class Benchmark:
     def image_bytes(self) -> int:
         """Size of the images in bytes, estimated from the mean size of an image."""
         sets = list(dict.fromkeys(self.files.values()))
-        if any(images.archives and not images.url for images in sets):
+        if any(images.archives and not images.url for images in sets) and not any(images.url for images in sets):
             return sum(file.size or 0 for images in sets for file in images.archives)
         count = self.image_count or sum(self.rows.values())
         return count * max(images.bytes_per_image for images in sets)
@@ -155,6 +155,17 @@ def huggingface(
     return tuple(
         RemoteFile(f"{root}/{path}", path, path.removesuffix(".zip") if path.endswith(".zip") else None, size, sha256)
         for path, (size, sha256) in files.items()
+    )
+
+
+def vl_compo(metric: str, percent: Mapping[str, tuple[float, float]]) -> tuple[Score, ...]:
+    """Return scores of OpenAI's ViT-B/32 and ViT-L/14 by config (Oh et al. 2024, arXiv:2406.09388)."""
+    models = ("ViT-B-32-quickgelu/openai", "ViT-L-14-quickgelu/openai")
+    source = "vl_compo's table of published models"
+    return tuple(
+        Score(model, config, metric, value, source)
+        for config, values in percent.items()
+        for model, value in zip(models, values, strict=True)
     )
 
 

@@ -6,6 +6,7 @@ import ast
 import csv
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +16,8 @@ from generators.storage.crops import check_corners
 from loaders.audit import Texts
 from loaders.published.image_sets import ImageSet
 
+CHARACTERS_PER_READ = 1 << 20
+LIST_START, LIST_NEXT = re.compile(r"\s*\[\s*(\])?"), re.compile(r"\s*(?:(\])|,\s*)")
 BOX_COLUMNS = ("x", "y", "width", "height")
 
 
@@ -22,8 +25,9 @@ class Row(NamedTuple):
     """One row of a published file: images, true captions and wrong captions.
 
     How many there are depends on the schema: CHOICE_SCHEMA has one image and one caption, PARAPHRASE_SCHEMA two
-    captions of one image, GROUP_SCHEMA two images with one caption each, and image_choice_schema(K) one caption of the
-    first of K images.
+    captions of one image, GROUP_SCHEMA two images with one caption each, image_choice_schema(K) one caption of the
+    first of K images, RETRIEVAL_SCHEMA all captions of an image, QUESTIONS_SCHEMA two images and four texts, and
+    TRUTH_SCHEMA one image, one caption and a label.
     """
 
     config: str
@@ -43,6 +47,8 @@ class Row(NamedTuple):
     complexity: int = 0
     categories: tuple[tuple[str, str], ...] = ()
     """Pairs (by, name) as in CHOICE_SCHEMA."""
+    label: int | None = None
+    """1 if the caption is true, 0 if it is false; None if the schema has no label."""
     image_set: ImageSet | None = None
     """Source of the images. None: the source of the file."""
 
@@ -125,6 +131,32 @@ def read_json(path: Path) -> list[Any]:
     if not isinstance(items, (list, dict)):
         raise ValueError(f"{path}: expected a list or an object of items.")
     return list(items.values()) if isinstance(items, dict) else items
+
+
+def read_items(path: Path) -> Iterator[Any]:
+    """Yield the items of a JSON list one by one, without keeping them. Raises ValueError for anything else."""
+    decoder, separator = json.JSONDecoder(), LIST_START
+    text, start, size, reason = "", 0, CHARACTERS_PER_READ, "it is empty"
+    with path.open(encoding="utf-8") as file:
+        while True:
+            match = separator.match(text, start)
+            if match and match[1]:
+                return
+            try:
+                item, end = decoder.raw_decode(text, match.end()) if match else (None, len(text))
+            except (ValueError, RecursionError) as error:
+                item, end, reason = None, len(text), str(error)
+            if end < len(text):
+                yield item
+                separator, start, size = LIST_NEXT, end, CHARACTERS_PER_READ
+                continue
+            try:
+                more = file.read(size)
+            except UnicodeDecodeError as error:
+                raise ValueError(f"{path}: not a JSON list ({error}).") from None
+            if not more:
+                raise ValueError(f"{path}: not a complete JSON list ({reason}).")
+            text, start, size = text[start:] + more, 0, 2 * size
 
 
 def read_object(path: Path) -> dict[str, Any]:

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 
 from generators.schemas.rows import CHOICE_SCHEMA, GROUP_SCHEMA
 
 PARAPHRASE_SCHEMA = CHOICE_SCHEMA.append(pa.field("paraphrase", pa.string()))
 """An image, two true captions and wrong captions, scored by evaluators/protocols/paraphrase.py."""
+
+
+QUESTIONS_SCHEMA = pa.schema(
+    [field for field in GROUP_SCHEMA if not field.name.startswith("caption")]
+    + [pa.field(f"answers_{question}", pa.list_(pa.string())) for question in (0, 1)]
+)
+"""Two images and two questions, each with the answer for image 0 and with the answer for image 1
+(evaluators/protocols/paired_questions.py)."""
+
+TRUTH_SCHEMA = pa.schema(
+    [field for field in CHOICE_SCHEMA if field.name != "hard_negatives"] + [pa.field("label", pa.int64())]
+)
+"""An image and a caption that is true (label 1) or false (label 0), scored by evaluators/protocols/true_or_false.py."""
 
 
 def image_choice_schema(count: int) -> pa.Schema:
@@ -33,5 +48,14 @@ def list_image_columns(schema: pa.Schema) -> list[str]:
 
 
 def list_caption_columns(schema: pa.Schema) -> list[str]:
-    """Return the columns of the true captions of a row, in order."""
-    return [name for name in schema.names if name.startswith(("caption", "paraphrase"))]
+    """Return the columns of the captions of a row, in order."""
+    return [name for name in schema.names if name.startswith(("caption", "paraphrase", "answers"))]
+
+
+def arrange_captions(schema: pa.Schema, captions: Sequence[str]) -> dict[str, str | list[str]]:
+    """Return the caption columns of a row: a caption in each, or an equal number of captions in each list."""
+    names = list_caption_columns(schema)
+    if not pa.types.is_list(schema.field(names[0]).type):
+        return dict(zip(names, captions, strict=True))
+    size = len(captions) // len(names)
+    return {name: list(captions[place * size : (place + 1) * size]) for place, name in enumerate(names)}
