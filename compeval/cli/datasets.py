@@ -81,7 +81,7 @@ def get(
     """Download a published benchmark with the images that it uses. Interrupted downloads resume."""
     from loaders import benchmarks
     from loaders.datasets.folders import data_folder, unknown_name
-    from loaders.importing.get import find_missing_images, get_files, get_images, measure_download
+    from loaders.importing.get import find_missing_images, get_files, get_images, measure_download, measure_tables
     from loaders.importing.importing import compare_counts, import_published, read_all
 
     if name not in benchmarks.list_names():
@@ -90,6 +90,10 @@ def get(
     if images is not None and not images.is_dir():
         raise FileNotFoundError(f"{images}: no such image folder.")
     note(f"{benchmark.title}: {benchmark.asks}\nLicence: {benchmark.licence}.\nCite: {benchmark.paper}.")
+    if existing is None and (size := measure_tables(benchmark, data)):
+        note(f"The published files contain the images, about {size / 1e9:.2f} GB.")
+        if size > ASK_BYTES and not yes:
+            _confirm(name)
     with progress(in_bytes=True) as report:
         files = get_files(benchmark, data, mirror=mirror, existing=existing, report=report)
     with err.status("Reading"):

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from generators.sources import DataSource, RemoteFile
 from generators.sources.download import REMEDY, download
-from generators.sources.obtain import WORK_FOLDER, fetch
+from generators.sources.obtain import WORK_FOLDER, check_file, fetch
 from generators.sources.unpack import unpack
 from generators.storage.atomic import atomic_folder
 from generators.storage.untrusted import SOURCES, decode_image, read_file, resolve_below
@@ -96,6 +96,16 @@ def measure_download(missing: Mapping[ImageSet, Sequence[str]]) -> int | None:
     for images, names in missing.items():
         sizes += [len(names) * images.bytes_per_image] if images.url else [file.size for file in images.archives]
     return None if None in sizes else sum(size for size in sizes if size is not None)
+
+
+def measure_tables(benchmark: Benchmark, data: Path) -> int:
+    """Return the bytes of those pinned files that contain images, estimated from mean sizes; 0 if all are there."""
+    has_images = any(images.columns for images in benchmark.files.values()) or any(
+        file.makes for file in benchmark.downloads
+    )
+    folder = data / SOURCES / benchmark.name
+    is_here = all(check_file(file, folder) == "complete" for file in benchmark.downloads)
+    return benchmark.image_bytes if has_images and not is_here else 0
 
 
 def get_images(

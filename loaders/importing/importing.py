@@ -35,7 +35,7 @@ from loaders.published.declaration import Benchmark
 from loaders.published.image_sets import ImageSet
 from loaders.published.rows import Row
 
-PART = re.compile(r"-\d+-of-\d+\.(parquet|arrow)$")
+PART = re.compile(r"-\d+-of-\d+(-[0-9a-f]+)?\.(parquet|arrow)$")
 """End of the name of one of several files that contain one table."""
 
 
