@@ -185,14 +185,15 @@ def _write(
         configs.setdefault(config, {})[split] = _dataset_rows(file, rows, images)
         counts.written[f"{config}/{split}"] = len(rows)
         counts.unordered[f"{config}/{split}"] = sum(row.unordered for row in rows)
-    storage = "by_reference" if "x" in benchmark.schema.names else "embedded"
     for config, by_split in configs.items():
+        schema = benchmark.find_schema(config)
+        storage = "by_reference" if "x" in schema.names else "embedded"
         with atomic_folder(folder / config) as scratch:
             for path in (folder / config).glob("*.parquet"):
                 if split_name(path) not in by_split:
                     shutil.copy2(path, scratch)
             for split, rows in by_split.items():
-                write_split(scratch, split, rows, benchmark.schema, storage)
+                write_split(scratch, split, rows, schema, storage)
     entries = _read_earlier_imports(folder, {f"{config}/{split}" for config, split in splits})
     entries |= {counts.file: counts.to_json() for counts in imported}
     stats = measure(folder) | {"imported": dict(sorted(entries.items()))}
@@ -217,4 +218,4 @@ def _dataset_rows(file: PublishedFile, rows: Iterable[Row], images: ImageFinder)
         paths = [path for path in find_images(row, file, images) if path is not None]
         source = (row.image_set or file.images).name
         provenance = {"source": source, "captioner": "published", "seed": 0}
-        yield make_dataset_row(row, paths, file.benchmark.schema, provenance, images.output)
+        yield make_dataset_row(row, paths, file.benchmark.find_schema(row.config), provenance, images.output)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from generators.sources import DataSource, RemoteFile
@@ -34,6 +35,21 @@ class Score(NamedTuple):
     metric: str
     percent: float
     source: str
+
+
+@dataclass(frozen=True)
+class AuthorsRule:
+    """The authors' scoring rule, if it differs from ours. Its metrics are ``authors_accuracy``, or
+    ``authors_<name>_accuracy`` for a hit with a name.
+    """
+
+    what: str
+    """How it differs, in one line."""
+    hits: Callable[[np.ndarray], Mapping[str, np.ndarray]]
+    """Function that computes the hits (N) by name from scores (N, I, T), with the images and texts in the order of the
+    schema. The name of an only hit may be empty."""
+    chance: Mapping[str, float]
+    """Chance level by name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,12 +82,18 @@ class Benchmark:
     """Function that returns the published name of a file with another or an ambiguous name, given this name and its
     first rows; None if they are not of this benchmark."""
     schema: pa.Schema
+    other_schemas: Mapping[str, pa.Schema] = field(default_factory=dict)
+    """Schema by config or pattern, for configs that have another one."""
     rows: Mapping[str, int]
     """Rows of each config, or of each ``config/split`` if a config has several splits, in the published files."""
     image_count: int | None = None
     """Number of distinct images. None: not counted, at most one per row."""
     chance: Mapping[str, float]
     """Chance level of the main metric by config or pattern. The first pattern that matches counts."""
+    authors: Mapping[str, AuthorsRule] = field(default_factory=dict)
+    """The authors' scoring rule by config or pattern, if it differs from ours."""
+    untested: bool = False
+    """True if the reader follows the documented format and has not been tried on the published files."""
     flaws: tuple[Flaw, ...] = ()
     scores: tuple[Score, ...] = ()
 
@@ -87,6 +109,14 @@ class Benchmark:
 
     def find_chance(self, config: str) -> float:
         return next(chance for pattern, chance in self.chance.items() if fnmatchcase(config, pattern))
+
+    def find_schema(self, config: str) -> pa.Schema:
+        schemas = (schema for pattern, schema in self.other_schemas.items() if fnmatchcase(config, pattern))
+        return next(schemas, self.schema)
+
+    def find_authors_rule(self, config: str) -> AuthorsRule | None:
+        """Return the authors' scoring rule of a config; None if they score as we do."""
+        return next((rule for pattern, rule in self.authors.items() if fnmatchcase(config, pattern)), None)
 
     @property
     def image_bytes(self) -> int:
