@@ -57,6 +57,10 @@ class ImportedFile:
         return {**vars(self), "audits": {split: audit.to_json() for split, audit in self.audits.items()}}
 
 
+SplitRows = dict[PublishedFile, list[Row]]
+"""The rows of a split by file."""
+
+
 def read_file(path: Path, *, repair: bool = False) -> tuple[ImportedFile, list[Row]]:
     """Return the counts and the usable rows of a published file.
 
@@ -68,7 +72,7 @@ def read_file(path: Path, *, repair: bool = False) -> tuple[ImportedFile, list[R
 def read_rows(file: PublishedFile, *, repair: bool = False) -> tuple[ImportedFile, list[Row]]:
     """Return the counts and the usable rows of a published file. Raises ValueError if no row is usable."""
     path, benchmark = file.path, file.benchmark
-    counts = ImportedFile(benchmark.name, path.name, file.sha256, repair)
+    counts = ImportedFile(benchmark.name, file.label, file.sha256, repair)
     published: dict[str, list[Row]] = {}
     rows: list[Row] = []
     for row in benchmark.read(path, file.name):
@@ -117,7 +121,7 @@ def import_published(
     contain the same split.
     """
     imported: list[ImportedFile] = []
-    splits: dict[tuple[str, str, str], tuple[PublishedFile, list[Row]]] = {}
+    splits: dict[tuple[str, str, str], SplitRows] = {}
     images = ImageFinder(output, image_folder)
     for file in files:
         counts, rows = read_rows(file, repair=repair)
@@ -128,10 +132,13 @@ def import_published(
         for image_set, names in list_images(file, rows).items():
             images.require(image_set, names)
         for row in rows:
-            first, split_rows = splits.setdefault((counts.family, row.config, row.split), (file, []))
+            by_file = splits.setdefault((counts.family, row.config, row.split), {})
+            first = next(
+                (other for other in by_file if other.name == file.name or not file.benchmark.split_files), file
+            )
             if first != file:
                 raise ValueError(f"{file.path} and {first.path} are both {row.config}/{row.split} of {counts.family}.")
-            split_rows.append(row)
+            by_file.setdefault(file, []).append(row)
         imported.append(counts)
     output.mkdir(parents=True, exist_ok=True)
     if image_folder is not None:
@@ -172,7 +179,7 @@ def find_images(row: Row, file: PublishedFile, images: ImageFinder) -> list[Path
 def _write(
     benchmark: Benchmark,
     imported: Sequence[ImportedFile],
-    splits: Mapping[tuple[str, str], tuple[PublishedFile, list[Row]]],
+    splits: Mapping[tuple[str, str], SplitRows],
     images: ImageFinder,
     output: Path,
 ) -> None:
@@ -180,11 +187,12 @@ def _write(
     folder = output / benchmark.name
     by_name = {counts.file: counts for counts in imported}
     configs: dict[str, dict[str, Iterator[dict[str, Any]]]] = {}
-    for (config, split), (file, rows) in splits.items():
-        counts = by_name[file.path.name]
-        configs.setdefault(config, {})[split] = _dataset_rows(file, rows, images)
-        counts.written[f"{config}/{split}"] = len(rows)
-        counts.unordered[f"{config}/{split}"] = sum(row.unordered for row in rows)
+    for (config, split), by_file in splits.items():
+        configs.setdefault(config, {})[split] = _dataset_rows(by_file, images)
+        for file, rows in by_file.items():
+            counts = by_name[file.label]
+            counts.written[f"{config}/{split}"] = len(rows)
+            counts.unordered[f"{config}/{split}"] = sum(row.unordered for row in rows)
     for config, by_split in configs.items():
         schema = benchmark.find_schema(config)
         storage = "by_reference" if "x" in schema.names else "embedded"
@@ -213,8 +221,8 @@ def _read_earlier_imports(folder: Path, replaced: set[str]) -> dict[str, Any]:
     return {file: entry for file, entry in known.items() if replaced.isdisjoint(entry["written"])}
 
 
-def _dataset_rows(file: PublishedFile, rows: Iterable[Row], images: ImageFinder) -> Iterator[dict[str, Any]]:
-    for row in rows:
+def _dataset_rows(by_file: SplitRows, images: ImageFinder) -> Iterator[dict[str, Any]]:
+    for file, row in ((file, row) for file, rows in by_file.items() for row in rows):
         paths = [path for path in find_images(row, file, images) if path is not None]
         source = (row.image_set or file.images).name
         provenance = {"source": source, "captioner": "published", "seed": 0}

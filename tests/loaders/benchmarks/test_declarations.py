@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from evaluators import protocols
-from evaluators.protocols.base import RowProtocol
+from evaluators.protocols import authors
+from evaluators.protocols.base import Directions, RowProtocol
 from loaders import benchmarks
 from loaders.importing.importing import read_file
 from loaders.published.declaration import Benchmark
@@ -26,7 +27,8 @@ def test_declaration(benchmark: Benchmark):
     assert benchmark.asks.endswith("?")
     assert benchmark.downloads or benchmark.how
     for file in benchmark.downloads:
-        assert benchmark.find_pattern(PurePosixPath(file.name)) or file.makes
+        is_read = benchmark.find_pattern(PurePosixPath(file.name)) or file.name in benchmark.companions
+        assert is_read or file.makes
         if "github" in file.url:
             assert COMMIT.search(file.url), "a full commit"
         if "raw.githubusercontent" in file.url:
@@ -38,20 +40,28 @@ def test_declaration(benchmark: Benchmark):
 
 @pytest.mark.parametrize("benchmark", ALL, ids=names)
 def test_chance_is_that_of_a_random_model(benchmark: Benchmark):
-    protocol = protocols.find_protocol(benchmark.schema.names)
-    assert isinstance(protocol, RowProtocol)
-    texts = len(list_caption_columns(benchmark.schema))
-    sizes = {"crepe_published": 5, "aro_published": 1}
-    wrong = sizes.get(benchmark.name, 1) if "hard_negatives" in benchmark.schema.names else 0
-    images = 1 if "x" in benchmark.schema.names else len(list_image_columns(benchmark.schema))
-    scores = np.random.default_rng(0).random((20_000, images, texts + wrong)).astype(np.float32)
-    chances = {
+    for config in benchmark.rows or ("prod_hnatom",):
+        schema = benchmark.find_schema(config)
+        protocol = protocols.find_protocol(schema.names)
+        assert isinstance(protocol, RowProtocol)
+        texts = len(list_caption_columns(schema))
+        sizes = {"crepe_published": 5, "aro_published": 1}
+        wrong = sizes.get(benchmark.name, 1) if "hard_negatives" in schema.names else 0
+        images = 1 if "x" in schema.names else len(list_image_columns(schema))
+        scores = np.random.default_rng(0).random((20_000, images, texts + wrong)).astype(np.float32)
+        assert round(benchmark.find_chance(config), 6) in list_chances(protocol.evaluate(scores))
+        if rule := benchmark.find_authors_rule(config):
+            metrics = authors.evaluate(rule, scores)
+            assert len(list_chances(metrics)) == len(metrics)
+
+
+def list_chances(directions: Directions) -> set[float]:
+    """Return the chance levels that the main metrics of random scores agree with."""
+    return {
         round(metrics.chance[metrics.main], 6)
-        for metrics in protocol.evaluate(scores).values()
+        for metrics in directions.values()
         if abs(metrics.summarise()[metrics.main] - metrics.chance[metrics.main]) < 0.01
     }
-    declared = benchmark.find_chance(next(iter(benchmark.rows), "prod_hnatom"))
-    assert round(declared, 6) in chances
 
 
 REAL = {
