@@ -15,7 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
-from evaluators.protocols.base import Directions, QueryMetrics
+from evaluators.protocols.base import Directions, count_hits
 
 PACKAGE = "loaders.benchmarks"
 """Imported by name: the stages of the pipeline evaluate generated datasets only and do not depend on it."""
@@ -50,11 +50,6 @@ def evaluate(rule: Rule, score_NIT: np.ndarray) -> Directions:
     if not np.isfinite(score_NIT).all():
         raise ValueError("A score is not a finite number.")
     return {
-        f"authors_{name}" if name else "authors": QueryMetrics(
-            main="accuracy",
-            columns={"hit": hit_N},
-            values={"accuracy": hit_N.astype(np.float64)},
-            chance={"accuracy": rule.chance[name]},
-        )
-        for name, hit_N in rule.hits(score_NIT).items()
+        f"authors_{name}" if name else "authors": count_hits(hits, rule.chance[name])
+        for name, hits in rule.hits(score_NIT).items()
     }

@@ -1,11 +1,13 @@
 """Prefer two true captions of an image to a wrong one, and recognise the wrong one among the three texts alone.
 
 Source: Dumpala et al. 2024 (SugarCrepe++, arXiv:2406.11171): the image-to-text task (ITT), and the text-only task
-(TOT), in which each true caption has to be more similar to the other one than to the wrong one. Difference from the
-paper: with several wrong captions, all of them have to score lower.
+(TOT), in which each true caption has to be more similar to the other one than to the wrong one. In Kamath et al. 2024
+(arXiv:2409.17958), the accuracy is called augmented, and brittleness is the share of rows in which the score of the
+wrong caption is between those of the true ones. Difference from the papers: with several wrong
+captions, the one with the highest score counts.
 
 Shapes: N rows, 1 image, T texts: two true captions, then K wrong ones. A tie counts as a loss. Chance of both tasks:
-2 / ((K + 1) (K + 2)), which is 1/3 for K = 1; of one caption alone, 1 / (K + 1).
+2 / ((K + 1) (K + 2)), which is 1/3 for K = 1; of one caption alone, 1 / (K + 1); of brittleness, K times that of both.
 """
 
 from __future__ import annotations
@@ -21,13 +23,15 @@ TRUTHS = 2
 
 
 def evaluate(score_NIT: np.ndarray) -> Directions:
-    """Compute the accuracy of both true captions (ITT) and of each alone."""
+    """Compute the accuracy of both true captions (ITT) and of each alone, and the brittleness."""
     truth_N2, wrong_NK = score_NIT[:, 0, :TRUTHS], score_NIT[:, 0, TRUTHS:]
     wrong_N1 = wrong_NK.max(axis=1, keepdims=True)
     metrics = _compare(truth_N2, np.repeat(wrong_N1, TRUTHS, axis=1), wrong_NK.shape[1])
     hit_N2 = truth_N2 > wrong_N1
     alone = {f"{name}_accuracy": hit_N2[:, i].astype(np.float64) for i, name in enumerate(("caption", "paraphrase"))}
+    alone["brittleness"] = (hit_N2.any(axis=1) & (truth_N2 < wrong_N1).any(axis=1)).astype(np.float64)
     chance = dict.fromkeys(alone, 1 / (wrong_NK.shape[1] + 1))
+    chance["brittleness"] = wrong_NK.shape[1] * metrics.chance["accuracy"]
     return {"": replace(metrics, values={**metrics.values, **alone}, chance={**metrics.chance, **chance})}
 
 

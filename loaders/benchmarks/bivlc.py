@@ -70,6 +70,7 @@ BENCHMARK = Benchmark(
     schema=GROUP_SCHEMA,
     rows={"main": 2933},
     image_count=5866,
+    split_files=True,
     chance={"*": 1 / 6},
     untested=True,
     flaws=(Flaw("all rows", "one image is a photograph and the other one generated", "the authors, section 3"),),

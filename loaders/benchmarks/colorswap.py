@@ -60,6 +60,7 @@ BENCHMARK = Benchmark(
     schema=GROUP_SCHEMA,
     rows={"main/test": 300},
     image_count=600,
+    split_files=True,
     chance={"*": 1 / 6},
     untested=True,
     flaws=(Flaw("the download", "the name of the file on the Hub is not confirmed", "this project"),),

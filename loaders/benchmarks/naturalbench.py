@@ -96,6 +96,7 @@ BENCHMARK = Benchmark(
     schema=QUESTIONS_SCHEMA,
     rows={"main": 1900},
     image_count=3800,
+    split_files=True,
     chance={"*": 1 / 16},
     untested=True,
     flaws=(Flaw("all questions", "there is no blank before the instruction, as in the authors' script", "counted"),),

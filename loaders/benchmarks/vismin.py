@@ -59,6 +59,7 @@ BENCHMARK = Benchmark(
     schema=GROUP_SCHEMA,
     rows={"main": 2084},
     image_count=4168,
+    split_files=True,
     chance={"*": 1 / 6},
     untested=True,
     flaws=(Flaw("some rows", "images and captions are mixed up", "discussion 1 of the dataset on the Hub"),),

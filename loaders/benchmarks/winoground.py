@@ -83,6 +83,7 @@ BENCHMARK = Benchmark(
     schema=GROUP_SCHEMA,
     rows={"main": 400},
     image_count=800,
+    split_files=True,
     chance={"*": 1 / 6},
     scores=(
         Score("ViT-B-32-quickgelu/openai", "main", "text_score", 31.2, "vl_compo's table of published models"),

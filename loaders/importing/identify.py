@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path, PurePosixPath
@@ -29,13 +29,18 @@ class PublishedFile:
     """A file of a published benchmark."""
 
     path: Path
-    benchmark: Benchmark
+    benchmark: Benchmark = field(compare=False)
     name: str
     """Its published name, which may differ from the name of ``path``."""
 
     @cached_property
     def sha256(self) -> str:
         return hash_file(self.path)
+
+    @property
+    def label(self) -> str:
+        """The end of its path that distinguishes it from other files of the benchmark."""
+        return "/".join(self.path.absolute().parts[-len(PurePosixPath(self.name).parts) :])
 
     @property
     def images(self) -> ImageSet:
@@ -78,7 +83,8 @@ def _find_by_hash(path: Path) -> Iterator[PublishedFile]:
     pinned = {
         file.sha256: (benchmark, file.name) for benchmark in benchmarks.load_all() for file in benchmark.downloads
     }
-    if found := pinned.get(hash_file(path)):
+    found = pinned.get(hash_file(path))
+    if found and found[0].find_pattern(PurePosixPath(found[1])):
         yield PublishedFile(path, *found)
 
 

@@ -12,7 +12,6 @@ exception: negatives that the file stores as a Python set, which has no fixed or
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,9 +33,6 @@ from loaders.importing.spool import RowSpool
 from loaders.published.declaration import Benchmark
 from loaders.published.image_sets import ImageSet
 from loaders.published.rows import Row
-
-PART = re.compile(r"-\d+-of-\d+(-[0-9a-f]+)?\.(parquet|arrow)$")
-"""End of the name of one of several files that contain one table."""
 
 
 @dataclass
@@ -96,7 +92,7 @@ def read_file(path: Path, *, repair: bool = False) -> tuple[ImportedFile, list[R
 def read_published(file: PublishedFile, *, repair: bool = False) -> ReadFile:
     """Read a published file once, row by row. Raises ValueError if no row is usable."""
     path, benchmark = file.path, file.benchmark
-    counts = ImportedFile(benchmark.name, path.name, file.sha256, repair)
+    counts = ImportedFile(benchmark.name, file.label, file.sha256, repair)
     published: defaultdict[tuple[str, str], RowSpool] = defaultdict(RowSpool)
     repaired: defaultdict[tuple[str, str], RowSpool] = defaultdict(RowSpool)
     with_negatives: set[tuple[str, str]] = set()
@@ -169,7 +165,7 @@ def import_published(
     Images are searched in ``image_folder`` and among the shared images in ``output``. Splits that were imported before
     stay, unless the files replace them. All inputs are checked before a dataset is written. Raises FileNotFoundError if
     an image is missing, unless ``skip_missing`` drops its rows. Raises ValueError if two files contain the same split
-    and are not parts of one table.
+    of a benchmark that keeps each split in one file.
     """
     splits = _group_by_split(files)
     images = ImageFinder(output, image_folder)
@@ -213,18 +209,14 @@ def _group_by_split(files: Iterable[ReadFile]) -> dict[tuple[str, str, str], lis
     for read in files:
         for config, split in read.splits:
             parts = splits.setdefault((read.file.benchmark.name, config, split), [])
-            if parts and not _are_parts(parts[-1].file, read.file):
+            allowed = read.file.benchmark.split_files
+            first = next((part.file for part in parts if part.file.name == read.file.name or not allowed), None)
+            if first:
                 raise ValueError(
-                    f"{read.file.path} and {parts[-1].file.path} are both {config}/{split} of "
-                    f"{read.file.benchmark.name}."
+                    f"{read.file.path} and {first.path} are both {config}/{split} of {read.file.benchmark.name}."
                 )
             parts.append(read)
     return splits
-
-
-def _are_parts(file: PublishedFile, other: PublishedFile) -> bool:
-    """Return True for two parts of a table, such as ``test-00000-of-00002.parquet``."""
-    return file.name != other.name and all(PART.search(one.name) for one in (file, other))
 
 
 def compare_counts(benchmark: Benchmark, imported: Sequence[ImportedFile]) -> list[str]:

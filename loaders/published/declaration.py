@@ -46,8 +46,8 @@ class AuthorsRule:
     what: str
     """How it differs, in one line."""
     hits: Callable[[np.ndarray], Mapping[str, np.ndarray]]
-    """Function that computes the hits (N) by name from scores (N, I, T), with the images and texts in the order of the
-    schema. The name of an only hit may be empty."""
+    """Function that computes the hits, (N,) or (N, decisions), by name from scores (N, I, T), with the images and texts
+    in the order of the schema. One name may be empty."""
     chance: Mapping[str, float]
     """Chance level by name."""
 
@@ -90,6 +90,10 @@ class Benchmark:
     """Number of distinct images. None: not counted, at most one per row."""
     chance: Mapping[str, float]
     """Chance level of the main metric by config or pattern. The first pattern that matches counts."""
+    split_files: bool = False
+    """True if several files contain one split."""
+    companions: tuple[str, ...] = ()
+    """Pinned files that are read with another file."""
     authors: Mapping[str, AuthorsRule] = field(default_factory=dict)
     """The authors' scoring rule by config or pattern, if it differs from ours."""
     untested: bool = False

@@ -67,3 +67,26 @@ VISUAL_GENOME = ImageSet(
     archives=tuple(file for file in read_registry()["visual_genome"].files if file.name.startswith("images")),
 )
 FLICKR30K = ImageSet("flickr30k", ("flickr30k-images", "images"), how=read_registry()["flickr30k"].how)
+OPEN_IMAGES = ImageSet(
+    "open_images", ("train", "validation", "test", "images"), bytes_per_image=330_000,
+    url="https://open-images-dataset.s3.amazonaws.com",
+)  # fmt: skip
+SWIG = ImageSet(
+    "swig",
+    ("images_512", "images"),
+    archives=(
+        RemoteFile(
+            "https://swig-data-weights.s3.us-east-2.amazonaws.com/images_512.zip", "images_512.zip", "images_512", None,
+            None,
+        ),
+    ),
+)  # fmt: skip
+HAKE = ImageSet("hake", ("hake", "images"), how="Download the images of HAKE (https://github.com/DirtyHarryLYL/HAKE).")
+VISUAL7W = ImageSet(
+    "visual7w", ("visual7w", "images"), how="Download the images of Visual7W (http://ai.stanford.edu/~yukez/visual7w/)."
+)
+VISDIAL = ImageSet(
+    "visdial",
+    ("VisualDialog_val2018", "images"),
+    how="Download the validation images of VisDial v1.0 (https://visualdialog.org/data).",
+)

@@ -101,7 +101,7 @@ def read_each(items: Iterable[Any], read: Callable[[Any], Row]) -> Iterator[Row 
             yield row if all(isinstance(text, str) for text in texts) else Unusable("a caption or name is not a text")
         except ValueError as error:
             yield Unusable(str(error))
-        except (KeyError, IndexError, TypeError):
+        except (KeyError, IndexError, TypeError, AttributeError):
             yield Unusable("fields are missing")
 
 

@@ -42,6 +42,16 @@ def image_choice_schema(count: int) -> pa.Schema:
     )
 
 
+def set_schema(count: int) -> pa.Schema:
+    """Return the schema of ``count`` images and their captions: ``image_0``, ``caption_0`` and so on.
+
+    Images 0 and 1, 2 and 3 are pairs (evaluators/protocols/sets.py).
+    """
+    names = [(name, f"{name}_{number}") for name in ("image", "crop_id", "caption") for number in range(count)]
+    columns = [(column, GROUP_SCHEMA.field(f"{name}_0").type) for name, column in names]
+    return pa.schema([*columns, *(GROUP_SCHEMA.field(name) for name in ("image_id", "categories", "provenance"))])
+
+
 def list_image_columns(schema: pa.Schema) -> list[str]:
     """Return the columns of the images of a row, in order."""
     return [name for name in schema.names if name.startswith("image") and name != "image_id"]

@@ -89,7 +89,7 @@ def test_published_files_are_known_by_their_content(tmp_path: Path, real_data: P
     ("source", "renamed", "expected"),
     [
         ("sugar_crepe/swap_obj.json", "swaps of objects.json", "swap_obj.json"),
-        ("aro/visual_genome_relation.json", "relations.json", "visual_genome_relation.json"),
+        ("aro/visual_genome_relation.json", "pairs of nouns.json", "visual_genome_relation.json"),
         ("aro/valid_neg_clip.head500.tsv", "captions.tsv", "valid_neg_clip.tsv"),
     ],
 )

@@ -20,6 +20,7 @@ from evaluators.protocols import (
     ranking,
     recall,
     recovery,
+    sets,
 )
 from evaluators.protocols.base import Sample
 from loaders.published.schemas import image_choice_schema
@@ -395,8 +396,10 @@ def test_both_true_captions_score_above_the_wrong_one():
         "tie_rate": 0.25,
         "caption_accuracy": 0.5,
         "paraphrase_accuracy": 0.5,
+        "brittleness": 0.25,  # row 1: .4 < .5 < .9
     }
-    assert metrics.chance == {"accuracy": 1 / 3, "tie_rate": 0, "caption_accuracy": 0.5, "paraphrase_accuracy": 0.5}
+    alone = {"caption_accuracy": 0.5, "paraphrase_accuracy": 0.5}
+    assert metrics.chance == {"accuracy": 1 / 3, "tie_rate": 0, **alone, "brittleness": 1 / 3}
     # Two wrong captions: the true ones are the first two of four, 2! 2! / 4! = 1/6.
     assert paraphrase.evaluate(np.zeros((3, 1, 4)))[""].chance["accuracy"] == pytest.approx(1 / 6)
     assert paraphrase.evaluate(np.zeros((3, 1, 4)))[""].summarise()["accuracy"] == 0
@@ -424,6 +427,26 @@ def test_true_captions_are_more_similar_to_each_other_than_to_the_wrong_one():
     metrics = paraphrase.evaluate_texts(sample)["text"]
     assert metrics.columns["hit"].tolist() == [True, False, False]
     assert metrics.columns["tie"].tolist() == [False, False, True]
+
+
+# Four images (rows) and their captions (columns). The hits per image are
+#   set 0: 1 1 1 1     set 1: 1 0 1 1 (.9 > .5)     set 2: 0 1 1 0 (a tie of .5 and .5, .4 < .6)
+SETS = np.zeros((3, 4, 4))
+SETS[:, range(4), range(4)] = 0.5
+SETS[1, 1, 3], SETS[2, 0, 1], SETS[2, 3, 0], SETS[2, 3, 3] = 0.9, 0.5, 0.6, 0.4
+
+
+def test_sets_of_images():
+    directions = sets.evaluate(SETS)
+    assert directions[""].columns["hit"].reshape(3, 4).tolist() == [[1, 1, 1, 1], [1, 0, 1, 1], [0, 1, 1, 0]]
+    assert directions["pair"].columns["hit"].reshape(3, 2).tolist() == [[1, 1], [0, 1], [0, 0]]
+    assert directions["set"].columns["hit"].tolist() == [1, 0, 0]
+    assert [metrics.summarise()["accuracy"] for metrics in directions.values()] == [9 / 12, 3 / 6, 1 / 3]
+    assert [metrics.summarise()["tie_rate"] for metrics in directions.values()] == [1 / 12, 1 / 6, 1 / 3]
+    assert [metrics.chance["accuracy"] for metrics in directions.values()] == [1 / 4, 1 / 16, 1 / 256]
+    assert sets.evaluate(np.zeros((2, 4, 4)))[""].summarise()["accuracy"] == 0
+    with pytest.raises(ValueError, match="not a finite number"):
+        sets.evaluate(np.full((1, 4, 4), np.nan))
 
 
 def test_choice_among_images():
