@@ -37,6 +37,11 @@ class ImageSet:
     how: str | None = None
     """Instructions, if the images have to be downloaded manually."""
 
+    @property
+    def is_manual(self) -> bool:
+        """True if the images have to be downloaded manually."""
+        return self.url is None and not self.archives
+
 
 def _locate_coco(name: str) -> tuple[str, ...]:
     file = PurePosixPath(name).name
