@@ -152,6 +152,11 @@ def _print_imported(imported: Sequence[ImportedFile], output_format: FormatName)
             for counts in (file.dropped, file.repaired)
         )
         rows.append((file.file, tasks, f"{file.read:,}", f"{sum(file.written.values()):,}", dropped, repaired))
+        if file.cut:
+            note(
+                f"{file.file}: {file.cut:,} boxes are partly outside their images, and the crops are black there. "
+                "Check that the images have their original size."
+            )
     records = [
         {
             "file": file.file,
