@@ -376,3 +376,28 @@ def test_a_row_without_a_caption_is_dropped(tmp_path: Path):
     path = productivity(tmp_path, line(), line().replace("a cup", " "))
     counts, rows = read_file(path)
     assert (len(rows), counts.read, counts.dropped) == (1, 2, {"a caption is empty": 1})
+
+
+def test_captions_of_karpathy_are_all_counted_and_the_card_names_the_changes(tmp_path: Path):
+    caption = "A red cup stands on a blue table in the small kitchen"
+    entry = {"image": "val2014/1.jpg", "caption": [caption, f"{caption} ", " ", "a cup"]}
+    (tmp_path / "coco_karpathy_test.json").write_text(json.dumps([entry, entry | {"caption": caption}]))
+    (tmp_path / "val2014").mkdir()
+    Image.new("RGB", (4, 4)).save(tmp_path / "val2014/1.jpg")
+    (counts,) = import_files([tmp_path / "coco_karpathy_test.json"], tmp_path, tmp_path / "data")
+    assert (counts.read, counts.written, counts.changed) == (5, {"coco_order/test": 1}, 1)
+    assert counts.dropped == {
+        "a shuffle would leave the caption unchanged": 1,
+        "a caption is empty": 1,
+        "the image has this caption twice": 2,
+    }
+    card = (tmp_path / "data/aro_published/README.md").read_text()
+    assert "with these exceptions:\n\n- `*_order`: the shuffles are ours (seed 0)" in card
+    assert "1 captions differ from the published ones." in card
+
+
+def test_the_card_of_unchanged_texts(tmp_path: Path):
+    import_files([write_boxes(tmp_path, "1,2,30,40")], tmp_path, tmp_path / "data")
+    card = (tmp_path / "data/crepe_published/README.md").read_text()
+    assert "The texts are the authors', including their flaws.\n\n## Files" in card
+    assert "has not been tried" not in card
