@@ -13,7 +13,7 @@ from loaders.datasets.stats import read_stats
 from loaders.importing.identify import identify
 from loaders.importing.images import ImageFolder, measure_outside
 from loaders.importing.importing import import_files, read_file
-from loaders.importing.repair import normalize_spacing, repair
+from loaders.importing.repair import match_stop, normalize_spacing, repair
 from loaders.published.rows import Row, Unusable, parse_texts
 from tests.stand_ins import write_stand_ins
 
@@ -223,12 +223,28 @@ def test_repair_removes_cues_and_rows_without_a_single_correct_caption():
     row = Row("prod_hnneg", ("1.jpg",), ("a tv.",), ("No TV .", "a  TV. No cat."))
     counted = Counter[str]()
     assert repair(row, counted) == row._replace(hard_negatives=("no tv.", "a tv. no cat."))
-    assert counted == {"spacing": 2, "case": 2}
-    cased = repair(row._replace(captions=("A tv.",), hard_negatives=("a TV",)), counted)
+    assert counted == {"spacing": 2, "stop": 0, "case": 2}
+    cased = repair(row._replace(captions=("A tv.",), hard_negatives=("a TV set",)), counted)
     assert isinstance(cased, Row)
-    assert cased.hard_negatives == ("A TV",)
+    assert cased.hard_negatives == ("A TV set.",)
     assert repair(row._replace(hard_negatives=("A TV .", "x")), counted) == Unusable("a negative is the caption")
     assert repair(row._replace(hard_negatives=("x", "X ")), counted) == Unusable("two negatives are the same")
+
+
+@pytest.mark.parametrize(
+    ("negative", "caption", "better"),
+    [
+        ("a hat.", "a cup", "a hat"),
+        ("a hat...", "a cup", "a hat"),
+        ("a hat", "a cup.", "a hat."),
+        ("a hat!", "a cup.", "a hat!"),
+        ("a hat.", "a cup?", "a hat."),
+        ("a hat.", "a cup.", "a hat."),
+        (".", "a cup", ""),
+    ],
+)
+def test_match_stop(negative: str, caption: str, better: str):
+    assert match_stop(negative, caption) == better
 
 
 # Import
@@ -321,7 +337,7 @@ REAL = {
     ),
     "aro/visual_genome_relation.json": (60, {}, 60, {}),
     "aro/valid_neg_clip.head500.tsv": (500, {}, 497, {"spacing": 600, "case": 103}),
-    "sugar_crepe/swap_att.json": (666, {}, 666, {"spacing": 101, "case": 22}),
+    "sugar_crepe/swap_att.json": (666, {}, 666, {"spacing": 101, "stop": 79, "case": 22}),
 }  # fmt: skip
 """Rows read, dropped without repair; rows left and texts changed with repair."""
 
