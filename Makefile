@@ -8,8 +8,9 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready-pipeline
 TOOLS := $(VENV)/.ready-test
 READERS := generators.readers generators.storage.untrusted generators.storage.csv_tables generators.storage.parquet \
-	generators.sources.unpack generators.llm.answers loaders.benchmarks loaders.user_files loaders.datasets.stats \
-	evaluators.results.external evaluators.results.documents evaluators.results.hub
+	generators.sources.unpack generators.llm.answers loaders.benchmarks loaders.importing loaders.published \
+	loaders.user_files loaders.datasets.stats loaders.datasets.verified evaluators.results.external \
+	evaluators.results.documents evaluators.results.hub
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .PHONY: demo test acceptance lint fuzz bench docs site clean setup

@@ -28,9 +28,9 @@ from generators.storage.atomic import atomic_folder, check_replaceable
 from generators.storage.crops import crop_id, read_size
 from generators.storage.dataset import write_config
 from generators.storage.untrusted import UnsafeNameError, is_file, resolve_below, safe_name
-from loaders.benchmarks.rows import parse_texts, read_json
 from loaders.cards.card import render, write_card
 from loaders.datasets.stats import Stats, measure
+from loaders.published.rows import parse_texts, read_json
 
 FILE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".tar")
 

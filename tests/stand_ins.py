@@ -12,7 +12,7 @@ import numpy as np
 import typer
 from PIL import Image
 
-from loaders.benchmarks.importing import read_file
+from loaders.importing.importing import read_file
 
 MIN_SIZE = 64
 
@@ -20,12 +20,11 @@ MIN_SIZE = 64
 def write_stand_ins(files: list[Path], output: Path) -> int:
     """Write the images to ``output`` and return their number."""
     sizes: dict[str, tuple[int, int]] = {}
-    for row in (row for file in files for row in read_file(file)[1]):
-        width, height = sizes.get(row.image, (MIN_SIZE, MIN_SIZE))
-        if row.box:
-            width = max(width, round(row.box.x + row.box.width))
-            height = max(height, round(row.box.y + row.box.height))
-        sizes[row.image] = width, height
+    for name, box in ((name, row.box) for file in files for row in read_file(file)[1] for name in row.images):
+        width, height = sizes.get(name, (MIN_SIZE, MIN_SIZE))
+        if box:
+            width, height = max(width, round(box.x + box.width)), max(height, round(box.y + box.height))
+        sizes[name] = width, height
     for number, (name, size) in enumerate(sizes.items()):
         noise = np.random.default_rng(number).integers(0, 256, (8, 8, 3), np.uint8)
         (output / name).parent.mkdir(parents=True, exist_ok=True)

@@ -28,7 +28,9 @@ _log = logging.getLogger("compeval")
 
 Data = Annotated[
     Path | None,
-    typer.Option("--data", help="Folder that contains the dataset folders. Default: current folder, then checkout."),
+    typer.Option(
+        "--data", help="Folder that contains the dataset folders. Default: current folder, COMPEVAL_DATA, checkout."
+    ),
 ]
 DatasetsOutput = Annotated[
     Path, typer.Option("--output", help="Folder to write the dataset folder to; pass it to other commands as `--data`.")

@@ -1,16 +1,22 @@
-"""``compeval import``, ``audit``, ``make`` and ``push``: create, check and upload dataset folders."""
+"""``compeval get``, ``import``, ``audit``, ``make`` and ``push``: create, check and upload dataset folders."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from compeval.cli.console import AsJson, Data, DatasetsOutput, Format, err, note, print_records
+from compeval.cli.console import AsJson, Data, DatasetsOutput, Format, FormatName, err, note, print_records, progress
 
 if TYPE_CHECKING:
     from loaders.audit import Audit
+    from loaders.importing.importing import ImportedFile
+
+ASK_BYTES = 1_000_000_000
+"""A larger download of images needs a confirmation."""
 
 
 def import_(
@@ -27,19 +33,116 @@ def import_(
         bool,
         typer.Option(
             "--repair",
-            help="Remove differences of case and spacing between captions, and rows without a correct caption.",
+            help="Remove differences of case, spacing and final stops between captions, and ambiguous rows.",
         ),
     ] = False,
     skip_missing: Annotated[bool, typer.Option("--skip-missing", help="Drop rows whose image is missing.")] = False,
     output_format: Format = "table",
     as_json: AsJson = False,
 ) -> None:
-    """Import published files of CREPE, ARO, NegCLIP and SugarCrepe as datasets."""
+    """Import files of published benchmarks as datasets. `compeval get` downloads them first."""
     with err.status("Importing"):
-        from loaders.benchmarks.importing import import_files
-        from loaders.datasets.split_names import name_of_stored
+        from loaders.importing.importing import import_files
 
         imported = import_files(files, images, output, repair=repair, skip_missing=skip_missing)
+    _print_imported(imported, "json" if as_json else output_format)
+
+
+def get(
+    name: Annotated[str, typer.Argument(help="Name of a benchmark, as in `compeval list benchmarks`.")],
+    images: Annotated[
+        Path | None, typer.Option(help="Folder with images that you have. Do not delete it: datasets refer to it.")
+    ] = None,
+    existing: Annotated[
+        Path | None,
+        typer.Option("--from", help="Folder with the published files and archives. Nothing is downloaded then."),
+    ] = None,
+    mirror: Annotated[
+        str | None, typer.Option(help="URL of a mirror with the files as BENCHMARK/FILE and COLLECTION/IMAGE.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before downloading more than 1 GB.")] = False,
+    skip_missing: Annotated[bool, typer.Option("--skip-missing", help="Drop rows whose image is missing.")] = False,
+    repair: Annotated[
+        bool,
+        typer.Option(
+            "--repair",
+            help="Remove differences of case, spacing and final stops between captions, and ambiguous rows.",
+        ),
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder to write to. Default: COMPEVAL_DATA or ~/.cache/compeval/datasets, which is searched."
+        ),
+    ] = None,
+    output_format: Format = "table",
+    as_json: AsJson = False,
+) -> None:
+    """Download a published benchmark with the images that it uses. Interrupted downloads resume."""
+    from loaders import benchmarks
+    from loaders.datasets.folders import data_folder, unknown_name
+    from loaders.importing.get import (
+        find_missing_images,
+        get_files,
+        get_images,
+        leave_out_manual,
+        measure_download,
+        measure_tables,
+    )
+    from loaders.importing.importing import compare_counts, import_published, read_all
+
+    if name not in benchmarks.list_names():
+        raise unknown_name("benchmark", name, benchmarks.list_names())
+    benchmark, data = benchmarks.load(name), output or data_folder()
+    if images is not None and not images.is_dir():
+        raise FileNotFoundError(f"{images}: no such image folder.")
+    note(f"{benchmark.title}: {benchmark.asks}\nLicence: {benchmark.licence}.\nCite: {benchmark.paper}.")
+    if existing is None and (size := measure_tables(benchmark, data)):
+        note(f"The published files contain the images, about {size / 1e9:.2f} GB.")
+        if size > ASK_BYTES and not yes:
+            _confirm(name)
+    with progress(in_bytes=True) as report:
+        files = get_files(benchmark, data, mirror=mirror, existing=existing, report=report)
+    with err.status("Reading"):
+        read = read_all(files, data, repair=repair, skip_missing=skip_missing)
+    missing = find_missing_images(read, data, images)
+    if missing and not skip_missing:
+        read, left_out = leave_out_manual(read, missing)
+        for message in left_out:
+            note(message)
+        missing = find_missing_images(read, data, images) if left_out else missing
+    missing = {image_set: names for image_set, names in missing.items() if not image_set.is_manual}
+    if missing:
+        count, size = sum(map(len, missing.values())), measure_download(missing)
+        note(f"{count:,} images are missing, {'of unknown size' if size is None else f'about {size / 1e9:.2f} GB'}.")
+        if existing is None and not yes and (size is None or size > ASK_BYTES):
+            _confirm(name)
+    for image_set, names in missing.items():
+        with progress(in_bytes=not image_set.url) as report:
+            absent = get_images(image_set, names, data, mirror=mirror, existing=existing, report=report)
+        if absent and not skip_missing:
+            raise FileNotFoundError(
+                f"{image_set.url}: the server does not have {len(absent):,} of {len(names):,} images; the first is "
+                f"{absent[0]}. Name a folder that has them with --images, or drop their rows with --skip-missing."
+            )
+    with err.status("Importing"):
+        imported = import_published(read, images, data, skip_missing=skip_missing)
+    for difference in compare_counts(benchmark, imported):
+        note(difference)
+    note(f"{data / name}: `compeval run --task '{name}/*'` evaluates a model on it.")
+    _print_imported(imported, "json" if as_json else output_format)
+
+
+def _confirm(name: str) -> None:
+    """Ask for the permission to download. Raises ValueError if there is no terminal to ask on."""
+    if not sys.stdin.isatty():
+        raise ValueError(f"{name}: not downloaded. Pass --yes to download this size, or --images to use your own copy.")
+    typer.confirm("Download?", abort=True, err=True)
+
+
+def _print_imported(imported: Sequence[ImportedFile], output_format: FormatName) -> None:
+    from loaders.datasets.split_names import name_of_stored
+
     header = ("file", "tasks", "rows read", "written", "dropped", "repaired")
     rows: list[tuple[str, ...]] = []
     for file in imported:
@@ -49,6 +152,11 @@ def import_(
             for counts in (file.dropped, file.repaired)
         )
         rows.append((file.file, tasks, f"{file.read:,}", f"{sum(file.written.values()):,}", dropped, repaired))
+        if file.cut:
+            note(
+                f"{file.file}: {file.cut:,} boxes are partly outside their images, and the crops are black there. "
+                "Check that the images have their original size."
+            )
     records = [
         {
             "file": file.file,
@@ -61,7 +169,7 @@ def import_(
         for file in imported
         for split, written in file.written.items()
     ]
-    print_records("json" if as_json else output_format, header, rows, records, [file.to_json() for file in imported])
+    print_records(output_format, header, rows, records, [file.to_json() for file in imported])
 
 
 def audit(
@@ -109,7 +217,7 @@ def _audit_target(target: str, data: Path | None) -> dict[str, Audit]:
             name_of_stored(folder.name, *split.split("/")): result for split, result in audit_dataset(folder).items()
         }
 
-    from loaders.benchmarks.importing import read_file
+    from loaders.importing.importing import read_file
 
     counts, _ = read_file(path)
     if unreadable := sum(counts.dropped.values()):

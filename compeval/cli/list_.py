@@ -1,4 +1,4 @@
-"""``compeval list``: list the available datasets, models, tasks and configs."""
+"""``compeval list``: list the available datasets, models, tasks and configs, and the published benchmarks."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from compeval.cli.console import AsJson, Data, TableFormat, print_records
 
 
 def list_(
-    what: Annotated[Literal["datasets", "models", "tasks", "configs"], typer.Argument()] = "datasets",
+    what: Annotated[Literal["datasets", "benchmarks", "models", "tasks", "configs"], typer.Argument()] = "datasets",
     data: Data = None,
     output_format: Annotated[
         TableFormat | None, typer.Option("--format", help="Default: table on a terminal, otherwise lines with tabs.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the available datasets, models, tasks or dataset configs."""
+    """List the available datasets, models, tasks or dataset configs, or the published benchmarks."""
     records = _list_records(what, data)
     chosen = "json" if as_json else output_format or ("table" if sys.stdout.isatty() else None)
     rows = [list(map(str, record.values())) for record in records]
@@ -38,6 +38,8 @@ def _list_records(what: str, data: Data) -> list[dict[str, str | int]]:
         from evaluators.engine.tasks import discover
 
         return [{"task": task.name} for task in discover(data)]
+    if what == "benchmarks":
+        return _list_benchmarks(data)
     from loaders.datasets.folders import list_datasets
     from loaders.datasets.split_names import name_split
     from loaders.datasets.stats import list_configs
@@ -49,4 +51,23 @@ def _list_records(what: str, data: Data) -> list[dict[str, str | int]]:
         for name in list_datasets(data)
         for config, splits in list_configs(name, data).items()
         for split, count in splits.items()
+    ]
+
+
+def _list_benchmarks(data: Data) -> list[dict[str, str | int]]:
+    from loaders import benchmarks
+    from loaders.datasets.folders import list_datasets
+
+    here = list_datasets(data)
+    return [
+        {
+            "benchmark": benchmark.name,
+            "asks": benchmark.asks,
+            "rows": f"{sum(benchmark.rows.values()):,}" if benchmark.rows else "?",
+            "images": f"{benchmark.image_bytes / 1e9:.1f} GB" if benchmark.image_bytes else "?",
+            "year": benchmark.year,
+            "here": str(here.get(benchmark.name, "no")),
+            "licence": benchmark.licence,
+        }
+        for benchmark in benchmarks.load_all()
     ]

@@ -186,6 +186,8 @@ def _collect_notes(results: Sequence[Result]) -> list[str]:
             notes[f"{model['name']} ran as {model['effective']}."] = None
         if result["synthetic"]:
             notes["Synthetic data: do not compare these micro-world numbers with published numbers."] = None
+        if "authors" in result:
+            notes[f"{result['dataset']}: authors_* is the authors' own score. {result['authors']}"] = None
         notes |= dict.fromkeys(result["warnings"])
         if result["skipped"]:
             notes[f"{result['task']}: {len(result['skipped'])} rows skipped because of unreadable images."] = None

@@ -76,7 +76,7 @@ def run(
 
         models.check_name(spec)
         if revision is not None:
-            names = {pattern.partition("/")[0] for pattern in task} if task else set(list_datasets(data))
+            names = tasks.select_datasets(task, data) if task else set(list_datasets(data))
             data = find_data_folder(names, revision, data)
         available = tasks.discover(data)
         selected = None if task is None else tasks.select(available, task)

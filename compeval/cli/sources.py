@@ -25,9 +25,7 @@ Folder = Annotated[Path, typer.Option("--output", help="Folder of the sources.")
 @app.command("list")
 def list_(as_json: AsJson = False) -> None:
     """List the sources with size, licence and citation."""
-    from generators.sources import read_registry
-
-    sources = list(read_registry().values())
+    sources = list(_list_sources().values())
     if as_json:
         echo_json([asdict(source) for source in sources])
         return
@@ -72,10 +70,9 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Check that downloaded files are complete and unchanged. The exit code is 1 if a file is not."""
-    from generators.sources import read_registry
     from generators.sources.obtain import check_file
 
-    names = names or [name for name in read_registry() if (output / name).is_dir()]
+    names = names or [name for name in _list_sources() if (output / name).is_dir()]
     states = {name: {file.name: check_file(file, output / name) for file in _find_source(name).files} for name in names}
     if as_json:
         echo_json(states)
@@ -92,11 +89,19 @@ def check(
         raise typer.Exit(1)
 
 
+def _list_sources() -> dict[str, DataSource]:
+    """Return name -> source: the registered sources, and the pinned files of the published benchmarks."""
+    from generators.sources import read_registry
+    from loaders import benchmarks
+
+    return read_registry() | {benchmark.name: benchmark.source for benchmark in benchmarks.load_all()}
+
+
 def _find_source(name: str) -> DataSource:
     """Return a source by its name. Raises ValueError if the name is unknown."""
-    from generators.sources import read_registry
     from loaders.datasets.folders import unknown_name
 
-    if name not in read_registry():
-        raise unknown_name("source", name, read_registry())
-    return read_registry()[name]
+    sources = _list_sources()
+    if name not in sources:
+        raise unknown_name("source", name, sources)
+    return sources[name]

@@ -16,6 +16,7 @@ from evaluators.engine.rows import Rows
 from evaluators.models import DualEncoder, Model, PairScorer, TextRecoverer
 from evaluators.models.batches import in_batches
 from evaluators.models.fingerprint import digest
+from evaluators.protocols import authors
 from evaluators.protocols.base import Directions, RowProtocol, Sample, SetProtocol, TextProtocol
 from evaluators.protocols.ranking import cosine
 
@@ -67,6 +68,13 @@ def score(engine: Engine, task: TaskPlan, encoded: Encoded) -> Scored:
     return _score_pairs(engine, task)
 
 
+def evaluate_scores(rows: Rows, score_NIT: np.ndarray, label_N: np.ndarray) -> Directions:
+    """Return the metrics of the protocol, and those of the authors' rule of a published benchmark."""
+    assert isinstance(rows.protocol, RowProtocol)
+    rule = authors.find_rule(rows.task.dataset, rows.task.config)
+    return rows.protocol.compute(score_NIT, label_N) | (authors.evaluate(rule, score_NIT) if rule else {})
+
+
 def _score_features(engine: Engine, task: TaskPlan, encoded: Encoded) -> Scored:
     errors, store = encoded.errors, engine.store
     unreadable_N = np.isin(task.crop_NI, list(errors)).any(axis=1)
@@ -91,7 +99,9 @@ def _score_features(engine: Engine, task: TaskPlan, encoded: Encoded) -> Scored:
         return Scored(task, index_N, np.empty((len(index_N), 1, 0), np.float32), protocol.evaluate(sample), skipped)
     assert isinstance(protocol, RowProtocol)
     score_NIT = _row_scores(sample)
-    metrics = protocol.evaluate(score_NIT) | (protocol.among_all(sample) if protocol.among_all else {})
+    metrics = evaluate_scores(task.rows, score_NIT, sample.label_N) | (
+        protocol.among_all(sample) if protocol.among_all else {}
+    )
     return Scored(task, index_N, score_NIT, metrics, skipped)
 
 
@@ -120,8 +130,6 @@ def _recover(engine: Engine, task: TaskPlan) -> Scored:
 
 
 def _score_pairs(engine: Engine, task: TaskPlan) -> Scored:
-    protocol = task.rows.protocol
-    assert isinstance(protocol, RowProtocol)
     index_N, scores, skipped = [], [], []
     for index, row_scores in compute_pair_scores(engine, task):
         if not isinstance(row_scores, images.UnreadableImageError):
@@ -133,8 +141,8 @@ def _score_pairs(engine: Engine, task: TaskPlan) -> Scored:
             skipped.append({"row": int(task.row_N[index]), "error": str(row_scores)})
     if not scores:
         raise ValueError(f"{task.rows.task.name}: no image could be read.")
-    score_NIT = np.stack(scores)
-    return Scored(task, np.array(index_N), score_NIT, protocol.evaluate(score_NIT), skipped)
+    score_NIT, rows_N = np.stack(scores), np.array(index_N)
+    return Scored(task, rows_N, score_NIT, evaluate_scores(task.rows, score_NIT, task.label_N[rows_N]), skipped)
 
 
 def compute_pair_scores(

@@ -6,6 +6,7 @@ Its name is ``dataset/config[/split][@variant]``, for example ``retrieval/coco@s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, replace
 from fnmatch import fnmatchcase
@@ -16,9 +17,11 @@ from evaluators.models import Model
 from generators.schemas.corpus_names import CORPORA, CREPE_DATASETS, parse_systematicity
 from generators.storage import parquet
 from generators.storage.natural import natural_key
-from loaders.datasets.folders import list_datasets, search_path, unknown_name
+from loaders.datasets.folders import is_published, list_datasets, missing_benchmark, search_path, unknown_name
 from loaders.datasets.split_names import join_name, parse_stored, to_stored
 from loaders.datasets.stats import list_configs
+
+GLOB = re.compile(r"[*?\[]")
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,8 @@ def discover(data_dir: Path | None = None) -> list[Task]:
     if not folders:
         searched = ", ".join(map(str, search_path(data_dir)))
         raise ValueError(
-            f"No dataset was found in {searched}. Build one with `dvc repro`, or name its folder with --data."
+            f"No dataset was found in {searched}. Download a published one with `compeval get NAME`, build one with "
+            "`dvc repro`, or name its folder with --data."
         )
     return sort_tasks(
         task
@@ -99,16 +103,36 @@ def select(known: Sequence[Task], patterns: str | Sequence[str]) -> list[Task]:
     without an original set are selected by the name of their config (``aro/coco_order``). Raises ValueError if there is
     no pattern or if one matches nothing.
     """
-    patterns = [part for pattern in ([patterns] if isinstance(patterns, str) else patterns) for part in _split(pattern)]
+    patterns = _split_all(patterns)
     if not patterns:
         raise ValueError("No task is given. Name at least one task or glob, for example crepe/prod_hnatom/n4.")
     selected: set[Task] = set()
+    datasets = {task.dataset for task in known}
     for pattern in patterns:
         matches = _match(known, pattern)
+        if not matches and is_published(dataset := pattern.partition("/")[0]) and dataset not in datasets:
+            raise missing_benchmark(dataset)
         if not matches:
             raise unknown_name("task", pattern, [task.name for task in known], "compeval list tasks")
         selected |= matches
     return sort_tasks(selected)
+
+
+def select_datasets(patterns: str | Sequence[str], data_dir: Path | None = None) -> set[str]:
+    """Return the names of the datasets that the patterns select tasks of.
+
+    A dataset that is named without a glob need not be built: a revision may contain it. Raises ValueError if a glob
+    matches no task.
+    """
+    names: set[str] = set()
+    for pattern in _split_all(patterns):
+        dataset = pattern.partition("/")[0]
+        names |= {task.dataset for task in select(discover(data_dir), pattern)} if GLOB.search(dataset) else {dataset}
+    return names
+
+
+def _split_all(patterns: str | Sequence[str]) -> list[str]:
+    return [part for pattern in ([patterns] if isinstance(patterns, str) else patterns) for part in _split(pattern)]
 
 
 def _split(pattern: str) -> list[str]:

@@ -48,6 +48,23 @@ class QueryMetrics:
         return np.arange(count) if self.row_Q is None else self.row_Q
 
 
+def count_hits(hits: np.ndarray, chance: float, ties: np.ndarray | None = None) -> QueryMetrics:
+    """Return the accuracy of decisions, and the tie rate if ``ties`` is given.
+
+    ``hits`` and ``ties`` have one decision per row (bool, N) or D decisions per row (bool, N, D).
+    """
+    row_Q = np.repeat(np.arange(len(hits)), hits.shape[1]) if hits.ndim == 2 else None
+    columns = {"hit": hits.ravel()} | ({} if ties is None else {"tie": ties.ravel()})
+    names = {"hit": "accuracy", "tie": "tie_rate"}
+    return QueryMetrics(
+        main="accuracy",
+        columns=columns,
+        values={names[name]: value_Q.astype(np.float64) for name, value_Q in columns.items()},
+        chance={"accuracy": chance} | ({} if ties is None else {"tie_rate": 0.0}),
+        row_Q=row_Q,
+    )
+
+
 @dataclass(frozen=True)
 class Sample:
     """The rows of a task, as indices of images and texts.
@@ -97,10 +114,15 @@ class Protocol:
 class RowProtocol(Protocol):
     """Protocol in which each image of a row is scored with each text of the row. Supports all models."""
 
-    evaluate: Callable[[np.ndarray], Directions] = field(kw_only=True)
-    """Function that computes the metrics from scores (N, I, T), which are NaN if a row has fewer texts."""
+    evaluate: Callable[..., Directions] = field(kw_only=True)
+    """Function that computes the metrics from scores (N, I, T), which are NaN if a row has fewer texts, and from the
+    labels (N) if the protocol has a label."""
     among_all: Callable[[Sample], Directions] | None = None
     """Function that computes additional metrics over all rows, for dual encoders only."""
+
+    def compute(self, score_NIT: np.ndarray, label_N: np.ndarray) -> Directions:
+        """Compute the metrics. Labels are ignored if the protocol has none."""
+        return self.evaluate(score_NIT, label_N) if self.label else self.evaluate(score_NIT)
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,11 @@ import pyarrow as pa
 
 from evaluators.engine.rows import Rows
 from evaluators.engine.score import Scored
-from evaluators.engine.tasks import warnings
+from evaluators.engine.tasks import Task, warnings
 from evaluators.metrics import categories
 from evaluators.metrics.intervals import compute_intervals
 from evaluators.models import Model
-from evaluators.protocols import recall
+from evaluators.protocols import authors, recall
 from evaluators.results.documents import SCHEMA, Result
 from generators.storage.code import code_digest
 
@@ -29,6 +29,13 @@ from generators.storage.code import code_digest
 def code_fingerprint() -> str:
     """Return a digest of the code that a result depends on: this module and everything that it imports."""
     return code_digest(__file__)
+
+
+def get_code(task: Task) -> dict[str, str]:
+    """Return the version and digests of the code that a task's result depends on."""
+    rule = authors.find_rule(task.dataset, task.config) and authors.find_module(task.dataset)
+    by_authors = {"authors": code_digest(rule)} if rule else {}
+    return {"version": version("compeval"), "fingerprint": code_fingerprint(), **by_authors}
 
 
 def compose(scored: Scored, examples: pa.Table, model: Model) -> Result:
@@ -56,6 +63,8 @@ def compose(scored: Scored, examples: pa.Table, model: Model) -> Result:
         "images": len(np.unique(cluster_N)),
         "folds": folds,
     }
+    if rule := authors.find_rule(rows.task.dataset, rows.task.config):
+        document["authors"] = rule.what
     return document | {
         "main": [_join_name(direction, metrics.main) for direction, metrics in directions.items()],
         **parts,
@@ -110,7 +119,7 @@ def describe(rows: Rows, model: Model) -> Result:
             "limit": rows.limit,
             "set_size": rows.set_size,
         },
-        "code": {"version": version("compeval"), "fingerprint": code_fingerprint()},
+        "code": get_code(task),
     }
 
 

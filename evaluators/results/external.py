@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from evaluators.engine import plan
 from evaluators.engine.plan import TaskPlan
 from evaluators.engine.rows import load
-from evaluators.engine.score import Scored
+from evaluators.engine.score import Scored, evaluate_scores
 from evaluators.engine.tasks import discover, select
 from evaluators.models import Model, fingerprint
 from evaluators.protocols.base import RowProtocol
@@ -37,13 +37,12 @@ def score_file(
     if len(tasks) != 1:
         raise ValueError(f"{task!r} matches {len(tasks)} tasks; a file contains the scores of one task.")
     (rows,) = load(tasks, data_dir)
-    protocol = rows.protocol
-    if not isinstance(protocol, RowProtocol):
+    if not isinstance(rows.protocol, RowProtocol):
         raise ValueError(f"{rows.task.name}: only tasks whose rows are scored independently can be scored from a file.")
     (planned,) = plan.make([rows]).tasks
     score_NIT = _read_scores(path, planned)
     model = Model(f"external:{name}", name, None, fingerprint.digest(score_NIT.tobytes()).hex(), "unknown")
-    scored = Scored(planned, np.arange(len(rows)), score_NIT, protocol.evaluate(score_NIT), [])
+    scored = Scored(planned, np.arange(len(rows)), score_NIT, evaluate_scores(rows, score_NIT, planned.label_N), [])
     table = make_examples(scored)
     result = compose(scored, table, model)
     documents.check_owner(documents.get_model_folder(output, rows.source, name), model)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import os
 import shutil
 import time
 from collections.abc import Callable
@@ -23,6 +24,7 @@ MAX_FAILURES = 5
 """A download fails after this many consecutive attempts without a new byte."""
 PAUSE = 1.0
 """Seconds before the second attempt; the pause doubles before every further attempt."""
+HUB = "https://huggingface.co"
 TIMEOUT = (20, 60)
 """Maximum seconds to connect, and maximum seconds between two pieces of data."""
 REMEDY = "Use a mirror (--mirror URL), or download the file manually and pass its folder (--from DIR)."
@@ -98,7 +100,7 @@ def _append_rest(url: str, partial: Path, version: Path, size: int | None, repor
     """Append the missing bytes to ``partial``. Raises ConnectionError or Timeout if another attempt may succeed."""
     # Without a version, the partial file may belong to another version of the file.
     start = _size(partial) if version.exists() else 0
-    headers = {"Accept-Encoding": "identity"}
+    url, headers = _route(url)
     if start:
         headers |= {"Range": f"bytes={start}-", "If-Range": version.read_text()}
     with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT) as answer:
@@ -135,6 +137,21 @@ def _append_rest(url: str, partial: Path, version: Path, size: int | None, repor
         raise requests.ConnectionError(f"{_size(partial):,} of {total:,} bytes")
 
 
+def _route(url: str) -> tuple[str, dict[str, str]]:
+    """Return the URL and the headers of a request. Files of the Hugging Face Hub need the user's login if it is gated.
+
+    $HF_ENDPOINT selects another server.
+    """
+    headers = {"Accept-Encoding": "identity"}
+    if not url.startswith(HUB):
+        return url, headers
+    from huggingface_hub import get_token
+
+    token = get_token()
+    url = os.environ.get("HF_ENDPOINT", HUB).rstrip("/") + url.removeprefix(HUB)
+    return url, headers | ({"Authorization": f"Bearer {token}"} if token else {})
+
+
 def _disk_full(url: str, partial: Path, detail: str) -> str:
     return f"{url}: no space left in {partial.parent} ({detail}). Free space and run the same command again to resume."
 
@@ -146,6 +163,9 @@ def _check_status(url: str, answer: requests.Response) -> None:
         raise FileNotFoundError(f"{url}: {status}. The server no longer has the file. {REMEDY}")
     if answer.status_code == requests.codes.too_many_requests or answer.status_code >= 500:
         raise requests.ConnectionError(status)
+    if answer.status_code in (requests.codes.unauthorized, requests.codes.forbidden) and "/resolve/" in url:
+        page = url.partition("/resolve/")[0]
+        raise ValueError(f"{url}: {status}. Accept the terms at {page} and log in with `hf auth login`. {REMEDY}")
     if not answer.ok:
         raise ValueError(f"{url}: {status}. {REMEDY}")
     if answer.headers.get("Content-Type", "").startswith("text/html"):

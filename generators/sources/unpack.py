@@ -96,7 +96,7 @@ def _make_zip_member(zip_file: zipfile.ZipFile, info: zipfile.ZipInfo) -> Member
 def _check(archive: Path, member: Member) -> None:
     """Raise ValueError if a member is unsafe to unpack."""
     path, windows = PurePosixPath(member.name), PureWindowsPath(member.name)
-    if path.is_absolute() or windows.drive or windows.root or ".." in windows.parts:
+    if not path.parts or path.is_absolute() or windows.drive or windows.root or ".." in windows.parts:
         raise ValueError(f"{archive.name}: the path {member.name!r} is outside the folder. Nothing was unpacked.")
     if not (member.is_file or member.is_folder):
         raise ValueError(f"{archive.name}: {member.name!r} is a link or a device. Nothing was unpacked.")

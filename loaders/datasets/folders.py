@@ -1,4 +1,4 @@
-"""Find dataset folders by name in a given folder, or in the current folder, $COMPEVAL_DATA and the checkout."""
+"""Find dataset folders by name in a given folder, or in the current folder, the data folder and the checkout."""
 
 from __future__ import annotations
 
@@ -7,19 +7,36 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from generators.storage.cache_folder import cache_folder
+
 CHECKOUT = Path(__file__).resolve().parents[2]
+BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 
 
 def search_path(data_dir: str | Path | None = None) -> list[Path]:
     """Return the folders that are searched for datasets: ``data_dir`` if it is given, otherwise the defaults."""
     if data_dir is not None:
         return [Path(data_dir)]
-    from_environment = os.environ.get("COMPEVAL_DATA")
-    return [
-        Path.cwd(),
-        *([Path(from_environment)] if from_environment else []),
-        *([CHECKOUT] if (CHECKOUT / "dvc.yaml").exists() else []),
-    ]
+    return [Path.cwd(), data_folder(), *([CHECKOUT] if (CHECKOUT / "dvc.yaml").exists() else [])]
+
+
+def data_folder() -> Path:
+    """Return the folder of downloaded datasets: ``$COMPEVAL_DATA``, by default ``datasets`` in the cache folder."""
+    folder = os.environ.get("COMPEVAL_DATA")
+    return Path(folder) if folder else cache_folder() / "datasets"
+
+
+def is_published(name: str) -> bool:
+    """Return True for the name of a published benchmark.
+
+    Found by the name of its module: datasets do not depend on the code of the benchmarks.
+    """
+    return name.isidentifier() and (BENCHMARKS / f"{name}.py").is_file()
+
+
+def missing_benchmark(name: str) -> ValueError:
+    """Return the error for a published benchmark that is not in the searched folders."""
+    return ValueError(f"{name} is a published benchmark that is not here. Download it with `compeval get {name}`.")
 
 
 def list_datasets(data_dir: str | Path | None = None) -> dict[str, Path]:
@@ -34,11 +51,14 @@ def list_datasets(data_dir: str | Path | None = None) -> dict[str, Path]:
 def dataset_folder(name: str, data_dir: str | Path | None = None) -> Path:
     """Return the folder of a built dataset. Raises ValueError, with the known names, if no dataset has this name."""
     known = list_datasets(data_dir)
+    if name not in known and is_published(name):
+        raise missing_benchmark(name)
     if not known:
         searched = ", ".join(map(str, search_path(data_dir)))
         raise ValueError(
-            f"No dataset found in {searched}. Build one with `dvc repro` in a checkout, or pass the folder that "
-            "contains the datasets (data_dir, --data or COMPEVAL_DATA)."
+            f"No dataset found in {searched}. Download a published one with `compeval get NAME`, build one with "
+            "`dvc repro` in a checkout, or pass the folder that contains the datasets (data_dir, --data or "
+            "COMPEVAL_DATA)."
         )
     if name not in known:
         raise unknown_name("dataset", name, known)

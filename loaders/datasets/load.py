@@ -43,10 +43,10 @@ def load_dataset(
     ``split`` may be a variant: ``test@shuffle_trigrams-s0``. A damaged split only blocks itself.
 
     ``name`` is the name of a dataset, the path of a dataset folder, or "ORG/NAME" on the Hugging Face Hub. Names are
-    searched in ``data_dir``; by default in the current folder, then in $COMPEVAL_DATA, then in the checkout that this
-    package is installed from. ``revision`` (or NAME@REVISION) is a commit, branch or tag of the Hub repository or of
-    the checkout that contains the dataset, or the dataset's version. Raises ValueError if a name or revision is unknown
-    or the folder differs from its stats.json.
+    searched in ``data_dir``; by default in the current folder, then in the folder of downloads ($COMPEVAL_DATA or
+    ~/.cache/compeval/datasets), then in the checkout that this package is installed from. ``revision`` (or
+    NAME@REVISION) is a commit, branch or tag of the Hub repository or of the checkout that contains the dataset, or the
+    dataset's version. Raises ValueError if a name or revision is unknown or the folder differs from its stats.json.
     """
     import datasets
 

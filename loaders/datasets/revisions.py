@@ -5,7 +5,6 @@ The data of a commit is copied by DVC, from its cache or its remote, to ``revisi
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -13,6 +12,7 @@ from pathlib import Path
 
 from generators.storage.cache_folder import cache_folder
 from loaders.datasets.folders import list_datasets, search_path
+from loaders.datasets.stats import read_version
 
 MIN_DIGITS = 7
 """A dataset version may be abbreviated to this length, as a commit of Git."""
@@ -30,7 +30,7 @@ def find_revision(name: str, revision: str, data_dir: str | Path | None = None) 
     """Return the folder of a dataset at a revision. Raises ValueError if there is no such revision."""
     searched = []
     if folder := list_datasets(data_dir).get(name):
-        version = str(json.loads((folder / "stats.json").read_text())["version"])
+        version = read_version(folder)
         if len(revision) >= MIN_DIGITS and version.startswith(revision):
             return folder
         searched.append(f"the version of {folder} ({version})")
@@ -44,9 +44,18 @@ def find_revision(name: str, revision: str, data_dir: str | Path | None = None) 
 
 
 def find_data_folder(names: Iterable[str], revision: str, data_dir: Path | None) -> Path:
-    """Return the folder that contains the given datasets at a revision."""
-    (folder,) = {find_revision(name, revision, data_dir).parent for name in names}
-    return folder
+    """Return the folder that contains the given datasets at a revision.
+
+    Raises ValueError if a dataset does not have the revision, or if the datasets are in different folders.
+    """
+    folders = {name: find_revision(name, revision, data_dir).parent for name in names}
+    if len(set(folders.values())) != 1:
+        places = ", ".join(f"{name} in {folder}" for name, folder in folders.items()) or "there is no dataset"
+        raise ValueError(
+            f"The datasets at revision {revision!r} are not in one folder: {places}. Evaluate the datasets of each "
+            "folder in a separate run (--task)."
+        )
+    return folders.popitem()[1]
 
 
 def get_commit(folder: Path) -> str | None:

@@ -109,5 +109,10 @@ def list_rows(folder: Path) -> dict[str, dict[str, int]]:
     return _parse_stats(folder / "stats.json")[0]["rows"]
 
 
+def read_version(folder: Path) -> str:
+    """Return the version of a dataset folder from its stats.json, without reading the parquet files."""
+    return _parse_stats(folder / "stats.json")[0]["version"]
+
+
 def _in_words(entry: dict[str, int] | None) -> str:
     return f"{entry['rows']:,} rows in {entry['bytes']:,} bytes" if entry else "no file"

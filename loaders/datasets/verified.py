@@ -26,8 +26,9 @@ def verify_files(folder: Path, stats: dict[str, Any], names: Iterable[str]) -> N
     memory = cache_folder() / "verified" / f"{hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]}.json"
     try:
         known = json.loads(memory.read_text())
-    except (OSError, ValueError):
-        known = {}
+    except (OSError, ValueError, RecursionError):
+        known = None
+    known = known if isinstance(known, dict) else {}
     new: dict[str, str] = {}
     for name in names:
         _verify(folder / name, stats["files"][name]["sha256"], "stats.json", name, known, new)
@@ -42,10 +43,16 @@ def verify_files(folder: Path, stats: dict[str, Any], names: Iterable[str]) -> N
 
 
 def _read_hashes(path: Path) -> Iterator[tuple[Path, str]]:
-    """Yield the image files of a list in the format of ``sha256sum``, and their hashes."""
-    for line in path.read_text().splitlines():
-        sha256, _, name = line.partition("  ")
-        yield path.parent / safe_name(name), sha256
+    """Yield the image files of a list in the format of ``sha256sum``, and their hashes.
+
+    Raises ValueError, which names the list, if it is not in UTF-8 or a name is unsafe.
+    """
+    try:
+        for line in path.read_text(encoding="utf-8").splitlines():
+            sha256, _, name = line.partition("  ")
+            yield path.parent / safe_name(name), sha256
+    except ValueError as error:
+        raise ValueError(f"{path}: not a list of hashes ({error}). {_REMEDY}") from None
 
 
 def _verify(path: Path, sha256: str, origin: str, name: str, known: dict[str, str], new: dict[str, str]) -> None:

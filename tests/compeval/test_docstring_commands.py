@@ -61,8 +61,8 @@ COMMANDS = list(dict.fromkeys(find_commands()))
 def test_all_commands_are_found():
     assert len(COMMANDS) > 80
     assert (
-        "loaders/benchmarks/winoground.py",
-        "python -m loaders.benchmarks.winoground sources/winoground",
+        "loaders/benchmarks/photograph_pairs.py",
+        "python -m loaders.benchmarks.photograph_pairs pairs.csv sources/coco/val2017",
     ) in COMMANDS
 
 

@@ -28,6 +28,7 @@ from tests.trainers import toy
 ROOT = Path(__file__).parents[2]
 PAGES = ("evaluate-my-model", "splits-for-my-corpus", "hard-negatives-for-training")
 OTHER_PAGES = (
+    "add-a-benchmark",
     "api",
     "cli",
     "concepts",

@@ -14,6 +14,7 @@ import hashlib
 import inspect
 import io
 import json
+import os
 import sys
 import tarfile
 import tempfile
@@ -34,9 +35,11 @@ from generators.readers.records import Flaws
 from generators.sources.unpack import unpack
 from generators.storage import csv_tables, parquet
 from generators.storage.untrusted import UnsafeNameError, decode_image, resolve_below, resolve_image, safe_name
-from loaders.benchmarks import importing, photograph_pairs, winoground
-from loaders.benchmarks.rows import parse_texts
+from loaders.benchmarks import photograph_pairs
 from loaders.datasets.stats import read_stats
+from loaders.datasets.verified import verify_files
+from loaders.importing import importing
+from loaders.published.rows import parse_texts
 from loaders.user_files import read_entries
 
 EXPECTED = (ValueError, FileNotFoundError)
@@ -64,15 +67,6 @@ def _read_visual_genome(path: Path) -> None:
     _exhaust(visual_genome.read(path.parent, Flaws()))
 
 
-def _read_winoground(path: Path) -> None:
-    if path.name == "examples.jsonl":
-        (path.parent / "images").mkdir()
-        (path.parent / "images" / "1.png").write_bytes(b"")
-    else:
-        (path.parent / "examples.jsonl").write_bytes(WINOGROUND)
-    _exhaust(winoground.read(path.parent))
-
-
 def _unpack_to(path: Path) -> Any:
     with tempfile.TemporaryDirectory(dir=path.parent) as target:
         return unpack(path, Path(target))
@@ -86,6 +80,16 @@ def _names(path: Path) -> None:
         resolve_below(path.parent, text)
     with suppress(UnsafeNameError):
         resolve_image(path.parent / "crepe", text)
+
+
+def _read_hashes(path: Path) -> None:
+    """Read a list of hashes that equals its own hash, so that its lines are read."""
+    sums = path.parent / "images" / path.name
+    sums.parent.mkdir()
+    path.rename(sums)
+    os.environ["COMPEVAL_CACHE"] = str(path.parent / "cache")
+    images = {f"images/{path.name}": hashlib.sha256(sums.read_bytes()).hexdigest()}
+    verify_files(path.parent, {"files": {}, "images": images}, [])
 
 
 def _read_answer(path: Path) -> None:
@@ -163,10 +167,16 @@ READERS: list[tuple[str, Callable[[Path], Any]]] = [
     ("name.txt", _names),
     ("literal.txt", lambda path: parse_texts(path.read_bytes().decode("utf-8", "replace"))),
     *((name, _read_visual_genome) for name in VISUAL_GENOME if name != "image_data.json"),
-    *((name, _read_winoground) for name in ("examples.jsonl", "images.zip")),
+    ("examples.jsonl", importing.read_file),
+    ("images.zip", _unpack_to),
     ("pairs_of_photographs.csv", photograph_pairs.read),
     *((f"scores_of_rows.{kind}", external._read_pairs) for kind in ("csv", "jsonl", "parquet")),
     ("result.json", lambda path: hub.find_fault(documents.read(path))),
+    *((f"renamed.{suffix}", importing.read_file) for suffix in ("csv", "tsv", "json")),
+    ("SHA256SUMS", _read_hashes),
+    ("swap_att.json", importing.read_file),
+    ("COLA_multiobjects_matching_benchmark.json", importing.read_file),
+    ("valid_data.json", importing.read_file),
 ]
 
 
@@ -250,9 +260,17 @@ def make_seeds() -> list[bytes]:
         "captions.tsv": b"caption\turl\na cup\thttp://x\n",
         "prod_vg_hard_negs_atom_complexity_4.csv": negatives.encode(),
         "swap_obj.json": b'{"0": {"filename": "1.jpg", "caption": "a b", "negative_caption": "b a"}}',
+        "swap_att.json": b'[{"filename": "1.jpg", "caption": "a b", "caption2": "b, a", "negative_caption": "b a"}]',
+        "COLA_multiobjects_matching_benchmark.json": b'[["http://x/1.jpg", "a b", "http://x/2.jpg", "b a"]]',
+        "valid_data.json": b'{"video-1": {"3": "a cup"}}',
         "visual_genome_relation.json": b'[{"image_id": "1", "image_path": "1.jpg", "relation_name": "on", '
         b'"true_caption": "a", "false_caption": "b", "bbox_x": 0, "bbox_y": 0, "bbox_w": 4, "bbox_h": 4}]',
         "valid_neg_clip.tsv": b"title\tfilepath\tneg_caption\na cup\t1.jpg\t['a hat']\n",
+        "renamed.csv": negatives.encode(),
+        "renamed.tsv": b"title\tfilepath\tneg_caption\na cup\t1.jpg\t['a hat']\n",
+        "renamed.json": b'[{"image_id": "1", "image_path": "1.jpg", "attributes": ["red", "big"], "true_caption": "a", '
+        b'"false_caption": "b", "bbox_x": 0, "bbox_y": 0, "bbox_w": 4, "bbox_h": 4}]',
+        "SHA256SUMS": f"{hashlib.sha256(b'').hexdigest()}  missing.jpg\n".encode(),
         "stats.json": b'{"version": "1", "rows": {"a": {"test": 1}}, '
         b'"files": {"a/test-0.parquet": {"rows": 1, "bytes": 2}}}',
         "answers.csv": b"id,answer\n1,true\n",

@@ -18,9 +18,9 @@ from typing import NamedTuple
 import numpy as np
 
 from generators.hard_negatives.negclip import Negative
-from loaders.benchmarks import aro
-from loaders.benchmarks.images import ImageFolder
-from loaders.benchmarks.rows import parse_texts, read_csv
+from loaders.importing.images import ImageFolder
+from loaders.published.image_sets import COCO
+from loaders.published.rows import parse_texts, read_csv
 from trainers.negclip.image_text import CaptionedImages, ImageLocation
 from trainers.negclip.mining import NEIGHBOURS, MinedData
 from trainers.negclip.negatives import Negatives
@@ -63,7 +63,7 @@ def read_captioned_images(file: Path, image_folder: Path) -> CaptionedImages:
 
     Prints the number of unusable rows. Raises FileNotFoundError if images are missing.
     """
-    images, captions = ImageFolder(image_folder, aro.FAMILY.image_folders), dict[str, dict[str, None]]()
+    images, captions = ImageFolder(image_folder, COCO.folders), dict[str, dict[str, None]]()
     num_rows = num_usable = 0
     for row in read_rows(file):
         num_rows += 1

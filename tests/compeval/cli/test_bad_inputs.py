@@ -31,17 +31,23 @@ NO_LOCAL = (
     "/open_clip_config.json: not found. A local model is a folder with open_clip_config.json and "
     "open_clip_model.safetensors; `dvc repro train` trains the models of the micro-world."
 )
-NO_DATASET = "No dataset was found in {}. Build one with `dvc repro`, or name its folder with --data."
+NO_DATASET = (
+    "No dataset was found in {}. Download a published one with `compeval get NAME`, build one with `dvc repro`, or "
+    "name its folder with --data."
+)
 ONE_MODEL = "Name one model, for example ViT-B-32/openai; {} `compeval list models` lists models."
 FILE_NAME = (
     "cannot be used as a file name: it has to begin with a letter, a digit or an underscore, without slashes, and have "
     "at most 200 characters."
 )
 NOT_PUBLISHED = (
-    "not recognised as a published file, neither by its name nor by its content. Give it its published name: "
-    "visual_genome_relation*.json, "
+    "not recognised as a published file, neither by its name nor by its content. Give it its published name. "
+    "Known benchmarks: aro_published, "
 )
-SOURCES = "Known: aro, coco, compun, crepe, flickr30k, gqa, karpathy, sugarcrepe, visual_genome, winoground."
+SOURCES = (
+    "Known: aro_published, coco, cola, compun, crepe_published, flickr30k, gqa, imagecode, karpathy, sugarcrepe, "
+    "sugarcrepe_pp, visual_genome, winoground."
+)
 NO_SAMPLE = "notes/crepe/items.csv: no sample. Draw a sample with `compeval annotate sample`."
 NOT_JSON = "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"
 DATASET_NAME = "cannot be the name of a dataset: use letters of the English alphabet, digits, '_', '-' and '.'."
@@ -114,9 +120,9 @@ ERRORS = {
     "report nowhere": "nowhere: no results. `compeval run --model ...` writes them.",
     "report --where": "report/index.html: no such report. `make demo` or `compeval report` writes one.",
     "import nowhere.csv --images empty": "nowhere.csv: no such file.",
-    "import a.csv --images empty": rf"a.csv: {re.escape(NOT_PUBLISHED)}.*\(sugarcrepe\)\.",
+    "import a.csv --images empty": rf"a.csv: {re.escape(NOT_PUBLISHED)}.*winoground\.",
     "audit nowhere DATA": "Unknown dataset 'nowhere'. Known: crepe.",
-    "audit a.txt DATA": rf"a.txt: {re.escape(NOT_PUBLISHED)}.*\(sugarcrepe\)\.",
+    "audit a.txt DATA": rf"a.txt: {re.escape(NOT_PUBLISHED)}.*winoground\.",
     "make ../../escape missing.csv": f"'../../escape' {FILE_NAME}",
     "make a,b missing.csv": f"'a,b' {DATASET_NAME}",
     "make a@b missing.csv": f"'a@b' {DATASET_NAME}",
@@ -162,7 +168,7 @@ USAGE_ERRORS = {
     f"run {KNOWS} --precision fp8": "'fp8' is not one of 'auto', 'fp32', 'bf16', 'fp16'.",
     f"run {KNOWS} --format xml": "'xml' is not one of 'table', 'csv', 'md'.",
     f"run {KNOWS} --on-error ignore": "'ignore' is not one of 'stop', 'skip'.",
-    "list taks": "'taks' is not one of 'datasets', 'models', 'tasks', 'configs'.",
+    "list taks": "'taks' is not one of 'datasets', 'benchmarks', 'models', 'tasks', 'configs'.",
     f"score scores.csv --task {ATOM}": "Missing option '--name'.",
     "import a.csv": "Missing option '--images'.",
     "make mine": "Missing argument 'files'.",

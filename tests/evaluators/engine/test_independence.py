@@ -8,7 +8,7 @@ import pytest
 from evaluators import models
 from evaluators.engine.tasks import Task, discover
 from evaluators.run import run
-from loaders.benchmarks.importing import import_files
+from loaders.importing.importing import import_files
 from tests.stand_ins import write_stand_ins
 
 FILES = (

@@ -9,6 +9,7 @@ from evaluators.engine.tasks import Task
 from evaluators.models import Model
 from loaders.datasets.stats import list_configs
 from tests.evaluators import tiny
+from tests.rows import toy_dataset
 
 KNOWN = [
     Task("crepe", "cc12m_uc_hnatom"),
@@ -201,3 +202,12 @@ def test_a_raw_split_with_one_row_is_not_a_task(tmp_path: Path):
         tmp_path, {"mine_sc_raw": {"test": tiny.raw_rows(2)}, "mine_ua_raw": {"test": tiny.raw_rows(1)}}
     )
     assert [task.name for task in tasks.discover(data)] == ["crepe/mine_sc_raw"]
+
+
+def test_datasets_of_patterns_are_split_and_matched_as_tasks_are(tmp_path: Path):
+    toy_dataset(tmp_path)
+    select = lambda *patterns: tasks.select_datasets(patterns, tmp_path)  # noqa: E731
+    assert select("crepe/toy_hnatom,aro/vg_relation", " retrieval/coco@s0 ") == {"crepe", "aro", "retrieval"}
+    assert select("cr*/toy_hnatom") == select("*hnatom*") == select("[bc]repe") == {"crepe"}
+    with pytest.raises(ValueError, match=r"Unknown task 'ar\*/x'"):
+        select("ar*/x")

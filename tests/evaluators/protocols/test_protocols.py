@@ -10,8 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluators import protocols
-from evaluators.protocols import choice, classification, compound, group, ranking, recall, recovery
+from evaluators.protocols import (
+    choice,
+    classification,
+    compound,
+    group,
+    image_choice,
+    paraphrase,
+    ranking,
+    recall,
+    recovery,
+    sets,
+)
 from evaluators.protocols.base import Sample
+from loaders.published.schemas import image_choice_schema
 
 # Four rows with four captions each. Column 0 is the truth.
 #   row 0: .9 is highest                      rank 1
@@ -362,6 +374,91 @@ def test_columns_determine_the_protocol(columns: str, name: str):
 
 def test_error_for_columns_without_a_protocol():
     with pytest.raises(
-        ValueError, match=r"No protocol for rows with the columns sound, text\. Required columns: compound:"
+        ValueError,
+        match=r"No protocol for rows with the columns sound, text\. Required columns: image_choice:.*; compound:",
     ):
         protocols.find_protocol(["sound", "text"])
+
+
+# Two true captions and a wrong one. Both have to score higher than the wrong caption.
+#   row 0: .9 and .8 > .5                     hit
+#   row 1: .9 > .5, .4 < .5                   miss, the caption alone is a hit
+#   row 2: .5 = .5, .9 > .5                   miss with a tie, the paraphrase alone is a hit
+#   row 3: .1 and .2 < .3                     miss
+PARAPHRASES = np.array([[0.9, 0.8, 0.5], [0.9, 0.4, 0.5], [0.5, 0.9, 0.5], [0.1, 0.2, 0.3]])[:, None]
+
+
+def test_both_true_captions_score_above_the_wrong_one():
+    metrics = paraphrase.evaluate(PARAPHRASES)[""]
+    assert metrics.columns["hit"].tolist() == [True, False, False, False]
+    assert metrics.summarise() == {
+        "accuracy": 0.25,
+        "tie_rate": 0.25,
+        "caption_accuracy": 0.5,
+        "paraphrase_accuracy": 0.5,
+        "brittleness": 0.25,  # row 1: .4 < .5 < .9
+    }
+    alone = {"caption_accuracy": 0.5, "paraphrase_accuracy": 0.5}
+    assert metrics.chance == {"accuracy": 1 / 3, "tie_rate": 0, **alone, "brittleness": 1 / 3}
+    # Two wrong captions: the true ones are the first two of four, 2! 2! / 4! = 1/6.
+    assert paraphrase.evaluate(np.zeros((3, 1, 4)))[""].chance["accuracy"] == pytest.approx(1 / 6)
+    assert paraphrase.evaluate(np.zeros((3, 1, 4)))[""].summarise()["accuracy"] == 0
+    with pytest.raises(ValueError, match="not a finite number"):
+        paraphrase.evaluate(np.full((1, 1, 3), np.nan))
+
+
+def test_true_captions_are_more_similar_to_each_other_than_to_the_wrong_one():
+    # Angles in degrees of caption, paraphrase and wrong caption.
+    #   row 0: 0, 10, 90     10 apart; the wrong one is 90 and 80 away     hit
+    #   row 1: 0, 40, 60     40 apart; the wrong one is 60 and 20 away     miss
+    #   row 2: 0, 30, 60     30 apart; the wrong one is 60 and 30 away     miss with a tie
+    angles = np.deg2rad([[0, 10, 90], [0, 40, 60], [0, 30, 60]])
+    features = np.stack([np.cos(angles), np.sin(angles)], axis=-1).reshape(-1, 2)
+    features[7:] = [[np.cos(np.pi / 6), 0.5], [0.5, np.cos(np.pi / 6)]]
+    sample = Sample(
+        np.zeros((3, 1), int),
+        np.arange(9).reshape(3, 3),
+        np.zeros(3, int),
+        np.empty((0, 0), int),
+        np.zeros(3, int),
+        image=lambda index: features[index],
+        text=lambda index: features[index],
+    )
+    metrics = paraphrase.evaluate_texts(sample)["text"]
+    assert metrics.columns["hit"].tolist() == [True, False, False]
+    assert metrics.columns["tie"].tolist() == [False, False, True]
+
+
+# Four images (rows) and their captions (columns). The hits per image are
+#   set 0: 1 1 1 1     set 1: 1 0 1 1 (.9 > .5)     set 2: 0 1 1 0 (a tie of .5 and .5, .4 < .6)
+SETS = np.zeros((3, 4, 4))
+SETS[:, range(4), range(4)] = 0.5
+SETS[1, 1, 3], SETS[2, 0, 1], SETS[2, 3, 0], SETS[2, 3, 3] = 0.9, 0.5, 0.6, 0.4
+
+
+def test_sets_of_images():
+    directions = sets.evaluate(SETS)
+    assert directions[""].columns["hit"].reshape(3, 4).tolist() == [[1, 1, 1, 1], [1, 0, 1, 1], [0, 1, 1, 0]]
+    assert directions["pair"].columns["hit"].reshape(3, 2).tolist() == [[1, 1], [0, 1], [0, 0]]
+    assert directions["set"].columns["hit"].tolist() == [1, 0, 0]
+    assert [metrics.summarise()["accuracy"] for metrics in directions.values()] == [9 / 12, 3 / 6, 1 / 3]
+    assert [metrics.summarise()["tie_rate"] for metrics in directions.values()] == [1 / 12, 1 / 6, 1 / 3]
+    assert [metrics.chance["accuracy"] for metrics in directions.values()] == [1 / 4, 1 / 16, 1 / 256]
+    assert sets.evaluate(np.zeros((2, 4, 4)))[""].summarise()["accuracy"] == 0
+    with pytest.raises(ValueError, match="not a finite number"):
+        sets.evaluate(np.full((1, 4, 4), np.nan))
+
+
+def test_choice_among_images():
+    # Three images and one caption. Row 0: .9 is highest. Row 1: .5 = .5. Row 2: .1 < .2.
+    score_N31 = np.array([[0.9, 0.5, 0.1], [0.5, 0.5, 0.1], [0.1, 0.2, 0.0]])[..., None]
+    metrics = image_choice.evaluate(score_N31)[""]
+    assert metrics.columns["rank"].tolist() == [1, 2, 2]
+    assert metrics.summarise()["recall@1"] == pytest.approx(1 / 3)
+    assert metrics.chance["recall@1"] == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize("images", [2, 10])
+def test_the_number_of_image_columns_is_the_number_of_images(images: int):
+    protocol = protocols.find_protocol(image_choice_schema(images).names)
+    assert (protocol.name, len(protocol.images)) == ("image_choice", images)

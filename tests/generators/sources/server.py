@@ -19,6 +19,8 @@ class Site:
     """Number of bytes after which each of the next answers is cut off."""
     num_busy_answers: int = 0
     """Number of requests that are answered with status 503."""
+    refusal: int | None = None
+    """Status of the answer to a request without an ``Authorization`` header."""
     etag: str | None = '"one"'
     supports_ranges: bool = True
     content_type: str = "application/octet-stream"
@@ -35,6 +37,9 @@ def serve(site: Site) -> Iterator[Site]:
             if site.num_busy_answers:
                 site.num_busy_answers -= 1
                 self.send_error(503)
+                return
+            if site.refusal and not self.headers.get("Authorization"):
+                self.send_error(site.refusal)
                 return
             data = site.files.get(self.path)
             if data is None:

@@ -146,3 +146,16 @@ def test_a_disk_that_fills_up_during_the_download(site: Site, tmp_path: Path):
     with pytest.raises(ValueError, match=r"no space left in .*run the same command again to resume"):
         download_a(site, tmp_path)
     assert not (tmp_path / "a.bin").exists()
+
+
+def test_a_gated_file_of_the_hub_needs_the_login(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path = "/datasets/org/name/resolve/main/a.bin"
+    site.files[path], site.refusal = DATA, 401
+    monkeypatch.setenv("HF_ENDPOINT", site.url)
+    monkeypatch.setattr("huggingface_hub.get_token", lambda: None)
+    with pytest.raises(ValueError, match=r"401 .*Accept the terms at .*/datasets/org/name and log in with `hf auth"):
+        download(f"https://huggingface.co{path}", tmp_path / "a.bin")
+    assert list_names(tmp_path) == []
+    monkeypatch.setattr("huggingface_hub.get_token", lambda: "secret")
+    download(f"https://huggingface.co{path}", tmp_path / "a.bin")
+    assert list_names(tmp_path) == ["a.bin"]

@@ -177,7 +177,8 @@ def test_a_malformed_lock_is_an_error_that_names_the_file(site: Site, tmp_path: 
 def test_the_command(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     import generators.sources
 
-    monkeypatch.setattr(generators.sources, "read_registry", lambda: {"toy": make_source(site)})
+    sources = generators.sources.read_registry() | {"toy": make_source(site)}
+    monkeypatch.setattr(generators.sources, "read_registry", lambda: sources)
     monkeypatch.chdir(tmp_path)
 
     def call(*arguments: str):

@@ -1,5 +1,6 @@
 """Datasets at a commit, in a repository with DVC but without a remote, and at a version; and changed files."""
 
+import hashlib
 import os
 import subprocess
 from pathlib import Path
@@ -13,7 +14,9 @@ from generators.storage.crops import replace_crop_files
 from generators.storage.dataset import write_config
 from loaders.cards.card import write_card
 from loaders.datasets.load import load_dataset
+from loaders.datasets.revisions import find_data_folder, find_revision
 from loaders.datasets.stats import measure, read_stats
+from loaders.datasets.verified import verify_files
 from tests.evaluators.conftest import here  # noqa: F401
 from tests.rows import hard_negative_row, toy_dataset
 
@@ -92,6 +95,49 @@ def test_a_flipped_byte_is_one_message(tmp_path: Path, file: str):
         ValueError, match=rf"{path.name}: SHA-256 \w{{64}}, \w{{64}} expected \({place}\)\. The file has"
     ):
         load_dataset("crepe", "toy_raw", data_dir=tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"0  ../outside.jpg\n"])
+def test_a_damaged_list_of_hashes_is_named(tmp_path: Path, content: bytes):
+    (tmp_path / "images" / "toy").mkdir(parents=True)
+    path = tmp_path / "images" / "toy" / "SHA256SUMS"
+    path.write_bytes(content)
+    stats = {"files": {}, "images": {"images/toy/SHA256SUMS": hashlib.sha256(content).hexdigest()}}
+    with pytest.raises(ValueError, match=r"images/toy/SHA256SUMS: not a list of hashes \(") as raised:
+        verify_files(tmp_path, stats, [])
+    assert type(raised.value) is ValueError
+
+
+@pytest.mark.parametrize("content", ["[1]", "null", "{", "[" * 100_000])
+def test_a_damaged_memory_of_verified_files_is_written_again(tmp_path: Path, content: str):
+    toy_dataset(tmp_path)
+    load_dataset("crepe", "toy_raw", data_dir=tmp_path)
+    (memory,) = (tmp_path / "cache" / "verified").iterdir()
+    intact = memory.read_text()
+    memory.write_text(content)
+    load_dataset("crepe", "toy_raw", data_dir=tmp_path)
+    assert memory.read_text() == intact
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"version": 1}'])
+def test_damaged_statistics_are_named(tmp_path: Path, content: str):
+    (tmp_path / "crepe").mkdir()
+    (tmp_path / "crepe" / "stats.json").write_text(content)
+    with pytest.raises(ValueError, match=r"crepe/stats\.json: not valid statistics of a dataset"):
+        find_revision("crepe", "1234567", tmp_path)
+
+
+def test_datasets_in_two_folders_are_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    versions = []
+    for parent, name in (("one", "crepe"), ("two", "aro")):
+        (tmp_path / parent).mkdir()
+        toy_dataset(tmp_path / parent).rename(tmp_path / parent / name)
+        versions.append(read_stats(tmp_path / parent / name)["version"])
+    assert versions[0] == versions[1]
+    monkeypatch.chdir(tmp_path / "one")
+    monkeypatch.setenv("COMPEVAL_DATA", str(tmp_path / "two"))
+    with pytest.raises(ValueError, match=r"are not in one folder: crepe in .*one, aro in .*two\. Evaluate"):
+        find_data_folder(["crepe", "aro"], versions[0], None)
 
 
 def test_a_file_is_hashed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

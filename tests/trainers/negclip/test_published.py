@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from loaders.benchmarks.rows import read_csv
+from loaders.published.rows import read_csv
 from tests.stand_ins import write_stand_ins
 from tests.trainers import toy
 from tests.trainers.negclip.test_training import RECIPE, ignore_progress

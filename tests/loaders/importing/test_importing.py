@@ -1,3 +1,4 @@
+import hashlib
 import json
 from collections import Counter
 from pathlib import Path
@@ -7,12 +8,13 @@ from PIL import Image
 
 from generators.schemas.scene_graph import Box
 from loaders.audit import audit_dataset
-from loaders.benchmarks.images import ImageFolder
-from loaders.benchmarks.importing import import_files, read_file
-from loaders.benchmarks.repair import normalize_spacing, repair
-from loaders.benchmarks.rows import Row, Unusable, parse_texts
 from loaders.datasets.load import load_dataset
 from loaders.datasets.stats import read_stats
+from loaders.importing.identify import identify
+from loaders.importing.images import ImageFolder, measure_outside
+from loaders.importing.importing import import_files, read_file
+from loaders.importing.repair import match_stop, normalize_spacing, repair
+from loaders.published.rows import Row, Unusable, parse_texts
 from tests.stand_ins import write_stand_ins
 
 HEADER = "image_id,caption,n,hard_negs,x,y,width,height\n"
@@ -40,8 +42,8 @@ def test_lists_and_sets_are_parsed_without_executing_code():
 def test_productivity_rows(tmp_path: Path):
     _, rows = read_file(productivity(tmp_path, line(), line(2, "{'e', 'd', 'c', 'b', 'a'}"), kind="swap", complexity=8))
     assert rows[0] == Row(
-        "prod_hnswap", "n8", "1", "1.jpg", Box(1, 2, 30, 40), "a cup", ("a hat", "a bag", "a cat", "a car", "a bus"),
-        swaps=True, complexity=8,
+        "prod_hnswap", ("1.jpg",), ("a cup",), ("a hat", "a bag", "a cat", "a car", "a bus"),
+        image_id="1", split="n8", box=Box(1, 2, 30, 40), swaps=True, complexity=8,
     )  # fmt: skip
     assert (rows[1].hard_negatives, rows[1].unordered) == (("a", "b", "c", "d", "e"), True)
 
@@ -58,9 +60,9 @@ def test_systematicity_rows_are_repeated_for_each_type_of_negatives(tmp_path: Pa
     report, rows = read_file(path)
     assert [(row.config, row.image_id, len(row.hard_negatives)) for row in rows] == [
         ("laion_uc_hnatom", "5", 4),
+        ("laion_uc_hnatom", "6", 4),
         ("laion_uc_hncomp", "5", 6),
         ("laion_uc_hnall", "5", 10),
-        ("laion_uc_hnatom", "6", 4),
     ]
     assert report.dropped == {"3 negatives instead of 4": 1}
 
@@ -109,7 +111,7 @@ def test_captions_that_are_not_strings_are_counted(tmp_path: Path):
     items = [item, item | {"caption": None}, item | {"negative_caption": 3}, item | {"filename": ["x"]}]
     (tmp_path / "swap_obj.json").write_text(json.dumps(items))
     report, rows = read_file(tmp_path / "swap_obj.json")
-    assert (len(rows), report.dropped) == (1, {"a caption or name is not a text": 2, "fields are missing": 1})
+    assert (len(rows), report.dropped) == (1, {"a caption or name is not a text": 3})
 
 
 @pytest.mark.parametrize("name", ["../secret.jpg", "{folder}/secret.jpg", "below/../../secret.jpg", "..", "/", ""])
@@ -128,7 +130,7 @@ def test_an_absolute_name_is_found_by_its_end(tmp_path: Path):
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("mine.csv", "", r"mine\.csv: not recognised as a published file, .* name: .*swap_att\.json.*\(sugarcrepe\)"),
+        ("mine.csv", "", r"mine\.csv: not recognised as a published file, .* Known benchmarks: .*, sugarcrepe, "),
         ("swap_att.json", "{", r"swap_att\.json: not JSON"),
         ("swap_att.json", "1", "expected a list or an object of items"),
         ("swap_att.json", "[{}, 2]", r"none of its 2 rows is usable \(2 fields are missing\)"),
@@ -146,11 +148,43 @@ def test_invalid_files_are_one_message(tmp_path: Path, name: str, text: str, mes
         read_file(tmp_path / name)
 
 
+NOT_RECOGNISED = "not recognised as a published file"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("rows.json", '[{"n": [1], "hard_negs": "[]"}]', NOT_RECOGNISED),
+        ("rows.json", '[{"n": 4, "hard_negs": {"a": 1}, "caption": 3}]', NOT_RECOGNISED),
+        ("rows.json", '[{"title": 1, "filepath": null, "neg_caption": 2}, {"title": 1}]', NOT_RECOGNISED),
+        ("rows.json", '[1, {"true_caption": "a", "false_caption": "b", "bbox_x": 1}]', NOT_RECOGNISED),
+        ("rows.csv", "caption,n,hard_negs\na,4,[]\nb\n", NOT_RECOGNISED),
+        ("rows.csv", "caption,n,hard_negs\na,../4,oops\n", NOT_RECOGNISED),
+        ("rows.tsv", "title\tfilepath\tneg_caption\na\n", NOT_RECOGNISED),
+    ],
+)
+def test_hostile_content_under_another_name_is_one_message(tmp_path: Path, name: str, text: str, message: str):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(ValueError, match=message):
+        read_file(tmp_path / name)
+
+
+def test_a_file_with_its_published_name_is_hashed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path, hashed = productivity(tmp_path, line()), []
+    write_stand_ins([path], tmp_path / "images")
+    digest = hashlib.file_digest
+    monkeypatch.setattr(hashlib, "file_digest", lambda file, name: hashed.append(file.name) or digest(file, name))
+    identify(path)
+    assert not hashed
+    import_files([path], tmp_path / "images", tmp_path)
+    assert hashed.count(path) + hashed.count(str(path)) == 1
+
+
 def test_sugarcrepe_and_aro_rows(tmp_path: Path):
     swaps = {"0": {"filename": "0001.jpg", "caption": "a b", "negative_caption": "b a"}}
     (tmp_path / "swap_obj.json").write_text(json.dumps(swaps))
     (found,) = read_file(tmp_path / "swap_obj.json")[1]
-    assert found == Row("swap_obj", "test", "0001", "0001.jpg", None, "a b", ("b a",), swaps=True)
+    assert found == Row("swap_obj", ("0001.jpg",), ("a b",), ("b a",), swaps=True)
     pair = {"true_caption": "t", "false_caption": "f", "image_id": "2", "image_path": "2.jpg", "attributes": ["x", "y"]}
     pairs = [pair | {f"bbox_{side}": 5 for side in "xywh"}]
     (tmp_path / "visual_genome_attribution.json").write_text(json.dumps(pairs))
@@ -164,8 +198,8 @@ def test_sugarcrepe_and_aro_rows(tmp_path: Path):
         "\ttitle\tfilepath\tneg_caption\tneg_image\n0\ta b c\tcoco/val2014/x.jpg\t['b a c', 'c b a']\t[1]\n"
     )
     rows = read_file(tmp_path / "train_neg_clip.tsv")[1]
-    assert [(row.config, row.split, row.image, row.hard_negatives) for row in rows] == [
-        ("negclip_2", "train", "coco/val2014/x.jpg", ("b a c", "c b a"))
+    assert [(row.config, row.split, row.images, row.hard_negatives) for row in rows] == [
+        ("negclip_2", "train", ("coco/val2014/x.jpg",), ("b a c", "c b a"))
     ]
 
 
@@ -186,15 +220,31 @@ def test_normalize_spacing(text: str, better: str):
 
 
 def test_repair_removes_cues_and_rows_without_a_single_correct_caption():
-    row = Row("prod_hnneg", "n4", "1", "1.jpg", None, "a tv.", ("No TV .", "a  TV. No cat."))
+    row = Row("prod_hnneg", ("1.jpg",), ("a tv.",), ("No TV .", "a  TV. No cat."))
     counted = Counter[str]()
     assert repair(row, counted) == row._replace(hard_negatives=("no tv.", "a tv. no cat."))
-    assert counted == {"spacing": 2, "case": 2}
-    cased = repair(row._replace(caption="A tv.", hard_negatives=("a TV",)), counted)
+    assert counted == {"spacing": 2, "stop": 0, "case": 2}
+    cased = repair(row._replace(captions=("A tv.",), hard_negatives=("a TV set",)), counted)
     assert isinstance(cased, Row)
-    assert cased.hard_negatives == ("A TV",)
+    assert cased.hard_negatives == ("A TV set.",)
     assert repair(row._replace(hard_negatives=("A TV .", "x")), counted) == Unusable("a negative is the caption")
     assert repair(row._replace(hard_negatives=("x", "X ")), counted) == Unusable("two negatives are the same")
+
+
+@pytest.mark.parametrize(
+    ("negative", "caption", "better"),
+    [
+        ("a hat.", "a cup", "a hat"),
+        ("a hat...", "a cup", "a hat"),
+        ("a hat", "a cup.", "a hat."),
+        ("a hat!", "a cup.", "a hat!"),
+        ("a hat.", "a cup?", "a hat."),
+        ("a hat.", "a cup.", "a hat."),
+        (".", "a cup", ""),
+    ],
+)
+def test_match_stop(negative: str, caption: str, better: str):
+    assert match_stop(negative, caption) == better
 
 
 # Import
@@ -287,7 +337,7 @@ REAL = {
     ),
     "aro/visual_genome_relation.json": (60, {}, 60, {}),
     "aro/valid_neg_clip.head500.tsv": (500, {}, 497, {"spacing": 600, "case": 103}),
-    "sugar_crepe/swap_att.json": (666, {}, 666, {"spacing": 101, "case": 22}),
+    "sugar_crepe/swap_att.json": (666, {}, 666, {"spacing": 101, "stop": 79, "case": 22}),
 }  # fmt: skip
 """Rows read, dropped without repair; rows left and texts changed with repair."""
 
@@ -301,3 +351,69 @@ def test_real_files(real_data: Path, name: str):
     assert (len(rows), +report.repaired) == (left, changed)
     assert report.dropped.total() == read - left
     assert report.dropped.keys() <= {"a negative is the caption", "two negatives are the same"}
+
+
+def write_boxes(folder: Path, *boxes: str, size: tuple[int, int] = (40, 50)) -> Path:
+    """Write image 1 and a file with a row per box."""
+    Image.new("RGB", size).save(folder / "1.jpg")
+    return productivity(folder, *(line(box=box) for box in boxes))
+
+
+def test_boxes_that_leave_the_image(tmp_path: Path):
+    # The image has 40 x 50 pixels: inside, inside up to a pixel, partly outside, outside, more than twice as wide.
+    path = write_boxes(tmp_path, "1,2,30,40", "0,0,41,50", "20,2,40,40", "40,2,10,10", "0,0,81,50")
+    (counts,) = import_files([path], tmp_path, tmp_path / "data")
+    assert (counts.read, counts.written, counts.cut) == (5, {"prod_hnatom/n4": 3}, 1)
+    assert counts.dropped == {"the box is outside the image": 2}
+    shrunken = tmp_path / "shrunken"
+    shrunken.mkdir()
+    path = write_boxes(shrunken, "1,2,30,40", size=(2, 2))
+    with pytest.raises(ValueError, match="all boxes of prod_hnatom/n4 are outside their images"):
+        import_files([path], shrunken, tmp_path / "other")
+    assert not (tmp_path / "other").exists()
+
+
+@pytest.mark.parametrize(
+    ("box", "share"),
+    [
+        (Box(0, 0, 10, 10), 0),
+        (Box(35, 0, 10, 10), 1 / 2),
+        (Box(-5, -5, 10, 10), 3 / 4),
+        (Box(40, 0, 10, 10), 1),
+        (Box(-10, 0, 10, 10), 1),
+    ],
+)
+def test_share_of_a_box_outside_its_image(tmp_path: Path, box: Box, share: float):
+    Image.new("RGB", (40, 50)).save(tmp_path / "1.png")
+    assert measure_outside(box, tmp_path / "1.png") == share
+
+
+def test_a_row_without_a_caption_is_dropped(tmp_path: Path):
+    path = productivity(tmp_path, line(), line().replace("a cup", " "))
+    counts, rows = read_file(path)
+    assert (len(rows), counts.read, counts.dropped) == (1, 2, {"a caption is empty": 1})
+
+
+def test_captions_of_karpathy_are_all_counted_and_the_card_names_the_changes(tmp_path: Path):
+    caption = "A red cup stands on a blue table in the small kitchen"
+    entry = {"image": "val2014/1.jpg", "caption": [caption, f"{caption} ", " ", "a cup"]}
+    (tmp_path / "coco_karpathy_test.json").write_text(json.dumps([entry, entry | {"caption": caption}]))
+    (tmp_path / "val2014").mkdir()
+    Image.new("RGB", (4, 4)).save(tmp_path / "val2014/1.jpg")
+    (counts,) = import_files([tmp_path / "coco_karpathy_test.json"], tmp_path, tmp_path / "data")
+    assert (counts.read, counts.written, counts.changed) == (5, {"coco_order/test": 1}, 1)
+    assert counts.dropped == {
+        "a shuffle would leave the caption unchanged": 1,
+        "a caption is empty": 1,
+        "the image has this caption twice": 2,
+    }
+    card = (tmp_path / "data/aro_published/README.md").read_text()
+    assert "with these exceptions:\n\n- `*_order`: the shuffles are ours (seed 0)" in card
+    assert "1 captions differ from the published ones." in card
+
+
+def test_the_card_of_unchanged_texts(tmp_path: Path):
+    import_files([write_boxes(tmp_path, "1,2,30,40")], tmp_path, tmp_path / "data")
+    card = (tmp_path / "data/crepe_published/README.md").read_text()
+    assert "The texts are the authors', including their flaws.\n\n## Files" in card
+    assert "has not been tried" not in card

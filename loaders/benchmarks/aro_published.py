@@ -1,0 +1,177 @@
+"""Read ARO as its authors released it, and the training and validation captions of NegCLIP.
+
+    visual_genome_{relation,attribution}.json -> vg_relation, vg_attribution   one swapped caption, a crop
+    {coco_karpathy,flickr30k}_{val,test}.json -> coco_order, flickr30k_order   four shuffles of a caption, whole images
+    {train,valid}_neg_clip.tsv                -> negclip_K, split train or valid   K swapped captions, whole images
+
+Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), https://github.com/mertyg/vision-language-models-are-bows.
+Chance is 1/2, 1/5 for the order sets, and 1/(K + 1) for NegCLIP's captions with K negatives. `compeval train negclip`
+trains on NegCLIP's file (trainers/negclip/published.py).
+
+The shuffled captions of COCO-Order and Flickr30k-Order were never released: the authors' code draws them at random.
+Here they are drawn by generators/hard_negatives/word_order.py with seed 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from generators.hard_negatives.word_order import Tagger, make_wrong_captions
+from generators.readers import karpathy
+from generators.schemas.rows import CHOICE_SCHEMA
+from generators.sources import read_registry
+from loaders.published.declaration import Benchmark, Flaw, github, google_drive
+from loaders.published.image_sets import COCO, FLICKR30K, VISUAL_GENOME
+from loaders.published.rows import Row, Unusable, get_fields, parse_box, parse_texts, read_csv, read_each, read_json
+
+ORDER_SEED = 0
+
+
+def read(path: Path, name: str) -> Iterator[Row | Unusable]:
+    """Yield the rows of one file, in order."""
+    if name.endswith(".tsv"):
+        return _negclip(path, name)
+    if not name.startswith("visual_genome"):
+        return _order(path, name)
+    return _visual_genome(path, name)
+
+
+def _visual_genome(path: Path, name: str) -> Iterator[Row | Unusable]:
+    kind = Path(name).stem.removeprefix("visual_genome_").split(".")[0]
+
+    def row(item: dict[str, Any]) -> Row:
+        if kind == "relation":
+            category = ("relation", item["relation_name"])
+        else:
+            category = ("attribute pair", "_".join(item["attributes"][:2]))
+        return Row(
+            f"vg_{kind}",
+            (item["image_path"],),
+            (item["true_caption"],),
+            (item["false_caption"],),
+            image_id=str(item["image_id"]),
+            box=parse_box(*(item[f"bbox_{side}"] for side in "xywh")),
+            swaps=True,
+            categories=(category,),
+        )
+
+    return read_each(read_json(path), row)
+
+
+def _order(path: Path, name: str) -> Iterator[Row | Unusable]:
+    source, split = name.split("_")[0], Path(name).stem.rsplit("_", 1)[-1]
+    captions = [(item.image_id, caption) for item in karpathy.read_images(path, Path()) for caption in item.captions]
+    for (image, caption), words in zip(captions, Tagger()(caption for _, caption in captions), strict=True):
+        shuffles = make_wrong_captions(words, ORDER_SEED)
+        if shuffles is None:
+            yield Unusable("a shuffle would leave the caption unchanged")
+        else:
+            changed, texts = words.text != caption, ((words.text,), tuple(shuffles))
+            yield Row(f"{source}_order", (image,), *texts, split=split, swaps=True, changed=changed)
+    yield from _count_left_out(read_json(path), len(captions))
+
+
+def _count_left_out(entries: list[dict[str, Any]], distinct: int) -> Iterator[Unusable]:
+    """Yield the captions that are empty, or that an image has more than once."""
+    captions = [entry["caption"] for entry in entries]
+    texts = [text for caption in captions for text in ([caption] if isinstance(caption, str) else caption)]
+    empty = sum(not text.strip() for text in texts)
+    yield from [Unusable("a caption is empty")] * empty
+    yield from [Unusable("the image has this caption twice")] * (len(texts) - empty - distinct)
+
+
+def _negclip(path: Path, name: str) -> Iterator[Row | Unusable]:
+    split = name.split("_")[0]
+    for row in read_csv(path, ("title", "filepath", "neg_caption"), "\t"):
+        try:
+            negatives, unordered = parse_texts(row["neg_caption"])
+        except (ValueError, KeyError):
+            yield Unusable("the negatives are not a list of texts")
+            continue
+        if not negatives:
+            yield Unusable("there are no negatives")
+            continue
+        config = f"negclip_{len(negatives)}"
+        yield Row(config, (row["filepath"],), (row["title"],), negatives, split=split, swaps=True, unordered=unordered)
+
+
+def recognise(name: str, items: list[Any]) -> str | None:
+    """The kind follows from the fields; the split of NegCLIP's captions from the folders of their images."""
+    fields = get_fields(items)
+    if name.endswith(".tsv") and {"title", "filepath", "neg_caption"} <= fields:
+        split = "train" if any("train2014" in row.get("filepath", "") for row in items) else "valid"
+        return f"{split}_neg_clip.tsv"
+    if {"true_caption", "false_caption", "bbox_x"} <= fields:
+        return f"visual_genome_{'attribution' if 'attributes' in fields else 'relation'}.json"
+    return None
+
+
+REPOSITORY = "mertyg/vision-language-models-are-bows"
+COMMIT = "81fdd20dc5b6f434aa5a4a971717bc80d1cedb0d"
+BENCHMARK = Benchmark(
+    title="ARO as published",
+    asks="Which of two captions with exchanged words, or of five word orders, describes the image?",
+    year=2023,
+    paper="Yuksekgonul et al. 2023, When and why vision-language models behave like bags-of-words, ICLR, "
+    "arXiv:2210.01936",
+    homepage=f"https://github.com/{REPOSITORY}",
+    licence="MIT; images and annotations CC BY 4.0 (Visual Genome)",
+    licence_id="mit",
+    files={
+        "visual_genome_relation*.json": VISUAL_GENOME,
+        "visual_genome_attribution*.json": VISUAL_GENOME,
+        "coco_karpathy_*.json": COCO,
+        "flickr30k_*.json": FLICKR30K,
+        "*_neg_clip*.tsv": COCO,
+    },
+    downloads=(
+        google_drive("1kX2iCHEv0CADL8dSO1nMdW-V0NqIAiP3", "visual_genome_relation.json"),
+        google_drive("13tWvOrNOLHxl3Rm9cR3geAdHx2qR3-Tw", "visual_genome_attribution.json"),
+        *github(
+            REPOSITORY,
+            COMMIT,
+            {"valid_neg_clip.tsv": (1018978, "a9d00160062384faa2423df728ee3c15db05503fcbb28c212de11a6c8741eff4")},
+            folder="temp_data",
+        ),
+        *(
+            file
+            for file in read_registry()["karpathy"].files
+            if file.name in ("coco_karpathy_test.json", "flickr30k_test.json")
+        ),
+    ),
+    read=read,
+    recognise=recognise,
+    schema=CHOICE_SCHEMA,
+    rows={
+        "vg_relation": 23_937,
+        "vg_attribution": 28_748,
+        "negclip_1/valid": 2891,
+        "negclip_2/valid": 1418,
+        "negclip_3/valid": 480,
+        "negclip_4/valid": 47,
+        "negclip_5/valid": 3,
+    },
+    image_count=None,
+    chance={
+        "vg_*": 1 / 2,
+        "*_order": 1 / 5,
+        "negclip_1": 1 / 2,
+        "negclip_2": 1 / 3,
+        "negclip_3": 1 / 4,
+        "negclip_4": 1 / 5,
+        "negclip_5": 1 / 6,
+    },
+    changes={
+        "*_order": "the shuffles are ours (seed 0), because the authors' were never released; a first word that is "
+        "capitalised only because it starts the sentence is in lower case"
+    },
+    flaws=(
+        Flaw(
+            "524 of 7,208 rows of vg_relation",
+            "the false caption is the true caption of another row of the same image",
+            "counted in a copy of the file",
+        ),
+    ),
+)

@@ -1,0 +1,155 @@
+"""Read CREPE as its authors released it: productivity and systematicity files with one row per caption.
+
+    prod_vg_hard_negs_{atom,swap,negate}_complexity_<n>.csv         prod_{hnatom,hnswap,hnneg}, split n<n>
+    syst_vg_hard_negs_{seen,unseen}_compounds_in_<corpus>.csv       <corpus>_{sc,uc}_{hnatom,hncomp,hnall}, split test
+
+Source: Ma, Hong, Gul et al. 2023 (arXiv:2212.07796), https://github.com/RAIVNLab/CREPE. Each row names a Visual Genome
+image and a crop. ``sc`` means that all compounds of the caption occur in the training corpus, and ``uc`` that one does
+not. A systematicity row without negatives of a type is not in the config of this type.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from generators.language.texts import have_same_words
+from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
+from generators.sources import RemoteFile
+from loaders.audit import has_negation
+from loaders.papers.figures import retrieval_set_size
+from loaders.published.declaration import Benchmark, Flaw
+from loaders.published.image_sets import VISUAL_GENOME
+from loaders.published.rows import BOX_COLUMNS, Row, Unusable, parse_box, parse_texts, read_csv, read_each
+
+PRODUCTIVITY = re.compile(r"prod_vg_hard_negs_(atom|swap|negate)_complexity_(\d+)")
+SYSTEMATICITY = re.compile(r"syst_vg_hard_negs_(seen|unseen)_compounds_in_(cc12m|yfcc|laion)")
+TYPES = {"atom": "hnatom", "swap": "hnswap", "negate": "hnneg"}
+COLUMNS = {"atom": "hnatom", "comp": "hncomp", "combined": "hnall"}
+
+
+def read(path: Path, name: str) -> Iterator[Row | Unusable]:
+    """Yield the rows of one file. A systematicity row is repeated for each type of its negatives."""
+    if match := PRODUCTIVITY.match(name):
+        return _productivity(path, f"prod_{TYPES[match[1]]}", int(match[2]))
+    if match := SYSTEMATICITY.match(name):
+        return _systematicity(path, f"{match[2]}_{'sc' if match[1] == 'seen' else 'uc'}")
+    raise ValueError(
+        f"{path}: unknown file name. Expected prod_vg_hard_negs_<type>_complexity_<n>.csv or "
+        "syst_vg_hard_negs_<seen or unseen>_compounds_in_<corpus>.csv."
+    )
+
+
+def _productivity(path: Path, config: str, complexity: int) -> Iterator[Row | Unusable]:
+    rows = read_csv(path, ("image_id", "caption", "hard_negs", *BOX_COLUMNS))
+    return read_each(rows, lambda row: _row(row, config, f"n{complexity}", "hard_negs", complexity))
+
+
+def _systematicity(path: Path, prefix: str) -> Iterator[Row | Unusable]:
+    columns = {key: f"valid_hard_negs_{key}" for key in COLUMNS}
+    for row in read_csv(path, ("image_id", "caption", *columns.values(), *BOX_COLUMNS)):
+        if missing := columns.values() - row.keys():
+            yield Unusable(f"the row ends before {min(missing)}")
+            continue
+        present = [key for key in COLUMNS if row[columns[key]].strip() not in ("", "[]", "set()", "nan")]
+        yield from read_each(
+            present, lambda key, row=row: _row(row, f"{prefix}_{COLUMNS[key]}", "test", columns[key], 0)
+        )
+
+
+def _row(row: dict[str, str], config: str, split: str, column: str, complexity: int) -> Row:
+    negatives, unordered = parse_texts(row[column])
+    size = retrieval_set_size(config)
+    assert size is not None
+    if len(negatives) != size - 1:
+        raise ValueError(f"{len(negatives)} negatives instead of {size - 1}")
+    image_id = str(int(float(row["image_id"])))
+    return Row(
+        config,
+        (f"{image_id}.jpg",),
+        (row["caption"],),
+        negatives,
+        image_id=image_id,
+        split=split,
+        box=parse_box(*(row[side] for side in BOX_COLUMNS)),
+        swaps=config.endswith("hnswap"),
+        unordered=unordered,
+        complexity=complexity,
+    )
+
+
+MIN_SHARE = 0.2
+"""Share of negations, or of exchanged words, from which a file is one of negations or swaps. In the published files it
+is 0 for the other types, 1 for negations and at least 0.36 for swaps."""
+
+
+def recognise(name: str, items: list[dict[str, str]]) -> str | None:
+    """The column ``n`` contains the complexity; the type follows from the negatives.
+
+    The systematicity files cannot be told apart by their content.
+    """
+    columns = set(items[0]) if items and name.endswith(".csv") else set()
+    if {"n", "hard_negs"} <= columns and len(complexities := {row.get("n") for row in items}) == 1:
+        return f"prod_vg_hard_negs_{_find_type(items)}_complexity_{complexities.pop()}.csv"
+    return None
+
+
+def _find_type(rows: Sequence[Mapping[str, str]]) -> str:
+    """Return the type of the negatives of a productivity file: negate, swap or atom."""
+    pairs: list[tuple[str, str]] = []
+    for row in rows:
+        try:
+            pairs += [(row["caption"], negative) for negative in parse_texts(row["hard_negs"])[0]]
+        except (ValueError, KeyError):
+            continue
+    for kind, is_of_kind in (
+        ("negate", lambda caption, negative: has_negation(negative) and not has_negation(caption)),
+        ("swap", have_same_words),
+    ):
+        if sum(is_of_kind(*pair) for pair in pairs) > MIN_SHARE * len(pairs):
+            return kind
+    return "atom"
+
+
+# Rows by complexity, from 4 to 12: the numbers of Table 5 divided by 5 negatives, as in the files of complexity 4,
+# 8 and 12. The files of negations have other numbers than the table; all 27 files together have 39,715 rows. The files
+# of systematicity were not counted.
+ATOM = (1258, 1454, 1805, 2082, 2241, 1897, 2265, 1724, 2001)
+SWAP = (27, 36, 262, 505, 991, 884, 1293, 1076, 1578)
+COMPLEXITIES = range(4, 13)
+COMMIT = "1fa81c425f442396fe304f170c8eb6dc0747c814"
+BENCHMARK = Benchmark(
+    title="CREPE as published",
+    asks="Which caption of a crop is true, among foils of atoms, of word order or with negations?",
+    year=2023,
+    paper="Ma et al. 2023, CREPE, CVPR, arXiv:2212.07796",
+    homepage="https://github.com/RAIVNLab/CREPE",
+    licence="CC BY 4.0 (Visual Genome's annotations)",
+    licence_id="cc-by-4.0",
+    files={
+        "prod_vg_hard_negs_*_complexity_*.csv": VISUAL_GENOME,
+        "syst_vg_hard_negs_*_compounds_in_*.csv": VISUAL_GENOME,
+    },
+    # The whole repository; the zip files of the hard negatives are in its folder data.
+    downloads=(
+        RemoteFile(
+            f"https://github.com/RAIVNLab/CREPE/archive/{COMMIT}.zip", f"{COMMIT}.zip", f"CREPE-{COMMIT}", None, None
+        ),
+    ),
+    read=read,
+    recognise=recognise,
+    schema=HARD_NEGATIVE_SCHEMA,
+    rows={
+        **{f"prod_hnatom/n{n}": rows for n, rows in zip(COMPLEXITIES, ATOM, strict=True)},
+        **{f"prod_hnswap/n{n}": rows for n, rows in zip(COMPLEXITIES, SWAP, strict=True)},
+        "prod_hnneg": 16_336,
+    },
+    chance={"prod_*": 1 / 6, "*_hnatom": 1 / 5, "*_hncomp": 1 / 7, "*_hnall": 1 / 11},
+    flaws=(
+        Flaw("34 swap rows", "the caption is among its negatives", "counted over all productivity files"),
+        Flaw("222 negation rows", "a negative equals the caption up to case", "counted over all productivity files"),
+        Flaw("3,768 rows", "the negatives are a set, without order", "counted over all productivity files"),
+        Flaw("80,626 of 81,680 negations", "they begin with a capital, the caption does not", "counted"),
+    ),
+)

@@ -1,0 +1,103 @@
+"""Read NaturalBench: two questions about two images, which have opposite answers.
+
+    train-*.parquet (with images) -> config main; test_set.json -> config finetuning_test
+    chance: group accuracy 1/16
+
+Source: Li et al. 2024 (arXiv:2410.14669), https://huggingface.co/datasets/BaiqiL/NaturalBench. test_set.json is the
+half that the authors keep for testing fine-tuned models: four rows [question, image, answer, type] for each group. As
+in the authors' script, a question ends in an instruction, without a blank before it. An answer follows its question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from loaders.published.declaration import Benchmark, Flaw, huggingface
+from loaders.published.image_sets import ImageSet
+from loaders.published.rows import Row, Unusable, get_fields, read_each, read_json
+from loaders.published.schemas import QUESTIONS_SCHEMA
+from loaders.published.tables import name_image, read_table
+
+SUFFIXES = {
+    "yes_no": "Please answer Yes or No.",
+    "multiple_choice": "Please output the letter corresponding to the correct option.",
+}
+KINDS = {"yes_no": "yes/no", "mcq": "multiple choice", "multiple_choice": "multiple choice"}
+IMAGES = ("Image_0", "Image_1")
+ANSWERS = ("Image_0_Question_0", "Image_1_Question_0", "Image_0_Question_1", "Image_1_Question_1")
+TEXTS = ("Question_0", "Question_1", "Question_Type", *ANSWERS)
+LINES = 4
+"""Lines of a group: question 0 about both images, then question 1."""
+
+
+def read(path: Path, name: str) -> Iterator[Row | Unusable]:
+    """Yield the groups of one file, in order."""
+    if path.suffix == ".parquet":
+        return read_each(read_table(path, TEXTS), lambda numbered: _read_row(name, *numbered))
+    lines = iter(read_json(path))
+    return read_each(zip_longest(*[lines] * LINES), _read_lines)
+
+
+def _read_row(name: str, number: int, item: dict[str, Any]) -> Row:
+    questions = [item[f"Question_{question}"] + SUFFIXES[item["Question_Type"]] for question in (0, 0, 1, 1)]
+    images = tuple(name_image(name, number, column) for column in IMAGES)
+    return _make_row("main", images, questions, [item[column] for column in ANSWERS], item["Question_Type"])
+
+
+def _read_lines(lines: Iterable[list[str]]) -> Row:
+    questions, images, answers, kinds = zip(*lines, strict=True)
+    if questions[::2] != questions[1::2] or images[:2] != images[2:]:
+        raise ValueError("four lines are not two questions about two images")
+    return _make_row("finetuning_test", images[:2], questions, answers, kinds[0])
+
+
+def _make_row(config: str, images: tuple[str, ...], questions: Iterable[str], answers: Iterable[str], kind: str) -> Row:
+    answers = list(answers)
+    if answers[0] == answers[1] or answers[2] == answers[3]:
+        raise ValueError("a question has the same answer for both images")
+    captions = tuple(f"{question} {answer}" for question, answer in zip(questions, answers, strict=True))
+    return Row(config, images, captions, categories=(("type", KINDS[kind]),))
+
+
+def recognise(name: str, items: list[Any]) -> str | None:
+    """Other tables have the same file names."""
+    if get_fields(items) >= {*TEXTS, *IMAGES}:
+        return name
+    is_line = bool(items) and isinstance(items[0], list) and len(items[0]) == LINES and items[0][3] in KINDS
+    return "test_set.json" if is_line else None
+
+
+BENCHMARK = Benchmark(
+    title="NaturalBench",
+    asks="What is the answer to two questions about two images, which have opposite answers?",
+    year=2024,
+    paper="Li et al. 2024, NaturalBench, NeurIPS Datasets and Benchmarks, arXiv:2410.14669",
+    homepage="https://huggingface.co/datasets/BaiqiL/NaturalBench",
+    licence="Apache-2.0; images: Flickr30k and DOCCI, under their own licences",
+    licence_id="apache-2.0",
+    files={
+        "train-*.parquet": ImageSet("naturalbench", (), bytes_per_image=348_000, columns=IMAGES),
+        "test_set.json": ImageSet(
+            "naturalbench_images",
+            ("images", "flickr30k-images"),
+            how="They are images of Flickr30k and DOCCI; name a folder that has both.",
+        ),
+    },
+    downloads=huggingface(
+        "BaiqiL/NaturalBench",
+        "b6a84a18ba24544169681d4b15543dd103d4d3bb",
+        {f"data/train-0000{part}-of-00003.parquet": (None, None) for part in range(3)},
+    ),
+    read=read,
+    recognise=recognise,
+    schema=QUESTIONS_SCHEMA,
+    rows={"main": 1900},
+    image_count=3800,
+    split_files=True,
+    chance={"*": 1 / 16},
+    untested=True,
+    flaws=(Flaw("all questions", "there is no blank before the instruction, as in the authors' script", "counted"),),
+)

@@ -1,0 +1,113 @@
+"""Read NegBench: captions with negations, as multiple choice and as retrieval.
+
+    {COCO_val,VOC2007,synthetic}_mcq_llama3.1_rephrased.csv -> configs {coco,voc2007,synthetic}_mcq; chance 1/4
+    COCO_val_retrieval.csv, COCO_val_negated_retrieval_llama3.1_rephrased_affneg_true.csv -> coco_retrieval{,_negated}
+    synthetic_retrieval_v{1,2}.csv -> configs of the same names
+
+Source: Alhamoud et al. 2025 (arXiv:2501.09425), https://github.com/m1k2zoo/negbench. The multiple choice is reported by
+the template of the truth: positive, negative or hybrid. The authors take the first of the highest scores, and the truth
+is the first option of all rows of COCO and VOC, so they count its ties as hits. The main metric of the retrieval is
+t2i_recall@5, with plain captions against negated ones. The questions about videos (MSR-VTT) are not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from generators.schemas.rows import CHOICE_SCHEMA, RETRIEVAL_SCHEMA
+from generators.sources import RemoteFile
+from loaders.published.declaration import AuthorsRule, Benchmark, Flaw
+from loaders.published.image_sets import COCO, ImageSet
+from loaders.published.rows import Row, Unusable, parse_texts, read_csv, read_each
+
+OPTIONS = tuple(f"caption_{number}" for number in range(4))
+CHOICES = {
+    "COCO_val_mcq_llama3.1_rephrased": "coco_mcq",
+    "VOC2007_mcq_llama3.1_rephrased": "voc2007_mcq",
+    "synthetic_mcq_llama3.1_rephrased": "synthetic_mcq",
+}
+RETRIEVALS = {
+    "COCO_val_retrieval": "coco_retrieval",
+    "COCO_val_negated_retrieval_llama3.1_rephrased_affneg_true": "coco_retrieval_negated",
+    "synthetic_retrieval_v1": "synthetic_retrieval_v1",
+    "synthetic_retrieval_v2": "synthetic_retrieval_v2",
+}
+
+
+def read(path: Path, name: str) -> Iterator[Row | Unusable]:
+    """Yield the rows of one file, in order."""
+    stem = Path(name).stem
+    if stem in CHOICES:
+        columns = ("image_path", "correct_answer", "correct_answer_template", *OPTIONS)
+        return read_each(read_csv(path, columns), lambda item: _read_choice(item, CHOICES[stem]))
+    return read_each(read_csv(path, ("filepath", "captions")), lambda item: _read_retrieval(item, RETRIEVALS[stem]))
+
+
+def _read_choice(item: dict[str, str], config: str) -> Row:
+    options = [item[option] for option in OPTIONS]
+    if item["correct_answer"] not in map(str, range(len(OPTIONS))):
+        raise ValueError(f"the correct answer is not one of 0 to {len(OPTIONS) - 1}")
+    truth = options.pop(int(item["correct_answer"]))
+    categories = (("template", item["correct_answer_template"]),)
+    return Row(config, (item["image_path"],), (truth,), tuple(options), categories=categories)
+
+
+def _read_retrieval(item: dict[str, str], config: str) -> Row:
+    return Row(config, (item["filepath"],), parse_texts(item["captions"])[0])
+
+
+def find_author_hits(score_N1K: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the hits (N) of the authors' argmax, with the truth as the first of the K options."""
+    return {"": score_N1K[:, 0].argmax(axis=1) == 0}
+
+
+VOC2007 = ImageSet(
+    "voc2007",
+    ("VOCdevkit/VOC2007/JPEGImages", "JPEGImages", "images"),
+    bytes_per_image=90_000,
+    archives=(
+        RemoteFile(
+            "http://host.robots.ox.ac.uk/pascal/VOC/voc2007/VOCtest_06-Nov-2007.tar",
+            "VOCtest_06-Nov-2007.tar",
+            "VOCdevkit",
+            None,
+            None,
+        ),
+    ),
+)
+FOLDER = "https://drive.google.com/drive/folders/1kSEq0mkV1t1T8GuOAM65iz_iAA7e5gxB"
+SYNTHETIC = ImageSet("negbench_synthetic", ("data",), how="https://github.com/m1k2zoo/negbench says how.")
+FIRST = AuthorsRule("a tie with the truth is a hit", find_author_hits, {"": 1 / 4})
+BENCHMARK = Benchmark(
+    title="NegBench",
+    asks="Which of four captions, with and without negations, describes the image?",
+    year=2025,
+    paper="Alhamoud et al. 2025, Vision-Language Models Do Not Understand Negation, CVPR, arXiv:2501.09425",
+    homepage="https://github.com/m1k2zoo/negbench",
+    licence="MIT; images: COCO and VOC2007, under their Flickr licences, and generated",
+    licence_id="mit",
+    files={
+        f"{stem}.csv": COCO if stem.startswith("COCO") else VOC2007 if stem.startswith("VOC") else SYNTHETIC
+        for stem in (*CHOICES, *RETRIEVALS)
+    },
+    how=f"Download the files of {FOLDER} and pass their folder with --from.",
+    read=read,
+    schema=CHOICE_SCHEMA,
+    other_schemas={"*_retrieval*": RETRIEVAL_SCHEMA},
+    rows={
+        "coco_mcq": 5914, "voc2007_mcq": 5031, "synthetic_mcq": 9997, "coco_retrieval": 5000,
+        "coco_retrieval_negated": 5000, "synthetic_retrieval_v1": 5000, "synthetic_retrieval_v2": 10_000,
+    },
+    chance={"*_mcq": 1 / 4, "synthetic_retrieval_v2": 1 / 10_000, "*_retrieval*": 1 / 5000},
+    authors={"coco_mcq": FIRST, "voc2007_mcq": FIRST},
+    flaws=(
+        Flaw("all rows of coco_mcq and voc2007_mcq", "the truth is the first option", "counted"),
+        Flaw("173 rows", "an option has remarks of the language model, in 57 rows the truth", "counted with a pattern"),
+        Flaw("synthetic_mcq", "the truth is option 0 or 1 by template, so the authors' argmax gives a constant scorer "
+             "50 %", "counted"),
+        Flaw("some captions of coco_retrieval_negated", "they are true of other images, too", "read by hand"),
+    ),
+)  # fmt: skip

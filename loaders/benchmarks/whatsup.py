@@ -1,0 +1,140 @@
+"""Read What'sUp: captions that differ in a preposition.
+
+    controlled_{images,clevr}_dataset.json -> controlled_a, controlled_b   sets of four images with one caption each
+    {coco,vg}_qa_{one,two}_obj.json        -> configs of the same names    an image, a caption and a wrong one
+
+Source: Kamath, Hessel and Chang 2023 (arXiv:2310.19785), https://github.com/amitakamath/whatsup_vlms. The images of a
+set show the same two objects on the left, on the right, on (in front) and under (behind); a row is a set. Chance of the
+accuracy 1/4 for the sets and 1/2 for the others. The authors choose the highest score, and a tie goes to the caption
+that is first in the file, which is always the true one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+
+from generators.schemas.rows import CHOICE_SCHEMA
+from loaders.published.declaration import AuthorsRule, Benchmark, Flaw, google_drive, vl_compo
+from loaders.published.image_sets import COCO, VISUAL_GENOME, ImageSet
+from loaders.published.rows import Row, Unusable, read_each, read_json
+from loaders.published.schemas import set_schema
+
+CONTROLLED = {
+    "controlled_images_dataset.json": ("controlled_a", ("left", "right", "on", "under")),
+    "controlled_clevr_dataset.json": ("controlled_b", ("left", "right", "in-front", "behind")),
+}
+"""Config and order of the prepositions of each file of sets; the first two and the last two are opposites."""
+
+
+def read(path: Path, name: str) -> Iterator[Row | Unusable]:
+    """Yield the rows or sets of one file, in order."""
+    if name in CONTROLLED:
+        return _sets(read_json(path), *CONTROLLED[name])
+    config = Path(name).stem
+
+    def row(item: list[Any]) -> Row:
+        image, caption, wrong_caption = item
+        image_name = f"{image:0>12}.jpg" if config.startswith("coco") else f"{image}.jpg"
+        by = (("preposition", _find_preposition(caption)),)
+        return Row(config, (image_name,), (caption,), (wrong_caption,), categories=by)
+
+    return read_each(read_json(path), row)
+
+
+def _find_preposition(caption: str) -> str:
+    """Return the first preposition of a caption; its last word if there is none."""
+    words = caption.lower().rstrip(".").split()
+    known = ("left", "right", "above", "below", "front", "behind", "top", "bottom")
+    return next((word for word in words if word in known), words[-1])
+
+
+def _sets(items: Sequence[Any], config: str, prepositions: Sequence[str]) -> Iterator[Row | Unusable]:
+    """Yield a row for each set of images. Images are named <object>_<preposition>..._<other object>."""
+    sets: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
+    for item in items:
+        try:
+            first, preposition, *_, last = PurePosixPath(item["image_path"]).stem.split("_")
+            sets.setdefault((first, last), {})[preposition] = item
+        except (KeyError, TypeError, ValueError):
+            yield Unusable("fields are missing")
+
+    def row(entry: tuple[tuple[str, str], dict[str, dict[str, Any]]]) -> Row:
+        objects, by_preposition = entry
+        members = [by_preposition[preposition] for preposition in prepositions if preposition in by_preposition]
+        captions = tuple(member["caption_options"][0] for member in members)
+        if len(members) != len(prepositions) or len(by_preposition) != len(prepositions):
+            raise ValueError("the set does not have one image for each preposition")
+        if any(sorted(member["caption_options"]) != sorted(captions) for member in members):
+            raise ValueError("the images of the set have different captions")
+        return Row(config, tuple(member["image_path"] for member in members), captions, image_id="_".join(objects))
+
+    yield from read_each(sets.items(), row)
+
+
+def _choose_first(score_NIT: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the hits of the authors in sets: the true caption has the highest score or shares it."""
+    hit_NI = np.diagonal(score_NIT, axis1=1, axis2=2) >= score_NIT.max(axis=2)
+    return {"": hit_NI, "pair": hit_NI.reshape(len(hit_NI), -1, 2).all(axis=2), "set": hit_NI.all(axis=1)}
+
+
+TIES = "A tie goes to the caption that is first in the file, which is the true one."
+IMAGES_A, IMAGES_B = (
+    ImageSet(f"whatsup_{name}", (name,), archives=(google_drive(file_id, f"{name}.tar.gz", makes=name),))
+    for name, file_id in (
+        ("controlled_images", "19KGYVQjrV3syb00GgcavB2nZTW5NXX0H"),
+        ("controlled_clevr", "13jdBpg8t3NqW3jrL6FK8HO93vwsUjDxG"),
+    )
+)
+BENCHMARK = Benchmark(
+    title="What'sUp",
+    asks="Which preposition, such as left, right, on or under, describes the image?",
+    year=2023,
+    paper="Kamath, Hessel and Chang 2023, What's \"up\" with vision-language models?, EMNLP, arXiv:2310.19785",
+    homepage="https://github.com/amitakamath/whatsup_vlms",
+    licence="MIT; images: the authors', COCO and Visual Genome, under their own licences",
+    licence_id="mit",
+    files={
+        "controlled_images_dataset.json": IMAGES_A,
+        "controlled_clevr_dataset.json": IMAGES_B,
+        "coco_qa_*_obj.json": COCO,
+        "vg_qa_*_obj.json": VISUAL_GENOME,
+    },
+    downloads=(
+        google_drive("1ap8mmmpQjLIjPGuplkpBgc1hoEHCj4hm", "controlled_images_dataset.json"),
+        google_drive("1unNNosLbdy9NDjgj4l8fsQP3WiAAGA6z", "controlled_clevr_dataset.json"),
+        google_drive("1RsMdpE9mmwnK4zzMPpC1-wTU_hNis-dq", "coco_qa_one_obj.json"),
+        google_drive("1TCEoM0mgFmz8T4cF7PQ3XJmO6JjtiQ-s", "coco_qa_two_obj.json"),
+        google_drive("1ARMRzRdohs9QTr1gpIfzyUzvW20wYp_p", "vg_qa_one_obj.json"),
+        google_drive("1sjVG5O3QMY8s118k7kQM8zzDZH12i_95", "vg_qa_two_obj.json"),
+    ),
+    read=read,
+    schema=CHOICE_SCHEMA,
+    other_schemas={"controlled_*": set_schema(4)},
+    rows={
+        "controlled_a": 412 // 4, "controlled_b": 408 // 4, "coco_qa_one_obj": 2247, "coco_qa_two_obj": 440,
+        "vg_qa_one_obj": 1160, "vg_qa_two_obj": 291,
+    },
+    chance={"controlled_*": 1 / 4, "*_qa_*": 1 / 2},
+    authors={
+        "controlled_*": AuthorsRule(TIES, _choose_first, {"": 1 / 4, "pair": 1 / 16, "set": 1 / 256}),
+        "*_qa_*": AuthorsRule(TIES, lambda score: {"": score[:, 0, 0] >= score[:, 0, 1:].max(axis=1)}, {"": 1 / 2}),
+    },
+    untested=True,
+    flaws=(Flaw("all rows", "the true caption is the first; an argmax of equal scores chooses it", "the authors"),),
+    scores=vl_compo(
+        "accuracy", {"controlled_a": (30.6, 26.5), "controlled_b": (30.9, 25.2)}
+    )
+    + vl_compo(
+        "recall@1",
+        {
+            "coco_qa_one_obj": (43.3, 48.8),
+            "coco_qa_two_obj": (50.7, 49.8),
+            "vg_qa_one_obj": (46.3, 45.5),
+            "vg_qa_two_obj": (47.1, 48.1),
+        },
+    ),
+)  # fmt: skip

@@ -1,0 +1,194 @@
+"""The row of a published file, and functions that the readers of all benchmarks use."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from generators.schemas.scene_graph import Box
+from generators.storage.crops import check_corners
+from loaders.audit import Texts
+from loaders.published.image_sets import ImageSet
+
+CHARACTERS_PER_READ = 1 << 20
+LIST_START, LIST_NEXT = re.compile(r"\s*\[\s*(\])?"), re.compile(r"\s*(?:(\])|,\s*)")
+BOX_COLUMNS = ("x", "y", "width", "height")
+
+
+class Row(NamedTuple):
+    """One row of a published file: images, true captions and wrong captions.
+
+    How many there are depends on the schema: CHOICE_SCHEMA has one image and one caption, PARAPHRASE_SCHEMA two
+    captions of one image, GROUP_SCHEMA two images with one caption each, image_choice_schema(K) one caption of the
+    first of K images, RETRIEVAL_SCHEMA all captions of an image, QUESTIONS_SCHEMA two images and four texts, and
+    TRUTH_SCHEMA one image, one caption and a label.
+    """
+
+    config: str
+    images: tuple[str, ...]
+    """File names of the images in the source, with folders if the published file includes them."""
+    captions: tuple[str, ...]
+    hard_negatives: tuple[str, ...] = ()
+    image_id: str = ""
+    """Confidence intervals resample this id. By default the file name of the first image, without suffix."""
+    split: str = "test"
+    box: Box | None = None
+    """Crop in pixels; None if the row uses the whole image."""
+    swaps: bool = False
+    """True if the negatives are meant to contain the caption's words in another order."""
+    unordered: bool = False
+    """True if the file stores the negatives as a set."""
+    complexity: int = 0
+    categories: tuple[tuple[str, str], ...] = ()
+    """Pairs (by, name) as in CHOICE_SCHEMA."""
+    label: int | None = None
+    """1 if the caption is true, 0 if it is false; None if the schema has no label."""
+    changed: bool = False
+    """True if the caption differs from the published one (``Benchmark.changes``)."""
+    image_set: ImageSet | None = None
+    """Source of the images. None: the source of the file."""
+
+    def texts(self) -> Texts:
+        return Texts(self.captions[0], self.hard_negatives, (self.swaps,) * len(self.hard_negatives), self.unordered)
+
+
+class Unusable(NamedTuple):
+    """A row that is dropped, and the reason."""
+
+    reason: str
+
+
+def parse_texts(literal: str) -> tuple[tuple[str, ...], bool]:
+    """Parse a Python list, tuple or set of strings. Returns the strings, and True if they are a set.
+
+    No code is executed. The strings of a set are sorted, because a set has no fixed order. Raises ValueError for
+    anything else.
+    """
+    try:
+        texts = ast.literal_eval(literal)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        texts = None
+    if not isinstance(texts, (list, tuple, set)) or not all(isinstance(text, str) for text in texts):
+        raise ValueError("the negatives are not a list of texts")
+    return (tuple(sorted(texts)), True) if isinstance(texts, set) else (tuple(texts), False)
+
+
+def parse_box(x: Any, y: Any, width: Any, height: Any) -> Box:
+    """Make a box from numbers or strings. Raises ValueError if one is not a number or the box has no whole pixel."""
+    try:
+        box = Box(float(x), float(y), float(width), float(height))
+    except (TypeError, ValueError):
+        box = None
+    if box is None or not all(map(math.isfinite, box)):
+        raise ValueError("the box is not four numbers")
+    try:
+        check_corners(box)
+    except ValueError:
+        raise ValueError("the box has no area") from None
+    return box
+
+
+def read_each(items: Iterable[Any], read: Callable[[Any], Row]) -> Iterator[Row | Unusable]:
+    """Yield ``read(item)`` for each item, or Unusable if ``read`` fails or a field is missing or not a string."""
+    for item in items:
+        try:
+            row = read(item)
+            texts = (*row.images, *row.captions, *row.hard_negatives)
+            yield row if all(isinstance(text, str) for text in texts) else Unusable("a caption or name is not a text")
+        except ValueError as error:
+            yield Unusable(str(error))
+        except (KeyError, IndexError, TypeError, AttributeError):
+            yield Unusable("fields are missing")
+
+
+def read_csv(path: Path, columns: Iterable[str], delimiter: str = ",") -> Iterator[dict[str, str]]:
+    """Yield the rows of a CSV or TSV file. A row that is too short lacks its last columns.
+
+    Raises ValueError if a column is missing, if the file is not in UTF-8, or if a field is too long for csv, usually
+    because of an unclosed quote.
+    """
+    with path.open(encoding="utf-8", newline="") as file:
+        reader = csv.DictReader(file, delimiter=delimiter)
+        try:
+            header = reader.fieldnames or ()
+            if missing := sorted(set(columns) - set(header)):
+                raise ValueError(
+                    f"{path}: no column {', '.join(missing)}; its columns are {', '.join(header) or 'none'}."
+                )
+            for row in reader:
+                yield {name: value for name, value in row.items() if name is not None and value is not None}
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise ValueError(f"{path}, after line {reader.line_num}: not a valid table row ({error}).") from None
+
+
+def read_json(path: Path) -> list[Any]:
+    """Return the items of a JSON list or the values of a JSON object. Raises ValueError for anything else."""
+    items = _parse_json(path)
+    if not isinstance(items, (list, dict)):
+        raise ValueError(f"{path}: expected a list or an object of items.")
+    return list(items.values()) if isinstance(items, dict) else items
+
+
+def read_items(path: Path) -> Iterator[Any]:
+    """Yield the items of a JSON list one by one, without keeping them. Raises ValueError for anything else."""
+    decoder, separator = json.JSONDecoder(), LIST_START
+    text, start, size, reason = "", 0, CHARACTERS_PER_READ, "it is empty"
+    with path.open(encoding="utf-8") as file:
+        while True:
+            match = separator.match(text, start)
+            if match and match[1]:
+                return
+            try:
+                item, end = decoder.raw_decode(text, match.end()) if match else (None, len(text))
+            except (ValueError, RecursionError) as error:
+                item, end, reason = None, len(text), str(error)
+            if end < len(text):
+                yield item
+                separator, start, size = LIST_NEXT, end, CHARACTERS_PER_READ
+                continue
+            try:
+                more = file.read(size)
+            except UnicodeDecodeError as error:
+                raise ValueError(f"{path}: not a JSON list ({error}).") from None
+            if not more:
+                raise ValueError(f"{path}: not a complete JSON list ({reason}).")
+            text, start, size = text[start:] + more, 0, 2 * size
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """Return a JSON object. Raises ValueError for anything else."""
+    items = _parse_json(path)
+    if not isinstance(items, dict):
+        raise ValueError(f"{path}: expected an object.")
+    return items
+
+
+def _parse_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path}: not JSON ({error}).") from None
+
+
+def read_lines(path: Path) -> Iterator[Any]:
+    """Yield the items of a file with one JSON value per line. Raises ValueError, which names the line."""
+    number = 0
+    with path.open(encoding="utf-8") as lines:
+        try:
+            for line in lines:
+                number += 1
+                if line.strip():
+                    yield json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"{path}, line {number}: not JSON ({error}).") from None
+
+
+def get_fields(items: list[Any]) -> set[str]:
+    """Return the fields of the first of some items; empty if it is not an object."""
+    return set(items[0]) if items and isinstance(items[0], dict) else set()

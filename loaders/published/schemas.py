@@ -1,0 +1,71 @@
+"""Arrow schemas of rows that only published benchmarks have. The others are in generators/schemas/rows.py."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from generators.schemas.rows import CHOICE_SCHEMA, GROUP_SCHEMA
+
+PARAPHRASE_SCHEMA = CHOICE_SCHEMA.append(pa.field("paraphrase", pa.string()))
+"""An image, two true captions and wrong captions, scored by evaluators/protocols/paraphrase.py."""
+
+
+QUESTIONS_SCHEMA = pa.schema(
+    [field for field in GROUP_SCHEMA if not field.name.startswith("caption")]
+    + [pa.field(f"answers_{question}", pa.list_(pa.string())) for question in (0, 1)]
+)
+"""Two images and two questions, each with the answer for image 0 and with the answer for image 1
+(evaluators/protocols/paired_questions.py)."""
+
+TRUTH_SCHEMA = pa.schema(
+    [field for field in CHOICE_SCHEMA if field.name != "hard_negatives"] + [pa.field("label", pa.int64())]
+)
+"""An image and a caption that is true (label 1) or false (label 0), scored by evaluators/protocols/true_or_false.py."""
+
+
+def image_choice_schema(count: int) -> pa.Schema:
+    """Return the schema of a caption and ``count`` images, of which the first (``image``) is the one it describes.
+
+    The others are ``image_n1``, ``image_n2`` and so on (evaluators/protocols/image_choice.py).
+    """
+    kinds = {name: GROUP_SCHEMA.field(f"{name}_0").type for name in ("image", "crop_id")}
+    suffixes = ["", *(f"_n{number}" for number in range(1, count))]
+    images = [(f"{name}{suffix}", kind) for suffix in suffixes for name, kind in kinds.items()]
+    return pa.schema(
+        [
+            *images,
+            *(GROUP_SCHEMA.field(name) for name in ("image_id", "categories", "provenance")),
+            ("caption", pa.string()),
+        ]
+    )
+
+
+def set_schema(count: int) -> pa.Schema:
+    """Return the schema of ``count`` images and their captions: ``image_0``, ``caption_0`` and so on.
+
+    Images 0 and 1, 2 and 3 are pairs (evaluators/protocols/sets.py).
+    """
+    names = [(name, f"{name}_{number}") for name in ("image", "crop_id", "caption") for number in range(count)]
+    columns = [(column, GROUP_SCHEMA.field(f"{name}_0").type) for name, column in names]
+    return pa.schema([*columns, *(GROUP_SCHEMA.field(name) for name in ("image_id", "categories", "provenance"))])
+
+
+def list_image_columns(schema: pa.Schema) -> list[str]:
+    """Return the columns of the images of a row, in order."""
+    return [name for name in schema.names if name.startswith("image") and name != "image_id"]
+
+
+def list_caption_columns(schema: pa.Schema) -> list[str]:
+    """Return the columns of the captions of a row, in order."""
+    return [name for name in schema.names if name.startswith(("caption", "paraphrase", "answers"))]
+
+
+def arrange_captions(schema: pa.Schema, captions: Sequence[str]) -> dict[str, str | list[str]]:
+    """Return the caption columns of a row: a caption in each, or an equal number of captions in each list."""
+    names = list_caption_columns(schema)
+    if not pa.types.is_list(schema.field(names[0]).type):
+        return dict(zip(names, captions, strict=True))
+    size = len(captions) // len(names)
+    return {name: list(captions[place * size : (place + 1) * size]) for place, name in enumerate(names)}

@@ -1,0 +1,67 @@
+"""Every module of loaders/benchmarks: its pins, its patterns, and its chance levels."""
+
+import re
+from pathlib import PurePosixPath
+
+import numpy as np
+import pytest
+
+from evaluators import protocols
+from evaluators.protocols import authors
+from evaluators.protocols.base import Directions, RowProtocol
+from loaders import benchmarks
+from loaders.published.declaration import Benchmark
+from loaders.published.schemas import list_caption_columns, list_image_columns
+
+ALL = benchmarks.load_all()
+COMMIT = re.compile(r"/[0-9a-f]{40}[/.]")
+
+
+def names(benchmark: Benchmark) -> str:
+    return benchmark.name
+
+
+@pytest.mark.parametrize("benchmark", ALL, ids=names)
+def test_declaration(benchmark: Benchmark):
+    assert benchmark.asks.endswith("?")
+    assert benchmark.downloads or benchmark.how
+    for file in benchmark.downloads:
+        is_read = benchmark.find_pattern(PurePosixPath(file.name)) or file.name in benchmark.companions
+        assert is_read or file.makes
+        if "github" in file.url:
+            assert COMMIT.search(file.url), "a full commit"
+        if "raw.githubusercontent" in file.url:
+            assert file.size
+            assert re.fullmatch(r"[0-9a-f]{64}", file.sha256 or "")
+    for config in benchmark.rows:
+        assert 0 < benchmark.find_chance(config.partition("/")[0]) < 1
+
+
+@pytest.mark.parametrize("benchmark", ALL, ids=names)
+def test_chance_is_that_of_a_random_model(benchmark: Benchmark):
+    rng = np.random.default_rng(0)
+    for name in benchmark.rows or ("prod_hnatom",):
+        config = name.partition("/")[0]
+        schema = benchmark.find_schema(config)
+        protocol = protocols.find_protocol(schema.names)
+        if not isinstance(protocol, RowProtocol):
+            continue  # the chance of retrieval depends on the number of rows
+        declared = benchmark.find_chance(config)
+        texts = len(list_caption_columns(schema)) * (2 if "answers_0" in schema.names else 1)
+        wrong = 0 if "hard_negatives" not in schema.names else 1 if texts > 1 else round(1 / declared) - 1
+        images = 1 if "x" in schema.names else len(list_image_columns(schema))
+        scores = rng.random((20_000, images, texts + wrong)).astype(np.float32)
+        directions = protocol.compute(scores, np.arange(len(scores)) % 2)
+        assert round(declared, 6) in list_chances(directions), config
+        if rule := benchmark.find_authors_rule(config):
+            metrics = authors.evaluate(rule, scores)
+            assert len(list_chances(metrics)) == len(metrics)
+
+
+def list_chances(directions: Directions) -> set[float]:
+    """Return the chance levels that the main metrics of random scores agree with."""
+    return {
+        round(metrics.chance[metrics.main], 6)
+        for metrics in directions.values()
+        if abs(metrics.summarise()[metrics.main] - metrics.chance[metrics.main]) < 0.015
+    }

@@ -1,0 +1,129 @@
+"""Images inside published tables are written once, by name, and decoded as untrusted data."""
+
+import errno
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from PIL import Image
+
+from loaders.benchmarks import load
+from loaders.datasets.load import load_dataset
+from loaders.importing import embedded, importing
+from loaders.importing.identify import PublishedFile, identify
+from loaders.importing.spool import RowSpool
+from loaders.published import tables
+from loaders.published.image_sets import COCO
+from loaders.published.rows import Row, parse_box
+
+
+def picture(value: int) -> bytes:
+    file = io.BytesIO()
+    Image.new("RGB", (4, 4), (value, 0, 0)).save(file, "PNG")
+    return file.getvalue()
+
+
+def items(first: int, last: int) -> list[dict]:
+    return [
+        {"id": number, "caption_0": "an old dog", "caption_1": "a dog old", "collapsed_tag": "Relation"}
+        | {"secondary_tag": "", "tag": "Noun"}
+        | {f"image_{place}": {"bytes": picture(2 * number + place), "path": None} for place in (0, 1)}
+        for number in range(first, last)
+    ]
+
+
+def write_parts(folder: Path) -> list[Path]:
+    """Write 70 rows in two files, so that a batch ends within the first file."""
+    parts = [folder / f"test-0000{part}-of-00002.parquet" for part in (0, 1)]
+    for path, part in zip(parts, (items(0, 67), items(67, 70)), strict=True):
+        pq.write_table(pa.Table.from_pylist(part), path)
+    return parts
+
+
+def test_parts_of_a_table_become_one_split(tmp_path: Path):
+    counts = importing.import_files(write_parts(tmp_path), tmp_path, tmp_path / "data")
+    assert [(file.read, file.written) for file in counts] == [(67, {"main/test": 67}), (3, {"main/test": 3})]
+    rows = load_dataset("winoground", "main", "test", data_dir=tmp_path / "data")
+    assert rows["image_id"] == [str(number) for number in range(70)]
+    reds = [rows[row][f"image_{place}"].getpixel((0, 0))[0] for row in (0, 66, 67) for place in (0, 1)]  # pyright: ignore
+    assert reds == [0, 1, 132, 133, 134, 135]
+    assert (tmp_path / "data/sources/winoground/test-00001-of-00002/000000_image_1").read_bytes() == picture(135)
+    same = [tmp_path / "test-00000-of-00002.parquet", tmp_path / "copy" / "test-00000-of-00002.parquet"]
+    same[1].parent.mkdir()
+    same[1].write_bytes(same[0].read_bytes())
+    with pytest.raises(ValueError, match="are both main/test of winoground"):
+        importing.import_files(same, tmp_path, tmp_path / "data")
+
+
+def test_an_image_that_is_not_readable_is_named(tmp_path: Path):
+    rows = items(0, 3)
+    rows[1]["image_0"]["bytes"] = b"no image"
+    rows[2]["image_1"]["bytes"] = None
+    path = tmp_path / "test-00000-of-00001.parquet"
+    pq.write_table(pa.Table.from_pylist(rows), path)
+    message = r"2 of the images in it cannot be read; the first is test-00000-of-00001/000001_image_0 \(cannot identify"
+    with pytest.raises(ValueError, match=message):
+        importing.import_files([path], tmp_path, tmp_path / "data")
+    assert not (tmp_path / "data/winoground").exists()
+    (counts,) = importing.import_files([path], tmp_path, tmp_path / "data", skip_missing=True)
+    assert (counts.dropped["image missing"], counts.written) == (2, {"main/test": 1})
+
+
+def test_extraction_resumes_and_a_full_disk_is_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    file = identify(write_parts(tmp_path)[1])
+    write, written = embedded.atomic_file, []
+
+    def write_two(target: Path):
+        if len(written) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written.append(target.name)
+        return write(target)
+
+    monkeypatch.setattr(embedded, "atomic_file", write_two)
+    with pytest.raises(ValueError, match=r"no space left in .*winoground for its images\. Free space and run"):
+        embedded.extract_images(file, tmp_path / "data")
+    monkeypatch.setattr(embedded, "atomic_file", lambda target: written.append(target.name) or write(target))
+    assert embedded.extract_images(file, tmp_path / "data") == {}
+    assert written == [f"00000{number}_image_{place}" for number in range(3) for place in (0, 1)]
+
+
+def test_a_name_cannot_leave_the_folder(tmp_path: Path):
+    path = tmp_path / "test-0.parquet"
+    pq.write_table(pa.table({"../../out": [{"bytes": picture(1), "path": "/etc/passwd"}]}), path)
+    benchmark = load("winoground")
+    images = replace(benchmark.find_images("test-0.parquet"), columns=("../../out",))
+    benchmark = replace(benchmark, files={"test-*.parquet": images})
+    with pytest.raises(ValueError, match="does not name a file below"):
+        embedded.extract_images(PublishedFile(path, benchmark, "test-0.parquet"), tmp_path / "data")
+    assert not (tmp_path / "data").exists()
+
+
+def test_arrow_files_are_read_like_parquet(tmp_path: Path):
+    table = pa.Table.from_pylist(items(0, 70))
+    pq.write_table(table, tmp_path / "a.parquet")
+    with pa.OSFile(str(tmp_path / "a.arrow"), "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
+        writer.write_table(table)
+    for columns in (["id", "caption_0"], ["image_1"]):
+        read = [list(tables.read_table(tmp_path / name, columns)) for name in ("a.parquet", "a.arrow")]
+        assert read[0] == read[1]
+        assert len(read[0]) == 70
+    (tmp_path / "a.arrow").write_bytes((tmp_path / "a.arrow").read_bytes()[:900])
+    with pytest.raises(ValueError, match=r"a\.arrow: not a readable Arrow file"):
+        list(tables.read_table(tmp_path / "a.arrow", ["id"]))
+    with pytest.raises(ValueError, match=r"a\.parquet: no column question; its columns are id, caption_0"):
+        list(tables.read_table(tmp_path / "a.parquet", ["question"]))
+
+
+def test_spooled_rows_are_unchanged():
+    rows = [
+        Row("a", ("1.jpg",), ("caf\u00e9 \ud800",), ("b\n", "c"), box=parse_box(1, 2, 3, 4), categories=(("x", "y"),)),
+        Row("a", ("1.jpg", "2.jpg"), ("b", "c"), image_set=COCO, unordered=True, complexity=3),
+    ]
+    spool = RowSpool()
+    spool.append(rows[0])
+    assert list(spool) == rows[:1]
+    spool.append(rows[1])
+    assert (list(spool), len(spool)) == (rows, 2)
