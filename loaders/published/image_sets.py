@@ -37,6 +37,11 @@ class ImageSet:
     how: str | None = None
     """Instructions, if the images have to be downloaded manually."""
 
+    @property
+    def is_separate(self) -> bool:
+        """True if the images are downloaded in addition to the published files."""
+        return bool(self.url or self.archives or self.how)
+
 
 def _locate_coco(name: str) -> tuple[str, ...]:
     file = PurePosixPath(name).name
