@@ -110,13 +110,15 @@ class Protocol:
 
 @dataclass(frozen=True)
 class RowProtocol(Protocol):
-    """Protocol in which each image of a row is scored with each text of the row. Supports all models."""
+    """Protocol in which each image of a row is scored with each text of the row. Supports all models with images."""
 
     evaluate: Callable[..., Directions] = field(kw_only=True)
     """Function that computes the metrics from scores (N, I, T), which are NaN if a row has fewer texts, and from the
     labels (N) if the protocol has a label."""
     among_all: Callable[[Sample], Directions] | None = None
     """Function that computes additional metrics over all rows, for dual encoders only."""
+    of_texts: Callable[[Sample], Directions] | None = None
+    """Function that computes additional metrics from the texts alone, for dual encoders and for pure text encoders."""
 
     def compute(self, score_NIT: np.ndarray, label_N: np.ndarray) -> Directions:
         """Compute the metrics. Labels are ignored if the protocol has none."""

@@ -11,6 +11,7 @@ from collections import namedtuple
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -104,7 +105,7 @@ def get(name: str, site: Site, *options: str) -> Result:
 
 def count_rows(name: str) -> int:
     config, split = TASKS[name]
-    rows = load_dataset(name, config, split)
+    rows: Any = load_dataset(name, config, split)
     images = [column for column in rows[0] if column.startswith("image") and column not in ("image_id", "image_path")]
     assert all(row[column].size for row in rows for column in images)
     return len(rows)
