@@ -81,7 +81,14 @@ def get(
     """Download a published benchmark with the images that it uses. Interrupted downloads resume."""
     from loaders import benchmarks
     from loaders.datasets.folders import data_folder, unknown_name
-    from loaders.importing.get import find_missing_images, get_files, get_images, measure_download, measure_tables
+    from loaders.importing.get import (
+        find_missing_images,
+        get_files,
+        get_images,
+        leave_out_manual,
+        measure_download,
+        measure_tables,
+    )
     from loaders.importing.importing import compare_counts, import_published, read_all
 
     if name not in benchmarks.list_names():
@@ -99,6 +106,12 @@ def get(
     with err.status("Reading"):
         read = read_all(files, data, repair=repair, skip_missing=skip_missing)
     missing = find_missing_images(read, data, images)
+    if missing and not skip_missing:
+        read, left_out = leave_out_manual(read, missing)
+        for message in left_out:
+            note(message)
+        missing = find_missing_images(read, data, images) if left_out else missing
+    missing = {image_set: names for image_set, names in missing.items() if not image_set.is_manual}
     if missing:
         count, size = sum(map(len, missing.values())), measure_download(missing)
         note(f"{count:,} images are missing, {'of unknown size' if size is None else f'about {size / 1e9:.2f} GB'}.")
@@ -141,6 +154,11 @@ def _print_imported(imported: Sequence[ImportedFile], output_format: FormatName)
             for counts in (file.dropped, file.repaired)
         )
         rows.append((file.file, tasks, f"{file.read:,}", f"{sum(file.written.values()):,}", dropped, repaired))
+        if file.cut:
+            note(
+                f"{file.file}: {file.cut:,} boxes are partly outside their images, and the crops are black there. "
+                "Check that the images have their original size."
+            )
     records = [
         {
             "file": file.file,

@@ -124,12 +124,24 @@ BENCHMARK = Benchmark(
             {"valid_neg_clip.tsv": (1018978, "a9d00160062384faa2423df728ee3c15db05503fcbb28c212de11a6c8741eff4")},
             folder="temp_data",
         ),
-        *(file for file in read_registry()["karpathy"].files if file.name == "coco_karpathy_test.json"),
+        *(
+            file
+            for file in read_registry()["karpathy"].files
+            if file.name in ("coco_karpathy_test.json", "flickr30k_test.json")
+        ),
     ),
     read=read,
     recognise=recognise,
     schema=CHOICE_SCHEMA,
-    rows={"vg_relation": 23_937, "vg_attribution": 28_748},
+    rows={
+        "vg_relation": 23_937,
+        "vg_attribution": 28_748,
+        "negclip_1/valid": 2891,
+        "negclip_2/valid": 1418,
+        "negclip_3/valid": 480,
+        "negclip_4/valid": 47,
+        "negclip_5/valid": 3,
+    },
     image_count=None,
     chance={
         "vg_*": 1 / 2,
@@ -138,6 +150,7 @@ BENCHMARK = Benchmark(
         "negclip_2": 1 / 3,
         "negclip_3": 1 / 4,
         "negclip_4": 1 / 5,
+        "negclip_5": 1 / 6,
     },
     flaws=(
         Flaw(

@@ -52,7 +52,7 @@ BENCHMARK = Benchmark(
     read=read,
     schema=GROUP_SCHEMA,
     rows={"multi_object": 210},
-    image_count=420,
+    image_count=218,
     chance={"*": 1 / 4},
     flaws=(Flaw("200 of 210 rows", "the captions do not have the same words", "counted"),),
 )

@@ -50,6 +50,7 @@ BENCHMARK = Benchmark(
     read=read,
     schema=image_choice_schema(2),
     rows=ROWS,
+    image_count=524,
     chance={"*": 1 / 2},
     flaws=(
         Flaw("78 rows", "they are repeated", "counted"),

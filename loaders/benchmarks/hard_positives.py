@@ -80,6 +80,7 @@ BENCHMARK = Benchmark(
     read=read,
     schema=PARAPHRASE_SCHEMA,
     rows={"replace_attribute": 10_575, "replace_relation": 16_868},
+    image_count=8041,
     chance={"*": 1 / 3},
     flaws=(
         Flaw("15 rows of replace_relation", "the caption equals the wrong caption", "counted"),

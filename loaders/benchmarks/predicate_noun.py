@@ -55,5 +55,6 @@ BENCHMARK = Benchmark(
     read=read,
     schema=GROUP_SCHEMA,
     rows={"main": 1292},
+    image_count=1673,
     chance={"*": 1 / 4},
 )

@@ -91,6 +91,7 @@ BENCHMARK = Benchmark(
     recognise=recognise,
     schema=CHOICE_SCHEMA,
     rows=ROWS,
+    image_count=6123,
     chance={"*": 1 / 2},
     flaws=(
         Flaw("1,080 of 8,782 rows", "the annotators did not prefer the caption; the rows are dropped", "the authors"),

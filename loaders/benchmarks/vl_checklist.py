@@ -230,6 +230,7 @@ BENCHMARK = Benchmark(
         "relation_action": 37_883,
         "relation_spatial": 30_650,
     },
+    image_count=75258,
     chance={"*": 1 / 2},
     flaws=(
         Flaw("122 rows", "both captions are equal; 66 of them in Attribute/vg/color", "counted"),

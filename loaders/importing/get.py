@@ -90,6 +90,31 @@ def find_missing_images(
     return {images: list(names) for images, names in missing.items() if names}
 
 
+def leave_out_manual(
+    files: Sequence[ReadFile], missing: Mapping[ImageSet, Sequence[str]]
+) -> tuple[list[ReadFile], list[str]]:
+    """Return the files whose missing images can be downloaded, and a message for each other file.
+
+    Raises ValueError if no file is left.
+    """
+    manual = [images for images in missing if images.is_manual]
+    usable: list[ReadFile] = []
+    messages: list[str] = []
+    for read in files:
+        own = read.list_images()
+        if images := next((images for images in manual if images in own), None):
+            messages.append(f"{read.counts.file}: left out. {_explain_manual(images)} Name their folder with --images.")
+        else:
+            usable.append(read)
+    if not usable:
+        raise ValueError(f"{_explain_manual(manual[0])} Name their folder with --images.")
+    return usable, messages
+
+
+def _explain_manual(images: ImageSet) -> str:
+    return f"The images of {images.name} must be downloaded manually. {images.how or ''}".strip()
+
+
 def measure_download(missing: Mapping[ImageSet, Sequence[str]]) -> int | None:
     """Return the bytes to download, estimated from mean sizes; None if the size of an archive is unknown."""
     sizes: list[int | None] = []
@@ -125,7 +150,7 @@ def get_images(
     if images.url is not None and existing is None:
         return _get_each(images, names, folder, mirror, report)
     if not images.archives:
-        raise ValueError(f"The images of {images.name} must be downloaded manually. {images.how or ''}".strip())
+        raise ValueError(_explain_manual(images))
     source = DataSource(images.name, images.name, "", "", "", images.archives, images.how)
     available = [file.name for file in images.archives if existing is None or _has(existing, file)]
     fetch(source, folder, available, mirror=mirror, existing=existing, lock=data / LOCK, report=report)

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from generators.schemas.scene_graph import Box
-from generators.storage.crops import Crop, crop_id, read_size
+from generators.storage.crops import Crop, crop_id, read_size, round_corners
 from generators.storage.untrusted import SOURCES, allow_images, is_file
 from loaders.published.image_sets import ImageSet
 from loaders.published.rows import Row
@@ -98,6 +98,25 @@ class ImageFinder:
             folders = [*([self.folder] if self.folder else []), *([shared] if shared.is_dir() else [])]
             self._folders[key] = [ImageFolder(folder, images.folders, images.select) for folder in folders]
         return self._folders[key]
+
+
+def measure_outside(box: Box, path: Path) -> float:
+    """Return the share of a box that is outside its image; 0 if it exceeds the image by at most a pixel.
+
+    Returns 1 for a box that is too large to be cut, and 0 for an unreadable image, which is reported when it is
+    evaluated.
+    """
+    try:
+        width, height = read_size(path)
+    except ValueError:
+        return 0.0
+    left, top, right, bottom = round_corners(box)
+    if left >= -1 and top >= -1 and right <= width + 1 and bottom <= height + 1:
+        return 0.0
+    if right - left > 2 * width or bottom - top > 2 * height:
+        return 1.0
+    inside = max(0, min(right, width) - max(left, 0)) * max(0, min(bottom, height) - max(top, 0))
+    return 1 - inside / ((right - left) * (bottom - top))
 
 
 def allow_folder(image_folder: Path, output: Path) -> None:

@@ -27,12 +27,12 @@ from loaders.cards.card import render, write_card
 from loaders.datasets.stats import measure, split_name
 from loaders.importing.embedded import ProgressCallback, extract_images
 from loaders.importing.identify import PublishedFile, identify
-from loaders.importing.images import ImageFinder, allow_folder, make_dataset_row
+from loaders.importing.images import ImageFinder, allow_folder, make_dataset_row, measure_outside
 from loaders.importing.repair import repair as repair_row
 from loaders.importing.spool import RowSpool
 from loaders.published.declaration import Benchmark
 from loaders.published.image_sets import ImageSet
-from loaders.published.rows import Row
+from loaders.published.rows import Row, Unusable
 
 
 @dataclass
@@ -53,6 +53,8 @@ class ImportedFile:
     """Flaws of the readable rows as published, by ``config/split``."""
     written: dict[str, int] = field(default_factory=dict)
     """Number of written rows by ``config/split``."""
+    cut: int = 0
+    """Number of rows whose box is partly outside its image. The crop is black there."""
     unordered: dict[str, int] = field(default_factory=dict)
     """Number of written rows whose negatives are a set in the file, by ``config/split``."""
 
@@ -98,6 +100,8 @@ def read_published(file: PublishedFile, *, repair: bool = False) -> ReadFile:
     with_negatives: set[tuple[str, str]] = set()
     for row in benchmark.read(path, file.name):
         counts.read += 1
+        if isinstance(row, Row) and not all(caption.strip() for caption in row.captions):
+            row = Unusable("a caption is empty")
         if isinstance(row, Row):
             published[row.config, row.split].append(row)
             with_negatives |= {(row.config, row.split)} if row.hard_negatives else set()
@@ -175,6 +179,7 @@ def import_published(
         else:
             for image_set, names in read.list_images().items():
                 images.require(image_set, names)
+        _drop_boxes_outside(read, images)
     output.mkdir(parents=True, exist_ok=True)
     if image_folder is not None:
         allow_folder(image_folder, output)
@@ -201,6 +206,30 @@ def _drop_incomplete(read: ReadFile, images: ImageFinder) -> None:
         read.counts.dropped["image missing"] += len(rows) - complete
         if not complete:
             del read.splits[key]
+
+
+def _drop_boxes_outside(read: ReadFile, images: ImageFinder) -> None:
+    """Drop the rows whose box is outside its image, and count those whose box is partly outside.
+
+    Raises ValueError if a split has no other rows.
+    """
+    for (config, split), rows in [*read.splits.items()]:
+        if next(iter(rows)).box is None:
+            continue
+        inside = RowSpool()
+        for row, (path, *_) in _find_complete(read.file, rows, images):
+            share = measure_outside(row.box, path) if row.box else 0.0
+            read.counts.cut += 0 < share < 1
+            if share < 1:
+                inside.append(row)
+            else:
+                read.counts.dropped["the box is outside the image"] += 1
+        if not len(inside):
+            raise ValueError(
+                f"{read.file.path}: all boxes of {config}/{split} are outside their images, which must have another "
+                "size than those that were annotated. Use the original images."
+            )
+        read.splits[config, split] = inside
 
 
 def _group_by_split(files: Iterable[ReadFile]) -> dict[tuple[str, str, str], list[ReadFile]]:

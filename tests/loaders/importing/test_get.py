@@ -65,6 +65,7 @@ def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Site]:
         "sugarcrepe_pp": [("swap_obj.json", CONTENT, None)],
         "imagecode": [("valid_data.json", valid, None)],
         "winoground": [("data/examples.jsonl", examples, None)],
+        "valse": [("relations.json", valse("coco_2017"), None), ("existence.json", valse("visual7w"), None)],
     }
     archives = {
         "imagecode": ("image-sets.zip", sets, "image-sets"),
@@ -134,6 +135,32 @@ def test_images_in_archives_and_rows_of_several_images(site: Site, here: Path): 
     assert reds == pytest.approx([80, 0, 20, 180], abs=4)
     lengths = [row["categories"][0]["name"] for row in load_dataset("winoground", "main", "test")]
     assert lengths == ["at most 5 words"] * 3
+
+
+def valse(dataset: str) -> bytes:
+    item = {"caption": "a", "foil": "b", "image_file": "000000000001.jpg", "mturk": {"caption": 3}, "dataset": dataset}
+    return json.dumps({"1": item}).encode()
+
+
+def test_files_whose_images_must_be_downloaded_manually_are_left_out(site: Site, tmp_path: Path):
+    done = get("valse", site)
+    assert done.exit_code == 0, done.output
+    message = " ".join(done.stderr.split())
+    assert "existence.json: left out. The images of visual7w must be downloaded manually." in message
+    assert "valse/relations: 1 rows written, 535 expected." in message
+    assert not (tmp_path / "data/valse/existence").exists()
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "000000000001.jpg").write_bytes(picture(100))
+    done = get("valse", site, "--images", str(tmp_path / "own"))
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "data/valse/existence").exists()
+    del site.files["/valse/relations.json"]
+    only = tmp_path / "only"
+    only.mkdir()
+    (only / "existence.json").write_bytes(valse("visual7w"))
+    failed = get("valse", site, "--from", str(only), "--output", str(tmp_path / "other"))
+    assert failed.exit_code == 2
+    assert "The images of visual7w must be downloaded manually" in " ".join(failed.stderr.split())
 
 
 def test_a_cut_connection_resumes_and_nothing_is_downloaded_twice(site: Site):

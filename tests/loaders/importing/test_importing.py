@@ -11,7 +11,7 @@ from loaders.audit import audit_dataset
 from loaders.datasets.load import load_dataset
 from loaders.datasets.stats import read_stats
 from loaders.importing.identify import identify
-from loaders.importing.images import ImageFolder
+from loaders.importing.images import ImageFolder, measure_outside
 from loaders.importing.importing import import_files, read_file
 from loaders.importing.repair import normalize_spacing, repair
 from loaders.published.rows import Row, Unusable, parse_texts
@@ -335,3 +335,44 @@ def test_real_files(real_data: Path, name: str):
     assert (len(rows), +report.repaired) == (left, changed)
     assert report.dropped.total() == read - left
     assert report.dropped.keys() <= {"a negative is the caption", "two negatives are the same"}
+
+
+def write_boxes(folder: Path, *boxes: str, size: tuple[int, int] = (40, 50)) -> Path:
+    """Write image 1 and a file with a row per box."""
+    Image.new("RGB", size).save(folder / "1.jpg")
+    return productivity(folder, *(line(box=box) for box in boxes))
+
+
+def test_boxes_that_leave_the_image(tmp_path: Path):
+    # The image has 40 x 50 pixels: inside, inside up to a pixel, partly outside, outside, more than twice as wide.
+    path = write_boxes(tmp_path, "1,2,30,40", "0,0,41,50", "20,2,40,40", "40,2,10,10", "0,0,81,50")
+    (counts,) = import_files([path], tmp_path, tmp_path / "data")
+    assert (counts.read, counts.written, counts.cut) == (5, {"prod_hnatom/n4": 3}, 1)
+    assert counts.dropped == {"the box is outside the image": 2}
+    shrunken = tmp_path / "shrunken"
+    shrunken.mkdir()
+    path = write_boxes(shrunken, "1,2,30,40", size=(2, 2))
+    with pytest.raises(ValueError, match="all boxes of prod_hnatom/n4 are outside their images"):
+        import_files([path], shrunken, tmp_path / "other")
+    assert not (tmp_path / "other").exists()
+
+
+@pytest.mark.parametrize(
+    ("box", "share"),
+    [
+        (Box(0, 0, 10, 10), 0),
+        (Box(35, 0, 10, 10), 1 / 2),
+        (Box(-5, -5, 10, 10), 3 / 4),
+        (Box(40, 0, 10, 10), 1),
+        (Box(-10, 0, 10, 10), 1),
+    ],
+)
+def test_share_of_a_box_outside_its_image(tmp_path: Path, box: Box, share: float):
+    Image.new("RGB", (40, 50)).save(tmp_path / "1.png")
+    assert measure_outside(box, tmp_path / "1.png") == share
+
+
+def test_a_row_without_a_caption_is_dropped(tmp_path: Path):
+    path = productivity(tmp_path, line(), line().replace("a cup", " "))
+    counts, rows = read_file(path)
+    assert (len(rows), counts.read, counts.dropped) == (1, 2, {"a caption is empty": 1})

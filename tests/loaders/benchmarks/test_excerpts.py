@@ -1,0 +1,142 @@
+"""Each benchmark on excerpts of its published files: all rows are read, and the scores of known models are right.
+
+The numbers of rows are those of the excerpts' own README, or were counted in the files.
+"""
+
+import csv
+import json
+from collections.abc import Iterator, Sequence
+from math import sqrt
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from evaluators import protocols
+from evaluators.protocols import authors
+from evaluators.protocols.base import Directions, RowProtocol
+from loaders import benchmarks
+from loaders.importing.importing import read_file
+from loaders.published.rows import Row
+
+
+class Excerpt(NamedTuple):
+    path: str
+    benchmark: str
+    read: int
+    """Rows in the file; for files in which several rows belong together, groups of rows."""
+    dropped: int = 0
+    contradictory: int = 0
+    """Rows in which a wrong candidate equals the true one."""
+
+
+VALSE = {
+    "actant-swap": 4, "action-replacement": 6, "coreference-hard": 9, "coreference-standard": 7,
+    "counting-adversarial": 5, "counting-hard": 8, "counting-small-quant": 7, "existence": 4, "foil-it": 4,
+    "plurals": 4, "relations": 5,
+}  # fmt: skip
+"""Rows that fewer than two annotators confirmed."""
+VL_CHECKLIST = {
+    "Attribute/vaw/action": 0, "Attribute/vaw/material": 0, "Attribute/vg/action": 1, "Attribute/vg/color": 1,
+    "Attribute/vg/material": 0, "Attribute/vg/size": 1, "Attribute/vg/state": 1,
+    "Object/Location/hake_location/hake_obj_margin": 0, "Object/Location/swig_location/swig_tool/swig_tool_margin": 0,
+    "Object/Location/vg_location/vg_subj_mid": 0, "Object/Size/hake_size/hake_obj_small": 0,
+    "Object/Size/swig_size/swig_tool/swig_tool_small": 0, "Object/Size/vg_size/vg_obj_small": 0,
+    "Relation/swig_action": 1, "Relation/vg/action": 1, "Relation/vg/spatial": 0,
+}  # fmt: skip
+"""Rows with two equal captions."""
+EXCERPTS = [
+    *(
+        Excerpt(f"sugarcrepe_pp/data/{name}.json", "sugarcrepe_pp", 60)
+        for name in ("replace_att", "replace_obj", "replace_rel", "swap_att")
+    ),
+    Excerpt("sugarcrepe_pp/data/swap_obj.json", "sugarcrepe_pp", 60, 0, 1),
+    *(Excerpt(f"valse/data/{name}.json", "valse", 27, dropped) for name, dropped in VALSE.items()),
+    *(Excerpt(f"vl_checklist/data/{name}.json", "vl_checklist", 18, 0, equal) for name, equal in VL_CHECKLIST.items()),
+    Excerpt("cola/data/COLA_multiobjects_matching_benchmark.json", "cola", 100),
+    Excerpt("imagecode/data/valid_data.json", "imagecode", 217),
+    Excerpt("aro/visual_genome_attribution.json", "aro_published", 203),
+    Excerpt("aro/visual_genome_relation.json", "aro_published", 100),
+    Excerpt("hard_positives/data/vl_checklist_attributes.json", "hard_positives", 70),
+    Excerpt("hard_positives/data/vl_checklist_relations.json", "hard_positives", 70, 0, 1),
+    Excerpt("predicate_noun/eval_set.json", "predicate_noun", 150 // 2),
+    Excerpt("comvg/ComVG.csv", "comvg", 265),
+    Excerpt("svo_probes/svo_probes.csv", "svo_probes", 240),
+]
+
+
+@pytest.mark.parametrize("excerpt", EXCERPTS, ids=lambda excerpt: excerpt.path)
+def test_real_rows(real_data: Path, excerpt: Excerpt):
+    path = real_data / "benchmarks" / excerpt.path
+    counts, rows = read_file(path)
+    assert (counts.family, counts.read, counts.dropped.total()) == (excerpt.benchmark, excerpt.read, excerpt.dropped)
+    texts = {text for row in rows for text in (*row.captions, *row.hard_negatives)}
+    companion = path.parent.parent / "swapped_data" / path.name
+    assert texts <= {text for file in (path, companion) if file.is_file() for text in list_strings(file)}
+    clear = [row for row in rows if not is_contradictory(row)]
+    assert len(rows) - len(clear) == excerpt.contradictory
+    for config in {row.config for row in rows}:
+        config_rows = [row for row in clear if row.config == config]
+        truth_NIT = np.stack([find_truth(row) for row in config_rows]).astype(np.float32)
+        assert set(score(excerpt.benchmark, config, truth_NIT).values()) == {(1.0, 0)}, "an oracle"
+        assert set(score(excerpt.benchmark, config, np.ones_like(truth_NIT)).values()) == {(0.0, 1)}, "a constant"
+        check_chance(excerpt.benchmark, config, truth_NIT.shape)
+
+
+def list_strings(path: Path) -> Iterator[str]:
+    """Yield all strings of a JSON or CSV file."""
+    if path.suffix == ".csv":
+        with path.open(newline="", encoding="utf-8") as file:
+            yield from (cell for row in csv.reader(file) for cell in row)
+    else:
+        yield from list_leaves(json.loads(path.read_text(encoding="utf-8")))
+
+
+def list_leaves(value: Any) -> Iterator[str]:
+    if isinstance(value, (dict, list)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from list_leaves(item)
+    elif isinstance(value, str):
+        yield value
+
+
+def find_truth(row: Row) -> np.ndarray:
+    """Return True (I, T) where an image and a text of a row belong together."""
+    images, texts = len(row.images), len(row.captions) + len(row.hard_negatives)
+    if images == 1:
+        return np.arange(texts)[None] < len(row.captions)
+    return np.eye(images, texts, dtype=bool)
+
+
+def is_contradictory(row: Row) -> bool:
+    """Return True if a wrong pair of image and text equals a true one, so that no model can be right."""
+    texts, truth_IT = (*row.captions, *row.hard_negatives), find_truth(row)
+    pairs = {
+        is_true: {(row.images[i], texts[t]) for i, t in np.argwhere(truth_IT == is_true)} for is_true in (True, False)
+    }
+    return not pairs[True].isdisjoint(pairs[False])
+
+
+def evaluate(benchmark: str, config: str, score_NIT: np.ndarray) -> Directions:
+    declaration = benchmarks.load(benchmark)
+    protocol = protocols.find_protocol(declaration.find_schema(config).names)
+    assert isinstance(protocol, RowProtocol)
+    rule = declaration.find_authors_rule(config)
+    return protocol.evaluate(score_NIT) | (authors.evaluate(rule, score_NIT) if rule else {})
+
+
+def score(benchmark: str, config: str, score_NIT: np.ndarray) -> dict[str, tuple[float, float]]:
+    """Return the main metric and the tie rate of each direction."""
+    directions = evaluate(benchmark, config, score_NIT)
+    summaries = {name: (metrics.main, metrics.summarise()) for name, metrics in directions.items()}
+    return {name: (summary[main], summary["tie_rate"]) for name, (main, summary) in summaries.items()}
+
+
+def check_chance(benchmark: str, config: str, shape: Sequence[int]) -> None:
+    """Check that random scores agree with the declared chance level within its 99.9 % interval."""
+    chance = benchmarks.load(benchmark).find_chance(config)
+    directions = evaluate(benchmark, config, np.random.default_rng(0).random(shape, dtype=np.float32))
+    shares = [item.summarise()[item.main] for item in directions.values() if np.isclose(item.chance[item.main], chance)]
+    assert shares, f"no metric of {benchmark} has the declared chance"
+    assert all(abs(share - chance) <= 3.3 * sqrt(chance * (1 - chance) / shape[0]) for share in shares)
