@@ -46,6 +46,11 @@ def _introduces(pattern: str) -> Callable[[str, str], bool]:
     return lambda caption, negative: matches(negative) is not None and matches(caption) is None
 
 
+def has_final_stop(text: str) -> bool:
+    """Return True if the text ends with a full stop, apart from spaces."""
+    return text.rstrip().endswith(".")
+
+
 Flaws = dict[str, Callable[[str, str], bool]]
 """Test of each flaw, called with a caption and a negative."""
 
@@ -54,8 +59,12 @@ FLAWS_OF_ROWS: Flaws = {
     "case": lambda caption, negative: (
         negative != caption and fold_case_and_space(negative) == fold_case_and_space(caption)
     ),
+    "final stop": lambda caption, negative: has_final_stop(caption) != has_final_stop(negative),
+    "caption space": lambda caption, negative: caption != caption.strip() and negative == negative.strip(),
 }
-"""Counted once per row. ``truth``: a negative equals the caption. ``case``: they differ only in case or white space."""
+"""Counted once per row. ``truth``: a negative equals the caption. ``case``: they differ only in case or white space.
+``final stop``: only one of them ends with a full stop. ``caption space``: only the caption begins or ends with a space.
+"""
 
 FLAWS_OF_SWAPS: Flaws = {
     "same order": lambda caption, negative: words(negative) == words(caption),
@@ -79,6 +88,8 @@ FLAW_NAMES = (*ROW_FLAW_NAMES, *FLAWS_OF_SWAPS, *FLAWS_OF_NEGATIVES)
 DESCRIPTIONS = {
     "truth": "rows have the caption among their negatives",
     "case": "rows have a negative that is the caption in other case or spacing",
+    "final stop": "rows have a final full stop in only one of caption and negative",
+    "caption space": "rows have a caption that begins or ends with a space, and a negative that does not",
     DUPLICATED: "rows have two equal negatives",
     UNORDERED: "rows store their negatives as a set, without order",
     "same order": "swaps have the words in the caption's order",
@@ -115,6 +126,7 @@ CUES: Mapping[str, Callable[[str], int]] = {
     "no negation word": has_negation,
     "fewest words": lambda text: len(words(text)),
     "most words": lambda text: -len(words(text)),
+    "no final stop, or outer spaces": lambda text: has_final_stop(text) - (text != text.strip()),
 }
 """Value that each rule computes for a text. The rule selects the text with the smallest value, ties at random."""
 

@@ -33,7 +33,7 @@ def import_(
         bool,
         typer.Option(
             "--repair",
-            help="Remove differences of case and spacing between captions, and rows without a correct caption.",
+            help="Remove differences of case, spacing and final stops between captions, and ambiguous rows.",
         ),
     ] = False,
     skip_missing: Annotated[bool, typer.Option("--skip-missing", help="Drop rows whose image is missing.")] = False,
@@ -66,7 +66,7 @@ def get(
         bool,
         typer.Option(
             "--repair",
-            help="Remove differences of case and spacing between captions, and rows without a correct caption.",
+            help="Remove differences of case, spacing and final stops between captions, and ambiguous rows.",
         ),
     ] = False,
     output: Annotated[

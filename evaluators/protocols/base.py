@@ -25,7 +25,8 @@ class QueryMetrics:
     """Metric -> values per query (float64). The metric is the mean over the queries."""
     chance: Mapping[str, float]
     medians: Mapping[str, np.ndarray] = field(default_factory=dict)
-    """Metric -> values per query. The metric is the median over the queries."""
+    """Metric -> values per query. The metric is the median over the queries; ``floored_<metric>`` is its integer part,
+    which the scripts of CREPE and open_clip print."""
     of_hits: Mapping[str, np.ndarray] = field(default_factory=dict)
     """Metric -> values per query. The metric is the mean over the hits; it is omitted if there is no hit."""
     row_Q: np.ndarray | None = None
@@ -37,6 +38,7 @@ class QueryMetrics:
             raise ValueError("No rows to evaluate.")
         means = {name: float(value_Q[selected_Q].mean()) for name, value_Q in self.values.items()}
         medians = {name: float(np.median(value_Q[selected_Q])) for name, value_Q in self.medians.items()}
+        medians |= {f"floored_{name}": float(np.floor(median)) for name, median in medians.items()}
         hit_Q = self.values[self.main][selected_Q] == 1
         hits = {name: float(value_Q[selected_Q][hit_Q].mean()) for name, value_Q in self.of_hits.items() if hit_Q.any()}
         return means | medians | hits

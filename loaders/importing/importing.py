@@ -55,6 +55,8 @@ class ImportedFile:
     """Number of written rows by ``config/split``."""
     cut: int = 0
     """Number of rows whose box is partly outside its image. The crop is black there."""
+    changed: int = 0
+    """Number of readable rows whose caption differs from the published one."""
     unordered: dict[str, int] = field(default_factory=dict)
     """Number of written rows whose negatives are a set in the file, by ``config/split``."""
 
@@ -104,6 +106,7 @@ def read_published(file: PublishedFile, *, repair: bool = False) -> ReadFile:
             row = Unusable("a caption is empty")
         if isinstance(row, Row):
             published[row.config, row.split].append(row)
+            counts.changed += row.changed
             with_negatives |= {(row.config, row.split)} if row.hard_negatives else set()
             row = repair_row(row, counts.repaired) if repair else row
         if not isinstance(row, Row):
@@ -303,7 +306,9 @@ def _write(
         "language": ["en"],
         "tags": ["compositionality", "vision-language", "imported"],
     }
-    write_card(folder, metadata, render("published", benchmark=benchmark, stats=stats, flaws=FLAW_NAMES), stats)
+    changes = benchmark.list_changes(stats["rows"])
+    content = render("published", benchmark=benchmark, stats=stats, flaws=FLAW_NAMES, changes=changes)
+    write_card(folder, metadata, content, stats)
 
 
 def _read_earlier_imports(folder: Path, replaced: set[str]) -> dict[str, Any]:

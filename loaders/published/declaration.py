@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
@@ -98,6 +98,8 @@ class Benchmark:
     """The authors' scoring rule by config or pattern, if it differs from ours."""
     untested: bool = False
     """True if the reader follows the documented format and has not been tried on the published files."""
+    changes: Mapping[str, str] = field(default_factory=dict)
+    """How texts differ from the published file, by config or pattern."""
     flaws: tuple[Flaw, ...] = ()
     scores: tuple[Score, ...] = ()
 
@@ -117,6 +119,13 @@ class Benchmark:
     def find_schema(self, config: str) -> pa.Schema:
         schemas = (schema for pattern, schema in self.other_schemas.items() if fnmatchcase(config, pattern))
         return next(schemas, self.schema)
+
+    def list_changes(self, configs: Iterable[str]) -> dict[str, str]:
+        """Return how the texts of some configs differ from the published files, by pattern."""
+        names = list(configs)
+        return {
+            pattern: how for pattern, how in self.changes.items() if any(fnmatchcase(name, pattern) for name in names)
+        }
 
     def find_authors_rule(self, config: str) -> AuthorsRule | None:
         """Return the authors' scoring rule of a config; None if they score as we do."""

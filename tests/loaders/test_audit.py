@@ -24,8 +24,9 @@ def texts(caption: str, *negatives: str, swaps: bool = False, unordered: bool = 
     [
         ("a cup on a table", {"truth": 1}),
         ("A cup on  a table", {"case": 1, "capital": 1, "double space": 1}),
-        ("a cup on a table .", {"space .": 1}),
+        ("a cup on a table .", {"space .": 1, "final stop": 1}),
         ("a cup under a table ", {"outer space": 1}),
+        ("a cup under a table.", {"final stop": 1}),
         ("A cup under a table", {"capital": 1}),
         ("a cup under a table", {}),
     ],
@@ -52,6 +53,14 @@ def test_a_feature_of_the_caption_is_not_a_flaw_of_the_negative():
     assert count_flaws(texts("A man sits", "a dog sits")) == {"lower case": 1}
 
 
+def test_the_form_of_the_caption():
+    assert count_flaws(texts("a cup ", "a hat", "a bag")) == {"caption space": 1}
+    assert count_flaws(texts("A cup.", "A hat", "A bag.")) == {"final stop": 1}
+    # The caption alone has no stop; a tie; the caption alone has outer spaces; the negative alone has outer spaces.
+    rows = [texts("a", "b."), texts("a", "b"), texts("a ", "b"), texts("a", " b")]
+    assert audit(rows).cues["no final stop, or outer spaces"] == (1 + 1 / 2 + 1 + 0) / 4
+
+
 def test_flaws_of_rows_count_once_and_those_of_negatives_each():
     found = count_flaws(texts("a cup", "A hat", "a  hat", "a  HAT", "a cup", "a cup", unordered=True))
     assert found == {"truth": 1, "duplicated": 1, "unordered": 1, "capital": 1, "double space": 2}
@@ -70,7 +79,12 @@ def test_a_tie_of_k_texts_counts_as_1_over_k():
     ]
     found = audit(rows)
     assert found.cues == pytest.approx(
-        {"no negation word": (1 / 2 + 1 / 3) / 2, "fewest words": 0, "most words": (0 + 1 / 2) / 2}
+        {
+            "no negation word": (1 / 2 + 1 / 3) / 2,
+            "fewest words": 0,
+            "most words": (0 + 1 / 2) / 2,
+            "no final stop, or outer spaces": 1 / 3,
+        }
     )
     assert (found.rows, found.negatives, found.negated) == (2, 4, 1)
     assert found.chance == pytest.approx(1 / 3)
@@ -111,15 +125,17 @@ PRODUCTIVITY = {
     "atom/prod_vg_hard_negs_atom_complexity_12": {"unordered": 6},
     "swap/prod_vg_hard_negs_swap_complexity_4": {"truth": 1, "same order": 1, "words": 87},
     "swap/prod_vg_hard_negs_swap_complexity_8": {"truth": 4, "same order": 4, "words": 1746},
-    "swap/prod_vg_hard_negs_swap_complexity_12": {"truth": 2, "same order": 2, "words": 3803},
+    "swap/prod_vg_hard_negs_swap_complexity_12": {"truth": 2, "final stop": 1, "same order": 2, "words": 3803},
     "negate/prod_vg_hard_negs_negate_complexity_4": {
         "case": 11, "unordered": 1181, "capital": 6181, "space .": 1130, "outer space": 2,
     },
     "negate/prod_vg_hard_negs_negate_complexity_8": {
-        "case": 20, "unordered": 194, "capital": 11084, "double space": 18, "space .": 2, "outer space": 31,
+        "case": 20, "final stop": 1947, "unordered": 194, "capital": 11084, "double space": 18, "space .": 2,
+        "outer space": 31,
     },
     "negate/prod_vg_hard_negs_negate_complexity_12": {
-        "case": 23, "unordered": 63, "capital": 9830, "double space": 461, "space .": 3, "outer space": 40,
+        "case": 23, "final stop": 288, "unordered": 63, "capital": 9830, "double space": 461, "space .": 3,
+        "outer space": 40,
     },
 }  # fmt: skip
 """Counted beside the audit by a few lines of pandas, Counter and str."""

@@ -13,7 +13,7 @@ from loaders.datasets.stats import read_stats
 from loaders.importing.identify import identify
 from loaders.importing.images import ImageFolder, measure_outside
 from loaders.importing.importing import import_files, read_file
-from loaders.importing.repair import normalize_spacing, repair
+from loaders.importing.repair import match_stop, normalize_spacing, repair
 from loaders.published.rows import Row, Unusable, parse_texts
 from tests.stand_ins import write_stand_ins
 
@@ -223,12 +223,28 @@ def test_repair_removes_cues_and_rows_without_a_single_correct_caption():
     row = Row("prod_hnneg", ("1.jpg",), ("a tv.",), ("No TV .", "a  TV. No cat."))
     counted = Counter[str]()
     assert repair(row, counted) == row._replace(hard_negatives=("no tv.", "a tv. no cat."))
-    assert counted == {"spacing": 2, "case": 2}
-    cased = repair(row._replace(captions=("A tv.",), hard_negatives=("a TV",)), counted)
+    assert counted == {"spacing": 2, "stop": 0, "case": 2}
+    cased = repair(row._replace(captions=("A tv.",), hard_negatives=("a TV set",)), counted)
     assert isinstance(cased, Row)
-    assert cased.hard_negatives == ("A TV",)
+    assert cased.hard_negatives == ("A TV set.",)
     assert repair(row._replace(hard_negatives=("A TV .", "x")), counted) == Unusable("a negative is the caption")
     assert repair(row._replace(hard_negatives=("x", "X ")), counted) == Unusable("two negatives are the same")
+
+
+@pytest.mark.parametrize(
+    ("negative", "caption", "better"),
+    [
+        ("a hat.", "a cup", "a hat"),
+        ("a hat...", "a cup", "a hat"),
+        ("a hat", "a cup.", "a hat."),
+        ("a hat!", "a cup.", "a hat!"),
+        ("a hat.", "a cup?", "a hat."),
+        ("a hat.", "a cup.", "a hat."),
+        (".", "a cup", ""),
+    ],
+)
+def test_match_stop(negative: str, caption: str, better: str):
+    assert match_stop(negative, caption) == better
 
 
 # Import
@@ -321,7 +337,7 @@ REAL = {
     ),
     "aro/visual_genome_relation.json": (60, {}, 60, {}),
     "aro/valid_neg_clip.head500.tsv": (500, {}, 497, {"spacing": 600, "case": 103}),
-    "sugar_crepe/swap_att.json": (666, {}, 666, {"spacing": 101, "case": 22}),
+    "sugar_crepe/swap_att.json": (666, {}, 666, {"spacing": 101, "stop": 79, "case": 22}),
 }  # fmt: skip
 """Rows read, dropped without repair; rows left and texts changed with repair."""
 
@@ -376,3 +392,28 @@ def test_a_row_without_a_caption_is_dropped(tmp_path: Path):
     path = productivity(tmp_path, line(), line().replace("a cup", " "))
     counts, rows = read_file(path)
     assert (len(rows), counts.read, counts.dropped) == (1, 2, {"a caption is empty": 1})
+
+
+def test_captions_of_karpathy_are_all_counted_and_the_card_names_the_changes(tmp_path: Path):
+    caption = "A red cup stands on a blue table in the small kitchen"
+    entry = {"image": "val2014/1.jpg", "caption": [caption, f"{caption} ", " ", "a cup"]}
+    (tmp_path / "coco_karpathy_test.json").write_text(json.dumps([entry, entry | {"caption": caption}]))
+    (tmp_path / "val2014").mkdir()
+    Image.new("RGB", (4, 4)).save(tmp_path / "val2014/1.jpg")
+    (counts,) = import_files([tmp_path / "coco_karpathy_test.json"], tmp_path, tmp_path / "data")
+    assert (counts.read, counts.written, counts.changed) == (5, {"coco_order/test": 1}, 1)
+    assert counts.dropped == {
+        "a shuffle would leave the caption unchanged": 1,
+        "a caption is empty": 1,
+        "the image has this caption twice": 2,
+    }
+    card = (tmp_path / "data/aro_published/README.md").read_text()
+    assert "with these exceptions:\n\n- `*_order`: the shuffles are ours (seed 0)" in card
+    assert "1 captions differ from the published ones." in card
+
+
+def test_the_card_of_unchanged_texts(tmp_path: Path):
+    import_files([write_boxes(tmp_path, "1,2,30,40")], tmp_path, tmp_path / "data")
+    card = (tmp_path / "data/crepe_published/README.md").read_text()
+    assert "The texts are the authors', including their flaws.\n\n## Files" in card
+    assert "has not been tried" not in card
