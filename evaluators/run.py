@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 from evaluators.engine import plan
 from evaluators.engine.devices import Job, encode_share, start_processes
-from evaluators.engine.encode import Encoded, Engine, OnError, Report, encode, quiet
+from evaluators.engine.encode import Encoded, Engine, OnError, Report, encode, encode_texts, quiet
 from evaluators.engine.feature_cache import FeatureStore, cache_folder
 from evaluators.engine.rows import Rows, load
 from evaluators.engine.score import Scored, explain_unsupported, score
 from evaluators.engine.tasks import Task, defaults, discover, select
-from evaluators.models import DualEncoder, Model, PairScorer
+from evaluators.models import DualEncoder, Model, PairScorer, TextEncoder, TextRecoverer
 from evaluators.results import documents
 from evaluators.results.compose import compose, describe, make_examples
 from evaluators.results.documents import Result
@@ -157,8 +157,7 @@ def _plan(rows: Sequence[Rows], on_refused: OnRefused) -> tuple[list[Rows], plan
 
 def _score_all(engine: Engine, on_scored: Callable[[Scored], None]) -> dict[str, int]:
     """Score every task of the plan, pass its scores to ``on_scored``, and return the counts for the side file."""
-    is_dual = engine.plan.tasks and isinstance(engine.model.encoder, DualEncoder)
-    encoded = encode(engine) if is_dual else Encoded()
+    encoded = _encode(engine) if engine.plan.tasks else Encoded()
     for task in engine.plan.tasks:
         on_scored(score(engine, task, encoded))
     return {
@@ -166,6 +165,17 @@ def _score_all(engine: Engine, on_scored: Callable[[Scored], None]) -> dict[str,
         "images_encoded": encoded.images_encoded,
         "texts_encoded": encoded.texts_encoded,
     }
+
+
+def _encode(engine: Engine) -> Encoded:
+    """Encode images and texts, or the texts if the model is a pure text encoder. Other models score pairs directly."""
+    encoder = engine.model.encoder
+    if isinstance(encoder, DualEncoder):
+        return encode(engine)
+    if not isinstance(encoder, TextEncoder) or isinstance(encoder, PairScorer | TextRecoverer):
+        return Encoded()
+    keys, count = encode_texts(engine.model, engine.plan.texts, engine.store, engine.batch_size, engine.report)
+    return Encoded(text_keys=keys, texts_encoded=count)
 
 
 def evaluate(

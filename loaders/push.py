@@ -25,11 +25,10 @@ import yaml
 
 from generators.schemas.rows import add_datasets_features, get_image_storage, use_stored_images
 from generators.storage import parquet
-from generators.storage.crops import IMAGES
 from generators.storage.dataset import ROWS_PER_GROUP
 from loaders.cards.card import PIXELS_HEADING, describe_licence, render, write_card
 from loaders.datasets.image_sources import find_image_columns, list_image_sources
-from loaders.datasets.referenced_images import encode_row
+from loaders.datasets.referenced_images import encode_row, read_stored
 from loaders.datasets.stats import measure, parquet_files, read_stats
 
 REDISTRIBUTABLE = ("microworld", "visual_genome", "compun")
@@ -102,9 +101,7 @@ def prepare_upload(folder: Path, sources: Mapping[str, Sequence[str]]) -> Iterat
     be redistributed has no image columns, and the card says so.
     """
     refused = [config for config, names in sources.items() if not set(names) <= set(REDISTRIBUTABLE)]
-    has_files = (folder / IMAGES).is_dir()
-    storage = {get_image_storage(parquet.read_schema(path)) for path in parquet_files(folder)}
-    if not refused and not has_files and storage == {"embedded"}:
+    if not refused and not any(map(_lacks_pixels, parquet_files(folder))):
         yield folder
         return
     with tempfile.TemporaryDirectory() as scratch:
@@ -116,7 +113,7 @@ def prepare_upload(folder: Path, sources: Mapping[str, Sequence[str]]) -> Iterat
             if path.parent.name in refused:
                 _copy_without_pixels(path, target)
             else:
-                _copy_with_pixels(path, target, stored[path.parent.name], has_files)
+                _copy_with_pixels(path, target, stored[path.parent.name])
         for name in PAGES:
             if (folder / name).is_file():
                 shutil.copy2(folder / name, copy)
@@ -131,36 +128,61 @@ def prepare_upload(folder: Path, sources: Mapping[str, Sequence[str]]) -> Iterat
         yield copy
 
 
-def _copy_with_pixels(path: Path, target: Path, stored: set[int], has_files: bool) -> None:
-    """Copy a parquet file. If its rows only reference images, the copy has their crops in a column ``image``.
+def _lacks_pixels(path: Path) -> bool:
+    """Return True if rows of a parquet file reference images, by a path in the column ``image_path`` or in a cell."""
+    schema = parquet.read_schema(path)
+    if get_image_storage(schema) == "by_reference":
+        return True
+    cells = {f"{name}.bytes" for name in find_image_columns(schema)}
+    with parquet.open_file(path) as file:
+        groups = (file.metadata.row_group(number) for number in range(file.num_row_groups))
+        chunks = (group.column(number) for group in groups for number in range(group.num_columns))
+        return any(chunk.path_in_schema in cells and _count_nulls(chunk) for chunk in chunks)
 
-    ``has_files`` says that rows may also reference image files of the dataset folder.
 
-    Of several rows that show one whole image, the first stores it. ``stored`` are the ``image_row`` of the images that
-    the earlier files of the config store; the images of this file are added.
+def _count_nulls(chunk: Any) -> int:
+    """Return the number of null values in a part of a column; 1 if it is not known."""
+    return chunk.statistics.null_count if chunk.is_stats_set and chunk.statistics.has_null_count else 1
+
+
+def _copy_with_pixels(path: Path, target: Path, stored: set[int]) -> None:
+    """Copy a parquet file. If its rows only reference images, the copy contains them.
+
+    Crops are added in a column ``image``. Of several rows that show one whole image, the first stores it. ``stored``
+    are the ``image_row`` of the images that the earlier files of the config store; the images of this file are added.
     """
+    if not _lacks_pixels(path):
+        shutil.copy2(path, target)
+        return
     schema, folder = parquet.read_schema(path), path.parent.parent
     if get_image_storage(schema) == "by_reference":
         schema = add_datasets_features(use_stored_images(schema))
-    elif not has_files or "image" not in schema.names:
-        shutil.copy2(path, target)
-        return
+    names = find_image_columns(schema)
     with parquet.open_writer(target, schema) as writer:
         start = 0
         for batch in parquet.read_batches(path, ROWS_PER_GROUP):
             rows = batch.to_pylist()
             for number, row in enumerate(rows, start):
                 is_stored = row.get("image_row") in stored
-                row["image"] = None if is_stored else _encode(row, folder, f"{path}, row {number}")
+                place = f"{path}, row {number}"
+                row |= {name: None if is_stored else _encode(row, name, folder, place) for name in names}
                 stored |= {row["image_row"]} if "image_row" in row else set()
             writer.write_table(pa.Table.from_pylist(rows, schema))
             start += len(rows)
 
 
-def _encode(row: Mapping[str, Any], folder: Path, place: str) -> dict[str, Any]:
-    """Return the cell of the column ``image`` with the row's crop. Raises ValueError, which names the row."""
+def _encode(row: Mapping[str, Any], column: str, folder: Path, place: str) -> dict[str, Any] | None:
+    """Return the cell of an image column with its image file, or with the row's crop. None if the cell is empty.
+
+    Raises ValueError, which names the row.
+    """
+    cell = row.get(column, {})
+    if cell is None or cell.get("bytes") is not None:
+        return cell
+    suffix = Path(cell.get("path") or "").suffix or ".jpg"
     try:
-        return {"bytes": encode_row(row, folder), "path": f"{row['crop_id']}.jpg"}
+        data = read_stored(cell, folder) if cell else encode_row(row, folder)
+        return {"bytes": data, "path": f"{row[column.replace('image', 'crop_id')]}{suffix}"}
     except (OSError, ValueError) as error:
         raise ValueError(f"{place}: the image cannot be read ({error}).") from None
 

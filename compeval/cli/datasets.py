@@ -136,7 +136,9 @@ def get(
 def _confirm(name: str) -> None:
     """Ask for the permission to download. Raises ValueError if there is no terminal to ask on."""
     if not sys.stdin.isatty():
-        raise ValueError(f"{name}: not downloaded. Pass --yes to download this size, or --images to use your own copy.")
+        raise ValueError(
+            f"{name}: not downloaded. Pass --yes to download this size, or --images or --from to use your own copy."
+        )
     typer.confirm("Download?", abort=True, err=True)
 
 

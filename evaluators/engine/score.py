@@ -13,7 +13,7 @@ from evaluators.engine import images, plan
 from evaluators.engine.encode import ALL, Encoded, Engine, retry_with_smaller_batches
 from evaluators.engine.plan import TaskPlan
 from evaluators.engine.rows import Rows
-from evaluators.models import DualEncoder, Model, PairScorer, TextRecoverer
+from evaluators.models import DualEncoder, Model, PairScorer, TextEncoder, TextRecoverer
 from evaluators.models.batches import in_batches
 from evaluators.models.fingerprint import digest
 from evaluators.protocols import authors
@@ -49,6 +49,8 @@ def explain_unsupported(model: Model, rows: Rows) -> str | None:
             "local:FOLDER of a probe (`compeval train probe`), or python:module:Class with a method `recover`."
         )
     if not isinstance(encoder, DualEncoder | PairScorer):
+        if isinstance(encoder, TextEncoder) and isinstance(protocol, RowProtocol) and protocol.of_texts:
+            return None
         return f"{model.name} encodes no images. Choose tasks without images."
     if isinstance(protocol, SetProtocol) and not isinstance(encoder, DualEncoder):
         pairs = rows.set_size**2 if rows.fold_size else len(rows) * sum(map(len, rows.classes))
@@ -60,11 +62,13 @@ def explain_unsupported(model: Model, rows: Rows) -> str | None:
 
 
 def score(engine: Engine, task: TaskPlan, encoded: Encoded) -> Scored:
-    """Return the scores and metrics of one task. ``encoded`` has the cache keys of a dual encoder's features."""
+    """Return the scores and metrics of one task. ``encoded`` has the cache keys of an encoder's features."""
     if isinstance(engine.model.encoder, DualEncoder):
         return _score_features(engine, task, encoded)
     if isinstance(engine.model.encoder, TextRecoverer):
         return _recover(engine, task)
+    if not isinstance(engine.model.encoder, PairScorer):
+        return _score_texts_alone(engine, task, encoded)
     return _score_pairs(engine, task)
 
 
@@ -99,10 +103,31 @@ def _score_features(engine: Engine, task: TaskPlan, encoded: Encoded) -> Scored:
         return Scored(task, index_N, np.empty((len(index_N), 1, 0), np.float32), protocol.evaluate(sample), skipped)
     assert isinstance(protocol, RowProtocol)
     score_NIT = _row_scores(sample)
-    metrics = evaluate_scores(task.rows, score_NIT, sample.label_N) | (
-        protocol.among_all(sample) if protocol.among_all else {}
-    )
+    metrics = evaluate_scores(task.rows, score_NIT, sample.label_N)
+    for evaluate in filter(None, (protocol.among_all, protocol.of_texts)):
+        metrics |= evaluate(sample)
     return Scored(task, index_N, score_NIT, metrics, skipped)
+
+
+def _score_texts_alone(engine: Engine, task: TaskPlan, encoded: Encoded) -> Scored:
+    """Return the metrics of the texts alone, for a text encoder."""
+    protocol, count = task.rows.protocol, len(task.row_N)
+    assert isinstance(protocol, RowProtocol)
+    assert protocol.of_texts
+    sample = Sample(
+        crop_NI=task.crop_NI,
+        text_NT=task.text_NT,
+        fold_N=task.fold_N,
+        class_CP=task.class_CP,
+        label_N=task.label_N,
+        image=_refuse_images,
+        text=lambda position: engine.store.get([encoded.text_keys[text] for text in position]),
+    )
+    return Scored(task, np.arange(count), np.empty((count, 0, 1), np.float32), protocol.of_texts(sample), [])
+
+
+def _refuse_images(position: np.ndarray) -> np.ndarray:
+    raise AssertionError("metrics of the texts alone need no images")
 
 
 def _row_scores(sample: Sample) -> np.ndarray:

@@ -1,6 +1,6 @@
 """Load text encoders of sentence-transformers: ``sentence-transformers:all-MiniLM-L6-v2``, or a folder.
 
-They are used for recovery probes and text-only baselines and do not support tasks with images.
+They are used for recovery probes, for text-only baselines and for the text-only task of SugarCrepe++.
 """
 
 from __future__ import annotations

@@ -25,7 +25,8 @@ class QueryMetrics:
     """Metric -> values per query (float64). The metric is the mean over the queries."""
     chance: Mapping[str, float]
     medians: Mapping[str, np.ndarray] = field(default_factory=dict)
-    """Metric -> values per query. The metric is the median over the queries."""
+    """Metric -> values per query. The metric is the median over the queries; ``floored_<metric>`` is its integer part,
+    which the scripts of CREPE and open_clip print."""
     of_hits: Mapping[str, np.ndarray] = field(default_factory=dict)
     """Metric -> values per query. The metric is the mean over the hits; it is omitted if there is no hit."""
     unbounded: frozenset[str] = frozenset({"mean_rank"})
@@ -39,6 +40,7 @@ class QueryMetrics:
             raise ValueError("No rows to evaluate.")
         means = {name: float(value_Q[selected_Q].mean()) for name, value_Q in self.values.items()}
         medians = {name: float(np.median(value_Q[selected_Q])) for name, value_Q in self.medians.items()}
+        medians |= {f"floored_{name}": float(np.floor(median)) for name, median in medians.items()}
         hit_Q = self.values[self.main][selected_Q] == 1
         hits = {name: float(value_Q[selected_Q][hit_Q].mean()) for name, value_Q in self.of_hits.items() if hit_Q.any()}
         return means | medians | hits
@@ -112,13 +114,15 @@ class Protocol:
 
 @dataclass(frozen=True)
 class RowProtocol(Protocol):
-    """Protocol in which each image of a row is scored with each text of the row. Supports all models."""
+    """Protocol in which each image of a row is scored with each text of the row. Supports all models with images."""
 
     evaluate: Callable[..., Directions] = field(kw_only=True)
     """Function that computes the metrics from scores (N, I, T), which are NaN if a row has fewer texts, and from the
     labels (N) if the protocol has a label."""
     among_all: Callable[[Sample], Directions] | None = None
     """Function that computes additional metrics over all rows, for dual encoders only."""
+    of_texts: Callable[[Sample], Directions] | None = None
+    """Function that computes additional metrics from the texts alone, for dual encoders and for pure text encoders."""
 
     def compute(self, score_NIT: np.ndarray, label_N: np.ndarray) -> Directions:
         """Compute the metrics. Labels are ignored if the protocol has none."""

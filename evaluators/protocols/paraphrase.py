@@ -36,7 +36,7 @@ def evaluate(score_NIT: np.ndarray) -> Directions:
 
 
 def evaluate_texts(sample: Sample) -> Directions:
-    """Compute the accuracy of the text-only task (TOT) from the text features of a dual encoder."""
+    """Compute the accuracy of the text-only task (TOT) from text features."""
     text_NTD = sample.text(sample.text_NT.ravel()).reshape(*sample.text_NT.shape, -1)
     caption_ND, paraphrase_ND, wrong_NKD = text_NTD[:, 0], text_NTD[:, 1], text_NTD[:, TRUTHS:]
     same_N1 = cosine(caption_ND, paraphrase_ND[:, None])
@@ -58,5 +58,5 @@ def _compare(truth_N2: np.ndarray, wrong_N2: np.ndarray, wrong: int) -> QueryMet
 
 
 PROTOCOLS = (
-    RowProtocol("paraphrase", ("caption", "paraphrase", "hard_negatives"), evaluate=evaluate, among_all=evaluate_texts),
+    RowProtocol("paraphrase", ("caption", "paraphrase", "hard_negatives"), evaluate=evaluate, of_texts=evaluate_texts),
 )

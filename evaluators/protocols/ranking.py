@@ -101,6 +101,7 @@ def compute_chance(wrong_Q: np.ndarray | int, truths_Q: np.ndarray | int = 1) ->
     metrics["mean_rank"] = float((1 + wrong_Q / (truths_Q + 1)).mean())
     if (truths_Q == 1).all():
         metrics["median_rank"] = float(np.median(1 + wrong_Q / 2))
+        metrics["floored_median_rank"] = float(np.floor(metrics["median_rank"]))
     return metrics | {"tie_rate": 0.0}
 
 

@@ -15,7 +15,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from loaders.published.declaration import Benchmark, Flaw, huggingface
+from loaders.published.declaration import Benchmark, Flaw, github, huggingface
 from loaders.published.image_sets import ImageSet
 from loaders.published.rows import Row, Unusable, get_fields, read_each, read_json
 from loaders.published.schemas import QUESTIONS_SCHEMA
@@ -86,15 +86,23 @@ BENCHMARK = Benchmark(
             how="They are images of Flickr30k and DOCCI; name a folder that has both.",
         ),
     },
-    downloads=huggingface(
-        "BaiqiL/NaturalBench",
-        "b6a84a18ba24544169681d4b15543dd103d4d3bb",
-        {f"data/train-0000{part}-of-00003.parquet": (None, None) for part in range(3)},
+    downloads=(
+        *huggingface(
+            "BaiqiL/NaturalBench",
+            "b6a84a18ba24544169681d4b15543dd103d4d3bb",
+            {f"data/train-0000{part}-of-00003.parquet": (None, None) for part in range(3)},
+        ),
+        *github(
+            "Baiqi-Li/NaturalBench",
+            "99676059da42c0094df345bb3333b1140a18483b",
+            {"test_set.json": (657950, "f4ca78dc9f75cddd5f076b15213e20eacf2c6574a7cefa9a30a8f17b829b3633")},
+            folder="dataset_split_for_finetuning",
+        ),
     ),
     read=read,
     recognise=recognise,
     schema=QUESTIONS_SCHEMA,
-    rows={"main": 1900},
+    rows={"main": 1900, "finetuning_test": 950},
     image_count=3800,
     split_files=True,
     chance={"*": 1 / 16},

@@ -79,13 +79,13 @@ def find_missing_images(
 ) -> dict[ImageSet, list[str]]:
     """Return the images of published files that are neither in ``image_folder`` nor among the shared images.
 
-    Images that the files contain are left out.
+    Images that come with the files are left out.
     """
     finder = ImageFinder(data, image_folder)
     missing: dict[ImageSet, dict[str, None]] = {}
     for read in files:
         for images, names in read.list_images().items():
-            absent = [] if images.columns else [name for name in names if finder.find(images, name) is None]
+            absent = [name for name in names if images.is_separate and finder.find(images, name) is None]
             missing.setdefault(images, {}).update(dict.fromkeys(absent))
     return {images: list(names) for images, names in missing.items() if names}
 

@@ -38,6 +38,11 @@ class ImageSet:
     """Instructions, if the images have to be downloaded manually."""
 
     @property
+    def is_separate(self) -> bool:
+        """True if the images are downloaded in addition to the published files."""
+        return bool(self.url or self.archives or self.how)
+
+    @property
     def is_manual(self) -> bool:
         """True if the images have to be downloaded manually."""
         return self.url is None and not self.archives

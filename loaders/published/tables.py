@@ -27,12 +27,11 @@ def read_batches(path: Path, columns: Iterable[str]) -> Iterator[pa.RecordBatch]
     if missing := [name for name in names if name not in schema.names]:
         raise ValueError(f"{path}: no column {', '.join(missing)}; its columns are {', '.join(schema.names)}.")
     if path.suffix == ".arrow":
-        with _open_arrow(path) as stream:
-            for batch in stream:
-                for start in range(0, batch.num_rows, ROWS_PER_BATCH):
-                    yield batch.slice(start, ROWS_PER_BATCH).select(names)
-    else:
-        yield from parquet.read_batches(path, ROWS_PER_BATCH, names)
+        yield from _read_arrow(path, names)
+        return
+    for batch in parquet.read_batches(path, ROWS_PER_BATCH, names):
+        _check(batch, path)
+        yield batch
 
 
 def read_schema(path: Path) -> pa.Schema:
@@ -40,7 +39,14 @@ def read_schema(path: Path) -> pa.Schema:
     if path.suffix != ".arrow":
         return parquet.read_schema(path)
     with _open_arrow(path) as stream:
+        _list_names(stream.schema)
         return stream.schema
+
+
+def _list_names(fields: Iterable[pa.Field]) -> list[str]:
+    """Return the names of fields and of their parts. Raises UnicodeDecodeError if one is not in UTF-8."""
+    parts = [part for field in fields if pa.types.is_struct(field.type) for part in field.type]
+    return [field.name for field in (*fields, *parts)]
 
 
 def read_table(path: Path, columns: Iterable[str]) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -64,16 +70,35 @@ def read_sample(path: Path, count: int) -> list[dict[str, Any]]:
     return [{**dict.fromkeys(schema.names), **row} for _, row in islice(read_table(path, columns), count)]
 
 
+def _read_arrow(path: Path, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    with _open_arrow(path) as stream:
+        for batch in stream:
+            selected = batch.select(columns)
+            _check(selected, path)
+            for start in range(0, selected.num_rows, ROWS_PER_BATCH):
+                yield selected.slice(start, ROWS_PER_BATCH)
+
+
+def _check(batch: pa.RecordBatch, path: Path) -> None:
+    """Raise ValueError if offsets or texts of a batch are not valid. Arrow checks neither when it reads a file."""
+    try:
+        batch.validate(full=True)
+    except (pa.ArrowException, UnicodeDecodeError) as error:
+        raise _damaged(path, error) from None
+
+
+def _damaged(path: Path, error: Exception) -> ValueError:
+    reason = str(error).strip().splitlines()[0].rstrip(".")
+    return ValueError(f"{path}: not a readable table ({reason}). It is cut off or damaged. Download it again.")
+
+
 @contextmanager
 def _open_arrow(path: Path) -> Iterator[pa.RecordBatchStreamReader]:
     """Open a file of ``datasets``. Raises ValueError if the block cannot read it."""
     try:
-        with pa.memory_map(str(path)) as source, pa.ipc.open_stream(source) as stream:
+        with pa.OSFile(str(path)) as source, pa.ipc.open_stream(source) as stream:
             yield stream
     except FileNotFoundError:
         raise FileNotFoundError(f"{path}: no such file.") from None
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        reason = str(error).strip().splitlines()[0].rstrip(".")
-        raise ValueError(
-            f"{path}: not a readable Arrow file ({reason}). It is cut off or damaged. Download it again."
-        ) from None
+        raise _damaged(path, error) from None

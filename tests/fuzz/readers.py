@@ -35,7 +35,7 @@ from generators.readers.records import Flaws
 from generators.sources.unpack import unpack
 from generators.storage import csv_tables, parquet
 from generators.storage.untrusted import UnsafeNameError, decode_image, resolve_below, resolve_image, safe_name
-from loaders.benchmarks import photograph_pairs
+from loaders.benchmarks import negbench, photograph_pairs
 from loaders.datasets.stats import read_stats
 from loaders.datasets.verified import verify_files
 from loaders.importing import importing
@@ -177,6 +177,10 @@ READERS: list[tuple[str, Callable[[Path], Any]]] = [
     ("swap_att.json", importing.read_file),
     ("COLA_multiobjects_matching_benchmark.json", importing.read_file),
     ("valid_data.json", importing.read_file),
+    *((name, importing.read_file) for name in ("test_set.json", "private_info_global.json", "Questions.csv")),
+    *((f"{stem}.csv", importing.read_file) for stem in (*negbench.CHOICES, *negbench.RETRIEVALS)),
+    *((f"test-00000-of-00001.{suffix}", importing.read_file) for suffix in ("parquet", "json")),
+    ("data-00000-of-00001.arrow", importing.read_file),
 ]
 
 
@@ -282,9 +286,22 @@ def make_seeds() -> list[bytes]:
         "result.json": RESULT,
         "scores_of_rows.csv": b'row,scores\n0,"[0.5, 0.25]"\n',
         "scores_of_rows.jsonl": b'{"row": 0, "scores": [0.5, 0.25]}\n',
+        "test_set.json": b'[["Q", "1", "Yes", "yes_no"], ["Q", "2", "No", "yes_no"], ["R", "1", "No", "yes_no"], '
+        b'["R", "2", "Yes", "yes_no"]]',
+        "private_info_global.json": b'[{"image0": "eqbensd/1", "image1": "eqbensd/2", "caption0": ["a"], '
+        b'"caption1": "b"}]',
+        "Questions.csv": b"Question ID,Type,Statement\n1,Texts,a cup\n2,Texts,a hat\n",
+        "test-00000-of-00001.json": b'[{"id": 1, "image_1": "1", "image_2": "2", "caption_1": "a", "caption_2": "b"}]',
     }
+    header = ",".join(("image_path", "correct_answer", *negbench.OPTIONS, "correct_answer_template"))
+    choice = f"{header}\n1.jpg,0,a,b,c,d,positive\n".encode()
+    contents |= dict.fromkeys([f"{stem}.csv" for stem in negbench.CHOICES], choice)
+    retrieval = b"filepath,captions\n1.jpg,\"['a']\"\n"
+    contents |= dict.fromkeys([f"{stem}.csv" for stem in negbench.RETRIEVALS], retrieval)
     for name in ("captions.parquet", "scores.parquet", "scores_of_rows.parquet"):
         contents[name] = _parquet()
+    table, stream = _table()
+    contents |= {"test-00000-of-00001.parquet": table, "data-00000-of-00001.arrow": stream}
     return [bytes([number]) + contents[name] for number, (name, _) in enumerate(READERS)]
 
 
@@ -295,6 +312,22 @@ def _parquet() -> bytes:
     buffer = io.BytesIO()
     pq.write_table(pa.table({"caption": ["a cup"], "row": [0], "scores": [[0.5, 0.25]]}), buffer)
     return buffer.getvalue()
+
+
+def _table() -> tuple[bytes, bytes]:
+    """Return tables of ColorSwap (Parquet) and VisMin (Arrow) without images."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    image = {"bytes": b"", "path": None}
+    swap = {"id": 1, "image_1": image, "image_2": image, "caption_1": "a", "caption_2": "b"}
+    change = {"image_0": image, "text_0": "a", "image_1": image, "text_1": "b", "category": "object"}
+    parquet_file, arrow_file = io.BytesIO(), io.BytesIO()
+    pq.write_table(pa.Table.from_pylist([swap]), parquet_file)
+    table = pa.Table.from_pylist([change])
+    with pa.ipc.new_stream(arrow_file, table.schema) as writer:
+        writer.write_table(table)
+    return parquet_file.getvalue(), arrow_file.getvalue()
 
 
 class Fuzzer:

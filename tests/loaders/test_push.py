@@ -3,11 +3,12 @@
 from pathlib import Path
 
 import pytest
+from PIL import Image
 from typer.testing import CliRunner
 
 from compeval import load_dataset
 from compeval.cli import app
-from generators.schemas.rows import CHOICE_SCHEMA, HARD_NEGATIVE_SCHEMA
+from generators.schemas.rows import CHOICE_SCHEMA, GROUP_SCHEMA, HARD_NEGATIVE_SCHEMA
 from generators.storage.atomic import MARKER
 from generators.storage.crops import replace_crop_files
 from generators.storage.dataset import write_config
@@ -119,3 +120,27 @@ def test_names_are_searched_locally_then_as_a_path_then_on_the_hub(hub_server: R
     hub_server.files["me/other"] = {"README.md": b"no data"}
     with pytest.raises(ValueError, match=r"me/other: no stats\.json in the repository"):
         load_dataset("me/other", "toy_hnatom")
+
+
+def test_images_that_cells_reference_are_uploaded(hub_server: Repositories, tmp_path: Path):
+    paths = []
+    for number in (1, 2):
+        path = tmp_path / "sources/visual_genome" / f"{number}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (4, 4), (number, 0, 0)).save(path)
+        paths.append(path)
+    row = {
+        f"image_{place}": {"bytes": None, "path": str(path.relative_to(tmp_path))} for place, path in enumerate(paths)
+    }
+    row |= {f"crop_id_{place}": f"c{place}" for place in (0, 1)} | {"caption_0": "a", "caption_1": "b", "image_id": "1"}
+    row |= {"categories": [], "provenance": {"source": "visual_genome", "captioner": "published", "seed": 0}}
+    folder = tmp_path / "cola"
+    write_config(folder, "multi_object", {"test": [row]}, GROUP_SCHEMA)
+    write_card(folder, {"license": "mit"}, "# COLA\n", measure(folder))
+    push_folder(folder, "me/cola")
+    for path in paths:
+        path.unlink()
+    (loaded,) = load_dataset("me/cola", "multi_object", "test")
+    assert [loaded[f"image_{place}"].getpixel((0, 0))[0] for place in (0, 1)] == [1, 2]  # pyright: ignore
+    with pytest.raises(ValueError, match=r"row 0: the image cannot be read"):
+        push_folder(folder, "me/cola")

@@ -50,6 +50,7 @@ def test_a_perfect_encoder_ranks_every_truth_first(here: Path, data: Path):
         "avg_recall": 1.0,
         "mean_rank": 1.0,
         "median_rank": 1.0,
+        "floored_median_rank": 1.0,
         "tie_rate": 0.0,
     }
     assert choice["intervals"]["recall@1"] == pytest.approx([0.7575, 1.0], abs=1e-4)  # Wilson, 12 of 12 images

@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 
 from compeval.cli import app
 from evaluators import models
+from loaders.importing.importing import import_files
 from tests.evaluators import tiny
 from tests.evaluators.tiny_transformers import IDS, SMALL, TEXT, transformers_folder
 
@@ -241,6 +242,27 @@ def test_sentence_transformers(tmp_path: Path, data: Path):
     told = CliRunner().invoke(app, ["run", "--model", spec, "--data", str(data), "--task", "crepe/prod_hnatom/n4"])
     assert told.exit_code == 2
     assert "encodes no images" in told.stderr
+    rows = [
+        {"filename": "1.jpg", "caption": f"red {noun}", "caption2": f"a red {noun}", "negative_caption": f"blue {noun}"}
+        for noun in ("ball", "box", "ball")
+    ]
+    (tmp_path / "swap_obj.json").write_text(json.dumps(rows))
+    Image.new("RGB", (2, 2)).save(tmp_path / "1.jpg")
+    import_files([tmp_path / "swap_obj.json"], tmp_path, tmp_path / "published")
+    (tmp_path / "1.jpg").unlink()  # the task on texts needs no image
+    task = ["--task", "sugarcrepe_pp/*", "--data", str(tmp_path / "published"), "--json"]
+    done = CliRunner().invoke(app, ["run", "--model", spec, *task])
+    assert done.exit_code == 0, done.output
+    (result,) = json.loads(done.stdout)
+    unit = {text: feature / np.linalg.norm(feature) for row in rows for text in list(row.values())[1:]
+            for feature in [built.encode([text])[0]]}  # fmt: skip
+    hits = [
+        unit[one] @ unit[two] > max(unit[one] @ unit[wrong], unit[two] @ unit[wrong])
+        for _, one, two, wrong in (row.values() for row in rows)
+    ]
+    assert result["main"] == ["text_accuracy"]
+    assert result["metrics"]["text_accuracy"] == pytest.approx(np.mean(hits))
+    assert result["chance"]["text_accuracy"] == pytest.approx(1 / 3)
 
 
 WORDS = ("<pad>", "<s>", "</s>", "<unk>", "<image>", "yes", "no", "red", "blue", "pink", "ball", "show", "image")

@@ -47,8 +47,17 @@ def test_summary_of_ranks():
         "avg_recall": 0.5,
         "mean_rank": 2.75,
         "median_rank": 3.0,
+        "floored_median_rank": 3.0,
         "tie_rate": 0.25,
     }
+
+
+def test_median_rank_is_also_floored_as_in_the_authors_scripts():
+    # Ranks 1, 3 and 3, 4: the medians are 2 and 3.5.
+    found = [ranking.to_metrics(choice.rank_truth(SCORES[rows])).summarise() for rows in ([0, 1], [2, 3])]
+    assert [(one["median_rank"], one["floored_median_rank"]) for one in found] == [(2.0, 2.0), (3.5, 3.0)]
+    chance = ranking.compute_chance(5)  # of ranks 1 to 6
+    assert (chance["median_rank"], chance["floored_median_rank"]) == (3.5, 3.0)
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ def test_arrow_files_are_read_like_parquet(tmp_path: Path):
         assert read[0] == read[1]
         assert len(read[0]) == 70
     (tmp_path / "a.arrow").write_bytes((tmp_path / "a.arrow").read_bytes()[:900])
-    with pytest.raises(ValueError, match=r"a\.arrow: not a readable Arrow file"):
+    with pytest.raises(ValueError, match=r"a\.arrow: not a readable table"):
         list(tables.read_table(tmp_path / "a.arrow", ["id"]))
     with pytest.raises(ValueError, match=r"a\.parquet: no column question; its columns are id, caption_0"):
         list(tables.read_table(tmp_path / "a.parquet", ["question"]))
