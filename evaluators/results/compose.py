@@ -32,7 +32,7 @@ def code_fingerprint() -> str:
 
 def get_code(dataset: str, config: str) -> dict[str, str]:
     """Return the version and digests of the code that the results of a config depend on."""
-    module = authors.find_rule(dataset, config) and authors.find_module(dataset)
+    module = authors.find_module(dataset) if authors.find_rule(dataset, config) else None
     by_authors = {"authors": fingerprint.of_json(strip_comments(Path(module).read_text()))} if module else {}
     return {"version": version("compeval"), "fingerprint": code_fingerprint(), **by_authors}
 
