@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,13 @@ import pyarrow as pa
 
 from evaluators.engine.rows import Rows
 from evaluators.engine.score import Scored
-from evaluators.engine.tasks import Task, warnings
+from evaluators.engine.tasks import warnings
 from evaluators.metrics import categories
 from evaluators.metrics.intervals import compute_intervals
-from evaluators.models import Model
+from evaluators.models import Model, fingerprint
 from evaluators.protocols import authors, recall
 from evaluators.results.documents import SCHEMA, Result
-from generators.storage.code import code_digest
+from generators.storage.code import code_digest, strip_comments
 
 
 @lru_cache(maxsize=1)
@@ -31,10 +32,10 @@ def code_fingerprint() -> str:
     return code_digest(__file__)
 
 
-def get_code(task: Task) -> dict[str, str]:
-    """Return the version and digests of the code that a task's result depends on."""
-    rule = authors.find_rule(task.dataset, task.config) and authors.find_module(task.dataset)
-    by_authors = {"authors": code_digest(rule)} if rule else {}
+def get_code(dataset: str, config: str) -> dict[str, str]:
+    """Return the version and digests of the code that the results of a config depend on."""
+    module = authors.find_module(dataset) if authors.find_rule(dataset, config) else None
+    by_authors = {"authors": fingerprint.of_json(strip_comments(Path(module).read_text()))} if module else {}
     return {"version": version("compeval"), "fingerprint": code_fingerprint(), **by_authors}
 
 
@@ -119,7 +120,7 @@ def describe(rows: Rows, model: Model) -> Result:
             "limit": rows.limit,
             "set_size": rows.set_size,
         },
-        "code": get_code(task),
+        "code": get_code(task.dataset, task.config),
     }
 
 

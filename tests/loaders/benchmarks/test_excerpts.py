@@ -12,13 +12,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from compeval.cli import app
 from evaluators import protocols
 from evaluators.protocols import authors
 from evaluators.protocols.base import Directions, RowProtocol
 from loaders import benchmarks
-from loaders.importing.importing import read_file
+from loaders.importing.importing import import_files, read_file
 from loaders.published.rows import Row
+from tests.evaluators.conftest import here  # noqa: F401
+from tests.stand_ins import write_stand_ins
 
 
 class Excerpt(NamedTuple):
@@ -140,3 +144,48 @@ def check_chance(benchmark: str, config: str, shape: Sequence[int]) -> None:
     shares = [item.summarise()[item.main] for item in directions.values() if np.isclose(item.chance[item.main], chance)]
     assert shares, f"no metric of {benchmark} has the declared chance"
     assert all(abs(share - chance) <= 3.3 * sqrt(chance * (1 - chance) / shape[0]) for share in shares)
+
+
+RUNS = {
+    "valse/data/existence.json": {"recall@1": 0, "tie_rate": 1},
+    "vl_checklist/data/Relation/vg/action.json": {"recall@1_macro_source": 0},
+    "hard_positives/data/vl_checklist_relations.json": {"accuracy": 0, "caption_accuracy": 0, "brittleness": 0},
+    "predicate_noun/eval_set.json": {"text_score": 0, "group_score": 0},
+    "comvg/ComVG.csv": {},
+}
+"""Metrics of a model that encodes all texts alike."""
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_runs_of_real_rows(real_data: Path, here: Path, name: str):  # noqa: F811
+    path = real_data / "benchmarks" / name
+    assert run_constant(path, here).items() >= RUNS[name].items()
+
+
+def test_runs_of_image_sets(here: Path):  # noqa: F811
+    prepositions = ("on", "under", "left_of", "right_of")
+    items = [
+        {
+            "image_path": f"data/controlled_images/mug_{first}_table.jpg",
+            "caption_options": [
+                f"mug {other} table" for other in sorted(prepositions, key=lambda other: other != first)
+            ],
+        }
+        for first in prepositions
+    ]
+    path = here / "controlled_images_dataset.json"
+    path.write_text(json.dumps(items))
+    metrics = run_constant(path, here)
+    assert [metrics[name] for name in ("accuracy", "pair_accuracy", "set_accuracy", "tie_rate")] == [0, 0, 0, 1]
+    authors_metrics = ("authors_accuracy", "authors_pair_accuracy", "authors_set_accuracy")
+    assert [metrics[name] for name in authors_metrics] == [1, 1, 1]
+
+
+def run_constant(path: Path, folder: Path) -> dict[str, float]:
+    """Import a file with stand-ins for its images, and return the metrics of a constant model on its first task."""
+    write_stand_ins([path], folder / "images")
+    (counts, *_) = import_files([path], folder / "images", folder / "data")
+    options = ["--task", f"{counts.family}/*", "--data", "data", "--json"]
+    result = CliRunner().invoke(app, ["run", "python:toy_models:Constant", *options])
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)[0]["metrics"]
