@@ -86,6 +86,9 @@ def get_canonical_name(name: str) -> str:
 
 def find_scores(*names: str) -> list[PublishedScore]:
     """Return the published scores of a model, given its names."""
+    names = tuple(ALIASES.get(name.removeprefix("transformers:"), name) for name in names)
+    if not any("/" in name.partition(":")[0] for name in names):  # none is open_clip's, which is slow to load
+        return [score for score in read_scores() if score.model in names]
     canonical = {get_canonical_name(name) for name in names}
     return [score for score in read_scores() if get_canonical_name(score.model) in canonical]
 
