@@ -30,7 +30,7 @@ from generators.hard_negatives.negation import (
 from generators.hard_negatives.selection import POOL, Measure, measure_length, replace_rejected, select_rank_balanced
 from generators.hard_negatives.source import ImageSource
 from generators.hard_negatives.swap import make_orbits, make_swaps, write_swaps
-from generators.storage.dataset import describe_graph
+from generators.storage import dataset
 
 Candidate = TypeVar("Candidate")
 
@@ -188,6 +188,9 @@ class Example:
             "foils": [negative.foil_rows for negative in negatives],
         }
         if kind == "hnneg_balanced" and self._balanced_negations is not None:
-            columns |= describe_graph(self._balanced_negations.asserted) | {"caption": self._balanced_negations.caption}
-            columns["complexity"] = self.walk.walk.graph.complexity  # the denied atom counts
+            caption, asserted, _ = self._balanced_negations
+            row = dataset.make_raw_row(
+                self.source.image.path, self.walk.image_id, self.walk.walk.box, caption, asserted, {}
+            )
+            columns |= {name: row[name] for name in ("caption", "atoms", "compounds", "scene_graph")}
         return columns

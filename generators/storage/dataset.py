@@ -161,16 +161,9 @@ def make_raw_row(
         "image_id": image_id,
         **box._asdict(),
         "caption": caption,
-        **describe_graph(graph),
-        "provenance": dict(provenance),
-    }
-
-
-def describe_graph(graph: SceneGraph) -> dict[str, Any]:
-    """Return the columns of RAW_SCHEMA that describe the graph of a caption."""
-    return {
         "atoms": [atom._asdict() for atom in graph.atoms],
         "compounds": [compound._asdict() for compound in graph.compounds],
         "complexity": graph.complexity,
         "scene_graph": graph.to_row(),
+        "provenance": dict(provenance),
     }
