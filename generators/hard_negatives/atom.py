@@ -54,17 +54,19 @@ class AtomFoils:
         """Return the foils of one atom with their edited graphs; nothing is checked before it is needed.
 
         Near words are in a random order weighted by frequency. If the nearest or most frequent word were always taken,
-        few words would be foils, and a text-only model could learn them. Distant words and words outside the
-        vocabulary are at most ``FOILS_PER_ATOM``.
+        few words would be foils, and a text-only model could learn them. Of the synonyms of a relation, one is used.
+        Distant words and words outside the vocabulary are at most ``FOILS_PER_ATOM``.
         """
         near, distant = find_words(self._parse, read_as_written(self.caption.text, mention), self.vocabulary)
         phrases = [(word, phrase) for word in near for phrase in _list_phrases(mention, word, self.vocabulary)]
         # Weighted sampling without replacement by exponential clocks (Efraimidis and Spirakis 2006).
         counts = _phrase_counts(mention.kind, self.vocabulary)
         clocks = [rng.expovariate(max(counts.get(phrase, 0), UNKNOWN_FREQUENCY)) for _, phrase in phrases]
-        ordered = (item for _, item in sorted(zip(clocks, phrases, strict=True), key=itemgetter(0)))
+        phrase_by_word: dict[str, str] = {}
+        for _, (word, phrase) in sorted(zip(clocks, phrases, strict=True), key=itemgetter(0)):
+            phrase_by_word.setdefault(word, phrase)
         distant_edits = self._make_edits(mention, ((word, word) for word in distant))
-        return self._make_edits(mention, ordered), islice(distant_edits, FOILS_PER_ATOM)
+        return self._make_edits(mention, phrase_by_word.items()), islice(distant_edits, FOILS_PER_ATOM)
 
     def _make_edits(self, mention: Mention, pairs: Iterable[tuple[str, str]]) -> Iterator[Edit]:
         """Yield the edits of (word, phrase) pairs that are false of the image."""
@@ -119,13 +121,15 @@ def _sort_known_first(edits: Iterable[Edit], vocabulary: Vocabulary) -> Iterator
 
 
 def make_one_atom_negatives(atoms: AtomFoils, count: int, rng: Random) -> list[HardNegative]:
-    """Return the HN-Atoms of a single random atom that has at least ``count`` foils in the vocabulary, or [].
+    """Return the HN-Atoms of a single random noun or attribute that has at least ``count`` foils in the vocabulary.
 
     All captions of the retrieval set then differ in one position. If the foils were in several positions, the true
     caption would be the medoid of the set, and random scorers would rank it first less often than 1/K
-    (text_only_scorers.py).
+    (text_only_scorers.py). Relations are not replaced: some can never be proven false ("near"), so that a text-only
+    model would recognise them as true. Returns [] if no atom has enough foils.
     """
-    for mention in rng.sample(atoms.mentions, len(atoms.mentions)):
+    mentions = [mention for mention in atoms.mentions if mention.kind != "relation"]
+    for mention in rng.sample(mentions, len(mentions)):
         edits = (edit for edit in atoms.draw_edits(mention, rng) if is_known(edit[0], atoms.vocabulary))
         negatives = list(islice(_write_negatives(edits, atoms.caption), POOL))
         if len(negatives) >= count:

@@ -15,8 +15,8 @@ from generators.captioner.prompted import (
 )
 from generators.graphs.entailment import Negated, entails, proves_false
 from generators.graphs.facts import ImageFacts, collect_facts
-from generators.graphs.vocabulary import Vocabulary
-from generators.hard_negatives.atom import AtomFoils, is_known, make_atom_negatives
+from generators.graphs.vocabulary import Vocabulary, relation_key
+from generators.hard_negatives.atom import AtomFoils, is_known, make_atom_negatives, make_one_atom_negatives
 from generators.hard_negatives.hard_negative import HardNegative
 from generators.hard_negatives.negation import find_negatable_atoms, make_negation_negatives
 from generators.hard_negatives.swap import make_swaps, write_swaps
@@ -151,6 +151,29 @@ def test_atom_foils_replace_an_object_at_every_mention() -> None:
     assert not [item for item in negatives if item.foils[0].original == "cup" and " cup" in item.caption]
     known = [is_known(item.foils[0], vocabulary) for item in negatives]
     assert known == sorted(known, reverse=True)
+
+
+def test_the_foils_of_a_relation_are_not_synonyms() -> None:
+    predicates = ("on", "on top of", "under", "below", "beneath", "to the left of", "on the left side of")
+    pairs = (SceneObject("1", "cup"), SceneObject("2", "table"))
+    vocabulary = Vocabulary.of([SceneGraph(pairs, (Relation("1", text, "2"),)) for text in predicates])
+    graph = SceneGraph((CUP, TABLE), (ON,))
+    atoms = AtomFoils(graph, collect_facts(graph), write_grammar_caption(graph), vocabulary)
+    (mention,) = (mention for mention in atoms.mentions if mention.kind == "relation")
+    for seed in range(10):
+        keys = [relation_key(foil.replacement) for foil, _ in atoms.draw_edits(mention, Random(seed))]
+        assert len(keys) == len(set(keys)) >= 2
+
+
+def test_the_foils_of_one_atom_replace_a_noun_or_an_attribute() -> None:
+    colors = SceneObject("9", "kettle", ("blue", "green", "black", "white", "yellow"))
+    vocabulary = Vocabulary.of([IMAGE, SceneGraph((colors,))])
+    atoms = AtomFoils(GRAPH, collect_facts(IMAGE), write_grammar_caption(GRAPH), vocabulary)
+    for seed in range(10):
+        negatives = make_one_atom_negatives(atoms, 2, Random(seed))
+        assert len(negatives) >= 2
+        ((kind, _),) = {(foil.type, foil.original) for negative in negatives for foil in negative.foils}
+        assert kind in ("object", "attribute")
 
 
 def test_entailment_of_relations() -> None:
