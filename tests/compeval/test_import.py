@@ -54,6 +54,7 @@ def test_audit_prints_findings_and_a_verdict(here: Path, data: Path):
         "no negation word": "0.25",
         "fewest words": "0.25",
         "most words": "0.25",
+        "no final stop, or outer spaces": "0.25",
     }
     table = call("audit", "crepe", "--data", data, "--format", "md").stdout.splitlines()
     assert table[0] == "| set | verdict | found | rows | negatives | chance % |"
