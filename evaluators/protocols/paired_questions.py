@@ -28,8 +28,8 @@ def find_correct(score_N24: np.ndarray) -> np.ndarray:
 def evaluate(score_N24: np.ndarray) -> Directions:
     """Compute the share of correct answers, and of questions, images and groups with correct answers only."""
     correct_NIQ, score_NIQA = find_correct(score_N24), _split_texts(score_N24)
-    group_N = correct_NIQ.reshape(len(correct_NIQ), -1).all(axis=1)
-    tie_N = (score_NIQA[..., 0] == score_NIQA[..., 1]).reshape(len(score_NIQA), -1).any(axis=1)
+    group_N = np.asarray(correct_NIQ.all(axis=(1, 2)))
+    tie_N = np.asarray((score_NIQA[..., 0] == score_NIQA[..., 1]).any(axis=(1, 2)))
     values = {
         "group_accuracy": group_N.astype(np.float64),
         "question_accuracy": correct_NIQ.all(axis=1).mean(axis=1),

@@ -115,7 +115,7 @@ def measure(name: str, sets: RetrievalSets, seed: int, model: str | None) -> dic
     if name.startswith(PRODUCTIVITY) and name.endswith(BALANCED):
         keep_N = select_rows_at_chance(sets, seed)
         result["share_kept"] = float(keep_N.mean())
-        result["held_out_after"] = measure_scorers(sets.select(keep_N), held_out | COMPARING_SCORERS)
+        result["held_out_after"] = measure_scorers(sets.select(keep_N), {**held_out, **COMPARING_SCORERS})
     return result
 
 
