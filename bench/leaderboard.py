@@ -2,8 +2,8 @@
 
 Three benchmarks of 2,000 rows (three per image). The ability of a model is its probability to solve a row of mean
 difficulty; rows of an image share a difficulty. Twenty groups of five models have equal abilities. Printed: how many
-pairs of different ability are told apart, and in how many simulated benchmarks some pair of equal ability is (at most
-5 % of them, since p-values are Holm-corrected over all pairs). A page is written to FOLDER.
+pairs of different ability differ significantly, and in how many simulated benchmarks some pair of equal ability does
+(at most 5 % of them, since p-values are Holm-corrected over all pairs). A page is written to FOLDER.
 """
 
 from __future__ import annotations

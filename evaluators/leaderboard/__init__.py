@@ -14,6 +14,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ import jinja2
 import pandas as pd
 
 from evaluators.leaderboard.examples import collect_examples
-from evaluators.leaderboard.scores import Benchmark, make_benchmarks
+from evaluators.leaderboard.scores import BenchmarkScores, make_benchmarks
 from evaluators.report.results import PARTS, Result, Results, read_results, split_parts
 from evaluators.report.tables import Table, format_percent, to_csv, to_latex
 
@@ -105,7 +106,7 @@ def read_about(path: Path) -> dict[str, dict[str, str]]:
 
 
 def make_entries(
-    results: Results, benchmarks: Sequence[Benchmark], about: Mapping[str, Mapping[str, str]]
+    results: Results, benchmarks: Sequence[BenchmarkScores], about: Mapping[str, Mapping[str, str]]
 ) -> list[Entry]:
     """Return the models with a score, best mean first."""
     entries = []
@@ -127,7 +128,7 @@ def make_entries(
 
 
 def describe_model(result: Result) -> dict[str, str]:
-    """Return the family and the training data that the name of a model tells."""
+    """Return the family and the training data that the name of a model contains."""
     model = result.data["model"]
     backend, _, rest = model["spec"].rpartition(":")
     architecture, _, tag = rest.partition("/")
@@ -137,12 +138,12 @@ def describe_model(result: Result) -> dict[str, str]:
     }
 
 
-def _average(model: str, benchmarks: Sequence[Benchmark]) -> float | None:
+def _average(model: str, benchmarks: Sequence[BenchmarkScores]) -> float | None:
     scores = [benchmark.scores[model].share for benchmark in benchmarks if model in benchmark.scores]
     return sum(scores) / len(scores) if scores and len(scores) == len(benchmarks) else None
 
 
-def make_table(entries: Sequence[Entry], benchmarks: Sequence[Benchmark]) -> pd.DataFrame:
+def make_table(entries: Sequence[Entry], benchmarks: Sequence[BenchmarkScores]) -> pd.DataFrame:
     """Return one row per model. Shares are fractions of 1."""
     rows = []
     for entry in entries:
@@ -159,7 +160,7 @@ def make_table(entries: Sequence[Entry], benchmarks: Sequence[Benchmark]) -> pd.
     return pd.DataFrame(rows).astype({f"{benchmark.name} rank": "Int64" for benchmark in benchmarks})
 
 
-def format_table(table: pd.DataFrame, benchmarks: Sequence[Benchmark]) -> pd.DataFrame:
+def format_table(table: pd.DataFrame, benchmarks: Sequence[BenchmarkScores]) -> pd.DataFrame:
     """Return the table as text, with ranks in parentheses."""
     cells = {"Model": table["model"], "Mean": table["mean"].map(format_percent)}
     for benchmark in benchmarks:
@@ -223,7 +224,7 @@ def make_chart(entries: Sequence[Entry]) -> dict[str, Any] | None:
 def _read_bundles() -> dict[str, str]:
     """Return the libraries that the page contains. Raises ModuleNotFoundError with the command that installs them."""
     try:
-        import altair  # noqa: F401
+        import_module("altair")
         import itables
         import vl_convert
     except ModuleNotFoundError as error:

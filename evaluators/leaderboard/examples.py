@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evaluators.leaderboard.scores import Benchmark
+from evaluators.leaderboard.scores import BenchmarkScores
 from evaluators.report.examples import find_best, is_current, make_data_uri, mark_changes
 from evaluators.report.results import Result
 from loaders.datasets.load import load_dataset
@@ -41,7 +41,7 @@ class RowExample:
         return f"row-{self.task}-{self.row}".replace("/", "-").replace("@", "-")
 
 
-def collect_examples(benchmarks: Sequence[Benchmark], data_dir: Path | None) -> list[RowExample]:
+def collect_examples(benchmarks: Sequence[BenchmarkScores], data_dir: Path | None) -> list[RowExample]:
     """Return the rows with hard negatives of each benchmark on which the models disagree most."""
     return [
         example
@@ -52,7 +52,9 @@ def collect_examples(benchmarks: Sequence[Benchmark], data_dir: Path | None) -> 
     ]
 
 
-def _collect(benchmark: Benchmark, task: str, members: Mapping[str, Result], data_dir: Path | None) -> list[RowExample]:
+def _collect(
+    benchmark: BenchmarkScores, task: str, members: Mapping[str, Result], data_dir: Path | None
+) -> list[RowExample]:
     frames = {model: result.examples.set_index("row") for model, result in members.items()}
     shared = sorted(set.intersection(*(set(rows.index) for rows in frames.values())))
     hits_N = np.mean([(rows.loc[shared, "rank"] == 1).to_numpy() for rows in frames.values()], axis=0)

@@ -24,21 +24,19 @@ from generators.schemas.corpus_names import parse_systematicity
 from generators.storage import parquet
 from generators.storage.natural import natural_key
 
-COLUMNS = {
-    "choice": ("rank",),
-    "compound": ("rank",),
-    "group": ("group_hit",),
-    "classification": ("rank",),
-    "recall": ("i2t_rank", "t2i_rank"),
+COUNTED = {
+    "choice": {"recall@1": "rank"},
+    "compound": {"recall@1": "rank"},
+    "group": {"group_score": "group_hit"},
+    "image_choice": {"recall@1": "rank"},
+    "paraphrase": {"accuracy": "hit"},
+    "sets": {"accuracy": "hit"},
+    "paired_questions": {"group_accuracy": "hit"},
+    "true_or_false": {"accuracy": "hit"},
+    "classification": {"top1": "rank"},
+    "recall": {"i2t_recall@1": "i2t_rank", "t2i_recall@1": "t2i_rank"},
 }
-"""Protocol -> columns of the per-example table whose hits are counted."""
-CHANCE = {
-    "choice": ("recall@1",),
-    "compound": ("recall@1",),
-    "group": ("group_score",),
-    "classification": ("top1",),
-    "recall": ("i2t_recall@1", "t2i_recall@1"),
-}
+"""Protocol -> metrics that make up its score -> column of the per-example table with the ranks or hits."""
 RECOGNITION = ("classification", "recall")
 """Protocols that measure recognition. All others measure composition."""
 SEED = re.compile(r"s\d+")
@@ -54,7 +52,7 @@ class Score:
 
 
 @dataclass(frozen=True)
-class Benchmark:
+class BenchmarkScores:
     name: str
     tasks: Sequence[str]
     rows: int
@@ -66,12 +64,12 @@ class Benchmark:
     """Task -> model -> result."""
 
 
-def make_benchmarks(results: Iterable[Result]) -> list[Benchmark]:
+def make_benchmarks(results: Iterable[Result]) -> list[BenchmarkScores]:
     """Make the benchmarks of all results, composition before recognition."""
     groups: dict[tuple[str, bool, float], list[Result]] = {}
     for result in filter(is_ranked, results):
         data = result.data
-        chance = float(np.mean([data["chance"][metric] for metric in CHANCE[data["protocol"]]]))
+        chance = float(np.mean([data["chance"][metric] for metric in COUNTED[data["protocol"]]]))
         candidates = round(chance, 3) if data["protocol"] not in RECOGNITION else 0.0
         key = (data["dataset"], data["protocol"] in RECOGNITION, candidates)
         groups.setdefault(key, []).append(result)
@@ -90,7 +88,7 @@ def is_ranked(result: Result) -> bool:
     is_perturbed = bool(data["variant"]) and not SEED.fullmatch(data["variant"])
     is_raw = data["config"].endswith("_raw")
     is_limited = data["data"]["limit"] is not None
-    return data["protocol"] in COLUMNS and not (is_own_set or is_perturbed or is_raw or is_limited)
+    return data["protocol"] in COUNTED and not (is_own_set or is_perturbed or is_raw or is_limited)
 
 
 def choose_tasks(tasks_by_model: Mapping[str, frozenset[str]]) -> frozenset[str]:
@@ -102,7 +100,7 @@ def choose_tasks(tasks_by_model: Mapping[str, frozenset[str]]) -> frozenset[str]
     return max(sorted(set(tasks_by_model.values()), key=sorted), key=weigh)
 
 
-def _make_benchmark(name: str, results: Sequence[Result], is_recognition: bool) -> Benchmark:
+def _make_benchmark(name: str, results: Sequence[Result], is_recognition: bool) -> BenchmarkScores:
     versions = Counter((result.data["task"], result.data["data"]["fingerprint"]) for result in results)
     newest = {task: fingerprint for (task, fingerprint), _ in reversed(versions.most_common())}
     by_task: dict[str, dict[str, Result]] = {}
@@ -132,10 +130,10 @@ def _make_benchmark(name: str, results: Sequence[Result], is_recognition: bool) 
             data["chance"][metric]
             for task in tasks
             for data in [by_task[task][models[0]].data]
-            for metric in CHANCE[data["protocol"]]
+            for metric in COUNTED[data["protocol"]]
         ]
     )
-    return Benchmark(
+    return BenchmarkScores(
         *(name, tasks, hit_MN.shape[1], float(chance), is_recognition, scores),
         {task: {model: by_task[task][model] for model in models} for task in tasks},
     )
@@ -143,7 +141,7 @@ def _make_benchmark(name: str, results: Sequence[Result], is_recognition: bool) 
 
 def _read_hits(results: Sequence[Result]) -> Iterable[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Yield hits (M, N), clusters (N) and weights (N) of each column of a task, on the rows that all models scored."""
-    columns = COLUMNS[results[0].data["protocol"]]
+    columns = COUNTED[results[0].data["protocol"]].values()
     tables = [parquet.read_table(result.path.with_suffix(".parquet")) for result in results]
     rows = tables[0]["row"].to_numpy()
     for table in tables[1:]:

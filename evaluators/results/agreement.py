@@ -11,9 +11,9 @@ import numpy as np
 from evaluators.metrics import power
 from evaluators.metrics.intervals import count_effective_rows
 from evaluators.results import documents
-from evaluators.results.compare import check_same_data, find_documents, get_query_values
+from evaluators.results.compare import check_same_data, find_columns, find_documents, get_query_values
 from evaluators.results.compose import get_clusters
-from evaluators.results.rank import find_columns, read_common_rows
+from evaluators.results.rank import read_common_rows
 
 
 @dataclass(frozen=True)

@@ -81,9 +81,8 @@ def _compare_task(path_a: Path, path_b: Path) -> list[Comparison]:
     check_same_data(a, b)
     table_a, table_b = _read_common_rows(path_a, path_b)
     cluster_N = get_clusters(table_a)
-    columns = [name for name in table_a.column_names if name.split("_")[-1] in ("rank", "hit")]
     lines = []
-    for metric, column in zip(a["main"], columns, strict=True):
+    for metric, column in zip(a["main"], find_columns(table_a), strict=True):
         if metric not in b["main"]:  # a dual encoder has metrics among all images, a pair scorer does not
             continue
         (value_a_Q, row_Q), (value_b_Q, _) = get_query_values(table_a, column), get_query_values(table_b, column)
@@ -113,6 +112,11 @@ def check_same_data(a: Result, b: Result) -> None:
             f"{a['task']}: the two results are of different data ({_describe_data(a)} against {_describe_data(b)}). "
             "Run both models again on the same dataset and with the same --limit."
         )
+
+
+def find_columns(examples: pa.Table) -> list[str]:
+    """Return the columns with ranks or hits, one per main metric."""
+    return [name for name in examples.column_names if name.split("_")[-1] in ("rank", "hit")]
 
 
 def get_query_values(examples: pa.Table, column: str) -> tuple[np.ndarray, np.ndarray]:

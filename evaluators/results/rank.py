@@ -14,7 +14,7 @@ import pyarrow as pa
 from evaluators.metrics import ranking
 from evaluators.metrics.intervals import Interval, compute_share_interval
 from evaluators.results import documents
-from evaluators.results.compare import check_same_data, find_documents, get_query_values
+from evaluators.results.compare import check_same_data, find_columns, find_documents, get_query_values
 from evaluators.results.compose import get_clusters
 from generators.storage import parquet
 
@@ -80,11 +80,6 @@ def _rank_task(paths: Sequence[Path]) -> list[Ranked]:
             key=lambda line: (line.rank, -line.share, line.model),
         )
     return lines
-
-
-def find_columns(examples: pa.Table) -> list[str]:
-    """Return the columns with ranks or hits, one per main metric."""
-    return [name for name in examples.column_names if name.split("_")[-1] in ("rank", "hit")]
 
 
 def read_common_rows(paths: Sequence[Path]) -> list[pa.Table]:

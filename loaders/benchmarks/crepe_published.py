@@ -87,7 +87,7 @@ is 0 for the other types, 1 for negations and at least 0.36 for swaps."""
 def recognise(name: str, items: list[dict[str, str]]) -> str | None:
     """The column ``n`` contains the complexity; the type follows from the negatives.
 
-    The systematicity files cannot be told apart by their content.
+    The systematicity files cannot be distinguished by their content.
     """
     columns = set(items[0]) if items and name.endswith(".csv") else set()
     if {"n", "hard_negs"} <= columns and len(complexities := {row.get("n") for row in items}) == 1:

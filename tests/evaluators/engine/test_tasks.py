@@ -206,7 +206,10 @@ def test_a_raw_split_with_one_row_is_not_a_task(tmp_path: Path):
 
 def test_datasets_of_patterns_are_split_and_matched_as_tasks_are(tmp_path: Path):
     toy_dataset(tmp_path)
-    select = lambda *patterns: tasks.select_datasets(patterns, tmp_path)  # noqa: E731
+
+    def select(*patterns: str) -> set[str]:
+        return tasks.select_datasets(patterns, tmp_path)
+
     assert select("crepe/toy_hnatom,aro/vg_relation", " retrieval/coco@s0 ") == {"crepe", "aro", "retrieval"}
     assert select("cr*/toy_hnatom") == select("*hnatom*") == select("[bc]repe") == {"crepe"}
     with pytest.raises(ValueError, match=r"Unknown task 'ar\*/x'"):

@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 from evaluators import leaderboard
-from evaluators.leaderboard.scores import choose_tasks, make_benchmarks
+from evaluators.leaderboard.scores import COUNTED, choose_tasks, make_benchmarks
 from evaluators.metrics.intervals import compute_weighted_interval, wilson_interval
+from evaluators.protocols import all_protocols
 from evaluators.report.results import read_results
 
 ROWS = 40
@@ -72,6 +73,30 @@ def test_benchmarks_are_means_over_tasks_with_ranks(results: Path):
     # A and B differ on 2 images (in both tasks): no difference. C is worse than both.
     assert {model: score.rank for model, score in sugarcrepe.scores.items()} == {"A/x": 1, "B/x": 1, "C/y": 3}
     assert (classification.is_recognition, classification.scores["B/x"].rank) == (True, 1)
+
+
+def test_the_score_of_other_protocols_is_that_of_one_metric(tmp_path: Path):
+    """Metrics of the authors' rule and of the texts alone have columns of their own and do not count."""
+    metrics = {"accuracy": 0.5, "text_accuracy": 0.9, "authors_accuracy": 0.7}
+    document = {
+        "protocol": "paraphrase",
+        "metrics": metrics,
+        "main": list(metrics),
+        "intervals": dict.fromkeys(metrics),
+    }
+    chance = {"chance": dict.fromkeys(metrics, 1 / 3)}
+    write(tmp_path, "A/x", "sugarcrepe_pp/swap_obj", 20, **document, **chance)
+    path = tmp_path / "A--x" / "sugarcrepe_pp" / "swap_obj.parquet"
+    rows = pd.read_parquet(path)
+    columns = {"hit": rows["rank"] == 1, "text_hit": True, "authors_hit": False}
+    rows.drop(columns="rank").assign(**columns).to_parquet(path)
+    (benchmark,) = make_benchmarks(read_results([tmp_path]))
+    assert (benchmark.scores["A/x"].share, benchmark.chance) == (0.5, pytest.approx(1 / 3))
+
+
+def test_every_protocol_with_images_is_ranked():
+    with_images = {protocol.name for protocol in all_protocols() if protocol.images}
+    assert with_images == set(COUNTED)
 
 
 def test_tasks_of_most_models_are_chosen():

@@ -21,7 +21,6 @@ from evaluators.protocols.base import Directions, RowProtocol
 from loaders import benchmarks
 from loaders.importing.importing import import_files, read_file
 from loaders.published.rows import Row
-from tests.evaluators.conftest import here  # noqa: F401
 from tests.stand_ins import write_stand_ins
 
 
@@ -157,12 +156,12 @@ RUNS = {
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_runs_of_real_rows(real_data: Path, here: Path, name: str):  # noqa: F811
+def test_runs_of_real_rows(real_data: Path, here: Path, name: str):
     path = real_data / "benchmarks" / name
     assert run_constant(path, here).items() >= RUNS[name].items()
 
 
-def test_runs_of_image_sets(here: Path):  # noqa: F811
+def test_runs_of_image_sets(here: Path):
     prepositions = ("on", "under", "left_of", "right_of")
     items = [
         {

@@ -14,7 +14,6 @@ from typer.testing import CliRunner
 from compeval.cli import app
 from loaders.importing.importing import import_files, read_file
 from loaders.published.rows import Row, read_csv
-from tests.evaluators.conftest import here  # noqa: F401
 
 MODELS = '''
 import hashlib
@@ -113,7 +112,7 @@ def run(model: str, dataset: str, *options: str) -> dict:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_oracle_constant_and_chance(real_data: Path, here: Path, name: str):  # noqa: F811
+def test_oracle_constant_and_chance(real_data: Path, here: Path, name: str):
     path = real_data / "benchmarks" / name
     counts, rows = read_file(path)
     assert (counts.read, len(rows)) == (FILES[name], FILES[name])

@@ -17,7 +17,6 @@ from loaders.datasets.load import load_dataset
 from loaders.datasets.revisions import find_data_folder, find_revision
 from loaders.datasets.stats import measure, read_stats
 from loaders.datasets.verified import verify_files
-from tests.evaluators.conftest import here  # noqa: F401
 from tests.rows import hard_negative_row, toy_dataset
 
 
@@ -62,7 +61,7 @@ def test_an_unknown_revision_is_one_message(repository: Path):
         load_dataset("crepe@v0", "toy_hnatom", data_dir=repository)
 
 
-def test_the_command_evaluates_a_revision_and_the_result_names_it(repository: Path, tmp_path: Path, here: Path):  # noqa: F811
+def test_the_command_evaluates_a_revision_and_the_result_names_it(repository: Path, tmp_path: Path, here: Path):
     options = ["--task", "crepe/toy_hnatom", "--data", str(repository), "--output", str(tmp_path / "results"), "--json"]
     command = ["run", "--model", "python:toy_models:Constant", *options]
     for revision, rows in (("v1", 3), (None, 5)):

@@ -16,7 +16,6 @@ from compeval.cli import app
 from generators.sources import RemoteFile, download
 from loaders import benchmarks
 from loaders.datasets.load import load_dataset
-from tests.evaluators.conftest import here  # noqa: F401
 from tests.generators.sources.server import Site, serve
 
 PAIRS = [
@@ -92,7 +91,7 @@ def get(name: str, site: Site, *options: str) -> Result:
     return CliRunner().invoke(app, ["get", name, "--mirror", site.url, *options])
 
 
-def test_get_downloads_what_a_run_needs(site: Site, here: Path, tmp_path: Path):  # noqa: F811
+def test_get_downloads_what_a_run_needs(site: Site, here: Path, tmp_path: Path):
     run = ["run", "python:toy_models:Constant", "--task", "sugarcrepe_pp/*", "--json"]
     absent = CliRunner().invoke(app, run)
     assert absent.exit_code == 2
@@ -122,7 +121,7 @@ def test_get_downloads_what_a_run_needs(site: Site, here: Path, tmp_path: Path):
     assert "cola is a published benchmark that is not here. Download it with `compeval get cola`." in other.stderr
 
 
-def test_images_in_archives_and_rows_of_several_images(site: Site, here: Path):  # noqa: F811
+def test_images_in_archives_and_rows_of_several_images(site: Site, here: Path):
     for name, config, metric in (("imagecode", "valid", "recall@1"), ("winoground", "main", "group_score")):
         done = get(name, site)
         assert done.exit_code == 0, done.output

@@ -1,1 +1,0 @@
-from tests.evaluators.conftest import clip, data, here  # noqa: F401
