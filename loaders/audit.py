@@ -148,14 +148,18 @@ class Audit:
     @property
     def findings(self) -> list[str]:
         """One line per flaw that occurs, and per cue that selects the correct caption more often than chance."""
-        flaws = [f"{count:,} {DESCRIPTIONS[name]}" for name, count in self.flaws.items() if count]
         negated = f", and {self.negated:,} negatives add one" if self.negated else ""
         cues = [
             f"{rule} selects the caption in {share:.1%} of rows" + (negated if rule == "no negation word" else "")
             for rule, share in self.cues.items()
             if self._is_above_chance(share)
         ]
-        return flaws + cues
+        return self.flaws_found + cues
+
+    @property
+    def flaws_found(self) -> list[str]:
+        """One line per flaw that occurs."""
+        return [f"{count:,} {DESCRIPTIONS[name]}" for name, count in self.flaws.items() if count]
 
     @property
     def verdict(self) -> str:
@@ -222,11 +226,12 @@ def audit_dataset(folder: Path) -> dict[str, Audit]:
             files.setdefault(f"{path.parent.name}/{split_name(path)}", []).append(path)
     if not files:
         raise ValueError(f"{folder}: no split has hard negatives to audit.")
-    audits = {name: audit(row for path in paths for row in _read_texts(path)) for name, paths in files.items()}
+    audits = {name: audit(row for path in paths for row in read_texts(path)) for name, paths in files.items()}
     return {name: replace(split, flaws={**split.flaws, UNORDERED: unordered[name]}) for name, split in audits.items()}
 
 
-def _read_texts(path: Path) -> Iterator[Texts]:
+def read_texts(path: Path) -> Iterator[Texts]:
+    """Yield the texts of all rows of a parquet file of a dataset."""
     is_swap_config = SWAP_CONFIGS.search(path.parent.name) is not None
     columns = [name for name in parquet.read_schema(path).names if name in ("caption", "hard_negatives", "foils")]
     for batch in parquet.read_batches(path, columns=columns):

@@ -15,6 +15,7 @@ from compeval.cli import (
     datasets,
     demo,
     examples,
+    inspect_,
     leaderboard,
     list_,
     probe,
@@ -65,6 +66,7 @@ app.command()(leaderboard.leaderboard)
 app.command()(datasets.get)
 app.command("import")(datasets.import_)
 app.command()(datasets.audit)
+app.command()(inspect_.inspect)
 app.command()(datasets.push)
 app.command()(publish.publish)
 app.command()(datasets.make)

@@ -68,8 +68,10 @@ def dataset_folder(name: str, data_dir: str | Path | None = None) -> Path:
 def resolve_folder(target: str, data_dir: str | Path | None = None) -> Path:
     """Return the dataset folder with this path or, if there is none, the dataset with this name.
 
-    Raises ValueError if there is neither.
+    Raises FileNotFoundError or ValueError if there is neither.
     """
+    if os.sep in target and not Path(target).exists():
+        raise FileNotFoundError(f"{target}: no such file or folder.")
     return Path(target) if (Path(target) / "stats.json").is_file() else dataset_folder(target, data_dir)
 
 

@@ -1,5 +1,6 @@
 """Bad inputs at the command line, and the message of each: never a traceback, and nothing is written."""
 
+import logging
 import re
 from pathlib import Path
 
@@ -241,7 +242,8 @@ def test_push_without_a_network_is_one_message(folder: Path, data: Path, monkeyp
     )
 
 
-def test_verbose_prints_the_traceback(folder: Path, data: Path):
+def test_verbose_prints_the_traceback(folder: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(logging.root, "handlers", [])  # --verbose adds one that writes to the runner's closed stream
     result = CliRunner().invoke(app, ["run", "python:boom:M", "--verbose", "--data", str(data)])
     assert "raise RuntimeError('no weights')" in result.stderr
     assert result.stderr.endswith("--verbose prints the traceback.\n")

@@ -1,0 +1,165 @@
+"""Measure text-only rules on a set, and test how its true captions differ from its negatives.
+
+Shapes: N rows of K candidates, with the true caption in column 0; V words; C images.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.stats import norm
+
+from evaluators.inspection.rows import SetRows
+from evaluators.results.compare import correct_by_holm
+from evaluators.validity.text_only import measure_scorers
+from generators.hard_negatives.ngram import TOKEN
+from generators.hard_negatives.relative_scorers import COMPARING_SCORERS
+from generators.hard_negatives.text_only_scorers import (
+    HELD_OUT_SCORERS,
+    RetrievalSets,
+    Scorer,
+    count_words,
+    score_by_function,
+    score_ngram_likelihood,
+)
+from loaders.audit import CUE_MARGIN, CUES
+
+MIN_IMAGES = 10
+"""Fewest images with a difference for which a test is computed."""
+MAX_WORDS = 15
+SIGNIFICANCE = 0.05
+LENGTH_SCORERS = ("wordiest", "tersest")
+"""Held-out scorers that the cues of the audit repeat."""
+RULES: Mapping[str, Scorer] = {
+    **{name: partial(score_by_function, function=value, sign=-1) for name, value in CUES.items()},
+    **{name: scorer for name, scorer in HELD_OUT_SCORERS.items() if name not in LENGTH_SCORERS},
+    **COMPARING_SCORERS,
+}
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """A mean over the true captions against that over their negatives, and the p-value of the difference."""
+
+    name: str
+    truth: float
+    negatives: float
+    p: float | None
+    """None with fewer than ``MIN_IMAGES`` images with a difference. For words, Holm-corrected over all words."""
+
+
+@dataclass(frozen=True)
+class SetReport:
+    """What the page shows of a set. Shares are fractions of 1."""
+
+    name: str
+    rows: int
+    images: int
+    candidates: Mapping[int, int]
+    sampled: int
+    """Number of rows, with the most frequent number of candidates, that rules and contrasts are measured on."""
+    chance: float
+    rules: Mapping[str, Mapping[str, Any]]
+    """Rule -> ``recall@1``, ``interval``, ``pairwise_accuracy``."""
+    contrasts: list[Contrast]
+    words: list[Contrast]
+    """Words that are significantly more or less frequent in true captions, most significant first."""
+    duplicates: Mapping[str, int]
+    flaws: list[str]
+
+    @property
+    def best_rule(self) -> str:
+        return max(self.rules, key=lambda name: self.rules[name]["recall@1"])
+
+    @property
+    def best_recall(self) -> float:
+        return self.rules[self.best_rule]["recall@1"]
+
+    @property
+    def above_chance(self) -> list[str]:
+        """The rules that beat chance by more than ``CUE_MARGIN`` with their whole interval above it, the best first."""
+        above = [
+            name
+            for name, rule in self.rules.items()
+            if rule["interval"][0] > self.chance and rule["recall@1"] > self.chance + CUE_MARGIN
+        ]
+        return sorted(above, key=lambda name: -self.rules[name]["recall@1"])
+
+
+def measure_set(name: str, rows: SetRows) -> SetReport:
+    sets = RetrievalSets([[row.caption, *row.hard_negatives] for row in rows.sample], [r.image_id for r in rows.sample])
+    values = {
+        "words": score_by_function(sets, count_words),
+        "characters": score_by_function(sets, len),
+        "log-probability of a word (trigrams of other true captions)": score_ngram_likelihood(sets, 3),
+    }
+    return SetReport(
+        name=name,
+        rows=rows.audit.rows,
+        images=rows.images,
+        candidates=rows.candidates,
+        sampled=len(sets),
+        chance=sets.chance,
+        rules=measure_scorers(sets, RULES),
+        contrasts=[contrast(name, value_NK, sets.images) for name, value_NK in values.items()],
+        words=contrast_words(sets)[:MAX_WORDS],
+        duplicates=rows.duplicates,
+        flaws=rows.audit.flaws_found,
+    )
+
+
+def contrast(name: str, value_NK: np.ndarray, images: Sequence[str]) -> Contrast:
+    """Compare a value of the true caption with the mean over its candidates.
+
+    Under the null hypothesis, the true caption is a random one of the K candidates. The differences are summed by
+    image, so that rows of an image may depend on each other; their sum over images is compared with a normal
+    distribution.
+    """
+    difference_N = value_NK[:, 0] - value_NK.mean(axis=1)
+    p_values = _test(sparse.csr_matrix(difference_N[:, None]), images)
+    p = float(p_values[0])
+    truth, negatives = float(value_NK[:, 0].mean()), float(value_NK[:, 1:].mean())
+    return Contrast(name, truth, negatives, None if np.isnan(p) else p)
+
+
+def contrast_words(sets: RetrievalSets) -> list[Contrast]:
+    """Return the words with significantly different shares of true captions and of negatives, by p-value."""
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    vectorizer = CountVectorizer(token_pattern=TOKEN.pattern, binary=True)
+    has_word_MV = sparse.csr_matrix(vectorizer.fit_transform(sets.texts), dtype=np.float64)
+    row_M = np.repeat(np.arange(len(sets)), sets.size)
+    sum_NM = sparse.csr_matrix((np.ones(len(row_M)), (row_M, np.arange(len(row_M)))))
+    truth_NV, total_NV = has_word_MV[:: sets.size], sum_NM @ has_word_MV
+    p_V = _test(sparse.csr_matrix(truth_NV - total_NV / sets.size), sets.images)
+    tested = np.flatnonzero(~np.isnan(p_V))
+    if not len(tested):
+        return []
+    corrected = correct_by_holm(p_V[tested].tolist())
+    truth_V = np.asarray(truth_NV.sum(axis=0)).ravel() / len(sets)
+    negatives_V = np.asarray((total_NV - truth_NV).sum(axis=0)).ravel() / (len(sets) * (sets.size - 1))
+    words = vectorizer.get_feature_names_out()
+    found = [
+        Contrast(str(words[word]), float(truth_V[word]), float(negatives_V[word]), p)
+        for word, p in zip(tested, corrected, strict=True)
+        if p < SIGNIFICANCE
+    ]
+    return sorted(found, key=lambda word: (word.p, word.name))
+
+
+def _test(difference_NV: sparse.csr_matrix, images: Sequence[str]) -> np.ndarray:
+    """Return two-sided p-values (V) that differences have mean 0, NaN for too few images with a difference."""
+    image_N = np.unique(np.asarray(images), return_inverse=True)[1]
+    by_image_CN = sparse.csr_matrix((np.ones(len(image_N)), (image_N, np.arange(len(image_N)))))
+    sum_CV = sparse.csr_matrix(by_image_CN @ difference_NV)
+    sum_CV.data[np.abs(sum_CV.data) < 1e-9] = 0
+    sum_CV.eliminate_zeros()
+    total_V, square_V = np.asarray(sum_CV.sum(axis=0)).ravel(), np.asarray(sum_CV.power(2).sum(axis=0)).ravel()
+    enough_V = sum_CV.getnnz(axis=0) >= MIN_IMAGES
+    z_V = np.divide(total_V, np.sqrt(square_V), out=np.full(len(total_V), np.nan), where=enough_V)
+    return 2 * norm.sf(np.abs(z_V))

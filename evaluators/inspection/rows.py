@@ -1,0 +1,191 @@
+"""Read the hard-negative sets of a dataset folder or of a published file, and keep what a page about them needs.
+
+Rows are streamed. Kept in memory: hashes of all texts, to count duplicates, and a random sample of rows per set.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from generators.storage import parquet
+from generators.storage.natural import natural_key
+from loaders.audit import Audit, Texts, audit, read_texts
+from loaders.datasets.folders import resolve_folder
+from loaders.datasets.image_sources import list_image_sources
+from loaders.datasets.load import load_dataset
+from loaders.datasets.stats import parquet_files, split_name
+from loaders.importing.identify import PublishedFile, identify
+from loaders.importing.importing import read_published
+
+SAMPLE_ROWS = 500
+"""Random rows per set that the learned rules and the tests use."""
+
+
+class TextRow(NamedTuple):
+    """The texts of a row, and its position in the split."""
+
+    set: str
+    split: str
+    index: int
+    image_id: str
+    texts: Texts
+
+    @property
+    def caption(self) -> str:
+        return self.texts.caption
+
+    @property
+    def hard_negatives(self) -> tuple[str, ...]:
+        return tuple(self.texts.hard_negatives)
+
+
+@dataclass
+class SetRows:
+    """What is kept of the rows of a set."""
+
+    audit: Audit
+    images: int
+    candidates: Mapping[int, int]
+    """Number of candidates -> rows."""
+    sample: list[TextRow]
+    """Random rows with the most frequent number of candidates, in random order."""
+    duplicates: Mapping[str, int]
+    """Kind of duplicate -> number of rows or negatives."""
+
+
+@dataclass
+class Source:
+    """A dataset or a published file."""
+
+    name: str
+    sets: Mapping[str, SetRows]
+    synthetic: bool
+    read_image: Callable[[TextRow], Any]
+    """Function that returns the image of a row, or None if images are not here."""
+    genuine: list[dict[str, Any]] = field(default_factory=list)
+    """Shares of genuine negatives by type and annotation recall, as measured by the stage ``validity``."""
+    true_share: float | None = None
+    """Share of true captions that the oracle of the stage ``validity`` judged to be true."""
+
+
+def open_sources(targets: Sequence[str], data_dir: Path | None = None) -> list[Source]:
+    """Read datasets, by name or folder, and published files. The files of a benchmark are one source.
+
+    Raises ValueError if one is unknown or damaged, or has no hard negatives.
+    """
+    folders = dict.fromkeys(resolve_folder(target, data_dir) for target in targets if not Path(target).is_file())
+    files: defaultdict[str, list[PublishedFile]] = defaultdict(list)
+    for file in (identify(Path(target)) for target in targets if Path(target).is_file()):
+        files[file.benchmark.name].append(file)
+    return [*map(_open_folder, folders), *(_open_files(name, of_one) for name, of_one in files.items())]
+
+
+def _open_files(name: str, files: Iterable[PublishedFile]) -> Source:
+    sets: dict[str, SetRows] = {}
+    for read in map(read_published, files):
+        for (config, split), rows in read.splits.items():
+            if f"{config}/{split}" in read.counts.audits:
+                sets[config if split == "test" else f"{config}/{split}"] = gather(
+                    TextRow(config, split, index, row.image_id or row.images[0], row.texts())
+                    for index, row in enumerate(rows)
+                    if row.hard_negatives
+                )
+    if not sets:
+        raise ValueError(f"{name}: no row of the files has hard negatives to inspect.")
+    return Source(name, _sort(sets), synthetic=False, read_image=lambda row: None)
+
+
+def _open_folder(folder: Path) -> Source:
+    files: defaultdict[str, list[Path]] = defaultdict(list)
+    for path in parquet_files(folder):
+        if "hard_negatives" in parquet.read_schema(path).names:
+            files[path.parent.name].append(path)
+    if not files:
+        raise ValueError(f"{folder}: no split has hard negatives to inspect.")
+    splits: dict[tuple[str, str], Any] = {}
+
+    def read_image(row: TextRow) -> Any:
+        if (row.set, row.split) not in splits:
+            splits[row.set, row.split] = load_dataset(str(folder), row.set, row.split)
+        return splits[row.set, row.split][row.index]["image"]
+
+    synthetic = any("microworld" in sources for sources in list_image_sources(folder).values())
+    sets = {config: gather(_read_rows(paths)) for config, paths in files.items()}
+    return Source(folder.name, _sort(sets), synthetic, read_image, **_read_validity(folder))
+
+
+def _sort(sets: Mapping[str, SetRows]) -> Mapping[str, SetRows]:
+    return dict(sorted(sets.items(), key=lambda item: natural_key(item[0])))
+
+
+def _read_rows(paths: Iterable[Path]) -> Iterator[TextRow]:
+    """Yield the rows of all splits of a config. The positions of a split continue over its files."""
+    count = Counter[str]()
+    for path in paths:
+        split = split_name(path)
+        images = (
+            image
+            for batch in parquet.read_batches(path, columns=["image_id"])
+            for image in batch["image_id"].to_pylist()
+        )
+        for image, texts in zip(images, read_texts(path), strict=True):
+            yield TextRow(path.parent.name, split, count[split], image, texts)
+            count[split] += 1
+
+
+def _read_validity(folder: Path) -> dict[str, Any]:
+    """Return the results of the stage ``validity``, which are next to the generated dataset crepe."""
+    path = folder.parent / "validity.json"
+    if folder.name != "crepe" or not path.is_file():
+        return {}
+    validity = json.loads(path.read_text())
+    return {"genuine": validity["genuine"], "true_share": validity["positives"]["true_share"]}
+
+
+def gather(rows: Iterable[TextRow]) -> SetRows:
+    """Audit the rows of a set, count duplicates, and draw the sample. Raises ValueError if there are no rows."""
+    sizes, images = Counter[int](), set[bytes]()
+    samples: defaultdict[int, list[tuple[bytes, TextRow]]] = defaultdict(list)
+    captions, sets = Counter[bytes](), Counter[bytes]()
+    true_of_image, negatives_of_image = set[bytes](), Counter[bytes]()
+
+    def observe() -> Iterator[Texts]:
+        for row in rows:
+            size = 1 + len(row.hard_negatives)
+            sizes[size] += 1
+            images.add(_hash(row.image_id))
+            captions[_hash(row.caption)] += 1
+            sets[_hash(row.image_id, row.caption, *sorted(row.hard_negatives))] += 1
+            true_of_image.add(_hash(row.image_id, row.caption))
+            negatives_of_image.update(_hash(row.image_id, text) for text in set(row.hard_negatives) - {row.caption})
+            sample = samples[size]
+            sample.append((_hash(row.set, row.split, str(row.index)), row))
+            if len(sample) == 2 * SAMPLE_ROWS:
+                sample[:] = heapq.nsmallest(SAMPLE_ROWS, sample)
+            yield row.texts
+
+    result = audit(observe())
+    return SetRows(
+        result,
+        len(images),
+        dict(sorted(sizes.items())),
+        [row for _, row in sorted(samples[max(sizes, key=lambda size: sizes[size])])[:SAMPLE_ROWS]],
+        {
+            "rows that repeat another row": sum(sets.values()) - len(sets),
+            "rows that repeat the caption of another row": sum(captions.values()) - len(captions),
+            "negatives that are a true caption of the same image in another row": sum(
+                count for text, count in negatives_of_image.items() if text in true_of_image
+            ),
+        },
+    )
+
+
+def _hash(*texts: str) -> bytes:
+    return hashlib.blake2b("\0".join(texts).encode(), digest_size=8).digest()

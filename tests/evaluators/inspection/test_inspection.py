@@ -1,0 +1,155 @@
+"""Tests of the page about a dataset's hard negatives."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+from typer.testing import CliRunner
+
+from compeval.cli import app
+from evaluators.inspection import measures
+from evaluators.inspection.measures import contrast, contrast_words, measure_set
+from evaluators.inspection.rows import TextRow, gather, open_sources
+from generators.hard_negatives.text_only_scorers import RetrievalSets
+from loaders.audit import Texts
+from tests.evaluators import tiny
+
+
+def make_rows(captions: list[tuple[str, list[str]]], images: list[str] | None = None) -> list[TextRow]:
+    images = images or [str(index) for index in range(len(captions))]
+    return [
+        TextRow("toy", "test", index, image, Texts(caption, negatives, [False] * len(negatives)))
+        for index, ((caption, negatives), image) in enumerate(zip(captions, images, strict=True))
+    ]
+
+
+def test_contrast_by_hand():
+    # 16 images, two candidates. Differences from the mean of the row: +1 in 12 images, -1 in 4. Sum 8, variance 16.
+    value_NK = np.array([[3.0, 1.0]] * 12 + [[1.0, 3.0]] * 4)
+    found = contrast("words", value_NK, [str(row) for row in range(16)])
+    assert (found.truth, found.negatives) == (2.5, 1.5)
+    assert found.p == pytest.approx(2 * norm.sf(8 / 4))
+    # The same rows twice per image are no more evidence.
+    twice = contrast("words", np.repeat(value_NK, 2, axis=0), [str(row // 2) for row in range(32)])
+    assert twice.p == pytest.approx(found.p)
+
+
+def test_too_few_images_have_no_p_value():
+    assert contrast("words", np.array([[3.0, 1.0]] * 30), ["a", "b", "c"] * 10).p is None
+
+
+def test_words_that_occur_in_true_captions_only():
+    # "red" is in every true caption and in no negative; "cup" is in all captions.
+    colours = ["blue", "green", "grey", "pink"]
+    captions = [["a red cup", f"a {colours[row % 4]} cup", f"a {colours[(row + 1) % 4]} cup"] for row in range(40)]
+    words = contrast_words(RetrievalSets(captions, [str(row) for row in range(40)]))
+    assert next((word.name, word.truth, word.negatives) for word in words) == ("red", 1.0, 0.0)
+    assert {word.name for word in words} <= {"red", *colours}
+    # Difference 2/3 in each of 40 images; Holm over the five words that differ between captions.
+    assert words[0].p == pytest.approx(5 * 2 * norm.sf(40 * (2 / 3) / np.sqrt(40 * (2 / 3) ** 2)))
+
+
+def test_words_of_exchangeable_captions_are_not_significant():
+    generator = np.random.default_rng(0)
+    words = np.array(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"])
+    captions = [[" ".join(generator.choice(words, 4)) for _ in range(5)] for _ in range(300)]
+    assert contrast_words(RetrievalSets(captions, [str(row) for row in range(300)])) == []
+
+
+def test_duplicates_by_hand():
+    rows = make_rows(
+        [
+            ("a red cup", ["a blue cup", "a green cup"]),
+            ("a red cup", ["a green cup", "a blue cup"]),  # the first row again, in another order
+            ("a blue cup", ["a red cup", "a pink cup"]),  # of the same image: a true caption among the negatives
+            ("a red cup", ["a pink cup"]),  # another image and fewer candidates
+        ],
+        ["x", "x", "x", "y"],
+    )
+    found = gather(rows)
+    assert (found.images, found.candidates) == (2, {2: 1, 3: 3})
+    assert sorted(row.index for row in found.sample) == [0, 1, 2]  # three candidates are more frequent
+    assert list(found.duplicates.values()) == [1, 2, 3]  # the two first rows have "a blue cup", the third "a red cup"
+
+
+def test_sample_is_random_bounded_and_repeatable(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("evaluators.inspection.rows.SAMPLE_ROWS", 10)
+    rows = make_rows([(f"cup {index}", ["bowl"]) for index in range(200)])
+    sample = [row.index for row in gather(rows).sample]
+    assert len(sample) == 10
+    assert sample == [row.index for row in gather(rows).sample]
+    assert max(sample) > 20
+
+
+def test_a_set_whose_truth_is_the_medoid_is_above_chance():
+    nouns = ["cup", "bowl", "box", "key", "hat", "lamp"]
+    captions = []
+    for row in range(60):
+        truth = [nouns[(row + place) % 6] for place in range(4)]
+        negatives = [" ".join([*truth[:place], nouns[(row + 4) % 6], *truth[place + 1 :]]) for place in range(4)]
+        captions.append((" ".join(truth), negatives))
+    report = measure_set("toy", gather(make_rows(captions)))
+    assert report.rules["medoid_of_words"]["recall@1"] == 1.0
+    assert report.rules["fewest words"]["recall@1"] == pytest.approx(report.chance)
+    assert "medoid_of_words" in report.above_chance
+    assert "fewest words" not in report.above_chance
+
+
+@pytest.fixture
+def one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measure in this process: starting others takes seconds."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    monkeypatch.setattr("evaluators.inspection.ProcessPoolExecutor", lambda workers, context: ThreadPoolExecutor(1))
+    monkeypatch.setattr(measures, "RULES", {"fewest words": measures.RULES["fewest words"]})
+
+
+@pytest.mark.usefixtures("one_process")
+def test_page_of_a_dataset(tmp_path: Path):
+    folder = tiny.write_dataset(
+        tmp_path, {"prod_hnatom": {"n4": tiny.choice_rows(5, 3), "n10": tiny.choice_rows(4, 3)}, "toy_raw": {}}
+    )
+    output = tmp_path / "pages"
+    arguments = ["inspect", "crepe", "--data", str(folder), "--output", str(output), "--json"]
+    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert [line["set"] for line in json.loads(result.stdout)] == ["prod_hnatom"]
+    report = json.loads((output / "crepe.json").read_text())["prod_hnatom"]
+    assert (report["rows"], report["candidates"], report["sampled"]) == (9, {"4": 9}, 9)
+    page = (output / "crepe.html").read_text()
+    assert page.count('class="example"') == page.count("data:image/jpeg") == 9
+    assert "Synthetic data." in page
+    assert not re.findall(r'(?:src|href)="(?:https?:)?//', page)
+
+
+@pytest.mark.usefixtures("one_process")
+def test_page_of_published_files(real_data: Path, tmp_path: Path):
+    files = [real_data / "sugar_crepe" / name for name in ("swap_obj.json", "swap_att.json")]
+    (source,) = open_sources([str(file) for file in files])
+    assert list(source.sets) == ["swap_att", "swap_obj"]
+    assert [rows.audit.rows for rows in source.sets.values()] == [666, 245]
+    result = CliRunner().invoke(app, ["inspect", *map(str, files), "--output", str(tmp_path)], catch_exceptions=False)
+    assert result.exit_code == 0
+    page = (tmp_path / "sugarcrepe.html").read_text()
+    assert page.count('class="example bare"') == 40
+    assert "Synthetic" not in page
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("nowhere/set", "nowhere/set: no such file or folder."),
+        ("README.txt", "README.txt: not recognised as a published file"),
+        ("retrieval", "no split has hard negatives to inspect"),
+    ],
+)
+def test_bad_targets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str, message: str):
+    monkeypatch.chdir(tmp_path)
+    Path("README.txt").write_text("nothing")
+    tiny.write_dataset(tmp_path, {"toy_raw": {"test": tiny.raw_rows(4)}}, name="retrieval")
+    result = CliRunner().invoke(app, ["inspect", target, "--data", str(tmp_path)])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert message in " ".join(result.stderr.split())
+    assert not Path("inspection").exists()
