@@ -26,7 +26,9 @@ def report(
     ] = None,
     text_only: Annotated[
         list[Path] | None,
-        typer.Option(help="text_only.json or text_only_DATASET.json, rules without the image (stage text_only)."),
+        typer.Option(
+            help="text_only.json or text_only_DATASET.json, rules without the image (stage text_only, compeval inspect)."
+        ),
     ] = None,
     where: Annotated[
         bool, typer.Option("--where", help="Print the path and the headline of the last report and exit.")

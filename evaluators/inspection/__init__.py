@@ -43,7 +43,10 @@ LABELS = {
 
 
 def inspect(source: Source, output: Path, report: Callable[[str], object] = lambda line: None) -> list[SetReport]:
-    """Write OUTPUT/<name>.html and .json about a source. ``report`` is called with a line about the progress."""
+    """Write OUTPUT/<name>.html and text_only_<name>.json about a source, which ``compeval report`` reads, too.
+
+    ``report`` is called with a line about the progress.
+    """
     with ProcessPoolExecutor(min(WORKERS, len(source.sets)), get_context("spawn")) as pool:
         jobs = [pool.submit(measure_set, name, rows) for name, rows in source.sets.items()]
         reports: list[SetReport] = []
@@ -52,8 +55,9 @@ def inspect(source: Source, output: Path, report: Callable[[str], object] = lamb
             reports.append(job.result())
     output.mkdir(parents=True, exist_ok=True)
     page = output / f"{source.name}.html"
-    with atomic_file(page.with_suffix(".json")) as path:
-        path.write_text(json.dumps({report.name: asdict(report) for report in reports}, indent=1) + "\n")
+    version = {"version": source.version} if source.version else {}
+    with atomic_file(output / f"text_only_{source.name}.json") as path:
+        path.write_text(json.dumps({report.name: asdict(report) | version for report in reports}, indent=1) + "\n")
     with atomic_file(page) as path:
         path.write_text(render(source, reports), encoding="utf-8")
     return reports

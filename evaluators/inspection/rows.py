@@ -20,7 +20,7 @@ from loaders.audit import Audit, Texts, audit, read_texts
 from loaders.datasets.folders import resolve_folder
 from loaders.datasets.image_sources import list_image_sources
 from loaders.datasets.load import load_dataset
-from loaders.datasets.stats import parquet_files, split_name
+from loaders.datasets.stats import parquet_files, read_stats, split_name
 from loaders.importing.identify import PublishedFile, identify
 from loaders.importing.importing import read_published
 
@@ -67,6 +67,8 @@ class Source:
     name: str
     sets: Mapping[str, SetRows]
     synthetic: bool
+    version: str | None
+    """Version of the dataset. None for published files."""
     read_image: Callable[[TextRow], Any]
     """Function that returns the image of a row, or None if images are not here."""
     genuine: list[dict[str, Any]] = field(default_factory=list)
@@ -99,7 +101,7 @@ def _open_files(name: str, files: Iterable[PublishedFile]) -> Source:
                 )
     if not sets:
         raise ValueError(f"{name}: no row of the files has hard negatives to inspect.")
-    return Source(name, _sort(sets), synthetic=False, read_image=lambda row: None)
+    return Source(name, _sort(sets), synthetic=False, version=None, read_image=lambda row: None)
 
 
 def _open_folder(folder: Path) -> Source:
@@ -118,7 +120,9 @@ def _open_folder(folder: Path) -> Source:
 
     synthetic = any("microworld" in sources for sources in list_image_sources(folder).values())
     sets = {config: gather(_read_rows(paths)) for config, paths in files.items()}
-    return Source(folder.name, _sort(sets), synthetic, read_image, **_read_validity(folder))
+    return Source(
+        folder.name, _sort(sets), synthetic, read_stats(folder)["version"], read_image, **_read_validity(folder)
+    )
 
 
 def _sort(sets: Mapping[str, SetRows]) -> Mapping[str, SetRows]:

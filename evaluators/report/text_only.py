@@ -1,4 +1,4 @@
-"""Look up how well rules without the image solve a set (stages ``text_only`` and ``text_only_aro``).
+"""Look up how well rules without the image solve a set (stages ``text_only``, ``text_only_aro``; ``compeval inspect``).
 
 The best rule is the one with the highest Recall@1 of all scorers, so it is chosen with knowledge of the truth.
 """
@@ -15,7 +15,8 @@ from evaluators.report.tables import format_with_interval
 from generators.schemas.corpus_names import parse_systematicity
 
 STEM = "text_only"
-SCORERS = ("refining", "held_out", "comparing")
+SCORERS = ("refining", "held_out", "comparing", "rules")
+"""Keys of the results of scorers: the first three of the stages, the last of ``compeval inspect``."""
 
 
 class Rule(NamedTuple):
@@ -37,15 +38,18 @@ def read_text_only(paths: Iterable[Path]) -> dict[str, Any]:
     contents = {}
     for path in paths:
         if not path.is_file():
-            raise FileNotFoundError(f"{path}: no such file. `dvc repro text_only text_only_aro` writes it.")
+            raise FileNotFoundError(
+                f"{path}: no such file. `dvc repro text_only text_only_aro` or `compeval inspect` writes it."
+            )
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
-            is_valid = all(scorers["refining"] for scorers in content.values()) and path.stem.startswith(STEM)
-        except (ValueError, AttributeError, KeyError, TypeError):
+            is_valid = all(any(map(group.get, SCORERS)) for group in content.values()) and path.stem.startswith(STEM)
+        except (ValueError, AttributeError, TypeError):
             is_valid, content = False, {}
         if not is_valid:
             raise ValueError(
-                f"{path}: not a file of the stage text_only; expected text_only.json or text_only_<dataset>.json."
+                f"{path}: not a file of the stage text_only or of `compeval inspect`; expected text_only.json or "
+                "text_only_<dataset>.json."
             )
         contents[path.stem.removeprefix(STEM).removeprefix("_") or "crepe"] = content
     return contents
@@ -55,7 +59,7 @@ def find_rule(results: Results, result: Result, metric: str = "recall@1") -> Rul
     """Return the best rule on the set of a result, or None if this set was not measured."""
     config = parse_systematicity(result.data["config"])
     groups = results.text_only.get(result.data["dataset"], {})
-    group = groups.get(config.kind if config else result.data["config"])
+    group = groups.get(result.data["config"], groups.get(config.kind) if config else None)
     if group is None or metric != "recall@1":
         return None
     version = result.data["data"].get("version")

@@ -13,6 +13,7 @@ from compeval.cli import app
 from evaluators.inspection import measures
 from evaluators.inspection.measures import contrast, contrast_words, measure_set
 from evaluators.inspection.rows import TextRow, gather, open_sources
+from evaluators.report.text_only import read_text_only
 from generators.hard_negatives.text_only_scorers import RetrievalSets
 from loaders.audit import Texts
 from tests.evaluators import tiny
@@ -116,7 +117,8 @@ def test_page_of_a_dataset(tmp_path: Path):
     arguments = ["inspect", "crepe", "--data", str(folder), "--output", str(output), "--json"]
     result = CliRunner().invoke(app, arguments, catch_exceptions=False)
     assert [line["set"] for line in json.loads(result.stdout)] == ["prod_hnatom"]
-    report = json.loads((output / "crepe.json").read_text())["prod_hnatom"]
+    report = json.loads((output / "text_only_crepe.json").read_text())["prod_hnatom"]
+    assert read_text_only([output / "text_only_crepe.json"])["crepe"]["prod_hnatom"] == report
     assert (report["rows"], report["candidates"], report["sampled"]) == (9, {"4": 9}, 9)
     page = (output / "crepe.html").read_text()
     assert page.count('class="example"') == page.count("data:image/jpeg") == 9
