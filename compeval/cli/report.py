@@ -27,7 +27,7 @@ def report(
     text_only: Annotated[
         list[Path] | None,
         typer.Option(
-            help="text_only.json or text_only_DATASET.json, rules without the image (stage text_only, compeval inspect)."
+            help="text_only.json or text_only_DATASET.json, rules without the image (stage text_only, `inspect`)."
         ),
     ] = None,
     where: Annotated[

@@ -19,6 +19,11 @@ from loaders.audit import Texts
 from tests.evaluators import tiny
 
 
+@pytest.fixture(autouse=True)
+def few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("generators.hard_negatives.relative_scorers.TREES", 30)
+
+
 def make_rows(captions: list[tuple[str, list[str]]], images: list[str] | None = None) -> list[TextRow]:
     images = images or [str(index) for index in range(len(captions))]
     return [

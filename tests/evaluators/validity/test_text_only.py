@@ -21,6 +21,11 @@ from tests.rows import toy_dataset
 NOUNS = ("cup", "table", "cat", "bus", "lamp", "chair")
 
 
+@pytest.fixture(autouse=True)
+def few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("generators.hard_negatives.relative_scorers.TREES", 30)
+
+
 def make_negations() -> RetrievalSets:
     """Return 30 sets of three captions, in which exactly the negatives contain a negation."""
     captions = [

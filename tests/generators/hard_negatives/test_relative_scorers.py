@@ -21,6 +21,11 @@ STAR = ["a red cup on a box", "a red cup on a hat", "a blue cup on a box", "a re
 """Each negative replaces another word of the truth."""
 
 
+@pytest.fixture(autouse=True)
+def few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("generators.hard_negatives.relative_scorers.TREES", 30)
+
+
 def make_sets(captions: list[list[str]]) -> RetrievalSets:
     return RetrievalSets(captions, [str(index) for index in range(len(captions))])
 
