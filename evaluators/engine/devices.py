@@ -16,8 +16,8 @@ from typing import cast
 from evaluators.engine import plan
 from evaluators.engine.encode import Engine, encode
 from evaluators.engine.feature_cache import FeatureStore, cache_folder
+from evaluators.engine.pairs import compute_pair_scores
 from evaluators.engine.rows import load
-from evaluators.engine.score import compute_pair_scores
 from evaluators.engine.tasks import Task
 from evaluators.models import DualEncoder, Precision, resolve
 

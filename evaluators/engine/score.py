@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from evaluators.engine import images, plan
-from evaluators.engine.encode import ALL, Encoded, Engine, retry_with_smaller_batches
+from evaluators.engine import plan
+from evaluators.engine.encode import Encoded, Engine
+from evaluators.engine.images import UnreadableImageError
+from evaluators.engine.pairs import PositionBias, compute_pair_scores, measure_position_bias
 from evaluators.engine.plan import TaskPlan
 from evaluators.engine.rows import Rows
-from evaluators.models import DualEncoder, Model, PairScorer, TextEncoder, TextRecoverer
-from evaluators.models.batches import in_batches
-from evaluators.models.fingerprint import digest
+from evaluators.models import CaptionChooser, DualEncoder, Model, PairScorer, TextEncoder, TextRecoverer
 from evaluators.protocols import authors
 from evaluators.protocols.base import Directions, RowProtocol, Sample, SetProtocol, TextProtocol
 from evaluators.protocols.ranking import cosine
 
 ROWS_PER_BLOCK = 1024
-PAIRS_PER_CHUNK = 256
 
 
 @dataclass(frozen=True)
@@ -36,6 +33,8 @@ class Scored:
     metrics: Directions
     skipped: list[dict[str, Any]]
     """Row number and error of each row with an unreadable image."""
+    position_bias: PositionBias | None = None
+    """Of a model that chooses between two captions."""
 
 
 def explain_unsupported(model: Model, rows: Rows) -> str | None:
@@ -58,6 +57,8 @@ def explain_unsupported(model: Model, rows: Rows) -> str | None:
             f"{protocol.name} needs a score for each of {pairs:,} pairs, and {model.name} scores pair by pair. "
             "Choose tasks with a few candidates per row."
         )
+    if isinstance(encoder, CaptionChooser) and protocol.texts == ("caption",):
+        return f"{model.name} chooses between two captions, and a row has one. Use scoring=yes."
     return None
 
 
@@ -157,7 +158,7 @@ def _recover(engine: Engine, task: TaskPlan) -> Scored:
 def _score_pairs(engine: Engine, task: TaskPlan) -> Scored:
     index_N, scores, skipped = [], [], []
     for index, row_scores in compute_pair_scores(engine, task):
-        if not isinstance(row_scores, images.UnreadableImageError):
+        if not isinstance(row_scores, UnreadableImageError):
             index_N.append(index)
             scores.append(row_scores)
         elif engine.on_error == "stop":
@@ -166,55 +167,6 @@ def _score_pairs(engine: Engine, task: TaskPlan) -> Scored:
             skipped.append({"row": int(task.row_N[index]), "error": str(row_scores)})
     if not scores:
         raise ValueError(f"{task.rows.task.name}: no image could be read.")
-    score_NIT, rows_N = np.stack(scores), np.array(index_N)
-    return Scored(task, rows_N, score_NIT, evaluate_scores(task.rows, score_NIT, task.label_N[rows_N]), skipped)
-
-
-def compute_pair_scores(
-    engine: Engine, task: TaskPlan, share: slice = ALL
-) -> Iterator[tuple[int, np.ndarray | images.UnreadableImageError]]:
-    """Yield the position and the scores (I, T), or the image error, of each row in a share of the chunks.
-
-    Scores that are not in the cache are computed and stored.
-    """
-    num_rows = len(task.row_N)
-    rows_per_chunk = max(1, PAIRS_PER_CHUNK // (task.crop_NI.shape[1] * task.text_NT.shape[1]))
-    for chunk in plan.chunks(num_rows, rows_per_chunk)[share]:
-        for index in range(chunk.start, chunk.stop):
-            try:
-                scores = _row_pair_scores(engine, task, index)
-            except images.UnreadableImageError as error:
-                scores = error
-            yield index, scores
-        engine.report(task.rows.task.name, chunk.stop, num_rows)
-
-
-def _row_pair_scores(engine: Engine, task: TaskPlan, index: int) -> np.ndarray:
-    """Return the scores (I, T) of one row's images and texts; NaN if the row has fewer than T texts."""
-    scorer, store = engine.model.encoder, engine.store
-    assert isinstance(scorer, PairScorer)
-    is_text_T = task.text_NT[index] >= 0
-    texts = [engine.plan.texts[text] for text in task.text_NT[index][is_text_T]]
-    score_IT = np.full((task.crop_NI.shape[1], len(is_text_T)), np.nan, dtype=np.float32)
-    crops = [engine.plan.crops[crop] for crop in task.crop_NI[index]]
-    for row, (crop, data) in enumerate(zip(crops, images.read(crops), strict=True)):
-        keys = [digest(b"pair", images.key(data, crop), text.encode()) for text in texts]
-        if missing := store.missing(keys):
-            image = scorer.preprocess(images.cut(images.decode(data, crop), crop))
-            todo = [texts[position] for position in missing]
-            new_M = np.asarray(
-                retry_with_smaller_batches(partial(_score_texts, scorer, image, todo), engine.batch_size), np.float32
-            )
-            if not np.isfinite(new_M).all():
-                raise ValueError(
-                    f"{crop}: {engine.model.name} returned a score that is not a finite number. Check the weights, or "
-                    "try `--precision fp32`."
-                )
-            store.put([keys[position] for position in missing], new_M.reshape(-1, 1))
-        score_IT[row, is_text_T] = store.get(keys)[:, 0]
-    return score_IT
-
-
-def _score_texts(scorer: PairScorer, image: Any, texts: Sequence[str], batch_size: int) -> np.ndarray:
-    """Return the scores (T,) of one image with each text."""
-    return in_batches(lambda batch: scorer.score([image] * len(batch), batch), texts, batch_size)
+    score_NIT, rows_N = np.stack([row.score_IT for row in scores]), np.array(index_N)
+    metrics = evaluate_scores(task.rows, score_NIT, task.label_N[rows_N])
+    return Scored(task, rows_N, score_NIT, metrics, skipped, measure_position_bias([row.first_IQ for row in scores]))

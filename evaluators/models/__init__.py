@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
@@ -33,6 +33,7 @@ BACKENDS = {
     "hf-hub": "evaluators.models.hub",
     "transformers": "evaluators.models.huggingface",
     "sentence-transformers": "evaluators.models.sentence",
+    "vlm": "evaluators.models.vlm",
     "python": "evaluators.models.custom",
 }
 """Module of each backend. It has a function ``load(name: str, device: str, precision: str) -> Model``."""
@@ -66,9 +67,16 @@ class PairScorer(Protocol):
 
     def preprocess(self, image: Image, /) -> Any: ...
 
-    def score(self, images: Sequence[Any], texts: Sequence[str]) -> np.ndarray:
-        """Return the scores (B,) of B pairs. A higher score means a better match."""
+    def score(self, images: Sequence[Any], texts: Sequence[Any]) -> np.ndarray:
+        """Return the scores (B,) of B pairs of image and text. A higher score means a better match."""
         ...
+
+
+@runtime_checkable
+class CaptionChooser(PairScorer, Protocol):
+    """A pair scorer whose ``score`` takes pairs of captions and returns the probabilities (B,) of the first one."""
+
+    chooses: Literal[True]
 
 
 @runtime_checkable
@@ -102,6 +110,8 @@ class Model:
     """Reason why the model's scores are marked in tables, for example training on test images."""
     text_encoder: str | None = None
     """Spec of the text encoder whose vectors a recovery probe decodes; None for other models."""
+    scoring: Mapping[str, Any] | None = None
+    """How a generative model is asked: method, question and answers. None for other models."""
     warnings: tuple[str, ...] = ()
     """Warnings for readers of the model's results."""
 

@@ -66,6 +66,8 @@ def compose(scored: Scored, examples: pa.Table, model: Model) -> Result:
     }
     if rule := authors.find_rule(rows.task.dataset, rows.task.config):
         document["authors"] = rule.what
+    if scored.position_bias:
+        document["position_bias"] = scored.position_bias._asdict()
     return document | {
         "main": [_join_name(direction, metrics.main) for direction, metrics in directions.items()],
         **parts,
@@ -111,6 +113,7 @@ def describe(rows: Rows, model: Model) -> Result:
             "corpus_source": model.corpus_source,
             "contaminated": model.contaminated,
             "text_encoder": model.text_encoder,
+            **({"scoring": dict(model.scoring)} if model.scoring else {}),
         },
         "data": {
             "version": rows.version,

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from evaluators import models
-from evaluators.engine import encode, plan, score
+from evaluators.engine import encode, plan
 from evaluators.engine.devices import encode_share
 from evaluators.engine.encode import ALL, Engine
 from evaluators.engine.encode import encode as encode_plan
@@ -55,7 +55,7 @@ def test_several_devices_write_the_same_bytes_as_one(
 
 
 def test_pairs_are_shared_between_processes(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(score, "PAIRS_PER_CHUNK", 20)
+    monkeypatch.setattr("evaluators.engine.pairs.PAIRS_PER_CHUNK", 20)
     tasks = [task for task in discover(data) if not task.is_raw]
     planned, store = plan.make(load(tasks, data)), FeatureStore(None, "model")
 

@@ -1,0 +1,121 @@
+"""Load generative vision-language models of transformers: ``vlm:ORG/NAME``, or a folder of ``save_pretrained``.
+
+They are pair scorers: VQAScore by default, two-alternative choice with ``vlm:ORG/NAME?scoring=choice``
+(``evaluators.models.questions``). Every image-text-to-text model with a chat template can be used, and BLIP-2,
+InstructBLIP and PaliGemma. The image and the common beginning of the prompts are computed once for all captions
+(``evaluators.models.prefix_cache``), if the family allows it and the model's own forward pass gives the same scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+import torch
+import transformers
+from PIL.Image import Image
+from safetensors import SafetensorError
+from torch import Tensor
+
+from evaluators.models import Model, fingerprint
+from evaluators.models.generative import PROBES, Generative, Picture, first_tokens, log_probability
+from evaluators.models.hub import get_title, unavailable
+from evaluators.models.questions import QUESTIONS, SETTINGS, Scoring, make_scoring, split_settings
+
+DEFAULTS = {"paligemma": Scoring(question=QUESTIONS["yes"], answers=("yes", "no"))}
+"""Default scoring of families that answer in another spelling."""
+KIND = "AutoModelForImageTextToText"
+
+
+class YesScorer:
+    """Pair scorer: the log-probability that the answer is yes."""
+
+    def __init__(self, generative: Generative, answer: Any) -> None:
+        self.generative, self._answer = generative, answer
+
+    def preprocess(self, image: Image) -> Picture:
+        return self.generative.prepare(image)
+
+    def score(self, images: Sequence[Picture], texts: Sequence[Any]) -> np.ndarray:
+        return self.generative.read(images, texts, self._answer).numpy()
+
+
+class Chooser(YesScorer):
+    """Pair scorer that takes pairs of captions: the probability that the answer is the first."""
+
+    chooses: Literal[True] = True
+
+
+def load(name: str, device: str, precision: str) -> Model:
+    """Load the model in a repository or folder.
+
+    Raises ValueError if it is no generative model, and FileNotFoundError if it cannot be downloaded.
+    """
+    from evaluators.models.huggingface import DTYPES
+
+    spec = f"vlm:{name}"
+    name, settings = split_settings(name, SETTINGS, spec)
+    try:
+        config = transformers.AutoConfig.from_pretrained(name, trust_remote_code=False)
+        scoring = make_scoring(settings, spec, DEFAULTS.get(config.model_type))
+        processor: Any = transformers.AutoProcessor.from_pretrained(name, trust_remote_code=False)
+        kind: Any = getattr(transformers, KIND)
+        model: Any = kind.from_pretrained(name, dtype=DTYPES[precision], trust_remote_code=False).to(device).eval()
+    except (OSError, SafetensorError) as error:
+        raise unavailable(spec, name, error) from None
+    except ImportError as error:
+        raise ValueError(f"{spec}: its processor needs another package ({_last_sentence(error)}).") from None
+    except ValueError as error:
+        if KIND not in str(error):
+            raise
+        raise ValueError(
+            f"{spec}: models of type {config.model_type!r} generate no text about images. For dual encoders and "
+            "matching heads, use transformers:NAME."
+        ) from None
+    answer = partial(_read, _answer_tokens(processor.tokenizer, scoring, spec), scoring.method == "choice")
+    probes = PROBES if scoring.method == "yes" else [(one, other) for one in PROBES for other in PROBES if one != other]
+    try:
+        generative = Generative(model, processor, scoring.ask, probes)
+        warning = generative.check_prefix_cache(probes, answer, precision)
+    except ValueError as error:
+        raise ValueError(f"{spec}: {error}") from None
+    encoder = (YesScorer if scoring.method == "yes" else Chooser)(generative, answer)
+    parts = [
+        fingerprint.of_weights(model.state_dict()),
+        model.config.to_json_string(),
+        fingerprint.of_tokenizer(processor.tokenizer),
+        processor.image_processor.to_json_string(),
+        generative.prompt(probes[0]),
+        scoring.describe(),
+        precision,
+        transformers.__version__,
+    ]
+    return Model(
+        spec=spec,
+        name=get_title(name) + ("" if scoring.method == "yes" else f"@{scoring.method}"),
+        encoder=encoder,
+        fingerprint=fingerprint.of_json(parts),
+        precision=precision,
+        scoring=scoring.describe() | {"no_prefix_cache": generative.no_prefix_cache},
+        warnings=(warning,) if warning else (),
+    )
+
+
+def _last_sentence(error: Exception) -> str:
+    return " ".join(str(error).split())
+
+
+def _answer_tokens(tokenizer: Any, scoring: Scoring, spec: str) -> tuple[list[int], list[int]]:
+    """Return the tokens of both answers without common ones. Raises ValueError if an answer has none."""
+    first, second = (first_tokens(tokenizer, word) for word in scoring.answers)
+    if not (first - second and second - first):
+        raise ValueError(f"{spec}: the tokeniser does not tell the answers {' and '.join(scoring.answers)} apart.")
+    return sorted(first - second), sorted(second - first)
+
+
+def _read(tokens: tuple[list[int], list[int]], is_choice: bool, logits_NV: Tensor) -> Tensor:
+    """Return the log-probability (N,) of the first answer or, for a choice, its probability among both answers."""
+    first_N = log_probability(logits_NV, tokens[0])
+    return torch.sigmoid(first_N - log_probability(logits_NV, tokens[1])) if is_choice else first_N

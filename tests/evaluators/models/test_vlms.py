@@ -1,0 +1,231 @@
+"""Compare generative models with the forward pass of their library, on folders of random weights."""
+
+import inspect
+import io
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+import torch
+import transformers as hf
+from PIL import Image
+from typer.testing import CliRunner
+
+from compeval.cli import app
+from evaluators import models
+from evaluators.models import generative
+from evaluators.models.questions import join_settings
+from tests.evaluators import tiny
+from tests.evaluators.tiny_transformers import transformers_folder
+from tests.evaluators.tiny_vlms import FAMILIES, ID, num2words_installed, write_vlm
+
+CACHED = ("qwen2.5-vl", "qwen3-vl", "internvl", "llava-onevision", "smolvlm", "gemma3")
+RAW = {"paligemma": "<image>answer en {}", "blip-2": "Question: {} Answer:", "instructblip": "{}"}
+QUESTION = 'Does this figure show "{}"? Please answer yes or no.'
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _num2words():
+    with num2words_installed():
+        yield
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    return {family: write_vlm(family, tmp_path_factory.mktemp("vlm") / family) for family in FAMILIES}
+
+
+@pytest.fixture(scope="module")
+def forty_rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Rows of 1 image and 4 captions of two lengths. The images have five sizes, with different numbers of tokens."""
+    sizes = [(20, 30), (30, 20), (24, 24), (48, 16), (16, 40)]
+    colors = list(tiny.COLORS)
+    rows = []
+    for number in range(40):
+        color = colors[number % 5]
+        others = [name for name in colors if name != color][:3]
+        pixels = tiny.plain_picture((number * 6, *tiny.COLORS[color][1:]), sizes[number % 5])
+        row = tiny.row(number, color, "ball" if number % 2 else "ball on a red table", others, pixels)
+        rows.append(row | {"caption": f"a {color} ball" if number % 3 else row["caption"]})
+    return tiny.write_dataset(tmp_path_factory.mktemp("rows"), {"prod_hnatom": {"n4": rows}})
+
+
+def run(spec: str, data: Path, output: Path) -> tuple[dict[str, Any], Any]:
+    """Evaluate a model by the spec that a user would type. Returns the result and the table of examples."""
+    arguments = ["run", "--model", spec, "--data", str(data), "--output", str(output), "--name", "vlm", "--json"]
+    done = CliRunner().invoke(app, [*arguments, "--task", "crepe/prod_hnatom/n4"])
+    assert done.exit_code == 0, done.output
+    (result,) = json.loads(done.stdout)
+    return result, pq.read_table(output / "microworld" / "vlm" / "crepe" / "prod_hnatom" / "n4.parquet")
+
+
+class Library:
+    """A model of transformers, asked in the library's own way: one prompt, one forward pass."""
+
+    def __init__(self, folder: Path) -> None:
+        kind: Any = hf.AutoModelForImageTextToText
+        self.model: Any = kind.from_pretrained(folder).eval()
+        self.processor: Any = hf.AutoProcessor.from_pretrained(folder)
+
+    def probabilities(self, image: Image.Image, question: str) -> torch.Tensor:
+        """Return the probabilities of the next token."""
+        family = self.model.config.model_type
+        if family in RAW:
+            inputs = self.processor(images=image, text=RAW[family].format(question), return_tensors="pt")
+        else:
+            content = [{"type": "image", "image": image}, {"type": "text", "text": question}]
+            inputs = self.processor.apply_chat_template(
+                [{"role": "user", "content": content}],
+                add_generation_prompt=True,
+                tokenize=True,
+                return_dict=True,
+                return_tensors="pt",
+            )
+        inputs.pop("labels", None)
+        if hasattr(self.model, "language_model") and self.model.language_model.config.is_encoder_decoder:
+            inputs["decoder_input_ids"] = torch.tensor([[0]])
+        with torch.no_grad():
+            return self.model(**inputs).logits[0, -1].softmax(dim=0)
+
+
+def read_rows(data: Path) -> list[dict[str, Any]]:
+    (path,) = (data / "crepe" / "prod_hnatom").glob("n4-*.parquet")
+    rows = pq.read_table(path).to_pylist()
+    return [row | {"pixels": Image.open(io.BytesIO(row["image"]["bytes"])).convert("RGB")} for row in rows]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_forty_rows_score_as_the_library_does_caption_by_caption(
+    family: str, folders: dict[str, Path], forty_rows: Path, tmp_path: Path
+):
+    result, examples = run(f"vlm:{folders[family]}", forty_rows, tmp_path)
+    scoring = result["model"]["scoring"]
+    yes = "yes" if family == "paligemma" else "Yes"
+    assert (scoring["method"], scoring["question"], scoring["answers"][0]) == ("yes", QUESTION, yes)
+    assert (scoring["no_prefix_cache"] is None) == (family in CACHED)
+    assert not result["warnings"]
+    library = Library(folders[family])
+    rows = read_rows(forty_rows)
+    assert len(rows) == examples.num_rows == 40
+    expected = [
+        [
+            float(library.probabilities(row["pixels"], QUESTION.format(caption))[ID[yes]].log())
+            for caption in (row["caption"], *row["hard_negatives"])
+        ]
+        for row in rows
+    ]
+    np.testing.assert_allclose(np.array(examples["scores"].to_pylist()), expected, atol=1e-4, rtol=1e-5)
+    assert np.std(expected, axis=1).min() > 0  # captions matter
+    assert np.std(np.array(expected)[:, 0]) > 1e-3
+
+
+def test_a_choice_between_two_captions_in_both_orders(folders: dict[str, Path], forty_rows: Path, tmp_path: Path):
+    folder = folders["qwen2.5-vl"]
+    question = "Which caption describes this image?\nA: {}\nB: {}\nPlease answer A or B."
+    data = tmp_path / "data"
+    rows = [
+        tiny.row(number, color, "ball", [name for name in tiny.COLORS if name != color][:2])
+        for number, color in enumerate(tiny.COLORS)
+    ]
+    tiny.write_dataset(data, {"prod_hnatom": {"n4": rows}})
+    result, examples = run(f"vlm:{folder}?scoring=choice", data, tmp_path / "results")
+    assert result["model"]["scoring"]["method"] == "choice"
+    assert result["model"]["scoring"]["question"] == question
+    library = Library(folder)
+
+    def first(pixels: Image.Image, one: str, other: str) -> float:
+        probability = library.probabilities(pixels, question.format(one, other))
+        return float(probability[ID["A"]] / (probability[ID["A"]] + probability[ID["B"]]))
+
+    answers, expected = [], []
+    for row in read_rows(data):
+        texts = [row["caption"], *row["hard_negatives"]]
+        chosen = {(a, b): first(row["pixels"], texts[a], texts[b]) for a in range(3) for b in range(3) if a != b}
+        answers.append(chosen)
+        # A caption is compared with two others, in two orders: the mean of four probabilities.
+        expected.append([sum(chosen[a, b] + 1 - chosen[b, a] for b in range(3) if b != a) / 4 for a in range(3)])
+    np.testing.assert_allclose(np.array(examples["scores"].to_pylist()), expected, atol=1e-4)
+    firsts = [value > 0.5 for chosen in answers for value in chosen.values()]
+    flips = [(chosen[a, b] > 0.5) == (chosen[b, a] > 0.5) for chosen in answers for a in range(3) for b in range(a)]
+    assert result["position_bias"]["first"] == pytest.approx(np.mean(firsts))
+    assert result["position_bias"]["flipped"] == pytest.approx(np.mean(flips))
+
+
+def test_a_batch_that_does_not_fit_is_halved_and_scores_the_same(folders: dict[str, Path], monkeypatch: Any):
+    encoder: Any = models.resolve(f"vlm:{folders['qwen3-vl']}").encoder
+    pictures = [encoder.preprocess(Image.new("RGB", (20, 30), color)) for color in ("red", "blue") for _ in "123"]
+    texts = ["a red ball", "a blue ball on a table", "a dog"] * 2
+    expected, forward, sizes = encoder.score(pictures, texts), encoder.generative._model.forward, []
+
+    def limited(*arguments: Any, **options: Any) -> Any:
+        sizes.append(len(options["input_ids"]))
+        if sizes[-1] > 2:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return forward(*arguments, **options)
+
+    limited.__signature__ = inspect.signature(forward)  # pyright: ignore[reportFunctionMemberAccess]
+    monkeypatch.setattr(encoder.generative._model, "forward", limited)
+    np.testing.assert_allclose(encoder.score(pictures, texts), expected, atol=1e-4)
+    assert max(sizes) > 2  # 16 prompts per batch, then 8, 4 and 2
+    sizes.clear()
+    encoder.score(pictures, texts)
+    assert max(sizes) <= 2
+
+
+def test_a_prefix_cache_that_changes_scores_is_given_up_with_a_warning(
+    folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+):
+    plain = models.resolve(f"vlm:{folders['internvl']}")
+    run_rests = generative.run_rests
+    monkeypatch.setattr(generative, "run_rests", lambda *arguments: 1.1 * run_rests(*arguments))
+    model = models.resolve(f"vlm:{folders['internvl']}")
+    assert plain.scoring is not None
+    assert model.scoring is not None
+    assert plain.scoring["no_prefix_cache"] is None
+    assert "scores differ by" in model.scoring["no_prefix_cache"]
+    assert "Each prompt was computed as a whole" in model.warnings[0]
+    encoders: list[Any] = [plain.encoder, model.encoder]
+    monkeypatch.undo()
+    one, other = (
+        encoder.score([encoder.preprocess(Image.new("RGB", (20, 30), "red"))], ["a red ball"]) for encoder in encoders
+    )
+    np.testing.assert_allclose(one, other, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"scoring": "maybe"}, "scoring is 'maybe', expected yes or choice"),
+        ({"template": "x"}, "unknown setting 'template'; known: scoring, question, answers"),
+        ({"question": "Is this it?"}, "expected one place {} for the caption"),
+        ({"question": "Is {} on {}?"}, "expected one place {} for the caption"),
+        ({"scoring": "choice", "question": "Is it {}?"}, "expected two places {} for the captions"),
+        ({"answers": "Yes"}, "answers is 'Yes', expected two words"),
+        ({"answers": "qwertz,asdf"}, "the tokeniser does not tell the answers qwertz and asdf apart"),
+    ],
+)
+def test_wrong_settings_are_one_clear_message(folders: dict[str, Path], settings: dict[str, str], message: str):
+    spec = join_settings(f"vlm:{folders['internvl']}", settings)
+    with pytest.raises(ValueError, match="vlm:") as caught:
+        models.resolve(spec)
+    assert message in str(caught.value)
+
+
+def test_models_that_cannot_be_asked(folders: dict[str, Path], tmp_path: Path):
+    with pytest.raises(ValueError, match=r"models of type 'clip' generate no text about images. For dual encoders"):
+        models.resolve(f"vlm:{transformers_folder('clip', tmp_path / 'clip')}")
+    with pytest.raises(FileNotFoundError, match=r"nowhere: no such folder\.$"):
+        models.resolve(f"vlm:{tmp_path / 'nowhere'}")
+    folder = shutil.copytree(folders["internvl"], tmp_path / "internvl")
+    (folder / "chat_template.jinja").unlink()
+    with pytest.raises(ValueError, match="has no chat template, and its family 'internvl' no known prompt"):
+        models.resolve(f"vlm:{folder}")
+    question = 'Is "{}" shown? Answer Yes or No.'
+    model = models.resolve(join_settings(f"vlm:{folders['internvl']}", {"question": question, "answers": "No,Yes"}))
+    assert model.scoring is not None
+    assert (model.scoring["question"], model.scoring["answers"]) == (question, ["No", "Yes"])
+    assert model.fingerprint != models.resolve(f"vlm:{folders['internvl']}").fingerprint
