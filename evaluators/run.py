@@ -13,10 +13,11 @@ from evaluators.engine import plan
 from evaluators.engine.devices import Job, encode_share, start_processes
 from evaluators.engine.encode import Encoded, Engine, OnError, Report, encode, encode_texts, quiet
 from evaluators.engine.feature_cache import FeatureStore, cache_folder
+from evaluators.engine.pairs import stream_missing
 from evaluators.engine.rows import Rows, load
 from evaluators.engine.score import Scored, explain_unsupported, score
 from evaluators.engine.tasks import Task, defaults, discover, select
-from evaluators.models import DualEncoder, Model, PairScorer, TextEncoder, TextRecoverer
+from evaluators.models import DualEncoder, MeteredScorer, Model, PairScorer, TextEncoder, TextRecoverer
 from evaluators.results import documents
 from evaluators.results.compose import compose, describe, make_examples
 from evaluators.results.documents import Result
@@ -78,12 +79,14 @@ def run(
     on_error: OnError = "stop",
     on_refused: OnRefused = _raise_refused,
     report: Report = quiet,
+    on_cost: Callable[[str], None] = lambda statement: None,
 ) -> list[Result]:
     """Evaluate the model, write the results to ``output`` and return them in the order of the tasks.
 
     Results in ``output`` that are up to date are read instead of computed again. Tasks that cannot be evaluated are
-    passed to ``on_refused`` before anything is encoded; by default, it raises ValueError. Each of ``more_devices``
-    encodes a share of the data in a separate process, which loads the model by its spec.
+    passed to ``on_refused`` before anything is encoded; by default, it raises ValueError. ``on_cost`` is called with
+    what a model behind an endpoint will be asked, before the first request. Each of ``more_devices`` encodes a share of
+    the data in a separate process, which loads the model by its spec.
     """
     start = time.monotonic()
     batch_size = batch_size or default_batch_size(device)
@@ -111,6 +114,8 @@ def run(
 
     with closing(FeatureStore(cache_folder(), model.fingerprint)) as store:
         engine = Engine(model, planned, store, batch_size, on_error, report)
+        if todo and isinstance(model.encoder, MeteredScorer):
+            on_cost(model.encoder.state_cost(stream_missing(engine)))
         if more_devices and todo and isinstance(model.encoder, DualEncoder | PairScorer):
             job = Job(model.spec, model.precision, [item.task for item in todo], data_dir, limit, batch_size)
             with start_processes(job, more_devices) as share:

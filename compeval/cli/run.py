@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import quote
 
 import typer
 
@@ -12,11 +13,25 @@ from compeval.cli.console import AsJson, Data, Format, Limit, Results, choose_mo
 from compeval.cli.results import print_results
 
 
+def add_settings(spec: str, settings: list[str], base_url: str | None) -> str:
+    """Return the spec of a generative model with the settings of the command line."""
+    pairs = [("base_url", "=", base_url)] if base_url else []
+    pairs += [setting.partition("=") for setting in settings]
+    if not pairs:
+        return spec
+    backend = spec.partition(":")[0]
+    if backend not in ("vlm", "api") or (base_url and backend != "api"):
+        raise ValueError(f"{spec}: --setting is for vlm: and api: models, and --base-url for api: models.")
+    query = "&".join(f"{key}={quote(value, safe=':/,')}" for key, _, value in pairs)
+    return f"{spec}{'&' if '?' in spec else '?'}{query}"
+
+
 def run(
     model: Annotated[
         str | None,
         typer.Argument(
-            help="ViT-B-32/laion400m_e32, local:FOLDER, hf-hub:ORG/NAME, transformers:ORG/NAME, python:MODULE:CLASS ..."
+            help="ViT-B-32/laion400m_e32, local:FOLDER, hf-hub:ORG/NAME, transformers:ORG/NAME, "
+            "sentence-transformers:NAME, vlm:ORG/NAME, api:MODEL, python:MODULE:CLASS."
         ),
     ] = None,
     model_option: Annotated[
@@ -51,6 +66,20 @@ def run(
     batch_size: Annotated[
         int | None, typer.Option(min=1, help="Default: depends on the device. It is halved when memory runs out.")
     ] = None,
+    base_url: Annotated[
+        str | None, typer.Option(help="api: address of an OpenAI-compatible endpoint. Default: OpenAI's.")
+    ] = None,
+    max_requests: Annotated[
+        int, typer.Option(min=0, help="api: refuse runs that need more requests. Stored answers do not count.")
+    ] = 1000,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUE",
+            help="vlm and api: scoring=yes (the probability of yes, VQAScore) or scoring=choice (between two captions, "
+            "in both orders); question='Is this {}?'; answers=Yes,No. Part of the model's name; repeatable.",
+        ),
+    ] = None,
     output: Results = Path("results"),
     on_error: Annotated[
         Literal["stop", "skip"], typer.Option(help="What to do with an image that cannot be read.")
@@ -64,7 +93,7 @@ def run(
     `compeval list tasks` print the available names. Tasks that cannot be evaluated are refused before anything is
     encoded; the exit code is then 1. `compeval report results` compares models.
     """
-    spec = choose_model(model, model_option)
+    spec = add_settings(choose_model(model, model_option), setting or [], base_url)
     with err.status("Loading the model"):
         from evaluators import models
         from evaluators.engine import tasks
@@ -83,6 +112,8 @@ def run(
         first, *others = [models.pick_device(part) for part in device.split(",")] if device else [models.pick_device()]
         loaded = models.resolve(spec, first, precision)
         loaded = loaded if name is None else replace(loaded, name=name)
+        if isinstance(loaded.encoder, models.MeteredScorer):
+            loaded.encoder.max_requests = max_requests
     refused: list[RefusedTask] = []
     with progress() as report:
         results = run_tasks(
@@ -97,6 +128,7 @@ def run(
             on_error=on_error,
             on_refused=refused.append,
             report=report,
+            on_cost=note,
         )
     if refused and not results:
         raise ValueError("\n".join(map(str, refused)))

@@ -135,6 +135,25 @@ def _answer(engine: Engine, asked: Sequence[_Asked]) -> dict[int, UnreadableImag
     return {id(item): error for item in asked if (error := unreadable.get(images.key(item.data, item.crop)))}
 
 
+def stream_missing(engine: Engine) -> Iterator[tuple[Any, Any]]:
+    """Yield the distinct pairs of preprocessed image and text of all tasks that are not in the cache."""
+    scorer = engine.model.encoder
+    assert isinstance(scorer, PairScorer)
+    seen: set[bytes] = set()
+    for task in engine.plan.tasks:
+        for index in range(len(task.row_N)):
+            for item, missing in find_missing(engine, ask_row(engine, task, index)):
+                image = _prepare(scorer.preprocess, item)
+                if not isinstance(image, UnreadableImageError):
+                    yield from ((image, _text(scorer, missing[key])) for key in missing if key not in seen)
+                seen.update(missing)
+
+
+def _text(scorer: PairScorer, question: Question) -> Any:
+    """Return the text argument of ``scorer.score`` for a question."""
+    return question if isinstance(scorer, CaptionChooser) else question[0]
+
+
 def find_missing(engine: Engine, asked: Sequence[_Asked]) -> list[tuple[_Asked, Mapping[bytes, Question]]]:
     """Return each image with its questions that are neither in the cache nor asked about an earlier equal image."""
     seen: set[bytes] = set()
@@ -158,7 +177,7 @@ def _prepare(preprocess: Callable[[Any], Any], item: _Asked) -> Any:
 
 def _score(scorer: PairScorer, shown: Sequence[Any], questions: Sequence[Question], batch_size: int) -> np.ndarray:
     """Return the scores (M,) of images with their questions."""
-    texts: Sequence[Any] = questions if isinstance(scorer, CaptionChooser) else [text for (text,) in questions]
+    texts = [_text(scorer, question) for question in questions]
     scores = [scorer.score(shown[batch], texts[batch]) for batch in batches_of_whole_images(shown, batch_size)]
     return np.concatenate([np.asarray(score_B, np.float32).ravel() for score_B in scores])
 

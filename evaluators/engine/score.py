@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from evaluators.engine import plan
 from evaluators.engine.encode import Encoded, Engine
 from evaluators.engine.images import UnreadableImageError
-from evaluators.engine.pairs import PositionBias, compute_pair_scores, measure_position_bias
+from evaluators.engine.pairs import PairScores, PositionBias, compute_pair_scores, measure_position_bias
 from evaluators.engine.plan import TaskPlan
 from evaluators.engine.rows import Rows
 from evaluators.models import CaptionChooser, DualEncoder, Model, PairScorer, TextEncoder, TextRecoverer
@@ -35,6 +36,8 @@ class Scored:
     """Row number and error of each row with an unreadable image."""
     position_bias: PositionBias | None = None
     """Of a model that chooses between two captions."""
+    warnings: tuple[str, ...] = ()
+    """Warnings for readers of the task's result."""
 
 
 def explain_unsupported(model: Model, rows: Rows) -> str | None:
@@ -169,4 +172,16 @@ def _score_pairs(engine: Engine, task: TaskPlan) -> Scored:
         raise ValueError(f"{task.rows.task.name}: no image could be read.")
     score_NIT, rows_N = np.stack([row.score_IT for row in scores]), np.array(index_N)
     metrics = evaluate_scores(task.rows, score_NIT, task.label_N[rows_N])
-    return Scored(task, rows_N, score_NIT, metrics, skipped, measure_position_bias([row.first_IQ for row in scores]))
+    bias = measure_position_bias([row.first_IQ for row in scores])
+    return Scored(task, rows_N, score_NIT, metrics, skipped, bias, _warn_of_declined(engine.model, scores))
+
+
+def _warn_of_declined(model: Model, scores: Sequence[PairScores]) -> tuple[str, ...]:
+    """Return a warning if the model declined questions, or answered them with none of the given answers."""
+    no_answer = getattr(model.encoder, "no_answer", None)
+    answers = [row.first_IQ if isinstance(model.encoder, CaptionChooser) else row.score_IT for row in scores]
+    declined = sum(int((answer == no_answer).sum()) for answer in answers)
+    if no_answer is None or not declined:
+        return ()
+    total = sum(int(np.isfinite(answer).sum()) for answer in answers)
+    return (f"{declined:,} of {total:,} questions were declined or have no usable answer: they score as no, or half.",)

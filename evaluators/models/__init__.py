@@ -7,6 +7,8 @@ A spec is ``backend:name``. These are all backends; ``open_clip:`` is the defaul
     hf-hub:org/name                   open_clip weights on the Hub
     transformers:org/name             CLIP, SigLIP, ALIGN, FLAVA (NAME@itm: its ITM head), BLIP-ITM; or a folder
     sentence-transformers:name        text encoders, for tasks without images; or a folder
+    vlm:org/name                      generative models of transformers; see ``evaluators.models.vlm``
+    api:model                         models behind an OpenAI-compatible endpoint; see ``evaluators.models.api``
     python:module:Class               your own class; see ``evaluators.models.custom``
 """
 
@@ -15,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
@@ -34,6 +36,7 @@ BACKENDS = {
     "transformers": "evaluators.models.huggingface",
     "sentence-transformers": "evaluators.models.sentence",
     "vlm": "evaluators.models.vlm",
+    "api": "evaluators.models.api",
     "python": "evaluators.models.custom",
 }
 """Module of each backend. It has a function ``load(name: str, device: str, precision: str) -> Model``."""
@@ -77,6 +80,17 @@ class CaptionChooser(PairScorer, Protocol):
     """A pair scorer whose ``score`` takes pairs of captions and returns the probabilities (B,) of the first one."""
 
     chooses: Literal[True]
+
+
+@runtime_checkable
+class MeteredScorer(PairScorer, Protocol):
+    """A pair scorer whose answers are paid for, or slow."""
+
+    max_requests: int
+
+    def state_cost(self, questions: Iterable[tuple[Any, Any]]) -> str:
+        """Return what the pairs of image and text cost. Raises ValueError if this is above the maximum."""
+        ...
 
 
 @runtime_checkable

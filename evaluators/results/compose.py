@@ -72,7 +72,7 @@ def compose(scored: Scored, examples: pa.Table, model: Model) -> Result:
         "main": [_join_name(direction, metrics.main) for direction, metrics in directions.items()],
         **parts,
         "categories": by_category,
-        "warnings": [*model.warnings, *warnings(rows.task, rows.source, model)],
+        "warnings": [*model.warnings, *scored.warnings, *warnings(rows.task, rows.source, model)],
         "skipped": scored.skipped,
     }
 

@@ -6,9 +6,10 @@ from typing import Any
 from unittest import mock
 
 import torch
-import transformers as hf
+import transformers
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
+hf: Any = transformers
 VOCABULARY = (
     '<pad> <s> </s> <unk> <image> <video> <row> <start> <end> user assistant Yes No yes no A B : ? . , " "? '
     "Does this figure show Please answer or Which caption describes image en Question Answer "

@@ -1,0 +1,179 @@
+"""Load models behind an OpenAI-compatible endpoint: ``api:MODEL`` (OpenAI), ``api:MODEL?base_url=URL`` (vLLM, SGLang).
+
+An endpoint with log-probabilities is scored as VQAScore (``evaluators.models.questions``): the probabilities of the
+first token that spell yes are summed. If the 20 most probable tokens contain no yes, the score is the upper bound that
+they imply. An endpoint without log-probabilities is asked to choose between two captions, in both orders. Declined
+questions are counted on the result: they score as "no", or as half of a choice.
+
+The key is read from ``OPENAI_API_KEY`` and never written. The number of requests is stated before the first of them and
+capped; every answer is stored when it arrives (``evaluators.models.answers``).
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import math
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from PIL.Image import Image
+from PIL.Image import new as new_image
+
+from evaluators.models import Model, fingerprint
+from evaluators.models.answers import AnswerStore
+from evaluators.models.endpoint import Answer, Endpoint, RequestError
+from evaluators.models.questions import SETTINGS, Scoring, make_scoring, split_settings
+from generators.llm.client import estimate_tokens
+from generators.storage.cache_folder import cache_folder
+
+NUMBERS = {"max_tokens": 16, "timeout": 60, "retries": 6, "concurrency": 8, "price_in": 0, "price_out": 0}
+"""Settings with a number, and their defaults. Prices are per million tokens."""
+PIXELS_PER_TOKEN = 28 * 28
+"""For the estimate: what most models of 2024 to 2026 count as a token of an image."""
+DEFAULT_MAX_REQUESTS = 1000
+DECLINED = -100.0
+"""Score of a declined question: below every log-probability that float64 can tell from zero."""
+
+
+class Sent(NamedTuple):
+    """An image as it is sent, and a digest of its pixels."""
+
+    url: str
+    digest: str
+    pixels: int
+
+
+class ApiScorer:
+    """Pair scorer: the log-probability that the answer is yes."""
+
+    no_answer = DECLINED
+    """Score of a question without a usable answer."""
+
+    def __init__(self, endpoint: Endpoint, scoring: Scoring, store: AnswerStore, numbers: dict[str, float]) -> None:
+        self._endpoint, self._scoring, self._store, self._numbers = endpoint, scoring, store, numbers
+        self.max_requests = DEFAULT_MAX_REQUESTS
+
+    def preprocess(self, image: Image) -> Sent:
+        buffer = io.BytesIO()
+        image.save(buffer, "PNG")
+        url = f"data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode()}"
+        pixels = fingerprint.digest(str(image.size).encode(), image.tobytes()).hex()
+        return Sent(url, pixels, image.width * image.height)
+
+    def score(self, images: Sequence[Sent], texts: Sequence[Any]) -> np.ndarray:
+        """Return the scores (B,). Questions with a stored answer are not asked again."""
+        with ThreadPoolExecutor(int(self._numbers["concurrency"])) as pool:
+            futures = [pool.submit(self.ask, image, text) for image, text in zip(images, texts, strict=True)]
+            try:
+                return np.array([self.read(future.result()) for future in futures])
+            except RequestError as error:
+                raise ValueError(f"{error} Answers that arrived are kept: run again to resume.") from None
+            finally:
+                pool.shutdown(cancel_futures=True)
+
+    def ask(self, image: Sent, captions: Any) -> Answer:
+        """Return the stored answer, or ask and store it."""
+        key = self._key(image, captions)
+        stored = self._store.get(key)
+        if stored is None:
+            answer = self._endpoint.ask(self._scoring.ask(captions), image.url, self.max_requests)
+            self._store.put(key, asdict(answer))
+            return answer
+        return Answer(**stored)
+
+    def read(self, answer: Answer) -> float:
+        """Return the score of an answer."""
+        if answer.refusal or not answer.top:
+            return self.no_answer
+        yes = _sum(answer.top, self._scoring.answers[0])
+        # What is not among the most probable tokens is at most as probable as the last of them, and as the remainder.
+        remainder = math.log(max(1 - sum(math.exp(log) for _, log in answer.top), 1e-12))
+        return yes if yes > -math.inf else min(min(log for _, log in answer.top), remainder)
+
+    def _key(self, image: Sent, captions: Any) -> str:
+        """Return the hash of everything that determines an answer."""
+        request = [self._scoring.ask(captions), image.digest, self._numbers["max_tokens"]]
+        return fingerprint.of_json([*self._endpoint.identity, *request])
+
+    def state_cost(self, questions: Iterable[tuple[Sent, Any]]) -> str:
+        """Return what the questions without a stored answer cost. Raises ValueError if they exceed ``max_requests``."""
+        requests = tokens = 0
+        for image, captions in questions:
+            if self._store.get(self._key(image, captions)) is None:
+                requests += 1
+                tokens += estimate_tokens(self._scoring.ask(captions)) + image.pixels // PIXELS_PER_TOKEN
+        answers = requests * int(self._numbers["max_tokens"])
+        cost = (tokens * self._numbers["price_in"] + answers * self._numbers["price_out"]) / 1e6
+        statement = f"{requests:,} requests, about {tokens:,} tokens in and at most {answers:,} out" + (
+            f", estimated cost {cost:.2f}" if self._numbers["price_in"] else ""
+        )
+        if requests > self.max_requests:
+            raise ValueError(
+                f"{statement}: above --max-requests {self.max_requests:,}. No request was sent. Raise it, choose "
+                "fewer tasks, or use --limit."
+            )
+        return statement
+
+
+class ApiChooser(ApiScorer):
+    """Pair scorer that takes pairs of captions: the probability that the answer is the first, or 1 or 0."""
+
+    chooses: Literal[True] = True
+    no_answer = 0.5
+
+    def read(self, answer: Answer) -> float:
+        first, second = self._scoring.answers
+        if answer.refusal:
+            return self.no_answer
+        if answer.top:
+            logs = _sum(answer.top, first), _sum(answer.top, second)
+            return 1 / (1 + math.exp(min(logs[1] - logs[0], 700))) if max(logs) > -math.inf else self.no_answer
+        words = [_strip(word) for word in answer.text.split()]
+        chosen = {words[0]} & {first, second} or set(words) & {first, second}
+        return self.no_answer if len(chosen) != 1 else float(first in chosen)
+
+
+def _strip(token: str) -> str:
+    """Return a token or word without spaces, marks of spaces, and punctuation."""
+    return token.strip(" \t\r\n▁Ġ\"'.,:;!()*")
+
+
+def _sum(top: Sequence[Sequence[Any]], word: str) -> float:
+    """Return the log of the summed probabilities of the tokens that spell a word; -infinity if there are none."""
+    logs = [log for token, log in top if _strip(token).casefold() == word.casefold()]
+    return float(np.logaddexp.reduce(logs)) if logs else -math.inf
+
+
+def load(name: str, device: str, precision: str) -> Model:
+    """Connect to the endpoint of a model and ask one question, to learn if it returns log-probabilities.
+
+    Raises ValueError if a setting is wrong, if there is no key, or if the endpoint does not answer.
+    """
+    spec = f"api:{name}"
+    name, settings = split_settings(name, (*SETTINGS, "base_url", *NUMBERS), spec)
+    try:
+        numbers = {key: float(settings.get(key, default)) for key, default in NUMBERS.items()}
+    except ValueError:
+        raise ValueError(f"{spec}: expected numbers for {', '.join(NUMBERS)}.") from None
+    store = AnswerStore(cache_folder())
+    with Endpoint.naming_errors(spec):
+        endpoint = Endpoint(name, settings.get("base_url"), numbers)
+        probe = ApiScorer(endpoint, Scoring(), store, numbers)
+        has_log_probabilities = bool(probe.ask(probe.preprocess(new_image("RGB", (56, 56), "red")), "a red square").top)
+    scoring = make_scoring({"scoring": "yes" if has_log_probabilities else "choice"} | settings, spec)
+    if scoring.method == "yes" and not has_log_probabilities:
+        raise ValueError(f"{spec}: the endpoint returns no log-probabilities. Use scoring=choice.")
+    encoder = (ApiScorer if scoring.method == "yes" else ApiChooser)(endpoint, scoring, store, numbers)
+    record = scoring.describe() | {"base_url": endpoint.base_url, "log_probabilities": has_log_probabilities}
+    return Model(
+        spec=spec,
+        name=name + ("" if scoring.method == "yes" else f"@{scoring.method}"),
+        encoder=encoder,
+        fingerprint=fingerprint.of_json([*endpoint.identity, record, numbers["max_tokens"]]),
+        precision="remote",
+        scoring=record,
+    )
