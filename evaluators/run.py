@@ -97,7 +97,10 @@ def run(
     folders = {item: documents.get_model_folder(output, item.source, model.name, limit) for item in rows}
     for folder in set(folders.values()):
         documents.check_owner(folder, model)
-    results = {item.task: documents.read_finished(paths[item.task], describe(item, model)) for item in rows}
+    results = {
+        item.task: documents.read_finished(paths[item.task], describe(item, model)) if model.is_cached else None
+        for item in rows
+    }
     todo, planned = _plan([item for item in rows if results[item.task] is None], on_refused)
     outdated = {
         folder
@@ -112,11 +115,11 @@ def run(
         result = results[task] = compose(scored, table, model)
         documents.write(paths[task], result, table)
 
-    with closing(FeatureStore(cache_folder(), model.fingerprint)) as store:
+    with closing(FeatureStore(cache_folder() if model.is_cached else None, model.fingerprint)) as store:
         engine = Engine(model, planned, store, batch_size, on_error, report)
         if todo and isinstance(model.encoder, MeteredScorer):
             on_cost(model.encoder.state_cost(stream_missing(engine)))
-        if more_devices and todo and isinstance(model.encoder, DualEncoder | PairScorer):
+        if more_devices and todo and model.is_cached and isinstance(model.encoder, DualEncoder | PairScorer):
             job = Job(model.spec, model.precision, [item.task for item in todo], data_dir, limit, batch_size)
             with start_processes(job, more_devices) as share:
                 encode_share(replace(engine, on_error="skip"), share)

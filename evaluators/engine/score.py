@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,15 @@ from evaluators.engine.images import UnreadableImageError
 from evaluators.engine.pairs import PairScores, PositionBias, compute_pair_scores, measure_position_bias
 from evaluators.engine.plan import TaskPlan
 from evaluators.engine.rows import Rows
-from evaluators.models import CaptionChooser, DualEncoder, Model, PairScorer, TextEncoder, TextRecoverer
+from evaluators.models import (
+    CaptionChooser,
+    DualEncoder,
+    Model,
+    PairScorer,
+    TextEncoder,
+    TextRecoverer,
+    TruncatingReader,
+)
 from evaluators.protocols import authors
 from evaluators.protocols.base import Directions, RowProtocol, Sample, SetProtocol, TextProtocol
 from evaluators.protocols.ranking import cosine
@@ -68,12 +76,26 @@ def explain_unsupported(model: Model, rows: Rows) -> str | None:
 def score(engine: Engine, task: TaskPlan, encoded: Encoded) -> Scored:
     """Return the scores and metrics of one task. ``encoded`` has the cache keys of an encoder's features."""
     if isinstance(engine.model.encoder, DualEncoder):
-        return _score_features(engine, task, encoded)
-    if isinstance(engine.model.encoder, TextRecoverer):
-        return _recover(engine, task)
-    if not isinstance(engine.model.encoder, PairScorer):
-        return _score_texts_alone(engine, task, encoded)
-    return _score_pairs(engine, task)
+        scored = _score_features(engine, task, encoded)
+    elif isinstance(engine.model.encoder, TextRecoverer):
+        scored = _recover(engine, task)
+    elif not isinstance(engine.model.encoder, PairScorer):
+        scored = _score_texts_alone(engine, task, encoded)
+    else:
+        scored = _score_pairs(engine, task)
+    return replace(scored, warnings=(*scored.warnings, *_warn_of_long_texts(engine, task)))
+
+
+def _warn_of_long_texts(engine: Engine, task: TaskPlan) -> tuple[str, ...]:
+    """Return a warning if the model does not read some texts to their end."""
+    if not isinstance(engine.model.encoder, TruncatingReader):
+        return ()
+    numbers = np.union1d(task.text_NT, task.class_CP)
+    texts = [engine.plan.texts[number] for number in numbers[numbers >= 0].astype(int)]
+    count, length = engine.model.encoder.count_truncated(texts)
+    if not count:
+        return ()
+    return (f"{count:,} of {len(texts):,} texts are longer than {length} tokens; the model reads no more than these.",)
 
 
 def evaluate_scores(rows: Rows, score_NIT: np.ndarray, label_N: np.ndarray) -> Directions:

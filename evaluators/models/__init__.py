@@ -5,7 +5,7 @@ A spec is ``backend:name``. These are all backends; ``open_clip:`` is the defaul
     ViT-B-32/laion400m_e32            open_clip, architecture/tag, or architecture/path of a weights file
     local:checkpoints/clip-laion      a folder written by ``compeval train`` (open_clip's layout)
     hf-hub:org/name                   open_clip weights on the Hub
-    transformers:org/name             CLIP, SigLIP, ALIGN, FLAVA (NAME@itm: its ITM head), BLIP-ITM; or a folder
+    transformers:org/name             CLIP, MetaCLIP 2, SigLIP 1 and 2, ALIGN, FLAVA, BLIP, BLIP-2; or a folder
     sentence-transformers:name        text encoders, for tasks without images; or a folder
     vlm:org/name                      generative models of transformers; see ``evaluators.models.vlm``
     api:model                         models behind an OpenAI-compatible endpoint; see ``evaluators.models.api``
@@ -94,6 +94,15 @@ class MeteredScorer(PairScorer, Protocol):
 
 
 @runtime_checkable
+class TruncatingReader(Protocol):
+    """A model that reads a limited number of tokens, and knows how many texts are longer."""
+
+    def count_truncated(self, texts: Sequence[str]) -> tuple[int, int]:
+        """Return how many texts are longer than the model reads, and the number of tokens that it reads."""
+        ...
+
+
+@runtime_checkable
 class TextRecoverer(Protocol):
     """A text encoder with a decoder that was trained to recover the encoded texts."""
 
@@ -126,6 +135,8 @@ class Model:
     """Spec of the text encoder whose vectors a recovery probe decodes; None for other models."""
     scoring: Mapping[str, Any] | None = None
     """How a generative model is asked: method, question and answers. None for other models."""
+    is_cached: bool = True
+    """False if nothing tells whether the model has changed: features are kept in memory, results are not reused."""
     warnings: tuple[str, ...] = ()
     """Warnings for readers of the model's results."""
 

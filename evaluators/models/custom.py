@@ -1,8 +1,7 @@
 """Evaluate your own model: ``python:my_module:MyModel`` names a class in a module.
 
-The module is searched on Python's path and in the current folder. The class is called with the device. It has an
-attribute ``fingerprint``: a string that must change whenever the scores may change (new weights, another transform),
-because cached features are stored under it. A dual encoder looks like this:
+The module is searched on Python's path and in the current folder. The class is called with the device if it takes one.
+A dual encoder looks like this:
 
     class MyModel:
         fingerprint = "my-model, epoch 12"
@@ -10,6 +9,9 @@ because cached features are stored under it. A dual encoder looks like this:
         def __init__(self, device: str): ...
         def encode_image(self, images: list[PIL.Image.Image]): ...   # (B, D), array or tensor
         def encode_text(self, texts: list[str]): ...                 # (B, D)
+
+``fingerprint`` is optional. Features and results are stored under it, so it must change whenever the scores may change
+(new weights, another transform). Without it, nothing is cached and every run evaluates all tasks again.
 
 A pair scorer reads image and text together, for example with an ITM head. For generative models, see
 ``evaluators.models.yes_likelihood``. Instead of the two encode methods it has
@@ -26,6 +28,7 @@ Optional attributes are ``corpus`` (the training data) and ``contaminated`` (the
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -33,10 +36,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from PIL.Image import Image
 
-from evaluators.models import Model, TextRecoverer, fingerprint
+from evaluators.models import Model, fingerprint
 from evaluators.models.batches import in_batches
+
+NO_FINGERPRINT = "The class has no attribute `fingerprint`: nothing was cached."
 
 
 def load(name: str, device: str, precision: str) -> Model:
@@ -56,20 +62,32 @@ def load(name: str, device: str, precision: str) -> Model:
     if not hasattr(module, class_name):
         raise ValueError(f"{spec}: {module_name} has no {class_name}.")
     try:
-        model = getattr(module, class_name)(device)
+        model = _create(getattr(module, class_name), device)
     except Exception as error:
         raise _failed(spec, f"{class_name}({device!r})", error) from error
-    if not isinstance(getattr(model, "fingerprint", None), str):
-        raise ValueError(f"{spec}: needs an attribute `fingerprint`, a string that changes with the weights.")
+    written = getattr(model, "fingerprint", None)
+    if not isinstance(written, str | None):
+        raise ValueError(f"{spec}: its fingerprint is {written!r}, a string expected that changes with the weights.")
     return Model(
         spec=spec,
         name=class_name,
         encoder=adapt(model, spec),
-        fingerprint=fingerprint.of_json([name, model.fingerprint]),
+        fingerprint=fingerprint.of_json([name, written]),
         precision="custom",
+        is_cached=written is not None,
+        warnings=() if written is not None else (NO_FINGERPRINT,),
         corpus=getattr(model, "corpus", None),
         contaminated=getattr(model, "contaminated", None),
     )
+
+
+def _create(kind: Any, device: str) -> Any:
+    """Return an instance of a class, with the device if its constructor takes an argument."""
+    try:
+        parameters = inspect.signature(kind).parameters
+    except (TypeError, ValueError):  # a class of an extension, without a signature
+        return kind(device)
+    return kind(device) if parameters else kind()
 
 
 def _failed(spec: str, step: str, error: Exception) -> ValueError:
@@ -77,31 +95,53 @@ def _failed(spec: str, step: str, error: Exception) -> ValueError:
     return ValueError(f"{spec}: {step} failed ({type(error).__name__}: {error}). --verbose prints the traceback.")
 
 
-def adapt(model: Any, spec: str) -> CustomDualEncoder | CustomPairScorer | TextRecoverer:
+def adapt(model: Any, spec: str) -> CustomDualEncoder | CustomPairScorer | CustomRecoverer:
     """Return the model with an interface that the engine uses. Raises ValueError if a method is missing."""
-    if isinstance(model, TextRecoverer):
-        return model
+    if hasattr(model, "recover"):
+        return CustomRecoverer(model, spec)
     if hasattr(model, "score"):
-        return CustomPairScorer(model)
+        return CustomPairScorer(model, spec)
     for method in ("encode_image", "encode_text"):
         if not hasattr(model, method):
             raise ValueError(
                 f"{spec}: has no {method}. A model needs encode_image and encode_text, or score, or recover."
             )
-    return CustomDualEncoder(model)
+    return CustomDualEncoder(model, spec)
 
 
 class _Custom:
-    def __init__(self, model: Any) -> None:
-        self.model = model
+    def __init__(self, model: Any, spec: str) -> None:
+        self.model, self._spec = model, spec
 
+    def _call(self, method: str, *arguments: Any) -> Any:
+        """Call a method of the user's class. Raises ValueError, which names the method, if it fails.
+
+        The device running out of memory is not an error of the method: the engine tries again with a smaller batch.
+        """
+        try:
+            return getattr(self.model, method)(*arguments)
+        except Exception as error:
+            if isinstance(error, torch.OutOfMemoryError) or "out of memory" in str(error).lower():
+                raise
+            raise _failed(self._spec, method, error) from error
+
+
+class CustomRecoverer(_Custom):
+    def recover(self, texts: Sequence[str]) -> list[str]:
+        recovered = self._call("recover", list(texts))
+        if not isinstance(recovered, list) or [type(text) for text in recovered] != [str] * len(texts):
+            raise ValueError(f"{self._spec}: recover returned no list of {len(texts)} strings.")
+        return recovered
+
+
+class _WithImages(_Custom):
     def preprocess(self, image: Image) -> Image:
         return image
 
 
-class CustomDualEncoder(_Custom):
-    def __init__(self, model: Any) -> None:
-        super().__init__(model)
+class CustomDualEncoder(_WithImages):
+    def __init__(self, model: Any, spec: str) -> None:
+        super().__init__(model, spec)
         self._sizes: dict[str, int] = {}
         """Size of the features that each method returned."""
 
@@ -113,7 +153,7 @@ class CustomDualEncoder(_Custom):
 
     def _features(self, method: str, batch: Sequence[Any]) -> np.ndarray:
         """Return features (B, D). Raises ValueError for any other shape, or if images and texts have a different D."""
-        feature_BD = as_array(getattr(self.model, method)(list(batch)), len(batch), method)
+        feature_BD = as_array(self._call(method, list(batch)), len(batch), method)
         if feature_BD.ndim != 2:
             raise ValueError(
                 f"{method} returned shape {feature_BD.shape} for {len(batch)} inputs, ({len(batch)}, D) expected."
@@ -125,9 +165,9 @@ class CustomDualEncoder(_Custom):
         return feature_BD
 
 
-class CustomPairScorer(_Custom):
+class CustomPairScorer(_WithImages):
     def score(self, images: Sequence[Image], texts: Sequence[str]) -> np.ndarray:
-        score_B = as_array(self.model.score(list(images), list(texts)), len(texts), "score")
+        score_B = as_array(self._call("score", list(images), list(texts)), len(texts), "score")
         if score_B.size != len(texts):
             raise ValueError(f"score returned shape {score_B.shape} for {len(texts)} pairs, one number each expected.")
         return score_B
@@ -137,7 +177,12 @@ def as_array(value: Any, num_inputs: int, method: str) -> np.ndarray:
     """Convert an array or tensor to a float32 array. Raises ValueError if it does not have one row per input."""
     if hasattr(value, "detach"):
         value = value.detach().float().cpu().numpy()
-    array = np.asarray(value, dtype=np.float32)
+    try:
+        array = np.asarray(value, dtype=np.float32)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{method} returned {type(value).__name__}, numbers for {num_inputs} inputs expected."
+        ) from None
     if array.shape[:1] != (num_inputs,):
         raise ValueError(f"{method} returned shape {array.shape} for {num_inputs} inputs.")
     return array

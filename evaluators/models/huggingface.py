@@ -1,10 +1,12 @@
 """Load models of transformers: ``transformers:openai/clip-vit-base-patch32``, or a folder of ``save_pretrained``.
 
-CLIP, SigLIP, SigLIP 2, ALIGN and FLAVA are dual encoders. BLIP-ITM is a pair scorer; its score is the probability of a
-match. ``transformers:facebook/flava-full@itm`` is FLAVA with its ITM head, with which ARO's authors scored it. ALBEF
-and X-VLM are not in any maintained library: wrap the authors' code in ``python:module:Class``. CyCLIP has the
-architecture of OpenAI's CLIP ResNet-50: remove the prefix ``module.`` from the names in its state dict, save it as
-safetensors, and run it as ``RN50-quickgelu/FILE``.
+CLIP, MetaCLIP 2, SigLIP, SigLIP 2, ALIGN and FLAVA are dual encoders. BLIP is a pair scorer with its matching head; the
+score is the probability of a match. BLIP-2 is a pair scorer with its contrastive head (ITC): the score is the largest
+cosine of the text with one of the image's queries. ``@itm`` behind the name of a FLAVA or BLIP-2 model chooses its
+matching head (ITM); ARO's authors scored FLAVA so. EVA-CLIP, PE-Core and MobileCLIP2 are models of open_clip. ALBEF and
+X-VLM are in no maintained library, and jina-clip runs code of its repository: wrap them in ``python:module:Class``.
+CyCLIP has the architecture of OpenAI's CLIP ResNet-50: remove the prefix ``module.`` from the names in its state dict,
+save it as safetensors, and run it as ``RN50-quickgelu/FILE``.
 """
 
 from __future__ import annotations
@@ -23,11 +25,14 @@ from evaluators.models import Model, fingerprint
 from evaluators.models.batches import in_batches
 from evaluators.models.hub import get_title, unavailable
 
-DUAL_ENCODERS = ("clip", "siglip", "siglip2", "align", "flava")
-PAIR_SCORERS = ("blip",)
-CONTAMINATED: dict[str, str] = dict.fromkeys(("flava", "blip"), "trained on Visual Genome and COCO")
+DUAL_ENCODERS = ("clip", "metaclip_2", "siglip", "siglip2", "align", "flava")
+PAIR_SCORERS = ("blip", "blip-2")
+WITH_ITM = ("flava", "blip-2")
+CONTAMINATED: dict[str, str] = dict.fromkeys(("flava", "blip", "blip-2"), "trained on Visual Genome and COCO")
 ITM = "@itm"
-"""Suffix of the name of a FLAVA model that is scored with its ITM head."""
+"""Suffix of the name of a FLAVA or BLIP-2 model that is scored with its ITM head."""
+SIGLIP_2_TOKENS = 256_000
+"""Size of the vocabulary of SigLIP 2 (Gemma's). Its models of fixed resolution have the type of SigLIP."""
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
@@ -41,8 +46,8 @@ def load(name: str, device: str, precision: str) -> Model:
         if family not in (*DUAL_ENCODERS, *PAIR_SCORERS):
             known = ", ".join((*DUAL_ENCODERS, *PAIR_SCORERS))
             raise ValueError(f"{spec}: models of type {family!r} are not supported; known: {known}.")
-        if has_itm_head and family != "flava":
-            raise ValueError(f"{spec}: only FLAVA has {ITM}; the model is of type {family!r}.")
+        if has_itm_head and family not in WITH_ITM:
+            raise ValueError(f"{spec}: only FLAVA and BLIP-2 have {ITM}; the model is of type {family!r}.")
         architecture, adapter = _choose_classes(family, has_itm_head)
         kind: Any = getattr(transformers, architecture)
         model: Any = kind.from_pretrained(name, dtype=DTYPES[precision], trust_remote_code=False).to(device).eval()
@@ -66,9 +71,15 @@ def load(name: str, device: str, precision: str) -> Model:
 
 def _choose_classes(family: str, has_itm_head: bool) -> tuple[str, type[_Adapter]]:
     """Return the name of the class of transformers and the adapter of a model."""
-    if has_itm_head:
-        return "FlavaForPreTraining", FlavaMatcher
-    return ("BlipForImageTextRetrieval", BlipMatcher) if family == "blip" else ("AutoModel", TransformersEncoder)
+    match family, has_itm_head:
+        case "flava", True:
+            return "FlavaForPreTraining", FlavaMatcher
+        case "blip", _:
+            return "BlipForImageTextRetrieval", BlipMatcher
+        case "blip-2", _:
+            return "Blip2ForImageTextRetrieval", Blip2Matcher if has_itm_head else Blip2Scorer
+        case _:
+            return "AutoModel", TransformersEncoder
 
 
 class _Adapter:
@@ -76,7 +87,12 @@ class _Adapter:
 
     def __init__(self, model: Any, tokenizer: Any, image_processor: Any, device: str) -> None:
         self._model, self._tokenizer, self._image_processor, self._device = model, tokenizer, image_processor, device
-        self._max_length = min(model.config.text_config.max_position_embeddings, tokenizer.model_max_length)
+        config = model.config.qformer_config if model.config.model_type == "blip-2" else model.config.text_config
+        self._max_length = min(config.max_position_embeddings, tokenizer.model_max_length)
+        self._is_siglip = "siglip" in model.config.model_type
+        # SigLIP 2 was trained on lower case; its tokeniser lowers the case only in some of its repositories.
+        is_siglip_2 = model.config.model_type == "siglip2" or config.vocab_size >= SIGLIP_2_TOKENS
+        self._lower = self._is_siglip and is_siglip_2
 
     def preprocess(self, image: Image) -> dict[str, Tensor]:
         return {name: value[0] for name, value in self._image_processor(images=image, return_tensors="pt").items()}
@@ -87,10 +103,21 @@ class _Adapter:
 
     def _texts(self, texts: Sequence[str]) -> Any:
         """Return token ids and masks. SigLIP needs texts of full length: it was trained to attend to the padding."""
-        padding = "max_length" if "siglip" in self._model.config.model_type else "longest"
         return self._tokenizer(
-            list(texts), padding=padding, truncation=True, max_length=self._max_length, return_tensors="pt"
+            self._clean(texts),
+            padding="max_length" if self._is_siglip else "longest",
+            truncation=True,
+            max_length=self._max_length,
+            return_tensors="pt",
         ).to(self._device)
+
+    def _clean(self, texts: Sequence[str]) -> list[str]:
+        return [text.lower() for text in texts] if self._lower else list(texts)
+
+    def count_truncated(self, texts: Sequence[str]) -> tuple[int, int]:
+        """Return how many texts are longer than the text tower reads, and the number of tokens that it reads."""
+        tokens = self._tokenizer(self._clean(texts), truncation=False)["input_ids"] if texts else []
+        return sum(len(one) > self._max_length for one in tokens), self._max_length
 
 
 class TransformersEncoder(_Adapter):
@@ -122,6 +149,47 @@ class BlipMatcher(_Adapter):
         )
         logits = self._model.itm_head(joint.last_hidden_state[:, 0])
         return logits.float().softmax(dim=-1)[:, 1].cpu().numpy()
+
+
+class Blip2Matcher(_Adapter):
+    """BLIP-2's matching head: queries and text attend to each other, and the queries to the image."""
+
+    @torch.inference_mode()
+    def score(self, images: Sequence[dict[str, Tensor]], texts: Sequence[str]) -> np.ndarray:
+        """Return the probabilities of a match. Each distinct image of the batch is encoded once."""
+        distinct, index_B = _find_distinct(images)
+        image_state = self._model.vision_model(**self._images(distinct)).last_hidden_state[index_B]
+        tokens, query = self._texts(texts), self._model.query_tokens.expand(len(texts), -1, -1)
+        mask = torch.cat([tokens["attention_mask"].new_ones(query.shape[:2]), tokens["attention_mask"]], dim=1)
+        joint = self._model.qformer(
+            query_embeds=self._model.embeddings(input_ids=tokens["input_ids"], query_embeds=query),
+            query_length=query.shape[1],
+            attention_mask=mask,
+            encoder_hidden_states=image_state,
+        ).last_hidden_state
+        logits = self._model.itm_head(joint[:, : query.shape[1]].to(self._model.itm_head.weight.dtype)).mean(dim=1)
+        return logits.float().softmax(dim=-1)[:, 1].cpu().numpy()
+
+
+class Blip2Scorer(_Adapter):
+    """BLIP-2's contrastive head. It has several vectors per image, so it is not a dual encoder here."""
+
+    @torch.inference_mode()
+    def score(self, images: Sequence[dict[str, Tensor]], texts: Sequence[str]) -> np.ndarray:
+        """Return the largest cosine of each text with a query of its image. Distinct images are encoded once."""
+        (distinct, index_B), model = _find_distinct(images), self._model
+        image_state = model.vision_model(**self._images(distinct)).last_hidden_state
+        query = model.query_tokens.expand(len(distinct), -1, -1)
+        seen = model.qformer(query_embeds=query, encoder_hidden_states=image_state).last_hidden_state
+        tokens = self._texts(texts)
+        read = model.qformer(
+            query_embeds=model.embeddings(input_ids=tokens["input_ids"]),
+            query_length=0,
+            attention_mask=tokens["attention_mask"],
+        ).last_hidden_state[:, 0]
+        seen = model.vision_projection(seen.to(model.vision_projection.weight.dtype)).float()[index_B]
+        read = model.text_projection(read.to(model.text_projection.weight.dtype)).float()
+        return torch.cosine_similarity(seen, read[:, None], dim=-1).amax(dim=1).cpu().numpy()
 
 
 class FlavaMatcher(_Adapter):

@@ -22,12 +22,12 @@ from typing import Any
 import numpy as np
 import open_clip
 import torch
-from open_clip.tokenizer import HFTokenizer
+from open_clip.tokenizer import HFTokenizer, SimpleTokenizer
 from PIL.Image import Image
 from safetensors import SafetensorError
 from torch import Tensor
 
-from evaluators.models import Model, fingerprint
+from evaluators.models import BACKENDS, Model, fingerprint
 from evaluators.models.batches import in_batches
 from evaluators.models.prefix_forest import PrefixForestEncoder, causal_tower
 
@@ -87,6 +87,21 @@ class OpenClipEncoder:
         if self.prefix_forest is not None:
             return self.prefix_forest(tokens_TL, batch_size * NODES_PER_TEXT)
         return self.encode_padded(tokens_TL, batch_size)
+
+    def count_truncated(self, texts: Sequence[str]) -> tuple[int, int]:
+        """Return how many texts are longer than the text tower reads, and the number of tokens that it reads.
+
+        Tokenisers other than open_clip's truncate nothing that is known here, and count as if they truncated nothing.
+        """
+        if not isinstance(self._tokenizer, SimpleTokenizer | HFTokenizer):
+            return 0, 0
+        length = self._tokenizer.context_length
+        assert length is not None
+        # A token has at least one byte, and two mark the beginning and the end.
+        long = [text for text in texts if len(text.encode()) > length - 2]
+        pad = getattr(getattr(self._tokenizer, "tokenizer", None), "pad_token_id", 0)
+        tokens = self._tokenizer(long, context_length=length + 1) if long else torch.zeros(0, length + 1)
+        return int((tokens[:, length] != pad).sum()), length
 
     @torch.inference_mode()
     def _encode_images(self, images: Sequence[Tensor]) -> np.ndarray:
@@ -220,17 +235,19 @@ def split(name: str) -> tuple[str, str]:
             return architecture, weights
     architecture, _, weights = name.partition("/")
     if open_clip.get_model_config(architecture.removesuffix("-gelu")) is None:
-        raise _unknown("architecture", architecture, open_clip.list_models())
+        *others, last = sorted(f"{backend}:" for backend in BACKENDS if backend != "open_clip")
+        known = open_clip.list_models()
+        raise _unknown("architecture", architecture, known, f" Other models begin with {', '.join(others)} or {last}.")
     tags = open_clip.list_pretrained_tags_by_model(architecture)
     if not weights:
         raise ValueError(f"Model {name!r} has no weights. Tags of {architecture}: {', '.join(tags) or 'none'}.")
     raise _unknown(f"weights of {architecture}: neither a tag nor a file,", weights, tags)
 
 
-def _unknown(what: str, name: str, known: Sequence[str]) -> ValueError:
+def _unknown(what: str, name: str, known: Sequence[str], advice: str = "") -> ValueError:
     near = difflib.get_close_matches(name, known, n=3)
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
-    return ValueError(f"Unknown open_clip {what} {name!r}.{hint} `compeval list models` lists them all.")
+    return ValueError(f"Unknown open_clip {what} {name!r}.{hint} `compeval list models` lists them all.{advice}")
 
 
 def create(name: str, device: str, precision: str, **options: Any) -> tuple[Any, Callable[[Image], Tensor]]:

@@ -5,6 +5,7 @@ They are used for recovery probes, for text-only baselines and for the text-only
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,6 +24,12 @@ class SentenceEncoder:
         return np.asarray(
             self._model.encode(list(texts), batch_size=batch_size, show_progress_bar=False), dtype=np.float32
         )
+
+    def count_truncated(self, texts: Sequence[str]) -> tuple[int, int]:
+        """Return how many texts are longer than the encoder reads, and the number of tokens that it reads."""
+        length = self._model.max_seq_length or sys.maxsize
+        tokens = self._model.tokenizer(list(texts), truncation=False)["input_ids"] if texts else []
+        return sum(len(one) > length for one in tokens), length
 
 
 def load(name: str, device: str, precision: str) -> Model:

@@ -46,6 +46,23 @@ def model(family: str) -> Any:
     match family:
         case "clip":
             return hf.CLIPModel(hf.CLIPConfig(text_config=TEXT, vision_config=VISION, projection_dim=8))
+        case "metaclip_2":
+            text = TEXT | {"eos_token_id": 2}
+            return hf.MetaClip2Model(hf.MetaClip2Config(text_config=text, vision_config=VISION, projection_dim=8))
+        case "siglip2":
+            vision = SMALL | {"num_patches": 16, "patch_size": 8}
+            return hf.Siglip2Model(hf.Siglip2Config(text_config=TEXT, vision_config=vision))
+        case "blip-2":
+            queries = SMALL | {"vocab_size": len(WORDS), "encoder_hidden_size": 16, "max_position_embeddings": 12}
+            config = hf.Blip2Config(
+                vision_config=VISION,
+                qformer_config=queries | {"use_qformer_text_input": True},
+                text_config=hf.OPTConfig(vocab_size=len(WORDS), hidden_size=16, ffn_dim=16, num_hidden_layers=1),
+                num_query_tokens=3,
+                image_text_hidden_size=8,
+                image_token_index=None,
+            )
+            return hf.Blip2ForImageTextRetrieval(config)
         case "siglip":
             return hf.SiglipModel(hf.SiglipConfig(text_config=TEXT, vision_config=VISION))
         case "align":
@@ -71,7 +88,10 @@ def model(family: str) -> Any:
 
 PROCESSORS = {
     "clip": hf.CLIPImageProcessor,
+    "metaclip_2": hf.CLIPImageProcessor,
     "siglip": hf.SiglipImageProcessor,
+    "siglip2": hf.Siglip2ImageProcessor,
+    "blip-2": hf.BlipImageProcessor,
     "align": hf.EfficientNetImageProcessor,
     "flava": hf.FlavaImageProcessor,
     "flava_itm": hf.FlavaImageProcessor,
@@ -84,5 +104,8 @@ def transformers_folder(family: str, folder: Path) -> Path:
     size = {"height": 16, "width": 16}
     model(family).save_pretrained(folder)
     tokenizer().save_pretrained(folder)
-    PROCESSORS[family](size=size, crop_size=size, do_center_crop=False).save_pretrained(folder)
+    options: dict[str, Any] = {"size": size, "crop_size": size, "do_center_crop": False}
+    if family == "siglip2":
+        options = {"patch_size": 8, "max_num_patches": 16}
+    PROCESSORS[family](**options).save_pretrained(folder)
     return folder

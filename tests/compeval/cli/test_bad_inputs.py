@@ -59,10 +59,12 @@ ERRORS = {
     "run ViT-B-32/openay": "Unknown open_clip weights of ViT-B-32: neither a tag nor a file, 'openay'. Did you mean "
     "openai? `compeval list models` lists them all.",
     "run ViT-B-23/openai": "Unknown open_clip architecture 'ViT-B-23'. Did you mean ViT-B-32 or ViT-S-32 or ViT-M-32? "
-    "`compeval list models` lists them all.",
-    "run locl:x": "Unknown model backend 'locl'. Did you mean local? Known: hf-hub, local, open_clip, python, "
-    "sentence-transformers, transformers.",
-    "run :x": "Unknown model backend ''. Known: hf-hub, local, open_clip, python, sentence-transformers, transformers.",
+    "`compeval list models` lists them all. Other models begin with api:, hf-hub:, local:, python:, "
+    "sentence-transformers:, transformers: or vlm:.",
+    "run locl:x": "Unknown model backend 'locl'. Did you mean local? Known: api, hf-hub, local, open_clip, "
+    "python, sentence-transformers, transformers, vlm.",
+    "run :x": "Unknown model backend ''. Known: api, hf-hub, local, open_clip, python, sentence-transformers, "
+    "transformers, vlm.",
     "run local:": "Model 'local:' has no name after local:.",
     "run local:nowhere DATA": f"nowhere{NO_LOCAL}",
     "run local:empty DATA": f"empty{NO_LOCAL}",

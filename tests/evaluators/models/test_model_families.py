@@ -44,12 +44,12 @@ def inputs_of(folder: Path, padding: str) -> Any:
     return texts | processor(images=IMAGES, return_tensors="pt")
 
 
-@pytest.mark.parametrize("family", ["clip", "siglip", "align"])
+@pytest.mark.parametrize("family", ["clip", "metaclip_2", "siglip", "siglip2", "align"])
 def test_scores_equal_the_logits_of_the_library(tmp_path: Path, family: str):
     folder = transformers_folder(family, tmp_path)
     library: Any = hf.AutoModel.from_pretrained(folder).eval()
     with torch.no_grad():
-        logits = library(**inputs_of(folder, "max_length" if family == "siglip" else "longest")).logits_per_image
+        logits = library(**inputs_of(folder, "max_length" if "siglip" in family else "longest")).logits_per_image
         if family == "align":
             expected = logits * library.temperature
         else:

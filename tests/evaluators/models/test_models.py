@@ -1,4 +1,5 @@
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from PIL import Image
+from typer.testing import CliRunner
 
+from compeval.cli import app
 from evaluators import models
 from evaluators.models import DualEncoder, PairScorer, openclip
 from tests.evaluators import tiny
@@ -51,7 +54,7 @@ def test_two_specs_have_two_folder_names(first: str, second: str):
         ("python:toy_models", "expected python:module:Class"),
         ("python:no_such_module:Model", "No module named 'no_such_module'. The current folder and PYTHONPATH"),
         ("python:toy_models:Nobody", "toy_models has no Nobody"),
-        ("python:toy_models:Anonymous", "needs an attribute `fingerprint`"),
+        ("python:toy_models:Numbered", "its fingerprint is 7, a string expected that changes with the weights"),
         ("python:toy_models:NoTexts", "has no encode_text. A model needs encode_image and encode_text, or score"),
     ],
 )
@@ -239,3 +242,36 @@ def test_scores_of_a_wrong_shape(here: Path):
     encoder: Any = models.resolve("python:misscored:Logits").encoder
     with pytest.raises(ValueError, match=r"score returned shape \(1, 2\) for 1 pairs, one number each expected"):
         encoder.score([Image.new("RGB", (2, 2))], ["a"])
+
+
+def evaluate(spec: str, data: Path, *more: str) -> Any:
+    arguments = ["run", "--model", spec, "--data", str(data), "--task", "crepe/prod_hnatom/n4", "--json", *more]
+    return CliRunner().invoke(app, arguments)
+
+
+def test_a_class_without_a_device_and_a_fingerprint_is_evaluated_again_every_time(here: Path, data: Path):
+    for number in (1, 2):
+        done = evaluate("python:toy_models:Anonymous", data)
+        assert done.exit_code == 0, done.output
+        (result,) = json.loads(done.stdout)
+        assert result["warnings"] == ["The class has no attribute `fingerprint`: nothing was cached."]
+        assert result["metrics"]["recall@1"] == 1
+        assert len(Path("calls.txt").read_text()) == number
+    assert not list(Path(os.environ["COMPEVAL_CACHE"]).glob("*.features.sqlite"))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("WrongImage", "python:toy_models:WrongImage: encode_image failed (ZeroDivisionError: division by zero)"),
+        ("WrongText", "python:toy_models:WrongText: encode_text failed (KeyError: 'violet')"),
+        ("WrongScore", "python:toy_models:WrongScore: score failed (TypeError:"),
+        ("WrongKind", "encode_text returned NoneType, numbers for 20 inputs expected."),
+        ("WrongStart", "python:toy_models:WrongStart: WrongStart('cpu') failed (RuntimeError: no weights)"),
+    ],
+)
+def test_a_broken_class_is_one_message_that_names_the_method(here: Path, data: Path, name: str, message: str):
+    done = evaluate(f"python:toy_models:{name}", data, "--device", "cpu")
+    assert done.exit_code == 2
+    assert message in " ".join(done.stderr.split())
+    assert "Traceback" not in done.output

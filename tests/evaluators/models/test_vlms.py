@@ -1,7 +1,6 @@
 """Compare generative models with the forward pass of their library, on folders of random weights."""
 
 import inspect
-import io
 import json
 import shutil
 from pathlib import Path
@@ -41,17 +40,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture(scope="module")
 def forty_rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Rows of 1 image and 4 captions of two lengths. The images have five sizes, with different numbers of tokens."""
-    sizes = [(20, 30), (30, 20), (24, 24), (48, 16), (16, 40)]
-    colors = list(tiny.COLORS)
-    rows = []
-    for number in range(40):
-        color = colors[number % 5]
-        others = [name for name in colors if name != color][:3]
-        pixels = tiny.plain_picture((number * 6, *tiny.COLORS[color][1:]), sizes[number % 5])
-        row = tiny.row(number, color, "ball" if number % 2 else "ball on a red table", others, pixels)
-        rows.append(row | {"caption": f"a {color} ball" if number % 3 else row["caption"]})
-    return tiny.write_dataset(tmp_path_factory.mktemp("rows"), {"prod_hnatom": {"n4": rows}})
+    return tiny.write_forty_rows(tmp_path_factory.mktemp("rows"))
 
 
 def run(spec: str, data: Path, output: Path) -> tuple[dict[str, Any], Any]:
@@ -92,12 +81,6 @@ class Library:
             return self.model(**inputs).logits[0, -1].softmax(dim=0)
 
 
-def read_rows(data: Path) -> list[dict[str, Any]]:
-    (path,) = (data / "crepe" / "prod_hnatom").glob("n4-*.parquet")
-    rows = pq.read_table(path).to_pylist()
-    return [row | {"pixels": Image.open(io.BytesIO(row["image"]["bytes"])).convert("RGB")} for row in rows]
-
-
 @pytest.mark.parametrize("family", FAMILIES)
 def test_forty_rows_score_as_the_library_does_caption_by_caption(
     family: str, folders: dict[str, Path], forty_rows: Path, tmp_path: Path
@@ -109,7 +92,7 @@ def test_forty_rows_score_as_the_library_does_caption_by_caption(
     assert (scoring["no_prefix_cache"] is None) == (family in CACHED)
     assert not result["warnings"]
     library = Library(folders[family])
-    rows = read_rows(forty_rows)
+    rows = tiny.read_rows(forty_rows)
     assert len(rows) == examples.num_rows == 40
     expected = [
         [
@@ -142,7 +125,7 @@ def test_a_choice_between_two_captions_in_both_orders(folders: dict[str, Path], 
         return float(probability[ID["A"]] / (probability[ID["A"]] + probability[ID["B"]]))
 
     answers, expected = [], []
-    for row in read_rows(data):
+    for row in tiny.read_rows(data):
         texts = [row["caption"], *row["hard_negatives"]]
         chosen = {(a, b): first(row["pixels"], texts[a], texts[b]) for a in range(3) for b in range(3) if a != b}
         answers.append(chosen)
