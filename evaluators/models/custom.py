@@ -184,5 +184,6 @@ def as_array(value: Any, num_inputs: int, method: str) -> np.ndarray:
             f"{method} returned {type(value).__name__}, numbers for {num_inputs} inputs expected."
         ) from None
     if array.shape[:1] != (num_inputs,):
-        raise ValueError(f"{method} returned shape {array.shape} for {num_inputs} inputs.")
+        what = f"shape {array.shape}" if array.ndim else type(value).__name__
+        raise ValueError(f"{method} returned {what} for {num_inputs} inputs.")
     return array

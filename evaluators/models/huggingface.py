@@ -25,7 +25,7 @@ from evaluators.models import Model, fingerprint
 from evaluators.models.batches import in_batches
 from evaluators.models.hub import get_title, unavailable
 
-DUAL_ENCODERS = ("clip", "metaclip_2", "siglip", "siglip2", "align", "flava")
+DUAL_ENCODERS = ("clip", "siglip", "siglip2", "metaclip_2", "align", "flava")
 PAIR_SCORERS = ("blip", "blip-2")
 WITH_ITM = ("flava", "blip-2")
 CONTAMINATED: dict[str, str] = dict.fromkeys(("flava", "blip", "blip-2"), "trained on Visual Genome and COCO")
@@ -45,7 +45,10 @@ def load(name: str, device: str, precision: str) -> Model:
         family = transformers.AutoConfig.from_pretrained(name, trust_remote_code=False).model_type
         if family not in (*DUAL_ENCODERS, *PAIR_SCORERS):
             known = ", ".join((*DUAL_ENCODERS, *PAIR_SCORERS))
-            raise ValueError(f"{spec}: models of type {family!r} are not supported; known: {known}.")
+            raise ValueError(
+                f"{spec}: models of type {family!r} are not supported; known: {known}. For generative "
+                "models, use vlm:NAME."
+            )
         if has_itm_head and family not in WITH_ITM:
             raise ValueError(f"{spec}: only FLAVA and BLIP-2 have {ITM}; the model is of type {family!r}.")
         architecture, adapter = _choose_classes(family, has_itm_head)

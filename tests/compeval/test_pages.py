@@ -7,6 +7,7 @@ import runpy
 import shlex
 import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -21,6 +22,8 @@ from generators.storage.dataset import write_config
 from loaders.cards.card import write_card
 from loaders.datasets.stats import measure
 from tests.evaluators import tiny
+from tests.evaluators.chat_server import ChatModel, serve
+from tests.evaluators.tiny_vlms import write_vlm
 from tests.hub_server import Repositories
 from tests.rows import hard_negative_row, picture
 from tests.trainers import toy
@@ -64,8 +67,8 @@ def run(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert end.value.code in (0, None), line
 
 
-def run_page(page: str, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Run all commands and snippets of a page and return their number."""
+def run_page(page: str, monkeypatch: pytest.MonkeyPatch, addresses: Mapping[str, str] | None = None) -> int:
+    """Run all commands and snippets of a page and return their number. ``addresses`` are replaced in commands."""
     count = 0
     for language, text in read_blocks(page):
         if language == "yaml":
@@ -78,6 +81,8 @@ def run_page(page: str, monkeypatch: pytest.MonkeyPatch) -> int:
             for line in text.strip().splitlines():
                 if "annotate import" in line:
                     answer_all(Path("to_label/items.csv"), Path("downloads/anna.csv"))
+                for address, local in (addresses or {}).items():
+                    line = line.replace(address, local)
                 run(line.strip(), monkeypatch)
                 count += 1
     return count
@@ -115,7 +120,10 @@ def test_evaluate_my_model(world: Path, monkeypatch: pytest.MonkeyPatch):
     (world / "downloads" / "swap_obj.json").write_text(json.dumps(pairs))
     lines = [f"{name},a cup {number},\"['a hat']\"" for number, name in enumerate(names)]
     (world / "downloads" / "pairs.csv").write_text("\n".join(["image,caption,hard_negatives", *lines]) + "\n")
-    assert run_page(PAGES[0], monkeypatch) == 12
+    write_vlm("internvl", world / "checkpoints" / "my-vlm")
+    with serve(ChatModel()) as server:
+        addresses = {"http://localhost:8000/v1": server.url_for("/v1")}
+        assert run_page(PAGES[0], monkeypatch, addresses) == 16
     assert "nan" not in Path("my_report/report.md").read_text()
     assert Path("my_report/index.html").is_file()
     assert "data:image/jpeg;base64," in Path("mine_report/index.html").read_text()

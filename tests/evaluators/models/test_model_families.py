@@ -97,7 +97,7 @@ def test_flava_with_its_itm_head_scores_padded_captions_as_aros_authors_did(tmp_
     encoder: Any = models.resolve(f"transformers:{folder}@itm").encoder
     found = encoder.score([encoder.preprocess(image) for image in IMAGES], TEXTS)
     np.testing.assert_allclose(found, logits.softmax(dim=-1)[:, 1].numpy(), atol=1e-6)
-    with pytest.raises(ValueError, match="only FLAVA has @itm; the model is of type 'blip'"):
+    with pytest.raises(ValueError, match="only FLAVA and BLIP-2 have @itm; the model is of type 'blip'"):
         models.resolve(f"transformers:{transformers_folder('blip', tmp_path / 'blip')}@itm")
 
 
