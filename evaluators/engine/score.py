@@ -195,7 +195,15 @@ def _score_pairs(engine: Engine, task: TaskPlan) -> Scored:
     score_NIT, rows_N = np.stack([row.score_IT for row in scores]), np.array(index_N)
     metrics = evaluate_scores(task.rows, score_NIT, task.label_N[rows_N])
     bias = measure_position_bias([row.first_IQ for row in scores])
-    return Scored(task, rows_N, score_NIT, metrics, skipped, bias, _warn_of_declined(engine.model, scores))
+    notes = (_describe_bias(bias),) if bias else ()
+    return Scored(task, rows_N, score_NIT, metrics, skipped, bias, (*notes, *_warn_of_declined(engine.model, scores)))
+
+
+def _describe_bias(bias: PositionBias) -> str:
+    return (
+        f"Position bias: the first of two captions is chosen in {bias.first:.1%} of the questions, and for "
+        f"{bias.flipped:.1%} of the pairs the choice depends on the order."
+    )
 
 
 def _warn_of_declined(model: Model, scores: Sequence[PairScores]) -> tuple[str, ...]:

@@ -164,6 +164,7 @@ def load(name: str, device: str, precision: str) -> Model:
         endpoint = Endpoint(name, settings.get("base_url"), numbers)
         probe = ApiScorer(endpoint, Scoring(), store, numbers)
         has_log_probabilities = bool(probe.ask(probe.preprocess(new_image("RGB", (56, 56), "red")), "a red square").top)
+    endpoint.requests = 0  # --max-requests is about the run
     scoring = make_scoring({"scoring": "yes" if has_log_probabilities else "choice"} | settings, spec)
     if scoring.method == "yes" and not has_log_probabilities:
         raise ValueError(f"{spec}: the endpoint returns no log-probabilities. Use scoring=choice.")

@@ -8,6 +8,8 @@ Shapes: N prompts, V words of the vocabulary.
 
 from __future__ import annotations
 
+import re
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -55,7 +57,9 @@ class Generative:
     def __init__(self, model: Any, processor: Any, ask: Callable[[Any], str], probes: Sequence[Any] = PROBES) -> None:
         self._model, self._processor, self._ask, self._probe = model, processor, ask, probes[0]
         self._family = model.config.model_type
-        self._device = model.device
+        self._device, self._lock = model.device, threading.Lock()
+        tokens = [re.escape(token) for token in processor.tokenizer.get_added_vocab() if token[0] in "<["]
+        self._control_token = re.compile("|".join(tokens) or r"(?!)")
         self._limit = PROMPTS_PER_BATCH.get(self._device.type, ACCELERATOR_PROMPTS)
         config = getattr(model.config, "text_config", model.config)
         self._decoder_start: int | None = config.decoder_start_token_id if config.is_encoder_decoder else None
@@ -69,7 +73,8 @@ class Generative:
 
     def prompt(self, captions: Any) -> str:
         """Return the text of a prompt. Raises ValueError if the model has no chat template and no known prompt."""
-        question = self._ask(captions)
+        # A caption must not contain a token of the template, such as a second image: "<image>" becomes "< image>".
+        question = self._control_token.sub(lambda match: f"{match[0][0]} {match[0][1:]}", self._ask(captions))
         if self._chat_template:
             content = [{"type": "image"}, {"type": "text", "text": question}]
             return self._processor.apply_chat_template(
@@ -95,8 +100,9 @@ class Generative:
         return {"add_special_tokens": False} if self._chat_template and bos and text.startswith(bos) else {}
 
     def prepare(self, image: Image.Image) -> Picture:
-        """Process an image once for all questions about it."""
-        return Picture(image, self.process(image, self._probe))
+        """Process an image once for all questions about it. Threads take turns: tokenisers are not thread-safe."""
+        with self._lock:
+            return Picture(image, self.process(image, self._probe))
 
     @torch.inference_mode()
     def read(self, pictures: Sequence[Picture], captions: Sequence[Any], answer: Callable[[Tensor], Tensor]) -> Tensor:

@@ -108,6 +108,10 @@ def test_without_log_probabilities_two_captions_are_compared_in_both_orders(rows
         # chosen in two of six questions.
         assert result["position_bias"]["first"] == pytest.approx(1 / 3)
         assert result["position_bias"]["flipped"] == pytest.approx(1 / 3)
+        assert result["warnings"] == [
+            "Position bias: the first of two captions is chosen in 33.3% of the questions, and for 33.3% of the pairs "
+            "the choice depends on the order."
+        ]
         refused = run(server, rows, "--setting", "scoring=yes")
     assert refused.exit_code == 2
     assert "the endpoint returns no log-probabilities. Use scoring=choice." in " ".join(refused.stderr.split())
@@ -126,8 +130,11 @@ def test_a_choice_with_log_probabilities_compares_the_letters(server: HTTPServer
 def test_more_requests_than_allowed_are_refused_before_the_first(server: HTTPServer, model: ChatModel, rows: Path):
     done = run(server, rows, "--max-requests", "23")
     assert done.exit_code == 2
+    assert "24 requests, about" in " ".join(done.stderr.split())
     assert "above --max-requests 23. No request was sent." in " ".join(done.stderr.split())
     assert len(model.asked) == 1
+    for path in Path(os.environ["COMPEVAL_CACHE"]).glob("answers.sqlite*"):
+        path.unlink()  # the question about log-probabilities does not count
     assert result_of(run(server, rows, "--max-requests", "24"))["metrics"]["recall@1"] == 1
 
 

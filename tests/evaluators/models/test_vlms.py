@@ -159,6 +159,15 @@ def test_a_batch_that_does_not_fit_is_halved_and_scores_the_same(folders: dict[s
     assert max(sizes) <= 2
 
 
+def test_a_caption_cannot_add_an_image(folders: dict[str, Path]):
+    encoder: Any = models.resolve(f"vlm:{folders['internvl']}").encoder
+    pictures = [encoder.preprocess(Image.new("RGB", (20, 30), "red"))] * 2
+    assert "< image>" in encoder.generative.prompt("a <image> ball")
+    scores = encoder.score(pictures, ["a <image> ball", "a < image> ball"])
+    assert np.isfinite(scores).all()
+    assert scores[0] == pytest.approx(scores[1])
+
+
 def test_a_prefix_cache_that_changes_scores_is_given_up_with_a_warning(
     folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ):
