@@ -27,13 +27,12 @@ from evaluators.models import Model, fingerprint
 from evaluators.models.answers import AnswerStore
 from evaluators.models.endpoint import Answer, Endpoint, RequestError
 from evaluators.models.questions import SETTINGS, Scoring, make_scoring, split_settings
-from generators.llm.client import estimate_tokens
 from generators.storage.cache_folder import cache_folder
 
 NUMBERS = {"max_tokens": 16, "timeout": 60, "retries": 6, "concurrency": 8, "price_in": 0, "price_out": 0}
 """Settings with a number, and their defaults. Prices are per million tokens."""
-PIXELS_PER_TOKEN = 28 * 28
-"""For the estimate: what most models of 2024 to 2026 count as a token of an image."""
+CHARACTERS_PER_TOKEN, PIXELS_PER_TOKEN = 4, 28 * 28
+"""For the estimate: what most models of 2024 to 2026 count as a token of a text and of an image."""
 DEFAULT_MAX_REQUESTS = 1000
 DECLINED = -100.0
 """Score of a declined question: below every log-probability that float64 can tell from zero."""
@@ -105,7 +104,7 @@ class ApiScorer:
         for image, captions in questions:
             if self._store.get(self._key(image, captions)) is None:
                 requests += 1
-                tokens += estimate_tokens(self._scoring.ask(captions)) + image.pixels // PIXELS_PER_TOKEN
+                tokens += len(self._scoring.ask(captions)) // CHARACTERS_PER_TOKEN + image.pixels // PIXELS_PER_TOKEN
         answers = requests * int(self._numbers["max_tokens"])
         cost = (tokens * self._numbers["price_in"] + answers * self._numbers["price_out"]) / 1e6
         statement = f"{requests:,} requests, about {tokens:,} tokens in and at most {answers:,} out" + (

@@ -16,11 +16,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from generators.llm.client import KEY_VARIABLE
-
 if TYPE_CHECKING:
     from openai import OpenAI
 
+KEY_VARIABLE = "OPENAI_API_KEY"
 TOP_LOGPROBS = 20
 """The largest number that endpoints accept."""
 OPTIONAL = ("top_logprobs", "logprobs", "temperature")

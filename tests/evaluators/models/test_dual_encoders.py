@@ -148,11 +148,11 @@ def test_siglip_2_reads_lower_case_and_64_tokens_as_its_processor_does(tmp_path:
         text_config={"vocab_size": 40, "hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1}
         | {"num_attention_heads": 2, "max_position_embeddings": 64},
         vision_config={"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
-        | {"num_patches": 16, "patch_size": 8},
+        | {"num_patches": 256, "patch_size": 16},
     )
     torch.manual_seed(0)
     hf.Siglip2Model(config).save_pretrained(tmp_path)
-    hf.Siglip2ImageProcessor(patch_size=8, max_num_patches=16).save_pretrained(tmp_path)
+    hf.Siglip2ImageProcessor(patch_size=16, max_num_patches=256).save_pretrained(tmp_path)
     processor = siglip_2_processor(tmp_path)
     model = hf.AutoModel.from_pretrained(tmp_path).eval()
     texts = ["A Red BALL", "a red ball", "a blue box and " * 20]
