@@ -26,7 +26,8 @@ FILES = {
     "outside.csv": "image,caption\n../../etc/passwd,a cup\n",
     "no_picture.csv": "image,caption\na.txt,a cup\n",
     "one_item.csv": "id,answer\nx,maybe\n",
-    "no_fingerprint.py": "class M:\n    def __init__(self, device): ...\n",
+    "no_methods.py": "class M:\n    def __init__(self, device): ...\n",
+    "odd_fingerprint.py": "class M:\n    fingerprint = 7\n",
     "boom.py": "raise RuntimeError('no weights')\n",
     "fails.py": "class M:\n    def __init__(self, device): raise OSError('no such weights')\n",
 }
@@ -72,7 +73,9 @@ ERRORS = {
     "run python:nomodule:M DATA": "python:nomodule:M: No module named 'nomodule'. The current folder and PYTHONPATH "
     "are searched.",
     "run python:toy_models:Nope DATA": "python:toy_models:Nope: toy_models has no Nope.",
-    "run python:no_fingerprint:M DATA": "python:no_fingerprint:M: needs an attribute `fingerprint`, a string that "
+    "run python:no_methods:M DATA": "python:no_methods:M: has no encode_image. A model needs encode_image and "
+    "encode_text, or score, or recover.",
+    "run python:odd_fingerprint:M DATA": "python:odd_fingerprint:M: its fingerprint is 7, a string expected that "
     "changes with the weights.",
     "run python:boom:M DATA": "python:boom:M: importing boom failed (RuntimeError: no weights). --verbose prints the "
     "traceback.",
