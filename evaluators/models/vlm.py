@@ -57,9 +57,10 @@ def load(name: str, device: str, precision: str) -> Model:
 
     spec = f"vlm:{name}"
     name, settings = split_settings(name, SETTINGS, spec)
+    family = None
     try:
-        config = transformers.AutoConfig.from_pretrained(name, trust_remote_code=False)
-        scoring = make_scoring(settings, spec, DEFAULTS.get(config.model_type))
+        family = transformers.AutoConfig.from_pretrained(name, trust_remote_code=False).model_type
+        scoring = make_scoring(settings, spec, DEFAULTS.get(family))
         processor: Any = transformers.AutoProcessor.from_pretrained(name, trust_remote_code=False)
         kind: Any = getattr(transformers, KIND)
         model: Any = kind.from_pretrained(name, dtype=DTYPES[precision], trust_remote_code=False).to(device).eval()
@@ -71,7 +72,7 @@ def load(name: str, device: str, precision: str) -> Model:
         if KIND not in str(error):
             raise
         raise ValueError(
-            f"{spec}: models of type {config.model_type!r} generate no text about images. For dual encoders and "
+            f"{spec}: models of type {family!r} generate no text about images. For dual encoders and "
             "matching heads, use transformers:NAME."
         ) from None
     answer = partial(_read, _answer_tokens(processor.tokenizer, scoring, spec), scoring.method == "choice")

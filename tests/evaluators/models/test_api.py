@@ -256,7 +256,7 @@ def test_killed_at_random_moments_nothing_is_asked_twice(server: HTTPServer, mod
     program = "import sys; from compeval.cli import app; app(sys.argv[1:])"
     arguments = command(server, rows, "--setting", "concurrency=1", "--setting", "retries=0")
     running: list[subprocess.Popen[bytes]] = []
-    next_kill = [0]
+    next_kill, output = [0], b""
     for _ in range(6):
         next_kill[0] = sum(model.asked.values()) + kills.randrange(2, 7)
         running[:] = [subprocess.Popen([sys.executable, "-c", program, *arguments], stdout=subprocess.PIPE)]
