@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -25,6 +26,7 @@ from compeval.cli.console import (
 from compeval.cli.results import print_results
 
 if TYPE_CHECKING:
+    from evaluators.engine.cluster import Cluster
     from evaluators.engine.tasks import Task
     from evaluators.models import Precision
     from evaluators.results.documents import Result
@@ -72,6 +74,17 @@ def run(
             help="cpu, cuda or mps; for several devices, cuda:0,cuda:1. Default: the fastest available device."
         ),
     ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Number of Ray workers, each with its own GPU or a share of the processors. Default: one per device.",
+        ),
+    ] = None,
+    ray_address: Annotated[
+        str | None,
+        typer.Option(help="Ray cluster to run on: auto, HOST:PORT or ray://HOST:10001. Default workers: all its GPUs."),
+    ] = None,
     precision: Annotated[
         Literal["auto", "fp32", "bf16", "fp16"], typer.Option(help="auto: bf16 on CUDA, otherwise fp32.")
     ] = "auto",
@@ -118,19 +131,20 @@ def run(
     if dry_run:
         _print_plan(specs, where, form)
         return
-    devices = [models.pick_device(part) for part in device.split(",")] if device else [models.pick_device()]
+    devices = _choose_devices(device, None if ray_address else workers)
     refused: list[RefusedTask] = []
     results: list[Result] = []
     failed: dict[str, str] = {}
-    for spec in specs:
-        options = {"batch_size": batch_size, "on_error": on_error, "on_refused": refused.append}
-        try:
-            results += _run_model(spec, name, where, devices, precision, options)
-        except Exception as error:
-            if len(specs) == 1:
-                raise
-            failed[spec] = describe_error(error)
-            note(f"{spec} failed: {failed[spec]}")
+    options = {"batch_size": batch_size, "on_error": on_error, "on_refused": refused.append}
+    with _start_cluster(devices, ray_address, workers) as cluster:
+        for spec in specs:
+            try:
+                results += _run_model(spec, name, where, devices[0], precision, cluster, options)
+            except Exception as error:
+                if len(specs) == 1:
+                    raise
+                failed[spec] = describe_error(error)
+                note(f"{spec} failed: {failed[spec]}")
     if not results and refused and not failed:
         raise ValueError("\n".join(map(str, refused)))
     for refusal in refused:
@@ -158,15 +172,46 @@ class _Where:
     output: Path
 
 
+def _choose_devices(device: str | None, workers: int | None) -> list[str]:
+    """Return the devices of the workers. Raises ValueError if one of them cannot be used."""
+    from evaluators.models import pick_device
+
+    devices = [pick_device(part) for part in device.split(",")] if device else [pick_device()]
+    if workers is None or workers == len(devices):
+        return devices
+    if len(devices) > 1:
+        raise ValueError(f"--workers {workers}: --device names {len(devices)} devices. Give one of the two options.")
+    if devices[0] == "cuda":
+        return [pick_device(f"cuda:{number}") for number in range(workers)]
+    return devices * workers
+
+
+def _start_cluster(
+    devices: Sequence[str], ray_address: str | None, workers: int | None
+) -> AbstractContextManager[Cluster | None]:
+    """Return the Ray workers; none if one device of this machine is enough."""
+    if ray_address is None and len(devices) == 1:
+        return nullcontext()
+    from evaluators.engine.cluster import start
+
+    return start(devices, ray_address, workers)
+
+
 def _run_model(
-    spec: str, name: str | None, where: _Where, devices: Sequence[str], precision: Precision, options: dict[str, Any]
+    spec: str,
+    name: str | None,
+    where: _Where,
+    device: str,
+    precision: Precision,
+    cluster: Cluster | None,
+    options: dict[str, Any],
 ) -> list[Result]:
     """Load a model, evaluate it and return its results."""
     from evaluators import models
     from evaluators.run import default_tasks, run
 
     with err.status(f"Loading {spec}"):
-        loaded = models.resolve(spec, devices[0], precision)
+        loaded = cluster.load(spec, precision) if cluster else models.resolve(spec, device, precision)
         loaded = loaded if name is None else replace(loaded, name=name)
     selected = where.selected
     with progress() as report:
@@ -176,8 +221,8 @@ def _run_model(
             data_dir=where.data,
             limit=where.limit,
             output=where.output,
-            device=devices[0],
-            more_devices=devices[1:],
+            device=cluster.device if cluster else device,
+            cluster=cluster,
             report=report,
             **options,
         )

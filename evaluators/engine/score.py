@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from evaluators.engine import images, plan
-from evaluators.engine.encode import ALL, Encoded, Engine, retry_with_smaller_batches
+from evaluators.engine.encode import Encoded, Engine, retry_with_smaller_batches
 from evaluators.engine.plan import TaskPlan
 from evaluators.engine.rows import Rows
 from evaluators.models import DualEncoder, Model, PairScorer, TextEncoder, TextRecoverer
@@ -170,48 +170,76 @@ def _score_pairs(engine: Engine, task: TaskPlan) -> Scored:
     return Scored(task, rows_N, score_NIT, evaluate_scores(task.rows, score_NIT, task.label_N[rows_N]), skipped)
 
 
+def pair_chunks(task: TaskPlan) -> list[slice]:
+    """Return the chunks of a task's rows that are scored together."""
+    pairs_per_row = task.crop_NI.shape[1] * task.text_NT.shape[1]
+    return plan.chunks(len(task.row_N), max(1, PAIRS_PER_CHUNK // pairs_per_row))
+
+
 def compute_pair_scores(
-    engine: Engine, task: TaskPlan, share: slice = ALL
+    engine: Engine, task: TaskPlan
 ) -> Iterator[tuple[int, np.ndarray | images.UnreadableImageError]]:
-    """Yield the position and the scores (I, T), or the image error, of each row in a share of the chunks.
+    """Yield the position and the scores (I, T), or the image error, of each row.
 
     Scores that are not in the cache are computed and stored.
     """
-    num_rows = len(task.row_N)
-    rows_per_chunk = max(1, PAIRS_PER_CHUNK // (task.crop_NI.shape[1] * task.text_NT.shape[1]))
-    for chunk in plan.chunks(num_rows, rows_per_chunk)[share]:
+    for chunk in pair_chunks(task):
         for index in range(chunk.start, chunk.stop):
             try:
                 scores = _row_pair_scores(engine, task, index)
             except images.UnreadableImageError as error:
                 scores = error
             yield index, scores
-        engine.report(task.rows.task.name, chunk.stop, num_rows)
+        engine.report(task.rows.task.name, chunk.stop, len(task.row_N))
+
+
+class ImagePairs(NamedTuple):
+    """An image and the T texts of a row that it is scored with, and the cache keys of the pairs."""
+
+    crop: plan.CropSource
+    data: bytes | images.UnreadableImageError
+    texts: list[str]
+    keys: list[bytes]
+
+
+def list_pairs(engine: Engine, task: TaskPlan, index: int) -> list[ImagePairs]:
+    """Return the pairs of each image of a row."""
+    texts = [engine.plan.texts[text] for text in task.text_NT[index] if text >= 0]
+    crops = [engine.plan.crops[crop] for crop in task.crop_NI[index]]
+    return [
+        ImagePairs(crop, data, texts, [digest(b"pair", images.key(data, crop), text.encode()) for text in texts])
+        for crop, data in zip(crops, images.read(crops), strict=True)
+    ]
+
+
+def score_pairs(
+    model: Model, crop: plan.CropSource, data: bytes | images.UnreadableImageError, texts: list[str], batch_size: int
+) -> np.ndarray:
+    """Return the scores (T,) of an image with each text. Raises ValueError if one of them is not finite."""
+    scorer = model.encoder
+    assert isinstance(scorer, PairScorer)
+    image = scorer.preprocess(images.cut(images.decode(data, crop), crop))
+    score_T = np.asarray(
+        retry_with_smaller_batches(partial(_score_texts, scorer, image, texts), batch_size), np.float32
+    )
+    if not np.isfinite(score_T).all():
+        raise ValueError(
+            f"{crop}: {model.name} returned a score that is not a finite number. Check the weights, or "
+            "try `--precision fp32`."
+        )
+    return score_T
 
 
 def _row_pair_scores(engine: Engine, task: TaskPlan, index: int) -> np.ndarray:
     """Return the scores (I, T) of one row's images and texts; NaN if the row has fewer than T texts."""
-    scorer, store = engine.model.encoder, engine.store
-    assert isinstance(scorer, PairScorer)
-    is_text_T = task.text_NT[index] >= 0
-    texts = [engine.plan.texts[text] for text in task.text_NT[index][is_text_T]]
+    store, is_text_T = engine.store, task.text_NT[index] >= 0
     score_IT = np.full((task.crop_NI.shape[1], len(is_text_T)), np.nan, dtype=np.float32)
-    crops = [engine.plan.crops[crop] for crop in task.crop_NI[index]]
-    for row, (crop, data) in enumerate(zip(crops, images.read(crops), strict=True)):
-        keys = [digest(b"pair", images.key(data, crop), text.encode()) for text in texts]
-        if missing := store.missing(keys):
-            image = scorer.preprocess(images.cut(images.decode(data, crop), crop))
-            todo = [texts[position] for position in missing]
-            new_M = np.asarray(
-                retry_with_smaller_batches(partial(_score_texts, scorer, image, todo), engine.batch_size), np.float32
-            )
-            if not np.isfinite(new_M).all():
-                raise ValueError(
-                    f"{crop}: {engine.model.name} returned a score that is not a finite number. Check the weights, or "
-                    "try `--precision fp32`."
-                )
-            store.put([keys[position] for position in missing], new_M.reshape(-1, 1))
-        score_IT[row, is_text_T] = store.get(keys)[:, 0]
+    for row, pairs in enumerate(list_pairs(engine, task, index)):
+        if missing := store.missing(pairs.keys):
+            texts = [pairs.texts[position] for position in missing]
+            new_M = score_pairs(engine.model, pairs.crop, pairs.data, texts, engine.batch_size)
+            store.put([pairs.keys[position] for position in missing], new_M.reshape(-1, 1))
+        score_IT[row, is_text_T] = store.get(pairs.keys)[:, 0]
     return score_IT
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -85,8 +86,7 @@ def _save_array(path: Path, array: np.ndarray) -> None:
         np.save(file, array)
 
 
-@dataclass(frozen=True)
-class Batch:
+class Batch(NamedTuple):
     """Indices of N captions and their images, and for each caption the index of one of its negatives (None: unused)."""
 
     image_N: np.ndarray
