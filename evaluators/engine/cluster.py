@@ -3,15 +3,16 @@
 The caller reads the data, sends encoded images and texts to the actors, and writes what they return to its feature
 cache. So actors need the model's weights and nothing else, and the cache has a single writer. Which items are encoded
 together depends only on the plan and on the cache before the run, as in one process, so the results have the same
-bytes. Ray replaces an actor whose process or node dies and repeats its unfinished chunks; a run that is killed
-resumes like any other, from the cache.
+bytes. Ray replaces an actor whose process or node dies; its unfinished chunks are repeated, by whichever actor is free.
+A run that is killed resumes like any other, from the cache.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-from collections import deque
+import time
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -29,8 +30,10 @@ from evaluators.models.custom import CustomDualEncoder, CustomPairScorer
 
 CHUNKS_PER_ACTOR = 2
 """Chunks that an actor has at a time: the images of one are decoded while those of the other are encoded."""
-RETRIES = 3
+RETRIES = 5
 """How often a chunk is repeated if its actor dies, for instance because its machine has too little memory."""
+REST_SECONDS = 5
+"""How long an actor that died gets no chunk, while Ray replaces it; doubled with each repetition of the chunk."""
 OBJECT_STORE_BYTES = 100_000_000
 """Shared memory per actor for images on their way to it, if Ray is started here."""
 START_ATTEMPTS = 3
@@ -66,6 +69,8 @@ class Job(NamedTuple):
     stage: str
     done: int
     total: int
+    deaths: int = 0
+    """How many actors have died while they computed it."""
 
 
 class Cluster:
@@ -78,7 +83,10 @@ class Cluster:
     def load(self, spec: str, precision: Precision) -> Model:
         """Load a model. A model that is no dual encoder or pair scorer is loaded here, and the actors are not used."""
         self._part = Part(spec, precision)
-        model, kind = self._get(self._actors[0].describe.remote(self._part))
+        try:
+            model, kind = self._get(self._actors[0].describe.remote(self._part))
+        except self._ray.exceptions.RayActorError:
+            raise ValueError(f"{spec}: the worker that loaded it died. Has its machine enough memory?") from None
         self._part = self._part._replace(fingerprint=model.fingerprint)
         if kind not in STAND_INS:
             return resolve(spec, self.device, precision)
@@ -87,25 +95,34 @@ class Cluster:
     def fill(self, engine: Engine) -> dict[str, int]:
         """Compute and store what the plan needs and the cache lacks. Returns the numbers of new images and texts."""
         part = self._part._replace(batch_size=engine.batch_size)
-        counts, pending = {"images_encoded": 0, "texts_encoded": 0}, {}
+        counts, jobs = Counter[str](), _list_jobs(engine)
         free = deque(actor for _ in range(CHUNKS_PER_ACTOR) for actor in self._actors)
-
-        def collect_one() -> None:
-            (reference, *_), _ = self._ray.wait(list(pending), num_returns=1)
-            actor, job = pending.pop(reference)
-            free.append(actor)
-            stored = _store(engine, job, self._get(reference))
-            counts[f"{job.stage}_encoded"] = counts.get(f"{job.stage}_encoded", 0) + stored
-            engine.report(job.stage, job.done, job.total)
-
-        for job in _list_jobs(engine):
-            if not free:
-                collect_one()
-            actor = free.popleft()
-            pending[getattr(actor, job.method).remote(part, job.items)] = actor, job
-        while pending:
-            collect_one()
-        return {name: counts[name] for name in ("images_encoded", "texts_encoded")}
+        pending: dict[Any, tuple[Any, Job]] = {}
+        again: deque[Job] = deque()
+        resting: list[tuple[float, Any]] = []
+        while True:
+            free.extend(actor for end, actor in resting if end <= time.monotonic())
+            resting = [(end, actor) for end, actor in resting if end > time.monotonic()]
+            job = (again.popleft() if again else next(jobs, None)) if free else None
+            if job is not None:
+                actor = free.popleft()
+                pending[getattr(actor, job.method).remote(part, job.items)] = actor, job
+            elif pending:
+                (reference, *_), _ = self._ray.wait(list(pending), num_returns=1)
+                actor, job = pending.pop(reference)
+                try:
+                    counts[job.stage] += _store(engine, job, self._get(reference))
+                    free.append(actor)
+                    engine.report(job.stage, job.done, job.total)
+                except self._ray.exceptions.RayActorError:
+                    if job.deaths == RETRIES:
+                        raise self._explain_deaths() from None
+                    resting.append((time.monotonic() + REST_SECONDS * 2**job.deaths, actor))
+                    again.append(job._replace(deaths=job.deaths + 1))
+            elif resting and not free:
+                time.sleep(max(0, resting[0][0] - time.monotonic()))
+            else:
+                return {"images_encoded": counts["images"], "texts_encoded": counts["texts"]}
 
     def _get(self, reference: Any) -> Any:
         """Return the result of a call, or raise the error that the actor raised."""
@@ -113,11 +130,12 @@ class Cluster:
             return self._ray.get(reference)
         except self._ray.exceptions.RayTaskError as error:
             raise error.cause from None
-        except self._ray.exceptions.RayActorError:
-            raise ValueError(
-                f"{self._part.spec}: a worker died {RETRIES + 1} times on the same data. If its machine has too little "
-                "memory, use fewer --workers or a smaller --batch-size. Finished work is kept."
-            ) from None
+
+    def _explain_deaths(self) -> ValueError:
+        return ValueError(
+            f"{self._part.spec}: a worker died {RETRIES + 1} times on the same data. If its machine has too little "
+            "memory, use fewer --workers or a smaller --batch-size. Finished work is kept."
+        )
 
 
 def _list_jobs(engine: Engine) -> Iterator[Job]:
@@ -201,7 +219,6 @@ def start(devices: Sequence[str], address: str | None = None, workers: int | Non
                 num_cpus=min(threads, cpus / len(devices)),
                 num_gpus=int(address is not None and device == "cuda"),
                 max_restarts=-1,
-                max_task_retries=RETRIES,
                 max_concurrency=CHUNKS_PER_ACTOR,
             ).remote(Path.cwd(), device, threads)
             for device in devices

@@ -93,7 +93,9 @@ class TrainingRun:
 
     def take_share(self, batch: Batch) -> Batch:
         """Return the part of a batch that this process encodes."""
-        return Batch(*(part if part is None else self.processes.take_share(part) for part in batch))
+        share = self.processes.take_share
+        negative_N = None if batch.negative_N is None else share(batch.negative_N)
+        return Batch(share(batch.image_N), share(batch.caption_N), negative_N)
 
 
 def finetune(
@@ -167,7 +169,8 @@ class BatchEncoder(nn.Module):
 
     def __init__(self, model: Any, chunk_size: int, normalise: Normalise, precision: Precision = "auto") -> None:
         super().__init__()
-        self.model, self._chunk_size, self._normalise, self._precision = model, chunk_size, normalise, precision
+        self.model, self._chunk_size, self._normalise = model, chunk_size, normalise
+        self._precision: Precision = precision
 
     def forward(self, pixels_NCHW: Tensor, text_TL: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return the unit features of the images and of the texts, and the exponential of the logit scale."""

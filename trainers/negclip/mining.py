@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -86,7 +85,8 @@ def _save_array(path: Path, array: np.ndarray) -> None:
         np.save(file, array)
 
 
-class Batch(NamedTuple):
+@dataclass(frozen=True)
+class Batch:
     """Indices of N captions and their images, and for each caption the index of one of its negatives (None: unused)."""
 
     image_N: np.ndarray

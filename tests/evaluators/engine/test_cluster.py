@@ -76,6 +76,7 @@ def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encode, "MIN_TEXTS_PER_CHUNK", 16)
     monkeypatch.setattr(encode, "MIN_CROPS_PER_CHUNK", 4)
     monkeypatch.setattr(score, "PAIRS_PER_CHUNK", 20)
+    monkeypatch.setattr(cluster, "REST_SECONDS", 0.001)
 
 
 def run_both(spec: str, data: Path, here: Path, monkeypatch: pytest.MonkeyPatch, seed: int = 0, **options: Any) -> None:
@@ -177,8 +178,22 @@ def test_data_that_kill_every_worker_end_the_run_with_a_message(
     actors = make_cluster(here)
     model = actors.load("python:toy_models:Knows", "auto")
     monkeypatch.setattr(Actor, "encode_texts", die)
-    with pytest.raises(ValueError, match="a worker died 4 times on the same data"):
+    with pytest.raises(ValueError, match="a worker died 6 times on the same data"):
         run(model, discover(data), data_dir=data, cluster=actors)
+
+
+def test_chunks_of_actors_that_die_are_repeated(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
+    deaths, moments, encode_images = [], random.Random(0), Actor.encode_images
+
+    def die_sometimes(*arguments: Any) -> Any:
+        if moments.random() < 0.4:
+            deaths.append(1)
+            raise ActorError
+        return encode_images(*arguments)
+
+    monkeypatch.setattr(Actor, "encode_images", die_sometimes)
+    run_both("python:toy_models:Company", data, here, monkeypatch)
+    assert deaths
 
 
 def test_without_ray_the_message_names_the_extra(monkeypatch: pytest.MonkeyPatch):

@@ -54,6 +54,7 @@ def read_log(folder: Path) -> list[dict[str, float]]:
     return json.loads((folder / "metrics.json").read_text())["learning_rates"]["0.0001"]
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize(("method", "chunk"), [("negclip", 256), ("clip-ft", 1)])
 def test_two_processes_train_like_one(method: str, chunk: int, tmp_path: Path):
     shards, spec = toy.write_shards(tmp_path / "toy"), toy.write_model(tmp_path / "clip")
