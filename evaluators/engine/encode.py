@@ -74,8 +74,9 @@ def retry_with_smaller_batches(encode: Callable[[int], np.ndarray], batch_size: 
                 raise
             if batch_size == 1:
                 raise ValueError("The device has too little memory to encode a single item.") from None
-            batch_size //= 2
-            _empty_caches()
+        # Only here, since the error's traceback refers to the tensors of the failed batch.
+        batch_size //= 2
+        _empty_caches()
 
 
 def _empty_caches() -> None:
