@@ -5,12 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from evaluators.engine import plan
-from evaluators.engine.devices import Job, encode_share, start_processes
+from evaluators.engine.cluster import Cluster
 from evaluators.engine.encode import Encoded, Engine, OnError, Report, encode, encode_texts, quiet
 from evaluators.engine.feature_cache import FeatureStore, cache_folder
 from evaluators.engine.pairs import stream_missing
@@ -74,7 +73,7 @@ def run(
     limit: int | None = None,
     output: Path = Path("results"),
     device: str = "cpu",
-    more_devices: Sequence[str] = (),
+    cluster: Cluster | None = None,
     batch_size: int | None = None,
     on_error: OnError = "stop",
     on_refused: OnRefused = _raise_refused,
@@ -85,8 +84,8 @@ def run(
 
     Results in ``output`` that are up to date are read instead of computed again. Tasks that cannot be evaluated are
     passed to ``on_refused`` before anything is encoded; by default, it raises ValueError. ``on_cost`` is called with
-    what a model behind an endpoint will be asked, before the first request. Each of ``more_devices`` encodes a share of
-    the data in a separate process, which loads the model by its spec.
+    what a model behind an endpoint will be asked, before the first request. With a ``cluster``, its actors encode;
+    ``model`` is what ``cluster.load`` returned.
     """
     start = time.monotonic()
     batch_size = batch_size or default_batch_size(device)
@@ -119,11 +118,8 @@ def run(
         engine = Engine(model, planned, store, batch_size, on_error, report)
         if todo and isinstance(model.encoder, MeteredScorer):
             on_cost(model.encoder.state_cost(stream_missing(engine)))
-        if more_devices and todo and model.is_cached and isinstance(model.encoder, DualEncoder | PairScorer):
-            job = Job(model.spec, model.precision, [item.task for item in todo], data_dir, limit, batch_size)
-            with start_processes(job, more_devices) as share:
-                encode_share(replace(engine, on_error="skip"), share)
-        counts = _score_all(engine, save_result)
+        by_actors = cluster.fill(engine) if cluster and todo else {}
+        counts = {name: count + by_actors.get(name, 0) for name, count in _score_all(engine, save_result).items()}
     for folder in outdated:
         documents.write_side_file(folder, device, time.monotonic() - start, counts)
     return [result for task in tasks if (result := results.get(task))]

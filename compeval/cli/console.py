@@ -43,6 +43,9 @@ FormatName = TableFormat | Literal["json"]
 Format = Annotated[TableFormat, typer.Option("--format", help="csv: one line per value. md: a Markdown table.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON in place of the table.")]
 
+USER_ERRORS = (ValueError, OSError, ModuleNotFoundError)
+"""Errors whose message says what a user can do; all others are bugs, ours or a library's."""
+
 
 class Commands(TyperGroup):
     """Command group that prints user errors as one message without a traceback.
@@ -66,13 +69,13 @@ class Commands(TyperGroup):
         os.environ.setdefault("HF_DATASETS_DISABLE_PROGRESS_BARS", "1")
         try:
             return super().invoke(ctx)
-        except (ValueError, OSError, ModuleNotFoundError) as error:
+        except USER_ERRORS as error:
             if isinstance(error, OSError) and error.errno == errno.EPIPE:
                 raise
             if _log.isEnabledFor(logging.INFO):
                 traceback.print_exc()
             err.quiet = False
-            err.print(f"[red]Error:[/red] {escape(_describe(error))}", highlight=False, soft_wrap=True)
+            err.print(f"[red]Error:[/red] {escape(describe_error(error))}", highlight=False, soft_wrap=True)
             raise typer.Exit(2) from None
         except KeyboardInterrupt:
             note("Interrupted. Finished work is saved; run the same command again to continue.")
@@ -111,11 +114,11 @@ def _make_output_options() -> list[Any]:
     return parameters
 
 
-def _describe(error: Exception) -> str:
-    """Return the message of an error. The system's errors begin with the path."""
+def describe_error(error: Exception) -> str:
+    """Return the message of an error. The system's errors begin with the path, and unexpected ones with their type."""
     if isinstance(error, OSError) and error.filename and error.strerror:
         return f"{os.fsdecode(error.filename)}: {error.strerror}."
-    return str(error)
+    return str(error) if isinstance(error, USER_ERRORS) else f"{type(error).__name__}: {error}"
 
 
 def choose_model(argument: str | None, options: Sequence[str] | None) -> str:

@@ -53,12 +53,23 @@ Workers = Annotated[
     int | None,
     typer.Option(min=0, help="Number of processes that read images and captions. Default: one per processor, up to 8."),
 ]
+Precision = Annotated[
+    Literal["auto", "fp32", "bf16"],
+    typer.Option(
+        help="bf16: mixed precision, with weights and loss in fp32. auto: bf16 where the device computes it fast."
+    ),
+]
 MAX_WORKERS = 8
 
 METHODS: dict[Method, str] = {
     "negclip": "Fine-tune a CLIP with hard negatives: captions with two exchanged parts, and similar images.",
     "clip-ft": "Fine-tune a CLIP on the same captions and for as many steps as NegCLIP, without hard negatives.",
 }
+
+
+def is_first_process() -> bool:
+    """Return True in the process that prints, of all those that torchrun or accelerate have started."""
+    return os.environ.get("RANK", "0") == "0"
 
 
 def _choose_workers(workers: int | None) -> int:
@@ -81,8 +92,10 @@ def _add_command(method: Method, description: str) -> None:
         chunk: Chunk = 256,
         workers: Workers = None,
         device: Device = None,
+        precision: Precision = "auto",
         as_json: AsJson = False,
     ) -> None:
+        err.quiet = err.quiet or not is_first_process()
         with err.status("Loading"):
             from evaluators.models import pick_device
             from trainers.negclip.training import PRESETS, TrainingData, train
@@ -102,8 +115,11 @@ def _add_command(method: Method, description: str) -> None:
                 device=chosen_device,
                 chunk_size=chunk,
                 workers=_choose_workers(workers),
+                precision=precision,
                 report=report,
             )
+        if not is_first_process():
+            return
         if as_json:
             echo_json(metrics)
         else:

@@ -28,8 +28,6 @@ OnError = Literal["stop", "skip"]
 OUT_OF_MEMORY = re.compile(r"out of memory|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_ALLOC_FAILED", re.IGNORECASE)
 """Messages of other errors that also mean that the device is out of memory (MPS, cuBLAS, cuDNN)."""
 MIN_CROPS_PER_CHUNK, MIN_TEXTS_PER_CHUNK = 256, 2048
-ALL = slice(None)
-"""All chunks. With several processes, process i of n encodes the chunks ``slice(i, None, n)``."""
 
 
 def quiet(stage: str, done: int, total: int) -> None:
@@ -76,8 +74,9 @@ def retry_with_smaller_batches(encode: Callable[[int], np.ndarray], batch_size: 
                 raise
             if batch_size == 1:
                 raise ValueError("The device has too little memory to encode a single item.") from None
-            batch_size //= 2
-            _empty_caches()
+        # Only here, since the error's traceback refers to the tensors of the failed batch.
+        batch_size //= 2
+        _empty_caches()
 
 
 def _empty_caches() -> None:
@@ -97,18 +96,17 @@ def crops_per_chunk(encoder: DualEncoder, batch_size: int) -> int:
     return batch_size if isinstance(encoder, CustomDualEncoder) else max(MIN_CROPS_PER_CHUNK, batch_size)
 
 
-def encode(engine: Engine, share: slice = ALL) -> Encoded:
+def encode(engine: Engine) -> Encoded:
     """Compute and store the missing features of the plan's crops and texts, and return the cache keys of all of them.
 
-    If ``share`` selects some of the chunks, only the keys of these chunks are returned, so they cannot be used for
-    scoring. Raises UnreadableImageError (a ValueError) if an image is unreadable and ``on_error`` is ``stop``.
+    Raises UnreadableImageError (a ValueError) if an image is unreadable and ``on_error`` is ``stop``.
     """
     encoder, crops, store = engine.model.encoder, engine.plan.crops, engine.store
     assert isinstance(encoder, DualEncoder)
     encoded = Encoded()
     unreadable: dict[bytes, str] = {}
     engine.report("images", 0, len(crops))
-    chunks = plan.crop_chunks(crops, crops_per_chunk(encoder, engine.batch_size))[share]
+    chunks = plan.crop_chunks(crops, crops_per_chunk(encoder, engine.batch_size))
     for chunk in images.stream(crops, chunks, store.missing, encoder.preprocess):
         unreadable |= {chunk.keys[index]: message for index, message in chunk.errors.items()}
         if unreadable and engine.on_error == "stop":
@@ -127,7 +125,7 @@ def encode(engine: Engine, share: slice = ALL) -> Encoded:
         encoded.images_encoded += len(chunk.missing)
         engine.report("images", chunk.start + len(chunk.keys), len(crops))
     encoded.text_keys, encoded.texts_encoded = encode_texts(
-        engine.model, engine.plan.texts, store, engine.batch_size, engine.report, share
+        engine.model, engine.plan.texts, store, engine.batch_size, engine.report
     )
     return encoded
 
@@ -138,13 +136,12 @@ def encode_texts(
     store: FeatureStore,
     batch_size: int,
     report: Report = quiet,
-    share: slice = ALL,
 ) -> tuple[list[bytes], int]:
     """Compute and store the missing features of texts. Returns all cache keys and the number of newly encoded texts."""
     encoder, keys, encoded = model.encoder, [], 0
     assert isinstance(encoder, TextEncoder)
     report("texts", 0, len(texts))
-    for chunk in plan.chunks(len(texts), max(MIN_TEXTS_PER_CHUNK, batch_size))[share]:
+    for chunk in text_chunks(texts, batch_size):
         chunk_keys = [text_key(text) for text in texts[chunk]]
         todo = {chunk_keys[index]: texts[chunk][index] for index in store.missing(chunk_keys)}
         if todo:
@@ -154,6 +151,11 @@ def encode_texts(
         encoded += len(todo)
         report("texts", chunk.stop, len(texts))
     return keys, encoded
+
+
+def text_chunks(texts: Sequence[str], batch_size: int) -> list[slice]:
+    """Return the chunks of texts that are encoded and committed together."""
+    return plan.chunks(len(texts), max(MIN_TEXTS_PER_CHUNK, batch_size))
 
 
 def text_key(text: str) -> bytes:

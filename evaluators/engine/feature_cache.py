@@ -14,7 +14,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -85,6 +85,11 @@ class FeatureStore:
         stored = dict(self._select("key, value", list(dict.fromkeys(keys))))
         return np.stack([np.frombuffer(stored[key], dtype=np.float32) for key in keys])
 
+    def count(self) -> int:
+        """Return the number of stored features."""
+        with self._one_message():
+            return self._database.execute("SELECT COUNT(*) FROM feature").fetchone()[0]
+
     def _select(self, columns: str, keys: Sequence[bytes]) -> list[tuple[bytes, bytes]]:
         rows: list[tuple[bytes, bytes]] = []
         with self._one_message():
@@ -101,6 +106,15 @@ class FeatureStore:
             yield
         except sqlite3.Error as error:
             raise ValueError(f"{self.path}: the feature cache failed ({error}). {_remedy(str(error))}") from None
+
+
+def count_features(folder: Path, model_fingerprint: str) -> int:
+    """Return the number of cached features of a model, without creating its file."""
+    path = folder / f"{of_features(model_fingerprint)}{SUFFIX}"
+    if not path.is_file():
+        return 0
+    with closing(FeatureStore(folder, model_fingerprint)) as store:
+        return store.count()
 
 
 def _remedy(error: str) -> str:

@@ -13,7 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from PIL import Image
 
@@ -136,6 +136,58 @@ class Chunk:
     """Error message of each unreadable image, by its position in the chunk."""
 
 
+class Selected(NamedTuple):
+    """A chunk of the plan's crops with their encoded images, and the crops of which a feature is missing."""
+
+    start: int
+    """Position of the chunk's first crop in the plan."""
+    keys: list[bytes]
+    missing: list[int]
+    """Positions within the chunk, in increasing order."""
+    crops: Sequence[CropSource]
+    data: list[bytes | UnreadableImageError]
+
+    def group_missing(self) -> list[tuple[bytes | UnreadableImageError, list[CropSource]]]:
+        """Return each image that has missing crops, and these crops, in the order of ``missing``."""
+        groups = (list(group) for _, group in groupby(self.missing, key=lambda index: id(self.data[index])))
+        return [(self.data[group[0]], [self.crops[index] for index in group]) for group in groups]
+
+
+def select(
+    crops: Sequence[CropSource], chunks: Iterable[slice], missing: Callable[[Sequence[bytes]], list[int]]
+) -> Iterator[Selected]:
+    """Yield the chunks with the crops to encode. ``missing`` returns the positions of keys that are not in the cache.
+
+    A crop with the same pixels as an earlier one is not encoded again, whether or not the earlier one is finished.
+    """
+    submitted: set[bytes] = set()
+    for chunk in chunks:
+        part = crops[chunk]
+        data = read(part)
+        keys = [key(image, crop) for image, crop in zip(data, part, strict=True)]
+        first_index = {keys[index]: index for index in reversed(missing(keys)) if keys[index] not in submitted}
+        submitted.update(first_index)
+        yield Selected(chunk.start, keys, sorted(first_index.values()), part, data)
+
+
+def preprocess_crops(
+    preprocess: Callable[[Image.Image], Any], data: bytes | UnreadableImageError, crops: Sequence[CropSource]
+) -> list[Any]:
+    """Return the preprocessed crops of one image. A crop that is unreadable is returned as its error."""
+
+    def preprocess_crop(image: Image.Image, crop: CropSource) -> Any:
+        try:
+            return preprocess(cut(image, crop))
+        except UnreadableImageError as error:
+            return error
+
+    try:
+        image = decode(data, crops[0])
+    except UnreadableImageError as error:
+        return [error] * len(crops)
+    return [preprocess_crop(image, crop) for crop in crops]
+
+
 def stream(
     crops: Sequence[CropSource],
     chunks: Iterable[slice],
@@ -145,44 +197,18 @@ def stream(
     """Yield the chunks with their crops decoded and preprocessed in threads.
 
     While the caller encodes one chunk, the next one is decoded, unless a chunk takes more than READ_AHEAD_BYTES. Only
-    crops without a cached feature are decoded: ``missing`` returns the positions of keys that are not in the cache.
+    crops without a cached feature are decoded.
     """
-
-    def preprocess_all(data: bytes | UnreadableImageError, image_crops: Sequence[CropSource]) -> list[Any]:
-        """Return the preprocessed crops of one image. A crop that is unreadable is returned as its error."""
-        try:
-            image = decode(data, image_crops[0])
-        except UnreadableImageError as error:
-            return [error] * len(image_crops)
-        return [preprocess_crop(image, crop) for crop in image_crops]
-
-    def preprocess_crop(image: Image.Image, crop: CropSource) -> Any:
-        try:
-            return preprocess(cut(image, crop))
-        except UnreadableImageError as error:
-            return error
-
     pool = ThreadPoolExecutor(NUM_THREADS)
-    submitted: set[bytes] = set()
     pending: deque[tuple[int, list[bytes], list[int], list[Future[list[Any]]]]] = deque()
     chunk_bytes = READ_AHEAD_BYTES + 1  # unknown before the first chunk
     try:
-        for chunk in chunks:
-            part = crops[chunk]
-            encoded = read(part)
-            keys = [key(data, crop) for data, crop in zip(encoded, part, strict=True)]
-            first_index = {keys[index]: index for index in reversed(missing(keys)) if keys[index] not in submitted}
-            submitted.update(first_index)
-            todo = sorted(first_index.values())
-            by_image = (list(group) for _, group in groupby(todo, key=lambda index: id(encoded[index])))
-            futures = [
-                pool.submit(preprocess_all, encoded[indices[0]], [part[index] for index in indices])
-                for indices in by_image
-            ]
-            pending.append((chunk.start, keys, todo, futures))
+        for selected in select(crops, chunks, missing):
+            futures = [pool.submit(preprocess_crops, preprocess, *group) for group in selected.group_missing()]
+            pending.append((selected.start, selected.keys, selected.missing, futures))
             while len(pending) > (chunk_bytes <= READ_AHEAD_BYTES):
                 collected = _collect(*pending.popleft())
-                chunk_bytes = max(map(_size, collected.images), default=0) * len(keys)
+                chunk_bytes = max(map(_size, collected.images), default=0) * len(selected.keys)
                 yield collected
         while pending:
             yield _collect(*pending.popleft())

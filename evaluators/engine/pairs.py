@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evaluators.engine import images, plan
-from evaluators.engine.encode import ALL, Engine, retry_with_smaller_batches
+from evaluators.engine.encode import Engine, retry_with_smaller_batches
 from evaluators.engine.images import UnreadableImageError
 from evaluators.engine.plan import CropSource, TaskPlan
-from evaluators.models import CaptionChooser, PairScorer
+from evaluators.models import CaptionChooser, Model, PairScorer
 from evaluators.models.fingerprint import digest
 
 PAIRS_PER_CHUNK = 256
@@ -49,6 +49,14 @@ class PositionBias(NamedTuple):
     """Share of the pairs of captions whose preferred caption changes with the order."""
 
 
+class AskedImage(NamedTuple):
+    """An image, as bytes and a crop, and the questions about it."""
+
+    data: bytes | UnreadableImageError
+    crop: CropSource
+    questions: list[Question]
+
+
 class _Asked(NamedTuple):
     """An image of a row, the questions about it, and their keys in the cache."""
 
@@ -58,14 +66,12 @@ class _Asked(NamedTuple):
     keys: list[bytes]
 
 
-def compute_pair_scores(
-    engine: Engine, task: TaskPlan, share: slice = ALL
-) -> Iterator[tuple[int, PairScores | UnreadableImageError]]:
-    """Yield the position and the scores, or the image error, of each row in a share of the chunks.
+def compute_pair_scores(engine: Engine, task: TaskPlan) -> Iterator[tuple[int, PairScores | UnreadableImageError]]:
+    """Yield the position and the scores, or the image error, of each row.
 
     Scores that are not in the cache are computed and stored.
     """
-    for chunk in list_chunks(engine, task)[share]:
+    for chunk in list_chunks(engine, task):
         asked = [ask_row(engine, task, index) for index in range(chunk.start, chunk.stop)]
         errors = _answer(engine, [item for row in asked for item in row])
         for index, row in zip(range(chunk.start, chunk.stop), asked, strict=True):
@@ -107,32 +113,49 @@ def _answer(engine: Engine, asked: Sequence[_Asked]) -> dict[int, UnreadableImag
 
     Returns the error of each unreadable image, by the ``id`` of its item.
     """
-    scorer, store = engine.model.encoder, engine.store
-    assert isinstance(scorer, PairScorer)
     todo = find_missing(engine, asked)
+    images_asked = [AskedImage(item.data, item.crop, list(missing.values())) for item, missing in todo]
+    errors: dict[bytes, UnreadableImageError] = {}
+    for (item, missing), scores in zip(
+        todo, score_questions(engine.model, images_asked, engine.batch_size), strict=True
+    ):
+        if isinstance(scores, UnreadableImageError):
+            errors[images.key(item.data, item.crop)] = scores
+        else:
+            engine.store.put(list(missing), scores.reshape(-1, 1))
+    return {id(item): error for item in asked if (error := errors.get(images.key(item.data, item.crop)))}
+
+
+def score_questions(
+    model: Model, asked: Sequence[AskedImage], batch_size: int
+) -> list[np.ndarray | UnreadableImageError]:
+    """Return the scores of the questions about each image, or the error of an unreadable image.
+
+    Batches are over all images. Raises ValueError if a score is not finite.
+    """
+    scorer = model.encoder
+    assert isinstance(scorer, PairScorer)
     with ThreadPoolExecutor(images.NUM_THREADS) as pool:
-        prepared = list(pool.map(partial(_prepare, scorer.preprocess), [item for item, _ in todo]))
-    errors = {
-        id(item): image for (item, _), image in zip(todo, prepared, strict=True)
-        if isinstance(image, UnreadableImageError)
-    }  # fmt: skip
+        prepared = list(pool.map(partial(_prepare, scorer.preprocess), asked))
     readable = [
-        (item, missing, image) for (item, missing), image in zip(todo, prepared, strict=True) if id(item) not in errors
+        (item, image)
+        for item, image in zip(asked, prepared, strict=True)
+        if not isinstance(image, UnreadableImageError)
     ]
+    questions = [question for item, _ in readable for question in item.questions]
+    shown = [image for item, image in readable for _ in item.questions]
+    score_M = np.empty(0, np.float32)
     if readable:
-        keys = [key for _, missing, _ in readable for key in missing]
-        questions = [question for _, missing, _ in readable for question in missing.values()]
-        shown = [image for _, missing, image in readable for _ in missing]
-        score_M = retry_with_smaller_batches(partial(_score, scorer, shown, questions), engine.batch_size)
-        if not np.isfinite(score_M).all():
-            crops = [item.crop for item, missing, _ in readable for _ in missing]
-            raise ValueError(
-                f"{crops[int(np.argmin(np.isfinite(score_M)))]}: {engine.model.name} returned a score that is not a "
-                "finite number. Check the weights, or try `--precision fp32`."
-            )
-        store.put(keys, score_M.reshape(-1, 1))
-    unreadable = {images.key(item.data, item.crop): errors[id(item)] for item, _ in todo if id(item) in errors}
-    return {id(item): error for item in asked if (error := unreadable.get(images.key(item.data, item.crop)))}
+        score_M = retry_with_smaller_batches(partial(_score, scorer, shown, questions), batch_size)
+    if not np.isfinite(score_M).all():
+        crops = [item.crop for item, _ in readable for _ in item.questions]
+        raise ValueError(
+            f"{crops[int(np.argmin(np.isfinite(score_M)))]}: {model.name} returned a score that is not a finite "
+            "number. Check the weights, or try `--precision fp32`."
+        )
+    ends = np.cumsum([len(item.questions) for item, _ in readable])
+    parts = iter(np.split(score_M, ends[:-1]) if len(ends) else [])
+    return [image if isinstance(image, UnreadableImageError) else next(parts) for image in prepared]
 
 
 def stream_missing(engine: Engine) -> Iterator[tuple[Any, Any]]:
@@ -167,7 +190,7 @@ def find_missing(engine: Engine, asked: Sequence[_Asked]) -> list[tuple[_Asked, 
     return todo
 
 
-def _prepare(preprocess: Callable[[Any], Any], item: _Asked) -> Any:
+def _prepare(preprocess: Callable[[Any], Any], item: AskedImage | _Asked) -> Any:
     """Return the preprocessed image, or the error if it is unreadable."""
     try:
         return preprocess(images.cut(images.decode(item.data, item.crop), item.crop))

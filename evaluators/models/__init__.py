@@ -208,6 +208,10 @@ def resolve(spec: str, device: str = "cpu", precision: Precision = "auto") -> Mo
     backend, name = parse(spec)
     if precision == "auto":
         precision = "bf16" if _computes_bf16(device) else "fp32"
+    if precision == "fp32" and device.startswith("cuda"):
+        import torch
+
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False  # PyTorch allows it in cuDNN
     return importlib.import_module(BACKENDS[backend]).load(name, device, precision)
 
 

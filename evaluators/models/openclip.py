@@ -28,7 +28,6 @@ from safetensors import SafetensorError
 from torch import Tensor
 
 from evaluators.models import BACKENDS, Model, fingerprint
-from evaluators.models.batches import in_batches
 from evaluators.models.prefix_forest import PrefixForestEncoder, causal_tower
 
 CORPUS_OF_TAG = {"cc12m": "cc12m", "yfcc15m": "yfcc", "laion400m_e31": "laion", "laion400m_e32": "laion"}
@@ -80,7 +79,10 @@ class OpenClipEncoder:
         return self._preprocess(image)
 
     def encode_images(self, images: Sequence[Tensor], batch_size: int) -> np.ndarray:
-        return in_batches(self._encode_images, images, batch_size)
+        # Features are copied at the end, so that the host prepares a batch while the device computes the previous one.
+        starts = range(0, len(images), batch_size)
+        parts = [self._encode_images(images[start : start + batch_size]) for start in starts]
+        return torch.cat(parts).float().cpu().numpy()
 
     def encode_texts(self, texts: Sequence[str], batch_size: int) -> np.ndarray:
         tokens_TL = self._tokenizer(list(texts))
@@ -104,9 +106,11 @@ class OpenClipEncoder:
         return int((tokens[:, length] != pad).sum()), length
 
     @torch.inference_mode()
-    def _encode_images(self, images: Sequence[Tensor]) -> np.ndarray:
-        pixels_BCHW = torch.stack(list(images)).to(self._device, self._image_dtype)
-        return self._model.encode_image(pixels_BCHW).float().cpu().numpy()
+    def _encode_images(self, images: Sequence[Tensor]) -> Tensor:
+        pixels_BCHW = torch.stack(list(images))
+        if self._device.startswith("cuda"):  # only pinned memory is copied while the device computes
+            pixels_BCHW = pixels_BCHW.pin_memory()
+        return self._model.encode_image(pixels_BCHW.to(self._device, self._image_dtype, non_blocking=True))
 
     @torch.inference_mode()
     def encode_padded(self, tokens_TL: Tensor, batch_size: int) -> np.ndarray:

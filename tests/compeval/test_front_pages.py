@@ -59,6 +59,7 @@ def world(tmp_path: Path, clip: Path, demo: Path, monkeypatch: pytest.MonkeyPatc
     tiny.write_dataset(tmp_path, {"prod_hnatom": {"n4": tiny.choice_rows(5, 3), "n5": tiny.choice_rows(4, 3)}})
     (tmp_path / "checkpoints").mkdir()
     (tmp_path / "checkpoints" / "clip-laion-s0").symlink_to(clip)
+    (tmp_path / "models.txt").write_text("local:checkpoints/clip-laion-s0  # tiny\n")
     images = tmp_path / "downloads" / "val2017"
     images.mkdir(parents=True)
     rows = [f"{picture(images, number).name},a cup {number},\"['a hat']\"" for number in range(4)]
@@ -76,6 +77,7 @@ def world(tmp_path: Path, clip: Path, demo: Path, monkeypatch: pytest.MonkeyPatc
         ("docs/first-steps.md", 5),
         ("docs/papers.md", 0),
         ("docs/concepts.md", 0),
+        ("docs/many-models.md", 4),
     ],
 )
 def test_the_commands_of_a_page(page: str, number: int, world: Path, demo: Path, monkeypatch: pytest.MonkeyPatch):

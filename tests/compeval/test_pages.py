@@ -38,6 +38,7 @@ OTHER_PAGES = (
     "crepe-on-visual-genome",
     "first-steps",
     "install",
+    "many-models",
     "papers",
     "security",
     "versioned-data",

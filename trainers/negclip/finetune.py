@@ -9,6 +9,8 @@ torch's activation checkpointing: the activations of a chunk are not stored but 
 chunk size does not change the gradient, except in models with batch normalisation (only the micro-world's models),
 which normalise each chunk by itself.
 
+Several processes train as one: each encodes a share of every batch (``processes``).
+
 A state file stores the weights, the optimiser and the states of the random generators. An interrupted training resumes
 from it and ends with the same weights as an uninterrupted training.
 
@@ -28,12 +30,13 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from generators.storage.atomic import atomic_file
-from trainers.clip.training import LOGIT_SCALE_LIMIT, encode_images, make_adamw
-from trainers.negclip.embedding import encode_texts
+from trainers.clip.training import LOGIT_SCALE_LIMIT, make_adamw
+from trainers.negclip.embedding import Precision, encode_images, encode_texts
 from trainers.negclip.image_text import ImageDataset
 from trainers.negclip.loss import negclip_loss
 from trainers.negclip.mining import Batch, MinedData, get_texts, make_batches
 from trainers.negclip.pixels import Normalise
+from trainers.negclip.processes import Processes
 
 STEPS_PER_STATE = 200
 """Number of steps between two writes of the state file, which is also written after each epoch."""
@@ -73,18 +76,26 @@ class TrainingRun:
     workers: int
     """Number of processes that read images."""
     state_file: Path
+    processes: Processes
+    precision: Precision = "auto"
 
     @property
     def key(self) -> str:
         """String that identifies the inputs of the run. A state file with a different key is ignored."""
         return (
             f"{self.initial_weights} {self.mined.data.digest} {asdict(self.recipe)} {self.learning_rate} "
-            f"{self.use_hard_negatives} {self.seed} {self.chunk_size}"
+            f"{self.use_hard_negatives} {self.seed} {self.chunk_size} {self.precision}"
         )
 
     def make_batches(self, epoch: int) -> list[Batch]:
         batch_size = self.recipe.batch_size
         return make_batches(self.mined, batch_size, self.seed, epoch, use_hard_negatives=self.use_hard_negatives)
+
+    def take_share(self, batch: Batch) -> Batch:
+        """Return the part of a batch that this process encodes."""
+        share = self.processes.take_share
+        negative_N = None if batch.negative_N is None else share(batch.negative_N)
+        return Batch(share(batch.image_N), share(batch.caption_N), negative_N)
 
 
 def finetune(
@@ -106,11 +117,12 @@ def finetune(
     schedule = cosine_lr(optimizer, run.learning_rate, min(run.recipe.warmup, total_steps), total_steps)
     torch.manual_seed(run.seed)
     step, losses, log = _load_state(run, model, optimizer)
+    encoder = run.processes.wrap(BatchEncoder(model, run.chunk_size, run.images.normalise, run.precision))
     while step < total_steps:
         model.train()
         for batch, pixels_NCHW in _read_remaining_batches(run, step, steps_per_epoch):
             schedule(step)
-            losses.append(_train_step(run, model, optimizer, batch, pixels_NCHW))
+            losses.append(_train_step(run, model, encoder, optimizer, batch, pixels_NCHW))
             step += 1
             report("training", step, total_steps)
             if step % STEPS_PER_STATE == 0 and step % steps_per_epoch:
@@ -122,19 +134,26 @@ def finetune(
 
 
 def _read_remaining_batches(run: TrainingRun, step: int, steps_per_epoch: int) -> Iterator[tuple[Batch, Tensor]]:
-    """Yield the remaining batches of the current epoch with their images. ``step``: number of finished steps."""
-    remaining = run.make_batches(step // steps_per_epoch)[step % steps_per_epoch :]
+    """Yield this process's share of the remaining batches of the current epoch with their images.
+
+    ``step``: number of finished steps.
+    """
+    remaining = [run.take_share(batch) for batch in run.make_batches(step // steps_per_epoch)[step % steps_per_epoch :]]
     images = run.images.read_batches([batch.image_N.tolist() for batch in remaining], run.workers)
     yield from zip(remaining, images, strict=True)
 
 
 def _train_step(
-    run: TrainingRun, model: Any, optimizer: torch.optim.Optimizer, batch: Batch, pixels_NCHW: Tensor
+    run: TrainingRun,
+    model: Any,
+    encoder: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    batch: Batch,
+    pixels_NCHW: Tensor,
 ) -> float:
     true, negative = get_texts(run.mined, batch)
     optimizer.zero_grad(set_to_none=True)
-    tokens_TL = run.tokenizer([*true, *negative])
-    loss = compute_batch_loss(model, pixels_NCHW, tokens_TL, run.chunk_size, run.images.normalise)
+    loss = compute_batch_loss(encoder, pixels_NCHW, run.tokenizer([*true, *negative]), run.processes.gather)
     loss.backward()
     optimizer.step()
     with torch.no_grad():
@@ -142,19 +161,45 @@ def _train_step(
     return loss.item()
 
 
-def compute_batch_loss(
-    model: Any, pixels_NCHW: Tensor, text_TL: Tensor, chunk_size: int, normalise: Normalise
-) -> Tensor:
-    """Return the loss of a batch.
+class BatchEncoder(nn.Module):
+    """Encoder of the images and texts of a batch, in chunks.
 
-    ``text_TL`` holds the tokens of the N captions. For NegCLIP, the tokens of their N negative captions follow.
     ``normalise`` turns pixels on the model's device into the model's input.
     """
+
+    def __init__(self, model: Any, chunk_size: int, normalise: Normalise, precision: Precision = "auto") -> None:
+        super().__init__()
+        self.model, self._chunk_size, self._normalise = model, chunk_size, normalise
+        self._precision: Precision = precision
+
+    def forward(self, pixels_NCHW: Tensor, text_TL: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the unit features of the images and of the texts, and the exponential of the logit scale."""
+        model, device, size = self.model, self.model.logit_scale.device, self._chunk_size
+
+        def encode_pixels(part: Tensor) -> Tensor:
+            return encode_images(model, self._normalise(part.to(device, non_blocking=True)), self._precision)
+
+        def encode_tokens(part: Tensor) -> Tensor:
+            return encode_texts(model, part.to(device, non_blocking=True), self._precision)
+
+        image_ND = encode_in_chunks(encode_pixels, pixels_NCHW, size)
+        return image_ND, encode_in_chunks(encode_tokens, text_TL, 2 * size), model.logit_scale.exp()
+
+
+def compute_batch_loss(
+    encoder: nn.Module, pixels_NCHW: Tensor, text_TL: Tensor, gather: Callable[[Tensor], Tensor]
+) -> Tensor:
+    """Return the loss of a batch, of which this process encodes N images.
+
+    ``text_TL`` holds the tokens of their captions. For NegCLIP, the tokens of their N negative captions follow.
+    ``gather`` returns the features of all processes.
+    """
     num_images = len(pixels_NCHW)
-    device = model.logit_scale.device
-    image_ND = encode_in_chunks(lambda part: encode_images(model, normalise(part.to(device))), pixels_NCHW, chunk_size)
-    text_TD = encode_in_chunks(lambda part: encode_texts(model, part.to(device)), text_TL, 2 * chunk_size)
-    return negclip_loss(image_ND, text_TD[:num_images], text_TD[num_images:], model.logit_scale.exp())
+    image_ND, text_TD, logit_scale = encoder(pixels_NCHW, text_TL)
+    negative_ND = text_TD[num_images:]
+    if len(negative_ND):
+        negative_ND = gather(negative_ND)
+    return negclip_loss(gather(image_ND), gather(text_TD[:num_images]), negative_ND, logit_scale)
 
 
 def encode_in_chunks(encode: Callable[[Tensor], Tensor], batch: Tensor, chunk_size: int) -> Tensor:
@@ -168,6 +213,9 @@ def encode_in_chunks(encode: Callable[[Tensor], Tensor], batch: Tensor, chunk_si
 def _write_state(
     run: TrainingRun, model: nn.Module, optimizer: torch.optim.Optimizer, step: int, losses: list[float], log: list
 ) -> None:
+    """Write the state file. All processes have the same state, and the first one writes it."""
+    if not run.processes.is_first:
+        return
     state = {
         "key": run.key,
         "done": step,

@@ -5,7 +5,9 @@
 Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), section 4 and appendix C. The model is trained once per learning
 rate, and the one with the best retrieval scores on the validation images is kept. Mined negatives and training states
 are kept in a hidden folder next to the output until the checkpoint is complete. To resume an interrupted training, run
-the same command again.
+the same command again. To train on several GPUs, launch one process per GPU, which divide each batch:
+
+    torchrun --nproc-per-node 4 -m compeval train negclip ...
 """
 
 from __future__ import annotations
@@ -21,11 +23,12 @@ from typing import Any, Literal
 from evaluators.models import fingerprint
 from generators.storage.atomic import atomic_folder, check_replaceable, write_json
 from trainers.negclip import published, starting_model
-from trainers.negclip.embedding import encode_all_images, measure_retrieval
+from trainers.negclip.embedding import Precision, encode_all_images, measure_retrieval
 from trainers.negclip.export import Format, export
 from trainers.negclip.finetune import Recipe, TrainingRun, compute_mean_recall, finetune
 from trainers.negclip.image_text import CaptionedImages, ImageDataset, ImageLocation, read_captioned_images
 from trainers.negclip.mining import MinedData, mine
+from trainers.negclip.processes import join
 from trainers.negclip.starting_model import StartingModel
 
 Method = Literal["negclip", "clip-ft"]
@@ -76,15 +79,22 @@ def train(
     device: str = "cpu",
     chunk_size: int = CHUNK_SIZE,
     workers: int = 0,
+    precision: Precision = "auto",
     report: Callable[[str, int, int], None],
 ) -> dict[str, Any]:
-    """Fine-tune the model ``spec`` and write the checkpoint to ``output``. Returns the content of metrics.json."""
+    """Fine-tune the model ``spec`` and write the checkpoint to ``output``. Returns the content of metrics.json.
+
+    Of several processes that a launcher has started, all train and validate, and the first one mines and writes.
+    """
     check_replaceable(output)
+    processes = join(device)
+    device = processes.device
     data, validation = sources.read()
     start = starting_model.load(spec, device)
     work = get_work_folder(output)
     weights = fingerprint.of_weights(start.model.state_dict())
-    mined = read_or_mine(sources.data, start, weights, data, work, workers, report)
+    with processes.first_one_first():
+        mined = read_or_mine(sources.data, start, weights, data, work, workers, report)
     images = ImageDataset(mined.data.locations, start.preprocess)
     held_out = ImageDataset(validation.locations, start.preprocess)
     validate = partial(measure_retrieval, data=validation, images=held_out, tokenizer=start.tokenizer, workers=workers)
@@ -102,6 +112,8 @@ def train(
             chunk_size,
             workers,
             work / f"{learning_rate:g}.pt",
+            processes,
+            precision,
         )
         model = starting_model.load(spec, device).model
         log = finetune(run, model, validate, report)
@@ -111,10 +123,12 @@ def train(
     record = describe_checkpoint(
         start, sources.data, mined, replace(recipe, learning_rates=(metrics["chosen"],)), method, seed
     )
-    with atomic_folder(output) as scratch:
-        starting_model.save(scratch, start, best, record)
-        write_json(scratch / "metrics.json", metrics)
-    shutil.rmtree(work)
+    if processes.is_first:
+        with atomic_folder(output) as scratch:
+            starting_model.save(scratch, start, best, record)
+            write_json(scratch / "metrics.json", metrics)
+        shutil.rmtree(work)
+    processes.wait()
     return metrics
 
 

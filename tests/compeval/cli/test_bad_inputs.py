@@ -55,8 +55,8 @@ DATASET_NAME = "cannot be the name of a dataset: use letters of the English alph
 
 ERRORS = {
     "run": ONE_MODEL.format("got none."),
-    f"run {KNOWS} --model other": ONE_MODEL.format(f"got 2: {KNOWS}, other."),
-    "run --model a --model b": ONE_MODEL.format("got 2: a, b."),
+    f"run {KNOWS} --model other --name x DATA": f"--name names one model; got 2: {KNOWS}, other.",
+    "run --model a --model b --name x DATA": "--name names one model; got 2: a, b.",
     "run ViT-B-32/openay": "Unknown open_clip weights of ViT-B-32: neither a tag nor a file, 'openay'. Did you mean "
     "openai? `compeval list models` lists them all.",
     "run ViT-B-23/openai": "Unknown open_clip architecture 'ViT-B-23'. Did you mean ViT-B-32 or ViT-S-32 or ViT-M-32? "

@@ -11,10 +11,9 @@ import pytest
 import torch
 
 from tests.trainers import toy
-from trainers.clip import training as clip
-from trainers.negclip import finetune, starting_model
+from trainers.negclip import embedding, finetune, starting_model
 from trainers.negclip.embedding import encode_texts, measure_retrieval
-from trainers.negclip.finetune import Recipe, compute_batch_loss, compute_mean_recall
+from trainers.negclip.finetune import BatchEncoder, Recipe, compute_batch_loss, compute_mean_recall
 from trainers.negclip.image_text import ImageDataset, read_captioned_images
 from trainers.negclip.training import TrainingData, train
 
@@ -31,14 +30,15 @@ def start(tmp_path_factory) -> starting_model.StartingModel:
 
 
 def test_chunk_size_does_not_change_loss_and_gradient(start: starting_model.StartingModel, monkeypatch) -> None:
-    monkeypatch.setattr(clip, "has_fast_bfloat16", lambda device: False)
+    monkeypatch.setattr(embedding, "has_fast_bfloat16", lambda device: False)
     generator = torch.Generator().manual_seed(0)
     pixels = torch.randn(6, 3, 16, 16, generator=generator)
     tokens = start.tokenizer([caption for caption, _ in toy.pairs()][:12])
     gradients = []
     for chunk_size in (6, 2, 5):
         start.model.zero_grad()
-        loss = compute_batch_loss(start.model, pixels, tokens, chunk_size, lambda part: part)
+        encoder = BatchEncoder(start.model, chunk_size, lambda part: part)
+        loss = compute_batch_loss(encoder, pixels, tokens, lambda feature: feature)
         loss.backward()
         gradients.append(
             (loss.detach(), [weight.grad.clone() for weight in start.model.parameters() if weight.grad is not None])

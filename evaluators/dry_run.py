@@ -1,0 +1,123 @@
+"""What a run would do, without loading or downloading weights: ``compeval run --dry-run``.
+
+A model's fingerprint is known only once its weights are loaded. So a task counts as finished if ``output`` has its
+result by the same spec on the same data and code, and the features counted as cached are those of the model's last run:
+both hold as long as the weights and the precision have not changed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from evaluators.engine.feature_cache import cache_folder, count_features
+from evaluators.engine.rows import load
+from evaluators.engine.tasks import Task, defaults
+from evaluators.models import Model, check_name, local, parse
+from evaluators.results import documents
+from evaluators.results.compose import get_code
+from evaluators.results.documents import Result
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """What would run for one model."""
+
+    model: str
+    tasks: int
+    rows: int
+    """Rows of the tasks that are not finished."""
+    finished: int
+    """Tasks whose results exist."""
+    cached: int
+    """Features of images and texts in the cache."""
+    seconds: float | None
+    """Estimate from the model's earlier runs that encoded something; None if there is none."""
+    error: str | None = None
+    """Why the model or a task cannot be evaluated."""
+
+
+def plan_run(
+    spec: str,
+    known: Sequence[Task],
+    selected: Sequence[Task] | None,
+    *,
+    data_dir: Path | None,
+    limit: int | None,
+    output: Path,
+) -> PlannedRun:
+    """Return what ``compeval run`` would do for a model. ``selected`` is None for the default tasks of the model."""
+    try:
+        model = _peek(spec)
+    except (ValueError, OSError) as error:
+        return PlannedRun(spec, 0, 0, 0, 0, None, str(error))
+    earlier = find_results(output, model.spec)
+    tasks = defaults(known, model) if selected is None else selected
+    rows, finished, error = 0, 0, None
+    for task in tasks:
+        try:
+            (task_rows,) = load([task], data_dir, limit)
+        except ValueError as reason:
+            error = error or str(reason)
+            continue
+        expected = {"fingerprint": task_rows.fingerprint, "code": get_code(task.dataset, task.config)}
+        if any(_is_finished(result, task.name, expected) for result in earlier.values()):
+            finished += 1
+        else:
+            rows += len(task_rows)
+    fingerprints = {result["model"]["fingerprint"] for result in earlier.values()}
+    cached = sum(count_features(cache_folder(), fingerprint) for fingerprint in sorted(fingerprints))
+    rate = _measure_rate(output, earlier)
+    seconds = 0.0 if not rows else rate and rows * rate
+    return PlannedRun(spec, len(tasks), rows, finished, cached, seconds, error)
+
+
+def _peek(spec: str) -> Model:
+    """Return what is known of a model without loading it. Raises ValueError or FileNotFoundError for an unknown one."""
+    check_name(spec)
+    backend, name = parse(spec)
+    about: dict[str, str | None] = {}
+    if backend == "open_clip":
+        from evaluators.models.openclip import CORPUS_OF_TAG, parse_name
+
+        spec, about = name, {"corpus": CORPUS_OF_TAG.get(parse_name(name)[1])}
+    elif backend == "local":
+        if not Path(name).is_dir():
+            raise FileNotFoundError(f"{name}: no such folder.")
+        about = local.read_training(Path(name))
+    return Model(spec, name, None, "", **about)  # pyright: ignore[reportArgumentType]
+
+
+def find_results(output: Path, spec: str) -> dict[Path, Result]:
+    """Return the results of a model in ``output``, by their paths. Damaged documents are left out."""
+    results: dict[Path, Result] = {}
+    for path in documents.list_documents(output) if output.is_dir() else []:
+        try:
+            result = documents.read(path)
+        except ValueError:
+            continue
+        if result["model"]["spec"] == spec and path.with_suffix(".parquet").is_file():
+            results[path] = result
+    return results
+
+
+def _is_finished(result: Result, task: str, expected: dict[str, object]) -> bool:
+    return (
+        result["task"] == task
+        and result["data"]["fingerprint"] == expected["fingerprint"]
+        and result["code"] == expected["code"]
+        and not result.get("skipped")
+    )
+
+
+def _measure_rate(output: Path, paths: Iterable[Path]) -> float | None:
+    """Return the seconds per row of the runs that wrote the results. Runs that only read the cache do not count."""
+    folders = {output.joinpath(*path.relative_to(output).parts[:2]) for path in paths}
+    seconds = rows = 0.0
+    for side_file in map(documents.get_side_file, sorted(folders)):
+        record = json.loads(side_file.read_text()) if side_file.is_file() else {}
+        if record.get("images_encoded") or record.get("texts_encoded"):
+            seconds, rows = seconds + record["seconds"], rows + record["rows"]
+    return seconds / rows if rows else None

@@ -1,0 +1,120 @@
+"""The part of a run that a Ray actor executes: decode and encode what it is sent. See ``cluster``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from threading import Lock
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from evaluators.engine import images, plan
+from evaluators.engine.encode import retry_with_smaller_batches
+from evaluators.engine.pairs import AskedImage, score_questions
+from evaluators.models import (
+    CaptionChooser,
+    DualEncoder,
+    MeteredScorer,
+    Model,
+    PairScorer,
+    Precision,
+    TruncatingReader,
+    resolve,
+)
+from evaluators.models.custom import CustomDualEncoder
+
+
+class Part(NamedTuple):
+    """A model and its batch size: what each call of an actor begins with."""
+
+    spec: str
+    precision: Precision
+    fingerprint: str | None = None
+    """Fingerprint that the actor's model must have. None: not known yet."""
+    batch_size: int = 1
+
+
+class Actor:
+    """Loads a model on its device and encodes what it is sent. Its methods run in several threads."""
+
+    def __init__(self, folder: Path, device: str, threads: int) -> None:
+        os.chdir(folder)  # relative paths of weights, and modules of ``python:`` specs, are the caller's
+        sys.path.insert(0, str(folder))
+        self._device, self._threads = device, threads
+        self._lock = Lock()
+        self._models: dict[tuple[str, Precision], Model] = {}
+
+    def describe(self, part: Part) -> tuple[Model, str, bool]:
+        """Return the model without its encoder, the encoder's kind, and True if it counts texts that it truncates.
+
+        The kinds are custom, dual, choices, pairs, and other, which actors cannot run.
+        """
+        model = self._load(part)
+        kinds = (
+            *(("other", MeteredScorer), ("custom", CustomDualEncoder), ("dual", DualEncoder)),
+            *(("choices", CaptionChooser), ("pairs", PairScorer)),
+        )
+        kind = next((name for name, kind in kinds if isinstance(model.encoder, kind)), "other")
+        return replace(model, encoder=None), kind, isinstance(model.encoder, TruncatingReader)
+
+    def count_truncated(self, part: Part, texts: list[str]) -> tuple[int, int]:
+        encoder = self._load(part).encoder
+        assert isinstance(encoder, TruncatingReader)
+        return encoder.count_truncated(texts)
+
+    def encode_images(self, part: Part, groups: list[tuple[Any, list[plan.CropSource]]]) -> list[np.ndarray | str]:
+        """Return the feature of each crop, or its error message if it is unreadable."""
+        encoder = self._load(part).encoder
+        assert isinstance(encoder, DualEncoder)
+        with ThreadPoolExecutor(self._threads) as pool:
+            groups_preprocessed = pool.map(lambda group: images.preprocess_crops(encoder.preprocess, *group), groups)
+            crops = [crop for group in groups_preprocessed for crop in group]
+        readable = [index for index, crop in enumerate(crops) if not isinstance(crop, images.UnreadableImageError)]
+        results: list[np.ndarray | str] = [str(crop) for crop in crops]
+        if readable:
+            encode = partial(encoder.encode_images, [crops[index] for index in readable])
+            with self._lock:
+                feature_ND = retry_with_smaller_batches(encode, part.batch_size)
+            for index, feature_D in zip(readable, np.asarray(feature_ND), strict=True):
+                results[index] = feature_D
+        return results
+
+    def encode_texts(self, part: Part, texts: list[str]) -> list[np.ndarray | str]:
+        encoder = self._load(part).encoder
+        assert isinstance(encoder, DualEncoder)
+        with self._lock:
+            return list(np.asarray(retry_with_smaller_batches(partial(encoder.encode_texts, texts), part.batch_size)))
+
+    def score(self, part: Part, asked: list[AskedImage]) -> list[np.ndarray | str]:
+        """Return the score of each question about each image, or the error message of an unreadable image."""
+        model = self._load(part)
+        with self._lock:
+            scores = score_questions(model, asked, part.batch_size)
+        return [
+            score
+            for item, of_image in zip(asked, scores, strict=True)
+            for score in (
+                [str(of_image)] * len(item.questions)
+                if isinstance(of_image, images.UnreadableImageError)
+                else of_image.reshape(-1, 1)
+            )
+        ]
+
+    def _load(self, part: Part) -> Model:
+        """Return the model. The previous one is freed before another one is loaded."""
+        with self._lock:
+            if (part.spec, part.precision) not in self._models:
+                self._models.clear()
+                self._models[part.spec, part.precision] = resolve(part.spec, self._device, part.precision)
+            model = self._models[part.spec, part.precision]
+        if part.fingerprint not in (None, model.fingerprint):
+            raise ValueError(
+                f"{part.spec}: its weights or packages differ between machines. Install the same versions, and copy "
+                "the same weights, everywhere."
+            )
+        return model
