@@ -25,6 +25,7 @@ from compeval.cli import (
     run,
     sources,
     train,
+    validate,
 )
 from compeval.cli.console import Commands
 
@@ -70,7 +71,7 @@ app.command()(inspect_.inspect)
 app.command()(datasets.push)
 app.command()(publish.publish)
 app.command()(datasets.make)
-app.command()(results.validate)
+app.command()(validate.validate)
 app.command()(examples.examples)
 app.add_typer(cache.app, name="cache")
 app.add_typer(annotate.app, name="annotate")
