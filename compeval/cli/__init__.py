@@ -10,6 +10,8 @@ import typer
 
 from compeval.cli import (
     annotate,
+    audit,
+    benchmarks,
     cache,
     compare,
     datasets,
@@ -64,9 +66,9 @@ app.command()(compare.power)
 app.command()(results.score)
 app.command()(report.report)
 app.command()(leaderboard.leaderboard)
-app.command()(datasets.get)
-app.command("import")(datasets.import_)
-app.command()(datasets.audit)
+app.command()(benchmarks.get)
+app.command("import")(benchmarks.import_)
+app.command()(audit.audit)
 app.command()(inspect_.inspect)
 app.command()(datasets.push)
 app.command()(publish.publish)

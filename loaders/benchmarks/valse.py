@@ -42,7 +42,7 @@ def read(path: Path, name: str) -> Iterator[Row | Unusable]:
 
 
 def _find_images(image: str, dataset: str) -> ImageSet:
-    """Return the source of an image. Several collections use COCO's files, which their names tell."""
+    """Return the source of an image. COCO's files occur in several collections, which their names distinguish."""
     if dataset == "SWiG":
         return SWIG
     if image.startswith("VisualDialog"):
