@@ -1,30 +1,23 @@
 """Find the best rule that selects the true caption of a published set without the image.
 
-A blind model can use such a rule, so a set that one solves does not measure vision. The rules are the cues of the audit
-(loaders/audit.py), the medoid (a truth of which all negatives are edits is closest to them), and scorers that learn
-from the captions of other images (generators/hard_negatives/text_only_scorers.py). The best rule is chosen with
-knowledge of the truth. Tied captions share the hit. Sets whose candidates are images, and pairs of images with the same
-two captions, cannot be solved by a text alone.
+A blind model can use such a rule, so a set that one solves does not measure vision. `compeval inspect` examines one set
+in detail; here, many are compared. The rules are the cues of the audit (loaders/audit.py), the medoid (a truth of which
+all negatives are edits is closest to them), and scorers that learn from the captions of other images
+(generators/hard_negatives/text_only_scorers.py). The best rule is chosen with knowledge of the truth. Tied captions
+share the hit. Sets whose candidates are images, and pairs of images with the same two captions, cannot be solved by a
+text alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from evaluators.inspection import measures
 from evaluators.metrics.intervals import Interval, compute_share_interval
-from generators.hard_negatives.relative_scorers import COMPARING_SCORERS
-from generators.hard_negatives.text_only_scorers import (
-    HELD_OUT_SCORERS,
-    RetrievalSets,
-    Scorer,
-    recall_at_1,
-    score_by_function,
-)
+from generators.hard_negatives.text_only_scorers import RetrievalSets, Scorer, recall_at_1
 from generators.storage import parquet
-from loaders.audit import CUES
 from loaders.datasets.stats import parquet_files
 
 MAX_ROWS = 1000
@@ -32,10 +25,11 @@ MAX_ROWS = 1000
 MIN_MARGIN = 0.05
 """Smallest difference from chance that is a shortcut, if the interval is above chance as well."""
 RULES: Mapping[str, Scorer] = {
-    **{name: partial(score_by_function, function=value, sign=-1) for name, value in CUES.items()},
-    **{name.replace("_", " "): COMPARING_SCORERS[name] for name in ("medoid_of_characters", "medoid_of_words")},
-    **{name.replace("_", " "): HELD_OUT_SCORERS[name] for name in ("trigram_model", "naive_bayes", "form")},
+    name.replace("_", " "): scorer
+    for name, scorer in measures.RULES.items()
+    if name not in ("learned", "character_trigrams", "nearest_to_mean")
 }
+"""Those of ``compeval inspect`` that take seconds on a thousand rows."""
 
 
 class Shortcut(NamedTuple):

@@ -29,9 +29,10 @@ def make_section(results: Results) -> Section | None:
 
 
 def find_best_models(results: Results) -> dict[str, float | None]:
-    """Return the highest score on each ``dataset/config``: Recall@1, or the main metric of other protocols."""
+    """Return the highest main metric on each ``dataset/config`` that has a shortcut."""
     best: dict[str, float | None] = {}
     for result in results:
-        name, metric = f"{result.data['dataset']}/{result.data['config']}", result.data["main"][0]
-        best[name] = max(best.get(name) or 0.0, result.metrics[metric])
+        name = f"{result.data['dataset']}/{result.data['config']}"
+        if name in results.shortcuts:
+            best[name] = max(best.get(name) or 0.0, result.metrics[result.data["main"][0]])
     return best

@@ -13,7 +13,6 @@ from evaluators.results.published import find_scores, get_canonical_name, get_to
 from evaluators.results.scores import TABLE_SOURCE, PublishedScore, parse_column, read_scores, read_table
 from loaders import benchmarks
 from tests.evaluators import tiny
-from tests.evaluators.conftest import here  # noqa: F401
 
 MODEL = "ViT-B-32-quickgelu/openai"
 
@@ -315,7 +314,7 @@ def test_results_on_drawn_scenes_are_not_compared():
     assert match_scores([make_result("sugarcrepe/swap_obj", 0.6, rows=245) | {"synthetic": True}]) == []
 
 
-def test_validate_evaluates_what_is_here_and_lacks_a_result(here: Path, monkeypatch: pytest.MonkeyPatch):  # noqa: F811
+def test_validate_evaluates_what_is_here_and_lacks_a_result(here: Path, monkeypatch: pytest.MonkeyPatch):
     """The tiny CLIP is given a published score on nine rows; the task without a score is not evaluated."""
     provenance = {"source": "coco", "captioner": "published", "seed": 0}
     rows = [row | {"provenance": provenance} for row in tiny.choice_rows(9, 1)]
