@@ -30,6 +30,7 @@ from loaders.cards.card import PIXELS_HEADING, describe_licence, render, write_c
 from loaders.datasets.image_sources import find_image_columns, list_image_sources
 from loaders.datasets.referenced_images import encode_row, read_stored
 from loaders.datasets.stats import measure, parquet_files, read_stats
+from loaders.hub import check_repository, explain_errors
 
 REDISTRIBUTABLE = ("microworld", "visual_genome", "compun")
 """Sources whose licence permits redistribution (CC0, CC BY, CC BY-NC).
@@ -45,16 +46,9 @@ def push(folder: Path, repository: str, *, private: bool = False) -> str:
     Raises ValueError if the name of a micro-world dataset does not contain "microworld", or if the Hub rejects the
     upload.
     """
-    from huggingface_hub import HfApi, errors
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalTokenNotFoundError
-    from huggingface_hub.utils import validate_repo_id
+    from huggingface_hub import HfApi
 
-    try:
-        validate_repo_id(repository)
-    except HFValidationError as error:
-        raise ValueError(f"{repository!r} is not ORG/NAME ({error}).") from None
-    if repository.count("/") != 1:
-        raise ValueError(f"{repository!r} is not ORG/NAME, for example ORG/microworld-{folder.name}.")
+    check_repository(repository, f"ORG/microworld-{folder.name}")
     read_stats(folder)
     for name in PAGES:
         if (folder / name).is_symlink():
@@ -69,26 +63,17 @@ def push(folder: Path, repository: str, *, private: bool = False) -> str:
             f"{repository.rpartition('/')[0] or 'ORG'}/microworld-{folder.name}."
         )
     api = HfApi(endpoint=os.environ.get("HF_ENDPOINT"))
-    try:
-        with prepare_upload(folder, sources) as upload:
-            version = json.loads((upload / "stats.json").read_text())["version"]
-            api.create_repo(repository, repo_type="dataset", private=private, exist_ok=True)
-            commit = api.upload_folder(
-                repo_id=repository,
-                repo_type="dataset",
-                folder_path=upload,
-                allow_patterns=list(FILES),
-                delete_patterns=list(FILES),
-                commit_message=f"{folder.name}, dataset version {version}",
-            )
-    except (HfHubHTTPError, LocalTokenNotFoundError) as error:
-        raise ValueError(
-            f"{repository}: the Hub rejected the upload ({str(error).strip()}). Log in with `hf auth login`."
-        ) from None
-    except errors.HTTPError as error:  # pyright: ignore[reportPrivateImportUsage] - of httpx or httpx2
-        raise ValueError(
-            f"{repository}: the Hub at {api.endpoint} cannot be reached ({str(error).strip()}). Check the network."
-        ) from None
+    with explain_errors(repository, api.endpoint), prepare_upload(folder, sources) as upload:
+        version = json.loads((upload / "stats.json").read_text())["version"]
+        api.create_repo(repository, repo_type="dataset", private=private, exist_ok=True)
+        commit = api.upload_folder(
+            repo_id=repository,
+            repo_type="dataset",
+            folder_path=upload,
+            allow_patterns=list(FILES),
+            delete_patterns=list(FILES),
+            commit_message=f"{folder.name}, dataset version {version}",
+        )
     return commit.commit_url
 
 

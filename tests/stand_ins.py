@@ -12,7 +12,7 @@ import numpy as np
 import typer
 from PIL import Image
 
-from loaders.importing.importing import read_file
+from tests.published_files import read_file
 
 MIN_SIZE = 64
 

@@ -10,6 +10,8 @@ import typer
 
 from compeval.cli import (
     annotate,
+    audit,
+    benchmarks,
     cache,
     compare,
     datasets,
@@ -25,6 +27,7 @@ from compeval.cli import (
     run,
     sources,
     train,
+    validate,
 )
 from compeval.cli.console import Commands
 
@@ -63,14 +66,14 @@ app.command()(compare.power)
 app.command()(results.score)
 app.command()(report.report)
 app.command()(leaderboard.leaderboard)
-app.command()(datasets.get)
-app.command("import")(datasets.import_)
-app.command()(datasets.audit)
+app.command()(benchmarks.get)
+app.command("import")(benchmarks.import_)
+app.command()(audit.audit)
 app.command()(inspect_.inspect)
 app.command()(datasets.push)
 app.command()(publish.publish)
 app.command()(datasets.make)
-app.command()(results.validate)
+app.command()(validate.validate)
 app.command()(examples.examples)
 app.add_typer(cache.app, name="cache")
 app.add_typer(annotate.app, name="annotate")

@@ -66,6 +66,7 @@ def _list_benchmarks(data: Data) -> list[dict[str, str | int]]:
             "rows": f"{sum(benchmark.rows.values()):,}" if benchmark.rows else "?",
             "images": f"{benchmark.image_bytes / 1e9:.1f} GB" if benchmark.image_bytes else "?",
             "year": benchmark.year,
+            "reader": "untested" if benchmark.untested else "tested",
             "here": str(here.get(benchmark.name, "no")),
             "licence": benchmark.licence,
         }

@@ -1,4 +1,4 @@
-"""``compeval show``, ``score`` and ``validate``: print and check results."""
+"""``compeval show`` and ``score``: print results."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from compeval.cli.console import AsJson, Data, Format, FormatName, Results, choose_model, err, note, print_records
+from compeval.cli.console import AsJson, Data, Format, FormatName, Results, note, print_records
 
 if TYPE_CHECKING:
     from evaluators.results.documents import Result
@@ -46,62 +46,6 @@ def score(
 
     result = score_file(file, task, name, data_dir=data, output=output)
     print_results([result], "json" if as_json else output_format)
-
-
-def validate(
-    name: Annotated[
-        str | None, typer.Argument(metavar="MODEL", help="Name of the model, as in `compeval run`.")
-    ] = None,
-    model_option: Annotated[
-        list[str] | None, typer.Option("--model", "-m", help="The model, in place of the argument.")
-    ] = None,
-    results: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("results"),
-    output_format: Format = "table",
-    as_json: AsJson = False,
-) -> None:
-    """Compare a model's results with its published scores. The exit code is 1 if a score disagrees."""
-    from evaluators.results import documents, published
-
-    model = choose_model(name, model_option)
-    name_of_model = published.get_canonical_name(model)
-    model_results = [
-        result
-        for result in map(documents.read, documents.list_documents(results))
-        if name_of_model in map(published.get_canonical_name, published.get_names(result))
-    ]
-    pairs = published.match_scores(model_results)
-    scores = published.find_scores(model)
-    if not scores:
-        known = ", ".join(sorted({score.model for score in published.read_scores()}))
-        raise ValueError(f"{model}: no published scores. Models with published scores: {known}.")
-    if not pairs:
-        datasets = ", ".join(sorted({score.task.split("/")[0] for score in scores}))
-        raise ValueError(
-            f"{results}: no result of {model} on a published dataset. {len(scores)} scores on {datasets} are known. "
-            f"Import the files with `compeval import`, then run, for example, `compeval run --model {model} --task "
-            "'crepe_published/*'`."
-        )
-    header = ("task", "metric", "rows", "ours", "published", "difference", "tolerance", "agrees", "source")
-    rows = [
-        (
-            pair.score.task,
-            pair.score.metric,
-            f"{pair.rows:,}",
-            f"{pair.ours:.2f}",
-            f"{pair.score.percent:.2f}",
-            f"{pair.difference:+.2f}",
-            f"{pair.tolerance:.2f}",
-            "yes" if pair.agrees else "no",
-            pair.score.source,
-        )
-        for pair in pairs
-    ]
-    records = [pair.score._asdict() | {"ours": pair.ours, "rows": pair.rows, "agrees": pair.agrees} for pair in pairs]
-    print_records("json" if as_json else output_format, header, rows, records)
-    agreeing = sum(pair.agrees for pair in pairs)
-    err.print(f"{agreeing} of {len(pairs)} agree; {len(scores) - len(pairs)} more published scores were not compared.")
-    if agreeing < len(pairs):
-        raise typer.Exit(1)
 
 
 def print_results(results: Sequence[Result], output_format: FormatName, folder: str = "") -> None:

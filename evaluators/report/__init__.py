@@ -37,7 +37,7 @@ from evaluators.report.tables import (
     to_latex,
     to_markdown,
 )
-from evaluators.report.text_only import read_text_only
+from evaluators.report.text_only import find_published_shortcuts, read_text_only
 
 EXAMPLE_TASKS = (
     "crepe/laion_sc_hnatom",
@@ -112,6 +112,7 @@ def build(
     """
     results = read_results(folders)
     results.text_only = read_text_only(text_only)
+    results.shortcuts = find_published_shortcuts(results, data_dir)
     if counts:
         results.atom_counts = read_atom_counts(counts, data_dir)
     if validity:

@@ -102,6 +102,8 @@ class Results(list[Result]):
     """The frequencies of atoms (evaluators/report/atom_counts.py)."""
     text_only: Mapping[str, Any] = {}
     """Dataset -> content of text_only.json, which the stage ``text_only`` writes."""
+    shortcuts: Mapping[str, Any] = {}
+    """``dataset/config`` of published sets -> the best rule without the image (evaluators/validity/shortcuts.py)."""
 
     def select(self, family: str) -> list[Result]:
         return [result for result in self if result.family == family]
@@ -114,6 +116,7 @@ class Results(list[Result]):
         """Return other results with the same validity, counts and text-only rules."""
         copy = Results(results)
         copy.validity, copy.atom_counts, copy.text_only = self.validity, self.atom_counts, self.text_only
+        copy.shortcuts = self.shortcuts
         return copy
 
     @cached_property

@@ -7,7 +7,7 @@ Shares are fractions of 1. Confidence intervals are 95 %, over images; null if t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -32,10 +32,16 @@ def code_fingerprint() -> str:
     return code_digest(__file__)
 
 
+@cache
+def fingerprint_module(path: str) -> str:
+    """Return a digest of the code of a module, without comments."""
+    return fingerprint.of_json(strip_comments(Path(path).read_text()))
+
+
 def get_code(dataset: str, config: str) -> dict[str, str]:
     """Return the version and digests of the code that the results of a config depend on."""
     module = authors.find_module(dataset) if authors.find_rule(dataset, config) else None
-    by_authors = {"authors": fingerprint.of_json(strip_comments(Path(module).read_text()))} if module else {}
+    by_authors = {"authors": fingerprint_module(module)} if module else {}
     return {"version": version("compeval"), "fingerprint": code_fingerprint(), **by_authors}
 
 

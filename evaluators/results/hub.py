@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -26,6 +25,7 @@ from evaluators.results.documents import Result
 from generators.storage import parquet
 from generators.storage.atomic import atomic_file
 from generators.storage.untrusted import UnsafeNameError, resolve_below
+from loaders.hub import check_repository, explain_errors
 
 EVAL_RESULTS = ".eval_results/compeval.yaml"
 CARD = "README.md"
@@ -267,34 +267,6 @@ def find_fault(result: Mapping[str, Any]) -> str | None:
 
 def _as_pair(bounds: Any) -> list[Any]:
     return bounds if isinstance(bounds, list) and len(bounds) == 2 else [None]
-
-
-def check_repository(repository: str) -> None:
-    """Raise ValueError if a name is not ORG/NAME."""
-    from huggingface_hub.errors import HFValidationError
-    from huggingface_hub.utils import validate_repo_id
-
-    try:
-        validate_repo_id(repository)
-    except HFValidationError as error:
-        raise ValueError(f"{repository!r} is not ORG/NAME ({error}).") from None
-    if repository.count("/") != 1:
-        raise ValueError(f"{repository!r} is not ORG/NAME.")
-
-
-@contextmanager
-def explain_errors(repository: str, endpoint: str | None) -> Iterator[None]:
-    """Convert errors of the Hub into a ValueError that names the repository."""
-    from huggingface_hub import errors
-
-    try:
-        yield
-    except (errors.HfHubHTTPError, errors.LocalTokenNotFoundError) as error:
-        raise ValueError(
-            f"{repository}: the Hub refused ({str(error).strip()}). Check the name, or log in with `hf auth login`."
-        ) from None
-    except errors.HTTPError as error:  # pyright: ignore[reportPrivateImportUsage] - of httpx or httpx2
-        raise ValueError(f"{repository}: the Hub at {endpoint} cannot be reached ({str(error).strip()}).") from None
 
 
 def describe_files(publication: Publication) -> str:

@@ -1,21 +1,15 @@
-"""Compare results with published scores of the same model on the same dataset.
-
-scores.csv contains the values of the papers' tables and of the table of vl_compo. Its columns are model (the effective
-name in results), task, metric, percent, number of tasks (if ``task`` is a glob pattern; their mean over rows is
-compared) and source. CREPE's authors did not release the raw pairs of Tables 15 and 16. If you have a copy, name the
-dataset ``crepe_published`` and its configs ``<corpus>_{sc,uc,ua}_raw`` and ``prod_raw``.
-"""
+"""Compare results with published scores of the same model on the same dataset (evaluators/results/scores.py)."""
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
-SCORES = Path(__file__).with_name("scores.csv")
+from evaluators.results.causes import Cause, find_causes
+from evaluators.results.scores import PublishedScore, read_scores
+
 TOLERANCE = 1.0
 """Tolerated difference in percentage points. Libraries decode and resize images differently, and precisions vary."""
 ALIASES = {
@@ -29,17 +23,9 @@ SHUFFLE_TOLERANCE = 2.0
 """Tolerance for ARO's order tasks, whose published shuffles are not available."""
 
 
-class PublishedScore(NamedTuple):
-    model: str
-    task: str
-    metric: str
-    percent: float
-    tasks: int
-    source: str
-
-    def get_tolerance(self, num_rows: int) -> float:
-        """Return the tolerance in percentage points. It is at least the weight of one row."""
-        return max(SHUFFLE_TOLERANCE if fnmatchcase(self.task, "*_order") else TOLERANCE, 100 / num_rows)
+def get_tolerance(score: PublishedScore, num_rows: int) -> float:
+    """Return the tolerance in percentage points. It is at least the weight of one row."""
+    return max(SHUFFLE_TOLERANCE if fnmatchcase(score.task, "*_order") else TOLERANCE, 100 / num_rows)
 
 
 class Match(NamedTuple):
@@ -48,6 +34,8 @@ class Match(NamedTuple):
     score: PublishedScore
     ours: float
     rows: int
+    causes: tuple[Cause, ...] = ()
+    """Known causes of a disagreement that apply to this one."""
 
     @property
     def difference(self) -> float:
@@ -55,20 +43,25 @@ class Match(NamedTuple):
 
     @property
     def tolerance(self) -> float:
-        return self.score.get_tolerance(self.rows)
+        return get_tolerance(self.score, self.rows)
 
     @property
     def agrees(self) -> bool:
         return abs(self.difference) <= self.tolerance
 
+    @property
+    def is_comparable(self) -> bool:
+        """False if the published model ran with another activation than its weights, so that it is another model."""
+        return all(cause.kind != "activation" for cause in self.causes)
 
-@cache
-def read_scores() -> tuple[PublishedScore, ...]:
-    with SCORES.open(encoding="utf-8", newline="") as file:
-        return tuple(
-            PublishedScore(model, task, metric, float(percent), int(tasks), source)
-            for model, task, metric, percent, tasks, source in list(csv.reader(file))[1:]
-        )
+    @property
+    def metric(self) -> str:
+        """The metric, with the category of the rows if it is of a part of them."""
+        return f"{self.score.metric} ({self.score.category})" if self.score.category else self.score.metric
+
+    def to_json(self) -> dict[str, Any]:
+        causes = {"causes": [cause.text for cause in self.causes]}
+        return self.score._asdict() | {"ours": self.ours, "rows": self.rows, "agrees": self.agrees} | causes
 
 
 @cache
@@ -100,10 +93,13 @@ def get_names(result: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def match_scores(results: Sequence[Mapping[str, Any]]) -> list[Match]:
-    """Return the published scores for which there is a result. Results with a row limit are ignored."""
+    """Return the published scores for which there is a result.
+
+    Results with a row limit are ignored, and results on drawn scenes.
+    """
     by_model: dict[str, list[Mapping[str, Any]]] = {}
     for result in results:
-        if result["data"]["limit"] is None:
+        if result["data"]["limit"] is None and not result.get("synthetic"):
             by_model.setdefault(result["model"]["effective"], []).append(result)
     pairs = (
         (score, model_results)
@@ -115,9 +111,21 @@ def match_scores(results: Sequence[Mapping[str, Any]]) -> list[Match]:
 
 def _match_score(score: PublishedScore, results: Sequence[Mapping[str, Any]]) -> Match | None:
     """Compare a published score with the results of a model. Returns None if a task or the metric is missing."""
-    matching = [item for item in results if fnmatchcase(item["task"], score.task) and score.metric in item["metrics"]]
-    if len(matching) != score.tasks:
+    parts = [(item, _get_part(score, item)) for item in results if fnmatchcase(item["task"], score.task)]
+    measured = [(item, *part) for item, part in parts if part is not None]
+    if len(measured) != score.tasks:
         return None
-    num_rows = sum(item["data"]["rows"] for item in matching)
-    total = sum(item["data"]["rows"] * item["metrics"][score.metric] for item in matching)
-    return Match(score, 100 * total / num_rows, num_rows)
+    num_rows = sum(rows for _, _, rows in measured)
+    match = Match(score, 100 * sum(rows * value for _, value, rows in measured) / num_rows, num_rows)
+    if match.agrees:
+        return match
+    runs_otherwise, members = get_canonical_name(score.model) != score.model, [item for item, *_ in measured]
+    return match._replace(causes=tuple(find_causes(score, runs_otherwise, members, match.tolerance)))
+
+
+def _get_part(score: PublishedScore, result: Mapping[str, Any]) -> tuple[float, int] | None:
+    """Return the value of a score's metric and its number of rows in a result, or None if they are missing."""
+    if not score.category:
+        return (result["metrics"][score.metric], result["data"]["rows"]) if score.metric in result["metrics"] else None
+    part = result["categories"].get(score.by, {}).get(score.category, {})
+    return (part[score.metric], part["rows"]) if score.metric in part else None

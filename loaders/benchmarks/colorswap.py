@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from generators.schemas.rows import GROUP_SCHEMA
-from loaders.published.declaration import Benchmark, Flaw, huggingface, vl_compo
+from loaders.published.declaration import Benchmark, Flaw, huggingface
 from loaders.published.image_sets import ImageSet
 from loaders.published.rows import Row, Unusable, get_fields, read_each, read_json
 from loaders.published.tables import name_image, read_table
@@ -64,9 +64,4 @@ BENCHMARK = Benchmark(
     chance={"*": 1 / 6},
     untested=True,
     flaws=(Flaw("the download", "the name of the file on the Hub is not confirmed", "this project"),),
-    scores=(
-        *vl_compo("text_score", {"main": (35.7, 32.7)}),
-        *vl_compo("image_score", {"main": (15.0, 12.7)}),
-        *vl_compo("group_score", {"main": (12.0, 7.3)}),
-    ),
 )

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from generators.schemas.rows import GROUP_SCHEMA
-from loaders.published.declaration import Benchmark, Flaw, Score, vl_compo
+from loaders.published.declaration import Benchmark, Flaw
 from loaders.published.image_sets import ImageSet
 from loaders.published.rows import Row, Unusable, get_fields, read_each, read_items
 
@@ -57,7 +57,6 @@ IMAGES = ImageSet(
     bytes_per_image=200_000,
     how=f"Download {STORE}/eqben_image_full.tar.gz (about 100 GB), unpack it, and pass its folder with --images.",
 )
-L14, SOURCE = "ViT-L-14-quickgelu/openai", "vl_compo's table of published models"
 BENCHMARK = Benchmark(
     title="EqBen",
     asks="Which of two captions belongs to which of two images that differ in one change?",
@@ -79,13 +78,4 @@ BENCHMARK = Benchmark(
     chance={"*": 1 / 6},
     untested=True,
     flaws=(Flaw("45,849 rows of youcook2", "the frames are NumPy arrays and not read", "the authors' loader"),),
-    scores=(
-        *vl_compo(
-            "group_score",
-            {"gebc": (4.52, 5.73), "kubric_loc": (1.0, 1.0), "kubric_attr": (22.2, 11.95), "kubric_cnt": (6.1, 6.45)},
-        ),
-        *vl_compo("group_score", {"sd": (77.79, 82.09)}),
-        Score(L14, "ag", "group_score", 4.22, SOURCE),
-        Score(L14, "youcook2", "group_score", 45.22, SOURCE),
-    ),
 )  # fmt: skip

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from generators.schemas.rows import CHOICE_SCHEMA
-from loaders.published.declaration import Benchmark, Flaw, github, vl_compo
+from loaders.published.declaration import Benchmark, Flaw, github
 from loaders.published.image_sets import COCO, SWIG, VISDIAL, VISUAL7W, ImageSet
 from loaders.published.rows import Row, Unusable, get_fields, read_each, read_json
 
@@ -42,7 +42,7 @@ def read(path: Path, name: str) -> Iterator[Row | Unusable]:
 
 
 def _find_images(image: str, dataset: str) -> ImageSet:
-    """Return the source of an image. Several collections use COCO's files, which their names tell."""
+    """Return the source of an image. COCO's files occur in several collections, which their names distinguish."""
     if dataset == "SWiG":
         return SWIG
     if image.startswith("VisualDialog"):
@@ -96,21 +96,5 @@ BENCHMARK = Benchmark(
     flaws=(
         Flaw("1,080 of 8,782 rows", "the annotators did not prefer the caption; the rows are dropped", "the authors"),
         Flaw("24 of the dropped rows", "caption and foil are equal", "counted"),
-    ),
-    scores=vl_compo(
-        "recall@1",
-        {
-            "existence": (69.3, 66.3),
-            "plurals": (57.6, 57.9),
-            "counting_hard": (64.5, 64.1),
-            "counting_small_quant": (61.9, 67.6),
-            "counting_adversarial": (58.2, 66.4),
-            "relations": (66.0, 57.8),
-            "action_replacement": (77.8, 83.6),
-            "actant_swap": (71.8, 69.0),
-            "coreference_standard": (54.9, 53.5),
-            "coreference_hard": (51.9, 56.7),
-            "foil_it": (90.1, 92.7),
-        },
     ),
 )

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from generators.schemas.rows import CHOICE_SCHEMA
-from loaders.published.declaration import AuthorsRule, Benchmark, Flaw, google_drive, vl_compo
+from loaders.published.declaration import AuthorsRule, Benchmark, Flaw, google_drive
 from loaders.published.image_sets import COCO, VISUAL_GENOME, ImageSet
 from loaders.published.rows import Row, Unusable, read_each, read_json
 from loaders.published.schemas import set_schema
@@ -125,16 +125,4 @@ BENCHMARK = Benchmark(
     },
     untested=True,
     flaws=(Flaw("all rows", "the true caption is the first; an argmax of equal scores chooses it", "the authors"),),
-    scores=vl_compo(
-        "accuracy", {"controlled_a": (30.6, 26.5), "controlled_b": (30.9, 25.2)}
-    )
-    + vl_compo(
-        "recall@1",
-        {
-            "coco_qa_one_obj": (43.3, 48.8),
-            "coco_qa_two_obj": (50.7, 49.8),
-            "vg_qa_one_obj": (46.3, 45.5),
-            "vg_qa_two_obj": (47.1, 48.1),
-        },
-    ),
 )  # fmt: skip

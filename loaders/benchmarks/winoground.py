@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from generators.schemas.rows import GROUP_SCHEMA
-from loaders.published.declaration import Benchmark, Score, huggingface
+from loaders.published.declaration import Benchmark, huggingface
 from loaders.published.image_sets import ImageSet
 from loaders.published.rows import Row, Unusable, get_fields, read_each, read_lines
 from loaders.published.tables import name_image, read_table
@@ -85,9 +85,4 @@ BENCHMARK = Benchmark(
     image_count=800,
     split_files=True,
     chance={"*": 1 / 6},
-    scores=(
-        Score("ViT-B-32-quickgelu/openai", "main", "text_score", 31.2, "vl_compo's table of published models"),
-        Score("ViT-B-32-quickgelu/openai", "main", "image_score", 11.0, "vl_compo's table of published models"),
-        Score("ViT-B-32-quickgelu/openai", "main", "group_score", 8.8, "vl_compo's table of published models"),
-    ),
 )

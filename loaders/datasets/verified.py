@@ -1,20 +1,24 @@
 """Compare the files of a dataset folder with their recorded SHA-256, once.
 
 The cache folder remembers which files were equal to their hash, with their size and modification time, so a file is
-hashed again only after it has been written again.
+hashed again only after it has been written again. All configs share the image files, so their list is read again only
+if a file in the folder of the images has been written.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from generators.storage.atomic import write_json
 from generators.storage.cache_folder import cache_folder
+from generators.storage.crops import IMAGES
 from generators.storage.untrusted import resolve_below, safe_name
 
 
@@ -23,6 +27,43 @@ def verify_files(folder: Path, stats: dict[str, Any], names: Iterable[str]) -> N
 
     Raises ValueError, which names the first file that differs.
     """
+    with _remember(folder) as (known, new):
+        for name in names:
+            _verify(folder / name, stats["files"][name]["sha256"], "stats.json", name, known, new)
+    if images := stats.get("images"):
+        folders = sorted({resolve_below(folder, name).parent for name in images})
+        _verify_images(folder, tuple(images.items()), tuple(map(_read_states, folders)))
+
+
+def _read_states(folder: Path) -> frozenset[tuple[str, int, int]]:
+    """Return the name, size and modification time of all files of a folder; nothing if there is none."""
+    try:
+        with os.scandir(folder) as entries:
+            states = ((entry.name, entry.stat()) for entry in entries)
+            return frozenset((name, stat.st_size, stat.st_mtime_ns) for name, stat in states)
+    except OSError:  # reported when the list is read
+        return frozenset()
+
+
+@lru_cache(maxsize=100)
+def _verify_images(
+    folder: Path, lists: tuple[tuple[str, str], ...], states: tuple[frozenset[tuple[str, int, int]], ...]
+) -> None:
+    """Compare the image files of a dataset folder with their lists, given the paths and hashes of these lists.
+
+    ``states`` are those of all files in the folders of the lists: as long as they stay the same, the result does.
+    """
+    with _remember(folder / IMAGES) as (known, new):
+        for name, sha256 in lists:
+            hashes = resolve_below(folder, name)
+            _verify(hashes, sha256, "stats.json", name, known, new)
+            for image, image_sha256 in _read_hashes(hashes):
+                _verify(image, image_sha256, name, str(image.relative_to(folder)), known, new)
+
+
+@contextmanager
+def _remember(folder: Path) -> Iterator[tuple[dict[str, str], dict[str, str]]]:
+    """Yield the states of the files that were equal to their hash before, and a dictionary for new ones."""
     memory = cache_folder() / "verified" / f"{hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]}.json"
     try:
         known = json.loads(memory.read_text())
@@ -30,13 +71,7 @@ def verify_files(folder: Path, stats: dict[str, Any], names: Iterable[str]) -> N
         known = None
     known = known if isinstance(known, dict) else {}
     new: dict[str, str] = {}
-    for name in names:
-        _verify(folder / name, stats["files"][name]["sha256"], "stats.json", name, known, new)
-    for name, sha256 in stats.get("images", {}).items():
-        hashes = resolve_below(folder, name)
-        _verify(hashes, sha256, "stats.json", name, known, new)
-        for image, image_sha256 in _read_hashes(hashes):
-            _verify(image, image_sha256, name, str(image.relative_to(folder)), known, new)
+    yield known, new
     if new:
         with suppress(OSError):  # a cache folder that is not writable
             write_json(memory, known | new)

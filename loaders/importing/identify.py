@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path, PurePosixPath
@@ -32,10 +32,12 @@ class PublishedFile:
     benchmark: Benchmark = field(compare=False)
     name: str
     """Its published name, which may differ from the name of ``path``."""
+    known_sha256: str | None = field(default=None, compare=False)
+    """SHA-256, if it was needed to recognise the file."""
 
     @cached_property
     def sha256(self) -> str:
-        return hash_file(self.path)
+        return self.known_sha256 or hash_file(self.path)
 
     @property
     def label(self) -> str:
@@ -64,8 +66,9 @@ def identify(path: Path) -> PublishedFile:
     named = list(_find_by_name(path))
     if len(named) == 1:
         return named[0]
-    if found := next(chain(_find_by_hash(path), _find_by_content(path), named), None):
-        return found
+    digest = hash_file(path)
+    if found := next(chain(_find_by_hash(path, digest), _find_by_content(path), named), None):
+        return replace(found, known_sha256=digest)
     raise ValueError(
         f"{path}: not recognised as a published file, neither by its name nor by its content. Give it its published "
         f"name. Known benchmarks: {', '.join(benchmarks.list_names())}."
@@ -79,11 +82,11 @@ def _find_by_name(path: Path) -> Iterator[PublishedFile]:
             yield PublishedFile(path, benchmark, "/".join(path.absolute().parts[-depth:]))
 
 
-def _find_by_hash(path: Path) -> Iterator[PublishedFile]:
+def _find_by_hash(path: Path, sha256: str) -> Iterator[PublishedFile]:
     pinned = {
         file.sha256: (benchmark, file.name) for benchmark in benchmarks.load_all() for file in benchmark.downloads
     }
-    found = pinned.get(hash_file(path))
+    found = pinned.get(sha256)
     if found and found[0].find_pattern(PurePosixPath(found[1])):
         yield PublishedFile(path, *found)
 

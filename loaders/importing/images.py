@@ -56,16 +56,6 @@ class ImageFolder:
             for suffix in (*suffixes, *(Path(folder, part) for folder in self.subfolders for part in parts[-1:]))
         ]
 
-    def require(self, names: Collection[str]) -> None:
-        """Raise FileNotFoundError if images are missing. The message names the first and counts all."""
-        missing = [name for name in names if self.find(name) is None]
-        if missing:
-            searched = dict.fromkeys(str(path.parent) for path in self.candidates(missing[0]))
-            raise FileNotFoundError(
-                f"{missing[0]}: image not found in {', '.join(searched)}; {len(missing):,} of {len(names):,} images "
-                "are missing. Name their folder with --images, or drop their rows with --skip-missing."
-            )
-
 
 class ImageFinder:
     """Finds images in a folder of the user, or else among the shared images of a data folder."""

@@ -84,15 +84,6 @@ class ReadFile:
         return {image_set: list(set_names) for image_set, set_names in names.items()}
 
 
-def read_file(path: Path, *, repair: bool = False) -> tuple[ImportedFile, list[Row]]:
-    """Return the counts and the usable rows of a published file.
-
-    Raises ValueError if the file is not recognised or no row is usable.
-    """
-    read = read_published(identify(path), repair=repair)
-    return read.counts, list(read)
-
-
 def read_published(file: PublishedFile, *, repair: bool = False) -> ReadFile:
     """Read a published file once, row by row. Raises ValueError if no row is usable."""
     path, benchmark = file.path, file.benchmark
@@ -151,13 +142,14 @@ def read_all(
 
 
 def import_files(
-    files: Sequence[Path], image_folder: Path, output: Path, *, repair: bool = False, skip_missing: bool = False
+    files: Sequence[Path], image_folder: Path | None, output: Path, *, repair: bool = False, skip_missing: bool = False
 ) -> list[ImportedFile]:
     """Recognise published files and write their datasets with the images in ``image_folder``.
 
-    See :func:`import_published`. Raises FileNotFoundError if there is no such folder.
+    None: the files contain their images, or ``output`` has them. See :func:`import_published`. Raises FileNotFoundError
+    if there is no such folder.
     """
-    if not image_folder.is_dir():
+    if image_folder is not None and not image_folder.is_dir():
         raise FileNotFoundError(f"{image_folder}: no such image folder.")
     published = [identify(path) for path in dict.fromkeys(files)]
     read = read_all(published, output, repair=repair, skip_missing=skip_missing)

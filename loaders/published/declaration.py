@@ -102,6 +102,7 @@ class Benchmark:
     """How texts differ from the published file, by config or pattern."""
     flaws: tuple[Flaw, ...] = ()
     scores: tuple[Score, ...] = ()
+    """Published scores that are not in vl_compo's table (evaluators/results/scores.py), which has twelve benchmarks."""
 
     def find_pattern(self, path: PurePosixPath) -> str | None:
         """Return the pattern of ``files`` that the end of a path matches."""
@@ -168,17 +169,6 @@ def huggingface(
     return tuple(
         RemoteFile(f"{root}/{path}", path, path.removesuffix(".zip") if path.endswith(".zip") else None, size, sha256)
         for path, (size, sha256) in files.items()
-    )
-
-
-def vl_compo(metric: str, percent: Mapping[str, tuple[float, float]]) -> tuple[Score, ...]:
-    """Return scores of OpenAI's ViT-B/32 and ViT-L/14 by config (Oh et al. 2024, arXiv:2406.09388)."""
-    models = ("ViT-B-32-quickgelu/openai", "ViT-L-14-quickgelu/openai")
-    source = "vl_compo's table of published models"
-    return tuple(
-        Score(model, config, metric, value, source)
-        for config, values in percent.items()
-        for model, value in zip(models, values, strict=True)
     )
 
 

@@ -54,6 +54,10 @@ class Row(NamedTuple):
     image_set: ImageSet | None = None
     """Source of the images. None: the source of the file."""
 
+    def list_candidates(self) -> tuple[str, ...]:
+        """Return the first true caption and the wrong ones."""
+        return (self.captions[0], *self.hard_negatives)
+
     def texts(self) -> Texts:
         return Texts(self.captions[0], self.hard_negatives, (self.swaps,) * len(self.hard_negatives), self.unordered)
 

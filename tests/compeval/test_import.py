@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from loaders.importing.identify import identify
-from loaders.importing.importing import read_file
 from tests.compeval.cli.test_cli import call
+from tests.published_files import read_file
 from tests.stand_ins import write_stand_ins
 
 SWAPS = "crepe/prod_hard_negatives/swap/prod_vg_hard_negs_swap_complexity_4.csv"

@@ -38,9 +38,9 @@ from generators.storage.untrusted import UnsafeNameError, decode_image, resolve_
 from loaders.benchmarks import negbench, photograph_pairs
 from loaders.datasets.stats import read_stats
 from loaders.datasets.verified import verify_files
-from loaders.importing import importing
 from loaders.published.rows import parse_texts
 from loaders.user_files import read_entries
+from tests.published_files import read_file
 
 EXPECTED = (ValueError, FileNotFoundError)
 UNNAMED = (UnicodeDecodeError, json.JSONDecodeError)
@@ -154,10 +154,10 @@ READERS: list[tuple[str, Callable[[Path], Any]]] = [
     ("shard.tar.gz", lambda path: _exhaust(shards.read_decoded_pairs(path, Counter()))),
     ("captions.tsv", _read_captions),
     ("captions.parquet", _read_captions),
-    ("prod_vg_hard_negs_atom_complexity_4.csv", importing.read_file),
-    ("swap_obj.json", importing.read_file),
-    ("visual_genome_relation.json", importing.read_file),
-    ("valid_neg_clip.tsv", importing.read_file),
+    ("prod_vg_hard_negs_atom_complexity_4.csv", read_file),
+    ("swap_obj.json", read_file),
+    ("visual_genome_relation.json", read_file),
+    ("valid_neg_clip.tsv", read_file),
     ("stats.json", _read_stats_of),
     ("answers.csv", csv_tables.read),
     ("scores.parquet", parquet.read_table),
@@ -167,20 +167,20 @@ READERS: list[tuple[str, Callable[[Path], Any]]] = [
     ("name.txt", _names),
     ("literal.txt", lambda path: parse_texts(path.read_bytes().decode("utf-8", "replace"))),
     *((name, _read_visual_genome) for name in VISUAL_GENOME if name != "image_data.json"),
-    ("examples.jsonl", importing.read_file),
+    ("examples.jsonl", read_file),
     ("images.zip", _unpack_to),
     ("pairs_of_photographs.csv", photograph_pairs.read),
     *((f"scores_of_rows.{kind}", external._read_pairs) for kind in ("csv", "jsonl", "parquet")),
     ("result.json", lambda path: hub.find_fault(documents.read(path))),
-    *((f"renamed.{suffix}", importing.read_file) for suffix in ("csv", "tsv", "json")),
+    *((f"renamed.{suffix}", read_file) for suffix in ("csv", "tsv", "json")),
     ("SHA256SUMS", _read_hashes),
-    ("swap_att.json", importing.read_file),
-    ("COLA_multiobjects_matching_benchmark.json", importing.read_file),
-    ("valid_data.json", importing.read_file),
-    *((name, importing.read_file) for name in ("test_set.json", "private_info_global.json", "Questions.csv")),
-    *((f"{stem}.csv", importing.read_file) for stem in (*negbench.CHOICES, *negbench.RETRIEVALS)),
-    *((f"test-00000-of-00001.{suffix}", importing.read_file) for suffix in ("parquet", "json")),
-    ("data-00000-of-00001.arrow", importing.read_file),
+    ("swap_att.json", read_file),
+    ("COLA_multiobjects_matching_benchmark.json", read_file),
+    ("valid_data.json", read_file),
+    *((name, read_file) for name in ("test_set.json", "private_info_global.json", "Questions.csv")),
+    *((f"{stem}.csv", read_file) for stem in (*negbench.CHOICES, *negbench.RETRIEVALS)),
+    *((f"test-00000-of-00001.{suffix}", read_file) for suffix in ("parquet", "json")),
+    ("data-00000-of-00001.arrow", read_file),
 ]
 
 

@@ -10,8 +10,8 @@ from generators.storage.dataset import write_config
 from loaders.audit import FLAW_NAMES, Texts, audit, audit_dataset, count_flaws, has_negation
 from loaders.cards.card import write_card
 from loaders.datasets.stats import measure
-from loaders.importing.importing import read_file
 from tests.evaluators.tiny import row
+from tests.published_files import read_file
 from tests.rows import toy_dataset
 
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from generators.hard_negatives.negclip import Negative
-from loaders.importing.images import ImageFolder
+from loaders.importing.images import ImageFinder
 from loaders.published.image_sets import COCO
 from loaders.published.rows import parse_texts, read_csv
 from trainers.negclip.image_text import CaptionedImages, ImageLocation
@@ -63,7 +63,7 @@ def read_captioned_images(file: Path, image_folder: Path) -> CaptionedImages:
 
     Prints the number of unusable rows. Raises FileNotFoundError if images are missing.
     """
-    images, captions = ImageFolder(image_folder, COCO.folders), dict[str, dict[str, None]]()
+    images, captions = ImageFinder(image_folder, image_folder), dict[str, dict[str, None]]()
     num_rows = num_usable = 0
     for row in read_rows(file):
         num_rows += 1
@@ -72,8 +72,8 @@ def read_captioned_images(file: Path, image_folder: Path) -> CaptionedImages:
             captions.setdefault(row.image, {})[row.text] = None
     if num_usable < num_rows:
         print(f"{file}: {num_rows - num_usable:,} of {num_rows:,} rows are unusable and skipped.", file=sys.stderr)
-    images.require(captions)
-    locations = tuple(ImageLocation(name, path) for name in captions if (path := images.find(name)))
+    images.require(COCO, captions)
+    locations = tuple(ImageLocation(name, path) for name in captions if (path := images.find(COCO, name)))
     texts = tuple(text for image_captions in captions.values() for text in image_captions)
     return CaptionedImages(locations, texts, np.repeat(np.arange(len(captions)), [*map(len, captions.values())]))
 

@@ -17,11 +17,12 @@ from evaluators.report.sections import (
     productivity,
     published,
     retrieval,
+    shortcuts,
     systematicity,
     validity,
 )
 
 MODULES = (
     *(systematicity, gap, atom_counts, productivity, validity),
-    *(aro, retrieval, compprompts, controlledimcaps, compun, classification, published),
+    *(aro, retrieval, compprompts, controlledimcaps, compun, classification, published, shortcuts),
 )

@@ -19,8 +19,9 @@ from evaluators import protocols
 from evaluators.protocols import authors
 from evaluators.protocols.base import Directions, RowProtocol
 from loaders import benchmarks
-from loaders.importing.importing import import_files, read_file
+from loaders.importing.importing import import_files
 from loaders.published.rows import Row
+from tests.published_files import read_file
 from tests.stand_ins import write_stand_ins
 
 

@@ -15,9 +15,10 @@ from PIL import Image
 from evaluators.protocols import authors
 from loaders.benchmarks import countercurate, imagecode, naturalbench, whatsup
 from loaders.datasets.load import load_dataset
-from loaders.importing.importing import ImportedFile, import_files, read_file
+from loaders.importing.importing import ImportedFile, import_files
 from loaders.published.image_sets import COCO, SWIG, VISDIAL, VISUAL7W
 from loaders.published.rows import Row, read_items
+from tests.published_files import read_file
 
 
 def read(folder: Path, name: str, content: object) -> list[Row]:

@@ -12,8 +12,9 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from compeval.cli import app
-from loaders.importing.importing import import_files, read_file
+from loaders.importing.importing import import_files
 from loaders.published.rows import Row, read_csv
+from tests.published_files import read_file
 
 MODELS = '''
 import hashlib

@@ -203,7 +203,7 @@ def test_missing_images_can_be_skipped_or_named(site: Site, tmp_path: Path):
 
 
 def test_large_downloads_need_a_confirmation(site: Site, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("compeval.cli.datasets.ASK_BYTES", 1)
+    monkeypatch.setattr("loaders.importing.steps.ASK_BYTES", 1)
     refused = get("sugarcrepe_pp", site)
     assert (refused.exit_code, "Pass --yes to download" in refused.stderr) == (2, True)
     assert get("sugarcrepe_pp", site, "--yes").exit_code == 0

@@ -12,9 +12,10 @@ from loaders.datasets.load import load_dataset
 from loaders.datasets.stats import read_stats
 from loaders.importing.identify import identify
 from loaders.importing.images import ImageFolder, measure_outside
-from loaders.importing.importing import import_files, read_file
+from loaders.importing.importing import import_files
 from loaders.importing.repair import match_stop, normalize_spacing, repair
 from loaders.published.rows import Row, Unusable, parse_texts
+from tests.published_files import read_file
 from tests.stand_ins import write_stand_ins
 
 HEADER = "image_id,caption,n,hard_negs,x,y,width,height\n"

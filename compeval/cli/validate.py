@@ -1,0 +1,153 @@
+"""``compeval validate``: compare a model's results with its published scores."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from compeval.cli.console import (
+    AsJson,
+    Data,
+    Format,
+    FormatName,
+    choose_model,
+    err,
+    note,
+    print_records,
+    progress,
+)
+
+if TYPE_CHECKING:
+    from evaluators.engine.tasks import Task
+    from evaluators.results.published import Match
+
+
+def validate(
+    name: Annotated[
+        str | None, typer.Argument(metavar="MODEL", help="Name of the model, as in `compeval run`.")
+    ] = None,
+    model_option: Annotated[
+        list[str] | None, typer.Option("--model", "-m", help="The model, in place of the argument.")
+    ] = None,
+    data: Data = None,
+    device: Annotated[str | None, typer.Option(help="cpu, cuda or mps. Default: the fastest available device.")] = None,
+    run: Annotated[
+        bool, typer.Option(help="Evaluate the model on the tasks here that have a published score and no result yet.")
+    ] = True,
+    results: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("results"),
+    output_format: Format = "table",
+    as_json: AsJson = False,
+) -> None:
+    """Compare a model with its published scores. The exit code is 1 if a score disagrees.
+
+    Tasks that are here and have a published score are evaluated first, in fp32. Each disagreement is printed with the
+    known causes that apply: activation, macro or micro mean, ties, number of rows, shuffles, precision.
+    `compeval sources get vl_compo` downloads the scores of 202 models on twelve benchmarks.
+    """
+    from evaluators.results import published
+    from evaluators.results.scores import read_scores
+
+    model = choose_model(name, model_option)
+    scores = published.find_scores(model)
+    if not scores:
+        known = ", ".join(sorted({score.model for score in read_scores()}))
+        raise ValueError(f"{model}: no published scores. Models with published scores: {known}.")
+    model_results = _read_results(model, results)
+    if run and (tasks := _find_tasks({score.task for score in scores}, data, model_results)):
+        _run(model, tasks, data, device, results)
+        model_results = _read_results(model, results)
+    matches = published.match_scores(model_results)
+    if not matches:
+        datasets = ", ".join(sorted({score.task.split("/")[0] for score in scores}))
+        raise ValueError(
+            f"{results}: no result of {model} on a published dataset. {len(scores)} scores on {datasets} are known. "
+            "Import the files with `compeval import`, or download them with `compeval get`, and run this command again."
+        )
+    _print(matches, len(scores), "json" if as_json else output_format)
+
+
+def _read_results(model: str, folder: Path) -> list[dict[str, Any]]:
+    """Return the results of a model in a folder, under any of its names."""
+    from evaluators.results import documents
+    from evaluators.results.published import get_canonical_name, get_names
+
+    return [
+        result
+        for result in map(documents.read, documents.list_documents(folder))
+        if get_canonical_name(model) in map(get_canonical_name, get_names(result))
+    ]
+
+
+def _find_tasks(patterns: Collection[str], data: Path | None, results: Sequence[dict[str, Any]]) -> list[Task]:
+    """Return the tasks that are here, have a published score and no result."""
+    from evaluators.engine.tasks import discover
+    from loaders.datasets.folders import list_datasets
+
+    finished = {result["task"] for result in results if result["data"]["limit"] is None}
+    return [
+        task
+        for task in (discover(data) if list_datasets(data) else ())
+        if task.name not in finished and any(fnmatchcase(task.name, pattern) for pattern in patterns)
+    ]
+
+
+def _run(model: str, tasks: Sequence[Task], data: Path | None, device: str | None, output: Path) -> None:
+    """Evaluate the model on the tasks. Tasks that cannot be evaluated are reported and left out."""
+    from evaluators import models
+    from evaluators.run import RefusedTask
+    from evaluators.run import run as run_tasks
+
+    try:
+        models.check_name(model)
+    except ValueError as error:  # a published name, which results may have that `compeval run --name` wrote
+        note(f"Not evaluated: {error}")
+        return
+    chosen = models.pick_device(device) if device else models.pick_device()
+    with err.status("Loading the model"):
+        loaded = models.resolve(model, chosen, "fp32")
+    refused: list[RefusedTask] = []
+    with progress() as report:
+        run_tasks(
+            loaded,
+            tasks,
+            data_dir=data,
+            output=output,
+            device=chosen,
+            on_error="skip",
+            on_refused=refused.append,
+            report=report,
+        )
+    for refusal in refused:
+        note(f"Not evaluated: {refusal}")
+
+
+def _print(matches: Sequence[Match], known: int, output_format: FormatName) -> None:
+    """Print the comparison. The exit code is 1 if a comparable score disagrees."""
+    rows = [
+        (
+            match.score.task,
+            match.metric,
+            f"{match.rows:,}",
+            f"{match.ours:.2f}",
+            f"{match.score.percent:.2f}",
+            f"{match.difference:+.2f}",
+            f"{match.tolerance:.2f}",
+            "yes" if match.agrees else "no" if match.is_comparable else "-",
+            match.score.source,
+            "\n".join(cause.text for cause in match.causes) or ("" if match.agrees else "unknown"),
+        )
+        for match in matches
+    ]
+    header = ("task", "metric", "rows", "ours", "published", "difference", "tolerance", "agrees", "source", "causes")
+    print_records(output_format, header, rows, [match.to_json() for match in matches])
+    comparable = [match for match in matches if match.is_comparable]
+    agreeing = sum(match.agrees for match in comparable)
+    others = f"; {len(matches) - len(comparable)} of another activation" if len(comparable) < len(matches) else ""
+    rest = f"{known - len(matches)} more published scores were not compared."
+    err.print(f"{agreeing} of {len(comparable)} agree{others}; {rest}")
+    if agreeing < len(comparable):
+        raise typer.Exit(1)

@@ -1,0 +1,105 @@
+"""The best rule without the image, on rows made to have one and on rows that have none."""
+
+import random
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from compeval.cli import app
+from evaluators.report.results import Result, Results
+from evaluators.report.sections.shortcuts import make_section
+from evaluators.report.text_only import find_published_shortcuts
+from evaluators.validity.shortcuts import MAX_ROWS, find_shortcut, find_shortcuts
+from loaders.importing.identify import identify
+from loaders.importing.importing import read_published
+from tests.evaluators import tiny
+
+WORDS = ("red", "blue", "small", "big", "old", "new", "wet", "dry")
+
+
+def make_pairs(count: int, truth: str = "a {} dog", foil: str = "a {} dog") -> list[tuple[str, tuple[str, ...]]]:
+    """Rows whose words are drawn, so that no rule can learn them; ``truth`` and ``foil`` may differ in form."""
+    rng = random.Random(0)
+    return [
+        (str(number), (truth.format(" ".join(rng.choices(WORDS, k=3))), foil.format(" ".join(rng.choices(WORDS, k=3)))))
+        for number in range(count)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("truth", "foil", "rule"),
+    [
+        ("a {} dog", "a {} dog.", "no final stop, or outer spaces"),
+        ("a {} dog", "no {} dog", "no negation word"),
+        ("{} dog", "a {} dog there", "fewest words"),
+    ],
+)
+def test_a_cue_is_found(truth: str, foil: str, rule: str):
+    found = find_shortcut(make_pairs(60, truth, foil))
+    assert found is not None
+    assert (found.rule, found.recall, found.chance, found.rows, found.beats_chance) == (rule, 1, 0.5, 60, True)
+
+
+def test_the_medoid_is_found():
+    """Every negative has one other word: the truth differs from each in one, two negatives differ in two."""
+    rows = [(str(n), (f"a{n} b c", f"a{n} x c", f"a{n} b y", f"z{n} b c")) for n in range(40)]
+    found = find_shortcut(rows)
+    assert found is not None
+    assert (found.rule, found.recall, found.chance) == ("medoid of characters", 1, 0.25)
+
+
+def test_drawn_words_have_no_shortcut_and_rows_are_limited():
+    found = find_shortcut(make_pairs(3 * MAX_ROWS))
+    assert found is not None
+    assert found.rows <= MAX_ROWS
+    assert not found.beats_chance
+    low, high = found.interval
+    assert low < found.recall < high
+
+
+def test_rows_without_negatives_have_none():
+    assert find_shortcut([("1", ("a dog",))]) is None
+    assert find_shortcut([]) is None
+    assert find_shortcut([("1", ("a", "b")), ("2", ("a", "b", "c"))]) is None
+
+
+def test_published_crepe_falls_to_the_medoid(real_data: Path):
+    """CREPE's atoms at n = 12, chance 1/6: every negative is an edit of the truth."""
+    name = "prod_vg_hard_negs_atom_complexity_12.csv"
+    read = read_published(identify(real_data / "crepe" / "prod_hard_negatives" / "atom" / name))
+    found = find_shortcut((row.image_id, row.list_candidates()) for row in read)
+    assert found is not None
+    assert found.rule.startswith("medoid")
+    assert found.recall > 0.98
+
+
+def test_audit_of_several_sets_and_report_show_the_rules(tmp_path: Path):
+    rows = [
+        row | {"caption": f"ball {number}", "hard_negatives": [f"ball {number} ."]}
+        for number, row in enumerate(tiny.choice_rows(12, 1))
+    ]
+    tiny.write_dataset(tmp_path, {name: {"test": rows} for name in ("swap_obj", "swap_att")}, "sugarcrepe")
+    found = find_shortcuts(tmp_path / "sugarcrepe")
+    rule = "no final stop, or outer spaces"
+    assert [(name, *best[:2]) for name, best in found.items()] == [("swap_att", rule, 1), ("swap_obj", rule, 1)]
+    printed = CliRunner().invoke(app, ["audit", "sugarcrepe", "--data", str(tmp_path), "--format", "md"])
+    assert f"| sugarcrepe/swap_obj | {rule} | 100.0% |" in printed.stdout
+    assert "A rule without the image beats chance on 2 of 2 sets." in printed.stderr
+    document = {
+        "dataset": "sugarcrepe", "config": "swap_obj", "task": "sugarcrepe/swap_obj", "main": ["recall@1"],
+        "metrics": {"recall@1": 0.75}, "model": {"name": "A", "contaminated": None},
+    }  # fmt: skip
+    results = Results([Result(tmp_path, document)])
+    assert make_section(results) is None
+    results.shortcuts = find_published_shortcuts(results, tmp_path)
+    section = make_section(results.copy_with(results))
+    assert section is not None
+    (line,) = section.tables[0].cells.to_dict("records")
+    assert (line["Set"], line["Best rule without the image"], line["Above chance"], line["Best model"]) == (
+        "sugarcrepe/swap_obj",
+        rule,
+        "yes",
+        "75.0",
+    )
+    assert find_published_shortcuts([Result(tmp_path, document | {"dataset": "crepe"})], tmp_path) == {}
