@@ -265,7 +265,7 @@ def _print_plan(specs: Sequence[str], where: _Where, form: FormatName) -> None:
     """Print what would run. Exits with 1 if a model or task cannot be evaluated."""
     from dataclasses import asdict
 
-    from evaluators.dry_run import plan_run
+    from evaluators.results.dry_run import plan_run
 
     options = {"data_dir": where.data, "limit": where.limit, "output": where.output}
     plans = [plan_run(spec, where.available, where.selected, **options) for spec in specs]

@@ -33,7 +33,7 @@ class TextRow(NamedTuple):
 
     set: str
     split: str
-    index: int
+    position: int
     image_id: str
     texts: Texts
 
@@ -116,7 +116,7 @@ def _open_folder(folder: Path) -> Source:
     def read_image(row: TextRow) -> Any:
         if (row.set, row.split) not in splits:
             splits[row.set, row.split] = load_dataset(str(folder), row.set, row.split)
-        return splits[row.set, row.split][row.index]["image"]
+        return splits[row.set, row.split][row.position]["image"]
 
     synthetic = any("microworld" in sources for sources in list_image_sources(folder).values())
     sets = {config: gather(_read_rows(paths)) for config, paths in files.items()}
@@ -170,7 +170,7 @@ def gather(rows: Iterable[TextRow]) -> SetRows:
             true_of_image.add(_hash(row.image_id, row.caption))
             negatives_of_image.update(_hash(row.image_id, text) for text in set(row.hard_negatives) - {row.caption})
             sample = samples[size]
-            sample.append((_hash(row.set, row.split, str(row.index)), row))
+            sample.append((_hash(row.set, row.split, str(row.position)), row))
             if len(sample) == 2 * SAMPLE_ROWS:
                 sample[:] = heapq.nsmallest(SAMPLE_ROWS, sample)
             yield row.texts

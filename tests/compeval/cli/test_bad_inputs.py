@@ -175,7 +175,6 @@ USAGE_ERRORS = {
     f"run {KNOWS} --on-error ignore": "'ignore' is not one of 'stop', 'skip'.",
     "list taks": "'taks' is not one of 'datasets', 'benchmarks', 'models', 'tasks', 'configs'.",
     f"score scores.csv --task {ATOM}": "Missing option '--name'.",
-    "import a.csv": "Missing option '--images'.",
     "make mine": "Missing argument 'files'.",
     "annotate sample crepe --queries 2": "Invalid value for '--queries': Input should be less than or equal to 1",
     "cache prune --days -1": "Invalid value for '--days': Input should be greater than or equal to 0",

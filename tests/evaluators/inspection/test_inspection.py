@@ -77,16 +77,16 @@ def test_duplicates_by_hand():
     )
     found = gather(rows)
     assert (found.images, found.candidates) == (2, {2: 1, 3: 3})
-    assert sorted(row.index for row in found.sample) == [0, 1, 2]  # three candidates are more frequent
+    assert sorted(row.position for row in found.sample) == [0, 1, 2]  # three candidates are more frequent
     assert list(found.duplicates.values()) == [1, 2, 3]  # the two first rows have "a blue cup", the third "a red cup"
 
 
 def test_sample_is_random_bounded_and_repeatable(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("evaluators.inspection.rows.SAMPLE_ROWS", 10)
     rows = make_rows([(f"cup {index}", ["bowl"]) for index in range(200)])
-    sample = [row.index for row in gather(rows).sample]
+    sample = [row.position for row in gather(rows).sample]
     assert len(sample) == 10
-    assert sample == [row.index for row in gather(rows).sample]
+    assert sample == [row.position for row in gather(rows).sample]
     assert max(sample) > 20
 
 

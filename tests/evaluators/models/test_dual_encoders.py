@@ -78,7 +78,9 @@ def write_family(family: str, folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("family", [*TIMM, *WITH_TOKENIZERS])
+@pytest.mark.parametrize(
+    "family", [*(pytest.param(family, marks=pytest.mark.acceptance) for family in TIMM), *WITH_TOKENIZERS]
+)
 def test_families_of_open_clip(family: str, forty_rows: Path, tmp_path: Path):
     folder = write_family(family, tmp_path / family)
     result, scores = run(f"local:{folder}", forty_rows, tmp_path / "results")

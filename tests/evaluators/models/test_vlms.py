@@ -81,7 +81,12 @@ class Library:
             return self.model(**inputs).logits[0, -1].softmax(dim=0)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+SLOW = ("llava-onevision", "smolvlm", "gemma3", "blip-2-t5", "instructblip-opt", "instructblip-t5")
+
+
+@pytest.mark.parametrize(
+    "family", [pytest.param(family, marks=[pytest.mark.acceptance] * (family in SLOW)) for family in FAMILIES]
+)
 def test_forty_rows_score_as_the_library_does_caption_by_caption(
     family: str, folders: dict[str, Path], forty_rows: Path, tmp_path: Path
 ):
