@@ -55,6 +55,7 @@ print(*RuleParser().parse(captions))
 """
 
 
+@pytest.mark.acceptance
 def test_pixels_and_parses_do_not_depend_on_the_settings_of_the_machine():
     """The floating-point work of the data stages: Skia, libjpeg-turbo, NumPy and spaCy's neural tagger."""
     one, other = (

@@ -291,6 +291,7 @@ def test_balanced_rows_replace_one_atom_and_at_least_half_of_them_stay_when_refi
     assert len(hnatom_rows) / 2 <= len(refined_rows) <= len(hnatom_rows)
 
 
+@pytest.mark.acceptance
 def test_real_annotations(real_data: Path, tmp_path: Path) -> None:
     for version in ("v1.0.0", "v1.2.0"):
         source = Source.read(annotations_of(real_data / "visual_genome" / version, tmp_path / version).path)
@@ -300,6 +301,7 @@ def test_real_annotations(real_data: Path, tmp_path: Path) -> None:
         assert sum(bool(example.hnatom) for example in found_examples) >= 5
 
 
+@pytest.mark.acceptance
 def test_phrases_of_real_images_name_objects_that_the_graphs_lack(real_data: Path, tmp_path: Path) -> None:
     """Phrases of images 1 to 5 in v1.2: "White canopy on brick building", "man is wearing dark cloths", "Woman sitting
     in a chair", "double wall outlet", "A plastic white bag", "a black cloth is on a chair". No object has these names.

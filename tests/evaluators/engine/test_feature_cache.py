@@ -144,6 +144,7 @@ def _put(folder: Path, number: int) -> None:
     store.close()
 
 
+@pytest.mark.acceptance
 def test_processes_that_create_one_cache_at_once_all_store_their_features(tmp_path: Path):
     context = multiprocessing.get_context("spawn")
     processes = [context.Process(target=_put, args=(tmp_path, number)) for number in range(4)]

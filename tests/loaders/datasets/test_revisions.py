@@ -36,6 +36,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.acceptance
 def test_a_tag_and_the_version_on_disk(repository: Path, tmp_path: Path):
     def count(name: str, revision: str | None = None) -> int:
         return load_dataset(name, "toy_hnatom", "test", data_dir=repository, revision=revision).num_rows  # pyright: ignore
@@ -47,6 +48,7 @@ def test_a_tag_and_the_version_on_disk(repository: Path, tmp_path: Path):
     assert (tmp_path / "cache/revisions" / commit / "crepe/stats.json").is_file()
 
 
+@pytest.mark.acceptance
 def test_an_unknown_revision_is_one_message(repository: Path):
     version = read_stats(repository / "crepe")["version"]
     with pytest.raises(
@@ -61,6 +63,7 @@ def test_an_unknown_revision_is_one_message(repository: Path):
         load_dataset("crepe@v0", "toy_hnatom", data_dir=repository)
 
 
+@pytest.mark.acceptance
 def test_the_command_evaluates_a_revision_and_the_result_names_it(repository: Path, tmp_path: Path, here: Path):
     options = ["--task", "crepe/toy_hnatom", "--data", str(repository), "--output", str(tmp_path / "results"), "--json"]
     command = ["run", "--model", "python:toy_models:Constant", *options]
