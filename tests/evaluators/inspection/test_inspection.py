@@ -114,7 +114,9 @@ def one_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("one_process")
-def test_page_of_a_dataset(tmp_path: Path):
+def test_page_of_a_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    tiny.write_dataset(tmp_path / "here", {"main": {"test": tiny.choice_rows(3)}})  # not this one
+    monkeypatch.chdir(tmp_path / "here")
     folder = tiny.write_dataset(
         tmp_path, {"prod_hnatom": {"n4": tiny.choice_rows(5, 3), "n10": tiny.choice_rows(4, 3)}, "toy_raw": {}}
     )
