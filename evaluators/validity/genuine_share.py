@@ -125,10 +125,12 @@ def read_vocabulary(files: str, column: str) -> set[str]:
     return {word for text in texts for word in WORD.findall(text.lower())}
 
 
-def judge_rebuilt(recall: float, seed: int, num_images: int, source: Path) -> pd.DataFrame:
+def judge_rebuilt(
+    recall: float, seed: int, num_images: int, source: Path, unseen_renderings: float = 0.0
+) -> pd.DataFrame:
     """Rebuild the sets of the first ``num_images`` scenes with another annotation recall and judge their texts."""
     with TemporaryDirectory() as scratch:
-        scenes = rebuild_crepe(recall, seed, num_images, source, Path(scratch))
+        scenes = rebuild_crepe(recall, seed, num_images, source, Path(scratch), unseen_renderings)
         return judge(read_texts(Path(scratch) / "crepe"), scenes)
 
 
@@ -183,7 +185,13 @@ def main() -> None:
     words = measure_foil_words(
         texts, {name: read_vocabulary(corpus["files"], corpus["column"]) for name, corpus in corpora.items()}
     )
-    build = partial(judge_rebuilt, seed=world["seed"], num_images=settings["images"], source=source)
+    build = partial(
+        judge_rebuilt,
+        seed=world["seed"],
+        num_images=settings["images"],
+        source=source,
+        unseen_renderings=world["unseen_renderings"],
+    )
     with ProcessPoolExecutor(2, get_context("spawn")) as pool:
         judged = tqdm(pool.map(build, settings["recalls"]), "annotation recall", total=len(settings["recalls"]))
         curve = dict(zip(settings["recalls"], judged, strict=True))

@@ -20,12 +20,14 @@ from generators.storage.dataset import write_config
 from generators.storage.params import read_params, read_parser_params
 
 
-def rebuild_crepe(recall: float, seed: int, num_images: int, source: Path, output: Path) -> dict[str, dict[str, Any]]:
+def rebuild_crepe(
+    recall: float, seed: int, num_images: int, source: Path, output: Path, unseen_renderings: float = 0.0
+) -> dict[str, dict[str, Any]]:
     """Annotate the first ``num_images`` test scenes with ``recall`` and write the sets to ``output``/crepe.
 
     ``source`` is the folder of the micro-world's images. Returns image id -> complete scene (JSON form).
     """
-    scenes = [sample_test_scene(seed, image_id) for image_id in TEST_IDS[:num_images]]
+    scenes = [sample_test_scene(seed, image_id, unseen_renderings) for image_id in TEST_IDS[:num_images]]
     annotation_folder, crepe_folder = output / "source", output / "crepe"
     annotation_folder.mkdir()
     write_annotations(annotate(scenes, seed, recall), annotation_folder)

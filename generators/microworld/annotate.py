@@ -28,7 +28,7 @@ from generators.microworld.captions.content import (
 from generators.microworld.captions.views import sample_region, shows_sizes
 from generators.microworld.captions.wording import PHRASINGS, write_image_captions, write_region_phrase
 from generators.microworld.scene import DrawnObject, Scene, Triple
-from generators.microworld.world import CONVERSE, SIZES
+from generators.microworld.world import CONVERSE, NOUN_TABLE, SIZES
 from generators.schemas.scene_graph import Box
 
 FACTS_PER_IMAGE = 1000
@@ -37,8 +37,6 @@ REGIONS = 14
 """Regions sampled per image, before regions with facts that are not annotated are removed."""
 UPPER_CASE = 0.3
 """Fraction of predicates in upper case, as in Visual Genome."""
-SENSES = {"table": "table.n.02", "kite": "kite.n.03", "banana": "banana.n.02", "balloon": "balloon.n.02"}
-"""WordNet senses of nouns whose first sense has another meaning."""
 PREDICATE_SENSES = {
     "on": "along.r.01",
     "above": "above.r.02",
@@ -51,6 +49,18 @@ PREDICATE_SENSES = {
     "next to": "next.r.01",
     "wearing": "wear.v.01",
     "worn by": "wear.v.01",
+    "holding": "hold.v.02",
+    "held by": "hold.v.02",
+    "eating": "eat.v.01",
+    "eaten by": "eat.v.01",
+    "pulling": "pull.v.01",
+    "pulled by": "pull.v.01",
+    "pushing": "push.v.01",
+    "pushed by": "push.v.01",
+    "riding": "ride.v.01",
+    "ridden by": "ride.v.01",
+    "pouring into": "pour.v.02",
+    "filled by": "fill.v.01",
 }
 GQA_NAMES = {"left of": "to the left of", "right of": "to the right of"}
 """GQA's names of relations that differ from the micro-world's names."""
@@ -79,7 +89,11 @@ class Annotation:
         return SceneFacts(
             {item.id: item.noun for item in self.objects},
             {
-                item.id: tuple(name for name in list_named_attributes(item) if self.contains(item.id, name))
+                item.id: tuple(
+                    name
+                    for name in list_named_attributes(item, sizes=item.id in self.scene.comparable)
+                    if self.contains(item.id, name)
+                )
                 for item in self.objects
             },
             tuple(
@@ -120,7 +134,7 @@ class Annotation:
     def object_entries(self) -> Iterator[dict[str, Any]]:
         for item in self.objects:
             yield {
-                "synsets": [_sense_of(item.noun)],
+                "synsets": [NOUN_TABLE[item.noun].sense],
                 "h": round(item.box.height),
                 "object_id": self.object_ids[item.id],
                 "names": [item.noun],
@@ -299,7 +313,3 @@ def _with_name(entry: dict[str, Any]) -> dict[str, Any]:
     return {
         ("name" if key == "names" else key): (value[0] if key == "names" else value) for key, value in entry.items()
     }
-
-
-def _sense_of(noun: str) -> str:
-    return SENSES.get(noun, f"{noun}.n.01")

@@ -40,6 +40,7 @@ class Params:
     """The block ``microworld`` of params.yaml.
 
     ``train_images`` is the number of images per corpus, and ``train_size`` their width and height in pixels.
+    ``unseen_renderings`` is the share of test scenes whose drawings no training scene shows.
     """
 
     seed: int
@@ -47,6 +48,7 @@ class Params:
     train_images: int
     train_size: int
     annotation_recall: float
+    unseen_renderings: float = 0.0
 
     @classmethod
     def read(cls) -> Params:
@@ -60,7 +62,9 @@ def build(folder: Path, params: Params, workers: int = WORKERS) -> None:
     """Write the folder atomically."""
     with atomic_folder(folder) as scratch, ProcessPoolExecutor(workers) as pool:
         ids = TEST_IDS[: params.test_images]
-        images = _map(pool, partial(_evaluation_image, params.seed), ids, "microworld test scenes")
+        images = _map(
+            pool, partial(_evaluation_image, params.seed, params.unseen_renderings), ids, "microworld test scenes"
+        )
         scenes = list(write_images(scratch, images))
         with (scratch / "truth.jsonl").open("w") as lines:
             lines.writelines(json.dumps(scene.to_json()) + "\n" for scene in scenes)
@@ -89,8 +93,8 @@ def render_full_size(scene: Scene) -> bytes:
     return render_jpeg(scene, (scene.width, scene.height), subsampling="4:4:4")
 
 
-def _evaluation_image(seed: int, image_id: int) -> tuple[Scene, bytes]:
-    scene = sample_test_scene(seed, image_id)
+def _evaluation_image(seed: int, unseen_renderings: float, image_id: int) -> tuple[Scene, bytes]:
+    scene = sample_test_scene(seed, image_id, unseen_renderings)
     return scene, render_full_size(scene)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,7 +14,11 @@ Triple = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class DrawnObject:
-    """One drawn object. ``box`` bounds its drawing, in scene pixels; ``depth`` 0 is nearest to the viewer."""
+    """One drawn object. ``box`` bounds its drawing, in scene pixels; ``depth`` 0 is nearest to the viewer.
+
+    ``state`` is "" for nouns without states. ``drawing`` is a key of ``rendering.drawing.DRAWINGS``; "" means the
+    first drawing of the noun.
+    """
 
     id: str
     noun: str
@@ -22,6 +27,16 @@ class DrawnObject:
     size: str
     box: Box
     depth: float
+    state: str = ""
+    drawing: str = ""
+    mirrored: bool = False
+    unseen: bool = False
+    """True if no training scene shows this rendering of the noun."""
+
+    @property
+    def picture(self) -> str:
+        """The key of the drawing."""
+        return self.drawing or self.noun
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +49,12 @@ class Scene:
     background: str
     objects: tuple[DrawnObject, ...]
     relations: tuple[Triple, ...]
+    light: str = "day"
+
+    @property
+    def comparable(self) -> frozenset[str]:
+        """The ids of the objects whose size can be seen: there is one of the same noun with the opposite size."""
+        return find_comparable(self.objects)
 
     def to_json(self) -> dict[str, Any]:
         """Return a line of ``truth.jsonl``, which the oracle reads."""
@@ -42,6 +63,15 @@ class Scene:
             "width": self.width,
             "height": self.height,
             "background": self.background,
+            "light": self.light,
             "things": [asdict(item) | {"box": list(item.box)} for item in self.objects],
             "relations": self.relations,
         }
+
+
+def find_comparable(objects: Iterable[DrawnObject]) -> frozenset[str]:
+    """Return the ids of small objects beside a large one of the same noun, and the reverse."""
+    objects = list(objects)
+    present = {(item.noun, item.size) for item in objects}
+    opposite = {"small": "large", "large": "small"}
+    return frozenset(item.id for item in objects if (item.noun, opposite.get(item.size)) in present)

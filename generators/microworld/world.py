@@ -1,23 +1,67 @@
-"""The vocabulary of the micro-world: nouns, colours, patterns, sizes and relations, under their canonical names.
+"""The vocabulary of the micro-world: nouns, attributes and relations, under their canonical names.
 
-Every noun is in WordNet. A hard negative replaces a noun by a noun with the same grand-hypernym, so every noun belongs
-to a cluster of similar nouns. The drawings are in drawings/, and synonyms are in captions/wording.py.
+``nouns.csv`` has one line per noun. Every noun is in WordNet. A hard negative replaces a noun by a noun with the same
+grand-hypernym, so every noun belongs to a cluster of similar nouns. The drawings are in drawings/, and synonyms are in
+captions/wording.py.
 """
 
-NOUNS: dict[str, tuple[str, ...]] = {
-    "vessel": ("cup", "bottle", "vase", "bucket", "bowl"),
-    "container": ("box", "basket"),
-    "fruit": ("apple", "pear", "banana", "lemon"),
-    "vehicle": ("car", "bus", "truck", "boat"),
-    "furniture": ("table", "chair", "bench"),
-    "building": ("house", "tent", "tower"),
-    "plant": ("tree", "flower", "mushroom", "cactus"),
-    "clothing": ("hat", "shirt", "boot"),
-    "animal": ("cat", "bird", "fish"),
-    "device": ("clock", "lamp", "bell", "key", "umbrella"),
-    "plaything": ("ball", "kite", "drum", "balloon"),
-}
-"""The 40 nouns by cluster."""
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+NOUNS_FILE = Path(__file__).with_name("nouns.csv")
+
+
+class NounEntry(NamedTuple):
+    """A line of nouns.csv."""
+
+    cluster: str
+    side: float
+    """Geometric mean of the width and height of a medium-sized object, in pixels of a scene of 640 x 480 pixels."""
+    themes: tuple[str, ...]
+    """The themes of scenes in which the noun occurs."""
+    roles: frozenset[str]
+    """What can be done with the object (``ROLES``)."""
+    sense: str
+    """The WordNet synset."""
+
+
+ROLES = ("portable", "held", "food", "worn", "pulled", "pushed", "filled")
+"""``portable``: can be on a carrier or in a container; ``held``: fits in a hand; ``filled``: another object can be
+poured into it. What an object can carry, contain or wear follows from its drawing."""
+
+
+def read_nouns(path: Path) -> dict[str, NounEntry]:
+    """Read nouns.csv. Raises ValueError if a line is incomplete or has an unknown role."""
+    entries: dict[str, NounEntry] = {}
+    with path.open(newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            noun, roles, themes = row["noun"], frozenset(row["roles"].split()), tuple(row["themes"].split())
+            if noun in entries:
+                raise ValueError(f"{path.name}: {noun!r} has two lines; keep one.")
+            if unknown := sorted(roles - set(ROLES)):
+                raise ValueError(f"{path.name}, {noun}: unknown role {unknown[0]!r}, expected {', '.join(ROLES)}.")
+            if not (row["cluster"] and row["side"] and themes):
+                raise ValueError(f"{path.name}, {noun}: cluster, side and themes are needed.")
+            sense = row["sense"] or f"{noun}.n.01"
+            entries[noun] = NounEntry(row["cluster"], float(row["side"]), themes, roles, sense)
+    return entries
+
+
+def _group_by_cluster(entries: Mapping[str, NounEntry]) -> dict[str, tuple[str, ...]]:
+    clusters: dict[str, tuple[str, ...]] = {}
+    for noun, entry in entries.items():
+        clusters[entry.cluster] = (*clusters.get(entry.cluster, ()), noun)
+    return clusters
+
+
+NOUN_TABLE = read_nouns(NOUNS_FILE)
+"""Noun -> line of nouns.csv."""
+NOUNS = _group_by_cluster(NOUN_TABLE)
+"""The nouns by cluster."""
 ALL_NOUNS = tuple(noun for cluster in NOUNS.values() for noun in cluster)
 
 COLORS: dict[str, str] = {
@@ -35,7 +79,11 @@ PATTERNS = ("plain", "striped", "spotted", "checkered")
 """``plain`` is the default; captions do not name it."""
 
 SIZES = ("small", "medium", "large")
-"""Captions do not name ``medium``."""
+"""Captions do not name ``medium``. They name the other sizes only where the view also shows an object of the same noun
+with the opposite size (``Scene.comparable``), because a crop with one object does not show how large it is."""
+
+STATES = (("open", "closed"), ("lit", "unlit"), ("broken", "intact"), ("full", "empty"))
+"""Pairs of states that exclude each other. A noun has the states of its drawings."""
 
 RELATIONS: dict[str, str] = {
     "on": "rests on the upper side of, touching; every `on` is also `above`",
@@ -49,8 +97,20 @@ RELATIONS: dict[str, str] = {
     "containing": "converse of in",
     "supporting": "converse of on",
     "next to": "at about the same height, with a gap smaller than the smaller width; symmetric",
-    "wearing": "an animal with a hat on its head",
+    "wearing": "a person or an animal with a hat or a crown on its head",
     "worn by": "converse of wearing",
+    "holding": "a person with an object in the hand",
+    "held by": "converse of holding",
+    "eating": "a person with food in the hand, at the mouth; every `eating` is also `holding`",
+    "eaten by": "converse of eating",
+    "pulling": "a person in front of an object, with a rope to it",
+    "pulled by": "converse of pulling",
+    "pushing": "a person with both hands against an object",
+    "pushed by": "converse of pushing",
+    "riding": "a person on the back of an animal or on a bicycle; every `riding` is also `on`",
+    "ridden by": "converse of riding",
+    "pouring into": "a tilted vessel whose water falls into the other",
+    "filled by": "converse of pouring into",
 }
 """A short definition of every relation. scenes/spatial_relations.py has the full definitions."""
 
@@ -61,6 +121,12 @@ CONVERSE = {
     "in front of": "behind",
     "in": "containing",
     "wearing": "worn by",
+    "holding": "held by",
+    "eating": "eaten by",
+    "pulling": "pulled by",
+    "pushing": "pushed by",
+    "riding": "ridden by",
+    "pouring into": "filled by",
     "next to": "next to",
 }
 CONVERSE |= {converse: relation for relation, converse in CONVERSE.items()}

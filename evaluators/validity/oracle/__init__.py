@@ -49,8 +49,8 @@ class ParsedCaption(NamedTuple):
 def is_true(caption: str, scene: Mapping[str, Any]) -> bool:
     """Return True if some reading of ``caption`` holds in ``scene``. Raises UnreadableError.
 
-    ``scene`` is the JSON form of a complete scene: ``width``, ``things`` (id, noun, color, pattern, size, box) and
-    ``relations`` (every [subject id, relation, object id] that holds).
+    ``scene`` is the JSON form of a complete scene: ``width``, ``things`` (id, noun, color, pattern, size, box, and
+    state where the noun has states) and ``relations`` (every [subject id, relation, object id] that holds).
     """
     return any(map(SceneModel(scene).satisfies, parse_caption(caption).readings))
 

@@ -16,7 +16,7 @@ from evaluators.validity.oracle.lexicon import Values
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """The object's ``slot`` (noun, side, color, pattern or size) has one of ``values`` (none: undrawable)."""
+    """The object's ``slot`` (noun, side, color, pattern, size or state) has one of ``values`` (none: undrawable)."""
 
     referent: int
     word: str

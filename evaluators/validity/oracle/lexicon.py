@@ -25,7 +25,7 @@ class Noun(NamedTuple):
 
 
 class Attribute(NamedTuple):
-    """An adjective: the object's ``slot`` (color, pattern or size) has one of ``values``."""
+    """An adjective: the object's ``slot`` (color, pattern, size or state) has one of ``values``."""
 
     word: str
     slot: str
@@ -111,6 +111,7 @@ BASE_VERBS, THIRD_VERBS, PRESENT_VERBS, PAST_VERBS = (
 PREPOSITIONS = _relations("prepositions")
 ADVERBS = _relations("adverbs")
 PARTICIPLES = _relations("participles")
+FINITE_PHRASES = _relations("finite_phrases")
 WORN, HAS, WITH = (_values(_DATA["possession"][name]) for name in ("worn", "has", "with"))
 NEVER: Values = frozenset()
 """The meaning of a relation that the micro-world cannot draw: no pair of objects has it."""
@@ -137,7 +138,7 @@ ANAPHORIC_NOUNS = _words("anaphoric_nouns")
 
 _IN_PHRASES = {
     word
-    for table in (PREPOSITIONS, ADVERBS, SIDES, PARTICIPLES, AMOUNTS)
+    for table in (PREPOSITIONS, ADVERBS, SIDES, PARTICIPLES, FINITE_PHRASES, AMOUNTS)
     for entries in table.values()
     for phrase, _ in entries
     for word in phrase

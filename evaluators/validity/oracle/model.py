@@ -46,7 +46,7 @@ class SceneModel:
     def _holds(self, condition: Condition, assignment: Assignment) -> bool:
         match condition:
             case Property(referent, _, slot, values):
-                return bool(values) and self.objects[assignment[referent]][slot] in values
+                return bool(values) and self.objects[assignment[referent]].get(slot) in values
             case Relation(subjects, _, relations, objects):
                 return self._related(
                     [assignment[ref] for ref in subjects], relations, [assignment[ref] for ref in objects]

@@ -132,6 +132,7 @@ class PredicateGrammar(Reader, ABC):
 
     def _finite_verb(self, start: int) -> Parses[Predicates]:
         start = self._skip_degrees(start)
+        yield from self._finite_phrase(start)
         word = self.words[start]
         if word in BE:
             yield from self._copula(self.skip(start + 1, _ADVERBS_AFTER_BE))
@@ -150,8 +151,14 @@ class PredicateGrammar(Reader, ABC):
         elif self.is_undrawable(start) and word.endswith("s"):
             yield from self._related_objects(start, self._skip_preposition(start + 1), NEVER)
 
+    def _finite_phrase(self, start: int) -> Parses[Predicates]:
+        """ "pours into a cup" """
+        for relations, next_start in self.match_phrases(start, lexicon.FINITE_PHRASES):
+            yield from self._related_objects(start, next_start, relations)
+
     def _infinitive(self, start: int) -> Parses[Predicates]:
         """The words after "does not"."""
+        yield from self._finite_phrase(start)
         word = self.words[start]
         if word in lexicon.POSTURES:
             yield from self.reduced_clause(start + 1)

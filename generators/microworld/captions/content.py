@@ -28,13 +28,27 @@ RELATION_WEIGHTS: dict[str, float] = {
     "next to": 2,
     "wearing": 12,
     "worn by": 6,
+    "holding": 8,
+    "held by": 3,
+    "eating": 12,
+    "eaten by": 4,
+    "pulling": 12,
+    "pulled by": 5,
+    "pushing": 12,
+    "pushed by": 5,
+    "riding": 12,
+    "ridden by": 4,
+    "pouring into": 12,
+    "filled by": 4,
 }
 """Relative frequencies of relations."""
 IMPLIED_BY = {
-    "above": ("on", "worn by"),
-    "below": ("supporting", "wearing"),
-    "on": ("worn by",),
-    "supporting": ("wearing",),
+    "above": ("on", "worn by", "riding", "pouring into"),
+    "below": ("supporting", "wearing", "ridden by", "filled by"),
+    "on": ("worn by", "riding"),
+    "supporting": ("wearing", "ridden by"),
+    "holding": ("eating",),
+    "held by": ("eaten by",),
 }
 """Relation -> relations that imply it."""
 IMPLIED_WEIGHT = 0.15
@@ -51,19 +65,24 @@ class SceneFacts:
 
     @classmethod
     def of(cls, scene: Scene, ids: Collection[str], *, sizes: bool) -> SceneFacts:
-        """Return all facts about the given objects; ``sizes=False`` leaves out sizes, which a crop does not show."""
+        """Return all facts about the given objects.
+
+        ``sizes=False`` leaves out sizes, which a crop does not show; otherwise objects have a size if another object
+        shows it (``Scene.comparable``).
+        """
         objects = [item for item in scene.objects if item.id in ids]
+        comparable = scene.comparable if sizes else frozenset()
         return cls(
             {item.id: item.noun for item in objects},
-            {item.id: list_named_attributes(item, sizes=sizes) for item in objects},
+            {item.id: list_named_attributes(item, sizes=item.id in comparable) for item in objects},
             tuple(triple for triple in scene.relations if triple[0] in ids and triple[2] in ids),
         )
 
 
-def list_named_attributes(item: DrawnObject, *, sizes: bool = True) -> tuple[str, ...]:
-    """Return size, colour and pattern, without ``medium`` and ``plain``."""
-    size = (item.size,) if sizes and item.size != "medium" else ()
-    return (*size, item.color, *((item.pattern,) if item.pattern != "plain" else ()))
+def list_named_attributes(item: DrawnObject, *, sizes: bool) -> tuple[str, ...]:
+    """Return size, state, colour and pattern, without ``medium``, ``plain`` and missing states."""
+    size = item.size if sizes and item.size != "medium" else ""
+    return tuple(filter(None, (size, item.state, item.color, item.pattern if item.pattern != "plain" else "")))
 
 
 @dataclass(frozen=True, slots=True)

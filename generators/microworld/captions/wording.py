@@ -26,6 +26,8 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "cat": ("kitty",),
     "clock": ("timepiece",),
     "umbrella": ("brolly",),
+    "bicycle": ("bike",),
+    "sled": ("sledge",),
     "small": ("little", "tiny"),
     "large": ("big",),
     "spotted": ("dotted",),
@@ -35,7 +37,7 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
 hyponym of the noun. It therefore cannot be used as a foil of the noun (in WordNet, a cap is not a hat)."""
 
 PHRASINGS: dict[str, tuple[str, ...]] = {
-    "on": ("on", "on top of", "sitting on", "resting on", "placed on", "sitting on top of", "supported by"),
+    "on": ("on", "on top of", "sitting on", "resting on", "placed on", "sitting on top of"),
     "supporting": ("supporting", "carrying"),
     "above": ("above", "over"),
     "below": ("below", "under", "beneath", "underneath"),
@@ -43,11 +45,23 @@ PHRASINGS: dict[str, tuple[str, ...]] = {
     "right of": ("to the right of", "right of", "on the right side of"),
     "in front of": ("in front of", "partly hiding", "partly covering"),
     "behind": ("behind", "partly hidden by", "partly covered by"),
-    "in": ("in", "inside", "sitting in", "placed inside", "held by"),
-    "containing": ("containing", "holding"),
+    "in": ("in", "inside", "sitting in", "placed inside"),
+    "containing": ("containing", "filled with"),
     "next to": ("next to", "beside", "near", "close to"),
     "wearing": ("wearing",),
     "worn by": ("worn by",),
+    "holding": ("holding",),
+    "held by": ("held by",),
+    "eating": ("eating",),
+    "eaten by": ("eaten by",),
+    "pulling": ("pulling",),
+    "pulled by": ("pulled by",),
+    "pushing": ("pushing",),
+    "pushed by": ("pushed by",),
+    "riding": ("riding",),
+    "ridden by": ("ridden by",),
+    "pouring into": ("pouring into",),
+    "filled by": ("filled by",),
 }
 """The words between two noun phrases or after "is". The first phrase is the most frequent."""
 
@@ -56,8 +70,14 @@ VERBS: dict[str, tuple[str, ...]] = {
     "supporting": ("supports", "carries"),
     "in front of": ("partly hides",),
     "in": ("sits in", "lies in"),
-    "containing": ("contains", "holds"),
+    "containing": ("contains",),
     "wearing": ("wears",),
+    "holding": ("holds",),
+    "eating": ("eats",),
+    "pulling": ("pulls",),
+    "pushing": ("pushes",),
+    "riding": ("rides",),
+    "pouring into": ("pours into",),
 }
 """Finite verb forms. All other relations use "is"."""
 

@@ -1,4 +1,4 @@
-"""Read the drawings of nouns from SVG files (``../drawings``).
+"""Read the drawings of nouns from SVG files (``../drawings``); pictures.py explains their names.
 
 A file is an SVG image of one noun, 100 units high and as wide as its viewBox. It can contain paths, circles, ellipses,
 rectangles and groups, with transforms. The ``class`` of an element defines how it is painted:
@@ -47,6 +47,11 @@ class Surface(NamedTuple):
     y: float
 
 
+class Point(NamedTuple):
+    x: float
+    y: float
+
+
 class Opening(NamedTuple):
     """The part of a container that its front hides.
 
@@ -73,6 +78,20 @@ class Drawing:
     inside: Opening | None = None
     head: Surface | None = None
     """The surface on which a hat is worn."""
+    saddle: Point | None = None
+    """Where a rider sits."""
+    seat: Point | None = None
+    """The point of a rider that is on the saddle."""
+    hand: Point | None = None
+    """Where a person holds, pulls or pushes an object."""
+    tip: Point | None = None
+    """The lower end of the water that pours out of a vessel."""
+    state: str = ""
+    """The state that the drawing shows, such as "open"."""
+    scale: float = 1.0
+    """Height of the box / height of the box of the noun's basic drawing, for another pose or state."""
+    faces_left: bool = False
+    """True if an animal or a vehicle moves to the left."""
     hangs: bool = False
     """True if the object hangs in the air instead of standing on the ground or on other objects."""
     pattern_period: float = 24.0
@@ -107,6 +126,13 @@ def _read_root(root: ElementTree.Element, folder: Path) -> Drawing:
         top=Surface(*values) if (values := read_attribute("data-top")) else None,
         inside=Opening(*values) if (values := read_attribute("data-inside")) else None,
         head=Surface(*values) if (values := read_attribute("data-head")) else None,
+        saddle=Point(*values) if (values := read_attribute("data-saddle")) else None,
+        seat=Point(*values) if (values := read_attribute("data-seat")) else None,
+        hand=Point(*values) if (values := read_attribute("data-hand")) else None,
+        tip=Point(*values) if (values := read_attribute("data-tip")) else None,
+        state=root.get("data-state", ""),
+        scale=float(root.get("data-scale", 1)),
+        faces_left=root.get("data-faces") == "left",
         hangs=root.get("data-hangs") == "true",
         pattern_period=float(root.get("data-pattern-period", 24)),
     )
@@ -212,4 +238,4 @@ def _parse_numbers(text: str) -> list[float]:
 DRAWINGS: Mapping[str, Drawing] = {
     path.stem.replace("_", " "): read_drawing(path) for path in sorted(FOLDER.rglob("*.svg"))
 }
-"""Noun -> drawing. The folder ``compounds/`` has the drawings that only Compun and ControlledImCaps use."""
+"""File name without suffix -> drawing. Only Compun and ControlledImCaps use those in the folder ``compounds/``."""

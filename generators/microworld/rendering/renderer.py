@@ -1,8 +1,9 @@
 """Render scenes with Skia.
 
 Objects are painted from far to near. Exceptions: the contents of a container are painted between its back and its
-front, and a worn object is painted over its wearer. A view is rendered directly instead of being cropped and resampled,
-so its edges are sharp at every size. The same scene always produces the same pixels.
+front, what a person holds, pulls or pushes between the body and the arms, and a hat or a
+rider over what carries it. A view is rendered directly instead of being cropped and resampled, so its edges are sharp
+at every size. The same scene always produces the same pixels.
 """
 
 from __future__ import annotations
@@ -44,11 +45,20 @@ _BACKDROPS = {
 }
 BACKGROUNDS = tuple(_BACKDROPS)
 """Values of ``Scene.background``."""
+_LIGHTS = {"day": "#ffffff", "warm": "#fff6e6", "cool": "#eef4ff", "dim": "#e2e2e2"}
+LIGHTS = tuple(_LIGHTS)
+"""Values of ``Scene.light``: the factor by which the light multiplies all colours."""
+_INSIDE = {"in": False, "pouring into": False, "holding": True, "pulling": True, "pushing": True}
+_OVER = {"wearing": True, "riding": False}
+"""Relations whose objects are painted inside or over another; True if the subject is the carrier."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attachments:
-    """The contents of containers and the hats of animals: id of the container or animal -> objects, farthest first."""
+    """Objects that are painted inside another (``contents``) or over it (``worn``), by the id of the other.
+
+    The farthest comes first.
+    """
 
     contents: dict[str, list[DrawnObject]] = field(default_factory=dict)
     worn: dict[str, list[DrawnObject]] = field(default_factory=dict)
@@ -67,13 +77,15 @@ def render(scene: Scene, size: tuple[int, int], view: Box | None = None) -> np.n
     canvas.translate(-view.x, -view.y)
     _draw_background(canvas, scene)
     _draw_objects(canvas, scene)
+    if scene.light != "day":
+        canvas.drawColor(parse_color(_LIGHTS[scene.light]), skia.BlendMode.kModulate)
     return np.ascontiguousarray(pixels[..., :3])
 
 
 def draw_object(canvas: skia.Canvas, item: DrawnObject, attachments: Attachments | None = None) -> None:
     """Draw an object with its attachments and without a shadow; the units of the canvas are scene pixels."""
     attachments = attachments or Attachments()
-    drawing = DRAWINGS[item.noun]
+    drawing = DRAWINGS[item.picture]
     if drawing.back:
         _paint(canvas, item, drawing, drawing.back)
     for content in attachments.contents.get(item.id, ()):
@@ -86,8 +98,8 @@ def draw_object(canvas: skia.Canvas, item: DrawnObject, attachments: Attachments
 def _paint(canvas: skia.Canvas, item: DrawnObject, drawing: Drawing, layer: Painter) -> None:
     """Paint one layer of a drawing, stretched over the object's box."""
     canvas.save()
-    canvas.translate(item.box.x, item.box.y)
-    canvas.scale(item.box.width / (100 * drawing.aspect), item.box.height / 100)
+    canvas.translate(item.box.x + item.mirrored * item.box.width, item.box.y)
+    canvas.scale((-1 if item.mirrored else 1) * item.box.width / (100 * drawing.aspect), item.box.height / 100)
     layer(Brush(canvas, item.color, item.pattern, drawing.pattern_period))
     canvas.restore()
 
@@ -98,11 +110,15 @@ def _draw_objects(canvas: skia.Canvas, scene: Scene) -> None:
     hosts = (*attachments.contents.values(), *attachments.worn.values())
     attached = {item.id for items in hosts for item in items}
     resting = {subject for subject, relation, _ in scene.relations if relation == "on"}
+    towing = {subject: target for subject, relation, target in scene.relations if relation in ("pulling", "pushing")}
+    by_id = {item.id: item for item in objects}
     for item in objects:
         if item.id in attached:
             continue
         bottom = item.box.y + item.box.height
-        if not DRAWINGS[item.noun].hangs and (item.id in resting or bottom > HORIZON * scene.height):
+        if item.id in towing:
+            _draw_shadow(canvas, by_id[towing[item.id]].box)
+        if not DRAWINGS[item.picture].hangs and (item.id in resting or bottom > HORIZON * scene.height):
             _draw_shadow(canvas, item.box)
         draw_object(canvas, item, attachments)
 
@@ -110,10 +126,10 @@ def _draw_objects(canvas: skia.Canvas, scene: Scene) -> None:
 def _find_attachments(scene: Scene, by_id: dict[str, DrawnObject]) -> Attachments:
     attachments = Attachments()
     for subject, relation, target in scene.relations:
-        if relation == "in":
-            attachments.contents.setdefault(target, []).append(by_id[subject])
-        elif relation == "wearing":
-            attachments.worn.setdefault(subject, []).append(by_id[target])
+        for table, painted in ((_INSIDE, attachments.contents), (_OVER, attachments.worn)):
+            if relation in table:
+                carrier, carried = (subject, target) if table[relation] else (target, subject)
+                painted.setdefault(carrier, []).append(by_id[carried])
     for items in (*attachments.contents.values(), *attachments.worn.values()):
         items.sort(key=lambda item: -item.depth)
     return attachments

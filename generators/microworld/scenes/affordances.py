@@ -1,44 +1,33 @@
-"""Tables of the micro-world: which nouns occur together, how large objects are, and which objects carry other objects.
+"""Tables of the micro-world: which nouns occur together, how large objects are, and what can be done with them.
 
-The nouns of a scene belong to one theme, such as a kitchen. Themes are small, so that a corpus of a few thousand
-captions contains most of the (noun, relation, noun) triples that are not held out.
+They are derived from nouns.csv and from the drawings. The nouns of a scene belong to one theme, such as a kitchen.
+Themes are small, so that a corpus of a few thousand captions contains most of the (noun, relation, noun) triples that
+are not held out.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from generators.microworld.rendering.drawing import DRAWINGS
-from generators.microworld.world import ALL_NOUNS, NOUNS
+from generators.microworld.rendering.pictures import RENDERINGS
+from generators.microworld.world import ALL_NOUNS, NOUN_TABLE
 
-THEMES: dict[str, tuple[str, ...]] = {
-    "kitchen": ("table", "cup", "bowl", "bottle", "apple", "lemon", "cat"),
-    "study": ("chair", "lamp", "clock", "vase", "key", "hat", "cat"),
-    "garden": ("bench", "tree", "flower", "mushroom", "basket", "bird", "hat"),
-    "street": ("car", "bus", "house", "tower", "tree", "umbrella", "bird"),
-    "playroom": ("table", "drum", "box", "ball", "bell", "balloon", "kite"),
-    "shore": ("boat", "tent", "bucket", "fish", "ball", "kite", "hat"),
-    "hall": ("bench", "box", "boot", "shirt", "umbrella", "key", "bell"),
-    "market": ("truck", "basket", "bucket", "vase", "banana", "pear", "cactus"),
-}
-"""Theme -> nouns. Every noun is in one to three themes and shares a theme with 6 to 18 other nouns."""
 
-TYPICAL_SIDE = {
-    noun: side
-    for cluster, side in {
-        "vessel": 155,
-        "container": 175,
-        "fruit": 130,
-        "vehicle": 190,
-        "furniture": 205,
-        "building": 205,
-        "plant": 150,
-        "clothing": 145,
-        "animal": 180,
-        "device": 145,
-        "plaything": 150,
-    }.items()
-    for noun in NOUNS[cluster]
-} | {"tower": 180, "tree": 205, "umbrella": 160, "hat": 105}
-"""Noun -> geometric mean of the width and height of a medium-sized object, in pixels of a scene of 640 x 480 pixels."""
+def _group_by_theme() -> dict[str, tuple[str, ...]]:
+    names = dict.fromkeys(theme for noun in ALL_NOUNS for theme in NOUN_TABLE[noun].themes)
+    return {theme: tuple(noun for noun in ALL_NOUNS if theme in NOUN_TABLE[noun].themes) for theme in names}
+
+
+def _with_role(role: str) -> tuple[str, ...]:
+    return tuple(noun for noun in ALL_NOUNS if role in NOUN_TABLE[noun].roles)
+
+
+THEMES: Mapping[str, tuple[str, ...]] = _group_by_theme()
+"""Theme -> nouns. Every noun is in one to three themes."""
+TYPICAL_SIDE = {noun: NOUN_TABLE[noun].side for noun in ALL_NOUNS}
+"""Noun -> geometric mean of the width and height of a medium-sized object, in pixels of a scene of 640 x 480 pixels.
+The pose or state of an object changes its box, but not its scale."""
 
 SIZE_FACTOR = {"small": 0.62, "medium": 1.0, "large": 1.5}
 """Size -> factor by which the typical side is multiplied."""
@@ -50,21 +39,34 @@ HANGING = tuple(noun for noun in ALL_NOUNS if DRAWINGS[noun].hangs)
 """Nouns whose objects are always in the air. Birds are not listed, because only some birds are in the air."""
 CARRIERS = tuple(noun for noun in ALL_NOUNS if DRAWINGS[noun].top)
 """Nouns whose objects can carry other objects on top."""
-CONTAINERS = tuple(noun for noun in ALL_NOUNS if DRAWINGS[noun].inside)
-"""Nouns whose objects can contain another object."""
+CONTAINERS = tuple(noun for noun in ALL_NOUNS if any(RENDERINGS[noun].find_all("inside")))
+"""Nouns whose objects can contain another object in one of their states."""
 WEARERS = tuple(noun for noun in ALL_NOUNS if DRAWINGS[noun].head)
 """Nouns whose objects can wear a hat."""
-PORTABLE = tuple(
-    noun
-    for cluster in ("vessel", "container", "fruit", "clothing", "animal", "device", "plaything")
-    for noun in NOUNS[cluster]
-    if noun not in HANGING
-)
+RIDDEN = tuple(noun for noun in ALL_NOUNS if DRAWINGS[noun].saddle)
+"""Nouns whose objects a person can ride."""
+AGENTS = tuple(noun for noun in ALL_NOUNS if "holding" in RENDERINGS[noun].poses)
+"""Nouns whose objects have hands: they hold, eat, pull, push and ride."""
+POURING = tuple(noun for noun in ALL_NOUNS if "pouring" in RENDERINGS[noun].poses)
+"""Nouns whose objects can be poured out."""
+PORTABLE = tuple(noun for noun in _with_role("portable") if noun not in HANGING)
 """Nouns whose objects can be on a carrier or in a container, if the carrier or container is large enough."""
+WORN, HELD, FOOD, PULLED, PUSHED, FILLED = map(_with_role, ("worn", "held", "food", "pulled", "pushed", "filled"))
+
+
+def list_actions(agent: str, target: str) -> tuple[str, ...]:
+    """Return the actions that an object of the first noun can do to one of the second, such as ("riding",)."""
+    patients = {"holding": HELD, "eating": FOOD, "pulling": PULLED, "pushing": PUSHED, "riding": RIDDEN}
+    actions = tuple(action for action, nouns in patients.items() if agent in AGENTS and target in nouns)
+    return (*actions, *(("pouring into",) if agent in POURING and target in FILLED else ()))
+
+
+def can_act(agent: str, target: str) -> bool:
+    return bool(list_actions(agent, target))
 
 
 def list_themes_of(noun: str) -> tuple[str, ...]:
-    return tuple(theme for theme, nouns in THEMES.items() if noun in nouns)
+    return NOUN_TABLE[noun].themes
 
 
 def share_theme(first: str, second: str) -> bool:

@@ -9,22 +9,33 @@ noun, attribute or pair, and rarely the same triple, so most captions are seen i
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations, permutations, product
+from itertools import chain, combinations, permutations, product
 from random import Random
 from typing import Any
 
+from generators.microworld.rendering.pictures import RENDERINGS
 from generators.microworld.scene import DrawnObject, Triple
-from generators.microworld.scenes.affordances import CARRIERS, CONTAINERS, HANGING, PORTABLE, WEARERS, share_theme
-from generators.microworld.world import ALL_NOUNS, COLORS, CONVERSE, NOUNS, PATTERNS, SIZES
+from generators.microworld.scenes.affordances import (
+    CARRIERS,
+    CONTAINERS,
+    HANGING,
+    PORTABLE,
+    WEARERS,
+    WORN,
+    list_actions,
+    share_theme,
+)
+from generators.microworld.world import ALL_NOUNS, COLORS, CONVERSE, NOUNS, PATTERNS, SIZES, STATES
 from generators.schemas.corpus_names import CORPORA
 
 ATTRIBUTES = (*COLORS, *(pattern for pattern in PATTERNS if pattern != "plain"))
 """Attributes that a corpus can hold out for all nouns."""
+ALL_STATES = frozenset(chain.from_iterable(STATES))
 NAMED_SIZES = tuple(size for size in SIZES if size != "medium")
-REQUIRED_NOUNS = ("hat", "table", "cat")
+REQUIRED_NOUNS = ("hat", "table", "cat", "man", "woman", "boy")
 """Nouns that are never held out, because many relations need them."""
 PAIR_INTERVAL = 5
 """Every fifth (attribute, noun) pair is held out."""
@@ -74,9 +85,9 @@ class HeldOut:
         }
 
 
-def list_attributes(item: DrawnObject) -> tuple[str, str, str]:
-    """Return size, colour and pattern, in English word order."""
-    return item.size, item.color, item.pattern
+def list_attributes(item: DrawnObject) -> tuple[str, ...]:
+    """Return size, state (if the noun has states), colour and pattern, in English word order."""
+    return (item.size, *((item.state,) if item.state else ()), item.color, item.pattern)
 
 
 @lru_cache
@@ -89,14 +100,15 @@ def choose_held_out(seed: int, corpus: str) -> HeldOut:
     nouns = _sample_nouns_of_distinct_clusters(rng, 2 * len(CORPORA))[2 * index : 2 * index + 2]
     attribute = rng.sample(ATTRIBUTES, len(CORPORA))[index]
     # Every fifth diagonal of a grid of nouns and attributes is held out, so every noun and attribute loses about a
-    # fifth of its pairs. The two sizes are adjacent columns, so no noun loses both sizes.
-    attributes = [*rng.sample(ATTRIBUTES, len(ATTRIBUTES)), *NAMED_SIZES]
+    # fifth of its pairs. The two sizes and the two states of a pair are adjacent columns, so no noun loses both.
+    attributes = [*rng.sample(ATTRIBUTES, len(ATTRIBUTES)), *NAMED_SIZES, *chain.from_iterable(STATES)]
     pairs = {
         (name, noun)
         for (row, noun), (column, name) in product(
             enumerate(rng.sample(ALL_NOUNS, len(ALL_NOUNS))), enumerate(attributes)
         )
         if (row + column) % PAIR_INTERVAL == index and name != attribute and noun not in nouns
+        if name not in ALL_STATES or name in RENDERINGS[noun].states
     }
     triples = {triple for triple in _choose_triples(seed, index) if triple[0] not in nouns and triple[2] not in nouns}
     converses = {(second, CONVERSE[relation], first) for first, relation, second in triples}
@@ -104,14 +116,16 @@ def choose_held_out(seed: int, corpus: str) -> HeldOut:
 
 
 def _sample_nouns_of_distinct_clusters(rng: Random, count: int) -> list[str]:
-    clusters = rng.sample(sorted(NOUNS), count)
-    return [rng.choice([noun for noun in NOUNS[cluster] if noun not in REQUIRED_NOUNS]) for cluster in clusters]
+    options = {name: [noun for noun in NOUNS[name] if noun not in REQUIRED_NOUNS] for name in sorted(NOUNS)}
+    clusters = rng.sample([name for name, nouns in options.items() if nouns], count)
+    return [rng.choice(options[cluster]) for cluster in clusters]
 
 
 def _choose_triples(seed: int, index: int) -> Iterator[Triple]:
     """Yield the held-out triples without their converses, but with the triples that they imply.
 
-    ``on`` implies ``above``; ``worn by`` implies ``on`` and ``above``.
+    ``on`` implies ``above``; ``worn by`` and ``riding`` imply ``on`` and ``above``; ``eating`` implies ``holding``. An
+    implying relation is held out with what it implies.
     """
 
     def is_selected(interval: int, *key: str) -> bool:
@@ -126,10 +140,13 @@ def _choose_triples(seed: int, index: int) -> Iterator[Triple]:
             if is_selected(TRIPLE_INTERVAL, first, "next to", second):
                 yield first, "next to", second
     for first, second in permutations(ALL_NOUNS, 2):
-        if not share_theme(first, second) or first not in (*PORTABLE, *HANGING):
+        if not share_theme(first, second):
             continue
-        if first == "hat" and second in WEARERS:
-            if WEARERS.index(second) == index:
+        yield from _choose_actions(first, second, is_selected)
+        if first not in (*PORTABLE, *HANGING):
+            continue
+        if first in WORN and second in WEARERS:
+            if (WEARERS.index(second) + WORN.index(first)) % TRIPLE_INTERVAL == index:
                 yield from ((first, relation, second) for relation in ("above", "on", "worn by"))
             continue
         above = is_selected(TRIPLE_INTERVAL, first, "above", second)
@@ -140,6 +157,19 @@ def _choose_triples(seed: int, index: int) -> Iterator[Triple]:
             yield first, "on", second
         if second in CONTAINERS and first in PORTABLE and is_selected(TRIPLE_INTERVAL, first, "in", second):
             yield first, "in", second
+
+
+def _choose_actions(agent: str, target: str, is_selected: Callable[..., bool]) -> Iterator[Triple]:
+    """Yield the held-out actions of two nouns, with the relations that they imply."""
+    for action in list_actions(agent, target):
+        if is_selected(TRIPLE_INTERVAL, agent, action, target):
+            yield agent, action, target
+            if action == "riding":
+                yield from ((agent, relation, target) for relation in ("above", "on"))
+            elif action == "pouring into":
+                yield agent, "above", target
+            elif action == "holding" and "eating" in list_actions(agent, target):
+                yield agent, "eating", target
 
 
 def _hash(seed: int, *key: str) -> int:

@@ -7,10 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from random import Random
 
+from generators.microworld.rendering.pictures import RENDERINGS
 from generators.microworld.scene import DrawnObject
-from generators.microworld.scenes.affordances import THEMES, TYPICAL_SIDE, WEARERS, list_themes_of
+from generators.microworld.scenes.affordances import (
+    AGENTS,
+    RIDDEN,
+    THEMES,
+    TYPICAL_SIDE,
+    WEARERS,
+    WORN,
+    can_act,
+    list_themes_of,
+)
 from generators.microworld.scenes.held_out import HeldOut
 from generators.microworld.world import ALL_NOUNS, COLORS, PATTERNS, SIZES
 from generators.schemas.scene_graph import Box
@@ -19,10 +30,14 @@ SIZE_WEIGHTS = {"small": 2.0, "medium": 4.0, "large": 5.0}
 CROWD, CROWD_SIZE_WEIGHTS = 5, {"small": 5.0, "medium": 4.0, "large": 2.0}
 """Scenes with at least this many objects have smaller objects."""
 PATTERN_WEIGHTS = {"plain": 6.0, "striped": 1.5, "spotted": 1.5, "checkered": 1.5}
-TWIN, TWIN_COLOR = 0.15, 0.5
+TWIN, TWIN_COLOR = 0.2, 0.5
 """Probability that a scene of at least three objects has two of one noun, and that these have the same colour."""
+TWIN_SIZE = 0.6
+"""Probability that two objects of one noun are small and large, so that captions can name their sizes."""
 HAT = 0.6
-"""Probability that the scene has a hat if the first sampled object is an animal that can wear it."""
+"""Probability that the scene has a hat if the first sampled object can wear it and the theme has one."""
+PARTNER = 0.6
+"""Probability that the second object is one that the first can act on, or that can act on the first."""
 Weights = Mapping[str, float]
 """Relative frequencies of nouns and attributes; the default is 1."""
 
@@ -40,17 +55,24 @@ def make_zipf_weights(seed: int, corpus: str) -> dict[str, float]:
     }
 
 
-def sample_objects(rng: Random, count: int, forbidden: HeldOut, weights: Weights) -> list[DrawnObject]:
-    """Return objects of one theme without size and position.
+def sample_objects(
+    rng: Random, count: int, forbidden: HeldOut, weights: Weights, *, unseen: bool = False
+) -> list[DrawnObject]:
+    """Return objects of one theme without size and position; ``unseen``: in renderings that training never shows.
 
-    The largest nouns come first, so that other objects can be placed on them.
+    Objects that carry, hold or ride others come first, and among them the largest.
     """
     first = _sample(rng, [noun for noun in ALL_NOUNS if not forbidden.forbids(noun)], weights)
     pool = [noun for noun in THEMES[rng.choice(list_themes_of(first))] if noun != first and not forbidden.forbids(noun)]
     nouns = [first]
-    if count > 1 and first in WEARERS and "hat" in pool and rng.random() < HAT:
-        pool.remove("hat")
-        nouns.append("hat")
+    hats = [noun for noun in pool if noun in WORN]
+    partners = [noun for noun in pool if can_act(first, noun) or can_act(noun, first)]
+    if count > 1 and first in WEARERS and hats and rng.random() < HAT:
+        pool.remove(hats[0])
+        nouns.append(hats[0])
+    elif count > 1 and partners and rng.random() < PARTNER:
+        nouns.append(rng.choice(partners))
+        pool.remove(nouns[-1])
     while len(nouns) < count:
         nouns.append(_sample(rng, pool, weights))
         pool.remove(nouns[-1])
@@ -59,16 +81,40 @@ def sample_objects(rng: Random, count: int, forbidden: HeldOut, weights: Weights
         appearances[-1] = _make_twin(
             rng, appearances[0], _sample_appearance(rng, nouns[0], forbidden, weights), forbidden
         )
-    appearances.sort(key=lambda appearance: -TYPICAL_SIDE[appearance[0]])
+    appearances.sort(key=lambda appearance: _rank(appearance[0]))
     return [
-        DrawnObject(str(index), *appearance, "medium", Box(0, 0, 0, 0), 0.0)
+        _make_object(rng, str(index), appearance, forbidden, unseen=unseen)
         for index, appearance in enumerate(appearances)
     ]
 
 
+def _rank(noun: str) -> tuple[int, float]:
+    """Return the sort key of objects: what is ridden, then people, then the others, the largest first."""
+    return (0 if noun in RIDDEN else 1 if noun in AGENTS else 2, -TYPICAL_SIDE[noun])
+
+
+def _make_object(rng: Random, name: str, appearance: Appearance, forbidden: HeldOut, *, unseen: bool) -> DrawnObject:
+    noun, color, pattern = appearance
+    renderings = RENDERINGS[noun]
+    numbers = renderings.numbers(unseen=unseen)
+    states = [state for state in renderings.states if not forbidden.forbids(noun, state)]
+    state = rng.choice(states) if states else ""
+    drawing = renderings.pictures[rng.choice(numbers)][state]
+    box = Box(0, 0, 0, 0)
+    return DrawnObject(name, noun, color, pattern, "medium", box, 0.0, state, drawing, unseen=unseen)
+
+
 def resample_sizes(rng: Random, objects: Sequence[DrawnObject], forbidden: HeldOut) -> list[DrawnObject]:
+    """Return the objects in random sizes; two objects of one noun are often small and large."""
     weights = CROWD_SIZE_WEIGHTS if len(objects) >= CROWD else SIZE_WEIGHTS
-    return [replace(item, size=_sample_attribute(rng, item.noun, SIZES, weights, forbidden)) for item in objects]
+    sized = [replace(item, size=_sample_attribute(rng, item.noun, SIZES, weights, forbidden)) for item in objects]
+    for first, second in combinations(range(len(sized)), 2):
+        noun = sized[first].noun
+        if sized[second].noun == noun and not any(forbidden.forbids(noun, size) for size in ("small", "large")):
+            sizes = ["small", "large"] if rng.random() < TWIN_SIZE else ["medium", "medium"]
+            for index, size in zip((first, second), rng.sample(sizes, 2), strict=True):
+                sized[index] = replace(sized[index], size=size)
+    return sized
 
 
 def _sample_appearance(rng: Random, noun: str, forbidden: HeldOut, weights: Weights) -> Appearance:

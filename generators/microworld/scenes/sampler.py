@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations, count, product
 from random import Random
 
-from generators.microworld.rendering.drawing import DRAWINGS
-from generators.microworld.rendering.renderer import BACKGROUNDS
+from generators.microworld.rendering.renderer import BACKGROUNDS, LIGHTS
 from generators.microworld.scene import DrawnObject, Scene
-from generators.microworld.scenes.affordances import HANGING, PORTABLE, SIZE_FACTOR, SIZE_JITTER, TYPICAL_SIDE
+from generators.microworld.scenes.affordances import HANGING
+from generators.microworld.scenes.attachments import Attached, Situation, find_attachments, make_box
 from generators.microworld.scenes.held_out import HeldOut
 from generators.microworld.scenes.object_sampler import Weights, resample_sizes, sample_objects
 from generators.microworld.scenes.spatial_relations import (
@@ -23,7 +23,6 @@ from generators.microworld.scenes.spatial_relations import (
     VISIBLE,
     Layout,
     Link,
-    LinkKind,
     find_ambiguities,
     find_ambiguity,
     find_relations,
@@ -39,8 +38,10 @@ POSITIONS = 12
 """Number of positions to try per group."""
 OVERLAP = 0.4
 """Probability that positions in front of or behind other groups are tried first."""
-ATTACH = {"worn by": 0.9, "on": 0.8, "in": 0.8}
-"""Probability that an object is attached if it can be attached."""
+ATTACH, ACT = {"on": 0.8, "in": 0.8}, 0.9
+"""Probability that an object is attached if it can be attached, by kind of link and for all other kinds."""
+COMMON_ACTION = 0.35
+"""Relative frequency of holding, since many objects can be held but few can be pulled, ridden ..."""
 LAYOUTS, MAX_SAMPLES = 10, 400
 """Number of layouts to try per sample of objects, and number of samples to try."""
 
@@ -54,16 +55,28 @@ def sample_scene(
     n_objects: int,
     forbidden: HeldOut | None = None,
     weights: Weights | None = None,
+    unseen: bool = False,
 ) -> Scene:
-    """Return a scene of ``n_objects`` objects without ``forbidden`` content; ``weights`` are frequencies of words."""
+    """Return a scene of ``n_objects`` objects without ``forbidden`` content; ``weights`` are frequencies of words.
+
+    ``unseen``: show the objects in renderings that training never shows. Background and light are drawn from a random
+    generator of their own, so they are independent of the objects.
+    """
     rng, forbidden = Random(f"{seed}:{image_id}"), forbidden or HeldOut()
     for _ in range(MAX_SAMPLES):
-        objects = sample_objects(rng, n_objects, forbidden, weights or {})
+        objects = sample_objects(rng, n_objects, forbidden, weights or {}, unseen=unseen)
         for _ in range(LAYOUTS):
             layout = _LayoutSampler(rng, width, height, forbidden).sample(resample_sizes(rng, objects, forbidden))
             if layout and not find_ambiguities(layout):  # checked again, because coordinates were rounded
-                return Scene(image_id, width, height, rng.choice(BACKGROUNDS), layout.objects, find_relations(layout))
+                background, light = sample_surroundings(seed, image_id)
+                return Scene(image_id, width, height, background, layout.objects, find_relations(layout), light)
     raise AssertionError(f"no unambiguous layout of {n_objects} objects (seed {seed}, image {image_id})")
+
+
+def sample_surroundings(seed: int, image_id: int) -> tuple[str, str]:
+    """Return the background and the light of a scene."""
+    rng = Random(f"{seed}:{image_id}:surroundings")
+    return rng.choice(BACKGROUNDS), rng.choice(LIGHTS)
 
 
 @dataclass
@@ -115,7 +128,7 @@ class _LayoutSampler:
 
     def sample(self, objects: Sequence[DrawnObject]) -> Layout | None:
         for item in objects:
-            sized = self._with_box(item)
+            sized = make_box(self.rng, item)
             if item.noun in HANGING or (item.noun == "bird" and self.rng.random() < 0.3):
                 self.hanging.append(sized)
             elif not self._attach(sized):
@@ -125,74 +138,37 @@ class _LayoutSampler:
         placed = self._place_groups()
         return None if placed is None else self._place_hanging(placed)
 
-    def _with_box(self, item: DrawnObject) -> DrawnObject:
-        factor = SIZE_FACTOR[item.size] * self.rng.uniform(1 - SIZE_JITTER, 1 + SIZE_JITTER)
-        side, aspect = TYPICAL_SIDE[item.noun] * factor, DRAWINGS[item.noun].aspect
-        return replace(item, box=Box(0, 0, side * aspect**0.5, side / aspect**0.5))
-
     def _attach(self, item: DrawnObject) -> bool:
-        """Try to put an object on another, in another or on the head of another; return True on success."""
-        if item.noun not in PORTABLE:
-            return False
-        options: list[tuple[_Group, DrawnObject, LinkKind]] = [
-            (group, parent, kind)
+        """Try to attach an object to another: on it, in it, in its hand ...; return True on success."""
+        options = [
+            (group, option)
             for group in self.groups
             for parent in group.objects
-            for kind in self._find_links(item, parent)
+            for option in self._find_options(item, parent, group)
         ]
-        options = [option for option in options if option[2] == "worn by"] or options
-        if not options:
+        actions = [option for option in options if option[1].kind not in ("on", "in")]
+        if not (options := actions or options):
             return False
-        group, parent, kind = self.rng.choice(options)
-        if self.rng.random() > ATTACH[kind]:
+        weights = [COMMON_ACTION if option.kind == "held by" else 1.0 for _, option in options]
+        group, option = self.rng.choices(options, weights)[0]
+        if self.rng.random() > ATTACH.get(option.kind, ACT):
             return False
-        if kind == "worn by":
-            item = self._with_box(replace(item, size=parent.size))
-        box = self._sample_attached_box(item.box, parent, kind)
-        siblings = [other for other in group.objects if self.links[other.id].parent == parent.id]
-        if box is None or any(_is_close(box, other.box) for other in siblings):
+        siblings = [other for other in group.objects if self.links[other.id].parent == option.parent.id]
+        if any(_is_close(option.child.box, other.box) for other in siblings):
             return False
-        group.objects.append(replace(item, box=box))
-        self.links[item.id] = Link(kind, parent.id)
+        group.objects[group.objects.index(option.replaced)] = option.parent
+        group.objects.append(option.child)
+        self.links[item.id] = Link(option.kind, option.parent.id)
         return True
 
-    def _find_links(self, item: DrawnObject, parent: DrawnObject) -> list[LinkKind]:
-        """Return the kinds of links with which ``parent`` can carry an object of this noun and size."""
-        drawing = DRAWINGS[parent.noun]
-        child_links = [link for link in self.links.values() if link.parent == parent.id]
-        kinds: list[LinkKind] = []
-        if drawing.top and item.box.width <= (drawing.top.right - drawing.top.left) * parent.box.width:
-            kinds.append("on")
-        if drawing.inside and not child_links and self.links[parent.id].kind != "in":
-            opening = (drawing.inside.right - drawing.inside.left) * parent.box.width
-            if 0.35 * opening <= item.box.width <= opening:
-                kinds.append("in")
-        if drawing.head and item.noun == "hat" and not child_links and not self.forbidden.forbids("hat", parent.size):
-            kinds.append("worn by")
-        return [kind for kind in kinds if (item.noun, kind, parent.noun) not in self.forbidden.triples]
-
-    def _sample_attached_box(self, box: Box, parent: DrawnObject, kind: LinkKind) -> Box | None:
-        """Return a box for an attached object, in the coordinate system of its parent; None if it does not fit."""
-        drawing, base = DRAWINGS[parent.noun], parent.box
-        if kind == "on":
-            assert drawing.top
-            left, right, y = drawing.top
-            x = self.rng.uniform(left * base.width, right * base.width - box.width)
-            bottom = y * base.height
-        elif kind == "in":
-            assert drawing.inside
-            left, top, right, floor = drawing.inside
-            x = self.rng.uniform(left * base.width, right * base.width - box.width)
-            sunk = min(self.rng.uniform(0.2, 0.32) * box.height, (floor - top) * base.height)
-            if sunk < 0.15 * box.height:
-                return None
-            bottom = top * base.height + sunk
-        else:
-            assert drawing.head
-            left, right, y = drawing.head
-            x = (left + right) / 2 * base.width - box.width / 2
-            bottom = y * base.height
-        return Box(base.x + x, base.y + bottom - box.height, box.width, box.height)
+    def _find_options(self, item: DrawnObject, parent: DrawnObject, group: _Group) -> Iterator[Attached]:
+        """Yield the ways to attach an object, without those that are held out."""
+        children = sum(link.parent == parent.id for link in self.links.values())
+        situation = Situation(self.links[parent.id], children, len(group.objects))
+        for option in find_attachments(self.rng, item, parent, situation):
+            forbidden = (item.noun, option.kind, parent.noun) in self.forbidden.triples
+            if not forbidden and not self.forbidden.forbids(item.noun, option.child.size):
+                yield option
 
     def _place_groups(self) -> list[DrawnObject] | None:
         """Place each group at the first position without conflicts."""

@@ -5,9 +5,12 @@ Definitions, which the oracle (evaluators/validity/oracle) relies on:
 - on, supporting: the object with an "on" link stands on the upper side of its parent, and a worn hat is on its wearer.
   Not transitive: a cup on a drum on a table is above the table, but not on the table.
 - in, containing: there is an "in" link; the front of the container hides the lower part of the object. Not transitive.
-- wearing, worn by: there is a "worn by" link between a hat and an animal.
-- above, below: an object is above its parent and above all ancestors of its parent. An object without such a link is
-  above another object if it is completely higher in the image and the horizontal ranges overlap.
+- wearing, worn by: there is a "worn by" link between a hat or crown and its wearer.
+- holding, eating, riding, pulling, pushing, pouring into, and their converses: there is a link of that kind. Food
+  that a person eats is also held; a rider is also on the animal or vehicle.
+- above, below: an object that stands on, is worn by, rides or is poured into its parent is above it and above all
+  ancestors of the parent. An object without a link is above another object if it is completely higher in the image and
+  the horizontal ranges overlap.
 - left of, right of: the horizontal ranges do not overlap, at any height and distance.
 - in front of, behind: an object is nearer to the viewer and covers a part of the other. Never between linked objects.
 - next to: one object is left of the other, the gap is smaller than the smaller width, and the vertical ranges share at
@@ -50,7 +53,13 @@ VISIBLE = 0.5
 """Minimum fraction of an object's silhouette that nearer objects do not cover."""
 
 Verdict = Literal["yes", "no", "unclear"]
-LinkKind = Literal["on", "in", "worn by"]
+LinkKind = Literal["on", "in", "worn by", "held by", "eaten by", "pulled by", "pushed by", "riding", "pouring into"]
+LYING_ON = ("on", "worn by", "riding", "pouring into")
+"""Links whose object is above its parent."""
+TOWED = ("pulled by", "pushed by")
+"""Links whose object stands on the ground beside its parent."""
+PAINTED_INSIDE = ("in", "held by", "eaten by", "pouring into", *TOWED)
+"""Links whose object is painted between the back and the front of its parent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +78,12 @@ class Layout:
     links: Mapping[str, Link] = field(default_factory=dict)
 
     def ancestors(self, item: DrawnObject) -> Iterator[tuple[LinkKind, str]]:
-        """Yield (kind of link, id) for the parent of an object, its parent's parent and so on."""
+        """Yield (kind of link, id) for the parent of an object, its parent's parent and so on.
+
+        A pulled or pushed object only stands beside its parent, so the list ends there.
+        """
         link = self.links.get(item.id)
-        while link and link.parent is not None:
+        while link and link.parent is not None and link.kind not in TOWED:
             yield link.kind, link.parent
             link = self.links.get(link.parent)
 
@@ -80,7 +92,13 @@ class Layout:
         return next((kind for kind, parent in self.ancestors(item) if parent == ancestor.id), None)
 
     def stands_on_ground(self, item: DrawnObject) -> bool:
-        return self.links.get(item.id) == Link("on", None)
+        link = self.links.get(item.id)
+        return link is not None and (link.parent is None or link.kind in TOWED)
+
+    def is_towed(self, item: DrawnObject, other: DrawnObject) -> bool:
+        """Return True if the other object pulls or pushes the first."""
+        link = self.links.get(item.id)
+        return link is not None and link.kind in TOWED and link.parent == other.id
 
 
 def find_relations(layout: Layout) -> tuple[Triple, ...]:
@@ -112,6 +130,8 @@ def find_ambiguities(layout: Layout) -> list[str]:
 
 def find_ambiguity(layout: Layout, first: DrawnObject, second: DrawnObject) -> str | None:
     """Return why a relation of two objects is ambiguous, or None if all relations are clear."""
+    if layout.is_towed(first, second) or layout.is_towed(second, first):
+        return None
     overlap_x, overlap_y = _measure_overlap_x(first.box, second.box), _measure_overlap_y(first.box, second.box)
     if kind := layout.link_kind(first, second) or layout.link_kind(second, first):
         return "heights touch" if kind == "in" and abs(overlap_y) < MARGIN else None
@@ -145,7 +165,7 @@ def measure_visible_fraction(layout: Layout, item: DrawnObject) -> float:
         if other.depth < item.depth
         and _measure_overlap_x(item.box, other.box) > 0
         and _measure_overlap_y(item.box, other.box) > 0
-        and "in" not in (layout.link_kind(item, other), layout.link_kind(other, item))
+        and not {layout.link_kind(item, other), layout.link_kind(other, item)} & {*PAINTED_INSIDE}
     ]
     return 1 - float(np.mean(np.any(covers, axis=0))) if covers else 1.0
 
@@ -155,10 +175,17 @@ def _find_forward_relations(layout: Layout, first: DrawnObject, second: DrawnObj
     link = layout.links.get(first.id)
     if link and link.parent == second.id:
         yield link.kind
-        if link.kind == "worn by":
+        if link.kind in ("worn by", "riding"):
             yield "on"
+        elif link.kind == "eaten by":
+            yield "held by"
+    if layout.is_towed(first, second) or layout.is_towed(second, first):
+        if first.box.x < second.box.x:
+            yield "left of"
+            yield "next to"
+        return
     if kind := layout.link_kind(first, second):
-        if kind != "in" or _is_higher(first.box, second.box):
+        if kind in LYING_ON or (kind == "in" and _is_higher(first.box, second.box)):
             yield "above"
         return
     if layout.link_kind(second, first):

@@ -29,10 +29,13 @@ def training_ids(corpus_index: int, num_images: int) -> range:
     return range(start, start + num_images)
 
 
-def sample_test_scene(seed: int, image_id: int) -> Scene:
+def sample_test_scene(seed: int, image_id: int, unseen_renderings: float = 0.0) -> Scene:
+    """Return a test scene; ``unseen_renderings`` is the share of scenes with drawings that training never shows."""
     rng = Random(f"{seed}:{image_id}:frame")
     width, height = sample_size(rng)
-    return sample_scene(seed, image_id, width=width, height=height, n_objects=_sample_count(rng, TEST_OBJECTS))
+    count = _sample_count(rng, TEST_OBJECTS)
+    unseen = Random(f"{seed}:{image_id}:renderings").random() < unseen_renderings
+    return sample_scene(seed, image_id, width=width, height=height, n_objects=count, unseen=unseen)
 
 
 def sample_training_scene(seed: int, corpus: str, image_id: int) -> Scene:

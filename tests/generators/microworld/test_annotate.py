@@ -85,8 +85,9 @@ def test_recall_1_is_the_whole_truth():
         assert facts.nouns == {item.id: item.noun for item in scene.objects}
         assert facts.relations == scene.relations
         for item in scene.objects:
-            unsaid = {"medium", "plain"}
-            assert set(facts.attributes[item.id]) == {item.size, item.color, item.pattern} - unsaid
+            unsaid = {"medium", "plain", ""}
+            size = item.size if item.id in scene.comparable else ""
+            assert set(facts.attributes[item.id]) == {size, item.state, item.color, item.pattern} - unsaid
 
 
 def test_recall_0_annotates_nothing():

@@ -5,6 +5,7 @@ import pytest
 
 from generators.microworld.captions.wording import SYNONYMS, pluralise
 from generators.microworld.corpora import sample_caption
+from generators.microworld.rendering.pictures import RENDERINGS
 from generators.microworld.scenes.held_out import ATTRIBUTES, NAMED_SIZES, choose_held_out, list_attributes
 from generators.microworld.scenes.splits import sample_training_scene, training_ids
 from generators.microworld.world import ALL_NOUNS, CONVERSE
@@ -41,8 +42,8 @@ def test_shares(corpus):
     rules = choose_held_out(0, corpus)
     assert len(rules.nouns) == 2
     assert len(rules.attributes) == 1
-    # 38 nouns x 12 attributes and sizes remain.
-    assert len(rules.pairs) / (38 * 12) == pytest.approx(0.2, abs=0.02)
+    # 72 nouns x 12 attributes and sizes remain, and the two states of nine nouns.
+    assert len(rules.pairs) / (72 * 12 + 18) == pytest.approx(0.2, abs=0.02)
     assert all((b, CONVERSE[relation], a) in rules.triples for a, relation, b in rules.triples)
     directed = Counter(relation for _, relation, _ in rules.triples)
     assert directed["left of"] == directed["right of"]
@@ -56,8 +57,9 @@ def test_every_noun_and_attribute_keeps_partners(corpus):
     for noun in set(ALL_NOUNS) - rules.nouns:
         assert sum(rules.forbids(noun, attribute) for attribute in ATTRIBUTES) <= 4
         assert not all(rules.forbids(noun, size) for size in NAMED_SIZES)
+        assert not RENDERINGS[noun].states or not all(rules.forbids(noun, state) for state in RENDERINGS[noun].states)
     for attribute in set(ATTRIBUTES) - rules.attributes:
-        assert sum(rules.forbids(noun, attribute) for noun in ALL_NOUNS) <= 10
+        assert sum(rules.forbids(noun, attribute) for noun in ALL_NOUNS) <= 17
 
 
 def test_on_is_held_out_with_above():

@@ -1,20 +1,28 @@
+from collections import Counter
+from dataclasses import replace
 from random import Random
 
 import pytest
 
+from generators.microworld.rendering.drawing import DRAWINGS
+from generators.microworld.rendering.pictures import measure_base
+from generators.microworld.rendering.renderer import BACKGROUNDS, LIGHTS
+from generators.microworld.scene import DrawnObject, find_comparable
 from generators.microworld.scenes.affordances import (
     HANGING,
     SIZE_FACTOR,
     SIZE_JITTER,
     THEMES,
     TYPICAL_SIDE,
+    list_actions,
     share_theme,
 )
 from generators.microworld.scenes.object_sampler import make_zipf_weights
-from generators.microworld.scenes.sampler import GROUND, sample_scene
+from generators.microworld.scenes.sampler import GROUND, sample_scene, sample_surroundings
 from generators.microworld.scenes.spatial_relations import Layout, Link, find_ambiguities, find_relations
-from generators.microworld.scenes.splits import TEST_IDS, training_ids
+from generators.microworld.scenes.splits import TEST_IDS, sample_test_scene, sample_training_scene, training_ids
 from generators.microworld.world import ALL_NOUNS, CONVERSE
+from generators.schemas.scene_graph import Box
 
 
 def make_scene(image_id, n_objects=3, width=640, height=480):
@@ -24,12 +32,16 @@ def make_scene(image_id, n_objects=3, width=640, height=480):
 SCENES = [make_scene(image_id, 1 + image_id % 6) for image_id in range(1, 61)]
 
 
+LINKS = ("worn by", "riding", "pouring into", "eaten by", "held by", "pulled by", "pushed by", "in", "on")
+
+
 def make_layout(scene):
     """Reconstruct the links from the relations. An object that is neither carried nor hanging stands on the ground."""
     links = {}
     for item in scene.objects:
         parents = {relation: parent for child, relation, parent in scene.relations if child == item.id}
-        for relation in ("worn by", "in", "on"):  # a worn hat is also on its wearer
+        # a worn hat is also on its wearer, a rider on the horse, and what is eaten is held
+        for relation in LINKS:
             if relation in parents:
                 links[item.id] = Link(relation, parents[relation])
                 break
@@ -57,7 +69,10 @@ def test_objects_are_inside_the_image_and_have_their_size(scene):
         assert box.y >= 0
         assert box.x + box.width <= scene.width
         assert box.y + box.height <= scene.height
-        factor = (box.width * box.height) ** 0.5 / TYPICAL_SIDE[item.noun]
+        drawing = DRAWINGS[item.picture]
+        base = box.height / drawing.scale * measure_base(item.picture) ** 0.5
+        assert box.width / box.height == pytest.approx(drawing.aspect, rel=0.02)
+        factor = base / TYPICAL_SIDE[item.noun]
         assert factor == pytest.approx(SIZE_FACTOR[item.size], rel=SIZE_JITTER + 0.01)
 
 
@@ -81,8 +96,46 @@ def test_a_scene_depends_only_on_seed_and_id():
 
 
 def test_every_relation_occurs():
-    relations = {relation for item in SCENES for _, relation, _ in item.relations}
-    assert relations == set(CONVERSE)
+    scenes = (sample_test_scene(0, image_id) for image_id in TEST_IDS)
+    missing = set(CONVERSE)
+    while missing:
+        missing -= {relation for _, relation, _ in next(scenes).relations}
+
+
+def test_only_people_act_and_only_on_what_the_table_allows():
+    for scene in (sample_test_scene(1, image_id) for image_id in TEST_IDS[:150]):
+        nouns = {item.id: item.noun for item in scene.objects}
+        for subject, relation, target in scene.relations:
+            if relation in ("holding", "eating", "pulling", "pushing", "riding", "pouring into"):
+                actions = list_actions(nouns[subject], nouns[target])
+                assert relation in actions or (relation, "eating") == ("holding", actions[-1])
+
+
+def test_background_and_light_are_independent_of_the_objects():
+    """They do not change with the objects, and all backgrounds are equally frequent beside each theme."""
+    scenes = [sample_scene(3, 8, width=640, height=480, n_objects=count) for count in (1, 2, 3)]
+    assert len({(scene.background, scene.light) for scene in scenes}) == 1
+    surroundings = Counter(sample_surroundings(0, image_id) for image_id in TEST_IDS[:24_000])
+    assert len(surroundings) == len(BACKGROUNDS) * len(LIGHTS)
+    assert all(abs(count - 1000) < 160 for count in surroundings.values())  # 24 combinations; 5 standard deviations
+
+
+def test_unseen_renderings_occur_in_test_scenes_only():
+    unseen = [sample_test_scene(0, image_id, 1.0) for image_id in TEST_IDS[:40]]
+    seen = [sample_test_scene(0, image_id, 0.0) for image_id in TEST_IDS[:40]]
+    training = [sample_training_scene(0, "laion", image_id) for image_id in training_ids(2, 40)]
+    shown = {item.picture for scene in (*seen, *training) for item in scene.objects}
+    assert all(item.unseen for scene in unseen for item in scene.objects)
+    assert not any(item.unseen for scene in (*seen, *training) for item in scene.objects)
+    assert not shown & {item.picture for scene in unseen for item in scene.objects}
+
+
+def test_sizes_are_comparable_only_beside_the_opposite_size():
+    ball = DrawnObject("ball1", "ball", "red", "plain", "small", Box(0, 0, 9, 9), 0.0)
+    others = [replace(ball, id="ball2", size=size) for size in ("large", "medium")]
+    cup = replace(ball, id="cup1", noun="cup", size="large")
+    assert find_comparable([ball, others[0], cup]) == {"ball1", "ball2"}
+    assert find_comparable([ball, others[1], cup]) == frozenset()
 
 
 def test_training_and_test_ids_are_disjoint():
@@ -95,6 +148,7 @@ def test_training_and_test_ids_are_disjoint():
 def test_every_noun_is_in_a_theme():
     assert {noun for nouns in THEMES.values() for noun in nouns} == set(ALL_NOUNS)
     assert share_theme("car", "house")
+    assert all(6 <= sum(share_theme(noun, other) for other in ALL_NOUNS) - 1 <= 40 for noun in ALL_NOUNS)
     assert not share_theme("car", "bowl")
 
 
@@ -102,5 +156,5 @@ def test_zipf_weights_fall_to_about_a_half():
     weights = make_zipf_weights(0, "laion")
     nouns = sorted((weights[noun] for noun in ALL_NOUNS), reverse=True)
     assert nouns[0] == 1
-    assert 0.48 < nouns[-1] < 0.50  # (1 + 39 / 4) ** -0.3 = 0.490
+    assert 0.48 < nouns[-1] < 0.50  # (1 + 73 / 7.4) ** -0.3 = 0.489
     assert weights != make_zipf_weights(0, "yfcc")
