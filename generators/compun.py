@@ -10,7 +10,8 @@ The config ``main`` has one split per kind of prompt, all with the same images: 
 and ``test.examples.1`` to ``test.examples.7`` (that many example captions). The config ``nouns`` lists all 400
 compounds (data/words/compun.csv).
 
-Difference from the paper: by default the micro-world draws the images of twelve compounds. If ``images`` in params.yaml
+Difference from the paper: by default the micro-world draws the images of 60 compounds, 20 of each of the paper's
+categories. If ``images`` in params.yaml
 names the authors' images, every compound of the 400 is used whose three images are there. The others are counted.
 
 All splits show the same images, which the rows of the split ``test`` store (``image_row``).
@@ -60,8 +61,8 @@ class Noun(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The compound as prompts write it: without the capitals that some compounds of the list start with."""
-        return self.compound if self.compound[1:2].strip() == "" else self.compound[0].lower() + self.compound[1:]
+        """The compound in lower case: a few compounds of the list are capitalised for no reason ("Keyhole")."""
+        return " ".join(word if len(word) == 1 else word.lower() for word in self.compound.split(" "))
 
     @property
     def reversed(self) -> str:
@@ -191,11 +192,11 @@ def make_row(
         cells[f"crop_id{suffix}"] = dataset.make_file_id(data)
     return cells | {
         "image_row": image_row,
-        "compound": noun.compound,
+        "compound": noun.name,
         "n1": noun.n1,
         "n2": noun.n2,
         "prompts": prompting.prompts,
-        "image_id": noun.compound,
+        "image_id": noun.name,
         "categories": [{"by": "visible constituents", "name": noun.category}, {"by": "form", "name": noun.form}],
         "provenance": {**provenance, "captioner": prompting.captioner},
     }

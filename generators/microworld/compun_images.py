@@ -26,12 +26,6 @@ EXTENSIONS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif")
 SIZE = 224
 """Width and height of a drawn image, in pixels."""
 
-_COLORS = {
-    **dict.fromkeys(("sun", "sunflower", "light"), ("yellow", "orange")),
-    **dict.fromkeys(("banana", "banana tree"), ("yellow", "green")),
-    "hole": ("black",),
-}
-"""The possible colours of nouns; other nouns can have every colour."""
 WITHOUT_PATTERN = ("hole",)
 """Nouns that are always plain."""
 
@@ -124,7 +118,8 @@ def render_compound(compound: str, n1: str, n2: str, renderings: int, seed: int)
 
 def choose_color(noun: str, color: str, rng: Random) -> str:
     """Return ``color`` if the noun can have this colour, otherwise a random colour that it can have."""
-    return color if color in _COLORS.get(noun, (color,)) else rng.choice(_COLORS[noun])
+    colors = DRAWINGS[noun].colors
+    return color if not colors or color in colors else rng.choice(colors)
 
 
 def sample_object_scene(noun: str, color: str, background: str, rng: Random) -> Scene:

@@ -1,27 +1,36 @@
-"""Write contact sheets of the micro-world: one image with many labelled nouns or scenes.
+"""Write contact sheets of the micro-world: images with many labelled nouns, attributes, relations, compounds or scenes.
 
-python -m generators.microworld.gallery nouns docs/nouns.jpg      # every noun in several sizes, colours and patterns
-python -m generators.microworld.gallery scenes docs/scenes.jpg    # the first 24 test scenes
+python -m generators.microworld.gallery all docs              # every sheet, as docs/NAME.jpg
+python -m generators.microworld.gallery nouns docs/nouns.jpg  # one sheet
+
+``nouns``: every rendering, state and pose of every noun; ``attributes``, ``relations``, ``compounds``: an example of
+each; ``scenes``: the first 24 test scenes.
 """
 
 from __future__ import annotations
 
+import csv
 import sys
 from collections.abc import Sequence
 from itertools import cycle
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import skia
 from PIL import Image
 
+from generators.microworld.compun_images import can_draw, sample_object_scene
 from generators.microworld.rendering.drawing import DRAWINGS
+from generators.microworld.rendering.images import place_object
+from generators.microworld.rendering.pictures import RENDERINGS
 from generators.microworld.rendering.renderer import BACKGROUNDS, render
 from generators.microworld.scene import DrawnObject, Scene
 from generators.microworld.scenes.splits import TEST_IDS, sample_test_scene
-from generators.microworld.world import ALL_NOUNS, COLORS, PATTERNS
+from generators.microworld.world import ALL_NOUNS, COLORS, PATTERNS, RELATIONS
 from generators.schemas.scene_graph import Box
 
+COMPOUNDS = Path("sample/words/compun.csv")
 _MARGIN, _LABEL = 6, 18
 JPEG_QUALITY = 85
 
@@ -51,15 +60,59 @@ def render_noun(noun: str, color: str, pattern: str, background: str, pixels: in
 
 
 def make_nouns_sheet() -> np.ndarray:
-    """Return every noun at three sizes, cycling through all colours and patterns."""
+    """Return every drawing of every noun at 96 pixels, cycling through all colours and patterns."""
     appearances = cycle((color, pattern) for pattern in PATTERNS for color in COLORS)
     backgrounds = cycle(BACKGROUNDS)
     tiles = []
     for noun in ALL_NOUNS:
-        for pixels in (160, 96, 64):
-            color, pattern = next(appearances)
-            tiles.append((f"{color} {noun}", render_noun(noun, color, pattern, next(backgrounds), pixels)))
-    return make_contact_sheet(tiles, columns=9)
+        for rendering in RENDERINGS[noun].pictures:
+            for name in rendering.values():
+                color, pattern = next(appearances)
+                tiles.append((name, render_noun(name, color, pattern, next(backgrounds), 96)))
+    return make_contact_sheet(tiles, columns=14)
+
+
+def make_attributes_sheet() -> np.ndarray:
+    """Return every colour, pattern, size and state; each size is shown beside the opposite one."""
+    tiles = [(color, render_noun("cup", color, "plain", "studio", 120)) for color in COLORS]
+    tiles += [(pattern, render_noun("shirt", "blue", pattern, "studio", 120)) for pattern in PATTERNS]
+    small, large = (
+        place_object("ball", "red", "plain", side, center, 92) for side, center in ((30 * 0.62, 20), (30 * 1.5, 66))
+    )
+    tiles.append(("small and large", render(Scene(0, 100, 100, "studio", (small, large), ()), (120, 120))))
+    for noun in ALL_NOUNS:
+        for state in RENDERINGS[noun].states:
+            name = RENDERINGS[noun].pictures[0][state]
+            tiles.append((f"{state} {noun}", render_noun(name, "green", "plain", "studio", 120)))
+    return make_contact_sheet(tiles, columns=8)
+
+
+def make_relations_sheet(per_relation: int = 4, seed: int = 0, count: int = 800) -> np.ndarray:
+    """Return up to ``per_relation`` scenes of each relation, from the first ``count`` test scenes with few objects."""
+    shown: dict[str, list[tuple[str, np.ndarray]]] = {relation: [] for relation in RELATIONS}
+    for image_id in TEST_IDS[:count]:
+        scene = sample_test_scene(seed, image_id)
+        nouns = {item.id: item.noun for item in scene.objects}
+        for subject, relation, target in scene.relations:
+            if len(scene.objects) <= 3 and len(shown[relation]) < per_relation:
+                label = f"{nouns[subject]} {relation} {nouns[target]}"
+                if label not in dict(shown[relation]):
+                    shown[relation].append((label, render(scene, (scene.width * 3 // 8, scene.height * 3 // 8))))
+    return make_contact_sheet([tile for tiles in shown.values() for tile in tiles], columns=2 * per_relation)
+
+
+def make_compounds_sheet() -> np.ndarray:
+    """Return every drawn compound beside its two constituents."""
+    tiles = []
+    with COMPOUNDS.open(newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            names = [name.lower() for name in (row["compound"], row["n1"], row["n2"])]
+            if all(map(can_draw, names)):
+                rng = Random(names[0])
+                scenes = [sample_object_scene(name, rng.choice(list(COLORS)), "studio", rng) for name in names]
+                labels = (f"{names[0]} ({row['category']})", *names[1:])
+                tiles += [(label, render(scene, (112, 112))) for label, scene in zip(labels, scenes, strict=True)]
+    return make_contact_sheet(tiles, columns=12)
 
 
 def make_scenes_sheet(count: int = 24, seed: int = 0, columns: int = 6) -> np.ndarray:
@@ -69,10 +122,24 @@ def make_scenes_sheet(count: int = 24, seed: int = 0, columns: int = 6) -> np.nd
     return make_contact_sheet(tiles, columns)
 
 
-SHEETS = {"nouns": make_nouns_sheet, "scenes": make_scenes_sheet}
+SHEETS = {
+    "nouns": make_nouns_sheet,
+    "attributes": make_attributes_sheet,
+    "relations": make_relations_sheet,
+    "compounds": make_compounds_sheet,
+    "scenes": make_scenes_sheet,
+}
+
+
+def write_sheet(name: str, path: Path) -> None:
+    Image.fromarray(SHEETS[name]()).save(path, quality=JPEG_QUALITY, optimize=True)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3 or sys.argv[1] not in SHEETS:
-        raise SystemExit("usage: python -m generators.microworld.gallery nouns|scenes OUT.jpg")
-    Image.fromarray(SHEETS[sys.argv[1]]()).save(Path(sys.argv[2]), quality=JPEG_QUALITY, optimize=True)
+    if len(sys.argv) != 3 or sys.argv[1] not in ("all", *SHEETS):
+        raise SystemExit(f"usage: python -m generators.microworld.gallery all FOLDER | {'|'.join(SHEETS)} OUT.jpg")
+    if sys.argv[1] == "all":
+        for sheet in SHEETS:
+            write_sheet(sheet, Path(sys.argv[2]) / f"{sheet}.jpg")
+    else:
+        write_sheet(sys.argv[1], Path(sys.argv[2]))

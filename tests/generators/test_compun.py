@@ -87,10 +87,16 @@ def test_prompts():
     assert make_descriptor_prompting(cube, {}, None, Cache([])).captioner == "template"
 
 
-def test_twelve_compounds_are_drawn_and_described():
+def test_sixty_compounds_are_drawn_and_described_twenty_of_each_category():
     descriptors = yaml.safe_load((WORDS / "compun_descriptors.yaml").read_text())
     assert sorted(noun.name for noun in DRAWN) == sorted(descriptors)
-    assert len(DRAWN) == 12
+    assert Counter(noun.category for noun in DRAWN) == {"both": 20, "either": 20, "none": 20}
+
+
+def test_compounds_are_written_in_lower_case():
+    assert BY_NAME["Keyhole"].name == "keyhole"
+    assert BY_NAME["Pool Table"].name == "pool table"
+    assert BY_NAME["M & M cookies"].name == "M & M cookies"
 
 
 def test_renderings_differ_and_repeat():
@@ -160,7 +166,7 @@ def test_a_zip_of_a_version_that_is_not_supported(tmp_path: Path):
 
 
 def test_all_splits_have_the_same_images_with_different_prompts(tmp_path: Path):
-    nouns: list[Noun] = [BY_NAME["fishbowl"], BY_NAME["raincoat"], BY_NAME["Keyhole"]]
+    nouns: list[Noun] = [BY_NAME["fishbowl"], BY_NAME["copper wire"], BY_NAME["Keyhole"]]
     counts = write(tmp_path / "compun", nouns, Settings(0, 2, None, {}), WORDS, Cache([]))
     assert counts == {
         "Images": {"compounds with images": 2},
@@ -179,7 +185,7 @@ def test_all_splits_have_the_same_images_with_different_prompts(tmp_path: Path):
     assert all(rows[0]["prompts"] == tables["test.examples.7"][0]["prompts"][:3] for name, rows in tables.items()
                if name == "test.examples.3")  # fmt: skip
     for rows in tables.values():
-        assert [row["compound"] for row in rows] == ["fishbowl", "fishbowl", "Keyhole", "Keyhole"]
+        assert [row["compound"] for row in rows] == ["fishbowl", "fishbowl", "keyhole", "keyhole"]
         assert [row["crop_id"] for row in rows] == [row["crop_id"] for row in tables["test"]]
         assert [row["image_row"] for row in rows] == [0, 1, 2, 3]
     assert all(row[column] for row in tables["test"] for column in ("image", "image_n1", "image_n2"))

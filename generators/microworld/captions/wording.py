@@ -27,7 +27,6 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "clock": ("timepiece",),
     "umbrella": ("brolly",),
     "bicycle": ("bike",),
-    "sled": ("sledge",),
     "small": ("little", "tiny"),
     "large": ("big",),
     "spotted": ("dotted",),

@@ -92,6 +92,8 @@ class Drawing:
     """Height of the box / height of the box of the noun's basic drawing, for another pose or state."""
     faces_left: bool = False
     """True if an animal or a vehicle moves to the left."""
+    colors: tuple[str, ...] = ()
+    """The only colours that a drawing of Compun may have; () if it may have every colour."""
     hangs: bool = False
     """True if the object hangs in the air instead of standing on the ground or on other objects."""
     pattern_period: float = 24.0
@@ -133,6 +135,7 @@ def _read_root(root: ElementTree.Element, folder: Path) -> Drawing:
         state=root.get("data-state", ""),
         scale=float(root.get("data-scale", 1)),
         faces_left=root.get("data-faces") == "left",
+        colors=tuple(root.get("data-colors", "").split()),
         hangs=root.get("data-hangs") == "true",
         pattern_period=float(root.get("data-pattern-period", 24)),
     )
