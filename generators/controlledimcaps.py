@@ -6,7 +6,7 @@ Source: Kamath, Hessel and Chang 2023 (arXiv:2305.14897), section 2.2 and Figure
 photographs of six types. A config is a type, and a row is a pair. Chance of the image score and of the text score: 1/4.
 
 Differences from the paper: the images are drawn, and the two images of a pair differ only in what their captions say.
-There are no verb types, because the drawings show no actions. The temporal type shows an umbrella before and after
+There are no verb types: minimal_pairs.py shows actions. The temporal type shows an umbrella before and after
 opening.
 """
 

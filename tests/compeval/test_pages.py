@@ -32,6 +32,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = ("evaluate-my-model", "splits-for-my-corpus", "hard-negatives-for-training")
 OTHER_PAGES = (
     "add-a-benchmark",
+    "add-to-the-micro-world",
     "api",
     "cli",
     "concepts",
