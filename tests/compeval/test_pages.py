@@ -46,7 +46,7 @@ OTHER_PAGES = (
 )
 """The commands of crepe-on-visual-genome are run by tests/test_paper_preset.py, and those of the others by
 test_front_pages.py."""
-WORLD = Params(seed=3, test_images=12, train_images=6, train_size=64, annotation_recall=0.9)
+WORLD = Params(seed=3, test_images=20, train_images=6, train_size=64, annotation_recall=0.9)
 BLOCK = re.compile(r"^```(\w+)\n([\s\S]*?)^```$|((?:^    \S.*\n)+)", re.MULTILINE)
 
 
@@ -139,7 +139,7 @@ def test_splits_for_my_corpus(world: Path, monkeypatch: pytest.MonkeyPatch):
     (world / "downloads" / "captions").mkdir()
     phrases = [
         region["phrase"]
-        for image in json.loads((source / "region_descriptions.json").read_text())[:6]
+        for image in json.loads((source / "region_descriptions.json").read_text())[:10]
         for region in image["regions"]
     ]
     (world / "downloads" / "captions" / "a.tsv").write_text("\n".join(["caption", *phrases]) + "\n")

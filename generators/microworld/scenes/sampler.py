@@ -187,7 +187,7 @@ class _LayoutSampler:
         low, high = max(GROUND[0] * self.height, MARGIN - group.top), GROUND[1] * self.height
         leftmost, rightmost = _measure_extent(placed) if placed else (0.0, size)
         first, last = rightmost - room, leftmost + room - size
-        if first > last or low > high:
+        if size > room or first > last or low > high:
             return
         overlap = self.rng.random() < OVERLAP
         for number in range(2 * POSITIONS if overlap else POSITIONS):

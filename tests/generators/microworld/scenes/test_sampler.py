@@ -76,6 +76,13 @@ def test_objects_are_inside_the_image_and_have_their_size(scene):
         assert factor == pytest.approx(SIZE_FACTOR[item.size], rel=SIZE_JITTER + 0.01)
 
 
+def test_a_group_that_is_wider_than_the_image_is_not_placed():
+    """A large boy who pulls a large sleigh needs 750 pixels; these scenes are 480 wide."""
+    for image_id in (9, 22, 25):
+        scene = sample_scene(3, image_id, width=480, height=640, n_objects=4)
+        assert all(0 <= item.box.x <= scene.width - item.box.width for item in scene.objects)
+
+
 def test_sizes_do_not_overlap():
     small, medium, large = SIZE_FACTOR.values()
     assert medium * (1 - SIZE_JITTER) > 1.3 * small * (1 + SIZE_JITTER)
