@@ -63,7 +63,11 @@ def sample_objects(
     Objects that carry, hold or ride others come first, and among them the largest.
     """
     first = _sample(rng, [noun for noun in ALL_NOUNS if not forbidden.forbids(noun)], weights)
-    pool = [noun for noun in THEMES[rng.choice(list_themes_of(first))] if noun != first and not forbidden.forbids(noun)]
+    pools = [
+        [noun for noun in THEMES[theme] if noun != first and not forbidden.forbids(noun)]
+        for theme in list_themes_of(first)
+    ]
+    pool = rng.choice([nouns for nouns in pools if len(nouns) >= count - 1] or [max(pools, key=len)])
     nouns = [first]
     hats = [noun for noun in pool if noun in WORN]
     partners = [noun for noun in pool if can_act(first, noun) or can_act(noun, first)]
