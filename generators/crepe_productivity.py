@@ -1,6 +1,7 @@
 """CREPE productivity: captions of four to twelve atoms with five hard negatives of each type.
 
-    python -m generators.crepe_productivity
+    python -m generators.crepe_productivity             # configs prod_*
+    python -m generators.crepe_productivity template    # configs prod_template_*, a variant
 
 Source: CREPE (arXiv:2212.07796), sections 3.3 and 4.2, appendix A.3 to A.5. An atom is an object, an attribute or a
 relation of the caption's scene graph. Every config has the splits n4 to n12, named by the number of atoms:
@@ -14,6 +15,10 @@ relation of the caption's scene graph. Every config has the splits n4 to n12, na
   (hard_negatives/negation.py); chance of R@1: 1/6
 - ``prod_raw``: all examples, without negatives
 
+A variant, an entry of the block ``productivity_variants``, has other settings, such as another captioner. It has the
+configs of the paper only: ``prod_NAME_hnatom``, ``prod_NAME_hnswap``, ``prod_NAME_hnneg``, ``prod_NAME_hnall`` and
+``prod_NAME_raw``.
+
 captioner/captioned_walks.py samples subgraphs of an image's scene graph with a crop and a caption,
 hard_negatives/productivity.py generates the negatives, and hard_negatives/split_rows.py collects the rows. Images are
 visited one at a time in a random order, until every config has the parameter ``rows``: first with one walk of each
@@ -25,8 +30,8 @@ from __future__ import annotations
 
 import pickle
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from itertools import islice, product
 from pathlib import Path
@@ -34,6 +39,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from generators.captioner import template
 from generators.captioner.captioned_walks import (
     CaptionedWalk,
     KeyedWalk,
@@ -43,15 +49,14 @@ from generators.captioner.captioned_walks import (
     sample_keyed_walk,
 )
 from generators.captioner.captioner import Captioner
-from generators.captioner.prompted import ask_captions, make_captioner
+from generators.captioner.prompted import ask_captions, export_requests, make_captioner
 from generators.graphs.walks import COMPLEXITIES
 from generators.hard_negatives.language_models import EntailmentModel
 from generators.hard_negatives.ngram import NgramModel
-from generators.hard_negatives.productivity import BALANCED_KINDS, KINDS, SWAP_KINDS, Example
+from generators.hard_negatives.productivity import BALANCED_KINDS, KINDS, PAPER_KINDS, SWAP_KINDS, Example
 from generators.hard_negatives.refinement import refine_splits
 from generators.hard_negatives.source import ImageSource, Source
 from generators.hard_negatives.split_rows import (
-    CONFIGS,
     LIMIT,
     MAX_IMAGES_PER_ROW,
     MIN_IMAGES,
@@ -74,7 +79,6 @@ ASKED_PER_ROW = 5
 """Captions requested from a language model per row: some captions are rejected, and some have too few negatives."""
 SAMPLED_IMAGES = 200
 """Number of images whose captions train the bigram model that ranks negatives (hard_negatives/selection.py)."""
-SPLITS = tuple(f"n{complexity}" for complexity in COMPLEXITIES)
 
 
 @dataclass(frozen=True)
@@ -87,13 +91,42 @@ class Settings(WalkSettings):
     refine: bool
     """If True, rows of the balanced configs are removed until text-only scorers perform at chance
     (hard_negatives/refinement.py)."""
+    template: bool
+    """If True, captions of four atoms use the paper's template, otherwise the grammar."""
     captioner: Mapping[str, Any]
-    """``{}``: the grammar writes the captions. Otherwise the fields of llm.client.Endpoint, a language model."""
+    """``{}``: the grammar writes the other captions. Otherwise the fields of llm.client.Endpoint, a language model."""
     entailment: str | None = None
     """The natural language inference model that filters the swaps; None: no filter."""
     parser: str = "rules"
     spelling: bool = False
     """If True, correct the spelling of region phrases before parsing."""
+    complexities: Sequence[int] = COMPLEXITIES
+    variant: str | None = None
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of hard negatives."""
+        return PAPER_KINDS if self.variant else KINDS
+
+    def make_config_name(self, kind: str) -> str:
+        """Return the name of the config of a kind of hard negatives, or of the raw examples."""
+        return f"prod_{self.variant}_{kind}" if self.variant else f"prod_{kind}"
+
+    @classmethod
+    def read(cls, variant: str | None = None) -> Settings:
+        """Read params.yaml. Raises ValueError if the variant is unknown or a key is wrong."""
+        settings = read_settings(cls, "crepe_productivity", **read_parser_params())
+        if variant is None:
+            return settings
+        variants = read_params("productivity_variants")
+        if variant not in variants:
+            raise ValueError(f"params.yaml, productivity_variants: no {variant!r}; it has {', '.join(variants)}.")
+        unknown = variants[variant].keys() - {field.name for field in fields(cls)}
+        if unknown:
+            raise ValueError(
+                f"params.yaml, productivity_variants, {variant}: unknown keys {', '.join(sorted(unknown))}."
+            )
+        return replace(settings, **variants[variant], variant=variant)
 
 
 class Sampled(NamedTuple):
@@ -128,7 +161,7 @@ class Builder:
 
     @cached_property
     def captioner(self) -> Captioner:
-        return make_captioner(self.settings.captioner, self.settings.parser)
+        return make_captioner(self.settings.captioner, self.settings.parser, self.settings.template)
 
     @cached_property
     def entailment(self) -> EntailmentModel | None:
@@ -181,11 +214,12 @@ def collect_rows(annotations: Path, source_name: str, settings: Settings) -> dic
     image_ids = order_images(source.images.list_ids(), settings.seed)
     sampler = Builder(settings, source_name, source, NgramModel.of([], 2))
     sample = {
-        image_id: sampler.sample(source.images[image_id], COMPLEXITIES, 0) for image_id in image_ids[:SAMPLED_IMAGES]
+        image_id: sampler.sample(source.images[image_id], settings.complexities, 0)
+        for image_id in image_ids[:SAMPLED_IMAGES]
     }
     texts = {key: tuple(walk.caption.text for walk in first.walks.values()) for key, first in sample.items()}
     bigrams = NgramModel.of([text for image_texts in texts.values() for text in image_texts], 2)
-    splits = {n: SplitRows(settings.rows) for n in COMPLEXITIES}
+    splits = {n: SplitRows(settings.rows, settings.kinds) for n in settings.complexities}
 
     def plan_visits() -> Iterator[Visit]:
         for index in range(settings.walks_per_image):
@@ -209,26 +243,31 @@ def write(
 
     The numbers are by split and reason. The written bytes do not depend on the number of workers.
     """
-    splits = dict(zip(SPLITS, collect_rows(annotations, source_name, settings).values(), strict=True))
+    splits = {f"n{n}": rows for n, rows in collect_rows(annotations, source_name, settings).items()}
     dropped = {split: rows.count_dropped() for split, rows in splits.items()}
-    with replace_crop_files(root, "productivity") as crop_files:
-        for config in CONFIGS:
-            schema = RAW_SCHEMA if config == RAW else HARD_NEGATIVE_SCHEMA
-            rows_by_split = {split: rows.read_rows(config) for split, rows in splits.items()}
-            if settings.refine and config.removeprefix("prod_") in BALANCED_KINDS:
+    crops = f"productivity_{settings.variant}" if settings.variant else "productivity"
+    with replace_crop_files(root, crops) as crop_files:
+        for kind in (RAW, *settings.kinds):
+            schema = RAW_SCHEMA if kind == RAW else HARD_NEGATIVE_SCHEMA
+            rows_by_split = {split: rows.read_rows(kind) for split, rows in splits.items()}
+            if settings.refine and kind in BALANCED_KINDS:
                 rows = {split: list(rows) for split, rows in rows_by_split.items()}
                 refined_rows = refine_splits(rows, settings.seed)
-                for split in SPLITS:
-                    reason = f"{config.removeprefix('prod_')}: refined away"
-                    dropped[split][reason] = len(rows[split]) - len(refined_rows[split])
+                for split in splits:
+                    dropped[split][f"{kind}: refined away"] = len(rows[split]) - len(refined_rows[split])
                 rows_by_split = refined_rows
+            config = settings.make_config_name(kind)
             dataset.write_config(root, config, rows_by_split, schema, image_storage, crop_files)
     return dropped
 
 
-def sample_asked_walks(images: Annotations, settings: Settings) -> Iterator[KeyedWalk]:
-    """Yield the walks that are likely to be used and that a language model captions, in the order of visits."""
-    missing = dict.fromkeys(COMPLEXITIES[1:], ASKED_PER_ROW * settings.rows)  # the template captions four atoms
+def sample_asked_walks(images: Annotations, settings: Settings, limit: int | None = None) -> Iterator[KeyedWalk]:
+    """Yield the walks that are likely to be used and that a language model captions, in the order of visits.
+
+    ``limit`` is the maximum number per complexity; by default, ``ASKED_PER_ROW`` for each row.
+    """
+    asked = [n for n in settings.complexities if n != template.COMPLEXITY]  # no language model captions four atoms
+    missing = dict.fromkeys(asked, limit or ASKED_PER_ROW * settings.rows)
     visits = product(range(settings.walks_per_image), order_images(images.list_ids(), settings.seed))
     for index, image_id in islice(visits, max(MIN_IMAGES, MAX_IMAGES_PER_ROW * settings.rows)):
         if not any(missing.values()):
@@ -251,21 +290,39 @@ def ask(annotations: Path, settings: Settings, max_cost: float) -> Counter[str]:
     return ask_captions(graphs, settings.captioner, max_cost)
 
 
-def main(ask_model: Annotated[bool, typer.Option("--ask")] = False, max_cost: float = 0.0) -> None:
-    """Build the productivity datasets; with --ask, request the language model's captions into sample/llm/ instead."""
+def main(
+    variant: Annotated[str | None, typer.Argument()] = None,
+    ask_model: Annotated[bool, typer.Option("--ask")] = False,
+    max_cost: float = 0.0,
+    export: Path | None = None,
+    limit: int | None = None,
+) -> None:
+    """Build the productivity datasets, or those of a variant.
+
+    With --ask, request the language model's captions into sample/llm/ instead. With --export FILE, write the requests
+    that have no answer to a file instead, at most --limit of each complexity.
+    """
     annotations = Path("annotations/visual_genome.parquet")
-    settings = read_settings(Settings, "crepe_productivity", **read_parser_params())
+    settings = Settings.read(variant)
     if ask_model:
         for outcome, count in sorted(ask(annotations, settings, max_cost).items()):
             print(f"{count:,} {outcome}")
+        return
+    if export:
+        walks = sample_asked_walks(Annotations(annotations), settings, limit)
+        count = export_requests((walk.walk.graph for walk in walks), settings.captioner, export)
+        print(f"{export}: {count:,} requests")
         return
     dropped = write(annotations, read_params("source"), settings, Path("crepe"), dataset.read_image_storage())
     for split, counts in dropped.items():
         missing = [f"{count:,} {reason}" for reason, count in counts.items() if reason.endswith((NOT_FOUND, LIMIT))]
         if missing:
             print(f"{split}: {', '.join(missing)}")
-    funnels = {f"Productivity, {split}: dropped": counts for split, counts in dropped.items()}
-    write_json(Path("stats/crepe/productivity.json"), {"funnels": funnels})
+    title, file = ("Productivity", "productivity")
+    if variant:
+        title, file = f"Productivity {variant}", f"productivity_{variant}"
+    funnels = {f"{title}, {split}: dropped": counts for split, counts in dropped.items()}
+    write_json(Path(f"stats/crepe/{file}.json"), {"funnels": funnels})
 
 
 if __name__ == "__main__":

@@ -21,14 +21,19 @@ from werkzeug import Request, Response
 from bench.standin import visual_genome
 from bench.standin.web_text import generate_captions
 from generators import compprompts, compun, controlledimcaps
-from generators.crepe_productivity import CONFIGS, SPLITS, Settings
+from generators.crepe_productivity import Settings
+from generators.graphs.walks import COMPLEXITIES
+from generators.hard_negatives.productivity import KINDS
+from generators.hard_negatives.split_rows import RAW
 from generators.llm.client import KEY_VARIABLE, Endpoint
 from generators.microworld.build import Params
-from generators.storage.params import read_parser_params, read_settings
+from generators.storage.params import read_settings
 from tests.annotated import annotations_of
 from tests.generators.llm_answers import KEY, completion
 from tests.graph_captions import GraphCaptions
 
+CONFIGS = tuple(f"prod_{kind}" for kind in (RAW, *KINDS))
+SPLITS = tuple(f"n{n}" for n in COMPLEXITIES)
 ROOT = Path(__file__).parent.parent
 PRESET = ROOT / "params" / "paper.yaml"
 PAGE = ROOT / "docs" / "crepe-on-visual-genome.md"
@@ -63,7 +68,7 @@ def test_preset_is_the_paper_s_crepe():
 def test_every_stage_accepts_the_preset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     shutil.copy2(PRESET, tmp_path / "params.yaml")
     monkeypatch.chdir(tmp_path)
-    settings = read_settings(Settings, "crepe_productivity", **read_parser_params())
+    settings = Settings.read()
     assert Endpoint(**settings.captioner).price_in is not None, "the cost of the captions can be estimated"
     Params.read()
     for stage in (compprompts, compun, controlledimcaps):
@@ -173,13 +178,13 @@ def run_pipeline(clone: Path, settings: Mapping[str, Mapping[str, Any]], server:
     return json.loads((clone / "crepe/stats.json").read_text())
 
 
-def check_complete(stats: Mapping[str, Any], complexities: Iterable[str]) -> None:
+def check_complete(stats: Mapping[str, Any]) -> None:
     """Print the rows of each config and split, and check that none is empty."""
     for config, rows in stats["rows"].items():
         print(f"{config:<24}", *(f"{split} {count}" for split, count in rows.items()))
     assert stats["source"] == "visual_genome"
     empty = [config for config, rows in stats["rows"].items() if not config.startswith("prod_") and not rows["test"]]
-    empty += [f"{config}/{split}" for config in CONFIGS for split in complexities if not stats["rows"][config][split]]
+    empty += [f"{config}/{split}" for config in CONFIGS for split in SPLITS if not stats["rows"][config][split]]
     assert not empty
 
 
@@ -195,11 +200,11 @@ def test_preset_builds_crepe_from_the_real_images(clone: Path, real_data: Path, 
     """Five images have few words, so a word is a foil after one occurrence, and an image gives more walks."""
     write_real_images(clone / "sources/visual_genome", real_data)
     settings = {"crepe_systematicity": {"at_least": 1}, "crepe_productivity": {"walks_per_image": 30, "attempts": 300}}
-    check_complete(run_pipeline(clone, settings, httpserver), SPLITS)
+    check_complete(run_pipeline(clone, settings, httpserver))
 
 
 @pytest.mark.acceptance
 def test_preset_builds_crepe_from_the_stand_in(clone: Path, httpserver: HTTPServer):
     visual_genome.write(clone / "sources/visual_genome", 60, seed=0, long_side=500, pixels=True)
     settings = {"crepe_systematicity": {}, "crepe_productivity": {"rows": 20}}
-    check_complete(run_pipeline(clone, settings, httpserver), SPLITS)
+    check_complete(run_pipeline(clone, settings, httpserver))

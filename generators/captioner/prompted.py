@@ -6,12 +6,13 @@ Source: CREPE (arXiv:2212.07796), appendix A.3. The prompt lists the objects wit
 examples in shots.yaml are our own.
 Differences from the paper: each relation has its own line, the model is a chat model, and the parser checks that a
 caption neither omits nor adds atoms (faithfulness.py).
-Captions of four atoms come from the template. Building a dataset only reads the cache; ``python -m
-generators.crepe_productivity --ask`` fills it.
+The language model captions five or more atoms (CaptionerByComplexity). Building a dataset only reads the cache;
+``python -m generators.crepe_productivity --ask`` fills it.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,8 +21,15 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from generators.captioner import template
-from generators.captioner.captioner import Captioner, EditableCaption, GrammarCaptioner, NoCaption, Request
+from generators.captioner.captioner import (
+    Captioner,
+    CaptionerByComplexity,
+    EditableCaption,
+    GrammarCaptioner,
+    NoCaption,
+    Request,
+    TemplateCaptioner,
+)
 from generators.captioner.faithfulness import align_mentions, describe_difference
 from generators.captioner.parsed_caption import ParsedCaption
 from generators.graphs.assignments import SearchLimitError
@@ -46,16 +54,20 @@ class Shot(NamedTuple):
     caption: str
 
 
-def make_captioner(endpoint: Mapping[str, Any], parser: str) -> Captioner:
-    """Return the grammar captioner if ``endpoint`` is empty, or else a captioner that reads cached answers."""
-    if not endpoint:
-        return GrammarCaptioner()
-    return PromptedCaptioner(
-        Endpoint.from_params(endpoint, PARAMS),
-        read_shots(Path("data") / SHOTS),
-        Cache([Path("data/llm")]),
-        make_parser(parser),
-    )
+def make_captioner(endpoint: Mapping[str, Any], parser: str, use_template: bool) -> Captioner:
+    """Return the captioner of graphs of four atoms, the template or the grammar, and of longer ones.
+
+    Longer graphs are captioned by the grammar if ``endpoint`` is empty, or else by cached answers of a language model.
+    """
+    longer: Captioner = GrammarCaptioner()
+    if endpoint:
+        longer = PromptedCaptioner(
+            Endpoint.from_params(endpoint, PARAMS),
+            read_shots(Path("data") / SHOTS),
+            Cache([Path("data/llm")]),
+            make_parser(parser),
+        )
+    return CaptionerByComplexity(TemplateCaptioner() if use_template else GrammarCaptioner(), longer)
 
 
 def ask_captions(graphs: Iterable[SceneGraph], endpoint: Mapping[str, Any], max_cost: float) -> Counter[str]:
@@ -67,6 +79,27 @@ def ask_captions(graphs: Iterable[SceneGraph], endpoint: Mapping[str, Any], max_
     client = make_client(Endpoint.from_params(endpoint, PARAMS), Path("sample/llm"))
     shots = read_shots(Path("sample") / SHOTS)
     return ask_all(client, [make_messages(graph, shots) for graph in graphs], ANSWER_TOKENS, max_cost)
+
+
+def export_requests(graphs: Iterable[SceneGraph], endpoint: Mapping[str, Any], path: Path) -> int:
+    """Write the requests that the cache in sample/llm lacks to a file of JSON lines; return their number.
+
+    A line has the format of the cache, without an answer: with the key ``answer`` added, it can be appended to a file
+    in sample/llm. So a model without an endpoint can write captions.
+    """
+    model = Endpoint.from_params(endpoint, PARAMS)
+    shots, cache = read_shots(Path("sample") / SHOTS), Cache([Path("sample/llm")])
+    requests = {}
+    for graph in graphs:
+        messages = make_messages(graph, shots)
+        requests[request_hash(model, messages)] = {
+            "model": model.model,
+            "messages": messages,
+            "temperature": model.temperature,
+        }
+    missing = [{"request": key, **request} for key, request in requests.items() if key not in cache]
+    path.write_text("".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in missing))
+    return len(missing)
 
 
 def read_shots(path: Path) -> dict[int, list[Shot]]:
@@ -110,7 +143,7 @@ def normalise_answer(answer: str) -> str:
 
 @dataclass(frozen=True)
 class PromptedCaptioner:
-    """Reads captions from cached answers. Graphs of four atoms get the template."""
+    """Reads captions from cached answers."""
 
     endpoint: Endpoint
     shots: Mapping[int, Sequence[Shot]]
@@ -123,15 +156,11 @@ class PromptedCaptioner:
         for request, answer in answers:
             if isinstance(answer, str):
                 yield self._check(request.graph, next(parses))
-            elif answer is None:
-                yield from GrammarCaptioner().captions([request])
             else:
                 yield answer
 
-    def _read_answer(self, request: Request) -> str | NoCaption | None:
-        """Return the cached answer, the reason why there is none, or None if the template writes the caption."""
-        if request.graph.complexity == template.COMPLEXITY:
-            return None
+    def _read_answer(self, request: Request) -> str | NoCaption:
+        """Return the cached answer, or the reason why there is none."""
         answer = self.cache.get(request_hash(self.endpoint, make_messages(request.graph, self.shots)))
         if answer is None:
             return NoCaption("no cached answer")

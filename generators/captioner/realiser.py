@@ -1,10 +1,9 @@
 """The grammar captioner: captions of scene graphs of four to twelve atoms in fluent English, and their negations.
 
-It replaces the language model of CREPE's appendix A.3 (arXiv:2212.07796) if no API key is configured. Graphs of four
-atoms use the paper's template (template.py). All captions are lower-case sentences joined by ". ", without a final
-period, so that case and punctuation do not distinguish hard negatives.
+It replaces the template and the language model of CREPE's appendix A.3 (arXiv:2212.07796). All captions are lower-case
+sentences joined by ". ", without a final period, so that case and punctuation do not distinguish hard negatives.
 
-Constructions for five or more atoms. NP is a noun phrase: "a large red cup", after its first mention "the cup", or "the
+Constructions. NP is a noun phrase: "a large red cup", after its first mention "the cup", or "the
 red cup" if there are several cups. P is the predicate of a relation. S is a sentence.
 
     first sentence   "NP P NP", "there is NP P NP", "NP is P NP"
@@ -27,7 +26,6 @@ from __future__ import annotations
 from random import Random
 from typing import NamedTuple
 
-from generators.captioner import template
 from generators.captioner.words import (
     Piece,
     Words,
@@ -56,11 +54,6 @@ def can_express_predicate(predicate: str) -> bool:
     return predicate_kind(predicate) is not None
 
 
-def can_express(graph: SceneGraph) -> bool:
-    """Return True if the grammar can express the graph, given that it can express each of its predicates."""
-    return graph.complexity != template.COMPLEXITY or template.can_express(graph)
-
-
 def write_caption(graph: SceneGraph, seed: str) -> CaptionWithMentions:
     """Return a caption that asserts every atom of the graph, with its mentions."""
     return CaptionWithMentions(*join_pieces(_write_pieces(graph, seed, None)))
@@ -72,8 +65,6 @@ def write_text(graph: SceneGraph, seed: str, negated: Negated | None = None) -> 
 
 
 def _write_pieces(graph: SceneGraph, seed: str, negated: Negated | None) -> Words:
-    if graph.complexity == template.COMPLEXITY:
-        return template.write_caption(graph, negated)
     writer = Writer(negated.remove_from(graph) if negated else graph, Random(seed), full_graph=graph)
     first, *later_sentences = writer.write_sentences() + ([writer.write_negation(negated)] if negated else [])
     pieces = first.words
@@ -84,8 +75,6 @@ def _write_pieces(graph: SceneGraph, seed: str, negated: Negated | None) -> Word
 
 def negate_all(graph: SceneGraph, seed: str) -> list[str]:
     """Return the captions that negate the whole graph, one per suitable construction."""
-    if graph.complexity == template.COMPLEXITY:
-        return [join_text(template.negate_all(graph))]
     clauses = Writer(graph, Random(seed), style="existential", negatable=True).write_sentences()
     negations = [(*to_pieces("it is not true"), *join_with_and([(Piece("that"), *clause.words) for clause in clauses]))]
     if len(clauses) == 1 and graph.relations:

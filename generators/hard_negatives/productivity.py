@@ -37,7 +37,8 @@ Candidate = TypeVar("Candidate")
 PER_TYPE = 5
 SWAP_KINDS = frozenset({"hnswap", "hnall"})
 BALANCED_KINDS = ("hnatom_balanced", "hnswap_balanced", "hnneg_balanced")
-KINDS = ("hnatom", "hnswap", "hnneg", "hnall", *BALANCED_KINDS)
+PAPER_KINDS = ("hnatom", "hnswap", "hnneg", "hnall")
+KINDS = (*PAPER_KINDS, *BALANCED_KINDS)
 
 
 @dataclass(frozen=True)

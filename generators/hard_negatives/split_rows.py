@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import pickle
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from generators.hard_negatives.productivity import KINDS, PER_TYPE
+from generators.hard_negatives.productivity import PER_TYPE
 
 MAX_IMAGES_PER_ROW = 20
 """A config is given up when it has fewer than one row per so many images, after the first images. An image counts again
@@ -21,8 +21,8 @@ MIN_IMAGES, MIN_IMAGES_PER_ROW = 400, 4
 """A config is not given up before so many images, and so many per requested row."""
 LIMIT, NOT_FOUND = "proofs given up", "rows not found"
 """Reasons in the counts of a split: searches that reached their limit, and rows that a config lacks at the end."""
-RAW = "prod_raw"
-CONFIGS = (RAW, *(f"prod_{kind}" for kind in KINDS))
+RAW = "raw"
+"""The config that has all examples, without negatives."""
 
 Row = dict[str, Any]
 
@@ -50,12 +50,12 @@ class Outcome(NamedTuple):
 class SplitRows:
     """The rows of one split, in the order in which images are visited."""
 
-    def __init__(self, max_rows: int) -> None:
+    def __init__(self, max_rows: int, kinds: Sequence[str]) -> None:
         self.max_rows = max_rows
         self.dropped = Counter[str]()
         self.num_visited = 0
         self._raw: list[tuple[tuple[int, str, str], bytes]] = []
-        self._columns: dict[str, list[tuple[int, bytes]]] = {kind: [] for kind in KINDS}
+        self._columns: dict[str, list[tuple[int, bytes]]] = {kind: [] for kind in kinds}
         """The index of the raw row, and the columns with negatives."""
 
     def _needs_rows(self, count: int) -> bool:
@@ -95,19 +95,19 @@ class SplitRows:
             self._raw.append((example.order, example.raw))
 
     def count_missing(self) -> dict[str, int]:
-        """Return the number of rows that each config lacks, for the configs that lack any."""
-        counts = {RAW: len(self._raw)} | {f"prod_{kind}": len(items) for kind, items in self._columns.items()}
-        return {config: self.max_rows - count for config, count in counts.items() if count < self.max_rows}
+        """Return the number of rows that each kind of config lacks, for those that lack any."""
+        counts = {RAW: len(self._raw)} | {kind: len(items) for kind, items in self._columns.items()}
+        return {kind: self.max_rows - count for kind, count in counts.items() if count < self.max_rows}
 
     def count_dropped(self) -> dict[str, int]:
         """Return the number of dropped candidates and of missing rows by reason."""
-        missing = {f"{config.removeprefix('prod_')}: {NOT_FOUND}": n for config, n in self.count_missing().items()}
+        missing = {f"{kind}: {NOT_FOUND}": n for kind, n in self.count_missing().items()}
         return {reason: count for reason, count in sorted((self.dropped | Counter(missing)).items()) if count}
 
-    def read_rows(self, config: str) -> Iterator[Row]:
-        """Yield the rows of a config, sorted by image. ``prod_raw`` has the examples of all other configs."""
-        if config == RAW:
+    def read_rows(self, kind: str) -> Iterator[Row]:
+        """Yield the rows of a config, ``raw`` or a kind of hard negatives, sorted by image."""
+        if kind == RAW:
             yield from (pickle.loads(raw) for _, raw in sorted(self._raw))
             return
-        items = sorted((self._raw[index], columns) for index, columns in self._columns[config.removeprefix("prod_")])
+        items = sorted((self._raw[index], columns) for index, columns in self._columns[kind])
         yield from (pickle.loads(raw) | pickle.loads(columns) for (_, raw), columns in items)

@@ -12,16 +12,17 @@ from random import Random
 
 import pyarrow.parquet as pq
 import pytest
+import yaml
 from PIL import Image
 from pytest_httpserver import HTTPServer
 
 from generators.captioner.captioned_walks import caption_walks, order_images, sample_keyed_walk
 from generators.captioner.captioner import Captioner, GrammarCaptioner
 from generators.captioner.prompted import PromptedCaptioner, read_shots
-from generators.crepe_productivity import CONFIGS, SPLITS, Builder, Settings, Visit, ask, collect_rows, write
+from generators.crepe_productivity import Builder, Settings, Visit, ask, collect_rows, write
 from generators.graphs.walks import COMPLEXITIES
 from generators.hard_negatives.ngram import NgramModel
-from generators.hard_negatives.productivity import Example
+from generators.hard_negatives.productivity import KINDS, Example
 from generators.hard_negatives.refinement import refine_splits
 from generators.hard_negatives.source import ImageSource, Source
 from generators.llm.client import KEY_VARIABLE, Cache, Endpoint
@@ -29,7 +30,19 @@ from generators.parser.rule_parser import RuleParser
 from generators.readers.annotations import Annotations
 from tests.annotated import annotations_of
 
-SETTINGS = Settings(seed=0, workers=1, rows=2, walks_per_image=2, attempts=20, visible=0.1, refine=False, captioner={})
+SETTINGS = Settings(
+    seed=0,
+    workers=1,
+    rows=2,
+    walks_per_image=2,
+    attempts=20,
+    visible=0.1,
+    refine=False,
+    template=False,
+    captioner={},
+)
+SPLITS = tuple(f"n{size}" for size in range(4, 13))
+CONFIGS = tuple(f"prod_{kind}" for kind in ("raw", *KINDS))
 NOUNS = ["cup", "table", "cat", "bus", "lamp", "chair", "apple", "box"]
 ATTRIBUTES = [
     ["red", "small"],
@@ -101,7 +114,7 @@ def write_source(folder: Path, count: int) -> None:
 def built(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("built") / "crepe"
     dropped = write(make_annotations(folder), "microworld", SETTINGS, root)
-    assert set(dropped) == set(SPLITS) == {f"n{size}" for size in range(4, 13)}
+    assert tuple(dropped) == SPLITS
     return root
 
 
@@ -115,7 +128,7 @@ def test_every_config_and_split_is_written(built: Path) -> None:
             assert {row["complexity"] for row in rows} <= {int(split[1:])}
             num_atoms = int(split[1:]) - (config == "prod_hnneg_balanced")  # one atom is denied
             assert {len(row["atoms"]) for row in rows} <= {num_atoms}
-            assert {row["provenance"]["captioner"] for row in rows} <= {"template" if split == "n4" else "grammar"}
+            assert {row["provenance"]["captioner"] for row in rows} <= {"grammar"}
             for row in rows if config != "prod_raw" else []:
                 assert len({row["caption"], *row["hard_negatives"]}) == sizes[config] + 1
                 assert len(row["foils"]) == sizes[config]
@@ -159,6 +172,32 @@ def test_the_entailment_model_reads_the_swaps_of_all_captions_of_an_image_at_onc
     assert len(model.calls) == len(visits)
     assert max(len({premise for premise, _ in pairs}) for pairs in model.calls) > 1
     assert any(outcome.example and outcome.example.columns.get("hnall") for row in outcomes for outcome in row.values())
+
+
+def test_a_variant_has_its_own_configs_and_settings(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    keys = ("seed", "workers", "rows", "walks_per_image", "attempts", "visible", "refine", "template", "captioner")
+    params = {
+        "crepe_productivity": {key: getattr(SETTINGS, key) for key in keys},
+        "productivity_variants": {"short": {"template": True, "complexities": [4]}, "wrong": {"row": 3}},
+        "parser": "rules",
+        "spelling": False,
+    }
+    Path("params.yaml").write_text(yaml.safe_dump(params))
+    settings = Settings.read("short")
+    assert list(write(make_annotations(folder), "microworld", settings, Path("crepe"))) == ["n4"]
+    configs = {path.name for path in Path("crepe").glob("prod_*")}
+    assert configs == {f"prod_short_{kind}" for kind in ("raw", "hnatom", "hnswap", "hnneg", "hnall")}
+    (path,) = Path("crepe/prod_short_hnatom").glob("*.parquet")
+    rows = pq.read_table(path).to_pylist()
+    assert rows
+    assert {row["provenance"]["captioner"] for row in rows} == {"template"}
+    with pytest.raises(ValueError, match="productivity_variants: no 'long'; it has short, wrong"):
+        Settings.read("long")
+    with pytest.raises(ValueError, match="wrong: unknown keys row"):
+        Settings.read("wrong")
 
 
 @pytest.mark.acceptance
@@ -256,17 +295,17 @@ def test_walks_of_an_image_are_numbered(folder: Path) -> None:
 
 def test_drops_are_counted_and_rows_are_capped(folder: Path) -> None:
     splits = collect_rows(make_annotations(folder), "microworld", SETTINGS)
-    assert len(list(splits[4].read_rows("prod_hnatom"))) == 2
+    assert len(list(splits[4].read_rows("hnatom"))) == 2
     dropped = splits[4].count_dropped()
     assert dropped["hnswap: fewer than 5 negatives"] > 0
-    assert dropped["hnswap: rows not found"] == 2 - len(list(splits[4].read_rows("prod_hnswap")))
+    assert dropped["hnswap: rows not found"] == 2 - len(list(splits[4].read_rows("hnswap")))
 
 
 def test_every_image_gives_a_walk_before_one_gives_a_second(folder: Path) -> None:
     for walks_per_image in (1, 2):
         settings = replace(SETTINGS, walks_per_image=walks_per_image, rows=3)
         splits = collect_rows(make_annotations(folder), "microworld", settings)
-        images = [row["image_id"] for row in splits[9].read_rows("prod_hnatom")]
+        images = [row["image_id"] for row in splits[9].read_rows("hnatom")]
         assert len(images) == len(set(images)) == 3
         # No image has five swaps of four atoms, so that all walks are visited.
         assert splits[4].num_visited == 4 * walks_per_image
@@ -278,10 +317,9 @@ def test_balanced_rows_replace_one_atom_and_at_least_half_of_them_stay_when_refi
     more = ["tree", "hat", "bottle", "drum", "kite", "key", "boat", "flag"]  # enough words for five foils of one noun
     monkeypatch.setattr(sys.modules[__name__], "NOUNS", [*NOUNS, *more])
     write_source(tmp_path, 8)
-    monkeypatch.setattr("generators.crepe_productivity.COMPLEXITIES", (7,))
-    settings = replace(SETTINGS, refine=True, rows=6)
+    settings = replace(SETTINGS, refine=True, rows=6, complexities=(7,))
     split = collect_rows(make_annotations(tmp_path), "microworld", settings)[7]
-    hnatom_rows = list(split.read_rows("prod_hnatom_balanced"))
+    hnatom_rows = list(split.read_rows("hnatom_balanced"))
     assert hnatom_rows
     for row in hnatom_rows:
         foils = [foil for foils in row["foils"] for foil in foils]

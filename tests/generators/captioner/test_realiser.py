@@ -5,7 +5,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from generators.captioner.realiser import can_express, can_express_predicate, negate_all, write_caption, write_text
+from generators.captioner.realiser import can_express_predicate, negate_all, write_caption, write_text
 from generators.graphs.entailment import Negated
 from generators.graphs.walks import is_redundant, random_walk, select_describable
 from generators.language.grammar import is_plural, predicate_kind
@@ -21,26 +21,6 @@ CHAIN = SceneGraph((CUP, TABLE, APPLE), (ON, NEXT_TO))
 
 def write_captions(graph: SceneGraph, negated: Negated | None = None) -> set[str]:
     return {write_text(graph, str(seed), negated) for seed in range(60)}
-
-
-def test_template_of_the_paper() -> None:
-    boy, grass = SceneObject("1", "boy", ("tall", "blue")), SceneObject("2", "grass", ("green",))
-    # The paper's example, "tall and blue boy on green grass", has six atoms. This graph has four.
-    graph = SceneGraph((SceneObject("1", "boy", ("tall",)), SceneObject("2", "grass")), (Relation("1", "on", "2"),))
-    assert write_caption(graph, "0").text == "tall boy on grass"
-    assert (
-        write_caption(SceneGraph((boy, SceneObject("2", "umbrella"))), "0").text == "tall and blue boy and an umbrella"
-    )
-    assert write_caption(SceneGraph((SceneObject("1", "cup", ("red", "small", "plain")),)), "0").text == (
-        "red, small and plain cup"
-    )
-    assert write_caption(SceneGraph((SceneObject("1", "tree"), grass, SceneObject("3", "man"))), "0").text == (
-        "tree and green grass and a man"
-    )
-    pair = (SceneObject("1", "cup"), SceneObject("2", "table"))
-    two = SceneGraph(pair, (Relation("1", "above", "2"), Relation("1", "left of", "2")))
-    assert write_caption(two, "0").text == "cup above and to the left of table"
-    assert not can_express(SceneGraph(pair, (Relation("1", "above", "2"), Relation("1", "wearing", "2"))))
 
 
 def test_openings_and_later_sentences() -> None:
@@ -152,18 +132,6 @@ def test_negations_of_whole_captions_have_one_relation_per_clause() -> None:
     ]
 
 
-def test_template_negations() -> None:
-    graph = SceneGraph((CUP, SceneObject("2", "table")), (ON,))
-    assert write_text(graph, "0", Negated("attribute", "1", "red")) == "cup that is not red on table"
-    assert write_text(graph, "0", Negated("relation", "1", "on", ON)) == "red cup not on table"
-    assert write_text(graph, "0", Negated("object", "1", "cup")) == "table and no red cup"
-    assert negate_all(graph, "0") == ["no red cup on table"]
-    three = SceneGraph((SceneObject("1", "cup"), SceneObject("2", "table"), SceneObject("3", "cat")), (ON,))
-    # The negated part comes last, because "cup not on table and a cat" could mean that the cup is not on a cat.
-    assert write_text(three, "0", Negated("relation", "1", "on", ON)) == "cat and a cup not on table"
-    assert negate_all(three, "0") == ["no cup on table and no cat"]
-
-
 @pytest.mark.parametrize(
     ("predicate", "kind"),
     [
@@ -208,7 +176,7 @@ def subgraphs(draw: st.DrawFn, sizes: tuple[int, int] = (4, 12)) -> SceneGraph:
     subgraph = random_walk(graph, draw(st.integers(*sizes)), Random(draw(st.integers())))
     assume(subgraph is not None)
     assert subgraph is not None
-    assume(not is_redundant(subgraph) and can_express(subgraph))
+    assume(not is_redundant(subgraph))
     return subgraph
 
 

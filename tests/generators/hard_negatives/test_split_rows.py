@@ -5,7 +5,6 @@ from collections import Counter
 
 from generators.hard_negatives.productivity import BALANCED_KINDS, KINDS
 from generators.hard_negatives.split_rows import (
-    CONFIGS,
     MAX_IMAGES_PER_ROW,
     MIN_IMAGES,
     MIN_IMAGES_PER_ROW,
@@ -25,23 +24,23 @@ def make_outcome(number: int, *kinds: str, undecided: int = 0) -> Outcome:
 
 
 def list_captions(rows: SplitRows) -> dict[str, list[str]]:
-    return {config: [row["caption"] for row in rows.read_rows(config)] for config in CONFIGS}
+    return {kind: [row["caption"] for row in rows.read_rows(kind)] for kind in (RAW, *KINDS)}
 
 
 def test_rows_are_sorted_by_image_and_raw_has_the_examples_of_all_configs() -> None:
-    rows = SplitRows(2)
+    rows = SplitRows(2, KINDS)
     for number, kinds in ((5, ["hnatom"]), (3, ["hnatom", "hnneg"]), (4, ["hnatom"]), (1, ["hnneg", "hnswap"])):
         rows.add(make_outcome(number, *kinds))
     captions = list_captions(rows)
     assert captions[RAW] == ["raw 1", "raw 3", "raw 5"]  # 4 was not needed: there were two HN-Atoms and two raw rows
-    assert captions["prod_hnatom"] == ["hnatom 3", "hnatom 5"]
-    assert captions["prod_hnneg"] == ["hnneg 1", "hnneg 3"]
-    assert captions["prod_hnswap"] == ["hnswap 1"]
+    assert captions["hnatom"] == ["hnatom 3", "hnatom 5"]
+    assert captions["hnneg"] == ["hnneg 1", "hnneg 3"]
+    assert captions["hnswap"] == ["hnswap 1"]
     assert rows.open_kinds == {"hnswap", "hnall", *BALANCED_KINDS}
 
 
 def test_a_split_closes_when_its_configs_are_complete() -> None:
-    rows = SplitRows(1)
+    rows = SplitRows(1, KINDS)
     rows.add(make_outcome(1, *(kind for kind in KINDS if kind != "hnall")))
     assert rows.is_open
     assert rows.open_kinds == {"hnall"}
@@ -54,7 +53,7 @@ def test_a_split_closes_when_its_configs_are_complete() -> None:
 
 def test_rare_negatives_are_given_up_and_missing_rows_are_counted() -> None:
     """HN-Swap has one row, and HN-Neg none: after 420 and 400 images, they have less than one row per 20 images."""
-    rows = SplitRows(2)
+    rows = SplitRows(2, KINDS)
     for number in range(500):
         kinds = ["hnatom", "hnswap"] if number == 9 else ["hnatom"]
         rows.add(make_outcome(number, *kinds, undecided=3) if number != 7 else Outcome(Counter(short=4), None))
@@ -77,7 +76,7 @@ def test_rare_negatives_are_given_up_and_missing_rows_are_counted() -> None:
 
 
 def test_many_rows_are_not_given_up_early() -> None:
-    rows = SplitRows(1000)
+    rows = SplitRows(1000, KINDS)
     for _ in range(MIN_IMAGES_PER_ROW * 1000 + 9):
         assert rows.open_kinds
         rows.add(Outcome(Counter(), None))

@@ -7,6 +7,7 @@ from itertools import permutations
 
 from hypothesis import assume, given, settings
 
+from generators.captioner.captioner import Request, TemplateCaption, TemplateCaptioner
 from generators.graphs.facts import collect_facts
 from generators.hard_negatives.swap import (
     Edit,
@@ -81,7 +82,9 @@ def test_the_swaps_of_table_2() -> None:
     """Yellow vase on top of television: with the attribute in its position, and carried along."""
     vase, television = SceneObject("1", "vase", ("yellow",)), SceneObject("2", "television")
     graph = SceneGraph((vase, television), (Relation("1", "on top of", "2"),))
-    captions = {negative.caption for negative in make_swap_negatives(graph, write_grammar_caption(graph))}
+    (caption,) = TemplateCaptioner().captions([Request(graph, "0")])
+    assert isinstance(caption, TemplateCaption)
+    captions = {negative.caption for negative in make_swap_negatives(graph, caption)}
     # "Vase on top of yellow television" may be true, since the television may be yellow as well.
     assert captions == {"yellow television on top of vase", "television on top of yellow vase"}
 
