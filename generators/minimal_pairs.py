@@ -27,7 +27,7 @@ from generators.microworld.scenes.held_out import HeldOut
 from generators.microworld.scenes.object_sampler import sample_objects
 from generators.microworld.scenes.sampler import sample_surroundings
 from generators.microworld.scenes.spatial_relations import MARGIN, TOWED, Layout, Link, find_ambiguities, find_relations
-from generators.microworld.world import COLORS, NOUNS, PATTERNS, STATES
+from generators.microworld.world import COLORS, NOUNS, PATTERNS, PEOPLE, STATES
 from generators.schemas.rows import GROUP_SCHEMA
 from generators.storage import dataset, stage
 from generators.storage.atomic import atomic_folder
@@ -74,6 +74,8 @@ def make_object_pair(rng: Random, number: int) -> Pair | None:
 
 def make_attribute_pair(rng: Random, number: int) -> Pair | None:
     first, second = _sample_two(rng)
+    if first.noun in PEOPLE:
+        return None
     kind = rng.choice(("color", "pattern", "state") if first.state else ("color", "pattern"))
     if kind == "state":
         pair = next(pair for pair in STATES if first.state in pair)
@@ -88,7 +90,7 @@ def make_attribute_pair(rng: Random, number: int) -> Pair | None:
 
 def make_binding_pair(rng: Random, number: int) -> Pair | None:
     first, second = _sample_two(rng)
-    if first.color == second.color:
+    if first.color == second.color or first.noun in PEOPLE or second.noun in PEOPLE:
         return None
     exchanged = (replace(first, color=second.color), replace(second, color=first.color))
     return _compare(rng, number, (first, second), exchanged, lambda item: _name(item, item.color))
@@ -114,7 +116,7 @@ def make_relation_pair(rng: Random, number: int) -> Pair | None:
         return None
     relations = [*chosen, "next to"][:2]
     first, second = (
-        CaptionedScene(_write_relation(_name(parent, parent.color), _name(item, item.color), relation), scene)
+        CaptionedScene(_write_relation(_name_with_color(parent), _name_with_color(item), relation), scene)
         for relation, scene in zip(relations, linked, strict=True)
         if scene
     )
@@ -231,6 +233,11 @@ def _stand(item: DrawnObject, x: float) -> DrawnObject:
 def _name(item: DrawnObject, attribute: str = "") -> str:
     phrase = f"{attribute} {item.noun}".strip()
     return f"{inflection.choose_article(phrase.split()[0])} {phrase}"
+
+
+def _name_with_color(item: DrawnObject) -> str:
+    """Return a name like "a red cat"; the colour of people is that of their clothes, and is left out."""
+    return _name(item, "" if item.noun in PEOPLE else item.color)
 
 
 def _write_relation(parent: str, item: str, relation: str) -> str:

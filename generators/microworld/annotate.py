@@ -24,6 +24,7 @@ from generators.microworld.captions.content import (
     SceneFacts,
     choose_content,
     list_named_attributes,
+    list_said_relations,
 )
 from generators.microworld.captions.views import sample_region, shows_sizes
 from generators.microworld.captions.wording import PHRASINGS, write_image_captions, write_region_phrase
@@ -98,7 +99,7 @@ class Annotation:
             },
             tuple(
                 triple
-                for triple in self.scene.relations
+                for triple in list_said_relations(self.scene)
                 if triple[0] in ids and triple[2] in ids and self.contains(*_fact_of(triple))
             ),
         )
@@ -111,7 +112,7 @@ class Annotation:
         for number in range(REGIONS):
             rng = Random(f"{self.seed}:{self.scene.image_id}:region:{number}")
             content = choose_content(all_facts, REGION_KINDS, rng)
-            assert content, "every object has a colour"
+            assert content, "a scene has an object"
             box = sample_region(self.scene, content.objects, rng)
             if facts := self._select_facts(content, sizes=shows_sizes(self.scene, box)):
                 phrase = write_region_phrase(facts, content, rng)
@@ -146,8 +147,12 @@ class Annotation:
     def attribute_entries(self) -> Iterator[dict[str, Any]]:
         """Yield objects with their attributes; an object without attributes has no such key, as in Visual Genome."""
         for item, entry in zip(self.objects, self.object_entries(), strict=True):
-            attributes = self.facts.attributes[item.id]
-            yield entry | ({"attributes": list(attributes)} if attributes else {})
+            attributes = self._list_attributes(item)
+            yield entry | ({"attributes": attributes} if attributes else {})
+
+    def _list_attributes(self, item: DrawnObject) -> list[str]:
+        """Return the annotated attributes without sizes, which a crop of the object does not show."""
+        return [text for text in self.facts.attributes[item.id] if text not in SIZES]
 
     def relationship_entries(self) -> Iterator[dict[str, Any]]:
         entries = {entry["object_id"]: entry for entry in self.object_entries()}
@@ -178,7 +183,7 @@ class Annotation:
                         if subject == item.id
                     ],
                     "w": entry["w"],
-                    "attributes": list(self.facts.attributes[item.id]),
+                    "attributes": self._list_attributes(item),
                     "y": entry["y"],
                     "x": entry["x"],
                 }

@@ -54,7 +54,7 @@ def sample_caption(seed: int, scene: Scene, number: int, richness: float = TRAIN
     """Return a training caption and the view of its image: the whole scene, or a region around the named objects."""
     rng, ids = Random(f"{seed}:{scene.image_id}:example:{number}"), [item.id for item in scene.objects]
     content = choose_content(SceneFacts.of(scene, ids, sizes=False), TRAINING_KINDS, rng)
-    assert content, "every object has a colour"
+    assert content, "a scene has an object"
     view = sample_view(scene, content.objects, rng)
     facts = SceneFacts.of(scene, ids, sizes=shows_sizes(scene, view))
     return write_training_caption(facts, content, rng, richness), view

@@ -62,6 +62,7 @@ NOUN_TABLE = read_nouns(NOUNS_FILE)
 """Noun -> line of nouns.csv."""
 NOUNS = _group_by_cluster(NOUN_TABLE)
 """The nouns by cluster."""
+PEOPLE = NOUNS["person"]
 ALL_NOUNS = tuple(noun for cluster in NOUNS.values() for noun in cluster)
 
 COLORS: dict[str, str] = {

@@ -13,6 +13,7 @@ from random import Random
 from typing import Literal
 
 from generators.microworld.scene import DrawnObject, Scene, Triple
+from generators.microworld.world import PEOPLE
 
 RELATION_WEIGHTS: dict[str, float] = {
     "on": 6,
@@ -45,12 +46,12 @@ RELATION_WEIGHTS: dict[str, float] = {
 IMPLIED_BY = {
     "above": ("on", "worn by", "riding", "pouring into"),
     "below": ("supporting", "wearing", "ridden by", "filled by"),
-    "on": ("worn by", "riding"),
-    "supporting": ("wearing", "ridden by"),
     "holding": ("eating",),
     "held by": ("eaten by",),
 }
 """Relation -> relations that imply it."""
+UNSAID = {"on": ("worn by", "riding"), "supporting": ("wearing", "ridden by")}
+"""Relation -> relations that imply it and are said instead of it: nobody writes that a boy supports his hat."""
 IMPLIED_WEIGHT = 0.15
 """Factor for the frequency of a relation that another true relation implies."""
 
@@ -75,14 +76,28 @@ class SceneFacts:
         return cls(
             {item.id: item.noun for item in objects},
             {item.id: list_named_attributes(item, sizes=item.id in comparable) for item in objects},
-            tuple(triple for triple in scene.relations if triple[0] in ids and triple[2] in ids),
+            tuple(triple for triple in list_said_relations(scene) if triple[0] in ids and triple[2] in ids),
         )
 
 
+def list_said_relations(scene: Scene) -> list[Triple]:
+    """Return the relations of a scene without those that no caption states (``UNSAID``)."""
+    relations = set(scene.relations)
+    return [
+        (first, relation, second)
+        for first, relation, second in scene.relations
+        if not any((first, stronger, second) in relations for stronger in UNSAID.get(relation, ()))
+    ]
+
+
 def list_named_attributes(item: DrawnObject, *, sizes: bool) -> tuple[str, ...]:
-    """Return size, state, colour and pattern, without ``medium``, ``plain`` and missing states."""
+    """Return size, state, colour and pattern, without ``medium``, ``plain`` and missing states.
+
+    Of people only the size: their clothes are drawn in the colour and pattern, and "a green woman" does not say so.
+    """
     size = item.size if sizes and item.size != "medium" else ""
-    return tuple(filter(None, (size, item.state, item.color, item.pattern if item.pattern != "plain" else "")))
+    look = () if item.noun in PEOPLE else (item.color, item.pattern if item.pattern != "plain" else "")
+    return tuple(filter(None, (size, item.state, *look)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +133,7 @@ def _sample_content(facts: SceneFacts, kind: Kind, rng: Random) -> Content | Non
     nouns = facts.nouns
     match kind:
         case "object":
-            described = [name for name in nouns if facts.attributes[name]]
+            described = [name for name in nouns if facts.attributes[name]] or list(nouns)
             return Content((rng.choice(described),)) if described else None
         case "list":
             distinct = list({noun: name for name, noun in nouns.items()}.values())

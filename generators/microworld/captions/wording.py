@@ -45,7 +45,7 @@ PHRASINGS: dict[str, tuple[str, ...]] = {
     "in front of": ("in front of", "partly hiding", "partly covering"),
     "behind": ("behind", "partly hidden by", "partly covered by"),
     "in": ("in", "inside", "sitting in", "placed inside"),
-    "containing": ("containing", "filled with"),
+    "containing": ("containing",),
     "next to": ("next to", "beside", "near", "close to"),
     "wearing": ("wearing",),
     "worn by": ("worn by",),
@@ -172,6 +172,8 @@ class _Writer:
 
     def write_object(self, name: str) -> str:
         noun, attributes = self._write_noun(name), self._sample_attributes(self.facts.attributes[name])
+        if not attributes:
+            return self._choose((5, noun), (5, add_article(noun)), (1, f"there is {add_article(noun)}"))
         *rest, last = attributes
         return self._choose(
             (5, " ".join((*attributes, noun))),
