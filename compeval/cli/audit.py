@@ -23,8 +23,8 @@ def audit(
 ) -> None:
     """Find flaws of hard negatives, and simple rules that select the correct caption without the image.
 
-    For several sets, a second table compares the best rule on each of them with chance, among more rules: also the
-    medoid of the captions, and scorers that learn from the captions of other images.
+    A second table compares the best rule on each set with chance, among more rules: also the medoid of the captions,
+    and scorers that learn from the captions of other images.
     """
     audits: dict[str, Audit] = {}
     shortcuts: dict[str, Shortcut] = {}
@@ -54,7 +54,7 @@ def audit(
     print_records("json" if as_json else output_format, header, rows, records, document, left=3)
     if not shows_tables:
         return
-    if len(shortcuts) > 1:
+    if shortcuts:
         typer.echo()
         _print_shortcuts(shortcuts, output_format)
     flawed = sum(bool(result.findings) for result in audits.values())

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -39,8 +41,15 @@ def report(
     if not where:
         from evaluators.report import build
 
-        text = build(results or [Path("results")], output, data, validity, counts, text_only or ())
+        folders = results or [Path("results")]
+        text = build(folders, output, data, validity, counts, text_only or (), partial(_find_shortcuts, data=data))
         headline.write_text(text + "\n")
     if not page.is_file():
         raise FileNotFoundError(f"{page}: no such report. `make demo` or `compeval report` writes one.")
     typer.echo(f"{headline.read_text()}\nThe report: {page}")
+
+
+def _find_shortcuts(names: Iterable[str], data: Path | None) -> Mapping[str, Any]:
+    from evaluators.validity.shortcuts import find_published_shortcuts
+
+    return find_published_shortcuts(names, data)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,30 +15,20 @@ from scipy.stats import norm
 
 from evaluators.inspection.rows import SetRows
 from evaluators.results.compare import correct_by_holm
+from evaluators.validity.rules import RULES, beats_chance
 from evaluators.validity.text_only import measure_scorers
 from generators.hard_negatives.ngram import TOKEN
-from generators.hard_negatives.relative_scorers import COMPARING_SCORERS
 from generators.hard_negatives.text_only_scorers import (
-    HELD_OUT_SCORERS,
     RetrievalSets,
-    Scorer,
     count_words,
     score_by_function,
     score_ngram_likelihood,
 )
-from loaders.audit import CUE_MARGIN, CUES
 
 MIN_IMAGES = 10
 """Fewest images with a difference for which a test is computed."""
 MAX_WORDS = 15
 SIGNIFICANCE = 0.05
-LENGTH_SCORERS = ("wordiest", "tersest")
-"""Held-out scorers that the cues of the audit repeat."""
-RULES: Mapping[str, Scorer] = {
-    **{name: partial(score_by_function, function=value, sign=-1) for name, value in CUES.items()},
-    **{name: scorer for name, scorer in HELD_OUT_SCORERS.items() if name not in LENGTH_SCORERS},
-    **COMPARING_SCORERS,
-}
 
 
 @dataclass(frozen=True)
@@ -84,9 +73,7 @@ class SetReport:
     def above_chance(self) -> list[str]:
         """The rules that beat chance by more than ``CUE_MARGIN`` with their whole interval above it, the best first."""
         above = [
-            name
-            for name, rule in self.rules.items()
-            if rule["interval"][0] > self.chance and rule["recall@1"] > self.chance + CUE_MARGIN
+            name for name, rule in self.rules.items() if beats_chance(rule["recall@1"], rule["interval"], self.chance)
         ]
         return sorted(above, key=lambda name: -self.rules[name]["recall@1"])
 

@@ -7,20 +7,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from evaluators.report.results import Result, Results
 from evaluators.report.tables import format_with_interval
 from generators.schemas.corpus_names import parse_systematicity
-from loaders.datasets.folders import is_published, list_datasets
 
 STEM = "text_only"
 SCORERS = ("refining", "held_out", "comparing", "rules")
 """Keys of the results of scorers: the first three of the stages, the last of ``compeval inspect``."""
-SHORTCUTS = "evaluators.validity.shortcuts"
-"""Imported by name: the stages of the pipeline report on generated datasets only and do not depend on it."""
 
 
 class Rule(NamedTuple):
@@ -78,15 +74,3 @@ def describe_rules(results: Results, shown: Iterable[Result]) -> str:
     """Return the best rule on the sets of the given results as a sentence, or "" if they were not measured."""
     rules = dict.fromkeys(str(rule) for result in shown if (rule := find_rule(results, result)))
     return f"Best rule that reads only the text: {'; '.join(rules)}." if rules else ""
-
-
-def find_published_shortcuts(results: Iterable[Result], data_dir: Path | None) -> dict[str, Any]:
-    """Return the best rule for each config of the published benchmarks that the results are of, if they are here."""
-    names = sorted({result.data["dataset"] for result in results if is_published(result.data["dataset"])})
-    here = list_datasets(data_dir) if names else {}
-    return {
-        f"{name}/{config}": shortcut
-        for name in names
-        if name in here
-        for config, shortcut in import_module(SHORTCUTS).find_shortcuts(here[name]).items()
-    }

@@ -10,26 +10,23 @@ text alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import hashlib
+import heapq
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evaluators.inspection import measures
 from evaluators.metrics.intervals import Interval, compute_share_interval
-from generators.hard_negatives.text_only_scorers import RetrievalSets, Scorer, recall_at_1
+from evaluators.validity.rules import RULES, SLOW_RULES, beats_chance
+from generators.hard_negatives.text_only_scorers import RetrievalSets, recall_at_1
 from generators.storage import parquet
+from loaders.datasets.folders import is_published, list_datasets
 from loaders.datasets.stats import parquet_files
 
 MAX_ROWS = 1000
-"""Rows of a set on which the rules are tried, at equal distances."""
-MIN_MARGIN = 0.05
-"""Smallest difference from chance that is a shortcut, if the interval is above chance as well."""
-RULES: Mapping[str, Scorer] = {
-    name.replace("_", " "): scorer
-    for name, scorer in measures.RULES.items()
-    if name not in ("learned", "character_trigrams", "nearest_to_mean")
-}
-"""Those of ``compeval inspect`` that take seconds on a thousand rows."""
+"""Number of distinct random rows of a set on which the rules are tried."""
+Row = tuple[str, tuple[str, ...]]
+"""An image and its candidates, the true one first."""
 
 
 class Shortcut(NamedTuple):
@@ -43,26 +40,37 @@ class Shortcut(NamedTuple):
 
     @property
     def beats_chance(self) -> bool:
-        return self.interval[0] > self.chance and self.recall > self.chance + MIN_MARGIN
+        return beats_chance(self.recall, self.interval, self.chance)
 
     def to_json(self) -> dict[str, Any]:
         return self._asdict() | {"beats_chance": self.beats_chance}
 
 
-def find_shortcut(rows: Iterable[tuple[str, tuple[str, ...]]]) -> Shortcut | None:
-    """Return the best rule on rows of an image and its candidates, the true one first.
+def find_shortcut(rows: Iterable[Row]) -> Shortcut | None:
+    """Return the best rule on the rows of a set.
 
     Returns None if there are no negatives, or if their number differs.
     """
-    distinct = list(dict.fromkeys(rows))
-    sampled = distinct[:: -(-len(distinct) // MAX_ROWS) or 1]
+    sampled = _sample(rows)
     if len({len(candidates) for _, candidates in sampled} | {1}) != 2:
         return None
     sets = RetrievalSets([candidates for _, candidates in sampled], [image for image, _ in sampled])
-    hits = {name: recall_at_1(scorer(sets)) for name, scorer in RULES.items()}
+    hits = {
+        name.replace("_", " "): recall_at_1(scorer(sets)) for name, scorer in RULES.items() if name not in SLOW_RULES
+    }
     best = max(hits, key=lambda name: hits[name].mean())
     interval = compute_share_interval(hits[best], sets.images)
     return Shortcut(best, float(hits[best].mean()), interval, sets.chance, len(sets))
+
+
+def _sample(rows: Iterable[Row]) -> list[Row]:
+    """Return at most ``MAX_ROWS`` distinct rows, those with the smallest hashes."""
+    by_hash: dict[bytes, Row] = {}
+    for image, candidates in rows:
+        by_hash[hashlib.blake2b("\0".join((image, *candidates)).encode(), digest_size=16).digest()] = image, candidates
+        if len(by_hash) == 2 * MAX_ROWS:
+            by_hash = {key: by_hash[key] for key in heapq.nsmallest(MAX_ROWS, by_hash)}
+    return [by_hash[key] for key in sorted(by_hash)[:MAX_ROWS]]
 
 
 def find_shortcuts(folder: Path) -> dict[str, Shortcut]:
@@ -75,8 +83,20 @@ def find_shortcuts(folder: Path) -> dict[str, Shortcut]:
     return {config: shortcut for config, shortcut in found.items() if shortcut}
 
 
-def _read_rows(paths: Iterable[Path]) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _read_rows(paths: Iterable[Path]) -> Iterator[Row]:
     for path in paths:
         for batch in parquet.read_batches(path, columns=["image_id", "caption", "hard_negatives"]):
             for row in batch.to_pylist():
                 yield row["image_id"], (row["caption"], *row["hard_negatives"])
+
+
+def find_published_shortcuts(names: Iterable[str], data_dir: Path | None = None) -> dict[str, Shortcut]:
+    """Return the best rule on each ``dataset/config`` of the published datasets among ``names`` that are here."""
+    published = sorted(filter(is_published, names))
+    here = list_datasets(data_dir) if published else {}
+    return {
+        f"{name}/{config}": shortcut
+        for name in published
+        if name in here
+        for config, shortcut in find_shortcuts(here[name]).items()
+    }

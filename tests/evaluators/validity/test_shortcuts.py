@@ -9,8 +9,7 @@ from typer.testing import CliRunner
 from compeval.cli import app
 from evaluators.report.results import Result, Results
 from evaluators.report.sections.shortcuts import make_section
-from evaluators.report.text_only import find_published_shortcuts
-from evaluators.validity.shortcuts import MAX_ROWS, find_shortcut, find_shortcuts
+from evaluators.validity.shortcuts import MAX_ROWS, find_published_shortcuts, find_shortcut, find_shortcuts
 from loaders.importing.identify import identify
 from loaders.importing.importing import read_published
 from tests.evaluators import tiny
@@ -92,7 +91,7 @@ def test_audit_of_several_sets_and_report_show_the_rules(tmp_path: Path):
     }  # fmt: skip
     results = Results([Result(tmp_path, document)])
     assert make_section(results) is None
-    results.shortcuts = find_published_shortcuts(results, tmp_path)
+    results.shortcuts = find_published_shortcuts({"sugarcrepe"}, tmp_path)
     section = make_section(results.copy_with(results))
     assert section is not None
     (line,) = section.tables[0].cells.to_dict("records")
@@ -102,4 +101,4 @@ def test_audit_of_several_sets_and_report_show_the_rules(tmp_path: Path):
         "yes",
         "75.0",
     )
-    assert find_published_shortcuts([Result(tmp_path, document | {"dataset": "crepe"})], tmp_path) == {}
+    assert find_published_shortcuts({"crepe"}, tmp_path) == {}
