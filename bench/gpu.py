@@ -1,12 +1,14 @@
 """Measure the engine's speed on a GPU: ``python -m bench.gpu [--rows 2000] [--models ViT-B-32 ViT-L-14]``.
 
 The rows are synthetic: crops of random JPEG images, captions of 12 to 24 random words, five hard negatives per row.
-Weights are random, precision is bf16. Prints for each model:
+Weights are random, precision is bf16. Prints one table to paste into an issue, with a line per model, in rows/s:
 
-- the rows per second of the engine, from parquet files to result files;
-- the rows per second of a loop that encodes one row at a time, as the papers' scripts do, and the speed-up;
-- the encoder limit, and the engine's speed as a share of it. The limit is the time to encode each distinct crop
-  and text once, from tensors in GPU memory. The share can exceed 100 %, because the engine skips padding of texts.
+- loop: encodes one row at a time, as the papers' scripts do
+- engine: from parquet files to result files
+- limit: encodes each distinct crop and text once, from tensors in GPU memory. The engine can exceed it: it skips
+  the padding of texts.
+- compiled: the limit with ``torch.compile``; channels-last: the limit with that memory format. The engine has neither:
+  they are worth a flag only where these columns are well above the limit.
 
 Without a GPU, the script runs on a few rows in fp32, only to test that it works.
 """
@@ -21,7 +23,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import open_clip
@@ -38,6 +40,17 @@ from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
 from generators.storage.dataset import write_config
 from loaders.cards.card import write_card
 from loaders.datasets.stats import measure
+
+
+class Speed(NamedTuple):
+    """Rows per second."""
+
+    loop: float
+    engine: float
+    limit: float
+    compiled: float
+    channels_last: float
+
 
 WORDS = (
     "a the two red small wooden striped dog table lamp window street child car tree plate beside under on with near "
@@ -95,22 +108,12 @@ def encode_repeatedly(network: Any, pixels_BCHW: Tensor, tokens_BL: Tensor, num_
         network.encode_text(tokens_BL[: num_texts - start])
 
 
-def measure_model(name: str, rows: Sequence[dict[str, Any]], data: Path, device: str, precision: str) -> str:
-    """Measure one model and return its results as a line of text."""
+def measure_model(name: str, rows: Sequence[dict[str, Any]], data: Path, device: str, precision: str) -> Speed:
     torch.manual_seed(0)
     network, _, preprocess = open_clip.create_model_and_transforms(name, device=device, precision=precision)
     tokenizer = open_clip.get_tokenizer(name)
     network.eval()
-    batch_size = default_batch_size(device)
-    texts = list({text for row in rows for text in (row["caption"], *row["hard_negatives"])})
     dtype = torch.bfloat16 if precision == "bf16" else torch.float32
-    image = Image.open(io.BytesIO(rows[0]["image"]["bytes"])).convert("RGB")
-    pixels_BCHW = preprocess(image)[None].expand(batch_size, -1, -1, -1).contiguous().to(device, dtype)  # pyright: ignore
-    tokens_BL = tokenizer((texts * batch_size)[:batch_size]).to(device)
-    encode_repeatedly(network, pixels_BCHW, tokens_BL, batch_size, batch_size)  # warm-up
-    encoder_time = measure_seconds(
-        lambda: encode_repeatedly(network, pixels_BCHW, tokens_BL, len(rows), len(texts)), device
-    )
 
     def preprocess_in_dtype(image: Image.Image) -> Tensor:
         return preprocess(image).to(dtype)  # pyright: ignore
@@ -119,7 +122,6 @@ def measure_model(name: str, rows: Sequence[dict[str, Any]], data: Path, device:
     loop_time = measure_seconds(
         lambda: score_row_by_row(network, preprocess_in_dtype, tokenizer, loop_rows, device), device
     )
-    loop_rate = len(loop_rows) / loop_time
     with tempfile.TemporaryDirectory() as folder:
         os.environ["COMPEVAL_CACHE"] = f"{folder}/cache"
         model = in_process(network, preprocess, tokenizer)  # pyright: ignore[reportArgumentType]
@@ -127,11 +129,24 @@ def measure_model(name: str, rows: Sequence[dict[str, Any]], data: Path, device:
         engine_time = measure_seconds(
             lambda: run(model, tasks, data_dir=data, output=Path(folder), device=device), device
         )
-    rate = len(rows) / engine_time
-    return (
-        f"{name}, {precision}: engine {rate:,.0f} rows/s, {encoder_time / engine_time:.0%} of the encoder limit of "
-        f"{len(rows) / encoder_time:,.0f} rows/s; loop {loop_rate:,.1f} rows/s, speed-up {rate / loop_rate:.1f}"
-    )
+    batch_size = default_batch_size(device)
+    texts = list({text for row in rows for text in (row["caption"], *row["hard_negatives"])})
+    image = Image.open(io.BytesIO(rows[0]["image"]["bytes"])).convert("RGB")
+    pixels_BCHW = preprocess_in_dtype(image)[None].expand(batch_size, -1, -1, -1).contiguous().to(device)
+    tokens_BL = tokenizer((texts * batch_size)[:batch_size]).to(device)
+
+    def measure_limit(pixels_BCHW: Tensor) -> float:
+        encode_repeatedly(network, pixels_BCHW, tokens_BL, 2 * batch_size, 2 * batch_size)  # warm-up, compilation
+        return len(rows) / measure_seconds(
+            lambda: encode_repeatedly(network, pixels_BCHW, tokens_BL, len(rows), len(texts)), device
+        )
+
+    limit = measure_limit(pixels_BCHW)
+    network.to(memory_format=torch.channels_last)
+    channels_last = measure_limit(pixels_BCHW.contiguous(memory_format=torch.channels_last))
+    network.to(memory_format=torch.contiguous_format)
+    network.encode_image, network.encode_text = torch.compile(network.encode_image), torch.compile(network.encode_text)
+    return Speed(len(loop_rows) / loop_time, len(rows) / engine_time, limit, measure_limit(pixels_BCHW), channels_last)
 
 
 def main() -> None:
@@ -146,14 +161,19 @@ def main() -> None:
     name = (
         torch.cuda.get_device_name(options.device) if on_gpu else f"{platform.processor() or platform.machine()}, test"
     )
-    print(f"{name}, {len(os.sched_getaffinity(0))} processors, {options.rows:,} rows", flush=True)
+    versions = f"torch {torch.__version__}, open_clip {open_clip.__version__}"
+    print(f"{name}, {versions}, {len(os.sched_getaffinity(0))} processors, {options.rows:,} rows", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder)
         rows = list(make_rows(options.rows))
         write_config(data / "crepe", "prod_hnatom", {"n8": rows}, HARD_NEGATIVE_SCHEMA)
         write_card(data / "crepe", {}, "", measure(data / "crepe"))
+        print(f"\n| rows/s, {precision} | {' | '.join(Speed._fields)} | engine / loop | engine / limit |")
+        print("| --- |" + " ---: |" * (len(Speed._fields) + 2), flush=True)
         for model in options.models:
-            print(measure_model(model, rows, data, options.device, precision), flush=True)
+            speed = measure_model(model, rows, data, options.device, precision)
+            ratios = f"{speed.engine / speed.loop:.1f} | {speed.engine / speed.limit:.0%}"
+            print(f"| {model} | {' | '.join(f'{value:,.1f}' for value in speed)} | {ratios} |", flush=True)
 
 
 if __name__ == "__main__":
