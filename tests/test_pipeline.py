@@ -82,7 +82,11 @@ def test_stages_follow_every_parameter_but_those_of_the_machine():
     params = yaml.safe_load((ROOT / "params.yaml").read_text())
     listed = [param for stage in STAGES.values() for param in stage.get("params", ())]
     followed = {param for param in listed if isinstance(param, str)}
-    by_key = {param.split(".")[0] for param in followed if "." in param} - {"corpora", "retrieval", "productivity_variants"}
+    by_key = {param.split(".")[0] for param in followed if "." in param} - {
+        "corpora",
+        "retrieval",
+        "productivity_variants",
+    }
     assert {f"{name}.{key}" for name in by_key for key in params[name]} - followed <= {
         f"{name}.{key}" for name in by_key for key in MACHINE
     }
