@@ -6,12 +6,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from evaluators.validity.oracle import is_true
-from generators.minimal_pairs import CONFIGS, Settings, make_pairs, write
+from generators.microworld.scenes.minimal_pairs import SAMPLERS
+from generators.minimal_pairs import Settings, make_pairs, write
 
 NAMES = ("noun", "color", "pattern", "state", "size")
 
 
-@pytest.mark.parametrize("config", CONFIGS)
+@pytest.mark.parametrize("config", SAMPLERS)
 def test_each_caption_is_true_of_one_image_only(config: str):
     pairs = list(make_pairs(config, Settings(0, 60)))
     assert len(pairs) == 60
@@ -50,7 +51,7 @@ def test_relations_include_wearing_riding_and_pulling():
 def test_the_same_seed_writes_the_same_bytes(tmp_path: Path):
     for name in ("a", "b"):
         write(tmp_path / name, Settings(0, 2))
-    for config in CONFIGS:
+    for config in SAMPLERS:
         (first,), (second,) = (list((tmp_path / name / config).glob("*.parquet")) for name in ("a", "b"))
         assert first.read_bytes() == second.read_bytes()
         assert pq.read_table(first).num_rows == 2
