@@ -23,8 +23,11 @@ PARTLY = re.compile(r"\bpart(?:ly|ially)\s+$", re.IGNORECASE)
 def replace_atom_text(caption: str, mention: Mention, replacement: str) -> str | None:
     """Return the caption with one atom replaced, or None if the word does not fit its position.
 
-    ``replacement`` is a lemma, a preposition, or a verb's lemma with its preposition ("sit under").
+    ``replacement`` is a lemma, a preposition, or a verb with its preposition, as a lemma or participle ("sit under",
+    "sitting under").
     """
+    if mention.kind == "relation":
+        replacement = _lemmatise_phrase(replacement)
     surface = caption[mention.start : mention.end]
     inflected = _inflect_atom(caption, mention, surface, replacement)
     if inflected is None:

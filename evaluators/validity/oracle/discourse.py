@@ -11,8 +11,8 @@ Rules, by kind of noun phrase:
 - "ball" without an article is read like "the ball" if an earlier sentence mentions a ball. If only an earlier clause of
   the same sentence mentions a ball, a new ball is a second reading. Otherwise the phrase introduces a new referent.
 - "the other ball" refers to an earlier ball if there are at least two, and otherwise introduces a new referent.
-- "it" and "they" refer to the topic of the previous clause or to the last mention (two readings). Inside "a table with
-  a lamp on it", "it" refers to the table.
+- "it" and "they" refer to the topic of the previous clause or to the last mention (two readings), and "it" in "a cat is
+  next to a table and to the left of it" also to the table. Inside "a table with a lamp on it", "it" is the table.
 
 Rules for negation:
 
@@ -94,6 +94,7 @@ class _Resolver:
         self.references: list[_Reference] = []
         self.possessors: list[Referents] = []  # stack: referents of "a table" while "with a lamp on it" is resolved
         self.possessor_used = False  # True if "it" referred to the innermost possessor
+        self.in_main_predicate = False  # True while the predicates of a clause are resolved, not those of a noun phrase
         self.num_referents = self.sentence = self.clause = 0
 
     def choose(self, options: Sequence[Option]) -> Option:
@@ -136,8 +137,10 @@ class _Resolver:
         )
         if len(group.members) > 1:
             self._record_reference(referents)
+        was_in_main_predicate, self.in_main_predicate = self.in_main_predicate, subjects is None
         for predicate in group.predicates:
             self._add_predicate(predicate, referents, drs)
+        self.in_main_predicate = was_in_main_predicate
         return referents
 
     def _record_reference(self, referents: Referents) -> None:
@@ -263,22 +266,36 @@ class _Resolver:
             self.possessor_used = True
             return self.possessors[-1]
         accessible = {referent for builder in drs.accessible() for referent in builder.referents}
-        subject_uses = (index for index, item in enumerate(self.references) if item.referents == subjects)
-        candidates = [
-            item
-            for item in self.references[: max(subject_uses, default=None)]
+        subject_use = max(
+            (index for index, item in enumerate(self.references) if item.referents == subjects), default=None
+        )
+        possible = [
+            (index, item)
+            for index, item in enumerate(self.references)
             if item.referents != subjects and accessible.issuperset(item.referents)
+        ]
+        candidates = [item for index, item in possible if subject_use is None or index < subject_use]
+        coordinated = [
+            item.referents
+            for index, item in possible
+            if self.in_main_predicate and subject_use is not None and index > subject_use
         ]
         if phrase.number == 2:
             plural = (item for item in candidates if len(item.referents) > 1)
             candidates = [*_join_topics(candidates, self.sentence), *plural]
         else:
             candidates = [item for item in candidates if len(item.referents) == 1]
-        if not candidates:
+            coordinated = [referents for referents in coordinated if len(referents) == 1]
+        options = coordinated[-1:]
+        if candidates:
+            earlier_clauses = [item.clause for item in candidates if item.clause < self.clause] or [
+                candidates[0].clause
+            ]
+            topic = next(item for item in candidates if item.clause == earlier_clauses[-1])
+            options += [topic.referents, candidates[-1].referents]
+        if not options:
             raise _NoAntecedentError
-        earlier_clauses = [item.clause for item in candidates if item.clause < self.clause] or [candidates[0].clause]
-        topic = next(item for item in candidates if item.clause == earlier_clauses[-1])
-        return self.choose(list(dict.fromkeys((topic.referents, candidates[-1].referents))))
+        return self.choose(list(dict.fromkeys(options)))
 
     def _add_predicate(self, predicate: syntax.Predicate, referents: Referents, drs: DRSBuilder) -> None:
         """Add the conditions of a predicate on ``referents`` to ``drs``."""

@@ -149,6 +149,8 @@ yes | a polka dot hat
 yes | a dotted white hat
 no  | a chequered hat
 yes | a cup and a lamp
+yes | a cup is next to a lamp and to the left of it
+no  | a cup is next to a lamp and to the right of it
 yes | a cup, a lamp, and a cat
 no  | a cup, a lamp, and a bird
 no  | two cups

@@ -263,6 +263,13 @@ def test_parsed_caption_is_edited_in_place(captioner: PromptedCaptioner) -> None
     assert {"a red table is on a wooden cup", "a wooden table is on a red cup"} <= swapped
 
 
+def test_a_participle_of_the_graph_is_inflected_for_its_position(captioner: PromptedCaptioner) -> None:
+    caption = captioner.check(GRAPH, "a red cup is on a wooden table")
+    assert isinstance(caption, ParsedCaption)
+    supporting = SceneGraph((CUP, TABLE), (Relation("1", "supporting", "2"),))
+    assert caption.edit(supporting) == "a red cup is supporting a wooden table"
+
+
 def test_uncached_graph_has_no_caption(captioner: PromptedCaptioner) -> None:
     assert list(captioner.captions([Request(GRAPH, "0")])) == [NoCaption("no cached answer")]
 
