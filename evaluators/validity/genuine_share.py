@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
@@ -26,11 +26,13 @@ from typing import Any
 import pandas as pd
 from tqdm import tqdm
 
+from evaluators.validity.captioners import compare_captioners, train_model
 from evaluators.validity.oracle import UnreadableError, is_true, parse_caption
 from evaluators.validity.rebuild import rebuild_crepe
 from generators.readers.corpora import Skipped, list_shards, read_captions
 from generators.storage import parquet, stage
 from generators.storage.params import read_params
+from loaders.datasets.stats import read_stats
 
 WORD = re.compile(r"[a-z]+")
 TRUTH = "truth"
@@ -119,10 +121,14 @@ def measure_foil_words(texts: pd.DataFrame, vocabularies: Mapping[str, set[str]]
     }
 
 
+def read_corpus(files: str, column: str) -> Iterator[str]:
+    """Yield the captions of a corpus in lower case."""
+    return (text.lower() for shard in list_shards(files) for text in read_captions(shard, column, Skipped()))
+
+
 def read_vocabulary(files: str, column: str) -> set[str]:
     """Return all words in the captions of a corpus."""
-    texts = (text for shard in list_shards(files) for text in read_captions(shard, column, Skipped()))
-    return {word for text in texts for word in WORD.findall(text.lower())}
+    return {word for text in read_corpus(files, column) for word in WORD.findall(text)}
 
 
 def judge_rebuilt(
@@ -195,7 +201,13 @@ def main() -> None:
     with ProcessPoolExecutor(2, get_context("spawn")) as pool:
         judged = tqdm(pool.map(build, settings["recalls"]), "annotation recall", total=len(settings["recalls"]))
         curve = dict(zip(settings["recalls"], judged, strict=True))
-    Path("validity.json").write_text(json.dumps(summarise(built, curve, words), indent=1) + "\n")
+    content = summarise(built, curve, words)
+    keys = zip(built["image_id"], built["text"], built["kind"] == TRUTH, strict=True)
+    verdicts = dict(zip(keys, built["failure"] == "", strict=True))
+    funnels = read_stats(Path("crepe"))["funnels"]
+    model = train_model(list(read_corpus(**next(iter(corpora.values())))))
+    content["captioners"] = compare_captioners(Path("crepe"), verdicts, funnels, model)
+    Path("validity.json").write_text(json.dumps(content, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The training corpora of CREPE's systematicity splits, and the names of the configs built from a corpus."""
+"""The names of CREPE's configs, and the training corpora of its systematicity splits."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ CREPE_DATASETS = ("crepe", "crepe_published")
 """The generated dataset, and the one imported from the authors' files. Both name their configs in the same way."""
 
 _CONFIG = re.compile(r"(?!prod_)(?P<corpus>.+)_(?P<split>sc|uc|ua)_(?P<kind>hnatom|hncomp|hnall|raw)")
+
+_PRODUCTIVITY = re.compile(r"prod_(?:(?P<variant>(?!hn)[a-z]+)_)?(?P<kind>raw|hn(?:atom|swap|neg|all)(?:_balanced)?)")
 
 
 class SystematicityConfig(NamedTuple):
@@ -28,3 +30,22 @@ def parse_systematicity(config: str) -> SystematicityConfig | None:
     """Return the parts of a systematicity config of CREPE. Returns None for other configs."""
     match = _CONFIG.fullmatch(config)
     return SystematicityConfig(**match.groupdict()) if match else None
+
+
+class ProductivityConfig(NamedTuple):
+    """The parts of a config's name such as ``prod_hnatom`` or ``prod_llm_hnatom``."""
+
+    variant: str | None
+    """A variant with other captions, or None."""
+    kind: str
+    """``hnatom``, ``hnswap``, ``hnneg``, ``hnall``, ``hnatom_balanced`` ..., or ``raw``."""
+
+    @property
+    def name(self) -> str:
+        return f"prod_{self.variant}_{self.kind}" if self.variant else f"prod_{self.kind}"
+
+
+def parse_productivity(config: str) -> ProductivityConfig | None:
+    """Return the parts of a productivity config of CREPE. Returns None for other configs."""
+    match = _PRODUCTIVITY.fullmatch(config)
+    return ProductivityConfig(**match.groupdict()) if match else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 from evaluators.report.sections import (
     aro,
     atom_counts,
+    captioners,
     classification,
     compprompts,
     compun,
@@ -23,6 +24,6 @@ from evaluators.report.sections import (
 )
 
 MODULES = (
-    *(systematicity, gap, atom_counts, productivity, validity),
+    *(systematicity, gap, atom_counts, productivity, captioners, validity),
     *(aro, retrieval, compprompts, controlledimcaps, compun, classification, published, shortcuts),
 )

@@ -1,0 +1,95 @@
+"""Compare the captioners of the productivity sets: how many captions are kept, true and fluent.
+
+A variant (the block ``productivity_variants`` of params.yaml) has captions of another captioner for the same scenes. It
+is compared with the default captioner at the same complexities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from generators.hard_negatives.ngram import NgramModel
+from generators.schemas.corpus_names import parse_productivity
+from generators.storage import parquet
+
+UNUSED = ("caption: no cached answer", "caption: no place in the template")
+"""Reasons in the counts of CREPE's statistics for which the captioner wrote no caption."""
+ORDER = 3
+"""Order of the n-gram model that measures fluency."""
+
+
+def compare_captioners(
+    folder: Path,
+    verdicts: Mapping[tuple[str, str, bool], bool],
+    funnels: Mapping[str, Mapping[str, int]],
+    model: NgramModel,
+) -> list[dict[str, Any]]:
+    """Return the measurements of each variant of the dataset ``folder``, each followed by those of the default.
+
+    ``verdicts``: (image id, text, is it a caption) -> is a caption true, or a hard negative false, of the scene?
+    ``funnels``: counts by step of the dataset's statistics. ``model``: n-gram model of the training captions.
+    """
+    texts = pd.DataFrame(
+        _read_texts(folder), columns=["variant", "split", "captioner", "image_id", "text", "is_caption"]
+    )
+    texts = texts.drop_duplicates()
+    keys = zip(texts["image_id"], texts["text"], texts["is_caption"], strict=True)
+    texts["is_right"] = pd.Series([verdicts[key] for key in keys], texts.index, dtype=bool)
+    return [
+        _measure(texts[(texts["variant"] == measured) & texts["split"].isin(splits)], measured, splits, funnels, model)
+        for variant in sorted(set(texts["variant"]) - {""})
+        for splits in [sorted(set(texts.loc[texts["variant"] == variant, "split"]), key=lambda split: int(split[1:]))]
+        for measured in (variant, "")
+    ]
+
+
+def _read_texts(folder: Path) -> Iterator[tuple[str, str, str, str, str, bool]]:
+    """Yield the captions of all productivity configs, and the hard negatives of the paper's types."""
+    for path in sorted(folder.glob("prod_*/*.parquet")):
+        config, split = parse_productivity(path.parent.name), path.name.rsplit("-", 3)[0]
+        if config is None or config.kind == "hnall" or config.kind.endswith("balanced"):
+            continue
+        columns = ["image_id", "caption", "provenance", *(["hard_negatives"] if config.kind != "raw" else [])]
+        for row in parquet.read_table(path, columns).to_pylist():
+            about = config.variant or "", split, row["provenance"]["captioner"], row["image_id"]
+            yield *about, row["caption"], True
+            for text in row.get("hard_negatives", ()):
+                yield *about, text, False
+
+
+def _measure(
+    texts: pd.DataFrame,
+    variant: str,
+    splits: Sequence[str],
+    funnels: Mapping[str, Mapping[str, int]],
+    model: NgramModel,
+) -> dict[str, Any]:
+    captions, negatives = texts[texts["is_caption"]], texts[~texts["is_caption"]]
+    title = f"Productivity {variant}" if variant else "Productivity"
+    counts = [funnels.get(f"{title}, {split}: dropped", {}) for split in splits]
+    rejected = sum(
+        count
+        for reasons in counts
+        for reason, count in reasons.items()
+        if reason.startswith("caption: ") and reason not in UNUSED
+    )
+    return {
+        "variant": variant,
+        "captioner": ", ".join(sorted(set(texts["captioner"]))),
+        "complexities": [int(split[1:]) for split in splits],
+        "captions": len(captions),
+        "kept": len(captions) / (len(captions) + rejected) if len(captions) else None,
+        "true": float(captions["is_right"].mean()) if len(captions) else None,
+        "negatives": len(negatives),
+        "genuine": float(negatives["is_right"].mean()) if len(negatives) else None,
+        "log_probability": float(pd.Series(model.score(list(captions["text"]))).mean()) if len(captions) else None,
+    }
+
+
+def train_model(captions: Sequence[str]) -> NgramModel:
+    """Return the n-gram model that measures fluency."""
+    return NgramModel.of(captions, ORDER)
