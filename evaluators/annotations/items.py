@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from generators.schemas.corpus_names import parse_systematicity
+from generators.schemas.corpus_names import parse_productivity, parse_systematicity
 from generators.storage import csv_tables, parquet
 from generators.storage.untrusted import decode_image
 from loaders.datasets.referenced_images import COLUMNS as REFERENCE
@@ -18,8 +18,6 @@ from loaders.datasets.stats import parquet_files, read_stats, split_name
 
 CAPTION = "caption"
 """``type`` of a caption. The type of a hard negative is its config without the corpus."""
-CAPTION_CONFIG = "prod_raw"
-"""The only config with generated captions, which may be wrong and are therefore verified."""
 FILE = "items.csv"
 
 
@@ -53,12 +51,18 @@ def sample(folder: Path, captions: float, queries: float, seed: int) -> list[Ite
     """
     items: dict[str, Item] = {}
     for config, splits in read_stats(folder)["rows"].items():
-        share = captions if config == CAPTION_CONFIG else queries
+        share = captions if has_generated_captions(config) else queries
         for split, count in splits.items():
-            if count and share and (config == CAPTION_CONFIG or _has_own_negatives(folder, config, split)):
+            if count and share and (has_generated_captions(config) or _has_own_negatives(folder, config, split)):
                 for item in _draw(folder, config, split, math.ceil(share * count), seed):
                     items.setdefault(item.id, item)
     return [items[key] for key in sorted(items)]
+
+
+def has_generated_captions(config: str) -> bool:
+    """Return True for the raw productivity configs, whose captions are generated, may be wrong and are verified."""
+    productivity = parse_productivity(config)
+    return productivity is not None and productivity.kind == "raw"
 
 
 def _has_own_negatives(folder: Path, config: str, split: str) -> bool:
@@ -72,8 +76,9 @@ def _draw(folder: Path, config: str, split: str, count: int, seed: int) -> Itera
         _read_rows(folder, config, split, ("caption", "complexity", "crop_id", "image_id", "hard_negatives"))
     )
     for number, row in sorted(rows, key=lambda pair: _hash(seed, pair[1]["crop_id"], pair[1]["caption"]))[:count]:
-        texts = [row["caption"]] if config == CAPTION_CONFIG else row["hard_negatives"]
-        kind = CAPTION if config == CAPTION_CONFIG else get_type(config)
+        is_caption = has_generated_captions(config)
+        texts = [row["caption"]] if is_caption else row["hard_negatives"]
+        kind = CAPTION if is_caption else get_type(config)
         for text in texts:
             position = (config, split, number, row["crop_id"], row["image_id"])
             yield Item(_hash(row["crop_id"], text)[:16], *position, kind, row.get("complexity") or 0, text)
