@@ -28,8 +28,11 @@ from evaluators.models import (
 )
 from evaluators.models.custom import CustomDualEncoder
 
+Results = list[np.ndarray | str]
+"""A feature or the scores of each item, or its error message if it is unreadable."""
 
-class Part(NamedTuple):
+
+class ModelOptions(NamedTuple):
     """A model and its batch size: what each call of an actor begins with."""
 
     spec: str
@@ -49,12 +52,12 @@ class Actor:
         self._lock = Lock()
         self._models: dict[tuple[str, Precision], Model] = {}
 
-    def describe(self, part: Part) -> tuple[Model, str, bool]:
+    def describe(self, options: ModelOptions) -> tuple[Model, str, bool]:
         """Return the model without its encoder, the encoder's kind, and True if it counts texts that it truncates.
 
         The kinds are custom, dual, choices, pairs, and other, which actors cannot run.
         """
-        model = self._load(part)
+        model = self._load(options)
         kinds = (
             *(("other", MeteredScorer), ("custom", CustomDualEncoder), ("dual", DualEncoder)),
             *(("choices", CaptionChooser), ("pairs", PairScorer)),
@@ -62,39 +65,41 @@ class Actor:
         kind = next((name for name, kind in kinds if isinstance(model.encoder, kind)), "other")
         return replace(model, encoder=None), kind, isinstance(model.encoder, TruncatingReader)
 
-    def count_truncated(self, part: Part, texts: list[str]) -> tuple[int, int]:
-        encoder = self._load(part).encoder
+    def count_truncated(self, options: ModelOptions, texts: list[str]) -> tuple[int, int]:
+        encoder = self._load(options).encoder
         assert isinstance(encoder, TruncatingReader)
         return encoder.count_truncated(texts)
 
-    def encode_images(self, part: Part, groups: list[tuple[Any, list[plan.CropSource]]]) -> list[np.ndarray | str]:
+    def encode_images(self, options: ModelOptions, groups: list[tuple[Any, list[plan.CropSource]]]) -> Results:
         """Return the feature of each crop, or its error message if it is unreadable."""
-        encoder = self._load(part).encoder
+        encoder = self._load(options).encoder
         assert isinstance(encoder, DualEncoder)
         with ThreadPoolExecutor(self._threads) as pool:
             groups_preprocessed = pool.map(lambda group: images.preprocess_crops(encoder.preprocess, *group), groups)
             crops = [crop for group in groups_preprocessed for crop in group]
         readable = [index for index, crop in enumerate(crops) if not isinstance(crop, images.UnreadableImageError)]
-        results: list[np.ndarray | str] = [str(crop) for crop in crops]
+        results: Results = [str(crop) for crop in crops]
         if readable:
             encode = partial(encoder.encode_images, [crops[index] for index in readable])
             with self._lock:
-                feature_ND = retry_with_smaller_batches(encode, part.batch_size)
+                feature_ND = retry_with_smaller_batches(encode, options.batch_size)
             for index, feature_D in zip(readable, np.asarray(feature_ND), strict=True):
                 results[index] = feature_D
         return results
 
-    def encode_texts(self, part: Part, texts: list[str]) -> list[np.ndarray | str]:
-        encoder = self._load(part).encoder
+    def encode_texts(self, options: ModelOptions, texts: list[str]) -> Results:
+        encoder = self._load(options).encoder
         assert isinstance(encoder, DualEncoder)
         with self._lock:
-            return list(np.asarray(retry_with_smaller_batches(partial(encoder.encode_texts, texts), part.batch_size)))
+            return list(
+                np.asarray(retry_with_smaller_batches(partial(encoder.encode_texts, texts), options.batch_size))
+            )
 
-    def score(self, part: Part, asked: list[AskedImage]) -> list[np.ndarray | str]:
+    def score(self, options: ModelOptions, asked: list[AskedImage]) -> Results:
         """Return the score of each question about each image, or the error message of an unreadable image."""
-        model = self._load(part)
+        model = self._load(options)
         with self._lock:
-            scores = score_questions(model, asked, part.batch_size)
+            scores = score_questions(model, asked, options.batch_size)
         return [
             score
             for item, of_image in zip(asked, scores, strict=True)
@@ -105,16 +110,16 @@ class Actor:
             )
         ]
 
-    def _load(self, part: Part) -> Model:
+    def _load(self, options: ModelOptions) -> Model:
         """Return the model. The previous one is freed before another one is loaded."""
         with self._lock:
-            if (part.spec, part.precision) not in self._models:
+            if (options.spec, options.precision) not in self._models:
                 self._models.clear()
-                self._models[part.spec, part.precision] = resolve(part.spec, self._device, part.precision)
-            model = self._models[part.spec, part.precision]
-        if part.fingerprint not in (None, model.fingerprint):
+                self._models[options.spec, options.precision] = resolve(options.spec, self._device, options.precision)
+            model = self._models[options.spec, options.precision]
+        if options.fingerprint not in (None, model.fingerprint):
             raise ValueError(
-                f"{part.spec}: its weights or packages differ between machines. Install the same versions, and copy "
+                f"{options.spec}: its weights or packages differ between machines. Install the same versions, and copy "
                 "the same weights, everywhere."
             )
         return model

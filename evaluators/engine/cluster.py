@@ -14,7 +14,7 @@ import os
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -23,7 +23,7 @@ from typing import Any, Literal, NamedTuple, cast
 import numpy as np
 
 from evaluators.engine import images, pairs, plan
-from evaluators.engine.actor import Actor, Part
+from evaluators.engine.actor import Actor, ModelOptions
 from evaluators.engine.encode import Engine, crops_per_chunk, text_chunks, text_key
 from evaluators.models import DualEncoder, Model, Precision, resolve
 from evaluators.models.batches import scale_to_unit_length
@@ -86,35 +86,35 @@ class Cluster:
 
     def __init__(self, ray: Any, actors: Sequence[Any], device: str) -> None:
         self._ray, self._actors, self.device = ray, actors, device
-        self._part = cast(Part, None)
+        self._options = cast(ModelOptions, None)
         self._is_used = False
 
     def load(self, spec: str, precision: Precision) -> Model:
         """Load a model. If the actors cannot help, it is loaded here: a text encoder, or a model behind an endpoint."""
-        self._part = Part(spec, precision)
+        self._options = ModelOptions(spec, precision)
         model, kind, truncates = self._ask("describe")
         self._is_used = kind in STAND_INS
         if not self._is_used:
             return resolve(spec, self.device, precision)
         if model.is_cached:
-            self._part = self._part._replace(fingerprint=model.fingerprint)
+            self._options = self._options._replace(fingerprint=model.fingerprint)
         encoder = STAND_INS[kind]()
         if truncates:
             encoder.count_truncated = partial(self._ask, "count_truncated")
         return replace(model, encoder=encoder)
 
     def _ask(self, method: str, *arguments: Any) -> Any:
-        """Return the result of a call of the first actor."""
-        try:
-            return self._get(getattr(self._actors[0], method).remote(self._part, *arguments))
-        except self._ray.exceptions.RayActorError:
-            raise ValueError(f"{self._part.spec}: a worker died. Has its machine enough memory?") from None
+        """Return the result of a call of the first actor that does not die."""
+        for actor in self._actors:
+            with suppress(self._ray.exceptions.RayActorError):
+                return self._get(getattr(actor, method).remote(self._options, *arguments))
+        raise ValueError(f"{self._options.spec}: all workers died. Have their machines enough memory?")
 
     def fill(self, engine: Engine) -> dict[str, int]:
         """Compute and store what the plan needs and the cache lacks. Returns the numbers of new images and texts."""
         if not self._is_used:
             return {}
-        part = self._part._replace(batch_size=engine.batch_size)
+        options = self._options._replace(batch_size=engine.batch_size)
         counts, jobs = Counter[str](), _list_jobs(engine)
         free = deque(actor for _ in range(CHUNKS_PER_ACTOR) for actor in self._actors)
         pending: dict[Any, tuple[Any, Job]] = {}
@@ -126,7 +126,7 @@ class Cluster:
             job = (again.popleft() if again else next(jobs, None)) if free else None
             if job is not None:
                 actor = free.popleft()
-                pending[getattr(actor, job.method).remote(part, job.items)] = actor, job
+                pending[getattr(actor, job.method).remote(options, job.items)] = actor, job
             elif pending:
                 (reference, *_), _ = self._ray.wait(list(pending), num_returns=1)
                 actor, job = pending.pop(reference)
@@ -153,7 +153,7 @@ class Cluster:
 
     def _explain_deaths(self) -> ValueError:
         return ValueError(
-            f"{self._part.spec}: a worker died {RETRIES + 1} times on the same data. If its machine has too little "
+            f"{self._options.spec}: a worker died {RETRIES + 1} times on the same data. If its machine has too little "
             "memory, use fewer --workers or a smaller --batch-size. Finished work is kept."
         )
 

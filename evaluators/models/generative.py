@@ -218,7 +218,7 @@ class Generative:
         captions = [*probes, *probes]
         try:
             found_N = self._read_with_cache(pictures, captions, answer)
-        except NotImplementedError as error:
+        except prefix_cache.UnrepeatableCacheError as error:
             self.no_prefix_cache = str(error)
             return None
         difference = float((found_N - self._read_plainly(pictures, captions, answer)).abs().max())

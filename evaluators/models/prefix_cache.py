@@ -28,6 +28,10 @@ REPEATABLE = (DynamicLayer, DynamicSlidingWindowLayer)
 """Layers of a cache that can be repeated for several captions."""
 
 
+class UnrepeatableCacheError(Exception):
+    """Raised if the cache of a beginning cannot be repeated for several captions."""
+
+
 def count_common(sequences: Sequence[Sequence[int]]) -> int:
     """Return the length of the common beginning, which leaves at least one token of each sequence."""
     shortest = min(map(len, sequences)) - 1
@@ -52,12 +56,12 @@ def run_beginning(model: Any, inputs: dict[str, Tensor]) -> tuple[DynamicCache, 
     """Return the keys and values of the common beginnings (I, L), and the next position (I, 1) of each of them.
 
     The next position is not L if the model counts the positions of image tokens in rows and columns (Qwen-VL).
-    Raises NotImplementedError if the cache cannot be repeated.
+    Raises UnrepeatableCacheError if the cache cannot be repeated.
     """
     output = model(**inputs, use_cache=True, **_keep_logits(model, 1))
     cache = getattr(output, "past_key_values", None)
     if not isinstance(cache, DynamicCache) or any(type(layer) not in REPEATABLE for layer in cache.layers):
-        raise NotImplementedError("its cache is not one of keys and values only")
+        raise UnrepeatableCacheError("its cache is not one of keys and values only")
     num_images, length = inputs["input_ids"].shape
     next_I1 = torch.full((num_images, 1), length, device=inputs["input_ids"].device)
     deltas_I1 = getattr(model.model, "rope_deltas", None)

@@ -164,9 +164,28 @@ def test_errors_of_an_actor_are_those_of_one_process(here: Path, data: Path):
 def test_machines_with_different_weights_are_refused(here: Path, data: Path):
     actors = make_cluster(here)
     actors.load("python:toy_models:Knows", "auto")
-    actors._part = actors._part._replace(fingerprint="of other weights")
+    actors._options = actors._options._replace(fingerprint="of other weights")
     with pytest.raises(ValueError, match="python:toy_models:Knows: its weights or packages differ between machines"):
         run(models.resolve("python:toy_models:Knows"), discover(data), data_dir=data, cluster=actors)
+
+
+def test_a_dead_worker_is_passed_over_when_a_model_is_loaded(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
+    deaths = []
+    describe = Actor.describe
+
+    def die_once(*arguments: Any) -> Any:
+        if not deaths:
+            deaths.append(1)
+            raise ActorError
+        return describe(*arguments)
+
+    monkeypatch.setattr(Actor, "describe", die_once)
+    model = make_cluster(here).load("python:toy_models:Knows", "auto")
+    assert deaths
+    assert model.name == models.resolve("python:toy_models:Knows").name
+    monkeypatch.setattr(Actor, "describe", lambda *_: (_ for _ in ()).throw(ActorError))
+    with pytest.raises(ValueError, match="python:toy_models:Knows: all workers died"):
+        make_cluster(here).load("python:toy_models:Knows", "auto")
 
 
 def test_data_that_kill_every_worker_end_the_run_with_a_message(
