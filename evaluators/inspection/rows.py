@@ -82,17 +82,11 @@ def open_sources(targets: Sequence[str], data_dir: Path | None = None) -> list[S
 
     Raises ValueError if one is unknown or damaged, or has no hard negatives.
     """
-    folders = dict.fromkeys(_find_folder(target, data_dir) for target in targets if not Path(target).is_file())
+    folders = dict.fromkeys(resolve_folder(target, data_dir) for target in targets if not Path(target).is_file())
     files: defaultdict[str, list[PublishedFile]] = defaultdict(list)
     for file in (identify(Path(target)) for target in targets if Path(target).is_file()):
         files[file.benchmark.name].append(file)
     return [*map(_open_folder, folders), *(_open_files(name, of_one) for name, of_one in files.items())]
-
-
-def _find_folder(target: str, data_dir: Path | None) -> Path:
-    """Return the dataset of this name in ``data_dir``, before a folder of this name in the current folder."""
-    folder = None if data_dir is None else data_dir / target
-    return folder if folder and (folder / "stats.json").is_file() else resolve_folder(target, data_dir)
 
 
 def _open_files(name: str, files: Iterable[PublishedFile]) -> Source:

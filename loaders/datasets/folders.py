@@ -66,12 +66,14 @@ def dataset_folder(name: str, data_dir: str | Path | None = None) -> Path:
 
 
 def resolve_folder(target: str, data_dir: str | Path | None = None) -> Path:
-    """Return the dataset folder with this path or, if there is none, the dataset with this name.
+    """Return the dataset in ``data_dir`` of this name, or the folder of this path, or the dataset of this name.
 
     Raises FileNotFoundError or ValueError if there is neither.
     """
     if os.sep in target and not Path(target).exists():
         raise FileNotFoundError(f"{target}: no such file or folder.")
+    if data_dir is not None and (Path(data_dir) / target / "stats.json").is_file():
+        return Path(data_dir) / target
     return Path(target) if (Path(target) / "stats.json").is_file() else dataset_folder(target, data_dir)
 
 
