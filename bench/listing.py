@@ -77,7 +77,7 @@ def time_twice(what: str, function: Callable[[], Any]) -> None:
         start, start_cpu = time.perf_counter(), time.process_time()
         function()
         seconds, cpu = time.perf_counter() - start, time.process_time() - start_cpu
-        print(f"{what:<20} {call:<6} {seconds:6.2f} s, {cpu:6.2f} s of the processor")
+        print(f"{what:<22} {call:<6} {seconds:6.2f} s, {cpu:6.2f} s of the processor")
 
 
 def main(
@@ -96,8 +96,9 @@ def main(
         all_protocols()
         time_twice("list tasks", lambda: discover(data))
         tasks = discover(data)
-        time_twice("load every task", lambda: load(tasks, data))
-        time_twice("code of every task", lambda: [get_code(task.dataset, task.config) for task in tasks])
+        time_twice("dry run: load tasks", lambda: load(tasks, data, verify=False))
+        time_twice("dry run: their code", lambda: [get_code(task.dataset, task.config) for task in tasks])
+        time_twice("run: load tasks", lambda: load(tasks, data))
 
 
 if __name__ == "__main__":

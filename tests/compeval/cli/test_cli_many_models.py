@@ -94,6 +94,19 @@ def test_dry_run_counts_what_is_finished_and_cached(checkpoints: Path, data: Pat
     assert c["seconds"] is None
 
 
+def test_dry_run_does_not_hash_files_and_the_run_does(checkpoints: Path, data: Path, tmp_path: Path):
+    copy = shutil.copytree(data, tmp_path / "copy")
+    (path,) = (copy / "crepe/prod_hnatom").glob("n4-*.parquet")
+    content = bytearray(path.read_bytes())
+    content[len(content) // 3] ^= 1
+    path.write_bytes(content)
+    arguments = ("run", "local:checkpoints/a", "--task", "crepe/prod_hnatom/n4", "--data", copy)
+    assert call(*arguments, "--dry-run").exit_code == 0
+    result = call(*arguments)
+    assert result.exit_code == 2
+    assert "expected (stats.json). The file has changed" in result.stderr
+
+
 def test_dry_run_names_what_would_fail(here: Path, data: Path):
     result = call("run", "--model", "local:nowhere", "--model", "locl:x", "--dry-run", "--data", data)
     assert result.exit_code == 1
