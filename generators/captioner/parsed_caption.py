@@ -24,6 +24,7 @@ ARTICLE = re.compile(r"\b(?:an?|the|one|some)\s+$")
 BE = re.compile(r"\b(?:is|are) $")
 CLAUSE = re.compile(r"(?<!\bthat )\b(?:is|are|has|have)\b")
 COORDINATED = re.compile(r",|\band\b")
+PRONOUN = re.compile(r"\b(?:it|its|he|him|his|she|her)\b")
 FINITE = {"VBZ": "does", "VBP": "do"}
 """The auxiliary of a negated verb, by Penn tag."""
 
@@ -44,9 +45,16 @@ class ParsedCaption:
     def edit(self, edited: SceneGraph) -> str | None:
         """Return the caption with words replaced, and with attributes moved to other objects.
 
-        Returns None if a word does not fit its position, or if an attribute to be moved is not directly before its
-        noun ("the cup is red").
+        Returns None if a word does not fit its position, if an attribute to be moved is not directly before its noun
+        ("the cup is red"), or if a pronoun may refer to a person that the edit replaces ("beside her").
         """
+        renamed = [
+            {old.name, new.name}
+            for old, new in zip(self.graph.objects, edited.objects, strict=True)
+            if old.name != new.name
+        ]
+        if PRONOUN.search(self.text) and any(is_person(name) for names in renamed for name in names):
+            return None
         words: dict[tuple[str, str, str, str | None], str] = {}
         attributes: dict[Mention, tuple[int, Sequence[str]]] = {}
         for old, new in zip(self.graph.objects, edited.objects, strict=True):

@@ -23,6 +23,8 @@ from generators.schemas.scene_graph import Box, SceneGraph, SceneObject
 
 SAME_ENTITY_IOU = 0.7
 """Annotations with related names are one entity if the intersection over union of their boxes is at least this."""
+LEVEL = 0.1
+"""Two edges are at the same height if they differ by at most this fraction of the smaller box."""
 WITHOUT_POSITION = frozenset({"holding", "held by", "with", "without", "near", "far from"})
 """Relation groups that do not constrain the positions of two boxes: a kite may be far from the hand that holds it."""
 
@@ -249,13 +251,28 @@ def _box_situations(subject: Box | None, object: Box | None) -> Iterator[frozens
     if subject is None or object is None:
         return
     if subject.x + subject.width <= object.x:
-        yield relations.situations("left of")
+        yield relations.situations("left of") - _find_excluded_heights(subject, object)
     elif object.x + object.width <= subject.x:
-        yield relations.situations("right of")
+        yield relations.situations("right of") - _find_excluded_heights(subject, object)
     elif subject.y + subject.height <= object.y:
         yield relations.situations("above")
     elif object.y + object.height <= subject.y:
         yield relations.situations("below")
+
+
+def _find_excluded_heights(subject: Box, object: Box) -> frozenset[str]:
+    """Return the situations of boxes side by side that their heights exclude.
+
+    The subject is higher if its upper and its lower edge are.
+    """
+    margin = LEVEL * min(subject.height, object.height)
+    top, bottom = object.y - subject.y, object.y + object.height - subject.y - subject.height
+    excluded = set[str]()
+    if min(top, bottom) <= margin:
+        excluded |= {"high left", "high right"}
+    if max(top, bottom) >= -margin:
+        excluded |= {"low left", "low right"}
+    return frozenset(excluded)
 
 
 @lru_cache(maxsize=64)

@@ -270,6 +270,24 @@ def test_a_participle_of_the_graph_is_inflected_for_its_position(captioner: Prom
     assert caption.edit(supporting) == "a red cup is supporting a wooden table"
 
 
+def test_no_pronoun_refers_to_a_replaced_person(captioner: PromptedCaptioner) -> None:
+    boy, lamp = SceneObject("1", "boy"), SceneObject("2", "lamp")
+    graph = SceneGraph((boy, lamp), (Relation("2", "beside", "1"),))
+    with_pronoun, without = (
+        captioner.check(graph, "a boy with a lamp beside him"),
+        captioner.check(graph, "a lamp beside a boy"),
+    )
+    assert isinstance(with_pronoun, ParsedCaption)
+    assert isinstance(without, ParsedCaption)
+    to_vase = SceneGraph((SceneObject("1", "vase"), lamp), graph.relations)
+    assert with_pronoun.edit(to_vase) is None
+    assert without.edit(to_vase) == "a lamp beside a vase"
+    to_woman = SceneGraph((SceneObject("1", "woman"), lamp), graph.relations)
+    assert with_pronoun.edit(to_woman) is None
+    to_key = SceneGraph((boy, SceneObject("2", "key")), graph.relations)
+    assert with_pronoun.edit(to_key) == "a boy with a key beside him"
+
+
 def test_uncached_graph_has_no_caption(captioner: PromptedCaptioner) -> None:
     assert list(captioner.captions([Request(GRAPH, "0")])) == [NoCaption("no cached answer")]
 

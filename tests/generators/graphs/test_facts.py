@@ -27,6 +27,10 @@ def make_statement(subject: str, predicate: str, target: str) -> SceneGraph:
         ("above", "on", False),  # may be true
         ("left of", "next to", False),
         ("left of", "right of", True),
+        ("left of", "above", False),  # the cup may be higher as well
+        ("left of", "under", False),
+        ("above", "right of", False),
+        ("left of", "on", True),
         ("holding", "without", True),
         ("with", "without", True),
         ("admiring", "under", False),  # not in the lexicon
@@ -43,6 +47,24 @@ def test_known_relation_proves_converses_false():
     assert facts.is_false(make_statement("cup", "under", "table"))
     assert not facts.is_false(make_statement("cup", "on", "table"))
     assert facts.is_false(make_statement("table", "above", "cup"))
+
+
+@pytest.mark.parametrize(
+    ("cup", "above", "below"),
+    [
+        (Box(0, 50, 10, 20), True, True),  # at the height of the table: neither above nor below it
+        (Box(0, 10, 10, 20), False, True),  # higher and to the left: may be called above
+        (Box(0, 35, 10, 40), False, True),  # the same, although the heights overlap
+        (Box(0, 90, 10, 20), True, False),  # lower and to the left
+        (Box(0, 30, 10, 80), True, True),  # the table is within its height
+    ],
+)
+def test_boxes_side_by_side_exclude_above_only_at_one_height(cup: Box, above: bool, below: bool):
+    objects = SceneObject("c", "cup", (), cup), SceneObject("t", "table", (), Box(50, 40, 60, 60))
+    facts = collect_facts(SceneGraph(objects, (Relation("c", "left of", "t"),)))
+    assert facts.is_false(make_statement("cup", "above", "table")) is above
+    assert facts.is_false(make_statement("cup", "under", "table")) is below
+    assert facts.is_false(make_statement("cup", "right of", "table"))
 
 
 def test_missing_relations_and_attributes_may_be_true():
