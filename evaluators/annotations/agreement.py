@@ -16,7 +16,7 @@ import pandas as pd
 from evaluators.annotations.answers import Answers
 from evaluators.annotations.forms import ANSWERS
 from evaluators.annotations.items import Item
-from evaluators.metrics.statistics import bootstrap_group_means, compute_interval
+from evaluators.metrics.intervals import Interval, compute_weighted_interval
 
 _TABLE = pd.read_csv(Path(__file__).with_name("published.csv"), dtype=object)
 PUBLISHED: dict[tuple[str, int | None], tuple[float | None, ...]] = {
@@ -34,7 +34,7 @@ class Line:
     """One line of the report. Shares are fractions of 1; undefined values are None.
 
     ``complexity``: None for all complexities together. ``accuracy``, ``deviation``: mean and standard deviation over
-    annotators. ``interval``: 95 % confidence interval of ``accuracy``, from resampled images (bootstrap over clusters).
+    annotators. ``interval``: 95 % confidence interval of ``accuracy`` (Wilson, images are clusters).
     """
 
     type: str
@@ -43,7 +43,7 @@ class Line:
     annotators: int
     accuracy: float
     deviation: float
-    interval: tuple[float, float]
+    interval: Interval
     agreement: float | None
     alpha: float | None
 
@@ -79,20 +79,17 @@ def _make_line(kind: str, complexity: int | None, items: Sequence[Item], answer_
         annotators=int(has_answers_A.sum()),
         accuracy=float(accuracy_A.mean()),
         deviation=float(accuracy_A.std()),
-        interval=_bootstrap_accuracy(correct_AI[has_answers_A][:, is_answered_I], image_ids),
+        interval=_compute_interval(correct_AI[has_answers_A][:, is_answered_I], image_ids),
         agreement=compute_pairwise_agreement(answer_AI),
         alpha=compute_alpha(answer_AI),
     )
 
 
-def _bootstrap_accuracy(correct_AI: np.ndarray, image_ids: Sequence[str]) -> tuple[float, float]:
-    """Return the interval of the mean over annotators of their accuracy.
-
-    Images get random weights (Bayesian bootstrap, Rubin 1981), so every annotator has answers in every resample.
-    """
+def _compute_interval(correct_AI: np.ndarray, image_ids: Sequence[str]) -> Interval:
+    """Return the interval of the mean over annotators of their accuracy; images are clusters."""
     annotator_N, item_N = np.nonzero(np.isfinite(correct_AI))
-    means_RA = bootstrap_group_means(correct_AI[annotator_N, item_N], annotator_N, np.asarray(image_ids)[item_N])
-    return compute_interval(means_RA.mean(axis=1))
+    weight_N = 1 / np.bincount(annotator_N)[annotator_N]
+    return compute_weighted_interval(correct_AI[annotator_N, item_N], np.asarray(image_ids)[item_N], weight_N)
 
 
 def make_matrix(items: Sequence[Item], answers: Answers) -> np.ndarray:
