@@ -4,7 +4,8 @@
 
 Source: Ray et al. 2023 (arXiv:2305.03689), https://github.com/arijitray1993/COLA. A row is a list [image 1, caption 1,
 image 2, caption 2] with URLs of copies of Visual Genome's images. The authors' accuracy is Winoground's image score:
-each caption scores higher with its image. The single-object task (a mean average precision) is not read.
+each caption scores higher with its image. Rows of the same pair of images are one cluster. The single-object task (a
+mean average precision) is not read.
 """
 
 from __future__ import annotations
@@ -21,12 +22,13 @@ from loaders.published.rows import Row, Unusable, read_each, read_json
 def read(path: Path, name: str) -> Iterator[Row | Unusable]:
     """Yield the rows of the file, in order."""
 
-    def row(numbered: tuple[int, list[str]]) -> Row:
-        number, (image_0, caption_0, image_1, caption_1) = numbered
+    def row(item: list[str]) -> Row:
+        image_0, caption_0, image_1, caption_1 = item
         images = tuple(PurePosixPath(url).name for url in (image_0, image_1))
-        return Row("multi_object", images, (caption_0, caption_1), image_id=str(number))
+        pair = "_".join(sorted(PurePosixPath(name).stem for name in images))
+        return Row("multi_object", images, (caption_0, caption_1), image_id=pair)
 
-    return read_each(enumerate(read_json(path)), row)
+    return read_each(read_json(path), row)
 
 
 BENCHMARK = Benchmark(

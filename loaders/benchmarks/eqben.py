@@ -46,7 +46,7 @@ def _first(caption: Any) -> Any:
 
 
 def recognise(name: str, items: list[Any]) -> str | None:
-    """Recognise renamed files, such as the annotations of one subset."""
+    """Recognise renamed files. The annotations of one subset have other formats, which are not read."""
     return "private_info_global.json" if get_fields(items) >= FIELDS else None
 
 

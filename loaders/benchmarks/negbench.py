@@ -13,7 +13,7 @@ t2i_recall@5, with plain captions against negated ones. The questions about vide
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import numpy as np
 
@@ -52,11 +52,22 @@ def _read_choice(item: dict[str, str], config: str) -> Row:
         raise ValueError(f"the correct answer is not one of 0 to {len(OPTIONS) - 1}")
     truth = options.pop(int(item["correct_answer"]))
     categories = (("template", item["correct_answer_template"]),)
-    return Row(config, (item["image_path"],), (truth,), tuple(options), categories=categories)
+    image = item["image_path"]
+    return Row(config, (image,), (truth,), tuple(options), categories=categories, image_id=_get_image_id(image))
 
 
 def _read_retrieval(item: dict[str, str], config: str) -> Row:
-    return Row(config, (item["filepath"],), parse_texts(item["captions"])[0])
+    image = item["filepath"]
+    return Row(config, (image,), parse_texts(item["captions"])[0], image_id=_get_image_id(image))
+
+
+def _get_image_id(image: str) -> str:
+    """Return the id of a generated image with its folder: positive/1_img.png and negative/1_img.png are two images.
+
+    Other images have the id of their file, "".
+    """
+    path = PurePosixPath(image)
+    return f"{path.parent.name}/{path.stem}" if path.parent.name in ("positive", "negative") else ""
 
 
 def find_author_hits(score_N1K: np.ndarray) -> dict[str, np.ndarray]:

@@ -39,17 +39,17 @@ def read(path: Path, name: str) -> Iterator[Row | Unusable]:
     def row(item: list[Any]) -> Row:
         image, caption, wrong_caption = item
         image_name = f"{image:0>12}.jpg" if config.startswith("coco") else f"{image}.jpg"
-        by = (("preposition", _find_preposition(caption)),)
+        by = (("preposition", _find_preposition(caption, is_last="one_obj" in config)),)
         return Row(config, (image_name,), (caption,), (wrong_caption,), categories=by)
 
     return read_each(read_json(path), row)
 
 
-def _find_preposition(caption: str) -> str:
-    """Return the first preposition of a caption; its last word if there is none."""
+def _find_preposition(caption: str, *, is_last: bool) -> str:
+    """Return the preposition of a caption: the last word about one object, else the first known word."""
     words = caption.lower().rstrip(".").split()
     known = ("left", "right", "above", "below", "front", "behind", "top", "bottom")
-    return next((word for word in words if word in known), words[-1])
+    return words[-1] if is_last else next((word for word in words if word in known), words[-1])
 
 
 def _sets(items: Sequence[Any], config: str, prepositions: Sequence[str]) -> Iterator[Row | Unusable]:

@@ -46,7 +46,7 @@ def test_cola_pairs_captions_with_images(tmp_path: Path):
     item = ["https://example.org/vg/12.jpg", "red cup", "https://example.org/vg/7.jpg", "blue cup"]
     name = "COLA_multiobjects_matching_benchmark.json"
     assert read(tmp_path, name, [item, item[:3]]) == [
-        Row("multi_object", ("12.jpg", "7.jpg"), ("red cup", "blue cup"), image_id="0")
+        Row("multi_object", ("12.jpg", "7.jpg"), ("red cup", "blue cup"), image_id="12_7")
     ]
 
 
@@ -194,6 +194,18 @@ def test_conme_joins_a_question_and_its_answers(tmp_path: Path):
     assert read_file(path)[1][0].captions == ("a cup",)
 
 
+def test_generated_images_of_negbench_are_told_apart(tmp_path: Path):
+    lines = [f"data/{kind}/7_img.png,\"['a cup']\"" for kind in ("positive", "negative")]
+    rows = read(tmp_path, "synthetic_retrieval_v1.csv", "\n".join(["filepath,captions", *lines]))
+    assert [row.image_id for row in rows] == ["positive/7_img", "negative/7_img"]
+
+
+def test_whatsup_names_the_last_word_about_one_object(tmp_path: Path):
+    item = [7, "A photo of a counter top on the left", "A photo of a counter top on the right"]
+    (row,) = read(tmp_path, "coco_qa_one_obj.json", [item])
+    assert row.categories == (("preposition", "left"),)
+
+
 def test_negbench_puts_the_truth_first(tmp_path: Path):
     path = tmp_path / "synthetic_mcq_llama3.1_rephrased.csv"
     path.write_text(
@@ -259,7 +271,9 @@ def test_valse_drops_what_the_annotators_rejected(tmp_path: Path):
 def test_vl_checklist_uses_the_first_caption_of_a_side(tmp_path: Path, name: str, config: str, source: str):
     item = ["VG_100K/1.jpg", {"POS": ["a", "c"], "NEG": [" b", "d"]}]
     assert read(tmp_path, name, [item, ["VG_100K/2.jpg", {"POS": [], "NEG": ["b"]}]]) == [
-        Row(config, ("VG_100K/1.jpg",), ("a",), (" b",), categories=(("source", source),))
+        Row(
+            config, ("VG_100K/1.jpg",), ("a",), (" b",), categories=(("source", source.split("_")[0]), ("part", source))
+        )
     ]
 
 
