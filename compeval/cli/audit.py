@@ -24,14 +24,21 @@ def audit(
     """Find flaws of hard negatives, and simple rules that select the correct caption without the image.
 
     A second table compares the best rule on each set with chance, among more rules: also the medoid of the captions,
-    and scorers that learn from the captions of other images.
+    and scorers that learn from the captions of other images. A target that cannot be read does not stop the others.
     """
+    failed: dict[str, str] = {}
     audits: dict[str, Audit] = {}
     shortcuts: dict[str, Shortcut] = {}
     shows_tables = not as_json and output_format in ("table", "md")
     with err.status("Reading"):
         for target in targets:
-            found, best = _audit_target(target, data, with_shortcuts=shows_tables)
+            try:
+                found, best = _audit_target(target, data, with_shortcuts=shows_tables)
+            except (ValueError, OSError) as error:
+                if len(targets) == 1:
+                    raise
+                failed[target] = str(error)
+                continue
             for results, name, result in [
                 *((audits, *item) for item in found.items()),
                 *((shortcuts, *item) for item in best.items()),
@@ -52,13 +59,17 @@ def audit(
     document = {name: result.to_json() for name, result in audits.items()}
     header = ("set", "verdict", "found", "rows", "negatives", "chance %")
     print_records("json" if as_json else output_format, header, rows, records, document, left=3)
-    if not shows_tables:
-        return
-    if shortcuts:
-        typer.echo()
-        _print_shortcuts(shortcuts, output_format)
-    flawed = sum(bool(result.findings) for result in audits.values())
-    note(f"{flawed} of {len(audits)} sets have flaws or cues. `--format csv` lists all counts.")
+    if shows_tables:
+        if shortcuts:
+            typer.echo()
+            _print_shortcuts(shortcuts, output_format)
+        flawed = sum(bool(result.findings) for result in audits.values())
+        note(f"{flawed} of {len(audits)} sets have flaws or cues. `--format csv` lists all counts.")
+    if failed:
+        note(f"{len(failed)} of {len(targets)} targets cannot be read:")
+        for reason in failed.values():
+            note(reason)
+        raise typer.Exit(1)
 
 
 def _print_shortcuts(shortcuts: Mapping[str, Shortcut], output_format: Format) -> None:

@@ -102,3 +102,16 @@ def test_audit_of_several_sets_and_report_show_the_rules(tmp_path: Path):
         "75.0",
     )
     assert find_published_shortcuts({"crepe"}, tmp_path) == {}
+
+
+def test_audit_reads_the_other_targets_after_a_bad_one(tmp_path: Path):
+    rows = list(tiny.choice_rows(12, 1))
+    tiny.write_dataset(tmp_path, {"main": {"test": rows}}, "mine")
+    empty = tmp_path / "empty.json"
+    empty.write_text("[]")
+    result = CliRunner().invoke(app, ["audit", str(empty), "mine", "--data", str(tmp_path), "--format", "md"])
+    assert result.exit_code == 1
+    assert "mine/main" in result.stdout
+    assert "1 of 2 targets cannot be read:" in result.stderr
+    assert "empty.json" in result.stderr
+    assert CliRunner().invoke(app, ["audit", str(empty)]).exit_code != 0
