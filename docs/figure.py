@@ -1,6 +1,6 @@
 """Draw the picture of the README: an image, its true caption, and hard negatives with the changed words marked.
 
-python docs/figure.py crepe/prod_hnall n5 39 docs/figure.png        # config folder, split, row, output
+python docs/figure.py crepe/prod_hnall n6 9 docs/figure.png        # config folder, split, row, output
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import matplotlib
 import pyarrow.parquet as pq
 import typer
 from PIL import Image, ImageDraw, ImageFont
+
+from loaders.datasets.referenced_images import read_stored
 
 WIDTH, MARGIN, IMAGE_SIDE, SIZE, LINE = 1440, 40, 480, 27, 36
 INK, MUTED, TRUE, CHANGED = "#1f2328", "#57606a", "#1a7f37", "#cf222e"
@@ -58,9 +60,9 @@ def main(config: Path, split: str, row: int, output: Path) -> None:
     """Draw ROW of the SPLIT of the dataset folder CONFIG."""
     columns = ["image", "caption", "hard_negatives"]
     (cells,) = pq.read_table(sorted(config.glob(f"{split}-*.parquet")), columns=columns).slice(row, 1).to_pylist()
-    picture = Image.open(io.BytesIO(cells["image"]["bytes"])).convert("RGB")
+    picture = Image.open(io.BytesIO(read_stored(cells["image"], config.parent))).convert("RGB")
     picture = picture.resize([round(side * IMAGE_SIDE / max(picture.size)) for side in picture.size])
-    page = Page(picture.height + 2 * MARGIN)
+    page = Page(4 * IMAGE_SIDE)  # cropped below
     page.image.paste(picture, (MARGIN, MARGIN))
     page.write([("true caption", False)], TRUE, bold=True)
     page.write([(word, False) for word in cells["caption"].split()], INK)
