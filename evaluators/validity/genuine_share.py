@@ -32,7 +32,6 @@ from evaluators.validity.rebuild import rebuild_crepe
 from generators.readers.corpora import Skipped, list_shards, read_captions
 from generators.storage import parquet, stage
 from generators.storage.params import read_params
-from loaders.datasets.stats import read_stats
 
 WORD = re.compile(r"[a-z]+")
 TRUTH = "truth"
@@ -204,7 +203,7 @@ def main() -> None:
     content = summarise(built, curve, words)
     keys = zip(built["image_id"], built["text"], built["kind"] == TRUTH, strict=True)
     verdicts = dict(zip(keys, built["failure"] == "", strict=True))
-    funnels = read_stats(Path("crepe"))["funnels"]
+    funnels = json.loads(Path("crepe/stats.json").read_text())["funnels"]
     model = train_model(list(read_corpus(**next(iter(corpora.values())))))
     content["captioners"] = compare_captioners(Path("crepe"), verdicts, funnels, model)
     Path("validity.json").write_text(json.dumps(content, indent=1) + "\n")
