@@ -17,7 +17,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 from experiments.negclip.small_world import sample_small_caption, sample_small_scene, write_test_scenes
@@ -26,7 +26,7 @@ from generators.microworld.captions.wording import SYNONYMS
 from generators.microworld.corpora import Example, make_example, write_corpus
 from generators.microworld.scene import Scene
 from generators.microworld.scenes.splits import training_ids
-from generators.microworld.world import ALL_NOUNS, COLORS, PATTERNS, SIZES
+from generators.microworld.world import ALL_NOUNS, COLORS, PATTERNS, SIZES, STATES
 from generators.schemas.corpus_names import CORPORA
 from generators.schemas.scene_graph import Box
 from generators.storage import stage
@@ -39,7 +39,7 @@ FIRST_SCENE = 500_000
 """Offset to the first image id of the last corpus."""
 MAX_SCENES = 200_000
 """Maximum number of scenes per regime."""
-CANONICAL = {name: name for name in (*ALL_NOUNS, *COLORS, *PATTERNS, *SIZES)} | {
+CANONICAL = {name: name for name in (*ALL_NOUNS, *COLORS, *PATTERNS, *SIZES, *chain(*STATES))} | {
     synonym: name for name, synonyms in SYNONYMS.items() for synonym in synonyms
 }
 """Word of a caption -> noun or attribute."""
