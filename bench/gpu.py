@@ -145,7 +145,8 @@ def measure_model(name: str, rows: Sequence[dict[str, Any]], data: Path, device:
     network.to(memory_format=torch.channels_last)
     channels_last = measure_limit(pixels_BCHW.contiguous(memory_format=torch.channels_last))
     network.to(memory_format=torch.contiguous_format)
-    network.encode_image, network.encode_text = torch.compile(network.encode_image), torch.compile(network.encode_text)
+    for method in ("encode_image", "encode_text"):
+        setattr(network, method, torch.compile(getattr(network, method)))
     return Speed(len(loop_rows) / loop_time, len(rows) / engine_time, limit, measure_limit(pixels_BCHW), channels_last)
 
 

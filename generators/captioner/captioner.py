@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import compress
 from operator import not_
-from typing import ClassVar, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from generators.captioner import realiser, template
 from generators.captioner.words import join_pieces, join_text
@@ -83,7 +83,10 @@ class GrammarCaption:
     seed: str
     text: str
     mentions: tuple[Mention, ...]
-    captioner: ClassVar[str] = "grammar"
+
+    @property
+    def captioner(self) -> str:
+        return "grammar"
 
     def edit(self, edited: SceneGraph) -> str | None:
         return realiser.write_text(edited, self.seed)
@@ -112,7 +115,10 @@ class TemplateCaption:
     graph: SceneGraph
     text: str
     mentions: tuple[Mention, ...]
-    captioner: ClassVar[str] = "template"
+
+    @property
+    def captioner(self) -> str:
+        return "template"
 
     def edit(self, edited: SceneGraph) -> str | None:
         return join_text(template.write_caption(edited)) if template.can_express(edited) else None
