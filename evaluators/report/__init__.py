@@ -11,6 +11,8 @@ are several parts, the names of their files begin with the name of the part.
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +41,8 @@ from evaluators.report.tables import (
 )
 from evaluators.report.text_only import read_text_only
 
+TRUNCATED = re.compile(r"[\d,]+ of [\d,]+ (?P<rest>texts are longer than .*)")
+"""A warning of evaluators/engine/score.py."""
 EXAMPLE_TASKS = (
     "crepe/laion_sc_hnatom",
     "crepe/laion_uc_hnatom",
@@ -90,11 +94,23 @@ class Part:
 
     @property
     def warnings(self) -> list[str]:
-        return sorted({warning for result in self.results for warning in result.data["warnings"]})
+        return summarise_warnings(warning for result in self.results for warning in result.data["warnings"])
 
     @property
     def tables(self) -> list[Table]:
         return [self.models, *(table for section in self.sections for table in section.tables)]
+
+
+def summarise_warnings(warnings: Iterable[str]) -> list[str]:
+    """Return the distinct warnings, sorted. Those about truncated texts, which differ in their numbers, are one each."""
+    others: set[str] = set()
+    tasks = Counter[str]()
+    for warning in warnings:
+        if truncated := TRUNCATED.fullmatch(warning):
+            tasks[truncated["rest"]] += 1
+        else:
+            others.add(warning)
+    return [*sorted(others), *(f"In {count:,} results, some {rest}" for rest, count in sorted(tasks.items()))]
 
 
 def build(

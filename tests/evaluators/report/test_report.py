@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from evaluators.engine.rows import load
 from evaluators.engine.tasks import Task
-from evaluators.report import build
+from evaluators.report import build, summarise_warnings
 from evaluators.report.examples import find_best, find_top, mark_changes
 from evaluators.report.figures import describe_rows, describe_spread, draw, make_lines, share_axes, summarise_seeds
 from evaluators.report.results import make_frame, read_results
@@ -396,3 +396,13 @@ def test_captions_of_figures_explain_bands_and_rows(results: list[Path]):
 def test_report_does_not_need_the_dataset(results: list[Path], tmp_path: Path):
     build(results, tmp_path / "report", tmp_path / "nowhere")
     assert "data:image/jpeg" not in (tmp_path / "report" / "index.html").read_text()
+
+
+def test_warnings_about_truncated_texts_are_one() -> None:
+    rest = "texts are longer than 48 tokens; the model reads no more than these."
+    assert summarise_warnings([f"3 of 9 {rest}", "b", f"1 of 1,200 {rest}", "a", "b", rest.replace("48", "77")]) == [
+        "a",
+        "b",
+        rest.replace("48", "77"),
+        f"In 2 results, some {rest}",
+    ]
