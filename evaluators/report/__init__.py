@@ -102,7 +102,7 @@ class Part:
 
 
 def summarise_warnings(warnings: Iterable[str]) -> list[str]:
-    """Return the distinct warnings, sorted. Those about truncated texts, which differ in their numbers, are one each."""
+    """Return the distinct warnings, sorted, and one for all truncated texts of a length, which differ in numbers."""
     others: set[str] = set()
     tasks = Counter[str]()
     for warning in warnings:
