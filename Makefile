@@ -42,6 +42,7 @@ bench: $(TOOLS)
 
 docs: $(TOOLS)
 	typer compeval.cli utils docs --name compeval --title "The command line" --output docs/cli.md
+	PYTHONPATH=. python tools/list-benchmarks docs/benchmarks.md
 
 # The documentation as a site, in build/site; warnings are errors.
 site: docs

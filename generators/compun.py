@@ -11,8 +11,8 @@ and ``test.examples.1`` to ``test.examples.7`` (that many example captions). The
 compounds (data/words/compun.csv).
 
 Difference from the paper: by default the micro-world draws the images of 60 compounds, 20 of each of the paper's
-categories. If ``images`` in params.yaml
-names the authors' images, every compound of the 400 is used whose three images are there. The others are counted.
+categories. If ``images`` in params.yaml names the authors' images, every compound of the 400 is used whose three images
+are there. The others are counted.
 
 All splits show the same images, which the rows of the split ``test`` store (``image_row``).
 """

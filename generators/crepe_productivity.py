@@ -68,6 +68,7 @@ from generators.hard_negatives.split_rows import (
 )
 from generators.readers.annotations import Annotations
 from generators.schemas.annotated_image import AnnotatedImage, make_id_sort_key
+from generators.schemas.corpus_names import name_productivity_funnel
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, ImageStorage
 from generators.storage import dataset, stage
 from generators.storage.atomic import write_json
@@ -107,6 +108,11 @@ class Settings(WalkSettings):
     def kinds(self) -> tuple[str, ...]:
         """The kinds of hard negatives."""
         return PAPER_KINDS if self.variant else KINDS
+
+    @property
+    def name(self) -> str:
+        """The name of the files with the crops and with the statistics."""
+        return f"productivity_{self.variant}" if self.variant else "productivity"
 
     def make_config_name(self, kind: str) -> str:
         """Return the name of the config of a kind of hard negatives, or of the raw examples."""
@@ -245,8 +251,7 @@ def write(
     """
     splits = {f"n{n}": rows for n, rows in collect_rows(annotations, source_name, settings).items()}
     dropped = {split: rows.count_dropped() for split, rows in splits.items()}
-    crops = f"productivity_{settings.variant}" if settings.variant else "productivity"
-    with replace_crop_files(root, crops) as crop_files:
+    with replace_crop_files(root, settings.name) as crop_files:
         for kind in (RAW, *settings.kinds):
             schema = RAW_SCHEMA if kind == RAW else HARD_NEGATIVE_SCHEMA
             rows_by_split = {split: rows.read_rows(kind) for split, rows in splits.items()}
@@ -295,7 +300,7 @@ def main(
     ask_model: Annotated[bool, typer.Option("--ask")] = False,
     max_cost: float = 0.0,
     export: Path | None = None,
-    limit: int | None = None,
+    limit: Annotated[int | None, typer.Option(min=1)] = None,
 ) -> None:
     """Build the productivity datasets, or those of a variant.
 
@@ -318,11 +323,8 @@ def main(
         missing = [f"{count:,} {reason}" for reason, count in counts.items() if reason.endswith((NOT_FOUND, LIMIT))]
         if missing:
             print(f"{split}: {', '.join(missing)}")
-    title, file = ("Productivity", "productivity")
-    if variant:
-        title, file = f"Productivity {variant}", f"productivity_{variant}"
-    funnels = {f"{title}, {split}: dropped": counts for split, counts in dropped.items()}
-    write_json(Path(f"stats/crepe/{file}.json"), {"funnels": funnels})
+    funnels = {name_productivity_funnel(variant, split): counts for split, counts in dropped.items()}
+    write_json(Path(f"stats/crepe/{settings.name}.json"), {"funnels": funnels})
 
 
 if __name__ == "__main__":

@@ -55,6 +55,8 @@ def _list_records(what: str, data: Data) -> list[dict[str, str | int]]:
 
 
 def _list_benchmarks(data: Data) -> list[dict[str, str | int]]:
+    from rich.filesize import decimal
+
     from loaders import benchmarks
     from loaders.datasets.folders import list_datasets
 
@@ -64,7 +66,7 @@ def _list_benchmarks(data: Data) -> list[dict[str, str | int]]:
             "benchmark": benchmark.name,
             "asks": benchmark.asks,
             "rows": f"{sum(benchmark.rows.values()):,}" if benchmark.rows else "?",
-            "images": f"{benchmark.image_bytes / 1e9:.1f} GB" if benchmark.image_bytes else "?",
+            "images": decimal(benchmark.image_bytes) if benchmark.image_bytes else "?",
             "year": benchmark.year,
             "reader": "untested" if benchmark.untested else "tested",
             "here": str(here.get(benchmark.name, "no")),

@@ -31,16 +31,16 @@ METRIC = "recall@1"
 
 
 def compare_with_chance(result: dict[str, Any]) -> str:
-    """Return ``above``, ``below`` or ``same as``: whether the 95 % interval excludes chance, and on which side."""
+    """Return ``above`` or ``below`` if the 95 % interval excludes chance, otherwise ``n.s.`` (not significant)."""
     low, high = result["intervals"][METRIC]
     chance = result["chance"][METRIC]
-    return "above" if low > chance else "below" if high < chance else "same as"
+    return "above" if low > chance else "below" if high < chance else "n.s."
 
 
 def print_summary(results: Iterable[dict[str, Any]]) -> None:
     """Print a line of at most 80 characters for each result on a task of NEGATIVES."""
     by_task = {result["task"].removeprefix("crepe/"): result for result in results}
-    shown = table("hard negatives", "rows", "correct", "95 % interval", "chance")
+    shown = table("hard negatives", "rows", "correct", "95 % interval", "vs chance")
     shown.box, shown.padding = None, (0, 2, 0, 0)
     for task, description in NEGATIVES.items():
         if result := by_task.get(task):

@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from generators.hard_negatives.ngram import NgramModel
-from generators.schemas.corpus_names import parse_productivity
+from generators.schemas.corpus_names import name_productivity_funnel, parse_productivity
 from generators.storage import parquet
 
 UNUSED = ("caption: no cached answer", "caption: no place in the template")
@@ -69,8 +69,7 @@ def _measure(
     model: NgramModel,
 ) -> dict[str, Any]:
     captions, negatives = texts[texts["is_caption"]], texts[~texts["is_caption"]]
-    title = f"Productivity {variant}" if variant else "Productivity"
-    counts = [funnels.get(f"{title}, {split}: dropped", {}) for split in splits]
+    counts = [funnels.get(name_productivity_funnel(variant, split), {}) for split in splits]
     rejected = sum(
         count
         for reasons in counts

@@ -33,7 +33,7 @@ from generators.captioner.captioner import (
 from generators.captioner.faithfulness import align_mentions, describe_difference
 from generators.captioner.parsed_caption import ParsedCaption
 from generators.graphs.assignments import SearchLimitError
-from generators.llm.client import REFUSED, Cache, Endpoint, Message, ask_all, make_client, request_hash
+from generators.llm.client import REFUSED, Cache, Client, Endpoint, Message, ask_all, make_client, request_hash
 from generators.parser.caption_parser import CaptionParser, make_parser
 from generators.schemas.scene_graph import Parse, Relation, SceneGraph, SceneObject
 
@@ -87,19 +87,12 @@ def export_requests(graphs: Iterable[SceneGraph], endpoint: Mapping[str, Any], p
     A line has the format of the cache, without an answer: with the key ``answer`` added, it can be appended to a file
     in sample/llm. So a model without an endpoint can write captions.
     """
-    model = Endpoint.from_params(endpoint, PARAMS)
-    shots, cache = read_shots(Path("sample") / SHOTS), Cache([Path("sample/llm")])
-    requests = {}
-    for graph in graphs:
-        messages = make_messages(graph, shots)
-        requests[request_hash(model, messages)] = {
-            "model": model.model,
-            "messages": messages,
-            "temperature": model.temperature,
-        }
-    missing = [{"request": key, **request} for key, request in requests.items() if key not in cache]
-    path.write_text("".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in missing))
-    return len(missing)
+    client = Client(Endpoint.from_params(endpoint, PARAMS), Cache([Path("sample/llm")]))
+    shots = read_shots(Path("sample") / SHOTS)
+    missing = client.find_missing(make_messages(graph, shots) for graph in graphs)
+    lines = [{"request": key, **client.make_request(messages)} for key, messages in missing.items()]
+    path.write_text("".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines))
+    return len(lines)
 
 
 def read_shots(path: Path) -> dict[int, list[Shot]]:

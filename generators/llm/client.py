@@ -169,10 +169,14 @@ class Client:
         self._tokens_parameter = "max_tokens"
         """Newer models of OpenAI accept only ``max_completion_tokens``, and other servers only ``max_tokens``."""
 
-    def _find_missing(self, prompts: Iterable[Sequence[Message]]) -> dict[str, Sequence[Message]]:
+    def find_missing(self, prompts: Iterable[Sequence[Message]]) -> dict[str, Sequence[Message]]:
         """Return the distinct prompts without a cached answer, by request hash."""
         by_key = {request_hash(self.endpoint, messages): messages for messages in prompts}
         return {key: messages for key, messages in by_key.items() if key not in self.cache}
+
+    def make_request(self, messages: Sequence[Message]) -> dict[str, Any]:
+        """Return what is sent to the endpoint and stored with the answer."""
+        return {"model": self.endpoint.model, "messages": list(messages), "temperature": self.endpoint.temperature}
 
     def estimate(self, prompts: Iterable[Sequence[Message]], tokens_out: int) -> Estimate:
         """Estimate the cost of the prompts that are not cached, with ``tokens_out`` tokens per answer.
@@ -185,7 +189,7 @@ class Client:
                 "The cost is unknown, because the endpoint has no price_in and price_out. Set them in params.yaml, "
                 "captioner (per million tokens; 0 for a free endpoint)."
             )
-        missing = self._find_missing(prompts).values()
+        missing = self.find_missing(prompts).values()
         total_in = sum(estimate_tokens(message["content"]) for messages in missing for message in messages)
         total_out = tokens_out * len(missing)
         cost = (total_in * price_in + total_out * price_out) / 1_000_000
@@ -197,7 +201,7 @@ class Client:
         The message of an error is not part of the result, because it can contain the API key. Raises ValueError if the
         environment has no API key.
         """
-        missing = self._find_missing(prompts)
+        missing = self.find_missing(prompts)
         if not missing:
             return
         client = _connect(self.endpoint)
@@ -211,7 +215,7 @@ class Client:
     def _ask_one(self, client: OpenAI, key: str, messages: Sequence[Message]) -> str:
         from openai import APIError
 
-        request = {"model": self.endpoint.model, "messages": list(messages), "temperature": self.endpoint.temperature}
+        request = self.make_request(messages)
         try:
             completion = json.loads(self._send(client, request))
         except APIError as error:

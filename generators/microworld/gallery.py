@@ -73,7 +73,7 @@ def make_nouns_sheet() -> np.ndarray:
 
 
 def make_attributes_sheet() -> np.ndarray:
-    """Return every colour, pattern, size and state; each size is shown beside the opposite one."""
+    """Return every colour, pattern, size and state; each size is shown next to the opposite one."""
     tiles = [(color, render_noun("cup", color, "plain", "studio", 120)) for color in COLORS]
     tiles += [(pattern, render_noun("shirt", "blue", pattern, "studio", 120)) for pattern in PATTERNS]
     small, large = (
@@ -102,7 +102,7 @@ def make_relations_sheet(per_relation: int = 4, seed: int = 0, count: int = 800)
 
 
 def make_compounds_sheet() -> np.ndarray:
-    """Return every drawn compound beside its two constituents."""
+    """Return every drawn compound next to its two constituents."""
     tiles = []
     with COMPOUNDS.open(newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):

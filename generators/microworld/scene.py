@@ -70,7 +70,7 @@ class Scene:
 
 
 def find_comparable(objects: Iterable[DrawnObject]) -> frozenset[str]:
-    """Return the ids of small objects beside a large one of the same noun, and the reverse."""
+    """Return the ids of small objects next to a large one of the same noun, and the reverse."""
     objects = list(objects)
     present = {(item.noun, item.size) for item in objects}
     opposite = {"small": "large", "large": "small"}

@@ -49,3 +49,8 @@ def parse_productivity(config: str) -> ProductivityConfig | None:
     """Return the parts of a productivity config of CREPE. Returns None for other configs."""
     match = _PRODUCTIVITY.fullmatch(config)
     return ProductivityConfig(**match.groupdict()) if match else None
+
+
+def name_productivity_funnel(variant: str | None, split: str) -> str:
+    """Return the name, in the statistics of CREPE, of the counts of what a split of productivity dropped."""
+    return f"Productivity {variant}, {split}: dropped" if variant else f"Productivity, {split}: dropped"

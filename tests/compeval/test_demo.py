@@ -90,7 +90,7 @@ def test_rows_are_evenly_spaced_and_crops_small(tmp_path: Path):
 
 @pytest.mark.parametrize(
     ("interval", "verdict"),
-    [((0.21, 0.3), "above"), ((0.1, 0.19), "below"), ((0.2, 0.3), "same as"), ((0.1, 0.2), "same as")],
+    [((0.21, 0.3), "above"), ((0.1, 0.19), "below"), ((0.2, 0.3), "n.s."), ((0.1, 0.2), "n.s.")],
 )
 def test_a_result_is_compared_with_chance_by_its_interval(interval: tuple[float, float], verdict: str):
     result = {"intervals": {"recall@1": interval}, "chance": {"recall@1": 0.2}}

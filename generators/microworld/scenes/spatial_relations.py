@@ -57,7 +57,7 @@ LinkKind = Literal["on", "in", "worn by", "held by", "eaten by", "pulled by", "p
 LYING_ON = ("on", "worn by", "riding", "pouring into")
 """Links whose object is above its parent."""
 TOWED = ("pulled by", "pushed by")
-"""Links whose object stands on the ground beside its parent."""
+"""Links whose object stands on the ground next to its parent."""
 PAINTED_INSIDE = ("in", "held by", "eaten by", "pouring into", *TOWED)
 """Links whose object is painted between the back and the front of its parent."""
 
@@ -80,7 +80,7 @@ class Layout:
     def ancestors(self, item: DrawnObject) -> Iterator[tuple[LinkKind, str]]:
         """Yield (kind of link, id) for the parent of an object, its parent's parent and so on.
 
-        A pulled or pushed object only stands beside its parent, so the list ends there.
+        A pulled or pushed object only stands next to its parent, so the list ends there.
         """
         link = self.links.get(item.id)
         while link and link.parent is not None and link.kind not in TOWED:
