@@ -41,6 +41,7 @@ from generators.hard_negatives.text_only_scorers import (
     measure_random_recall,
     recall_at_1,
 )
+from generators.schemas.corpus_names import parse_productivity
 from generators.storage import parquet, stage
 from generators.storage.params import read_params
 from loaders.cards.card import table
@@ -48,13 +49,21 @@ from loaders.datasets.stats import read_stats
 
 WORKERS = 2
 PRODUCTIVITY, BALANCED = "prod_", "_balanced"
+MEDOID = "Each negative edits another part of the true caption, which therefore differs least from the others."
 BY_DESIGN = {
-    "prod_hnneg": "Every negative contains a negation, and no true caption does (appendix A.4 of the paper).",
-    "prod_hnall": "Five of the fifteen negatives contain a negation, and no true caption does.",
+    "hnatom": MEDOID,
     "hncomp": 'Every negative is two captions joined by "and"; the true caption is one (section 4.1 of the paper).',
     "hnall": 'Six of the ten negatives are two captions joined by "and"; the true caption is one.',
+    "prod_hnatom": MEDOID,
+    "prod_hnswap": MEDOID,
+    "prod_hnneg": "Every negative contains a negation, and no true caption does (appendix A.4 of the paper).",
+    "prod_hnall": "Five of the fifteen negatives contain a negation, and no true caption does.",
+    "prod_hnswap_balanced": (
+        'Some orders of the objects are less plausible than the true one ("a lemon holding a woman"), which a model of '
+        "n-grams recognises."
+    ),
 }
-"""Config or kind of systematicity -> why text-only scorers cannot be at chance."""
+"""Kind of systematicity, or config of productivity -> why text-only scorers cannot be at chance."""
 
 
 def read(folder: Path, configs: Iterable[str]) -> RetrievalSets:
@@ -106,7 +115,7 @@ def measure(name: str, sets: RetrievalSets, seed: int, model: str | None) -> dic
         "rows": len(sets),
         "images": len(set(sets.images)),
         "chance": sets.chance,
-        "by_design": BY_DESIGN.get(name),
+        "by_design": explain(name),
         "refining": measure_scorers(sets, REFINEMENT_SCORERS),
         "held_out": measure_scorers(sets, held_out),
         "random_scorers": float(measure_random_recall(sets).mean()),
@@ -117,6 +126,12 @@ def measure(name: str, sets: RetrievalSets, seed: int, model: str | None) -> dic
         result["share_kept"] = float(keep_N.mean())
         result["held_out_after"] = measure_scorers(sets.select(keep_N), {**held_out, **COMPARING_SCORERS})
     return result
+
+
+def explain(group: str) -> str | None:
+    """Return why text-only scorers cannot be at chance on a group of configs; a variant has the default's reason."""
+    productivity = parse_productivity(group)
+    return BY_DESIGN.get(f"prod_{productivity.kind}" if productivity else group)
 
 
 def _score_by_language_model(model: str, sets: RetrievalSets) -> np.ndarray:

@@ -8,14 +8,17 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 
 from generators.language.inflection import lemmatise_noun
 from generators.language.lexicon import relations
-from generators.language.wordnet import ancestors, are_related, is_in_wordnet, is_visible
+from generators.language.wordnet import ancestors, are_related, is_in_wordnet, is_visible, main_hypernym_path
 from generators.schemas.scene_graph import SceneGraph
 
 MAX_STEPS = 6
 """Maximum number of steps from a noun up to the hypernym that it shares with another noun."""
+MIN_FAMILY = 10
+"""Minimum number of nouns in a family: five foils, and those that an image has or may have."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +72,28 @@ class Vocabulary:
         for predicate in self.predicates:
             predicates.setdefault(relation_key(predicate), []).append(predicate)
         return predicates
+
+    @cached_property
+    def families(self) -> Mapping[str, Sequence[str]]:
+        """The family of each noun: every noun is in one family, and all nouns of a family have the same.
+
+        Nouns are grouped at the lowest hypernym below which at least ``MIN_FAMILY`` nouns have no family yet. What is
+        left of a lexicographer file (animals, artifacts, ...) is a family as well.
+        """
+        nouns_by_synset: dict[str, list[str]] = {}
+        paths = {noun: main_hypernym_path(noun) for noun in self.nouns}
+        for noun, path in paths.items():
+            nouns_by_synset.setdefault(path[-1], []).append(noun)
+        parents = {child: parent for path in paths.values() for parent, child in pairwise(path)}
+        depths = {synset: depth for path in paths.values() for depth, synset in enumerate(path)}
+        families: dict[str, Sequence[str]] = {}
+        for synset in sorted(depths, key=lambda synset: (-depths[synset], synset)):
+            nouns, parent = sorted(nouns_by_synset.get(synset, ())), parents.get(synset)
+            if parent is None or len(nouns) >= MIN_FAMILY:
+                families |= dict.fromkeys(nouns, nouns)
+            else:
+                nouns_by_synset.setdefault(parent, []).extend(nouns)
+        return families
 
     @cached_property
     def _descendants(self) -> Mapping[str, Sequence[Sequence[str]]]:

@@ -45,10 +45,31 @@ class AtomFoils:
         self._parse = Parse(caption.text, graph, caption.mentions)
         self._are_foils: dict[tuple[Mention, str], bool] = {}
 
-    def draw_edits(self, mention: Mention, rng: Random) -> Iterator[Edit]:
-        """Yield foils of one atom with their edited graphs: near words first, then distant ones."""
-        near, distant = self.draw_near_and_distant(mention, rng)
-        return chain(near, distant)
+    def draw_balanced_edits(self, mention: Mention, rng: Random) -> Iterator[Edit]:
+        """Yield foils of one atom with their edited graphs, in a random order weighted by frequency.
+
+        For text-only models, two words that are foils of each other must be foils equally often. Words that are near in
+        WordNet do not have this symmetry: "egg" would rarely be a foil, and captions that contain it would usually be
+        true. So the foils of a noun are the other nouns of its family (vocabulary.py). The foil of a relation is its
+        converse, and the more frequent of the two has a foil in a part of the captions only.
+        """
+        near = find_words(self._parse, read_as_written(self.caption.text, mention), self.vocabulary).near
+        if mention.kind == "object":
+            words = [noun for noun in self.vocabulary.families.get(mention.text, ()) if noun != mention.text]
+        elif mention.kind == "relation":
+            converse = self._draw_converse(mention.text, rng)
+            words = [word for word in near if relation_key(word) == converse]
+        else:
+            words = list(near)
+        return self._draw_edits(mention, words, rng)
+
+    def _draw_converse(self, predicate: str, rng: Random) -> str | None:
+        """Return the converse of a relation ("below" of "above"), with the ratio of the frequencies as probability."""
+        sense, counts = relations.find_sense(predicate), self.vocabulary.relations
+        converse = sense and relations.find_converse(sense.group)
+        if not sense or not converse:
+            return None
+        return converse if rng.random() * counts.get(sense.group, 0) < counts.get(converse, 0) else None
 
     def draw_near_and_distant(self, mention: Mention, rng: Random) -> tuple[Iterator[Edit], Iterator[Edit]]:
         """Return the foils of one atom with their edited graphs; nothing is checked before it is needed.
@@ -58,15 +79,19 @@ class AtomFoils:
         Distant words and words outside the vocabulary are at most ``FOILS_PER_ATOM``.
         """
         near, distant = find_words(self._parse, read_as_written(self.caption.text, mention), self.vocabulary)
-        phrases = [(word, phrase) for word in near for phrase in _list_phrases(mention, word, self.vocabulary)]
+        distant_edits = self._make_edits(mention, ((word, word) for word in distant))
+        return self._draw_edits(mention, near, rng), islice(distant_edits, FOILS_PER_ATOM)
+
+    def _draw_edits(self, mention: Mention, words: Iterable[str], rng: Random) -> Iterator[Edit]:
+        """Yield the edits with these words in a random order weighted by frequency."""
+        phrases = [(word, phrase) for word in words for phrase in _list_phrases(mention, word, self.vocabulary)]
         # Weighted sampling without replacement by exponential clocks (Efraimidis and Spirakis 2006).
         counts = _phrase_counts(mention.kind, self.vocabulary)
         clocks = [rng.expovariate(max(counts.get(phrase, 0), UNKNOWN_FREQUENCY)) for _, phrase in phrases]
         phrase_by_word: dict[str, str] = {}
         for _, (word, phrase) in sorted(zip(clocks, phrases, strict=True), key=itemgetter(0)):
             phrase_by_word.setdefault(word, phrase)
-        distant_edits = self._make_edits(mention, ((word, word) for word in distant))
-        return self._make_edits(mention, phrase_by_word.items()), islice(distant_edits, FOILS_PER_ATOM)
+        return self._make_edits(mention, phrase_by_word.items())
 
     def _make_edits(self, mention: Mention, pairs: Iterable[tuple[str, str]]) -> Iterator[Edit]:
         """Yield the edits of (word, phrase) pairs that are false of the image."""
@@ -130,7 +155,7 @@ def make_one_atom_negatives(atoms: AtomFoils, count: int, rng: Random) -> list[H
     """
     mentions = [mention for mention in atoms.mentions if mention.kind != "relation"]
     for mention in rng.sample(mentions, len(mentions)):
-        edits = (edit for edit in atoms.draw_edits(mention, rng) if is_known(edit[0], atoms.vocabulary))
+        edits = (edit for edit in atoms.draw_balanced_edits(mention, rng) if is_known(edit[0], atoms.vocabulary))
         negatives = list(islice(_write_negatives(edits, atoms.caption), POOL))
         if len(negatives) >= count:
             return negatives

@@ -13,11 +13,12 @@ the others. All but one of the atoms are true of the image; the other is a contr
 green vase), which the facts exclude (atom.py). The true caption denies the contrary ("the vase is not blue"), and a
 negative asserts it. So all captions of a set have the same content words, the same number of negations and the same
 constructions, and each differs from the others in the same way. The contrary is drawn by word frequency. Only atoms on
-which no other atom depends are denied: attributes, relations, and objects without attributes and relations. A family
+which no other atom depends are denied (attributes, relations, and objects without attributes and relations), and only
+those that have a contrary: if a set denied a noun that is never a contrary, this denial would always be wrong. A set
 therefore needs a caption of at least six such atoms.
 
-A contrary is another value of an annotated attribute, a relation that excludes the annotated relation, or an object
-that is neither annotated nor mentioned in a region phrase. It is not enough that the graph lacks it.
+A contrary is another value of an annotated attribute, the converse of an annotated relation ("below" of "above"), or an
+object that is neither annotated nor mentioned in a region phrase. It is not enough that the graph lacks it.
 """
 
 from __future__ import annotations
@@ -96,20 +97,22 @@ class BalancedSet(NamedTuple):
 def make_balanced_set(atoms: AtomFoils, num_negatives: int, rng: Random) -> BalancedSet | None:
     """Return the true caption and all negatives of a random family, or None if there is no large enough family."""
     mentions = {_atom_key(mention): mention for mention in atoms.mentions}
-    deniable = [
+    mentioned = [
         (atom, mention)
         for atom in find_negatable_atoms(atoms.graph)
         if len(atom.remove_from(atoms.graph).atoms) == len(atoms.graph.atoms) - 1
         and (mention := mentions.get((atom.kind, atom.text, atom.object, atom.relation and atom.relation.object)))
     ]
+    if len(mentioned) <= num_negatives:
+        return None
+    deniable = [
+        (atom, edit)
+        for atom, mention in rng.sample(mentioned, len(mentioned))
+        for edit in islice(atoms.draw_balanced_edits(mention, rng), 1)
+    ]
     if len(deniable) <= num_negatives:
         return None
-    drawn = (
-        (atom, edit)
-        for atom, mention in rng.sample(deniable, len(deniable))
-        for edit in islice(atoms.draw_edits(mention, rng), 1)
-    )
-    for atom, (foil, edited) in islice(drawn, MAX_FAMILIES):
+    for atom, (foil, edited) in deniable[:MAX_FAMILIES]:
         denials = _write_denials(atoms, [other for other, _ in deniable], edited)
         truth = denials.pop(atom, None)
         if truth is None or len(set(denials.values()) - {truth}) < num_negatives:

@@ -21,6 +21,7 @@ from generators.hard_negatives.ngram import TOKEN
 from generators.hard_negatives.text_only_scorers import (
     RetrievalSets,
     Scorer,
+    count_ngrams,
     make_form_features,
     score_ngram_likelihood,
 )
@@ -139,14 +140,22 @@ def _first_difference(first: Sequence[str], second: Sequence[str]) -> float:
 
 
 def _to_dense_sets(sets: RetrievalSets) -> list[np.ndarray]:
-    """Return the TF-IDF vectors of each set (K, words of the set)."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
+    """Return the TF-IDF vectors of each set (K, words of the set).
 
-    weights = sparse.csr_matrix(
-        TfidfVectorizer(token_pattern=TOKEN.pattern, ngram_range=(1, 2)).fit_transform(sets.texts)
-    )
-    slices = (weights[start : start + sets.size] for start in range(0, len(sets) * sets.size, sets.size))
-    return [block[:, np.unique(block.indices)].toarray() for block in slices]
+    The document frequencies are those of other images: the captions of one image share facts, so a word that is
+    frequent in its other sets is probably true.
+    """
+    from sklearn.feature_extraction.text import TfidfTransformer
+
+    count_MF = count_ngrams(sets, token_pattern=TOKEN.pattern, ngram_range=(1, 2))
+    every_row = np.arange(len(sets))
+    vectors: list[np.ndarray] = [np.zeros(0)] * len(sets)
+    for train, test in list(sets.splits()) or [(every_row, every_row)]:
+        transformer = TfidfTransformer().fit(count_MF[sets.text_indices(train)])
+        for row in test:
+            weight_KF = sparse.csr_matrix(transformer.transform(count_MF[sets.text_indices(np.array([row]))]))
+            vectors[int(row)] = weight_KF[:, np.unique(weight_KF.indices)].toarray()
+    return vectors
 
 
 COMPARING_SCORERS: Mapping[str, Scorer] = {

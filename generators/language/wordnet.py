@@ -112,6 +112,18 @@ def ancestors(word: str, pos: PartOfSpeech = "n") -> Mapping[Synset, int]:
     return steps
 
 
+def main_hypernym_path(noun: str) -> tuple[str, ...]:
+    """Return the lexicographer file of a noun's most frequent visible sense, and the names of the synsets down to it.
+
+    A synset with several hypernyms is below the first one. Synsets of other lexicographer files are omitted.
+    """
+    sense = senses(noun)[0]
+    path = [sense]
+    while above := [*path[0].hypernyms(), *path[0].instance_hypernyms()]:
+        path.insert(0, above[0])
+    return (sense.lexname(), *(synset.name() for synset in path if synset.lexname() == sense.lexname()))
+
+
 @lru_cache(maxsize=1 << 18)
 def are_related(first: str, second: str, pos: PartOfSpeech = "n") -> bool:
     """Return True if one word is the other, or its synonym, hypernym or hyponym at any distance, in a usual sense.

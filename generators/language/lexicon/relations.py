@@ -101,6 +101,13 @@ def converse_situations(group: str) -> frozenset[str]:
     return frozenset(_converses()[situation] for situation in _section("groups")[group]["holds"])
 
 
+@cache
+def find_converse(group: str) -> str | None:
+    """Return the group that holds in exactly the converse situations ("below" of "above"), or None."""
+    groups = _section("groups")
+    return next((other for other in groups if frozenset(groups[other]["holds"]) == converse_situations(group)), None)
+
+
 @lru_cache(maxsize=1 << 16)
 def situations(group: str, subject: str = "", object: str = "", *, reverse: bool = False) -> frozenset[str]:
     """Return the situations in which the group relates two nouns.

@@ -1,6 +1,8 @@
 """The vocabulary of a source, and its nouns by their distance in WordNet."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from generators.graphs.vocabulary import MAX_STEPS, Vocabulary
 from generators.language.wordnet import are_related, hypernym_distance
@@ -30,3 +32,20 @@ def test_forms_of_a_noun_are_counted_together() -> None:
     vocabulary = Vocabulary.of([graph, graph], min_count=2)
     assert (vocabulary.nouns, vocabulary.attributes) == ({"cup": 4}, {"red": 2})
     assert vocabulary.predicates_by_relation == {"on": ["on"]}
+
+
+def test_nouns_are_divided_into_families_of_hypernyms(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In WordNet 3.0, three nouns meet at placental mammal, and two more at vertebrate; cake is in another file."""
+    monkeypatch.setattr("generators.graphs.vocabulary.MIN_FAMILY", 3)
+    vocabulary = Vocabulary(nouns=dict.fromkeys(["cat", "horse", "rabbit", "bird", "fish", "cake"], 1))
+    families = {tuple(family) for family in vocabulary.families.values()}
+    assert families == {("cat", "horse", "rabbit"), ("bird", "fish"), ("cake",)}
+
+
+@given(st.sets(st.sampled_from(sorted(set(WORDS)))))
+def test_every_noun_is_in_one_family(nouns: set[str]) -> None:
+    families = Vocabulary(nouns=dict.fromkeys(sorted(nouns), 1)).families
+    assert families.keys() == nouns
+    for noun, family in families.items():
+        assert noun in family
+        assert all(families[other] == family for other in family)

@@ -93,8 +93,8 @@ def test_negatives_are_all_negations_that_the_image_proves_false(graph: SceneGra
 # Balanced
 
 CUP, TABLE = SceneObject("1", "cup", ("red", "small")), SceneObject("2", "table", ("blue",))
-ON = Relation("1", "on", "2")
-SCENE = SceneGraph((CUP, TABLE), (ON,))
+ON, ABOVE = Relation("1", "on", "2"), Relation("1", "above", "2")
+SCENE = SceneGraph((CUP, TABLE), (ABOVE,))
 OTHER_SCENE = SceneGraph(
     (SceneObject("3", "bowl", ("green", "large")), SceneObject("4", "lamp")), (Relation("3", "below", "4"),)
 )
@@ -102,7 +102,7 @@ VOCABULARY = Vocabulary.of([SCENE, OTHER_SCENE])
 
 
 NUM_NEGATIVES = 3
-"""The scene has four atoms on which no other depends: red, small, blue and on."""
+"""The scene has four atoms on which no other depends and that have contraries: red, small, blue and above."""
 
 
 def draw_balanced_set(seed: int, graph: SceneGraph = SCENE, texts: Sequence[SceneGraph] = ()) -> BalancedSet:
@@ -132,11 +132,11 @@ def test_the_captions_of_a_balanced_set_have_the_same_content_words_and_each_den
         denied.add(contrary)
         replacements = [negative.foils[0].replacement for negative in negatives]
         assert len(set(replacements)) == NUM_NEGATIVES
-        assert set(replacements) < {"not red", "not small", "not blue", "not on"}
+        assert set(replacements) < {"not red", "not small", "not blue", "not above"}
         # The true caption asserts all atoms but the one that the contrary replaces; no negative denies that one.
-        (replaced,) = {"red", "small", "blue", "on"} - {text.removeprefix("not ") for text in replacements}
+        (replaced,) = {"red", "small", "blue", "above"} - {text.removeprefix("not ") for text in replacements}
         assert Counter(SCENE.atoms) - Counter(asserted.atoms) == Counter(
-            [Atom("relation" if replaced == "on" else "attribute", replaced)]
+            [Atom("relation" if replaced == "above" else "attribute", replaced)]
         )
         assert replaced not in list_content_words(truth)
         assert contrary != f"not {replaced}"
@@ -156,11 +156,11 @@ def test_true_captions_do_not_deny_attributes_of_region_phrases():
 
 def test_an_object_with_attributes_or_relations_is_not_denied():
     lamp = SceneObject("3", "lamp")
-    graph = SceneGraph((CUP, TABLE, lamp), (ON,))
+    graph = SceneGraph((CUP, TABLE, lamp), (ABOVE,))
     found = {
         negative.foils[0].replacement for seed in range(20) for negative in draw_balanced_set(seed, graph).negatives
     }
-    assert found == {"not red", "not small", "not blue", "not on", "no lamp"}
+    assert found == {"not red", "not small", "not blue", "not above", "no lamp"}
 
 
 def test_without_enough_atoms_there_is_no_balanced_set():
@@ -169,10 +169,27 @@ def test_without_enough_atoms_there_is_no_balanced_set():
 
 
 def test_contraries_that_the_caption_excludes_are_not_denied():
-    """A cup that is above a table is never below it, so that "not below the table" adds no information."""
-    both = replace(SCENE, relations=(ON, Relation("1", "above", "2")))
+    """A cup that is on a table is never below it, so that "not below the table" adds no information."""
+    both = replace(SCENE, relations=(ABOVE, ON))
     for seed in range(30):
         assert draw_balanced_set(seed, both).negatives[0].foils[0].original != "not below"
+
+
+def test_atoms_that_are_never_a_contrary_are_not_denied():
+    """ "on" has no converse in the lexicon, and a noun without a family has no contrary."""
+    graph = SceneGraph((CUP, TABLE, SceneObject("3", "street")), (ON, ABOVE))
+    texts = {item.foils[0].replacement for seed in range(20) for item in draw_balanced_set(seed, graph).negatives}
+    assert texts == {"not red", "not small", "not blue", "not above"}
+
+
+def test_the_more_frequent_of_two_converses_is_denied_in_a_part_of_the_captions():
+    """ "above" occurs three times as often as "below", so that it has a contrary in a third of the draws."""
+    vocabulary = Vocabulary.of([SCENE, SCENE, SCENE, OTHER_SCENE])
+    atoms = AtomFoils(SCENE, collect_facts(SCENE), write_grammar_caption(SCENE), vocabulary)
+    (mention,) = [mention for mention in atoms.mentions if mention.kind == "relation"]
+    draws = [[foil.replacement for foil, _ in atoms.draw_balanced_edits(mention, Random(seed))] for seed in range(300)]
+    assert {tuple(foils) for foils in draws} == {(), ("below",)}
+    assert 70 < draws.count(["below"]) < 130  # expected: 100, with a standard deviation of 8
 
 
 @settings(max_examples=25, deadline=None)
@@ -192,11 +209,11 @@ def test_each_caption_has_a_negation_and_captions_are_unique(graph: SceneGraph):
 
 def test_counterpart_has_the_same_position():
     edited = SceneGraph(
-        (replace(CUP, attributes=("green", "small")), replace(TABLE, name="bowl")), (replace(ON, predicate="below"),)
+        (replace(CUP, attributes=("green", "small")), replace(TABLE, name="bowl")), (replace(ABOVE, predicate="below"),)
     )
     assert find_counterpart(Negated("attribute", "1", "red"), SCENE, edited).text == "green"
     assert find_counterpart(Negated("object", "2", "table"), SCENE, edited).text == "bowl"
-    below = find_counterpart(Negated("relation", "1", "on", ON), SCENE, edited)
+    below = find_counterpart(Negated("relation", "1", "above", ABOVE), SCENE, edited)
     assert (below.text, below.relation) == ("below", edited.relations[0])
 
 
