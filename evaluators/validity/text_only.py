@@ -49,7 +49,7 @@ from loaders.datasets.stats import read_stats
 
 WORKERS = 2
 PRODUCTIVITY, BALANCED = "prod_", "_balanced"
-MEDOID = "Each negative edits another part of the true caption, which therefore differs least from the others."
+MEDOID = "Negatives edit different parts of the true caption, which therefore tends to differ least from the others."
 BY_DESIGN = {
     "hnatom": MEDOID,
     "hncomp": 'Every negative is two captions joined by "and"; the true caption is one (section 4.1 of the paper).',

@@ -18,7 +18,7 @@ from generators.schemas.scene_graph import SceneGraph
 MAX_STEPS = 6
 """Maximum number of steps from a noun up to the hypernym that it shares with another noun."""
 MIN_FAMILY = 10
-"""Minimum number of nouns in a family: five foils, and those that an image has or may have."""
+"""Number of nouns below a hypernym that become a family: five foils, and those that an image has or may have."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,15 +75,15 @@ class Vocabulary:
 
     @cached_property
     def families(self) -> Mapping[str, Sequence[str]]:
-        """The family of each noun: every noun is in one family, and all nouns of a family have the same.
+        """The nouns of the same family, by noun. Every noun is in exactly one family.
 
-        Nouns are grouped at the lowest hypernym below which at least ``MIN_FAMILY`` nouns have no family yet. What is
-        left of a lexicographer file (animals, artifacts, ...) is a family as well.
+        A family is formed at the lowest hypernym that has at least ``MIN_FAMILY`` nouns below it that are in no family
+        yet. What is left of a lexicographer file (animals, artifacts, ...) is a family as well, and may be smaller.
         """
         nouns_by_synset: dict[str, list[str]] = {}
         paths = {noun: main_hypernym_path(noun) for noun in self.nouns}
         for noun, path in paths.items():
-            nouns_by_synset.setdefault(path[-1], []).append(noun)
+            nouns_by_synset.setdefault(path[-2], []).append(noun)  # a noun is not in the family of its hyponyms
         parents = {child: parent for path in paths.values() for parent, child in pairwise(path)}
         depths = {synset: depth for path in paths.values() for depth, synset in enumerate(path)}
         families: dict[str, Sequence[str]] = {}

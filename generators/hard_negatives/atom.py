@@ -17,7 +17,7 @@ from generators.captioner.substitution import read_as_written
 from generators.graphs.facts import ImageFacts
 from generators.graphs.vocabulary import Vocabulary, relation_key
 from generators.graphs.walks import is_redundant
-from generators.hard_negatives.foils import find_words, make_foil
+from generators.hard_negatives.foils import find_known_attributes, find_words, make_foil
 from generators.hard_negatives.hard_negative import Foil, HardNegative, drop_duplicates
 from generators.hard_negatives.selection import POOL
 from generators.language.grammar import predicate_kind
@@ -45,31 +45,32 @@ class AtomFoils:
         self._parse = Parse(caption.text, graph, caption.mentions)
         self._are_foils: dict[tuple[Mention, str], bool] = {}
 
-    def draw_balanced_edits(self, mention: Mention, rng: Random) -> Iterator[Edit]:
-        """Yield foils of one atom with their edited graphs, in a random order weighted by frequency.
+    def draw_balanced_edits(self, mention: Mention, num_foils: int, rng: Random) -> Iterator[Edit]:
+        """Yield foils of one atom with their edited graphs, such that words are not more often true than false.
 
-        For text-only models, two words that are foils of each other must be foils equally often. Words that are near in
-        WordNet do not have this symmetry: "egg" would rarely be a foil, and captions that contain it would usually be
-        true. So the foils of a noun are the other nouns of its family (vocabulary.py). The foil of a relation is its
-        converse, and the more frequent of the two has a foil in a part of the captions only.
+        ``num_foils`` is the number of foils that the caller uses. A text-only model finds the true caption if a word is
+        rarely a foil, as "egg" would be if foils were the nearest nouns in WordNet. Here each word is a foil of its own
+        foils: the other nouns of a noun's family (vocabulary.py), the attributes of the same kind, or the converse of a
+        relation. They are drawn by frequency. A word that is more frequent than its foils together, divided by
+        ``num_foils``, has foils in a part of the captions only. Plural nouns have none.
         """
-        near = find_words(self._parse, read_as_written(self.caption.text, mention), self.vocabulary).near
-        if mention.kind == "object":
-            words = [noun for noun in self.vocabulary.families.get(mention.text, ()) if noun != mention.text]
-        elif mention.kind == "relation":
-            converse = self._draw_converse(mention.text, rng)
-            words = [word for word in near if relation_key(word) == converse]
-        else:
-            words = list(near)
-        return self._draw_edits(mention, words, rng)
+        words, counts = self._find_exchangeable_words(mention)
+        own, *others = (counts.get(_count_key(mention.kind, word), 0) for word in (mention.text, *words))
+        return self._draw_edits(mention, words if rng.random() * num_foils * own < sum(others) else (), rng)
 
-    def _draw_converse(self, predicate: str, rng: Random) -> str | None:
-        """Return the converse of a relation ("below" of "above"), with the ratio of the frequencies as probability."""
-        sense, counts = relations.find_sense(predicate), self.vocabulary.relations
+    def _find_exchangeable_words(self, mention: Mention) -> tuple[Sequence[str], Mapping[str, int]]:
+        """Return the words that replace an atom and are replaced by it, and the frequencies of words of its kind."""
+        if mention.kind == "object":
+            family = self.vocabulary.families.get(mention.text, ())
+            return [noun for noun in family if noun != mention.text], self.vocabulary.nouns
+        written = read_as_written(self.caption.text, mention)
+        near = find_words(self._parse, written, self.vocabulary).near
+        if mention.kind == "attribute":
+            words = [word for word in near if mention.text in find_known_attributes(word, self.vocabulary)]
+            return words, self.vocabulary.attributes
+        sense = relations.find_sense(written.text)
         converse = sense and relations.find_converse(sense.group)
-        if not sense or not converse:
-            return None
-        return converse if rng.random() * counts.get(sense.group, 0) < counts.get(converse, 0) else None
+        return [word for word in near if relation_key(word) == converse], self.vocabulary.relations
 
     def draw_near_and_distant(self, mention: Mention, rng: Random) -> tuple[Iterator[Edit], Iterator[Edit]]:
         """Return the foils of one atom with their edited graphs; nothing is checked before it is needed.
@@ -105,6 +106,11 @@ class AtomFoils:
             written = read_as_written(self.caption.text, mention)
             self._are_foils[mention, word] = make_foil(self._parse, written, word, self.image) is not None
         return self._are_foils[mention, word]
+
+
+def _count_key(kind: str, text: str) -> str:
+    """Return the key of a word in the frequencies of its kind."""
+    return relation_key(text) if kind == "relation" else text
 
 
 def _list_phrases(mention: Mention, word: str, vocabulary: Vocabulary) -> list[str]:
@@ -155,7 +161,7 @@ def make_one_atom_negatives(atoms: AtomFoils, count: int, rng: Random) -> list[H
     """
     mentions = [mention for mention in atoms.mentions if mention.kind != "relation"]
     for mention in rng.sample(mentions, len(mentions)):
-        edits = (edit for edit in atoms.draw_balanced_edits(mention, rng) if is_known(edit[0], atoms.vocabulary))
+        edits = (edit for edit in atoms.draw_balanced_edits(mention, count, rng) if is_known(edit[0], atoms.vocabulary))
         negatives = list(islice(_write_negatives(edits, atoms.caption), POOL))
         if len(negatives) >= count:
             return negatives

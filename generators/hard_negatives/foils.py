@@ -188,6 +188,11 @@ def _find_distant_nouns(noun: str, vocabulary: Vocabulary) -> Iterator[str]:
     yield from (word for word in grand_hypernym_siblings(noun) if word not in vocabulary.nouns)
 
 
+def find_known_attributes(attribute: str, vocabulary: Vocabulary) -> Sequence[str]:
+    """Return the words of the vocabulary that may replace an attribute, one per value that excludes it."""
+    return _find_attributes(attribute, vocabulary)[0]
+
+
 @lru_cache(maxsize=1 << 14)
 def _find_attributes(attribute: str, vocabulary: Vocabulary) -> tuple[Sequence[str], Sequence[str]]:
     """Return the most frequent word of each value that excludes the attribute: those in the vocabulary, and others."""

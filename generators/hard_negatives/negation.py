@@ -14,7 +14,7 @@ green vase), which the facts exclude (atom.py). The true caption denies the cont
 negative asserts it. So all captions of a set have the same content words, the same number of negations and the same
 constructions, and each differs from the others in the same way. The contrary is drawn by word frequency. Only atoms on
 which no other atom depends are denied (attributes, relations, and objects without attributes and relations), and only
-those that have a contrary: if a set denied a noun that is never a contrary, this denial would always be wrong. A set
+those that can be a contrary themselves: the denial of a word that is never a contrary would always be false. A set
 therefore needs a caption of at least six such atoms.
 
 A contrary is another value of an annotated attribute, the converse of an annotated relation ("below" of "above"), or an
@@ -108,7 +108,7 @@ def make_balanced_set(atoms: AtomFoils, num_negatives: int, rng: Random) -> Bala
     deniable = [
         (atom, edit)
         for atom, mention in rng.sample(mentioned, len(mentioned))
-        for edit in islice(atoms.draw_balanced_edits(mention, rng), 1)
+        for edit in islice(atoms.draw_balanced_edits(mention, 1, rng), 1)
     ]
     if len(deniable) <= num_negatives:
         return None

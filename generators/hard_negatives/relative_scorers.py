@@ -143,7 +143,7 @@ def _to_dense_sets(sets: RetrievalSets) -> list[np.ndarray]:
     """Return the TF-IDF vectors of each set (K, words of the set).
 
     The document frequencies are those of other images: the captions of one image share facts, so a word that is
-    frequent in its other sets is probably true.
+    frequent in its other sets is probably true. If all sets are of one image, they are those of these sets.
     """
     from sklearn.feature_extraction.text import TfidfTransformer
 

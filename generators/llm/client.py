@@ -175,7 +175,7 @@ class Client:
         return {key: messages for key, messages in by_key.items() if key not in self.cache}
 
     def make_request(self, messages: Sequence[Message]) -> dict[str, Any]:
-        """Return what is sent to the endpoint and stored with the answer."""
+        """Return what is sent to the endpoint, except the limit of tokens, and stored with the answer."""
         return {"model": self.endpoint.model, "messages": list(messages), "temperature": self.endpoint.temperature}
 
     def estimate(self, prompts: Iterable[Sequence[Message]], tokens_out: int) -> Estimate:

@@ -103,9 +103,9 @@ def converse_situations(group: str) -> frozenset[str]:
 
 @cache
 def find_converse(group: str) -> str | None:
-    """Return the group that holds in exactly the converse situations ("below" of "above"), or None."""
-    groups = _section("groups")
-    return next((other for other in groups if frozenset(groups[other]["holds"]) == converse_situations(group)), None)
+    """Return another group that holds in exactly the converse situations ("below" of "above"), or None."""
+    groups, converse = _section("groups"), converse_situations(group)
+    return next((other for other in groups if other != group and frozenset(groups[other]["holds"]) == converse), None)
 
 
 @lru_cache(maxsize=1 << 16)

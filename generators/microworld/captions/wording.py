@@ -17,6 +17,7 @@ import inflect
 
 from generators.microworld.captions.content import IMAGE_KINDS, Content, SceneFacts, choose_content
 from generators.microworld.scene import Triple
+from generators.microworld.world import PEOPLE
 
 SYNONYMS: dict[str, tuple[str, ...]] = {
     "car": ("automobile", "auto"),
@@ -227,7 +228,7 @@ class _Writer:
         ]
         if relation in VERBS:
             options.append((1, f"{start} {self._choose_relative_pronoun()} {self.rng.choice(VERBS[relation])} {end}"))
-        if relation in self.tails:
+        if self._has_tail(triple):
             tail = f"{self._write_noun_phrase(subject, 'a')} {self.rng.choice(self.tails[relation])}"
             options += [
                 (2, f"{self._write_noun_phrase(target, 'a')} with {tail}"),
@@ -252,12 +253,17 @@ class _Writer:
             options.append((1, f"there is {self._write_noun_phrase(subject, 'a')} {phrasing} {end}"))
         if relation in VERBS:
             options.append((3, f"{start} {self.rng.choice(VERBS[relation])} {end}"))
-        if relation in self.tails and subject not in mentioned:
+        if self._has_tail(triple) and subject not in mentioned:
             owner = self._write_noun_phrase(target, "a" if mentioned else self._choose_article(), mentioned)
             options.append(
                 (1, f"{owner} has {self._write_noun_phrase(subject, 'a')} {self.rng.choice(self.tails[relation])}")
             )
         return self._choose(*options)
+
+    def _has_tail(self, triple: Triple) -> bool:
+        """Return True if the object may come first: "a table with a cup on it". Of a person, "on it" is not said."""
+        _, relation, target = triple
+        return relation in self.tails and self.facts.nouns[target] not in PEOPLE
 
     def _write_noun_phrase(self, name: str, article: str, mentioned: Collection[str] = ()) -> str:
         """Return a noun phrase: an article ("", "a" or "the"), optional attributes, and a noun."""

@@ -42,6 +42,14 @@ def test_nouns_are_divided_into_families_of_hypernyms(monkeypatch: pytest.Monkey
     assert families == {("cat", "horse", "rabbit"), ("bird", "fish"), ("cake",)}
 
 
+def test_a_noun_is_not_in_the_family_of_its_hyponyms(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If "dog" were in the family of two dogs, it would have no foils: each of them is a dog."""
+    monkeypatch.setattr("generators.graphs.vocabulary.MIN_FAMILY", 2)
+    vocabulary = Vocabulary(nouns=dict.fromkeys(["dog", "poodle", "corgi", "cat"], 1))
+    assert vocabulary.families["corgi"] == ["corgi", "poodle"]
+    assert vocabulary.families["dog"] == ["cat", "dog"]
+
+
 @given(st.sets(st.sampled_from(sorted(set(WORDS)))))
 def test_every_noun_is_in_one_family(nouns: set[str]) -> None:
     families = Vocabulary(nouns=dict.fromkeys(sorted(nouns), 1)).families

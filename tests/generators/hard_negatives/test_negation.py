@@ -187,9 +187,10 @@ def test_the_more_frequent_of_two_converses_is_denied_in_a_part_of_the_captions(
     vocabulary = Vocabulary.of([SCENE, SCENE, SCENE, OTHER_SCENE])
     atoms = AtomFoils(SCENE, collect_facts(SCENE), write_grammar_caption(SCENE), vocabulary)
     (mention,) = [mention for mention in atoms.mentions if mention.kind == "relation"]
-    draws = [[foil.replacement for foil, _ in atoms.draw_balanced_edits(mention, Random(seed))] for seed in range(300)]
-    assert {tuple(foils) for foils in draws} == {(), ("below",)}
-    assert 70 < draws.count(["below"]) < 130  # expected: 100, with a standard deviation of 8
+    edits = [list(atoms.draw_balanced_edits(mention, 1, Random(seed))) for seed in range(300)]
+    draws = [tuple(foil.replacement for foil, _ in drawn) for drawn in edits]
+    assert set(draws) == {(), ("below",)}
+    assert 70 < draws.count(("below",)) < 130  # expected: 100, with a standard deviation of 8
 
 
 @settings(max_examples=25, deadline=None)
