@@ -261,9 +261,12 @@ class _Writer:
         return self._choose(*options)
 
     def _has_tail(self, triple: Triple) -> bool:
-        """Return True if the object may come first: "a table with a cup on it". Of a person, "on it" is not said."""
+        """Return True if the object may come first: "a table with a cup on it", "a man with a hat on".
+
+        A tail with "it" does not fit people.
+        """
         _, relation, target = triple
-        return relation in self.tails and self.facts.nouns[target] not in PEOPLE
+        return relation in self.tails and (relation == "worn by" or self.facts.nouns[target] not in PEOPLE)
 
     def _write_noun_phrase(self, name: str, article: str, mentioned: Collection[str] = ()) -> str:
         """Return a noun phrase: an article ("", "a" or "the"), optional attributes, and a noun."""

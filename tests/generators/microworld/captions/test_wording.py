@@ -90,6 +90,19 @@ def test_with_phrases():
     } <= texts
 
 
+def test_people_are_not_called_it():
+    nouns = {"boy1": "boy", HAT: "hat", "cup1": "cup"}
+    facts = SceneFacts(nouns, dict.fromkeys(nouns, ()), ())
+    for relation, expected in (("next to", False), ("left of", False), ("worn by", True)):
+        content = Content((HAT, "boy1"), ((HAT, relation, "boy1"),))
+        texts = {write_content(facts, content, Random(seed), richness=0) for seed in range(600)}
+        assert any(" with a hat" in text for text in texts) == expected
+        assert not any(re.search(r"\bits?\b", text) for text in texts)
+    content = Content((HAT, "cup1"), ((HAT, "next to", "cup1"),))
+    texts = {write_content(facts, content, Random(seed), richness=0) for seed in range(600)}
+    assert "a cup with a hat next to it" in texts
+
+
 def test_twins_are_described_by_shared_attributes():
     assert wordings(Content((BIRD, "bird2"))) == {"two orange birds", "there are two orange birds"}
 
