@@ -77,7 +77,7 @@ def test_push_pull_get_and_import(
     author.mkdir()
     (author / "build.py").write_text(BUILD)
     stage = {"cmd": f"{sys.executable} build.py", "deps": ["build.py"], "outs": [f"crepe/{name}" for name in OUTS]}
-    (author / "dvc.yaml").write_text(yaml.safe_dump({"stages": {"crepe": stage}}))
+    (author / "dvc.yaml").write_text(yaml.safe_dump({"stages": {"build": stage}}))
     for command in ("git init -q", "dvc init -q", f"dvc remote add -q -d storage {options.pop('url')}"):
         run(author, *command.split())
     for name, value in options.items():
@@ -94,7 +94,7 @@ def test_push_pull_get_and_import(
 
     reader = tmp_path / "reader"
     run(tmp_path, "git", "clone", "-q", author, reader)
-    run(reader, "dvc", "pull", "-q", "crepe")
+    run(reader, "dvc", "pull", "-q", "build")
     assert not (reader / "built").exists()
     assert read_stats(reader / "crepe")["version"] == read_stats(author / "crepe")["version"]
     for check in (load_dataset, datasets.load_dataset):
@@ -116,3 +116,17 @@ def test_push_pull_get_and_import(
     monkeypatch.chdir(other)
     rows = datasets.load_dataset("parquet", data_files="crepe/toy_a/*.parquet", split="train")
     assert rows[0]["image"].size == (40, 30)
+
+
+def test_the_documented_stages_write_all_of_crepe():
+    stages = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
+    writing = {
+        name
+        for name, stage in stages.items()
+        if any(str(out).startswith("crepe/") for out in stage.get("do", stage)["outs"])
+        and stage.get("do", stage).get("meta") != {"exact": False}
+    }
+    assert (
+        f"\n    dvc pull {' '.join(name for name in stages if name in writing)}\n"
+        in (ROOT / "docs/versioned-data.md").read_text()
+    )
