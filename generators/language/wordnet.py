@@ -115,12 +115,13 @@ def ancestors(word: str, pos: PartOfSpeech = "n") -> Mapping[Synset, int]:
 def main_hypernym_path(noun: str) -> tuple[str, ...]:
     """Return the lexicographer file of a noun's most frequent visible sense, and the names of the synsets down to it.
 
-    A synset with several hypernyms is below the first one. Synsets of other lexicographer files are omitted.
+    A synset with several hypernyms is below the one whose name is first in the alphabet, because NLTK does not return
+    them in a fixed order. Synsets of other lexicographer files are omitted.
     """
     sense = senses(noun)[0]
     path = [sense]
     while above := [*path[0].hypernyms(), *path[0].instance_hypernyms()]:
-        path.insert(0, above[0])
+        path.insert(0, min(above, key=lambda synset: synset.name()))
     return (sense.lexname(), *(synset.name() for synset in path if synset.lexname() == sense.lexname()))
 
 
