@@ -72,7 +72,7 @@ def world(tmp_path: Path, clip: Path, demo: Path, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("page", "number"),
     [
-        ("README.md", 9),
+        ("README.md", 10),
         ("docs/install.md", 1),
         ("docs/first-steps.md", 5),
         ("docs/papers.md", 0),
