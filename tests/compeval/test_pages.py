@@ -34,6 +34,7 @@ OTHER_PAGES = (
     "add-a-benchmark",
     "add-to-the-micro-world",
     "api",
+    "benchmarks",
     "cli",
     "concepts",
     "crepe-on-visual-genome",
