@@ -104,7 +104,7 @@ def main(annotations: Path = Path("annotations/gqa.parquet"), output: Path = Pat
     for config in MINERS:
         dropped = Counter[str]()
         rows = make_rows(config, images, provenance, dropped)
-        counts = dataset.write_config(output / "aro", config, {"test": rows}, CHOICE_SCHEMA, pixels)
+        counts = dataset.write_config(output / dataset.PARTS / "aro", config, {"test": rows}, CHOICE_SCHEMA, pixels)
         funnels[f"{config}: pairs of objects"] = dict(sorted((+dropped).items())) | {"kept": counts["test"]}
     funnels["Flawed records of the source"] = statistics["flaws"]
     write_json(output / "stats/aro/mined.json", {"funnels": funnels})

@@ -318,7 +318,7 @@ def main(
         count = export_requests((walk.walk.graph for walk in walks), settings.captioner, export)
         print(f"{export}: {count:,} requests")
         return
-    dropped = write(annotations, read_params("source"), settings, Path("crepe"), dataset.read_image_storage())
+    dropped = write(annotations, read_params("source"), settings, dataset.PARTS / "crepe", dataset.read_image_storage())
     for split, counts in dropped.items():
         missing = [f"{count:,} {reason}" for reason, count in counts.items() if reason.endswith((NOT_FOUND, LIMIT))]
         if missing:

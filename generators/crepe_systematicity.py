@@ -1,6 +1,6 @@
 """CREPE systematicity: region captions with atomic and compound hard negatives, split by a training corpus.
 
-    python -m generators.crepe_systematicity regions     # once: writes regions/ and crepe/images/regions/
+    python -m generators.crepe_systematicity regions     # once: writes regions/ and parts/crepe/images/regions/
     python -m generators.crepe_systematicity CORPUS      # reads seen/CORPUS.json, writes the configs crepe/CORPUS_*
 
 Source: CREPE (arXiv:2212.07796), sections 3.2 and 4.1, appendix A.5 and A.6. Difference from the paper: the negatives
@@ -149,12 +149,12 @@ def main(corpus: str) -> None:
     """Build the regions (CORPUS is "regions"), or build the datasets of one corpus from the regions."""
     regions, stats = Path("regions"), Path("stats/crepe")
     if corpus != "regions":
-        statistics = build_corpus(corpus, regions, Seen.load(Path("seen") / f"{corpus}.json"), Path("crepe"))
+        statistics = build_corpus(corpus, regions, Seen.load(Path("seen") / f"{corpus}.json"), dataset.PARTS / "crepe")
         write_json(stats / f"systematicity_{corpus}.json", statistics)
         return
     source, path = read_params("source"), Path("annotations/visual_genome.parquet")
     settings = read_params("crepe_systematicity") | read_parser_params()
-    with replace_crop_files(Path("crepe"), "regions") as crop_files:
+    with replace_crop_files(dataset.PARTS / "crepe", "regions") as crop_files:
         storage = dataset.read_image_storage()
         funnel = build_regions(source, Annotations(path), settings, regions, storage, crop_files)
     flaws = json.loads(path.with_suffix(".json").read_text())["flaws"]

@@ -153,10 +153,10 @@ def write(
     """Write both configs; return dataset -> counts of images and captions."""
     splits = {f"test.s{seed}": make_order_rows(entries, seed, provenance, storage) for seed in ORDER_SEEDS}
     schema = add_patches(use_shared_images(CHOICE_SCHEMA))
-    kept = dataset.write_config(output / "aro", f"{name}_order", splits, schema, storage)["test.s0"]
+    kept = dataset.write_config(output / dataset.PARTS / "aro", f"{name}_order", splits, schema, storage)["test.s0"]
     splits = make_retrieval_splits(entries, provenance, storage)
     schema = add_patches(use_shared_images(RETRIEVAL_SCHEMA))
-    dataset.write_config(output / "retrieval", name, splits, schema, storage)
+    dataset.write_config(output / dataset.PARTS / "retrieval", name, splits, schema, storage)
     counts = {"images": len(entries), "captions": sum(len(entry.captions) for entry in entries)}
     dropped = {"captions without four different perturbations": counts["captions"] - kept, "captions kept": kept}
     return {"aro": counts | dropped, "retrieval": counts | count_unchanged(entries)}

@@ -36,7 +36,7 @@ REDISTRIBUTABLE = ("microworld", "visual_genome", "compun")
 """Sources whose licence permits redistribution (CC0, CC BY, CC BY-NC).
 
 The licences of the images of COCO, Flickr30k and Winoground do not. Images of an unknown source are not uploaded."""
-PAGES = ("README.md", "TEXT_ONLY.md", "croissant.json")
+PAGES = ("README.md", "croissant.json")
 FILES = (*PAGES, "stats.json", "*/*.parquet")
 
 

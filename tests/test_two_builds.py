@@ -24,7 +24,7 @@ SMALL = {
     "compun": {"renderings": 1},
     "controlledimcaps": {"pairs": 3},
 }
-STAGES = ("card", "aro", "classification", "compprompts", "compun", "controlledimcaps")
+STAGES = ("crepe", "aro", "retrieval", "classification", "compprompts", "compun", "controlledimcaps")
 """The last data stages; all other data stages are built before them."""
 
 

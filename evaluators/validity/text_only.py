@@ -1,6 +1,6 @@
 """Measure how often text-only scorers select the true caption without the image (stage ``text_only``).
 
-    python -m evaluators.validity.text_only        # writes text_only.json and crepe/TEXT_ONLY.md
+    python -m evaluators.validity.text_only        # writes text_only.json and text_only.md
 
 Source: SugarCrepe (arXiv:2306.14610, section 3) showed that such scorers beat vision-language models on published sets.
 The scorers are in generators/hard_negatives/text_only_scorers.py; params.yaml can add a language model. Scorers that
@@ -63,7 +63,7 @@ BY_DESIGN = {
         "n-grams recognises."
     ),
 }
-"""Kind of systematicity, or config of productivity -> why text-only scorers cannot be at chance."""
+"""Kind of systematicity, or config of productivity -> why text-only scorers are not at chance on the set."""
 
 
 def read(folder: Path, configs: Iterable[str]) -> RetrievalSets:
@@ -196,7 +196,7 @@ def main() -> None:
     output.write_text(
         json.dumps({name: result | {"version": version} for name, result in results.items()}, indent=1) + "\n"
     )
-    (folder / "TEXT_ONLY.md").write_text(render_page("CREPE", output, results))
+    output.with_suffix(".md").write_text(render_page("CREPE", output, results))
 
 
 if __name__ == "__main__":

@@ -93,9 +93,13 @@ def _may_read(dataset: Path, image: Path) -> bool:
 
 def _image_roots(folder: Path) -> list[Path]:
     """Return the folders whose images the datasets in ``folder`` may reference."""
+    return [folder / SOURCES, *(folder / root for root in read_image_roots(folder))]
+
+
+def read_image_roots(folder: Path) -> list[str]:
+    """Return the lines of ``folder/image_roots.txt``, none if there is no such file."""
     listed = folder / IMAGE_ROOTS
-    lines = listed.read_text(encoding="utf-8").splitlines() if listed.is_file() else []
-    return [folder / SOURCES, *(folder / line for line in lines if line)]
+    return [line for line in listed.read_text(encoding="utf-8").splitlines() if line] if listed.is_file() else []
 
 
 def allow_images(folder: Path, image_folders: Iterable[Path]) -> None:

@@ -1,6 +1,6 @@
-"""Write ARO's card.
+"""Assemble ARO and write its card.
 
-    python -m loaders.cards.aro        # part of the stage `aro`: writes aro/README.md and aro/stats.json
+    python -m loaders.cards.aro        # the stage `aro`
 
 Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), section 2, Tables 2 and 5, appendix A.1.
 """
@@ -10,13 +10,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from generators.storage import stage
+from generators.storage.dataset import assemble
 from loaders.cards.card import collect_stats, hub_metadata, render, write_card
 from loaders.papers.figures import figures
 
 
 def main(folder: Path = Path("aro")) -> None:
-    """Write the card of the dataset in FOLDER."""
-    stats = collect_stats(folder)
+    """Assemble the dataset in FOLDER from the sets in parts/ next to it, and write its card."""
+    stats = collect_stats(assemble(folder))
     rows = {config: next(iter(splits.values())) for config, splits in stats["rows"].items()}
     text = render("aro", stats=stats, rows=rows, paper=figures("aro"))
     write_card(folder, hub_metadata("ARO", stats, ["zero-shot-image-classification"]), text, stats)

@@ -1,6 +1,6 @@
-"""Write CREPE's card: configs, chance levels, and counts next to those of the paper.
+"""Assemble CREPE and write its card: configs, chance levels, and counts next to those of the paper.
 
-    python -m loaders.cards.crepe        # the stage `card`: writes crepe/README.md and crepe/stats.json
+    python -m loaders.cards.crepe        # the stage `crepe`
 
 Source: Ma, Hong, Gul et al. 2023 (arXiv:2212.07796), section 4.3, appendix A.5 (Tables 5, 6 and 8).
 """
@@ -11,13 +11,14 @@ from pathlib import Path
 
 from generators.schemas.corpus_names import CORPORA
 from generators.storage import stage
+from generators.storage.dataset import assemble
 from loaders.cards.card import collect_stats, hub_metadata, render, write_card
 from loaders.papers.figures import figures, retrieval_set_size
 
 
 def main(folder: Path = Path("crepe")) -> None:
-    """Write the card of the dataset in FOLDER."""
-    stats = collect_stats(folder)
+    """Assemble the dataset in FOLDER from the sets in parts/ next to it, and write its card."""
+    stats = collect_stats(assemble(folder))
 
     def rows(config: str, split: str = "test") -> int | None:
         return stats["rows"].get(config, {}).get(split)

@@ -1,6 +1,6 @@
-"""Write the card of the retrieval datasets: Karpathy's test splits, unchanged and perturbed.
+"""Assemble the retrieval datasets and write their card: Karpathy's test splits, unchanged and perturbed.
 
-    python -m loaders.cards.retrieval        # part of the stage `aro`: writes retrieval/README.md and stats.json
+    python -m loaders.cards.retrieval        # the stage `retrieval`
 
 Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), section 3.1, Tables 3 and 4.
 """
@@ -10,13 +10,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from generators.storage import stage
+from generators.storage.dataset import assemble
 from loaders.cards.card import collect_stats, hub_metadata, render, write_card
 from loaders.papers.figures import figures
 
 
 def main(folder: Path = Path("retrieval")) -> None:
-    """Write the card of the dataset in FOLDER."""
-    stats = collect_stats(folder)
+    """Assemble the dataset in FOLDER from the sets in parts/ next to it, and write its card."""
+    stats = collect_stats(assemble(folder))
     text = render("retrieval", stats=stats, paper=figures("retrieval"))
     write_card(folder, hub_metadata("Perturbed retrieval", stats, ["image-to-text"]), text, stats)
 

@@ -17,7 +17,8 @@ def search_path(data_dir: str | Path | None = None) -> list[Path]:
     """Return the folders that are searched for datasets: ``data_dir`` if it is given, otherwise the defaults."""
     if data_dir is not None:
         return [Path(data_dir)]
-    return [Path.cwd(), data_folder(), *([CHECKOUT] if (CHECKOUT / "dvc.yaml").exists() else [])]
+    checkout = [CHECKOUT] if (CHECKOUT / "dvc.yaml").exists() else []
+    return list(dict.fromkeys([Path.cwd(), data_folder(), *checkout]))
 
 
 def data_folder() -> Path:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from loaders.datasets.folders import resolve_folder
+from loaders.datasets.folders import CHECKOUT, resolve_folder, search_path
 from tests.rows import toy_dataset
 
 
@@ -18,3 +18,8 @@ def test_a_name_is_first_a_dataset_in_data(tmp_path: Path, monkeypatch: pytest.M
     assert resolve_folder("../data/crepe", tmp_path / "here") == tmp_path / "here" / "../data/crepe"
     with pytest.raises(FileNotFoundError, match="no/such: no such file or folder"):
         resolve_folder("no/such", tmp_path / "data")
+
+
+def test_a_checkout_is_searched_once(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(CHECKOUT)
+    assert search_path().count(CHECKOUT) == 1
