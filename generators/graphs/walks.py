@@ -114,7 +114,7 @@ def _are_redundant(first: SceneObject, second: SceneObject) -> bool:
     return have_same_noun and (first_words <= second_words or second_words <= first_words)
 
 
-@lru_cache(maxsize=1 << 18)
+@lru_cache(maxsize=1 << 16)
 def _compare_names(first: str, second: str) -> tuple[bool, bool]:
     """Return two booleans: the names end in the same noun, and they may name the same object."""
     first_lemma, second_lemma = lemmatise_noun(first), lemmatise_noun(second)

@@ -125,7 +125,7 @@ def main_hypernym_path(noun: str) -> tuple[str, ...]:
     return (sense.lexname(), *(synset.name() for synset in path if synset.lexname() == sense.lexname()))
 
 
-@lru_cache(maxsize=1 << 18)
+@lru_cache(maxsize=1 << 16)
 def are_related(first: str, second: str, pos: PartOfSpeech = "n") -> bool:
     """Return True if one word is the other, or its synonym, hypernym or hyponym at any distance, in a usual sense.
 
