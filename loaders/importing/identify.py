@@ -59,8 +59,10 @@ def hash_file(path: Path) -> str:
 def identify(path: Path) -> PublishedFile:
     """Return the benchmark of a published file and its published name.
 
-    Raises FileNotFoundError if there is no such file, and ValueError if it is not recognised.
+    Raises FileNotFoundError if there is no such file, and ValueError if it is a folder or is not recognised.
     """
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder. Name its files, for example {path}/*.json.")
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file.")
     named = list(_find_by_name(path))

@@ -149,6 +149,11 @@ def test_invalid_files_are_one_message(tmp_path: Path, name: str, text: str, mes
         read_file(tmp_path / name)
 
 
+def test_a_folder_is_not_a_file(tmp_path: Path):
+    with pytest.raises(ValueError, match=rf"^{tmp_path} is a folder\. Name its files, for example {tmp_path}/\*\.json"):
+        identify(tmp_path)
+
+
 NOT_RECOGNISED = "not recognised as a published file"
 
 
