@@ -138,13 +138,15 @@ def main() -> None:
         strings, parsed = strings + outcome.strings, parsed + outcome.parsed
         for reason, (text, count) in outcome.failures.items():
             counts[reason] += count
-            failures.setdefault(reason, text)
+            if reason not in failures:
+                failures[reason] = text
+                print(f"{reason}, such as {text}", flush=True)
         if strings % 100_000 == 0:
             seconds = time.time() - start
             print(f"{strings:,} strings, {parsed:,} parsed, {counts.total()} failures, {seconds:.0f} s", flush=True)
     print(f"{strings:,} strings, {parsed:,} parsed, {counts.total()} failures")
     for reason, count in counts.most_common():
-        print(f"  {count} x {reason}, such as {failures[reason]}")
+        print(f"  {count} x {reason}")
     raise SystemExit(1 if counts else 0)
 
 

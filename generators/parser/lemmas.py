@@ -7,6 +7,7 @@ and "lie" and "lay" are one verb, written "lay on" in FACTUAL's human graphs.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import Any
 
@@ -42,7 +43,7 @@ def _find_lemma(word: str, part_of_speech: str, guess: bool) -> str:
         return lemmas[0]
     start, hyphen, last = word.rpartition("-") if guess else ("", "", word)
     if hyphen:
-        return start + hyphen + _find_lemma(last, part_of_speech, guess) if last else word
+        return start + hyphen + _LEMMATISERS[part_of_speech](last) if last else word
     guesses = _lemminflect().getAllLemmasOOV(word, part_of_speech) if guess and word.isalpha() else {}
     return "".join(guesses.get(part_of_speech, ())) or word
 
@@ -62,6 +63,9 @@ def infinitive(word: str) -> str:
     if word in _LAY_FORMS:
         return "lay"
     return LEXICON["verb_lemmas"].get(word) or _find_lemma(word, "VERB", guess=True)
+
+
+_LEMMATISERS: dict[str, Callable[[str], str]] = {"NOUN": singular, "VERB": infinitive}
 
 
 @lru_cache(_CACHE_SIZE)

@@ -72,7 +72,7 @@ def _add_participle(clauses: Clauses, verb: int) -> None:
 
 
 def _add(clauses: Clauses, subjects: Iterable[int], attribute: Attribute) -> None:
-    for head in subjects:
-        attributes = clauses.nouns.by_head[head].attributes
-        if all(attribute.text != other.text for other in attributes):
-            attributes.append(attribute)
+    for noun in (clauses.nouns.by_head[head] for head in subjects):
+        is_in_name = noun.start <= attribute.start <= noun.head  # spaCy may read a word of a name as the verb
+        if not is_in_name and all(attribute.text != other.text for other in noun.attributes):
+            noun.attributes.append(attribute)

@@ -34,6 +34,15 @@ def test_forms(token, kind, expected) -> None:
     assert expected in find_word_forms(token, kind)
 
 
+@pytest.mark.parametrize(
+    ("token", "kind", "lemma"),
+    [("-eyeglasses", "object", "-eyeglasses"), ("bay-leaves", "object", "bay-leaf"), ("re-laid", "relation", "re-lay")],
+)
+def test_the_part_after_a_hyphen_has_the_lemma_of_the_word(token, kind, lemma) -> None:
+    assert lemma in find_word_forms(token, kind)
+    assert lemma.rpartition("-")[2] in find_word_forms(token.rpartition("-")[2], kind)
+
+
 def test_a_form_belongs_to_one_kind() -> None:
     assert "eat" not in find_word_forms("ate", "object") | find_word_forms("ate", "attribute")
     assert "sitting" not in find_word_forms("sits", "object") | find_word_forms("sits", "relation")
@@ -55,6 +64,8 @@ def test_every_form_is_a_word(token) -> None:
 
 
 CAPTIONS = [
+    "-eyeglasses crosq recycling umire l/nd sete fo_am",
+    "baby painting pilot participant various box",
     "*NEW* ERBZ - LA Cheese MAX - 50% CBD & CBG",
     "Beretta CX4 Storm XT Kit Air Rifle",
     "Two MICE sat to the left side of the men's leaves",
