@@ -49,8 +49,9 @@ site: docs
 	NO_MKDOCS_2_WARNING=1 mkdocs build --quiet
 
 clean:
-	rm -rf $(VENV) data sources annotations regions seen stats crepe aro retrieval classification compprompts compun controlledimcaps
-	rm -rf checkpoints results validity.json text_only.json text_only_aro.json text_only_aro.md report report_full
+	rm -rf $(VENV) data sources annotations regions seen stats parts crepe aro retrieval classification compprompts compun
+	rm -rf controlledimcaps minimal_pairs checkpoints results report report_full
+	rm -rf validity.json text_only.json text_only.md text_only_aro.json text_only_aro.md
 	rm -rf .dvc/cache .dvc/tmp build .pytest_cache .ruff_cache .hypothesis
 
 setup: $(TOOLS)

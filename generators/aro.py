@@ -1,6 +1,6 @@
 """ARO's VG-Relation and VG-Attribution, mined from GQA's scene graphs.
 
-    python -m generators.aro        # part of the stage `aro`; writes aro/vg_relation and aro/vg_attribution
+    python -m generators.aro        # stage `aro_swaps`; writes parts/aro/vg_*
 
 Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), section 2.1 and appendix A.1. A row is the smallest box around two
 objects, a true caption, and the caption with the two objects (or their attributes) swapped. Chance is 1/2.

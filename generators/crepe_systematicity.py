@@ -1,7 +1,7 @@
 """CREPE systematicity: region captions with atomic and compound hard negatives, split by a training corpus.
 
     python -m generators.crepe_systematicity regions     # once: writes regions/ and parts/crepe/images/regions/
-    python -m generators.crepe_systematicity CORPUS      # reads seen/CORPUS.json, writes the configs crepe/CORPUS_*
+    python -m generators.crepe_systematicity CORPUS      # reads seen/CORPUS.json, writes parts/crepe/CORPUS_*
 
 Source: CREPE (arXiv:2212.07796), sections 3.2 and 4.1, appendix A.5 and A.6. Difference from the paper: the negatives
 of a caption are generated once, so every corpus uses the same negatives.

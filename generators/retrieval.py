@@ -1,6 +1,6 @@
 """ARO's caption order tasks, and image-caption retrieval with original and perturbed images or captions.
 
-    python -m generators.retrieval coco        # stage `retrieval`: writes retrieval/coco and aro/coco_order
+    python -m generators.retrieval coco        # stage `test_split`; writes to parts/retrieval and parts/aro
 
 Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), sections 2.2 and 3.1, on the test images of Karpathy's splits. A
 dataset split ``test.x.s0`` is the task ``...@x-s0``: the perturbation ``x`` with the random seed 0.

@@ -71,7 +71,7 @@ def push(folder: Path, repository: str, *, private: bool = False) -> str:
             repo_type="dataset",
             folder_path=upload,
             allow_patterns=list(FILES),
-            delete_patterns=list(FILES),
+            delete_patterns=[*FILES, "TEXT_ONLY.md"],
             commit_message=f"{folder.name}, dataset version {version}",
         )
     return commit.commit_url

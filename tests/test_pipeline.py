@@ -73,6 +73,12 @@ def test_every_listed_file_of_code_exists(name: str):
     assert not gone
 
 
+def test_the_lock_has_the_stages_of_the_pipeline_only():
+    """DVC does not remove a stage that was renamed."""
+    lock, stages = (yaml.safe_load((ROOT / name).read_text())["stages"] for name in ("dvc.lock", "dvc.yaml"))
+    assert not {name.partition("@")[0] for name in lock} - stages.keys()
+
+
 MACHINE = {"workers", "engine", "ray_address"}
 """Keys of params.yaml that say how a stage runs and not what comes out."""
 

@@ -14,13 +14,12 @@ from loaders.datasets.load import load_dataset
 from loaders.datasets.stats import read_stats
 
 ROOT = Path(__file__).parent.parent
-BUILD = """
+SETS = """
+import sys
 from pathlib import Path
 from generators.schemas.rows import RAW_SCHEMA
 from generators.storage.crops import replace_crop_files
-from generators.storage.dataset import assemble, write_config
-from loaders.cards.card import write_card
-from loaders.datasets.stats import measure
+from generators.storage.dataset import write_config
 from tests.rows import hard_negative_row
 
 rows = [hard_negative_row(Path("."), number) for number in range(4)]
@@ -28,9 +27,25 @@ raw = [{name: row[name] for name in RAW_SCHEMA.names} for row in rows]
 with replace_crop_files(Path("parts/crepe"), "toy") as crop_files:
     for config in ("toy_a", "toy_b"):
         write_config(Path("parts/crepe"), config, {"test": raw}, RAW_SCHEMA, crop_files=crop_files)
-write_card(assemble(Path("crepe")), {"license": "mit"}, "", measure(Path("crepe")))
-Path("built").touch()
 """
+CARD = """
+from pathlib import Path
+from loaders.cards.card import write_card
+from loaders.cards.parts import assemble
+from loaders.datasets.stats import measure
+
+with assemble(Path("crepe")) as scratch:
+    write_card(scratch, {"license": "mit"}, "", measure(scratch))
+"""
+STAGES = {
+    "sets": {
+        "cmd": f"{sys.executable} sets.py",
+        "deps": ["sets.py"],
+        "outs": ["parts/crepe/toy_a", "parts/crepe/toy_b", "parts/crepe/images/toy"],
+    },
+    "crepe": {"cmd": f"{sys.executable} card.py", "deps": ["card.py", "parts/crepe"], "outs": ["crepe"]},
+}
+"""As in dvc.yaml: one stage writes the sets, another depends on their folder and writes the dataset."""
 ACCOUNT = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_DEFAULT_REGION": "us-east-1"}
 PERSON = {f"GIT_{role}_{part}": "a@b.c" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL")}
 
@@ -74,15 +89,17 @@ def test_push_pull_get_and_import(
     options: Options = request.getfixturevalue(remote)
     author = tmp_path / "author"
     author.mkdir()
-    (author / "build.py").write_text(BUILD)
-    stage = {"cmd": f"{sys.executable} build.py", "deps": ["build.py"], "outs": ["crepe"]}
-    (author / "dvc.yaml").write_text(yaml.safe_dump({"stages": {"build": stage}}))
+    for name, code in (("sets.py", SETS), ("card.py", CARD)):
+        (author / name).write_text(code)
+    (author / "dvc.yaml").write_text(yaml.safe_dump({"stages": STAGES}))
+    (author / ".gitignore").write_text("/parts\n/crepe\n")
     for command in ("git init -q", "dvc init -q", f"dvc remote add -q -d storage {options.pop('url')}"):
         run(author, *command.split())
     for name, value in options.items():
         run(author, "dvc", "remote", "modify", "-q", "storage", name, value)
-    run(author, "dvc", "repro", "-q")
-    run(author, "git", "add", "dvc.yaml", "dvc.lock", "build.py", ".dvc", ".gitignore")
+    run(author, "dvc", "repro")
+    assert "Running stage" not in run(author, "dvc", "repro")
+    run(author, "git", "add", "dvc.yaml", "dvc.lock", "sets.py", "card.py", ".dvc", ".gitignore")
     run(author, "git", "commit", "-q", "-m", "data")
     run(author, "dvc", "push", "-q")
 
@@ -94,7 +111,7 @@ def test_push_pull_get_and_import(
     reader = tmp_path / "reader"
     run(tmp_path, "git", "clone", "-q", author, reader)
     run(reader, "dvc", "pull", "-q", "crepe")
-    assert not (reader / "built").exists()
+    assert not (reader / "parts").exists()
     assert read_stats(reader / "crepe")["version"] == read_stats(author / "crepe")["version"]
     for check in (load_dataset, datasets.load_dataset):
         load(reader, "toy_a", check)

@@ -7,8 +7,6 @@ A folder ``<dataset>/<config>/`` contains ``<split>-00000-of-00001.parquet`` and
 from __future__ import annotations
 
 import hashlib
-import os
-import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
@@ -18,11 +16,11 @@ import pyarrow as pa
 
 from generators.schemas.rows import ImageStorage, add_datasets_features, use_image_paths
 from generators.schemas.scene_graph import Box, SceneGraph
-from generators.storage.atomic import SUFFIX, atomic_folder
+from generators.storage.atomic import atomic_folder
 from generators.storage.crops import Crop, CropFiles, crop_id, encode_crop
 from generators.storage.params import read_params
 from generators.storage.parquet import open_writer
-from generators.storage.untrusted import allow_images, read_image_roots
+from generators.storage.untrusted import allow_images
 
 PARTS = Path("parts")
 """Folder next to the dataset folders: sets of datasets that several stages write, ``parts/<dataset>/<config>``."""
@@ -145,33 +143,6 @@ def write_config(
     if image_storage == "by_reference":
         allow_images(root.parent, image_folders)
     return counts
-
-
-def assemble(folder: Path) -> Path:
-    """Replace the dataset folder by the sets in ``parts/<dataset>`` next to it, and return it.
-
-    The files are hard links where the file system has them. Raises FileNotFoundError if no stage wrote a set.
-    """
-    parts = folder.parent / PARTS
-    if not (parts / folder.name).is_dir():
-        raise FileNotFoundError(f"{parts / folder.name}: no such folder. `dvc repro {folder.name}` writes its sets.")
-    with atomic_folder(folder) as target:
-        shutil.copytree(
-            parts / folder.name,
-            target,
-            ignore=shutil.ignore_patterns(SUFFIX),
-            copy_function=_link_or_copy,
-            dirs_exist_ok=True,
-        )
-    allow_images(folder.parent, map(Path, read_image_roots(parts)))
-    return folder
-
-
-def _link_or_copy(source: str, target: str) -> None:
-    try:
-        os.link(source, target)
-    except OSError:  # another file system, or one without hard links
-        shutil.copy2(source, target)
 
 
 def _note_folders(rows: Iterable[Mapping[str, Any]], folders: set[Path]) -> Iterator[Mapping[str, Any]]:

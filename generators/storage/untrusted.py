@@ -97,7 +97,10 @@ def _image_roots(folder: Path) -> list[Path]:
 
 
 def read_image_roots(folder: Path) -> list[str]:
-    """Return the lines of ``folder/image_roots.txt``, none if there is no such file."""
+    """Return the lines of ``folder/image_roots.txt``, none if there is no such file.
+
+    Relative lines of ``parts/image_roots.txt`` are relative to the folder above ``parts``.
+    """
     listed = folder / IMAGE_ROOTS
     return [line for line in listed.read_text(encoding="utf-8").splitlines() if line] if listed.is_file() else []
 

@@ -10,17 +10,18 @@ from __future__ import annotations
 from pathlib import Path
 
 from generators.storage import stage
-from generators.storage.dataset import assemble
 from loaders.cards.card import collect_stats, hub_metadata, render, write_card
+from loaders.cards.parts import assemble
 from loaders.papers.figures import figures
 
 
 def main(folder: Path = Path("aro")) -> None:
     """Assemble the dataset in FOLDER from the sets in parts/ next to it, and write its card."""
-    stats = collect_stats(assemble(folder))
-    rows = {config: next(iter(splits.values())) for config, splits in stats["rows"].items()}
-    text = render("aro", stats=stats, rows=rows, paper=figures("aro"))
-    write_card(folder, hub_metadata("ARO", stats, ["zero-shot-image-classification"]), text, stats)
+    with assemble(folder) as scratch:
+        stats = collect_stats(scratch, folder.parent)
+        rows = {config: next(iter(splits.values())) for config, splits in stats["rows"].items()}
+        text = render("aro", stats=stats, rows=rows, paper=figures("aro"))
+        write_card(scratch, hub_metadata("ARO", stats, ["zero-shot-image-classification"]), text, stats)
 
 
 if __name__ == "__main__":

@@ -116,10 +116,13 @@ def list_licences(stats: Stats) -> list[str]:
     return [f"{describe_licence(source)}: `{'`, `'.join(names)}`" for source, names in configs.items()]
 
 
-def collect_stats(folder: Path) -> Stats:
-    """Return the statistics of a folder, with the counts of the generating stages in ``stats/<dataset>/*.json``."""
+def collect_stats(folder: Path, parent: Path | None = None) -> Stats:
+    """Return the statistics of a folder, with the counts of the generating stages in ``stats/<dataset>/*.json``.
+
+    The folder ``stats`` is in ``parent``, by default next to the dataset folder.
+    """
     stats: Stats = measure(folder) | {"sources": list_image_sources(folder), "funnels": {}, "unique": {}}
-    for path in sorted((folder.parent / "stats" / folder.name).glob("*.json")):
+    for path in sorted(((parent or folder.parent) / "stats" / folder.name).glob("*.json")):
         counts = json.loads(path.read_text())
         for key in ("funnels", "unique"):
             stats[key] |= counts.get(key, {})

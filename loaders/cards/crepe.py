@@ -11,25 +11,26 @@ from pathlib import Path
 
 from generators.schemas.corpus_names import CORPORA
 from generators.storage import stage
-from generators.storage.dataset import assemble
 from loaders.cards.card import collect_stats, hub_metadata, render, write_card
+from loaders.cards.parts import assemble
 from loaders.papers.figures import figures, retrieval_set_size
 
 
 def main(folder: Path = Path("crepe")) -> None:
     """Assemble the dataset in FOLDER from the sets in parts/ next to it, and write its card."""
-    stats = collect_stats(assemble(folder))
+    with assemble(folder) as scratch:
+        stats = collect_stats(scratch, folder.parent)
 
-    def rows(config: str, split: str = "test") -> int | None:
-        return stats["rows"].get(config, {}).get(split)
+        def rows(config: str, split: str = "test") -> int | None:
+            return stats["rows"].get(config, {}).get(split)
 
-    def negatives(config: str, split: str = "test") -> int | None:
-        count, size = rows(config, split), retrieval_set_size(config)
-        return None if count is None or size is None else count * (size - 1)
+        def negatives(config: str, split: str = "test") -> int | None:
+            count, size = rows(config, split), retrieval_set_size(config)
+            return None if count is None or size is None else count * (size - 1)
 
-    text = render("crepe", stats=stats, paper=figures("crepe"), corpora=CORPORA, rows=rows, negatives=negatives)
-    metadata = hub_metadata("CREPE", stats, ["zero-shot-image-classification", "image-to-text"])
-    write_card(folder, metadata, text, stats)
+        text = render("crepe", stats=stats, paper=figures("crepe"), corpora=CORPORA, rows=rows, negatives=negatives)
+        metadata = hub_metadata("CREPE", stats, ["zero-shot-image-classification", "image-to-text"])
+        write_card(scratch, metadata, text, stats)
 
 
 if __name__ == "__main__":

@@ -10,16 +10,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from generators.storage import stage
-from generators.storage.dataset import assemble
 from loaders.cards.card import collect_stats, hub_metadata, render, write_card
+from loaders.cards.parts import assemble
 from loaders.papers.figures import figures
 
 
 def main(folder: Path = Path("retrieval")) -> None:
     """Assemble the dataset in FOLDER from the sets in parts/ next to it, and write its card."""
-    stats = collect_stats(assemble(folder))
-    text = render("retrieval", stats=stats, paper=figures("retrieval"))
-    write_card(folder, hub_metadata("Perturbed retrieval", stats, ["image-to-text"]), text, stats)
+    with assemble(folder) as scratch:
+        stats = collect_stats(scratch, folder.parent)
+        text = render("retrieval", stats=stats, paper=figures("retrieval"))
+        write_card(scratch, hub_metadata("Perturbed retrieval", stats, ["image-to-text"]), text, stats)
 
 
 if __name__ == "__main__":

@@ -112,7 +112,7 @@ def test_commands_exist(page: Path):
         program, *arguments = shlex.split(line)
         if program == "make":
             assert set(arguments) <= set(targets), line
-        elif line.startswith("dvc repro"):
+        elif re.match("dvc (repro|pull)", line):
             assert {name for name in arguments[1:] if not name.startswith("experiments/")} <= set(stages), line
         elif program == "compeval" and needs_download:
             result = CliRunner().invoke(app, [*arguments, "--help"])

@@ -40,7 +40,7 @@ def test_rows_have_the_source_that_was_read_and_a_missing_image_costs_its_pairs(
         size = records[image_id]["width"], records[image_id]["height"]
         Image.new("RGB", size).save(f"images/VG_100K_2/{image_id}.jpg")
     aro.main()
-    rows = pq.read_table("aro/vg_relation").to_pylist()
+    rows = pq.read_table("parts/aro/vg_relation").to_pylist()
     assert {row["provenance"]["source"] for row in rows} == {"visual_genome"}
     assert {row["image_path"] for row in rows} <= {f"images/VG_100K_2/{image_id}.jpg" for image_id in present}
     counts = json.loads(Path("stats/aro/mined.json").read_text())["funnels"]["vg_relation: pairs of objects"]

@@ -1,5 +1,4 @@
 import random
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -9,9 +8,9 @@ import pytest
 
 from generators.schemas.rows import RAW_SCHEMA, add_datasets_features, get_image_storage, use_stored_images
 from generators.storage import dataset
-from generators.storage.crops import Crop, encode_crop, replace_crop_files
+from generators.storage.crops import encode_crop, replace_crop_files
 from generators.storage.dataset import write_config
-from generators.storage.untrusted import decode_image, resolve_image
+from generators.storage.untrusted import decode_image
 from loaders.cards.card import write_card
 from loaders.datasets.stats import measure
 from tests.rows import hard_negative_row
@@ -148,48 +147,3 @@ def test_a_wrong_column_is_an_error_and_the_old_config_stays(tmp_path: Path):
     with pytest.raises(ValueError, match=r"toy/test, row 1: missing or unknown columns \['caption', 'capton'\]"):
         write_config(tmp_path, "toy", {"test": [rows[0], wrong_row]}, RAW_SCHEMA)
     assert pq.read_table(tmp_path / "toy" / "test-00000-of-00001.parquet").num_rows == 2
-
-
-@pytest.mark.parametrize("has_links", [True, False])
-def test_a_dataset_is_assembled_from_the_sets_of_several_stages(
-    tmp_path: Path, has_links: bool, monkeypatch: pytest.MonkeyPatch
-):
-    parts = tmp_path / dataset.PARTS / "toy"
-    write_config(parts, "raw", {"test": make_rows(tmp_path, 2)}, RAW_SCHEMA)
-    with replace_crop_files(parts, "shared"):
-        pass
-    (parts / ".partial").mkdir()  # of a killed run
-    if not has_links:
-        monkeypatch.setattr(dataset.os, "link", lambda *_: (_ for _ in ()).throw(OSError("no hard links here")))
-    folder = dataset.assemble(tmp_path / "toy")
-    file = "raw/test-00000-of-00001.parquet"
-    assert (folder / file).read_bytes() == (parts / file).read_bytes()
-    assert (folder / file).samefile(parts / file) == has_links
-    assert (folder / "images/shared").is_dir()
-    assert not (folder / ".partial").exists()
-
-
-def test_an_assembled_dataset_loses_the_sets_that_no_stage_writes_any_more(tmp_path: Path):
-    parts = tmp_path / dataset.PARTS / "toy"
-    for config in ("old", "new"):
-        write_config(parts, config, {"test": make_rows(tmp_path, 1)}, RAW_SCHEMA)
-    dataset.assemble(tmp_path / "toy")
-    shutil.rmtree(parts / "old")
-    dataset.assemble(tmp_path / "toy")
-    assert sorted(path.name for path in (tmp_path / "toy").glob("*/")) == ["new"]
-
-
-def test_an_assembled_dataset_may_read_the_images_that_its_sets_reference(tmp_path: Path):
-    photo = tmp_path / "elsewhere/photo.jpg"
-    photo.parent.mkdir()
-    photo.write_bytes(b"")
-    row = make_rows(tmp_path, 1)[0] | {"image": Crop(photo, (0, 0, 5, 5))}
-    parts = tmp_path / "checkout" / dataset.PARTS
-    write_config(parts / "toy", "raw", {"test": [row]}, RAW_SCHEMA, "by_reference")
-    folder = dataset.assemble(tmp_path / "checkout/toy")
-    assert resolve_image(folder, str(photo)) == photo
-
-
-def test_assembling_a_dataset_without_sets_is_an_error(tmp_path: Path):
-    with pytest.raises(FileNotFoundError, match=r"parts/toy: no such folder\. `dvc repro toy` writes its sets"):
-        dataset.assemble(tmp_path / "toy")

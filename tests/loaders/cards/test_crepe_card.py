@@ -20,8 +20,10 @@ def test_retrieval_set_sizes_of_table_6(config: str, size: int | None):
 def test_card_says_that_data_is_synthetic_and_compares_counts_with_the_paper(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    folder = toy_dataset(tmp_path)
-    (folder / "toy_hnatom").rename(folder / "laion_uc_hnatom")
+    folder, parts = tmp_path / "crepe", tmp_path / "parts"
+    parts.mkdir()
+    toy_dataset(parts)
+    (parts / "crepe/toy_hnatom").rename(parts / "crepe/laion_uc_hnatom")
     (tmp_path / "params.yaml").write_text("source: microworld\n")
     (tmp_path / "stats" / "crepe").mkdir(parents=True)
     counted = {"funnels": {"Regions": {"read": 12, "too small": 7}}, "unique": {"laion": {"uc": {"atoms": 2}}}}
