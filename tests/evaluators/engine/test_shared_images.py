@@ -24,6 +24,7 @@ from generators.schemas.scene_graph import Box
 from generators.storage.crops import read_sha256
 from generators.storage.patches import arrange_patches
 from loaders.cards.card import write_card
+from loaders.cards.parts import assemble
 from loaders.datasets.stats import measure
 
 NAMES = ("one.png", "two.png")
@@ -81,7 +82,8 @@ def make(root: Path, storage: ImageStorage) -> Path:
     provenance = {"source": "microworld", "captioner": "karpathy", "seed": 0}
     retrieval.write("coco", entries, provenance, storage, root)
     for name in ("aro", "retrieval"):
-        write_card(root / name, {}, "", measure(root / name))
+        with assemble(root / name) as folder:
+            write_card(folder, {}, "", measure(folder))
     return root
 
 
