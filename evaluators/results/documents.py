@@ -46,8 +46,8 @@ def check_owner(folder: Path, model: Model) -> None:
     for path in list_documents(folder):
         try:
             owner = read(path)["model"]
-        except ValueError:
-            continue  # a damaged document is replaced
+        except (ValueError, FileNotFoundError):
+            continue  # damaged, or being replaced by another process
         if model.spec != owner["spec"] and model.fingerprint != owner["fingerprint"]:
             raise ValueError(
                 f"{folder}: has results of {owner['spec']}, another model named {model.name}. Choose another name for "
@@ -113,10 +113,10 @@ def read(path: Path) -> Result:
 
     Raises FileNotFoundError if it is missing and ValueError if it is not a result document.
     """
-    if not path.is_file():
-        raise FileNotFoundError(f"{path}: no such result. `compeval run` writes results to results/.")
     try:
         result = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+        raise FileNotFoundError(f"{path}: no such result. `compeval run` writes results to results/.") from None
     except (ValueError, RecursionError) as error:  # not JSON, not in UTF-8, too deep, or an integer that is too long
         raise ValueError(f"{path}: not a result document ({error}).") from None
     if not isinstance(result, dict) or result.get("schema") != SCHEMA:
@@ -129,11 +129,11 @@ def read_finished(path: Path, expected: Mapping[str, Any]) -> Result | None:
 
     A result with skipped rows is not complete.
     """
-    if not (path.is_file() and path.with_suffix(".parquet").is_file()):
+    if not path.with_suffix(".parquet").is_file():
         return None
     try:
         result = read(path)
-    except ValueError:
+    except (ValueError, FileNotFoundError):
         return None
     is_same = all(result.get(part) == expected[part] for part in ("model", "code"))
     is_same &= result.get("data", {}).get("fingerprint") == expected["data"]["fingerprint"]

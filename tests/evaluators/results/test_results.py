@@ -158,6 +158,17 @@ def test_errors_for_missing_results(here: Path, data: Path):
         compare(knows, Path("empty"))
 
 
+def test_result_that_another_process_is_replacing(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
+    """Its document is missing for a moment, after the folder was listed."""
+    folder = run_toy("Knows", data)
+    (document,) = documents.list_documents(folder)
+    expected = document.read_bytes()
+    document.unlink()
+    monkeypatch.setattr(documents, "list_documents", lambda folder: [document])
+    run_toy("Knows", data)
+    assert document.read_bytes() == expected
+
+
 def make_score_table(num_rows: int, num_scores: int = 5) -> pa.Table:
     return pa.table({"row": list(range(num_rows)), "scores": [[1.0, *[0.5] * (num_scores - 1)]] * num_rows})
 
