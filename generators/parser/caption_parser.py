@@ -26,7 +26,7 @@ class CaptionParser(Protocol):
     def parse(self, captions: Iterable[str]) -> Iterator[Parse]:
         """Yield one parse per caption, in order. A caption without words has an empty graph.
 
-        Only the part of a caption that :func:`~generators.parser.spacy_model.limit_text` returns is parsed.
+        Only the part of a caption that :func:`~generators.parser.spacy_model.clean_text` returns is parsed.
 
         Captions of unknown origin are parsed with :func:`parse_each`, so that an error affects one caption only.
         """

@@ -27,7 +27,7 @@ from generators.parser.nouns import Nouns
 from generators.parser.predicative_attributes import add_predicative_attributes
 from generators.parser.relation_extraction import Relations
 from generators.parser.sentence import Sentence
-from generators.parser.spacy_model import find_installed_model, limit_text
+from generators.parser.spacy_model import find_installed_model, clean_text
 from generators.parser.tree_repairs import repair
 from generators.schemas.scene_graph import AtomKind, Mention, Parse, Relation, SceneGraph, SceneObject
 
@@ -81,7 +81,7 @@ def _build_parse(sentence: Sentence, caption: str) -> Parse:
 
 def _prepare_text(caption: str) -> str:
     """Return the lower-case text for spaCy, with "the" before an initial noun, so that spaCy tags it as a noun."""
-    return ("the " if _starts_without_article(caption) else "") + _lower(limit_text(caption))
+    return ("the " if _starts_without_article(caption) else "") + _lower(clean_text(caption))
 
 
 def _starts_without_article(caption: str) -> bool:
@@ -89,9 +89,8 @@ def _starts_without_article(caption: str) -> bool:
     return caption[:1].isalpha() and caption.split(maxsplit=1)[0].lower() not in _OPENERS
 
 
-def _lower(caption: str) -> str:
-    """Return a lower-case text of the same length that spaCy can encode, so that character offsets stay valid."""
-    text = caption.encode("utf-8", "replace").decode("utf-8")
+def _lower(text: str) -> str:
+    """Return a lower-case text of the same length, so that character offsets stay valid."""
     lower = text.lower()
     return lower if len(lower) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from generators.parser.spacy_model import find_installed_model, limit_text, split_words
+from generators.parser.spacy_model import find_installed_model, clean_text, split_words
 from generators.schemas.scene_graph import AtomKind, Mention, Parse, Relation, SceneGraph, SceneObject
 
 if TYPE_CHECKING:
@@ -43,8 +43,7 @@ class SngParser:
 
     def parse(self, captions: Iterable[str]) -> Iterator[Parse]:
         for caption in captions:
-            text = limit_text(caption).encode("utf-8", "replace").decode()
-            parsed, doc = self._parser.parse(text, return_doc=True)
+            parsed, doc = self._parser.parse(clean_text(caption), return_doc=True)
             graph = _build_graph(parsed)
             yield Parse(caption, graph, tuple(_locate_mentions(parsed, graph, doc)))
 

@@ -13,9 +13,13 @@ _UNBROKEN = re.compile(r"\S{100,}")
 """Longer runs than any word. The time of spaCy's tokeniser grows with the square of their length."""
 
 
-def limit_text(caption: str) -> str:
-    """Return the start of a caption with unbroken runs of characters replaced by spaces, so that offsets stay valid."""
-    return _UNBROKEN.sub(lambda run: " " * len(run[0]), caption[:MAX_CHARACTERS])
+def clean_text(caption: str) -> str:
+    """Return the start of a caption as a text that spaCy can encode and split; character offsets stay valid.
+
+    Lone surrogates become question marks, and unbroken runs of characters become spaces.
+    """
+    text = caption[:MAX_CHARACTERS].encode("utf-8", "replace").decode("utf-8")
+    return _UNBROKEN.sub(lambda run: " " * len(run[0]), text)
 
 
 def find_installed_model() -> str:

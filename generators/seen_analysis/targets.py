@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 from generators.parser.caption_parser import CaptionParser
-from generators.parser.spacy_model import limit_text
+from generators.parser.spacy_model import clean_text
 from generators.schemas.scene_graph import Atom, AtomKind, Compound, SceneGraph
 
 Target = Atom | Compound
@@ -140,7 +140,7 @@ class CaptionWords:
     def __call__(self, caption: str) -> set[str]:
         words, once, is_reciprocal = set(self._added_words), set[str](), False
         cache = self._cache
-        for text in limit_text(caption).lower().split():
+        for text in clean_text(caption).lower().split():
             forms = cache[text] if text in cache else self._find_forms(text)
             if forms.words:
                 words.update(forms.words)

@@ -16,7 +16,7 @@ from bench.parser import GraphFacts, Score, read_annotation, read_graph, score
 from generators.parser import lemmas, rule_parser, spacy_model
 from generators.parser.phrasal_prepositions import Phrase, find_phrasal_prepositions
 from generators.parser.rule_parser import RuleParser
-from generators.parser.spacy_model import MAX_CHARACTERS, find_installed_model, limit_text
+from generators.parser.spacy_model import MAX_CHARACTERS, find_installed_model, clean_text
 from generators.parser.word_forms import ADDED_WORDS, find_word_forms
 from generators.schemas.scene_graph import Parse
 
@@ -325,8 +325,12 @@ def test_import_does_not_load_spacy() -> None:
 
 def test_unbroken_runs_of_characters_are_replaced_by_spaces():
     brackets = "(" * 20_000
-    assert limit_text(f"a red cup {brackets} on a table") == f"a red cup {' ' * 20_000} on a table"[:MAX_CHARACTERS]
-    assert limit_text("a" * 99) == "a" * 99
+    assert clean_text(f"a red cup {brackets} on a table") == f"a red cup {' ' * 20_000} on a table"[:MAX_CHARACTERS]
+    assert clean_text("a" * 99) == "a" * 99
+
+
+def test_lone_surrogates_are_replaced_by_question_marks():
+    assert clean_text("a \udcf6 cup, \U0001f7722") == "a ? cup, \U0001f7722"
 
 
 def test_a_caption_with_thousands_of_brackets_keeps_its_graph(parser: RuleParser):

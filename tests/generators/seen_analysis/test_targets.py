@@ -103,6 +103,10 @@ def test_forms_are_listed_only_for_the_part_of_a_caption_that_is_parsed() -> Non
     assert set(tokens) == {"cat"}
 
 
+def test_a_lone_surrogate_is_the_question_mark_that_is_parsed() -> None:
+    assert CaptionWords(tag("? cat"), fake.FakeParser())("cat\udcf6") == tag("? cat")
+
+
 def test_a_target_is_possible_only_with_all_its_words() -> None:
     targets = Targets((Atom("object", "cat"),), (BALL_ON_CAT,))
     unseen, words = UnseenTargets(targets.words, ()), set(list_words(BALL_ON_CAT))
