@@ -27,7 +27,7 @@ from generators.parser.nouns import Nouns
 from generators.parser.predicative_attributes import add_predicative_attributes
 from generators.parser.relation_extraction import Relations
 from generators.parser.sentence import Sentence
-from generators.parser.spacy_model import find_installed_model, clean_text
+from generators.parser.spacy_model import clean_text, find_installed_model
 from generators.parser.tree_repairs import repair
 from generators.schemas.scene_graph import AtomKind, Mention, Parse, Relation, SceneGraph, SceneObject
 

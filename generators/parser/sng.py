@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from generators.parser.spacy_model import find_installed_model, clean_text, split_words
+from generators.parser.spacy_model import clean_text, find_installed_model, split_words
 from generators.schemas.scene_graph import AtomKind, Mention, Parse, Relation, SceneGraph, SceneObject
 
 if TYPE_CHECKING:

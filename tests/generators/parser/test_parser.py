@@ -16,7 +16,7 @@ from bench.parser import GraphFacts, Score, read_annotation, read_graph, score
 from generators.parser import lemmas, rule_parser, spacy_model
 from generators.parser.phrasal_prepositions import Phrase, find_phrasal_prepositions
 from generators.parser.rule_parser import RuleParser
-from generators.parser.spacy_model import MAX_CHARACTERS, find_installed_model, clean_text
+from generators.parser.spacy_model import MAX_CHARACTERS, clean_text, find_installed_model
 from generators.parser.word_forms import ADDED_WORDS, find_word_forms
 from generators.schemas.scene_graph import Parse
 
