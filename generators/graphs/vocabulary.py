@@ -100,7 +100,7 @@ class Vocabulary:
         """The nouns below each synset, by the number of steps between them, up to ``MAX_STEPS``."""
         descendants: dict[str, list[list[str]]] = {}
         for noun in self.nouns:
-            for sense, steps in ancestors(noun).items():
+            for sense, steps in ancestors(noun, "n").items():
                 if steps <= MAX_STEPS:
                     descendants.setdefault(sense.name(), [[] for _ in range(MAX_STEPS + 1)])[steps].append(noun)
         return descendants
@@ -109,7 +109,7 @@ class Vocabulary:
         """Return the unrelated nouns at a :func:`hypernym_distance` of ``distance`` or less, most frequent first."""
         near = {
             other
-            for sense, steps in ancestors(noun).items()
+            for sense, steps in ancestors(noun, "n").items()
             if steps <= distance
             for others in self._descendants.get(sense.name(), ())[: distance + 1]
             for other in others

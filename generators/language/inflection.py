@@ -6,11 +6,12 @@ lemminflect inflects verbs and adjectives; inflect forms plurals and chooses art
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 import inflect
 import lemminflect
 
+from generators.language import CACHED_WORDS
 from generators.language.lexicon import nouns
 from generators.language.wordnet import lemmatise
 
@@ -25,12 +26,12 @@ def _engine() -> inflect.engine:
     return inflect.engine()
 
 
-@cache
+@lru_cache(CACHED_WORDS)
 def _inflect(lemma: str, tag: str) -> str | None:
     return next(iter(lemminflect.getInflection(lemma, tag=tag)), None) if lemma else None
 
 
-@cache
+@lru_cache(CACHED_WORDS)
 def lemmatise_noun(name: str) -> str:
     """Return a name in lower case with its last word in the singular ("traffic lights": "traffic light")."""
     *modifiers, head = name.lower().split() or [""]
@@ -55,7 +56,7 @@ def inflect_noun(lemma: str, tag: str, *, counted: bool) -> str | None:
     return pluralise(lemma) if is_plural else lemma
 
 
-@cache
+@lru_cache(CACHED_WORDS)
 def pluralise(lemma: str) -> str:
     """Return the noun with its last word in the plural."""
     *modifiers, head = lemma.split(" ")
@@ -78,7 +79,7 @@ def capitalise(word: str) -> str:
     return word[:1].upper() + word[1:]
 
 
-@cache
+@lru_cache(CACHED_WORDS)
 def choose_article(word: str) -> str:
     """Return "a" or "an", whichever fits the sound of the word."""
     return str(_engine().a(word)).split(" ", 1)[0]

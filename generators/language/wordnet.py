@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from typing import Any, Literal, TypeAlias
 
+from generators.language import CACHED_PAIRS, CACHED_WORDS
 from generators.language.wordnet_database import wordnet
 
 PartOfSpeech = Literal["n", "v", "a"]
@@ -49,7 +50,7 @@ def is_in_wordnet(word: str, pos: PartOfSpeech = "n") -> bool:
     return bool(wordnet().synsets(_wordnet_name(word), pos))
 
 
-@cache
+@lru_cache(CACHED_WORDS)
 def lemmatise(word: str, pos: PartOfSpeech) -> str | None:
     """Return the lemma of a word form ("wearing": "wear"), or None if WordNet does not have the word."""
     return wordnet().morphy(word, pos)
@@ -67,7 +68,7 @@ def _tag_count(lemma: Lemma) -> int:
     return _tag_counts().get(lemma.key(), 0)
 
 
-@cache
+@lru_cache(CACHED_WORDS)
 def _sense_counts(word: str, pos: PartOfSpeech) -> Mapping[Synset, int]:
     """Return the senses of a word with their SemCor counts, most frequent first.
 
@@ -81,8 +82,8 @@ def _sense_counts(word: str, pos: PartOfSpeech) -> Mapping[Synset, int]:
     return counts
 
 
-@cache
-def senses(word: str, pos: PartOfSpeech = "n") -> tuple[Synset, ...]:
+@lru_cache(CACHED_WORDS)
+def senses(word: str, pos: PartOfSpeech) -> tuple[Synset, ...]:
     """Return the usual senses, most frequent first.
 
     For nouns, these are only visible senses (the furniture "table", not the data "table"), unless there are none.
@@ -100,8 +101,8 @@ def is_visible(noun: str) -> bool:
     return any(count >= VISIBLE_SHARE * max(counts.values()) for count in visible)
 
 
-@cache
-def ancestors(word: str, pos: PartOfSpeech = "n") -> Mapping[Synset, int]:
+@lru_cache(CACHED_WORDS)
+def ancestors(word: str, pos: PartOfSpeech) -> Mapping[Synset, int]:
     """Return the senses of a word (0 steps) and all synsets above them, each with the smallest number of steps."""
     steps: dict[Synset, int] = {}
     level, height = list(senses(word, pos)), 0
@@ -118,14 +119,14 @@ def main_hypernym_path(noun: str) -> tuple[str, ...]:
     A synset with several hypernyms is below the one whose name is first in the alphabet, because NLTK does not return
     them in a fixed order. Synsets of other lexicographer files are omitted.
     """
-    sense = senses(noun)[0]
+    sense = senses(noun, "n")[0]
     path = [sense]
     while above := [*path[0].hypernyms(), *path[0].instance_hypernyms()]:
         path.insert(0, min(above, key=lambda synset: synset.name()))
     return (sense.lexname(), *(synset.name() for synset in path if synset.lexname() == sense.lexname()))
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(CACHED_PAIRS)
 def are_related(first: str, second: str, pos: PartOfSpeech = "n") -> bool:
     """Return True if one word is the other, or its synonym, hypernym or hyponym at any distance, in a usual sense.
 
@@ -144,25 +145,25 @@ def are_related(first: str, second: str, pos: PartOfSpeech = "n") -> bool:
     return not (above_second.isdisjoint(senses(first, pos)) and above_first.isdisjoint(senses(second, pos)))
 
 
-@cache
+@lru_cache(CACHED_WORDS)
 def sense_names(noun: str) -> frozenset[str]:
     """Return the names of the usual senses of a noun ("table.n.02"), which hash faster than NLTK's objects."""
-    return frozenset(sense.name() for sense in senses(noun))
+    return frozenset(sense.name() for sense in senses(noun, "n"))
 
 
-@cache
+@lru_cache(CACHED_WORDS)
 def ancestor_names(noun: str) -> frozenset[str]:
     """Return the names of the usual senses of a noun and of all synsets above them."""
-    return frozenset(sense.name() for sense in ancestors(noun))
+    return frozenset(sense.name() for sense in ancestors(noun, "n"))
 
 
-@cache
+@lru_cache(CACHED_WORDS)
 def part_names(whole: str) -> frozenset[str]:
     """Return the names of the parts, members and substances of a noun and of all its hypernyms."""
     return _share(
         frozenset(
             part.name()
-            for sense in ancestors(whole)
+            for sense in ancestors(whole, "n")
             for part in (*sense.part_meronyms(), *sense.member_meronyms(), *sense.substance_meronyms())
         )
     )
@@ -181,14 +182,14 @@ def kind_names(parts: frozenset[str]) -> frozenset[str]:
     return frozenset(kind.name() for path in paths for kind in path)
 
 
-@cache
+@lru_cache(CACHED_WORDS)
 def body_part_names(noun: str) -> frozenset[str]:
     """Return the ancestors of a noun that names a part of a body, else an empty set."""
-    is_body_part = any(sense.lexname() == "noun.body" for sense in senses(noun))
+    is_body_part = any(sense.lexname() == "noun.body" for sense in senses(noun, "n"))
     return ancestor_names(noun) if is_body_part else frozenset()
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(CACHED_PAIRS)
 def is_part(part: str, whole: str) -> bool:
     """Return True if the first noun names a part, a member or the substance of the second noun or of its hypernyms.
 
@@ -209,13 +210,13 @@ def hypernym_distance(first: str, second: str, pos: PartOfSpeech = "n") -> int |
     return min((max(above_first[sense], above_second[sense]) for sense in shared), default=None)
 
 
-@cache
+@lru_cache(CACHED_WORDS)
 def grand_hypernym_siblings(noun: str) -> tuple[str, ...]:
     """Return unrelated visible nouns that share the noun's hypernym or grand-hypernym, most frequent first.
 
     Names of people and places (capitalised) are omitted. Source: CREPE, section 4.1.
     """
-    hypernyms = [sense for sense, height in ancestors(noun).items() if 1 <= height <= 2]
+    hypernyms = [sense for sense, height in ancestors(noun, "n").items() if 1 <= height <= 2]
     cousins = {
         cousin for hypernym in hypernyms for child in hypernym.hyponyms() for cousin in (child, *child.hyponyms())
     }
@@ -233,8 +234,8 @@ def _similar_senses(adjective: str) -> set[Synset]:
     return {near for sense in senses(adjective, "a") for near in (sense, *sense.similar_tos())}
 
 
-@cache
-def antonyms(word: str, pos: PartOfSpeech = "a") -> tuple[str, ...]:
+@lru_cache(CACHED_WORDS)
+def antonyms(word: str, pos: PartOfSpeech) -> tuple[str, ...]:
     """Return direct antonyms, then indirect antonyms (of adjectives), each group sorted by frequency.
 
     Indirect antonyms are the antonyms of similar words ("tiny": "large"), and words that are similar to a direct
@@ -264,7 +265,7 @@ def antonyms(word: str, pos: PartOfSpeech = "a") -> tuple[str, ...]:
     return tuple(dict.fromkeys(_plain_text(name) for group in lemma_groups for name in sort_by_frequency(group)))
 
 
-@cache
+@lru_cache(CACHED_WORDS)
 def _color_synsets(word: str) -> frozenset[Synset]:
     """Return the colours that an adjective's last part names, and the colours of which they are shades."""
     last_word = _last_word(word.lower().replace("-", " "))

@@ -7,14 +7,14 @@ group.
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from functools import lru_cache
 
-from generators.language import wordnet
+from generators.language import CACHED_PAIRS, CACHED_WORDS, wordnet
 from generators.language.lexicon import load_lexicon
 from generators.language.wordnet import antonyms, are_related, name_same_color
 
 
-@cache
+@lru_cache(CACHED_WORDS)
 def _find_listed(attribute: str) -> frozenset[tuple[str, int]]:
     """Return the (kind, index) pairs of all entries in attributes.yaml that contain the word."""
     kinds = load_lexicon("attributes")["exclusive"]
@@ -23,20 +23,20 @@ def _find_listed(attribute: str) -> frozenset[tuple[str, int]]:
     )
 
 
-@cache
+@lru_cache(CACHED_WORDS)
 def _find_values(attribute: str) -> frozenset[tuple[str, int]]:
     """Return the entries of the word, or of the colour that its last part names ("dark green")."""
     last_part = attribute.replace("-", " ").rsplit(" ", 1)[-1]
     return _find_listed(attribute) or (_find_listed(last_part) if wordnet.is_color(attribute) else frozenset())
 
 
-@cache
+@lru_cache(CACHED_WORDS)
 def is_color(attribute: str) -> bool:
     """Return True if an attribute names a single colour."""
     return wordnet.is_color(attribute) or any(kind == "color" for kind, _ in _find_values(attribute))
 
 
-@lru_cache(maxsize=1 << 18)
+@lru_cache(CACHED_PAIRS)
 def may_hold_together(first: str, second: str) -> bool:
     """Return True if an object may have both attributes, because they have the same or a similar meaning."""
     if first == second or _find_values(first) & _find_values(second):
@@ -44,7 +44,7 @@ def may_hold_together(first: str, second: str) -> bool:
     return name_same_color(first, second) if is_color(first) and is_color(second) else are_related(first, second, "a")
 
 
-@lru_cache(maxsize=1 << 18)
+@lru_cache(CACHED_PAIRS)
 def exclude(first: str, second: str) -> bool:
     """Return True if no object has both attributes: they are two values of one kind, two colours, or antonyms."""
     if may_hold_together(first, second):
@@ -56,7 +56,7 @@ def exclude(first: str, second: str) -> bool:
     return bool(kinds) or second in antonyms(first, "a") or first in antonyms(second, "a")
 
 
-@cache
+@lru_cache(CACHED_WORDS)
 def exclusive_attributes(attribute: str) -> tuple[tuple[str, ...], ...]:
     """Return attributes that exclude the given one, in groups of words with the same meaning.
 

@@ -2,37 +2,38 @@
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from functools import lru_cache
 
+from generators.language import CACHED_PAIRS, CACHED_WORDS
 from generators.language.lexicon import load_lexicon
 from generators.language.wordnet import are_related, is_part
 
 
-@cache
+@lru_cache(CACHED_WORDS)
 def _list_indices(noun: str, name: str) -> frozenset[int]:
     """Return the indices of the lists under the key ``name`` of nouns.yaml that contain the noun."""
     return frozenset(number for number, words in enumerate(load_lexicon("nouns")[name]) if noun in words)
 
 
-@cache
+@lru_cache(CACHED_WORDS)
 def is_mass(noun: str) -> bool:
     """Return True if a noun has no plural and does not follow "a" ("water")."""
     return noun in load_lexicon("nouns")["mass"]
 
 
-@cache
+@lru_cache(CACHED_WORDS)
 def is_plural_only(noun: str) -> bool:
     """Return True if a noun is always plural in form ("pants")."""
     return noun in load_lexicon("nouns")["plural only"]
 
 
-@cache
+@lru_cache(CACHED_WORDS)
 def is_person(noun: str) -> bool:
     """Return True if a noun names a person."""
     return are_related(noun, "person")
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(CACHED_PAIRS)
 def may_be_same_person(first: str, second: str) -> bool:
     """Return True if a person may have both names: they are not in different lists, such as those for men and women."""
     first_lists, second_lists = _list_indices(first, "persons"), _list_indices(second, "persons")
@@ -44,7 +45,7 @@ def list_overlapping(noun: str) -> frozenset[int]:
     return _list_indices(noun, "overlapping")
 
 
-@lru_cache(maxsize=1 << 18)
+@lru_cache(CACHED_PAIRS)
 def may_name_same_object(first: str, second: str) -> bool:
     """Return True if an object may have both names.
 
@@ -58,13 +59,13 @@ def may_name_same_object(first: str, second: str) -> bool:
     return not list_overlapping(first).isdisjoint(list_overlapping(second))
 
 
-@lru_cache(maxsize=1 << 18)
+@lru_cache(CACHED_PAIRS)
 def includes(present: str, noun: str) -> bool:
     """Return True if an image of one object also shows the noun: as the same object or as a part of it."""
     return may_name_same_object(present, noun) or is_part(noun, present)
 
 
-@lru_cache(maxsize=1 << 18)
+@lru_cache(CACHED_PAIRS)
 def implies_presence(present: str, noun: str) -> bool:
     """Return True if an image of one object probably also shows the noun: as the object, its part or its whole."""
     return includes(present, noun) or is_part(present, noun)

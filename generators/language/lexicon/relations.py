@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
+from generators.language import CACHED_PAIRS, CACHED_WORDS
 from generators.language.lexicon import load_lexicon
 from generators.language.wordnet import antonyms, are_related, lemmatise
 
@@ -61,7 +62,7 @@ def verb_lemma(word: str) -> str:
     return lemmatise(word, "v") or word
 
 
-@cache
+@lru_cache(CACHED_WORDS)
 def find_sense(predicate: str) -> Sense | None:
     """Return the meaning of a predicate in any form ("is sitting on", "wear", "worn by"), or None if it is not listed.
 
@@ -108,7 +109,7 @@ def find_converse(group: str) -> str | None:
     return next((other for other in groups if other != group and frozenset(groups[other]["holds"]) == converse), None)
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(CACHED_PAIRS)
 def situations(group: str, subject: str = "", object: str = "", *, reverse: bool = False) -> frozenset[str]:
     """Return the situations in which the group relates two nouns.
 
@@ -154,7 +155,7 @@ def verbs_of_other_postures(verb: str) -> tuple[str, ...]:
     return tuple(verbs[0] for verbs in _section("postures") if has_posture and verb not in verbs)
 
 
-@cache
+@lru_cache(CACHED_WORDS)
 def contrasting_verbs(verb: str) -> tuple[str, ...]:
     """Return verbs that cannot relate the same two objects at the same time: listed verbs, then WordNet's antonyms."""
     listed = [candidate for verbs in _section("contrasting verbs") if verb in verbs for candidate in verbs]

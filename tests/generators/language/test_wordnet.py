@@ -51,13 +51,13 @@ def test_other_versions_raise_an_error(monkeypatch: pytest.MonkeyPatch):
 
 def test_senses_are_usual_and_visible():
     # table.n.01 is of data; table.n.02 (25 times in SemCor) and table.n.03 (5) are furniture
-    assert [sense.name() for sense in senses("table")] == ["table.n.02", "table.n.03"]
+    assert [sense.name() for sense in senses("table", "n")] == ["table.n.02", "table.n.03"]
     # kite.n.01 and .02 are cheques; the toy and the bird were never tagged
-    assert [sense.name() for sense in senses("kite")] == ["kite.n.03", "kite.n.04"]
+    assert [sense.name() for sense in senses("kite", "n")] == ["kite.n.03", "kite.n.04"]
     # bus.n.04, an old car, was never tagged, bus.n.01 twice
-    assert [sense.name() for sense in senses("bus")] == ["bus.n.01"]
-    assert [sense.name() for sense in senses("garden bench")] == [sense.name() for sense in senses("bench")]
-    assert senses("qwertyish") == ()
+    assert [sense.name() for sense in senses("bus", "n")] == ["bus.n.01"]
+    assert [sense.name() for sense in senses("garden bench", "n")] == [sense.name() for sense in senses("bench", "n")]
+    assert senses("qwertyish", "n") == ()
 
 
 def test_usual_sense_decides_visibility():
@@ -112,10 +112,10 @@ def test_grand_hypernym_siblings_are_unrelated():
 
 
 def test_antonyms_are_direct_first_then_indirect():
-    assert antonyms("small")[:2] == ("large", "big")
-    assert "huge" in antonyms("small")  # similar to large
-    assert antonyms("tiny")[:2] == ("large", "big")  # tiny is similar to small
-    assert antonyms("wet")[0] == "dry"
+    assert antonyms("small", "a")[:2] == ("large", "big")
+    assert "huge" in antonyms("small", "a")  # similar to large
+    assert antonyms("tiny", "a")[:2] == ("large", "big")  # tiny is similar to small
+    assert antonyms("wet", "a")[0] == "dry"
     assert antonyms("push", "v")[0] == "pull"
 
 
