@@ -23,7 +23,7 @@ from bench.standin.web_text import generate_captions
 from generators import compprompts, compun, controlledimcaps
 from generators.crepe_productivity import Settings
 from generators.graphs.walks import COMPLEXITIES
-from generators.hard_negatives.productivity import KINDS
+from generators.hard_negatives.productivity import KINDS, PAPER_KINDS
 from generators.hard_negatives.split_rows import RAW
 from generators.llm.client import KEY_VARIABLE, Endpoint
 from generators.microworld.build import Params
@@ -32,7 +32,6 @@ from tests.annotated import annotations_of
 from tests.generators.llm_answers import KEY, completion
 from tests.graph_captions import GraphCaptions
 
-CONFIGS = tuple(f"prod_{kind}" for kind in (RAW, *KINDS))
 SPLITS = tuple(f"n{n}" for n in COMPLEXITIES)
 ROOT = Path(__file__).parent.parent
 PRESET = ROOT / "params" / "paper.yaml"
@@ -178,13 +177,14 @@ def run_pipeline(clone: Path, settings: Mapping[str, Mapping[str, Any]], server:
     return json.loads((clone / "crepe/stats.json").read_text())
 
 
-def check_complete(stats: Mapping[str, Any]) -> None:
-    """Print the rows of each config and split, and check that none is empty."""
+def check_complete(stats: Mapping[str, Any], kinds: Iterable[str]) -> None:
+    """Print the rows of each config and split, and check that systematicity and the given kinds are not empty."""
     for config, rows in stats["rows"].items():
         print(f"{config:<24}", *(f"{split} {count}" for split, count in rows.items()))
-    assert stats["source"] == "visual_genome"
+        assert stats["sources"][config] == ["visual_genome"] * any(rows.values())
     empty = [config for config, rows in stats["rows"].items() if not config.startswith("prod_") and not rows["test"]]
-    empty += [f"{config}/{split}" for config in CONFIGS for split in SPLITS if not stats["rows"][config][split]]
+    configs = [f"prod_{kind}" for kind in (RAW, *kinds)]
+    empty += [f"{config}/{split}" for config in configs for split in SPLITS if not stats["rows"][config][split]]
     assert not empty
 
 
@@ -197,14 +197,17 @@ def clone(tmp_path: Path) -> Path:
 
 @pytest.mark.acceptance
 def test_preset_builds_crepe_from_the_real_images(clone: Path, real_data: Path, httpserver: HTTPServer):
-    """Five images have few words, so a word is a foil after one occurrence, and an image gives more walks."""
+    """Five images have few words, so a word is a foil after one occurrence, and an image gives more walks.
+
+    The balanced sets need families of words that replace each other, for which five images have too few words.
+    """
     write_real_images(clone / "sources/visual_genome", real_data)
-    settings = {"crepe_systematicity": {"at_least": 1}, "crepe_productivity": {"walks_per_image": 30, "attempts": 300}}
-    check_complete(run_pipeline(clone, settings, httpserver))
+    settings = {"crepe_systematicity": {"at_least": 1}, "crepe_productivity": {"walks_per_image": 100, "attempts": 300}}
+    check_complete(run_pipeline(clone, settings, httpserver), PAPER_KINDS)
 
 
 @pytest.mark.acceptance
 def test_preset_builds_crepe_from_the_stand_in(clone: Path, httpserver: HTTPServer):
     visual_genome.write(clone / "sources/visual_genome", 60, seed=0, long_side=500, pixels=True)
     settings = {"crepe_systematicity": {}, "crepe_productivity": {"rows": 20}}
-    check_complete(run_pipeline(clone, settings, httpserver))
+    check_complete(run_pipeline(clone, settings, httpserver), KINDS)
