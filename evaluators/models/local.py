@@ -8,10 +8,15 @@ or ``autoencoder.json`` is loaded by ``evaluators.models.recovery_probe``.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+from PIL.Image import Image
+from torch import Tensor
 
 from evaluators.models import Model
-from evaluators.models.openclip import UNREADABLE, create, describe, first_line, load_tokenizer
+from evaluators.models.openclip import UNREADABLE, create, describe, describe_error, load_tokenizer
 
 CONFIG, WEIGHTS, TRAINING = "open_clip_config.json", "open_clip_model.safetensors", "training.json"
 
@@ -24,13 +29,18 @@ def load(name: str, device: str, precision: str) -> Model:
     if recovery_probe.is_probe_folder(Path(name)):
         return recovery_probe.load(Path(name), spec, device, precision)
     folder = check_folder(name)
-    try:
-        model, preprocess = create(f"local-dir:{folder}", device, precision)
-    except (*UNREADABLE, ValueError) as error:
-        raise ValueError(f"{folder}: the model cannot be loaded ({first_line(error)}).") from None
+    model, preprocess = load_weights(folder, device, precision)
     tokenizer = load_tokenizer(f"local-dir:{folder}", spec)
     about = {"spec": spec, "name": folder.absolute().name, **read_training(folder)}
     return describe(model, preprocess, tokenizer, device=device, precision=precision, **about)
+
+
+def load_weights(folder: Path, device: str, precision: str) -> tuple[Any, Callable[[Image], Tensor]]:
+    """Return model and image transform. Raises ValueError if the weights do not fit the configuration."""
+    try:
+        return create(f"local-dir:{folder}", device, precision)
+    except (*UNREADABLE, ValueError) as error:
+        raise ValueError(f"{folder}: the model cannot be loaded ({describe_error(error)}).") from None
 
 
 def check_folder(name: str) -> Path:

@@ -199,7 +199,7 @@ def load_tokenizer(built: str, spec: str) -> Any:
         return open_clip.get_tokenizer(built)
     except (*UNREADABLE, ValueError) as error:
         raise FileNotFoundError(
-            f"{spec}: its tokeniser is not on this machine and could not be downloaded ({first_line(error)})."
+            f"{spec}: its tokeniser is not on this machine and could not be downloaded ({describe_error(error)})."
         ) from None
 
 
@@ -312,7 +312,7 @@ def _refuse_unstated_activation(architecture: str, weights: str) -> None:
         )
 
 
-def first_line(error: Exception) -> str:
+def describe_error(error: Exception) -> str:
     """Return the reason of an error in one line.
 
     open_clip's advice to load a file with ``pickle`` is replaced, since such a file can run arbitrary code.
@@ -320,12 +320,13 @@ def first_line(error: Exception) -> str:
     message = str(error)
     if "weights_only" in message or isinstance(error, UnpicklingError | LookupError | EOFError):
         return "it contains more than tensors, or is damaged: save only its state dict, preferably as safetensors"
-    return message.splitlines()[0] if message else type(error).__name__
+    first, *others = message.splitlines() or [type(error).__name__]
+    return f"{first} {others[0].strip()}".rstrip(".") if first.endswith(":") and others else first
 
 
 def _unavailable(spec: str, tag: dict[str, Any], error: Exception) -> Exception:
     """Return the error for weights that are missing or cannot be read. It says which file and how to get it."""
-    reason = first_line(error)
+    reason = describe_error(error)
     if not tag:
         return ValueError(f"{spec}: the weights do not fit or cannot be read ({reason}).")
     repository = str(tag.get("hf_hub", "")).rstrip("/")

@@ -33,10 +33,10 @@ class StartingModel(NamedTuple):
 
 
 def load(spec: str, device: str) -> StartingModel:
-    """Load a model in fp32. Raises ValueError if the spec names another backend than open_clip."""
+    """Load a model in fp32. Raises ValueError if it cannot be loaded or is not a model of open_clip."""
     backend, name = parse(spec)
     if backend == "local":
-        model, preprocess = openclip.create(f"local-dir:{local.check_folder(name)}", device, "fp32")
+        model, preprocess = local.load_weights(local.check_folder(name), device, "fp32")
         config = json.loads((Path(name) / local.CONFIG).read_text())
         tokenizer = open_clip.get_tokenizer(f"local-dir:{name}")
         return StartingModel(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from PIL.Image import Image
+from safetensors.torch import load_file, save_file
 
 from evaluators.models import local, resolve
 from tests.trainers import toy
@@ -52,6 +53,15 @@ def test_training_on_a_karpathy_file_marks_the_model_as_contaminated(tmp_path: P
     record = local.read_training(tmp_path / "out")
     assert record["corpus"] is None
     assert record["contaminated"] == "fine-tuned on train.json"
+
+
+def test_a_checkpoint_that_does_not_fit_its_configuration_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "clip"
+    spec = toy.write_model(folder)
+    weights = load_file(folder / local.WEIGHTS)
+    save_file(weights | {"token_embedding.weight": weights["token_embedding.weight"][:9]}, folder / local.WEIGHTS)
+    with pytest.raises(ValueError, match=r"clip: the model cannot be loaded .* size mismatch for token_embed"):
+        starting_model.load(spec, "cpu")
 
 
 def test_images_for_neighbours_are_read_by_other_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
