@@ -1,4 +1,4 @@
-"""``compeval audit``: find flaws of hard negatives, and rules that need no image."""
+"""``compeval audit``: find flaws in hard negatives, and rules that need no image."""
 
 from __future__ import annotations
 
@@ -16,15 +16,18 @@ if TYPE_CHECKING:
 
 
 def audit(
-    targets: Annotated[list[str], typer.Argument(help="Names or folders of datasets, or published files.")],
+    targets: Annotated[
+        list[str], typer.Argument(help="Names or folders of datasets, or files of published benchmarks.")
+    ],
     data: Data = None,
     output_format: Format = "table",
     as_json: AsJson = False,
 ) -> None:
-    """Find flaws of hard negatives, and simple rules that select the correct caption without the image.
+    """Find flaws in hard negatives, and rules that select the correct caption without the image.
 
-    A second table compares the best rule on each set with chance, among more rules: also the medoid of the captions,
-    and scorers that learn from the captions of other images. A target that cannot be read does not stop the others.
+    A second table shows the best rule without the image on each set, and its accuracy beside chance. It has more rules:
+    also the medoid of the captions, and scorers that are trained on the captions of other images. Targets that cannot
+    be read are listed at the end.
     """
     failed: dict[str, str] = {}
     audits: dict[str, Audit] = {}
@@ -64,7 +67,7 @@ def audit(
             typer.echo()
             _print_shortcuts(shortcuts, output_format)
         flawed = sum(bool(result.findings) for result in audits.values())
-        note(f"{flawed} of {len(audits)} sets have flaws or cues. `--format csv` lists all counts.")
+        note(f"{flawed} of {len(audits)} sets have flaws or cues to the correct caption. `--format csv` counts them.")
     if failed:
         note(f"{len(failed)} of {len(targets)} targets cannot be read:")
         for reason in failed.values():

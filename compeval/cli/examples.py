@@ -28,7 +28,7 @@ def examples(
         float | None, typer.Option(help="Price per million input tokens, for estimating the cost.")
     ] = None,
     price_out: Annotated[float | None, typer.Option(help="Price per million output tokens.")] = None,
-    max_cost: Annotated[float, typer.Option(min=0, help="Send no requests if their estimated cost is higher.")] = 0.0,
+    max_cost: Annotated[float, typer.Option(min=0, help="Maximum estimated cost; above it, no request is sent.")] = 0.0,
     as_json: AsJson = False,
 ) -> None:
     """Write example captions for your own classes, to make prompts for zero-shot classification more detailed."""
@@ -44,8 +44,8 @@ def examples(
         from generators.llm.questions import ask as request
 
         client = Client(endpoint, Cache([answers], answers / "examples.jsonl"))
-        for reason, number in sorted(request([(example_captions.CAPTIONS, count)], names, client, max_cost).items()):
-            note(f"{number:,} {reason}")
+        for outcome, number in sorted(request([(example_captions.CAPTIONS, count)], names, client, max_cost).items()):
+            note(f"{number:,} {outcome}")
     captions = example_captions.example_captions(names, count, endpoint, answers)
     if as_json:
         echo_json(
@@ -60,7 +60,7 @@ def examples(
                 typer.echo(f"{name}\t{caption}")
     by_grammar = sum(of_class.captioner == example_captions.GRAMMAR for of_class in captions.values())
     if by_grammar:
-        note(f"{by_grammar:,} of {len(captions):,} classes have captions from the grammar, which knows no classes.")
+        note(f"{by_grammar:,} of {len(captions):,} classes have random captions from the grammar.")
         for name, of_class in captions.items():
             if of_class.fault:
                 note(f"{name}: {of_class.fault}.")

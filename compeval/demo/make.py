@@ -1,10 +1,10 @@
-"""Write the data of ``compeval demo`` into this folder, or compare them with the pipeline's.
+"""Write the packaged data of ``compeval demo``, or check that they match the outputs of the pipeline.
 
-    python -m compeval.demo.make                 # after `dvc repro`: take them from crepe/ and checkpoints/
+    python -m compeval.demo.make                 # after `dvc repro`: write a sample of crepe/ and of a checkpoint
     python -m compeval.demo.make --check-only    # fail if they differ from crepe/ and checkpoints/
 
-Rows must be equal. Trainings on different processors round differently, so the model may differ from the checkpoint, as
-long as the accuracies on the whole sample differ by at most ``TOLERANCE``.
+All columns but the image must be equal. Processors round differently in training, so the model may differ from the
+checkpoint, as long as the accuracies on the whole sample differ by at most ``TOLERANCE``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Compute accuracy and agreement of annotators by type and complexity (CREPE's Tables 4 and 7).
+"""Compute accuracy and agreement of annotators by type and complexity of the hard negatives (CREPE's Tables 4 and 7).
 
-Shapes: A annotators, I items. A missing answer is NaN.
+Letters at the end of an array's name are its axes: A annotators, I items (``answer_AI``). A missing answer is NaN.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Source: CREPE, Tables 4 and 7; section 4.3 for all captions together.
 
 @dataclass(frozen=True)
 class Line:
-    """One line of the report. Shares are fractions of 1; undefined values are None.
+    """One line of the report. Accuracy and agreement are between 0 and 1; undefined values are None.
 
     ``complexity``: None for all complexities together. ``accuracy``, ``deviation``: mean and standard deviation over
     annotators. ``interval``: 95 % confidence interval of ``accuracy`` (Wilson, images are clusters).
@@ -86,14 +86,14 @@ def _make_line(kind: str, complexity: int | None, items: Sequence[Item], answer_
 
 
 def _compute_interval(correct_AI: np.ndarray, image_ids: Sequence[str]) -> Interval:
-    """Return the interval of the mean over annotators of their accuracy; images are clusters."""
+    """Return the 95 % interval of the annotators' mean accuracy; images are clusters."""
     annotator_N, item_N = np.nonzero(np.isfinite(correct_AI))
     weight_N = 1 / np.bincount(annotator_N)[annotator_N]
     return compute_weighted_interval(correct_AI[annotator_N, item_N], np.asarray(image_ids)[item_N], weight_N)
 
 
 def make_matrix(items: Sequence[Item], answers: Answers) -> np.ndarray:
-    """Return the index of each answer in ANSWERS (A, I)."""
+    """Return the answers as indices of ``ANSWERS``, an array of shape (A, I)."""
     index_of = {answer: float(index) for index, answer in enumerate(ANSWERS)}
     rows = [[index_of.get(by_item.get(item.id, ""), np.nan) for item in items] for by_item in answers.values()]
     return np.array(rows).reshape(len(answers), len(items))

@@ -1,8 +1,8 @@
 """The vocabulary of the micro-world: nouns, attributes and relations, under their canonical names.
 
 ``nouns.csv`` has one line per noun. Every noun is in WordNet. A hard negative replaces a noun by a noun with the same
-grand-hypernym, so every noun belongs to a cluster of similar nouns. The drawings are in drawings/, and synonyms are in
-captions/wording.py.
+grand-hypernym (the hypernym of its hypernym), so every noun belongs to a cluster of nouns that share one. The drawings
+are in drawings/, and synonyms are in captions/wording.py.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ class NounEntry(NamedTuple):
 
 
 ROLES = ("portable", "held", "food", "worn", "pulled", "pushed", "filled")
-"""``portable``: can be on a carrier or in a container; ``held``: fits in a hand; ``filled``: another object can be
-poured into it. What an object can carry, contain or wear follows from its drawing."""
+"""``portable``: can be on a carrier or in a container; ``held``: fits in a hand; ``worn``: by people; ``pulled`` and
+``pushed``: by people; ``filled``: water can be poured into it. What an object can carry, contain or wear follows from
+its drawing."""
 
 
 def read_nouns(path: Path) -> dict[str, NounEntry]:

@@ -121,12 +121,12 @@ class Clauses:
     def _find_agent(self, head: int, verb: int) -> int:
         """Return the person who acts, not clothes or a body part ("man in a shirt riding", "head of a man riding")."""
         s = self.sentence
-        if s.tags[verb] != "VBG" or head not in self.nouns or self.nouns.is_person(head):
+        if s.tags[verb] != "VBG" or head not in self.nouns or self.nouns.is_animate(head):
             return head
         owners, link = self.nouns.of_complements(head), s.heads[head]
         if s.deps[head] == "pobj" and s.words[link] in {"in", "with"}:
             owners.append(s.heads[link])
-        return next((owner for owner in owners if self.nouns.is_person(owner)), head)
+        return next((owner for owner in owners if self.nouns.is_animate(owner)), head)
 
     def _find_located_object(self, head: int, preposition: int) -> int:
         """Return the object that is at a position: the vase in "a vase with flowers on the table"."""

@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 from generators.parser import lemmas, lexicon
 from generators.parser.lexicon import COLORS, IMAGE_NOUNS, MEASURES, NAMES
-from generators.parser.sentence import MERGED, Sentence
+from generators.parser.sentence import COVERING, MERGED, Sentence
 
 ADJECTIVE_TAGS = frozenset({"JJ", "JJR", "JJS", "VBN", "VBG", "VBD", "AFX"})
 _MODIFIER_DEPS = lexicon.read_words("modifier_deps")
 _ARGUMENT_DEPS = frozenset({"pobj", "dobj", "nsubj", "nsubjpass", "attr"})
 _NOMINALISED_TAGS = frozenset({"JJ", "VBG", "VBN", "VB", "VBP", "VBD", "FW", "UH"})
 _MAX_DEPTH = 8
-"""Maximum length of a chain of "of" that is followed."""
+"""Maximum number of nested "of" phrases."""
 _MAX_DIGITS = 3
 """Longer numbers are years or model names, not counts."""
 
@@ -75,9 +75,9 @@ class Nouns:
         return sorted(heads)
 
     def resolve_before(self, index: int, before: int) -> list[int]:
-        """Return the objects to which a token refers and those coordinated before it, if they are left of ``before``.
+        """Return the objects to which a token refers and those coordinated before it, if they precede token ``before``.
 
-        A noun that is followed by its own phrase does not share the phrase of a later noun: "a ball on a table and a
+        A noun with its own phrase is not modified by the phrase of a later noun: "a ball on a table and a
         cup on a box".
         """
         s = self.sentence
@@ -88,7 +88,7 @@ class Nouns:
             first = s.heads[first]
         return [head for head in self.resolve(first) if head < before or head == index]
 
-    def is_person(self, head: int) -> bool:
+    def is_animate(self, head: int) -> bool:
         """Return True if the object is a person or an animal, which can wear, hold and act."""
         lemma = self.by_head[head].lemma if head in self.by_head else ""
         return lemma in lexicon.ANIMATE_NOUNS or lemma.endswith(("man", "boy", "girl"))
@@ -106,7 +106,7 @@ class Nouns:
         return [child for link in links for child in s.children_by(link, "pobj")]
 
     def _find_content(self, index: int, depth: int) -> list[int]:
-        """Return the objects that an image shows ("a photo of a cat") or that a measure counts ("a group of cats")."""
+        """Return the objects in the "of" phrase of a picture ("photo of a cat") or of a measure ("group of cats")."""
         if self.sentence.words[index] not in IMAGE_NOUNS | MEASURES or depth > _MAX_DEPTH:
             return []
         return [head for child in self.of_complements(index) for head in self.resolve(child, depth + 1)]
@@ -146,7 +146,7 @@ class Nouns:
         return s.words[index] in COLORS and self._is_color_in_list(index)
 
     def _is_color_in_list(self, index: int) -> bool:
-        """Return True if a colour starts a list like "orange and white cat", which spaCy reads as two objects.
+        """Return True if a colour starts a list like "orange and white cat", which spaCy parses as two nouns.
 
         In that case, record the noun as the alias of the colour.
         """
@@ -184,9 +184,9 @@ class Nouns:
             noun.first_modifier = attribute.start if attribute else noun.first_modifier - 1
 
     def _is_left_part(self, index: int, head: int) -> bool:
-        """Return True if a token in front of a noun belongs to it, by the tree or as part of a list of colours."""
+        """Return True if a token in front of a noun belongs to it, by the dependency tree or in a list of colours."""
         s = self.sentence
-        if s.deps[index] == "nsubj" and s.deps[s.heads[index]] == "covering":
+        if s.deps[index] == "nsubj" and s.deps[s.heads[index]] == COVERING:
             return s.heads[s.heads[index]] == head
         if self.alias.get(index) == head or (s.words[index] in {"and", ","} and self.alias.get(index - 1) == head):
             return True
@@ -216,7 +216,7 @@ class Nouns:
         return s.is_noun(index) and s.deps[index] in {"compound", "nmod", "amod"}
 
     def _is_name(self, index: int) -> bool:
-        """Return True if a token and the next token are a listed name."""
+        """Return True if a token and the next token are a name in ``NAMES``."""
         return f"{self.sentence.words[index]} {lemmas.singular(self.sentence.words[index + 1])}" in NAMES
 
     def _read_attribute(self, index: int) -> Attribute | None:
@@ -224,7 +224,7 @@ class Nouns:
         s = self.sentence
         word, tag = s.words[index], s.tags[index]
         is_numeral = tag == "CD" or word in lemmas.NUMBERS
-        if index in self.by_head or word in lexicon.QUANTIFIERS or s.deps[index] == "covering":
+        if index in self.by_head or word in lexicon.QUANTIFIERS or s.deps[index] == COVERING:
             return None
         if is_numeral and not word.isalpha() and not (word.isdigit() and len(word) <= _MAX_DIGITS):
             return None
@@ -235,7 +235,7 @@ class Nouns:
         return read_adjective(s, index, joined=not is_numeral)
 
     def _is_negated(self, head: int) -> bool:
-        """Return True if the caption denies the object ("no hat", "without a hat or a coat")."""
+        """Return True if the caption says that the object is absent ("no hat", "without a hat or a coat")."""
         s = self.sentence
         first, first_modifier = s.heads[head], self.by_head[head].first_modifier
         is_coordinated = s.deps[head] == "conj" and first in self.negated

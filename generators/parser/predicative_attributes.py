@@ -8,10 +8,10 @@ from generators.parser import lemmas
 from generators.parser.clauses import Clauses
 from generators.parser.lexicon import GOVERNING_ADJECTIVES, LIGHT_VERBS, LOCATION_ATTRIBUTES, QUANTIFIERS
 from generators.parser.nouns import ADJECTIVE_TAGS, Attribute, read_adjective
-from generators.parser.sentence import MERGED
+from generators.parser.sentence import COVERING, MERGED
 
 _COMPLEMENTS = ("xcomp", "ccomp", "dobj", "acomp", "attr", "oprd")
-_NO_PREDICATE = frozenset({"amod", "compound", "aux", "auxpass", "prep", "covering"})
+_NO_PREDICATE = frozenset({"amod", "compound", "aux", "auxpass", "prep", COVERING})
 
 
 def add_predicative_attributes(clauses: Clauses, related: Set[int]) -> None:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from generators.parser import lemmas, lexicon
 from generators.parser.clauses import Attachment, Clauses
-from generators.parser.sentence import MERGED
+from generators.parser.sentence import COVERING, MERGED
 from generators.parser.word_forms import RECIPROCAL_WORDS
 
 _NO_RELATION = frozenset({"than", "without", "as"})
@@ -44,7 +44,7 @@ class Relations:
         self._edges: dict[tuple[int, str, int], Edge] = {}
         self._reversed_pairs: set[tuple[int, int]] = set()
         for index, dep in enumerate(self.sentence.deps):
-            if dep == "covering":
+            if dep == COVERING:
                 self._add_covering(index)
             elif dep != MERGED and clauses.is_preposition(index):
                 self._add_preposition(index)
@@ -209,7 +209,7 @@ class Relations:
         self._add(attachment.verb, subjects, predicate, objects)
 
     def _is_worn(self, subjects: list[int], objects: list[int]) -> bool:
-        return self.nouns.is_person(subjects[0]) and self.nouns.are_clothes(objects)
+        return self.nouns.is_animate(subjects[0]) and self.nouns.are_clothes(objects)
 
     def _resolve_of(self, subject: int, objects: list[int]) -> tuple[list[int], str, list[int]]:
         """Return the relation of "of" as (subjects, predicate, objects).
@@ -272,6 +272,6 @@ class Relations:
                 self._add(None, [child], self._make_predicate("have", (*marks, child)[0]), [head])
             elif s.words[child] in lexicon.POSSESSIVES and self.nouns.is_body_part(head):
                 earlier = [other for other in self.nouns.by_head if other < head]
-                owner = [other for other in earlier if self.nouns.is_person(other)][-1:] or earlier[:1]
+                owner = [other for other in earlier if self.nouns.is_animate(other)][-1:] or earlier[:1]
                 if not any((edge.subject, edge.object) == (*owner, head) for edge in self._edges.values()):
                     self._add(None, owner, self._make_predicate("have", child), [head])

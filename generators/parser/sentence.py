@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc
 
 MERGED = "merged"
-"""Dependency label of the tokens of a phrasal preposition after its first token."""
+"""Dependency label of this package: the tokens of a phrasal preposition after its first token."""
+COVERING = "covering"
+"""Dependency label of this package: the participle in "snow covered sign" (tree_repairs.py)."""
 _REACH = 40
 """Maximum distance in tokens at which repairs look for children, so that their cost per word is bounded."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from generators.parser import lemmas
 from generators.parser.lexicon import ANIMATE_NOUNS, COVERING_VERBS, RELATIVE_PRONOUNS
-from generators.parser.sentence import MERGED, Sentence
+from generators.parser.sentence import COVERING, MERGED, Sentence
 from generators.parser.tag_repairs import NOUN_MODIFIERS, TAG_REPAIRS
 
 _FINAL = frozenset({".", ",", ":", "''", "``"})
@@ -159,7 +159,7 @@ def repair_covering_participles(s: Sentence) -> None:
         compound = s.is_noun(before) and s.heads[before] in {index, head}
         if participle and compound and lemmas.infinitive(s.words[index]) in COVERING_VERBS:
             s.attach(before, index, "nsubj")
-            s.tags[index], s.deps[index] = "VBN", "covering"
+            s.tags[index], s.deps[index] = "VBN", COVERING
 
 
 TREE_REPAIRS = (

@@ -15,7 +15,7 @@ UNKNOWN = "unknown"
 def list_image_sources(folder: Path) -> dict[str, list[str]]:
     """Return the sources of each config's images, sorted. Configs without images are left out.
 
-    The source of rows without provenance is ``unknown``.
+    If a file has no column ``provenance``, its source is ``unknown``.
     """
     sources: dict[str, set[str]] = {}
     for path in parquet_files(folder):

@@ -5,7 +5,7 @@
 Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), appendix C. NegCLIP's training data is written in one of two
 formats:
 
-- ``parquet``: one row per image, which ``datasets.load_dataset`` reads. ``neighbours`` are row numbers.
+- ``parquet``: one row per image, for ``datasets.load_dataset``. ``neighbours`` are row numbers.
 - ``webdataset``: shards with ``<key>.jpg`` (or png, webp), ``<key>.txt`` (the first caption, for trainers of image-text
   pairs) and ``<key>.json`` (all captions with their negatives). ``neighbours`` are keys.
 """
@@ -43,7 +43,10 @@ SCHEMA = pa.schema(
         ("neighbours", pa.list_(pa.int64())),
     ]
 )
-"""An image, its captions with their negatives (``kind``: type of the exchanged parts), and its nearest neighbours."""
+"""An image, its captions with their negatives, and the images that are most similar to it by the model's features.
+
+``kind``: the part of speech of the swapped words.
+"""
 
 
 def export(mined: MinedData, folder: Path, format_: Format) -> int:

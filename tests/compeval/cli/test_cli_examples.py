@@ -27,7 +27,7 @@ def test_captions_are_from_the_grammar_by_default(classes: Path):
     result = call(classes, "--count", 2)
     lines = [line.split("\t") for line in result.stdout.splitlines()]
     assert lines == [[name, text] for name in ("lab coat", "houseboat") for text in captions_from_grammar(name, 2)]
-    assert "2 of 2 classes have captions from the grammar" in result.stderr
+    assert "2 of 2 classes have random captions from the grammar" in result.stderr
 
 
 def test_cached_answers_need_no_api_key(classes: Path, tmp_path: Path):
