@@ -193,6 +193,13 @@ def table(*header: str) -> Any:
     return result
 
 
+def format_rate(speed: float) -> str:
+    """Return a speed, given in items per second, as "1,354/s", "2.5/s" or "6.4 s each"."""
+    if speed < 1:
+        return f"{1 / speed:,.1f} s each"
+    return f"{speed:,.0f}/s" if speed >= 10 else f"{speed:.1f}/s"
+
+
 @contextmanager
 def progress(*, in_bytes: bool = False) -> Iterator[Any]:
     """Show one progress bar per stage. Yields the callback ``report(stage, num_done, total)``."""
@@ -212,6 +219,6 @@ def progress(*, in_bytes: bool = False) -> Iterator[Any]:
             if stage not in bars:
                 bars[stage] = display.add_task(stage, total=total, rate="")
             speed = display.tasks[bars[stage]].speed
-            display.update(bars[stage], completed=done, total=total, rate=f"{speed:,.0f}/s" if speed else "")
+            display.update(bars[stage], completed=done, total=total, rate=format_rate(speed) if speed else "")
 
         yield report

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import compeval
-from compeval.cli import app
+from compeval.cli import app, console
 from generators.hard_negatives.score_cache import ScoreCache
 from generators.storage.cache_folder import cache_folder
 from tests.evaluators import tiny
@@ -287,3 +287,8 @@ def test_variants_have_one_spelling(here: Path, tmp_path: Path):
     for pattern, expected in (("aro/coco_order", names[:1]), ("aro/coco_order@*", names[1:])):
         results = json.loads(call("run", KNOWS, "--data", data, "-t", pattern, "--json").stdout)
         assert [result["task"] for result in results] == expected
+
+
+@pytest.mark.parametrize(("speed", "text"), [(1354.4, "1,354/s"), (2.51, "2.5/s"), (0.156, "6.4 s each")])
+def test_rate_of_a_progress_bar(speed: float, text: str):
+    assert console.format_rate(speed) == text
