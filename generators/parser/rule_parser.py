@@ -81,18 +81,12 @@ def _build_parse(sentence: Sentence, caption: str) -> Parse:
 
 def _prepare_text(caption: str) -> str:
     """Return the lower-case text for spaCy, with "the" before an initial noun, so that spaCy tags it as a noun."""
-    return ("the " if _starts_without_article(caption) else "") + _lower(clean_text(caption))
+    return ("the " if _starts_without_article(caption) else "") + clean_text(caption).lower()
 
 
 def _starts_without_article(caption: str) -> bool:
     """Return True if the caption starts with a word that is not in the list of openers."""
     return caption[:1].isalpha() and caption.split(maxsplit=1)[0].lower() not in _OPENERS
-
-
-def _lower(text: str) -> str:
-    """Return a lower-case text of the same length, so that character offsets stay valid."""
-    lower = text.lower()
-    return lower if len(lower) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
 
 
 def _load_model() -> Language:

@@ -16,9 +16,10 @@ _UNBROKEN = re.compile(r"\S{100,}")
 def clean_text(caption: str) -> str:
     """Return the start of a caption as a text that spaCy can encode and split; character offsets stay valid.
 
-    Lone surrogates become question marks, and unbroken runs of characters become spaces.
+    Lone surrogates become question marks, and unbroken runs of characters become spaces. "İ", the only character whose
+    lower case has two characters, becomes "I".
     """
-    text = caption[:MAX_CHARACTERS].encode("utf-8", "replace").decode("utf-8")
+    text = caption[:MAX_CHARACTERS].encode("utf-8", "replace").decode("utf-8").replace("İ", "I")
     return _UNBROKEN.sub(lambda run: " " * len(run[0]), text)
 
 
