@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binom
 from statsmodels.stats.proportion import proportion_confint
 
-from bench.coverage import measure_coverage
+from bench.coverage import REPETITIONS, list_near_shares, measure_coverage
 from evaluators.metrics import intervals
 
 
@@ -64,10 +65,22 @@ def test_the_interval_contains_the_share_and_is_wider_than_that_of_independent_r
     assert high - low >= independent_high - independent_low - 1e-9
 
 
+@pytest.mark.parametrize(("share", "rows"), [(1 / 6, 7), (0.01, 100), (1 / 300, 300), (0, 50), (1, 50), (0.05, 20)])
+def test_coverage_is_95_percent_over_the_shares_near_a_share(share: float, rows: int):
+    """At one share, the coverage of any interval jumps with the few numbers of hits that have a probability."""
+    low_K, high_K = np.transpose([intervals.wilson_interval(hits / rows, rows) for hits in range(rows + 1)])
+    coverages = [
+        binom.pmf(np.arange(rows + 1), rows, near)[(low_K <= near + 1e-12) & (near - 1e-12 <= high_K)].sum()
+        for near in list_near_shares(share, rows)
+    ]
+    assert 0.93 <= np.mean(coverages) <= 0.97
+
+
 @pytest.mark.acceptance
 @pytest.mark.parametrize(
     ("share", "clusters", "size", "correlation"),
     [(0.05, 60, 1, 0.0), (0.2, 60, 1, 0.0), (0.17, 40, 4, 0.3), (0.5, 15, 4, 0.3), (0.9, 40, 4, 0.3)],
 )
 def test_coverage(share: float, clusters: int, size: int, correlation: float):
-    assert 0.93 <= measure_coverage(share, clusters, size, correlation) <= 0.975
+    assert 0.93 <= measure_coverage([share] * REPETITIONS, clusters, size, correlation) <= 0.975
+    assert 0.93 <= measure_coverage(list_near_shares(share, clusters * size), clusters, size, correlation) <= 0.97
