@@ -96,7 +96,7 @@ def check_block(state: tuple[CaptionParser, CaptionWords], block: tuple[int, boo
 
     def fail(reason: str, text: str) -> None:
         counts[reason] += 1
-        failures.setdefault(reason, ascii(text[:100]))
+        failures.setdefault(reason, ascii(text[:300]))
 
     forms: dict[str, set[str]] = {}
     for text in strings:
@@ -110,7 +110,7 @@ def check_block(state: tuple[CaptionParser, CaptionWords], block: tuple[int, boo
         elif missing := {word for item in (*parse.graph.atoms, *parse.graph.compounds) for word in list_words(item)} - (
             forms.get(text, set())
         ):
-            fail("words: the parse has another word", f"{text[:60]} {sorted(missing)}")
+            fail("words: the parse has another word", f"{text[:200]} {sorted(missing)}")
     return Outcome(BLOCK, BLOCK * is_parsed, {reason: (text, counts[reason]) for reason, text in failures.items()})
 
 
@@ -133,14 +133,12 @@ def main() -> None:
     options.add_argument("--first", type=int, default=0, help="number of the first block of 1,000 strings")
     arguments = options.parse_args()
     start, strings, parsed = time.time(), 0, 0
-    failures, counts = dict[str, str](), Counter[str]()
+    counts = Counter[str]()
     for outcome in check(arguments.strings, arguments.parsed, arguments.workers, arguments.first):
         strings, parsed = strings + outcome.strings, parsed + outcome.parsed
         for reason, (text, count) in outcome.failures.items():
             counts[reason] += count
-            if reason not in failures:
-                failures[reason] = text
-                print(f"{reason}, such as {text}", flush=True)
+            print(f"{reason}, such as {text}", flush=True)
         if strings % 100_000 == 0:
             seconds = time.time() - start
             print(f"{strings:,} strings, {parsed:,} parsed, {counts.total()} failures, {seconds:.0f} s", flush=True)

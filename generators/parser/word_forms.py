@@ -27,8 +27,9 @@ def find_word_forms(token: str, kind: AtomKind) -> frozenset[str]:
 
 
 def _find_object_forms(word: str) -> Iterable[str]:
-    singulars = lemmas.singular(word, plural=False), lemmas.singular(word)
-    return word, *singulars, *_find_joined_names().get(word, ()), *SPELLINGS.get(word, "").split()
+    written = {word, lemmas.singular(word, plural=False), lemmas.singular(word)}
+    names = (name for form in written for name in _find_joined_names().get(form, ()))
+    return *written, *names, *SPELLINGS.get(word, "").split()
 
 
 def _find_attribute_forms(word: str) -> Iterable[str]:

@@ -27,6 +27,8 @@ def parser() -> RuleParser:
         ("two", "attribute", "2"),
         ("sits", "attribute", "sitting"),
         ("t-shirts", "object", "t-shirt"),
+        ("tshirts", "object", "t-shirt"),
+        ("boards", "object", "surfboard"),  # "surf boards"
         ("b2b-blorks", "object", "b2b-blork"),
     ],
 )
@@ -76,6 +78,7 @@ CAPTIONS = [
     "two dogs next to each other, and a white house behind another white house",
     "a white is on a white, cats/cats and cats",
     "a businesswoman walks down a lonely city street",
+    "our tshirts, two surf boards and wet suits on a table",
     "it's not a dog but a dog's tail, gonna be wagging",
 ]
 
