@@ -23,7 +23,7 @@ from bench.standin.web_text import generate_captions
 from generators import compprompts, compun, controlledimcaps
 from generators.crepe_productivity import Settings
 from generators.graphs.walks import COMPLEXITIES
-from generators.hard_negatives.productivity import KINDS, PAPER_KINDS
+from generators.hard_negatives.productivity import KINDS
 from generators.hard_negatives.split_rows import RAW
 from generators.llm.client import KEY_VARIABLE, Endpoint
 from generators.microworld.build import Params
@@ -199,11 +199,12 @@ def clone(tmp_path: Path) -> Path:
 def test_preset_builds_crepe_from_the_real_images(clone: Path, real_data: Path, httpserver: HTTPServer):
     """Five images have few words, so a word is a foil after one occurrence, and an image gives more walks.
 
-    The balanced sets need families of words that replace each other, for which five images have too few words.
+    The balanced sets need families of words that replace each other, for which five images have too few words, and hnall
+    needs a graph with negatives of all types, which they do not have at five atoms.
     """
     write_real_images(clone / "sources/visual_genome", real_data)
-    settings = {"crepe_systematicity": {"at_least": 1}, "crepe_productivity": {"walks_per_image": 100, "attempts": 300}}
-    check_complete(run_pipeline(clone, settings, httpserver), PAPER_KINDS)
+    settings = {"crepe_systematicity": {"at_least": 1}, "crepe_productivity": {"walks_per_image": 30, "attempts": 300}}
+    check_complete(run_pipeline(clone, settings, httpserver), ("hnatom", "hnswap", "hnneg"))
 
 
 @pytest.mark.acceptance
