@@ -36,7 +36,7 @@ def inspect(
         for report in reports:
             low, high = report.rules[report.best_rule]["interval"]
             rule = LABELS.get(report.best_rule, report.best_rule)
-            verdict = "above chance" if report.above_chance else "at chance"
+            verdict = "above chance" if report.above_chance else "not above chance"
             rows.append(
                 (
                     *(source.name, report.name, f"{report.rows:,}", format_percent(report.chance)),
