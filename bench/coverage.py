@@ -19,7 +19,7 @@ import numpy as np
 from evaluators.metrics.intervals import compute_difference_interval, compute_share_interval
 from evaluators.metrics.statistics import bootstrap_interval
 
-REPETITIONS = 2000
+REPETITIONS = 10_000
 CASES = [  # true share, clusters, rows per cluster, intra-class correlation
     *((1 / 6, 7, 1, 0.0), (0.01, 100, 1, 0.0), (1 / 300, 300, 1, 0.0), (0.0, 50, 1, 0.0), (1.0, 50, 1, 0.0)),
     *((share, rows, 1, 0.0) for share in (0.05, 0.2, 0.5, 0.95) for rows in (20, 60, 300)),
@@ -78,7 +78,7 @@ def main() -> None:
     for share, clusters, size, correlation in CASES:
         ours = measure_coverage([share] * REPETITIONS, clusters, size, correlation)
         near = measure_coverage(list_near_shares(share, clusters * size), clusters, size, correlation)
-        before = measure_coverage([share] * (REPETITIONS // 5), clusters, size, correlation, bootstrap_interval)
+        before = measure_coverage([share] * (REPETITIONS // 25), clusters, size, correlation, bootstrap_interval)
         print(f"| {share:.3f} | {clusters} | {size} | {correlation} | {ours:.1%} | {near:.1%} | {before:.1%} |")
     print("\n| true difference | disagreement | rows | coverage |\n|---|---|---|---|")
     for difference, disagreement, rows in DIFFERENCES:

@@ -84,7 +84,10 @@ def test_pipeline_resolves_with_the_preset(tmp_path: Path):
 
 
 def write_language_models(folder: Path, texts: Iterable[str]) -> dict[str, str]:
-    """Save a masked language model and an NLI classifier with random weights; return their folders by their use."""
+    """Save a masked language model and an NLI classifier with random weights; return their folders by their use.
+
+    The classifier's bias makes no pair an entailment: with random weights only, every pair may be one.
+    """
     import tokenizers
     import torch
     import transformers
@@ -107,7 +110,9 @@ def write_language_models(folder: Path, texts: Iterable[str]) -> dict[str, str]:
     config = transformers.RobertaConfig(
         vocab_size=bpe.get_vocab_size(), id2label=labels, label2id={v: k for k, v in labels.items()}, **sizes
     )
-    transformers.RobertaForSequenceClassification(config).save_pretrained(folder / "roberta")
+    classifier = transformers.RobertaForSequenceClassification(config)
+    torch.nn.init.constant_(classifier.classifier.out_proj.bias[:1], 10)
+    classifier.save_pretrained(folder / "roberta")
     files = (str(folder / "roberta" / name) for name in ("vocab.json", "merges.txt"))
     transformers.RobertaTokenizer(*files).save_pretrained(folder / "roberta")
     return {"ranker": str(folder / "bert"), "entailment": str(folder / "roberta")}
