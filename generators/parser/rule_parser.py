@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 UNUSED_COMPONENTS = ("ner", "senter", "lemmatizer", "attribute_ruler")
 BATCH_SIZE = 256
+MAX_STRINGS = 500_000
+"""spaCy keeps every word that it reads, and web text has millions of them. With more, the model is loaded again."""
 _OPENERS = lexicon.read_words("openers")
 
 
@@ -52,6 +54,8 @@ class RuleParser:
         return word_forms.find_word_forms(token, kind)
 
     def parse(self, captions: Iterable[str]) -> Iterator[Parse]:
+        if len(self._nlp.vocab.strings) > MAX_STRINGS:
+            self._nlp = _load_model()
         texts = ((_prepare_text(caption), caption) for caption in captions)
         for doc, caption in self._nlp.pipe(texts, as_tuples=True, batch_size=BATCH_SIZE):
             yield _build_parse(repair(Sentence(doc, skip=_starts_without_article(caption))), caption)

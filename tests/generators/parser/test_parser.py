@@ -323,6 +323,16 @@ def test_import_does_not_load_spacy() -> None:
     assert subprocess.run([sys.executable, "-c", code], env=os.environ, check=False).returncode == 0
 
 
+def test_the_words_that_spacy_keeps_are_limited(monkeypatch: pytest.MonkeyPatch):
+    parser = RuleParser()
+    (before,) = parser.parse(["a blorkish cup on a table"])
+    vocabulary = parser._nlp.vocab
+    monkeypatch.setattr(rule_parser, "MAX_STRINGS", len(vocabulary.strings) - 1)
+    (after,) = parser.parse(["a blorkish cup on a table"])
+    assert parser._nlp.vocab is not vocabulary
+    assert after == before
+
+
 def test_unbroken_runs_of_characters_are_replaced_by_spaces():
     brackets = "(" * 20_000
     assert clean_text(f"a red cup {brackets} on a table") == f"a red cup {' ' * 20_000} on a table"[:MAX_CHARACTERS]
