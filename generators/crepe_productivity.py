@@ -30,13 +30,14 @@ from __future__ import annotations
 
 import pickle
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
-from itertools import islice, product
+from itertools import compress, islice, product
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
+import numpy as np
 import typer
 
 from generators.captioner import template
@@ -54,7 +55,7 @@ from generators.graphs.walks import COMPLEXITIES
 from generators.hard_negatives.language_models import EntailmentModel
 from generators.hard_negatives.ngram import NgramModel
 from generators.hard_negatives.productivity import BALANCED_KINDS, KINDS, PAPER_KINDS, SWAP_KINDS, Example
-from generators.hard_negatives.refinement import refine_splits
+from generators.hard_negatives.refinement import select_rows_at_chance
 from generators.hard_negatives.source import ImageSource, Source
 from generators.hard_negatives.split_rows import (
     LIMIT,
@@ -66,6 +67,7 @@ from generators.hard_negatives.split_rows import (
     Outcome,
     SplitRows,
 )
+from generators.hard_negatives.text_only_scorers import RetrievalSets
 from generators.readers.annotations import Annotations
 from generators.schemas.annotated_image import AnnotatedImage, make_id_sort_key
 from generators.schemas.corpus_names import name_productivity_funnel
@@ -242,6 +244,40 @@ def collect_rows(annotations: Path, source_name: str, settings: Settings) -> dic
     return splits
 
 
+def refine(splits: Mapping[str, SplitRows], settings: Settings) -> dict[str, dict[str, list[bool]]]:
+    """Return, by balanced kind and split, which rows adversarial refinement keeps.
+
+    All splits of a kind are refined together. Each kind is refined in a worker process.
+    """
+    sets_by_kind = {
+        kind: {split: _read_retrieval_sets(rows, kind) for split, rows in splits.items()}
+        for kind in settings.kinds
+        if kind in BALANCED_KINDS
+    }
+    joined_sets = (_join(sets.values()) for sets in sets_by_kind.values())
+    masks = map_with(partial(int, settings.seed), _select_rows, joined_sets, settings.workers)
+    kept = {}
+    for (kind, sets_by_split), keep_N in zip(sets_by_kind.items(), masks, strict=True):
+        is_kept = iter(keep_N.tolist())
+        kept[kind] = {split: list(islice(is_kept, len(sets))) for split, sets in sets_by_split.items()}
+    return kept
+
+
+def _read_retrieval_sets(rows: SplitRows, kind: str) -> RetrievalSets:
+    items = [(row["image_id"], (row["caption"], *row["hard_negatives"])) for row in rows.read_rows(kind)]
+    return RetrievalSets([captions for _, captions in items], [image_id for image_id, _ in items])
+
+
+def _join(sets: Collection[RetrievalSets]) -> RetrievalSets:
+    return RetrievalSets(
+        [captions for item in sets for captions in item.captions], [image for item in sets for image in item.images]
+    )
+
+
+def _select_rows(seed: int, sets: RetrievalSets) -> np.ndarray:
+    return select_rows_at_chance(sets, seed)
+
+
 def write(
     annotations: Path, source_name: str, settings: Settings, root: Path, image_storage: ImageStorage = "embedded"
 ) -> dict[str, dict[str, int]]:
@@ -251,16 +287,14 @@ def write(
     """
     splits = {f"n{n}": rows for n, rows in collect_rows(annotations, source_name, settings).items()}
     dropped = {split: rows.count_dropped() for split, rows in splits.items()}
+    kept = refine(splits, settings) if settings.refine else {}
     with replace_crop_files(root, settings.name) as crop_files:
         for kind in (RAW, *settings.kinds):
             schema = RAW_SCHEMA if kind == RAW else HARD_NEGATIVE_SCHEMA
             rows_by_split = {split: rows.read_rows(kind) for split, rows in splits.items()}
-            if settings.refine and kind in BALANCED_KINDS:
-                rows = {split: list(rows) for split, rows in rows_by_split.items()}
-                refined_rows = refine_splits(rows, settings.seed)
-                for split in splits:
-                    dropped[split][f"{kind}: refined away"] = len(rows[split]) - len(refined_rows[split])
-                rows_by_split = refined_rows
+            for split, is_kept in kept.get(kind, {}).items():
+                dropped[split][f"{kind}: refined away"] = is_kept.count(False)
+                rows_by_split[split] = compress(rows_by_split[split], is_kept)
             config = settings.make_config_name(kind)
             dataset.write_config(root, config, rows_by_split, schema, image_storage, crop_files)
     return dropped

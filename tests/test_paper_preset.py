@@ -57,7 +57,7 @@ def test_preset_is_the_paper_s_crepe():
     assert (params["source"], params["spelling"], params["parser"]) == ("visual_genome", True, "rules")
     assert params["crepe_systematicity"]["ranker"] == "bert-base-uncased"
     productivity = params["crepe_productivity"]
-    assert (productivity["rows"], productivity["visible"], productivity["refine"]) == (2000, 1.0, False)
+    assert (productivity["rows"], productivity["visible"], productivity["refine"]) == (2000, 1.0, True)
     assert productivity["entailment"] == "roberta-large-mnli"
     assert "microworld" not in yaml.safe_dump({name: params[name] for name in ("corpora", "aro", "retrieval")})
 

@@ -4,8 +4,8 @@
 
 Source: SugarCrepe (arXiv:2306.14610, section 3) showed that such scorers beat vision-language models on published sets.
 The scorers are in generators/hard_negatives/text_only_scorers.py; params.yaml can add a language model. Scorers that
-learn are cross-fitted over images. The balanced productivity sets are also measured after adversarial refinement
-(generators/hard_negatives/refinement.py), by held-out scorers that learn from the remaining rows.
+learn are cross-fitted over images. ``refining`` has the scorers of adversarial refinement
+(generators/hard_negatives/refinement.py), and ``held_out`` scorers that it does not use.
 
 Metrics: Recall@1 with 95 % intervals over images. Tied captions share the hit. Chance is 1/K, but a scorer
 that knows nothing can be below chance: every negative is an edit of the true caption, so the scores of a set are not
@@ -30,11 +30,10 @@ import numpy as np
 
 from evaluators.metrics.intervals import compute_share_interval
 from generators.hard_negatives.language_models import load_language_model
-from generators.hard_negatives.refinement import select_rows_at_chance
+from generators.hard_negatives.refinement import REFINEMENT_SCORERS
 from generators.hard_negatives.relative_scorers import COMPARING_SCORERS
 from generators.hard_negatives.text_only_scorers import (
     HELD_OUT_SCORERS,
-    REFINEMENT_SCORERS,
     RetrievalSets,
     Scorer,
     measure_pairwise_accuracy,
@@ -48,7 +47,7 @@ from loaders.cards.card import table
 from loaders.datasets.stats import read_stats
 
 WORKERS = 2
-PRODUCTIVITY, BALANCED = "prod_", "_balanced"
+PRODUCTIVITY = "prod_"
 MEDOID = "Negatives edit different parts of the true caption, which therefore tends to differ least from the others."
 BY_DESIGN = {
     "hnatom": MEDOID,
@@ -58,10 +57,6 @@ BY_DESIGN = {
     "prod_hnswap": MEDOID,
     "prod_hnneg": "Every negative contains a negation, and no true caption does (appendix A.4 of the paper).",
     "prod_hnall": "Five of the fifteen negatives contain a negation, and no true caption does.",
-    "prod_hnswap_balanced": (
-        'Some orders of the objects are less plausible than the true one ("a lemon holding a woman"), which a model of '
-        "n-grams recognises."
-    ),
 }
 """Kind of systematicity, or config of productivity -> why text-only scorers are not at chance on the set."""
 
@@ -108,10 +103,10 @@ def measure_scorers(sets: RetrievalSets, scorers: Mapping[str, Scorer]) -> dict[
     }
 
 
-def measure(name: str, sets: RetrievalSets, seed: int, model: str | None) -> dict[str, Any]:
-    """Return all results of one group. For balanced productivity, this includes the results after refinement."""
+def measure(name: str, sets: RetrievalSets, model: str | None) -> dict[str, Any]:
+    """Return all results of one group."""
     held_out = {**HELD_OUT_SCORERS, **({"language_model": partial(_score_by_language_model, model)} if model else {})}
-    result: dict[str, Any] = {
+    return {
         "rows": len(sets),
         "images": len(set(sets.images)),
         "chance": sets.chance,
@@ -121,11 +116,6 @@ def measure(name: str, sets: RetrievalSets, seed: int, model: str | None) -> dic
         "random_scorers": float(measure_random_recall(sets).mean()),
         "comparing": measure_scorers(sets, COMPARING_SCORERS),
     }
-    if name.startswith(PRODUCTIVITY) and name.endswith(BALANCED):
-        keep_N = select_rows_at_chance(sets, seed)
-        result["share_kept"] = float(keep_N.mean())
-        result["held_out_after"] = measure_scorers(sets.select(keep_N), {**held_out, **COMPARING_SCORERS})
-    return result
 
 
 def explain(group: str) -> str | None:
@@ -145,7 +135,6 @@ def farthest_from_chance(chance: float, results: Mapping[str, Mapping[str, Any]]
 
 def render_page(title: str, file: Path, results: Mapping[str, Mapping[str, Any]]) -> str:
     """Render the results as Markdown: a table with one row per group, and a table of the chat model if there is one."""
-    has_refined = any("share_kept" in result for result in results.values())
     rows, chats = [], []
     for name, result in results.items():
         chance, scorers = result["chance"], result["held_out"]
@@ -155,11 +144,6 @@ def render_page(title: str, file: Path, results: Mapping[str, Mapping[str, Any]]
         row += [f"{low:.1%} to {high:.1%}", f"{result['random_scorers']:.1%}"]
         best = farthest_from_chance(chance, result["comparing"])
         row.append(f"{result['comparing'][best]['recall@1']:.1%} ({best})")
-        if after := result.get("held_out_after"):
-            best = farthest_from_chance(chance, after)
-            row += [f"{result['share_kept']:.0%}", f"{after[best]['recall@1']:.1%} ({best})"]
-        elif has_refined:
-            row += ["-", "-"]
         rows.append(row)
         if chat := result.get("chat"):
             low, high = chat["interval"]
@@ -173,10 +157,9 @@ def render_page(title: str, file: Path, results: Mapping[str, Mapping[str, Any]]
         title=title,
         file=file.name,
         scorers=max(len(result["held_out"]) for result in results.values()),
-        header=[*header, "rows kept", "after refinement"] if has_refined else header,
+        header=header,
         rows=rows,
         reasons=[f"`{name}`: {result['by_design']}" for name, result in results.items() if result["by_design"]],
-        refined=has_refined,
         chats=chats,
         table=table,
     )
@@ -187,9 +170,7 @@ def main() -> None:
     all_sets = {name: read(folder, configs) for name, configs in group_configs(folder).items()}
     with ProcessPoolExecutor(WORKERS, get_context("spawn")) as pool:
         jobs = {
-            name: pool.submit(measure, name, sets, settings["seed"], settings["model"])
-            for name, sets in all_sets.items()
-            if len(sets)
+            name: pool.submit(measure, name, sets, settings["model"]) for name, sets in all_sets.items() if len(sets)
         }
         results = {name: job.result() for name, job in jobs.items()}
     version = read_stats(folder)["version"]

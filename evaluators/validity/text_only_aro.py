@@ -57,7 +57,7 @@ def main(ask_model: Annotated[bool, typer.Option("--ask")] = False, max_cost: fl
     version = {"version": read_stats(Path("aro"))["version"]}
     results = {
         config: version
-        | measure(config, sets, settings["seed"], settings["model"])
+        | measure(config, sets, settings["model"])
         | {"chat": chat_reader.measure(config, sets, endpoint, cache) if endpoint else None}
         for config, sets in sets_by_config.items()
     }

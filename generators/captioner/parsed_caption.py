@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from generators.captioner.substitution import replace_atom_text
+from generators.captioner.substitution import keeps_pronouns, replace_atom_text
 from generators.graphs.entailment import Negated, find_counterpart
 from generators.language.grammar import sort_adjectives
 from generators.language.inflection import fit_article
@@ -24,7 +24,6 @@ ARTICLE = re.compile(r"\b(?:an?|the|one|some)\s+$")
 BE = re.compile(r"\b(?:is|are) $")
 CLAUSE = re.compile(r"(?<!\bthat )\b(?:is|are|has|have)\b")
 COORDINATED = re.compile(r",|\band\b")
-PRONOUN = re.compile(r"\b(?:it|its|he|him|his|she|her)\b")
 FINITE = {"VBZ": "does", "VBP": "do"}
 """The auxiliary of a negated verb, by Penn tag."""
 
@@ -48,12 +47,8 @@ class ParsedCaption:
         Returns None if a word does not fit its position, if an attribute to be moved is not directly before its noun
         ("the cup is red"), or if a pronoun may refer to a person that the edit replaces ("beside her").
         """
-        renamed = [
-            {old.name, new.name}
-            for old, new in zip(self.graph.objects, edited.objects, strict=True)
-            if old.name != new.name
-        ]
-        if PRONOUN.search(self.text) and any(is_person(name) for names in renamed for name in names):
+        pairs = zip(self.graph.objects, edited.objects, strict=True)
+        if not all(old.name == new.name or keeps_pronouns(self.text, old.name, new.name) for old, new in pairs):
             return None
         words: dict[tuple[str, str, str, str | None], str] = {}
         attributes: dict[Mention, tuple[int, Sequence[str]]] = {}

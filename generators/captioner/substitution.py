@@ -11,13 +11,22 @@ import re
 from dataclasses import replace
 
 from generators.language import inflection
-from generators.language.lexicon import relations
+from generators.language.lexicon import nouns, relations
 from generators.schemas.scene_graph import Mention
 
 FINITE = frozenset({"VB", "VBD", "VBP", "VBZ"})
 """Penn tags of finite verbs, which a clause requires."""
 AGENT = re.compile(r"\s+(?:by|with)\b", re.IGNORECASE)
 PARTLY = re.compile(r"\bpart(?:ly|ially)\s+$", re.IGNORECASE)
+PRONOUN = re.compile(r"\b(?:it|its|they|them|their|he|him|his|she|her)\b", re.IGNORECASE)
+
+
+def keeps_pronouns(caption: str, old: str, new: str) -> bool:
+    """Return False if a pronoun of the caption may refer to a person that the replacement adds or removes.
+
+    In "a man with a hat on his head", the pronoun does not fit "woman" or "statue".
+    """
+    return PRONOUN.search(caption) is None or not (nouns.is_person(old) or nouns.is_person(new))
 
 
 def replace_atom_text(caption: str, mention: Mention, replacement: str) -> str | None:

@@ -21,11 +21,17 @@ from functools import lru_cache
 from itertools import combinations, product
 from typing import NamedTuple
 
-from generators.captioner.substitution import choose_synonym, read_as_written, replace_atom_text
+from generators.captioner.substitution import (
+    PRONOUN,
+    choose_synonym,
+    keeps_pronouns,
+    read_as_written,
+    replace_atom_text,
+)
 from generators.graphs.facts import ImageFacts
 from generators.graphs.vocabulary import MAX_STEPS, Vocabulary, relation_key
 from generators.hard_negatives.hard_negative import Foil, HardNegative
-from generators.language.lexicon import attributes, relations
+from generators.language.lexicon import attributes, nouns, relations
 from generators.language.texts import fold_case_and_space
 from generators.language.wordnet import grand_hypernym_siblings
 from generators.schemas.scene_graph import Mention, Parse, Relation, SceneGraph, SceneObject
@@ -41,9 +47,6 @@ MAX_COMBINED = 6
 
 WITHOUT = "without"
 """This word is never part of an HN-Comp, because it would also negate what follows "and"."""
-
-PRONOUN = re.compile(r"\b(?:it|its|them|their|him|his|her)\b", re.IGNORECASE)
-"""A pronoun after "with" marks another relation: "a table with a cup on it"."""
 
 
 class Words(NamedTuple):
@@ -136,10 +139,22 @@ def _make_negatives(
 
 def make_foil(parse: Parse, mention: Mention, word: str, facts: ImageFacts) -> HardNegative | None:
     """Return the HN-Atom with a word in place of an atom, or None if it does not fit or may be true."""
-    caption = replace_atom_text(parse.caption, mention, word)
+    caption = replace_atom_text(parse.caption, mention, word) if _fits_people(parse, mention, word) else None
     if caption is None or not _is_false(parse, mention, word, facts):
         return None
     return HardNegative(caption, (Foil(mention.kind, mention.text, word),))
+
+
+def _fits_people(parse: Parse, mention: Mention, word: str) -> bool:
+    """Return False if only a foil would have a person with the attributes or the pronoun of a thing, or vice versa.
+
+    Text-only models would recognise such foils: "a striped man", "a woman with a cup beside it".
+    """
+    if mention.kind != "object":
+        return True
+    changes_kind = nouns.is_person(mention.text) != nouns.is_person(word)
+    has_attributes = bool(parse.graph.by_id[mention.object].attributes)
+    return not (changes_kind and has_attributes) and keeps_pronouns(parse.caption, mention.text, word)
 
 
 def _is_false(parse: Parse, mention: Mention, word: str, facts: ImageFacts) -> bool:
@@ -165,7 +180,7 @@ def find_words(parse: Parse, mention: Mention, vocabulary: Vocabulary) -> Words:
         known, unknown = _find_attributes(mention.text, vocabulary)
         return Words(known, iter(() if mention.tag.startswith("VB") else unknown))
     if mention.text == "with" and PRONOUN.search(parse.caption, mention.end):
-        return Words((), iter(()))
+        return Words((), iter(()))  # "a table with a cup on it" states another relation
     return _find_relations(parse.caption[mention.start : mention.end], mention, vocabulary)
 
 

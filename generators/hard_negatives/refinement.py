@@ -19,19 +19,41 @@ import hashlib
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from functools import partial
 
 import numpy as np
 from scipy.optimize import linprog
 
+from generators.hard_negatives.relative_scorers import score_extra_trees
 from generators.hard_negatives.text_only_scorers import (
-    REFINEMENT_SCORERS,
     RetrievalSets,
     Scorer,
     measure_random_recall,
     recall_at_1,
+    score_by_function,
+    score_characters,
+    score_ngram_likelihood,
+    score_words,
+    score_words_naive_bayes,
 )
 
+REFINEMENT_SCORERS: Mapping[str, Scorer] = {
+    "longest": partial(score_by_function, function=len),
+    "shortest": partial(score_by_function, function=len, sign=-1),
+    "bigram_model": partial(score_ngram_likelihood, order=2),
+    "four_gram_model": partial(score_ngram_likelihood, order=4),
+    "words": score_words,
+    "bigrams": partial(score_words, ngram_range=(2, 2)),
+    "naive_bayes_of_words": score_words_naive_bayes,
+    "character_bigrams": partial(score_characters, ngram_range=(2, 2)),
+    "character_four_grams": partial(score_characters, ngram_range=(4, 4)),
+    "character_five_grams": partial(score_characters, ngram_range=(5, 5)),
+    "extra_trees": score_extra_trees,
+}
+"""Scorers of each family with smaller and larger n-grams than the held-out scorer of that family.
+
+Both are needed, because being at chance for one n-gram size does not imply being at chance for another.
+"""
 MIN_KEPT = 0.5
 """Minimum share of the rows that is kept."""
 ROUNDS = 3
@@ -49,6 +71,8 @@ def select_rows_at_chance(
     sets: RetrievalSets, seed: int, scorers: Mapping[str, Scorer] = REFINEMENT_SCORERS
 ) -> np.ndarray:
     """Return a boolean mask of the N retrieval sets to keep."""
+    if not len(sets):
+        return np.zeros(0, dtype=bool)
     keys = [f"{seed}:{image}:{captions[0]}" for image, captions in zip(sets.images, sets.captions, strict=True)]
     order_N = np.array([hashlib.sha256(key.encode()).hexdigest() for key in keys]).argsort(kind="stable")
     keep_N = np.zeros(len(sets), dtype=bool)
@@ -92,13 +116,3 @@ def select_most_rows(hit_SN: np.ndarray, chance: float) -> np.ndarray:
     assert result.status == 0, result.message
     share_N = result.x[:rows]
     return np.sort(np.argsort(-share_N.round(6), kind="stable")[: math.ceil(share_N.sum() - TOLERANCE)])
-
-
-def refine_splits(splits: Mapping[str, list[dict[str, Any]]], seed: int) -> dict[str, list[dict[str, Any]]]:
-    """Return the rows of a config to keep, by split. All splits are refined together."""
-    rows = [row for split in splits.values() for row in split]
-    if not rows:
-        return dict(splits)
-    captions = [[row["caption"], *row["hard_negatives"]] for row in rows]
-    keep = iter(select_rows_at_chance(RetrievalSets(captions, [row["image_id"] for row in rows]), seed))
-    return {name: [row for row in split if next(keep)] for name, split in splits.items()}

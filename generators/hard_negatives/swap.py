@@ -21,6 +21,7 @@ from generators.captioner.captioner import EditableCaption
 from generators.graphs.walks import is_redundant
 from generators.hard_negatives.hard_negative import Foil, HardNegative
 from generators.language.grammar import are_same_kind
+from generators.language.lexicon.nouns import is_person
 from generators.language.texts import have_same_words
 from generators.schemas.scene_graph import SceneGraph
 
@@ -72,12 +73,14 @@ def make_orbits(graph: SceneGraph) -> Iterator[tuple[Edit, ...]]:
     """Yield the five other orders of each three names, for objects of three different names; attributes stay.
 
     The six captions of an orbit are alike: each differs from the other five in the same numbers of words. If the
-    negatives were edits of the truth in different places, the truth would be their medoid.
+    negatives were edits of the truth in different places, the truth would be their medoid. If one of the objects has
+    attributes, all three are persons or none is, because text-only models would recognise "a striped man".
     """
     for trio in combinations(graph.objects, 3):
         names = [item.name for item in trio]
         orders = [order for order in permutations(names) if list(order) != names]
-        if len(set(names)) == len(trio):
+        has_attributes = any(item.attributes for item in trio)
+        if len(set(names)) == len(trio) and not (has_attributes and len(set(map(is_person, names))) > 1):
             yield tuple(
                 _replace_names(graph, {item.id: name for item, name in zip(trio, order, strict=True)})
                 for order in orders

@@ -2,8 +2,8 @@
 
 Accuracy above chance shows a cue in the text (SugarCrepe, arXiv:2306.14610, section 3). Each scorer reads one caption
 at a time, as an encoder does; relative_scorers.py has scorers that compare captions. Trained scorers are cross-fitted
-over images: a model never scores a caption of an image on which it was trained. refinement.py balances
-``REFINEMENT_SCORERS``; ``HELD_OUT_SCORERS`` evaluate the result (evaluators/validity/text_only.py).
+over images: a model never scores a caption of an image on which it was trained. ``HELD_OUT_SCORERS`` evaluate sets
+that refinement.py has balanced with other scorers (evaluators/validity/text_only.py).
 
 Shapes: N retrieval sets of K captions, with the true caption in column 0; M = N K texts, F features. Tied captions
 share the hit, so that a scorer that assigns the same score to all captions is at chance, 1/K.
@@ -201,21 +201,6 @@ score_words = partial(score_linear, token_pattern=TOKEN.pattern)
 score_characters = partial(score_linear, analyzer="char_wb")
 score_words_naive_bayes = partial(score_naive_bayes, token_pattern=TOKEN.pattern)
 
-REFINEMENT_SCORERS: Mapping[str, Scorer] = {
-    "longest": partial(score_by_function, function=len),
-    "shortest": partial(score_by_function, function=len, sign=-1),
-    "bigram_model": partial(score_ngram_likelihood, order=2),
-    "words": score_words,
-    "bigrams": partial(score_words, ngram_range=(2, 2)),
-    "naive_bayes_of_words": score_words_naive_bayes,
-    "character_bigrams": partial(score_characters, ngram_range=(2, 2)),
-    "character_four_grams": partial(score_characters, ngram_range=(4, 4)),
-    "character_five_grams": partial(score_characters, ngram_range=(5, 5)),
-}
-"""Scorers of each family with smaller and larger n-grams than the held-out scorer of that family.
-
-Both are needed, because being at chance for one n-gram size does not imply being at chance for another.
-"""
 HELD_OUT_SCORERS: Mapping[str, Scorer] = {
     "wordiest": partial(score_by_function, function=count_words),
     "tersest": partial(score_by_function, function=count_words, sign=-1),

@@ -23,7 +23,6 @@ from generators.crepe_productivity import Builder, Settings, Visit, ask, collect
 from generators.graphs.walks import COMPLEXITIES
 from generators.hard_negatives.ngram import NgramModel
 from generators.hard_negatives.productivity import KINDS, Example
-from generators.hard_negatives.refinement import refine_splits
 from generators.hard_negatives.source import ImageSource, Source
 from generators.llm.client import KEY_VARIABLE, Cache, Endpoint
 from generators.parser.rule_parser import RuleParser
@@ -325,8 +324,12 @@ def test_balanced_rows_replace_one_atom_and_at_least_half_of_them_stay_when_refi
         foils = [foil for foils in row["foils"] for foil in foils]
         assert len({(foil["type"], foil["from"]) for foil in foils}) == 1
         assert len({foil["to"] for foil in foils}) == 5
-    refined_rows = refine_splits({"n7": hnatom_rows}, 0)["n7"]
-    assert len(hnatom_rows) / 2 <= len(refined_rows) <= len(hnatom_rows)
+    dropped = write(make_annotations(tmp_path), "microworld", settings, tmp_path / "crepe")["n7"]
+    num_written = sum(
+        pq.ParquetFile(path).metadata.num_rows
+        for path in (tmp_path / "crepe/prod_hnatom_balanced").glob("n7-*.parquet")
+    )
+    assert len(hnatom_rows) / 2 <= num_written == len(hnatom_rows) - dropped["hnatom_balanced: refined away"]
 
 
 @pytest.mark.acceptance

@@ -181,7 +181,7 @@ class _Writer:
             (5, add_article(" ".join((*attributes, noun)))),
             (2, f"the {' '.join((*attributes, noun))}"),
             (3, f"the {noun} is {' and '.join(attributes)}"),
-            (2, f"{add_article(' '.join((*rest, noun)))} {self._choose_relative_pronoun()} is {last}"),
+            (2, f"{add_article(' '.join((*rest, noun)))} that is {last}"),
             (1, f"there is {add_article(' '.join((*attributes, noun)))}"),
         )
 
@@ -200,7 +200,7 @@ class _Writer:
         if first[2] == second[0]:
             subject = self._write_noun_phrase(first[0], "a")
             fragment = f"{subject} {self._choose_phrase(first[1])} {self._write_noun_phrase(first[2], 'a')}"
-            options.append((6, f"{fragment} {self._choose_relative_pronoun()} is {target}"))
+            options.append((6, f"{fragment} that is {target}"))
         return self._choose(*options)
 
     def write_list(self, names: Sequence[str]) -> str:
@@ -224,10 +224,10 @@ class _Writer:
         options = [
             (4.0, f"{start} {phrasing} {end}"),
             (2, f"{self._write_noun_phrase(subject, '')} {phrasing} {end}"),
-            (1, f"{start} {self._choose_relative_pronoun()} is {phrasing} {end}"),
+            (1, f"{start} that is {phrasing} {end}"),
         ]
         if relation in VERBS:
-            options.append((1, f"{start} {self._choose_relative_pronoun()} {self.rng.choice(VERBS[relation])} {end}"))
+            options.append((1, f"{start} that {self.rng.choice(VERBS[relation])} {end}"))
         if self._has_tail(triple):
             tail = f"{self._write_noun_phrase(subject, 'a')} {self.rng.choice(self.tails[relation])}"
             options += [
@@ -295,9 +295,6 @@ class _Writer:
 
     def _choose_article(self) -> str:
         return self.rng.choice(("a", "a", "the"))
-
-    def _choose_relative_pronoun(self) -> str:
-        return self.rng.choice(("that", "which"))
 
     def _choose(self, *options: tuple[float, str]) -> str:
         return self.rng.choices([text for _, text in options], [weight for weight, _ in options])[0]

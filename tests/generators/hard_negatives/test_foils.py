@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from generators.graphs.facts import collect_facts
 from generators.graphs.vocabulary import Vocabulary
-from generators.hard_negatives.foils import extract_only_compound, make_atom_foils, make_comp_foils
+from generators.hard_negatives.foils import extract_only_compound, make_atom_foils, make_comp_foils, make_foil
 from generators.hard_negatives.hard_negative import Foil, HardNegative
 from generators.language.lexicon.relations import verb_lemma
 from generators.language.texts import fold_case_and_space
@@ -83,6 +83,25 @@ def test_colours_are_replaced_only_by_colours():
     assert set(list_replacements(make_atom_foils(RED_CUP, collect_facts(RED_CUP.graph), MICROWORLD), "red")) == set(
         COLORS
     ) - {"red"}
+
+
+@pytest.mark.parametrize(
+    ("marked", "noun", "foil", "allowed"),
+    [
+        ("a [man:NN=m] with a [hat:NN=h] on his head", "man", "woman", False),  # "a woman with a hat on his head"
+        ("a [man:NN=m] and a [hat:NN=h]", "man", "woman", True),
+        ("a [statue:NN=s] with a [hat:NN=h] on it", "statue", "woman", False),
+        ("a [striped:JJ>s] [statue:NN=s]", "statue", "woman", False),
+        ("a [statue:NN=s]", "statue", "woman", True),
+        ("a [striped:JJ>s] [statue:NN=s] with a [hat:NN=h] on it", "statue", "clock", True),
+    ],
+)
+def test_foils_keep_pronouns_and_attributes_that_fit_only_people_or_things(
+    marked: str, noun: str, foil: str, allowed: bool
+):
+    caption = parse(marked)
+    mention = next(mention for mention in caption.mentions if mention.text == noun)
+    assert (make_foil(caption, mention, foil, collect_facts(caption.graph)) is not None) is allowed
 
 
 def test_objects_of_the_image_are_never_foils():

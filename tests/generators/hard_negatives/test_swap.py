@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import permutations
 
+import pytest
 from hypothesis import assume, given, settings
 
 from generators.captioner.captioner import Request, TemplateCaption, TemplateCaptioner
@@ -160,6 +161,14 @@ def test_an_orbit_has_the_five_other_orders_of_three_names():
     assert all(edited.objects[0].attributes == ("red",) for edited, _ in orbit)
     assert {edited.relations for edited, _ in orbit} == {graph.relations}
     assert list(make_orbits(SceneGraph((cup, table, SceneObject("3", "cup", ("blue",)))))) == []
+
+
+@pytest.mark.parametrize(("attributes", "count"), [((), 1), (("striped",), 0)])
+def test_no_orbit_gives_the_attributes_of_a_thing_to_a_person(attributes: tuple[str, ...], count: int):
+    """ "A woman left of a cup and a cat" has an orbit. With a striped cup, one order would be "a striped woman"."""
+    woman, cup, cat = SceneObject("1", "woman"), SceneObject("2", "cup", attributes), SceneObject("3", "cat")
+    relations = (Relation("1", "left of", "2"), Relation("1", "left of", "3"))
+    assert len(list(make_orbits(SceneGraph((woman, cup, cat), relations)))) == count
 
 
 @settings(max_examples=25, deadline=None)

@@ -3,9 +3,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from generators.hard_negatives.refinement import REFINEMENT_SCORERS
 from generators.hard_negatives.text_only_scorers import (
     HELD_OUT_SCORERS,
-    REFINEMENT_SCORERS,
     RetrievalSets,
     measure_pairwise_accuracy,
     measure_random_recall,
