@@ -19,6 +19,7 @@ from scipy import sparse
 
 from generators.hard_negatives.ngram import TOKEN
 from generators.hard_negatives.text_only_scorers import (
+    DECIMALS,
     RetrievalSets,
     Scorer,
     count_ngrams,
@@ -90,10 +91,14 @@ def _score_by_trees(sets: RetrievalSets, trees: RandomForestClassifier | ExtraTr
 
 def make_relative_features(sets: RetrievalSets) -> np.ndarray:
     """Return the features (M, F): for each value of a caption, the value, its difference from the mean of the set, and
-    its rank in the set (the share of captions with a smaller value, ties counting half)."""
-    value_NKF = np.concatenate([_make_values(sets), _make_distance_values(sets)], axis=2)
-    difference_NKF = value_NKF - value_NKF.mean(axis=1, keepdims=True)
-    above_NKKF = np.sign(np.round(value_NKF[:, :, None] - value_NKF[:, None], 9))
+    its rank in the set (the share of captions with a smaller value, ties counting half).
+
+    They do not depend on the order of the captions, not even in the last digits, from which trees would learn the
+    column of the true caption. Therefore values are rounded, and sorted before they are summed.
+    """
+    value_NKF = np.concatenate([_make_values(sets), _make_distance_values(sets)], axis=2).round(DECIMALS)
+    difference_NKF = value_NKF - np.sort(value_NKF, axis=1).mean(axis=1, keepdims=True)
+    above_NKKF = np.sign((value_NKF[:, :, None] - value_NKF[:, None]).round(DECIMALS))
     rank_NKF = (above_NKKF.mean(axis=2) + 1) / 2
     return np.concatenate([value_NKF, difference_NKF, rank_NKF], axis=2).reshape(len(sets) * sets.size, -1)
 
