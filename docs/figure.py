@@ -1,6 +1,6 @@
 """Draw the picture of the README: an image, its true caption, and hard negatives with the changed words marked.
 
-python docs/figure.py crepe/prod_hnall n6 61 docs/figure.png        # config folder, split, row, output
+python docs/figure.py crepe/prod_hnall n6 150 docs/figure.png        # config folder, split, row, output
 """
 
 from __future__ import annotations

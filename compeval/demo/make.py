@@ -24,10 +24,10 @@ from evaluators.models.local import CONFIG, TRAINING, WEIGHTS
 from generators.storage import stage
 from loaders.datasets.referenced_images import read_stored
 
-SYSTEMATICITY, PRODUCTIVITY = ("laion_sc_hnatom", "laion_uc_hnatom"), ("prod_hnatom", "prod_hnswap", "prod_hnneg")
 ROWS = {
-    **{(config, "test"): 150 for config in SYSTEMATICITY},
-    **{(config, split): 60 for config in PRODUCTIVITY for split in ("n6", "n12")},
+    **{(config, "test"): 300 for config in ("laion_sc_hnatom", "laion_uc_hnatom")},
+    **{(config, split): 100 for config in ("prod_hnatom", "prod_hnneg") for split in ("n4", "n12")},
+    **{("prod_hnswap", split): 100 for split in ("n6", "n12")},  # few captions of 4 atoms have swaps
 }
 """Number of rows per config and split."""
 MAX_SIDE = 128
