@@ -52,7 +52,7 @@ class EditableCaption(Protocol):
         ...
 
     def negate_all(self) -> list[str]:
-        """Return the negations of the whole caption."""
+        """Return the negations of the whole caption, which have the same meaning."""
         ...
 
 

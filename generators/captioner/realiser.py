@@ -74,7 +74,7 @@ def _write_pieces(graph: SceneGraph, seed: str, negated: Negated | None) -> Word
 
 
 def negate_all(graph: SceneGraph, seed: str) -> list[str]:
-    """Return the captions that negate the whole graph, one per suitable construction."""
+    """Return the captions that negate the whole graph, one per suitable construction; they have the same meaning."""
     clauses = Writer(graph, Random(seed), style="existential", negatable=True).write_sentences()
     negations = [(*to_pieces("it is not true"), *join_with_and([(Piece("that"), *clause.words) for clause in clauses]))]
     if len(clauses) == 1 and graph.relations:

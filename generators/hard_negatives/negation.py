@@ -46,14 +46,13 @@ NOT = "not"
 def make_negation_negatives(
     false_negations: Sequence[Negated], caption: EditableCaption, rng: Random
 ) -> Iterator[HardNegative]:
-    """Yield the negations of these atoms and of the whole caption, in random order, without duplicates."""
-    whole_negations = caption.negate_all()
-    # None stands for a negation of the whole caption.
-    choices: list[Negated | None] = [*(None for _ in whole_negations), *false_negations]
+    """Yield the negations of these atoms and one negation of the whole caption, in random order, without duplicates."""
+    whole_negation = rng.choice(caption.negate_all())
+    choices: list[Negated | None] = [None, *false_negations]  # None stands for the whole caption
     rng.shuffle(choices)
     return drop_duplicates(
         (
-            (whole_negations.pop(), Foil("negation", "", NOT))
+            (whole_negation, Foil("negation", "", NOT))
             if atom is None
             else (caption.negate(atom), Foil("negation", atom.text, _describe_negation(atom.kind, atom.text)))
             for atom in choices

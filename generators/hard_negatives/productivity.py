@@ -131,16 +131,15 @@ class Example:
     def _false_negations(self) -> list[Negated] | None:
         """The atoms whose negation is false of the image, or None if there are fewer than ``PER_TYPE`` negations.
 
-        A negation is of one atom or of the whole caption. The region phrases are parsed only if the scene graph proves
-        enough negations false.
+        One negation is of the whole caption, the others are of one atom each. The region phrases are parsed only if the
+        scene graph proves enough negations false.
         """
         graph = self.walk.walk.graph
-        min_count = max(0, PER_TYPE - len(self.walk.caption.negate_all()))
         atoms = list(find_negatable_atoms(graph))
         false_negations = self._keep_false(
-            atoms, lambda facts, atom: proves_false(facts, graph, atom), "hnneg", min_count
+            atoms, lambda facts, atom: proves_false(facts, graph, atom), "hnneg", PER_TYPE - 1
         )
-        return false_negations if len(false_negations) >= min_count else None
+        return false_negations or None
 
     def _keep_false(
         self, candidates: list[Candidate], is_false: Callable[[ImageFacts, Candidate], bool], kind: str, min_count: int
