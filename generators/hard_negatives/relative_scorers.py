@@ -166,7 +166,7 @@ def _to_dense_sets(sets: RetrievalSets) -> list[np.ndarray]:
 
     count_MF = count_ngrams(sets, token_pattern=TOKEN.pattern, ngram_range=(1, 2))
     every_row = np.arange(len(sets))
-    vectors: list[np.ndarray] = [np.zeros(0)] * len(sets)
+    vectors = [np.zeros((sets.size, 1))] * len(sets)  # of sets without other images to learn from
     for train, test in list(sets.splits()) or [(every_row, every_row)]:
         transformer = TfidfTransformer().fit(count_MF[sets.text_indices(train)])
         for row in test:

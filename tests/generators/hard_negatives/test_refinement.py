@@ -1,6 +1,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -66,6 +67,14 @@ def test_at_least_half_is_kept_nearer_to_chance_in_any_order(rows: list[tuple[bo
         assert abs(after - 0.5) <= worst + 10 / len(rows)  # rows that the program keeps in part
     backwards = RetrievalSets(sets.captions[::-1], sets.images[::-1])
     assert select_rows_at_chance(backwards, seed, scorers)[::-1].tolist() == keep_N.tolist()
+
+
+@pytest.mark.parametrize("images", ["1", "12", "123", "1112"])
+def test_few_rows(images: str):
+    """After the first round, all trainable rows may be of one image, so that other rows have nothing to learn from."""
+    words = ("cup", "hat", "cat", "bus", "box", "map")
+    captions = [[f"a {word} on a table {index}" for word in words] for index in range(len(images))]
+    assert len(images) / 2 <= select_rows_at_chance(RetrievalSets(captions, list(images)), 0).sum() <= len(images)
 
 
 def test_scorers_are_retrained_on_the_remaining_rows():
