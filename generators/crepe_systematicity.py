@@ -13,6 +13,8 @@ corpus lacks one of its atoms. Every split has a config without negatives (``*_r
 - ``*_hnatom``: four negatives that replace one atom; chance of R@1: 1/5
 - ``*_hncomp``: six negatives that replace a compound; chance of R@1: 1/7
 - ``*_hnall``: the four and the six together; chance of R@1: 1/11
+- ``*_hnatom_balanced``, ``*_hncomp_balanced``: not in the paper; the same numbers of negatives, but no rule that reads
+  only the captions finds the true one (hard_negatives/balanced_compounds.py)
 
 seen_analysis/regions.py filters and parses the regions of an image, hard_negatives/systematicity.py generates the
 negatives, and ``make_region_rows`` combines both. A caption with too few negatives for a config is left out of that
@@ -21,14 +23,18 @@ config and stays in ``*_raw``.
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from generators.hard_negatives.balanced_compounds import BALANCED_NEGATIVES, make_balanced_negatives
+from generators.hard_negatives.rejections import Rejections
 from generators.hard_negatives.systematicity import (
     NEGATIVES,
     CaptionedCrop,
@@ -37,9 +43,11 @@ from generators.hard_negatives.systematicity import (
 )
 from generators.readers.annotations import Annotations
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, ImageStorage, get_image_storage
+from generators.schemas.scene_graph import Compound
 from generators.seen_analysis.regions import Candidate, RegionReader, find_candidates
 from generators.seen_analysis.row_splits import Seen, assign_splits, collect_targets
-from generators.seen_analysis.splits import Funnel
+from generators.seen_analysis.splits import Funnel, Split
+from generators.seen_analysis.targets import Targets
 from generators.storage import dataset, parquet, stage
 from generators.storage.atomic import atomic_folder, write_json
 from generators.storage.crops import CropFiles, replace_crop_files
@@ -47,14 +55,33 @@ from generators.storage.params import read_params, read_parser_params
 from generators.storage.workers import map_with
 
 HNALL = "hnall"
+BALANCED_COLUMNS = ["image_id", "crop_id", "caption", "compounds", "parts"]
 
 Row = dict[str, Any]
 
 _negatives = pa.list_(
     pa.struct([("caption", pa.string()), ("foils", HARD_NEGATIVE_SCHEMA.field("foils").type.value_type)])
 )
-REGION_SCHEMA = pa.schema([*RAW_SCHEMA, *(pa.field(kind, _negatives) for kind in NEGATIVES)])
-"""RAW_SCHEMA with the columns ``hnatom`` and ``hncomp``: a caption's negatives, or [] if there are too few."""
+_parts = pa.list_(
+    pa.struct(
+        [(name, pa.string()) for name in ("place", "kind", "text", "tag")]
+        + [(name, pa.int64()) for name in ("start", "end")]
+        + [("words", pa.list_(pa.string()))]
+    )
+)
+REGION_SCHEMA = pa.schema(
+    [
+        *RAW_SCHEMA,
+        pa.field("repeated", pa.bool_()),
+        pa.field("parts", _parts),
+        *(pa.field(kind, _negatives) for kind in NEGATIVES),
+    ]
+)
+"""RAW_SCHEMA with the columns ``hnatom`` and ``hncomp``: a caption's negatives, or [] if there are too few.
+
+``repeated`` is True if an earlier row has the same scene graph. Such a row is only used in balanced sets. ``parts`` has
+the words that may replace those of the compound in a balanced set (hard_negatives/balanced_compounds.py), or is [].
+"""
 
 
 def build_regions(
@@ -72,9 +99,12 @@ def build_regions(
     workers = settings["workers"]
     make_negatives = make_negatives_factory(annotations, settings["at_least"], settings["ranker"])
     make_reader = partial(RegionReader.make, settings["spelling"], settings["parser"])
+    is_balanced = partial(is_in_balanced_sets, share=settings["balanced_share"])
     funnel = Funnel()
-    candidates_by_image = find_candidates(annotations, make_reader, workers, funnel)
-    rows_by_image = map_with(make_negatives, partial(make_region_rows, source), candidates_by_image, workers)
+    candidates_by_image = find_candidates(annotations, make_reader, workers, funnel, is_balanced)
+    rows_by_image = map_with(
+        make_negatives, partial(make_region_rows, source, is_balanced), candidates_by_image, workers
+    )
     with atomic_folder(folder) as scratch:
         rows = (row for image_rows in rows_by_image for row in image_rows)
         dataset.write_split(scratch, "regions", rows, REGION_SCHEMA, image_storage, crop_files)
@@ -82,36 +112,91 @@ def build_regions(
     return funnel
 
 
-def make_region_rows(source: str, negatives: SystematicityNegatives, candidates: list[Candidate]) -> list[Row]:
+def is_in_balanced_sets(candidate: Candidate, share: float) -> bool:
+    """Return True if a caption may have balanced negatives: one compound, of a random ``share`` of the images."""
+    digest = hashlib.sha256(candidate.image.image_id.encode()).digest()
+    return len(candidate.parse.graph.compounds) == 1 and int.from_bytes(digest[:4]) < share * 2**32
+
+
+def make_region_rows(
+    source: str,
+    is_balanced: Callable[[Candidate], bool],
+    negatives: SystematicityNegatives,
+    candidates: list[Candidate],
+) -> list[Row]:
     """Return the REGION_SCHEMA rows of one image's candidates."""
     provenance = {"source": source, "captioner": "region description", "seed": 0}
-    columns = negatives.columns(
-        [CaptionedCrop(image, region.box, parse, facts) for image, region, parse, facts in candidates]
-    )
+    crops = [CaptionedCrop(item.image, item.region.box, item.parse, item.facts) for item in candidates]
+    first = [crop for crop, item in zip(crops, candidates, strict=True) if not item.repeated]
+    columns = iter(negatives.columns(first))
     return [
-        dataset.make_raw_row(image.path, image.image_id, region.box, parse.caption, parse.graph, provenance) | negative
-        for (image, region, parse, _), negative in zip(candidates, columns, strict=True)
+        dataset.make_raw_row(
+            item.image.path, item.image.image_id, item.region.box, item.parse.caption, item.parse.graph, provenance
+        )
+        | {"repeated": item.repeated, "parts": negatives.find_parts(crop) if is_balanced(item) else []}
+        | ({kind: [] for kind in NEGATIVES} if item.repeated else next(columns))
+        for item, crop in zip(candidates, crops, strict=True)
     ]
 
 
-def build_corpus(corpus: str, regions: Path, seen: Seen, root: Path) -> Row:
+def build_corpus(
+    corpus: str,
+    regions: Path,
+    seen: Seen,
+    root: Path,
+    refine: bool = True,
+    rejected: Mapping[str, frozenset[str]] = {},
+    workers: int = 1,
+) -> Row:
     """Write the configs of a corpus under ``root``; return the statistics for the dataset card.
 
-    The statistics are Table 8 of the paper (distinct atoms and compounds per split) and the number of captions per
-    split.
+    With ``refine``, rows of the balanced sets are removed until text-only scorers are at chance
+    (hard_negatives/refinement.py). ``rejected`` are the rejected texts by crop id. The statistics are Table 8 of the
+    paper (distinct atoms and compounds per split) and the number of captions per split.
     """
     splits, unique_counts, funnel = assign_splits(
-        read_rows(regions, ["atoms", "compounds", *NEGATIVES]), seen, NEGATIVES
+        read_rows(regions, ["atoms", "compounds", "repeated", *NEGATIVES]), seen, NEGATIVES
     )
+    repeated = [row["repeated"] for row in read_rows(regions, ["repeated"])]
     image_storage = get_image_storage(parquet.read_schema(min(regions.glob("*.parquet"))))
     write = partial(dataset.write_config, root, image_storage=image_storage)
     for split_name in ("sc", "uc", "ua"):
-        mask, prefix = [name == split_name for name in splits], f"{corpus}_{split_name}"
+        prefix = f"{corpus}_{split_name}"
+        mask = [name == split_name and not again for name, again in zip(splits, repeated, strict=True)]
         write(f"{prefix}_raw", {"test": make_raw_rows(read_rows(regions, mask=mask))}, schema=RAW_SCHEMA)
         for config in (*NEGATIVES, HNALL) if split_name != "ua" else ():
             rows = make_hard_negative_rows(read_rows(regions, mask=mask), config)
             write(f"{prefix}_{config}", {"test": rows}, schema=HARD_NEGATIVE_SCHEMA)
+    foreign = {"sc": frozenset(Targets.load(regions / "targets.json").compounds) - seen.compounds, "uc": seen.compounds}
+    tasks = [(split_name, kind) for split_name in foreign for kind in BALANCED_NEGATIVES]
+    make_balanced = partial(BalancedSplits, regions, splits, foreign, rejected, refine)
+    balanced = map_with(make_balanced, BalancedSplits.make_negatives, tasks, workers)
+    for (split_name, kind), columns in zip(tasks, balanced, strict=True):
+        rows = read_rows(regions, mask=[name == split_name for name in splits])
+        with_negatives = ({**row, kind: negatives} for row, negatives in zip(rows, columns, strict=True))
+        write(
+            f"{corpus}_{split_name}_{kind}",
+            {"test": make_hard_negative_rows(with_negatives, kind)},
+            schema=HARD_NEGATIVE_SCHEMA,
+        )
     return {"unique": {corpus: unique_counts}, "funnels": {f"Systematicity, {corpus}": funnel}}
+
+
+@dataclass(frozen=True)
+class BalancedSplits:
+    """Makes the balanced negatives of the splits of a corpus in a worker process."""
+
+    regions: Path
+    splits: Sequence[Split]
+    foreign: Mapping[str, Collection[Compound]]
+    rejected: Mapping[str, frozenset[str]]
+    refine: bool
+
+    def make_negatives(self, task: tuple[str, str]) -> list[list[dict[str, Any]]]:
+        """Return the negatives of each row of a split, for one kind."""
+        split_name, kind = task
+        rows = read_rows(self.regions, BALANCED_COLUMNS, [name == split_name for name in self.splits])
+        return make_balanced_negatives(rows, kind, self.foreign[split_name], self.rejected, self.refine)
 
 
 def read_rows(folder: Path, columns: list[str] | None = None, mask: Sequence[bool] | None = None) -> Iterator[Row]:
@@ -129,11 +214,12 @@ def read_rows(folder: Path, columns: list[str] | None = None, mask: Sequence[boo
 
 def make_raw_rows(rows: Iterable[Row]) -> Iterator[Row]:
     """Yield region rows without their negatives."""
-    return ({name: value for name, value in row.items() if name not in NEGATIVES} for row in rows)
+    added = {"repeated", "parts", *NEGATIVES, *BALANCED_NEGATIVES}
+    return ({name: value for name, value in row.items() if name not in added} for row in rows)
 
 
 def make_hard_negative_rows(rows: Iterable[Row], config: str) -> Iterator[Row]:
-    """Yield the rows of ``hnatom``, ``hncomp`` or ``hnall``, without the captions that have too few negatives."""
+    """Yield the rows of a config, without the captions that have too few negatives."""
     kinds = tuple(NEGATIVES) if config == HNALL else (config,)
     for row in rows:
         if all(row[kind] for kind in kinds):
@@ -149,7 +235,10 @@ def main(corpus: str) -> None:
     """Build the regions (CORPUS is "regions"), or build the datasets of one corpus from the regions."""
     regions, stats = Path("regions"), Path("stats/crepe")
     if corpus != "regions":
-        statistics = build_corpus(corpus, regions, Seen.load(Path("seen") / f"{corpus}.json"), dataset.PARTS / "crepe")
+        settings, seen = read_params("crepe_systematicity"), Seen.load(Path("seen") / f"{corpus}.json")
+        rejected, workers = Rejections.read().by_crop, settings["workers"]
+        root = dataset.PARTS / "crepe"
+        statistics = build_corpus(corpus, regions, seen, root, settings["refine"], rejected, workers)
         write_json(stats / f"systematicity_{corpus}.json", statistics)
         return
     source, path = read_params("source"), Path("annotations/visual_genome.parquet")

@@ -139,10 +139,15 @@ def _make_negatives(
 
 def make_foil(parse: Parse, mention: Mention, word: str, facts: ImageFacts) -> HardNegative | None:
     """Return the HN-Atom with a word in place of an atom, or None if it does not fit or may be true."""
-    caption = replace_atom_text(parse.caption, mention, word) if _fits_people(parse, mention, word) else None
-    if caption is None or not _is_false(parse, mention, word, facts):
+    caption = replace_atom_text(parse.caption, mention, word)
+    if caption is None or not may_replace(parse, mention, word, facts):
         return None
     return HardNegative(caption, (Foil(mention.kind, mention.text, word),))
+
+
+def may_replace(parse: Parse, mention: Mention, word: str, facts: ImageFacts) -> bool:
+    """Return True if the caption is false with a word in place of an atom. ``facts`` contain the caption."""
+    return _fits_people(parse, mention, word) and _is_false(parse, mention, word, facts)
 
 
 def _fits_people(parse: Parse, mention: Mention, word: str) -> bool:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from random import Random
 from typing import Any, NamedTuple
 
 from generators.graphs.facts import ImageFacts
 from generators.graphs.vocabulary import Vocabulary
+from generators.hard_negatives.balanced_compounds import find_parts
 from generators.hard_negatives.corpus_statistics import CorpusStatistics, Ranker
 from generators.hard_negatives.foils import make_atom_foils, make_comp_foils
 from generators.hard_negatives.hard_negative import HardNegative
@@ -40,7 +42,7 @@ class CaptionedCrop(NamedTuple):
 
 
 class SystematicityNegatives(NamedTuple):
-    """Generates and ranks the hard negatives of captions."""
+    """Generates and ranks the hard negatives of captions, and finds the words of their balanced ones."""
 
     vocabulary: Vocabulary
     ranker: Ranker
@@ -55,6 +57,11 @@ class SystematicityNegatives(NamedTuple):
         captions = list(dict.fromkeys(item.caption for pool in pools for items in pool.values() for item in items))
         ranker = _Scores(dict(zip(captions, self.ranker.score(captions), strict=True)))
         return [self._select(crop, pool, ranker) for crop, pool in zip(crops, pools, strict=True)]
+
+    def find_parts(self, crop: CaptionedCrop) -> list[dict[str, Any]]:
+        """Return the column ``parts``: the parts of the compound that balanced negatives replace, with other words."""
+        rng = Random(f"{crop.image.image_id}:{crop.parse.caption}")
+        return [part._asdict() for part in find_parts(crop.parse, crop.facts, self.vocabulary, rng)]
 
     def _select(self, crop: CaptionedCrop, pool: Pool, ranker: Ranker) -> dict[str, list[dict[str, Any]]]:
         rejected = self.rejections.texts(crop.image, crop.box)

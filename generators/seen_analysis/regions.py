@@ -1,8 +1,8 @@
 """Select region descriptions as test captions: correct, normalise, filter and parse them.
 
 Source: CREPE (arXiv:2212.07796), section 4.1. If several regions have equal scene graphs, only the first region is
-used. All phrases of an image, including removed phrases, add facts about the image. No foil can then name an object
-that a phrase mentions.
+used; the others are marked as repeated. All phrases of an image, including removed phrases, add facts about the image.
+No foil can then name an object that a phrase mentions.
 """
 
 from __future__ import annotations
@@ -33,12 +33,16 @@ IMAGES_PER_CHUNK = 64
 
 
 class Candidate(NamedTuple):
-    """A region that passes the filters, the parse of its caption, and the facts about the whole image."""
+    """A region that passes the filters, the parse of its caption, and the facts about the whole image.
+
+    ``repeated`` is True if a region of an earlier image has the same scene graph.
+    """
 
     image: AnnotatedImage
     region: Region
     parse: Parse
     facts: ImageFacts
+    repeated: bool = False
 
 
 class RegionReader(NamedTuple):
@@ -74,13 +78,20 @@ def _collect_facts(image: AnnotatedImage, parses: Mapping[str, Parse]) -> ImageF
 
 
 def find_candidates(
-    images: Iterable[AnnotatedImage], make_reader: Callable[[], RegionReader], workers: int, funnel: Funnel
+    images: Iterable[AnnotatedImage],
+    make_reader: Callable[[], RegionReader],
+    workers: int,
+    funnel: Funnel,
+    keep_repeated: Callable[[Candidate], bool] = lambda _: False,
 ) -> Iterator[list[Candidate]]:
     """Yield the regions that pass every filter, one list per image; count all regions in ``funnel``.
 
-    Only digests of the scene graphs' signatures (16 bytes each) and the images in progress are held in memory.
+    ``keep_repeated`` selects the repeated candidates that are yielded, too; of equal graphs in one image, the first.
+    Only digests of the scene graphs' signatures (16 bytes each), image ids and the images in progress are held in
+    memory.
     """
-    signatures: set[bytes] = set()
+    signatures: dict[bytes, str] = {}
+    """The last image with each scene graph."""
     for results in map_with(make_reader, check_regions, _split_into_chunks(images), workers):
         candidates: list[Candidate] = []
         for result in results:
@@ -88,9 +99,12 @@ def find_candidates(
                 funnel.count(result)
                 continue
             signature = blake2b(repr(result.parse.graph.signature).encode(), digest_size=16).digest()
-            if funnel.count(REPEATED if signature in signatures else None):
-                signatures.add(signature)
+            last_image = signatures.get(signature)
+            signatures[signature] = result.image.image_id
+            if funnel.count(REPEATED if last_image is not None else None):
                 candidates.append(result)
+            elif last_image != result.image.image_id and keep_repeated(repeated := result._replace(repeated=True)):
+                candidates.append(repeated)
         yield from (list(group) for _, group in groupby(candidates, key=lambda candidate: candidate.image.image_id))
 
 

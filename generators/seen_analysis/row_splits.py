@@ -43,7 +43,8 @@ def assign_splits(
 ) -> tuple[list[Split], dict[str, dict[str, int]], dict[str, int]]:
     """Return the split of each row, the counts of Table 8, and the number of captions per split.
 
-    ``negatives`` maps a kind of negatives to the required number per caption. The counts of Table 8 are the distinct
+    ``negatives`` maps a kind of negatives to the required number per caption. A row with ``repeated`` has a split, and
+    does not count. The counts of Table 8 are the distinct
     atoms and the distinct compounds of the rows with negatives; they include only seen compounds for SC and only unseen
     compounds for UC. The last value also counts the captions that have enough negatives of each kind.
     """
@@ -55,6 +56,8 @@ def assign_splits(
         compounds = [Compound(**compound) for compound in row["compounds"]]
         name = choose_split(atoms, compounds, seen.atoms, seen.compounds)
         splits.append(name)
+        if row["repeated"]:
+            continue
         if name != "ua" and any(row[kind] for kind in negatives):
             unique_items[name]["atoms"].update(atoms)
             is_seen_split = name == "sc"

@@ -1,0 +1,253 @@
+"""Balanced hard negatives of captions with one compound: sets in which no text-only rule finds the true caption.
+
+Our own construction. In the sets of the paper (systematicity.py), the true caption is the medoid of its HN-Atoms, and
+it is shorter than its HN-Comps. Here all captions of a set differ from each other in the same way:
+
+- ``hnatom_balanced``: four captions with another word in the same place of the compound ("a red ball": "a red cup",
+  "a red hat" ...)
+- ``hncomp_balanced``: six captions with another compound ("a blue hat", "a green cup" ...), which share no word of the
+  compound with each other or with the true caption. Relations stay.
+
+Symmetry is not enough: words and compounds that are true more often than others would be a cue, above all in ``uc``,
+whose true captions state the few compounds that a corpus leaves out. Therefore foils are drawn from the true captions
+of the same split, by their frequency there, and no foil makes a compound that belongs to the other split. Regions with
+equal scene graphs stay: if each compound were true once, a scorer that has read the other true captions would avoid
+their compounds. Refinement removes rows that can still be solved (refinement.py).
+
+A foil is false because the image shows no such object, or an object whose attribute excludes the new one (foils.py).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import compress
+from random import Random
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from generators.captioner.substitution import replace_atom_text
+from generators.graphs.facts import ImageFacts
+from generators.graphs.vocabulary import Vocabulary
+from generators.hard_negatives.foils import find_known_attributes, may_replace
+from generators.hard_negatives.hard_negative import Foil, HardNegative
+from generators.hard_negatives.refinement import select_rows_at_chance
+from generators.hard_negatives.text_only_scorers import RetrievalSets
+from generators.schemas.scene_graph import Compound, Mention, Parse
+
+BALANCED_NEGATIVES = {"hnatom_balanced": 4, "hncomp_balanced": 6}
+"""Hard negatives per caption for each kind."""
+MAX_WORDS = 64
+"""Maximum number of words that may replace a noun; they are drawn by frequency."""
+MAX_DRAWS = 200
+"""Compounds that are drawn for one caption until six fit."""
+
+PLACES = ("subject", "object")
+Row = Mapping[str, Any]
+Frame = tuple[str | None, ...]
+
+
+class Part(NamedTuple):
+    """The noun or attribute in one place of a caption's compound, and the words that may replace it.
+
+    ``place`` is ``subject`` or ``object``, a field of Compound. The other fields but ``words`` are those of Mention.
+    """
+
+    place: str
+    kind: Literal["object", "attribute"]
+    text: str
+    start: int
+    end: int
+    tag: str
+    words: tuple[str, ...]
+
+
+def find_parts(parse: Parse, image: ImageFacts, vocabulary: Vocabulary, rng: Random) -> list[Part]:
+    """Return the two parts of a caption's only compound, without a relation; [] if the caption is another one."""
+    graph = parse.graph
+    keys: list[tuple[Literal["object", "attribute"], str]]
+    if len(graph.compounds) != 1:
+        return []
+    if graph.relations:
+        (edge,) = graph.relations
+        keys = [("object", edge.subject), ("object", edge.object)]
+    else:
+        owner = next(item.id for item in graph.objects if item.attributes)
+        keys = [("object", owner), ("attribute", owner)]
+    found = [[mention for mention in parse.mentions if (mention.kind, mention.object) == key] for key in keys]
+    if any(len(mentions) != 1 for mentions in found):
+        return []
+    facts = image.with_caption(graph)
+    return [
+        Part(place, kind, mention.text, mention.start, mention.end, mention.tag, words)
+        for place, (kind, _), (mention,) in zip(PLACES, keys, found, strict=True)
+        for words in [_find_words(parse, mention, facts, vocabulary, rng)]
+    ]
+
+
+def _find_words(
+    parse: Parse, mention: Mention, facts: ImageFacts, vocabulary: Vocabulary, rng: Random
+) -> tuple[str, ...]:
+    """Return words that make the caption false in place of a noun or an attribute, in alphabetical order."""
+    if mention.kind == "attribute":
+        candidates: Iterable[str] = find_known_attributes(mention.text, vocabulary)
+    else:
+        candidates = draw_words(vocabulary.nouns, rng)
+    words: list[str] = []
+    for word in candidates:
+        if len(words) < MAX_WORDS and word != mention.text and may_replace(parse, mention, word, facts):
+            words.append(word)
+    return tuple(sorted(words))
+
+
+def draw_words(weights: Mapping[str, float], rng: Random) -> list[str]:
+    """Return the words with positive weights in a random order, drawn by weight without replacement."""
+    # Exponential clocks (Efraimidis and Spirakis 2006).
+    clocks = ((rng.expovariate(weight), word) for word, weight in weights.items() if weight > 0)
+    return [word for _, word in sorted(clocks)]
+
+
+class SplitCompounds:
+    """The compounds of the true captions of a split, one per caption, from which foils are drawn.
+
+    ``foreign`` are the compounds that belong to another split; no foil makes one of them. Compounds that occur once are
+    frequent: only a part of the true captions states a compound of another one. The same must hold for foils.
+    Therefore absolute discounting (Ney, Essen and Kneser 1994) takes ``discount`` from the count of every compound and
+    gives it to combinations of its parts.
+    """
+
+    def __init__(self, compounds: Sequence[Compound], foreign: Collection[Compound]) -> None:
+        self.foreign = foreign
+        self._by_relation: dict[tuple[str, str | None], list[Compound]] = {}
+        for compound in compounds:
+            self._by_relation.setdefault((compound.kind, compound.relation), []).append(compound)
+        counts = Counter(compounds)
+        self._discount = {kind: _estimate_discount(counts, kind) for kind in ("ao", "oro")}
+        self._num_words = Counter[tuple[Frame, str]]()
+        self._num_types = Counter[Frame]()
+        for compound, count in counts.items():
+            for place in PLACES:
+                for frame in _list_frames(compound, place):
+                    key = frame, getattr(compound, place)
+                    self._num_types[frame] += key not in self._num_words
+                    self._num_words[key] += count
+
+    def weigh(self, compound: Compound, place: str, words: Iterable[str]) -> dict[str, float]:
+        """Return how probable each word is in a place of a compound, up to a factor.
+
+        The caption of the compound itself does not count.
+        """
+        same, similar = _list_frames(compound, place)
+        own, discount = getattr(compound, place), self._discount[compound.kind]
+        num_types = self._num_types[same] - (self._num_words[same, own] == 1)
+        num_similar = max(len(self._by_relation[compound.kind, compound.relation]) - 1, 1)
+
+        def weigh(word: str) -> float:
+            count, num_with_relation = (self._num_words[frame, word] - (word == own) for frame in (same, similar))
+            return max(count - discount, 0) + discount * num_types * num_with_relation / num_similar
+
+        return {word: weigh(word) for word in words if compound._replace(**{place: word}) not in self.foreign}
+
+    def draw(self, compound: Compound, rng: Random) -> Iterator[Compound]:
+        """Yield ``MAX_DRAWS`` compounds of random captions with the same relation, or without one."""
+        compounds = self._by_relation[compound.kind, compound.relation]
+        for _ in range(MAX_DRAWS):
+            drawn, other = (compounds[rng.randrange(len(compounds))] for _ in range(2))
+            is_new = rng.random() < self._discount[compound.kind]
+            yield drawn._replace(object=other.object) if is_new else drawn
+
+
+def _estimate_discount(counts: Mapping[Compound, int], kind: str) -> float:
+    """Return the discount n1 / (n1 + 2 n2), where n1 and n2 compounds of a kind occur once and twice."""
+    once, twice = (sum(count == n and item.kind == kind for item, count in counts.items()) for n in (1, 2))
+    return once / max(once + 2 * twice, 1)
+
+
+def _list_frames(compound: Compound, place: str) -> tuple[Frame, Frame]:
+    """Return what surrounds one place of a compound: the rest of it, and only its relation."""
+    other = compound.object if place == "subject" else compound.subject
+    return (compound.kind, place, compound.relation, other), (compound.kind, place, compound.relation)
+
+
+def make_balanced_negatives(
+    rows: Iterable[Row], kind: str, foreign: Collection[Compound], rejected: Mapping[str, frozenset[str]], refine: bool
+) -> list[list[dict[str, Any]]]:
+    """Return the negatives of each row of a split (``caption`` and ``foils``), or [].
+
+    ``rows`` have the columns ``image_id``, ``crop_id``, ``caption``, ``compounds`` and ``parts``. ``kind`` is a key of
+    ``BALANCED_NEGATIVES``, ``foreign`` the compounds of other splits, and ``rejected`` the rejected texts by crop id.
+    With ``refine``, rows on which text-only scorers are above chance have no negatives (refinement.py).
+    """
+    rows = list(rows)
+    compounds = SplitCompounds([Compound(**row["compounds"][0]) for row in rows if row["parts"]], foreign)
+    make = {"hnatom_balanced": replace_one_atom, "hncomp_balanced": replace_compound}[kind]
+    negatives_by_row: list[list[HardNegative]] = []
+    for row in rows:
+        rng = Random(f"{row['image_id']}:{row['caption']}:{kind}")
+        negatives = make(row, compounds, rng) if row["parts"] else []
+        is_rejected = not rejected.get(row["crop_id"], frozenset()).isdisjoint(item.caption for item in negatives)
+        negatives_by_row.append([] if is_rejected else negatives)
+    used = [index for index, negatives in enumerate(negatives_by_row) if negatives]
+    keep_N = np.ones(len(used), dtype=bool)
+    if refine:
+        captions = [(rows[index]["caption"], *(item.caption for item in negatives_by_row[index])) for index in used]
+        keep_N = select_rows_at_chance(RetrievalSets(captions, [rows[index]["image_id"] for index in used]), seed=0)
+    kept = set(compress(used, keep_N))
+    return [
+        [{"caption": item.caption, "foils": item.foil_rows} for item in negatives] if index in kept else []
+        for index, negatives in enumerate(negatives_by_row)
+    ]
+
+
+def replace_one_atom(row: Row, compounds: SplitCompounds, rng: Random) -> list[HardNegative]:
+    """Return the ``hnatom_balanced`` of a row with the columns ``caption``, ``compounds`` and ``parts``, or [].
+
+    A row whose word is more probable than its foils together has negatives only with the ratio as probability, so that
+    the word is not more often true than false.
+    """
+    (compound,), count = (Compound(**item) for item in row["compounds"]), BALANCED_NEGATIVES["hnatom_balanced"]
+    parts = _read_parts(row)
+    for part in rng.sample(parts, len(parts)):
+        own, *_ = compounds.weigh(compound, part.place, [part.text]).values()
+        weights = compounds.weigh(compound, part.place, part.words)
+        edits = ((_replace_words(row["caption"], {part: word}), word) for word in draw_words(weights, rng))
+        negatives = [
+            HardNegative(text, (Foil(part.kind, part.text, word),)) for text, word in edits if text is not None
+        ]
+        if len(negatives) >= count:
+            return negatives[:count] if rng.random() * count * own < sum(weights.values()) else []
+    return []
+
+
+def replace_compound(row: Row, compounds: SplitCompounds, rng: Random) -> list[HardNegative]:
+    """Return the ``hncomp_balanced`` of a row with the columns ``caption``, ``compounds`` and ``parts``, or []."""
+    (compound,), count = (Compound(**item) for item in row["compounds"]), BALANCED_NEGATIVES["hncomp_balanced"]
+    parts = _read_parts(row)
+    used = {part.text for part in parts}
+    negatives: list[HardNegative] = []
+    for other in compounds.draw(compound, rng):
+        words = [getattr(other, part.place) for part in parts]
+        if used.isdisjoint(words) and all(word in part.words for word, part in zip(words, parts, strict=True)):
+            text = _replace_words(row["caption"], dict(zip(parts, words, strict=True)))
+            if text is not None:
+                used.update(words)
+                foils = (Foil(part.kind, part.text, word) for word, part in zip(words, parts, strict=True))
+                negatives.append(HardNegative(text, tuple(foils)))
+        if len(negatives) == count:
+            return negatives
+    return []
+
+
+def _read_parts(row: Row) -> list[Part]:
+    return [Part(**{**part, "words": tuple(part["words"])}) for part in row["parts"]]
+
+
+def _replace_words(caption: str, words: Mapping[Part, str]) -> str | None:
+    """Return the caption with another word in some parts, or None if a word does not fit its position."""
+    text: str | None = caption
+    for part, word in sorted(words.items(), key=lambda item: -item[0].start):
+        if text is not None:
+            mention = Mention(part.kind, part.text, part.start, part.end, part.tag, object="")
+            text = replace_atom_text(text, mention, word)
+    return text
