@@ -23,7 +23,8 @@ def add_predicative_attributes(clauses: Clauses, related: Set[int]) -> None:
     for index, dep in enumerate(s.deps):
         if dep == MERGED:
             continue
-        if dep in {"acomp", "oprd"} or (dep in {"ROOT", "ccomp"} and s.tags[index] == "JJ"):  # "the ball is red"
+        is_adjective = dep in {"ROOT", "ccomp", "attr"} and s.tags[index] == "JJ"
+        if is_adjective or dep in {"acomp", "oprd"}:  # "the ball is red"
             if not s.is_negated(s.heads[index]) and not s.is_negated(index):
                 verb = index if s.children_by(index, "nsubj") else s.heads[index]
                 _add_adjectives(clauses, clauses.find_subjects(verb), index)

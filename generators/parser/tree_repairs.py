@@ -37,6 +37,13 @@ def repair_possessions(s: Sentence) -> None:
             s.attach(head, index, "dobj")
 
 
+def repair_auxiliary_subjects(s: Sentence) -> None:
+    """Repair "the suitcase is closed", where "suitcase" is the subject of "is" and not of "closed"."""
+    for index, dep in enumerate(s.deps):
+        if dep in {"nsubj", "nsubjpass"} and s.deps[s.heads[index]] in {"aux", "auxpass"}:
+            s.move(index, s.heads[s.heads[index]])
+
+
 def repair_bare_subjects(s: Sentence) -> None:
     """Repair "man holding a bag", where "man" is read as an adverbial."""
     for index, dep in enumerate(s.deps):
@@ -164,12 +171,15 @@ def repair_covering_participles(s: Sentence) -> None:
 
 
 def repair_coordinated_participles(s: Sentence) -> None:
-    """Repair "the cactus is black and spotted", where "spotted" is coordinated with "is"."""
+    """Repair "the cactus is black and spotted", where "spotted" is coordinated with "is" and read as a past tense."""
     for index, dep in enumerate(s.deps):
         verb = s.heads[index]
         if dep != "conj" or s.tags[index] not in {"VBD", "VBN"} or not s.is_verb(verb) or verb >= index:
             continue
         adjectives = [child for child in s.near_children(verb) if s.deps[child] == "acomp" and verb < child < index]
+        is_passive = s.tags[verb] == "VBN" and any(s.deps[child] == "auxpass" for child in s.near_children(verb))
+        if is_passive and not any(s.deps[child] in {"dobj", "nsubj"} for child in s.near_children(index)):
+            s.tags[index] = "VBN"
         if adjectives and not {s.deps[child] for child in s.near_children(index)} - {"punct", "advmod"}:
             s.tags[index] = "VBN"
             s.attach(index, adjectives[-1], "conj")
@@ -177,6 +187,7 @@ def repair_coordinated_participles(s: Sentence) -> None:
 
 TREE_REPAIRS = (
     repair_possessions,
+    repair_auxiliary_subjects,
     repair_bare_subjects,
     repair_appositions,
     repair_coordinations,
