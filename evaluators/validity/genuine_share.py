@@ -1,4 +1,4 @@
-"""Measure the shares of genuine hard negatives and of true captions with the oracle (stage ``validity``).
+"""Measure the shares of genuine hard negatives, true captions and correctly listed atoms (stage ``validity``).
 
     python -m evaluators.validity.genuine_share        # writes validity.json
 
@@ -27,6 +27,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from evaluators.validity.captioners import compare_captioners, train_model
+from evaluators.validity.listed_atoms import ListedAtoms, measure_listed_atoms
 from evaluators.validity.oracle import UnreadableError, is_true, parse_caption
 from evaluators.validity.rebuild import rebuild_crepe
 from generators.readers.corpora import Skipped, list_shards, read_captions
@@ -179,6 +180,18 @@ def summarise(built: pd.DataFrame, curve: Mapping[float, pd.DataFrame], words: M
     }
 
 
+def summarise_listed_atoms(listed: Mapping[str, ListedAtoms]) -> dict[str, Any]:
+    """Return the part of validity.json about the atoms that rows list. ``listed``: kind -> comparison of its rows."""
+    return {
+        "listed_atoms": [{"type": kind, "rows": item.rows, "share": item.share} for kind, item in listed.items()],
+        "misread": {
+            kind: [{"of": caption, "why": why} for caption, why in dict.fromkeys(item.failures)][:MAX_LISTED]
+            for kind, item in listed.items()
+            if item.failures
+        },
+    }
+
+
 def main() -> None:
     settings, world, source = (
         read_params("validity"),
@@ -200,7 +213,7 @@ def main() -> None:
     with ProcessPoolExecutor(2, get_context("spawn")) as pool:
         judged = tqdm(pool.map(build, settings["recalls"]), "annotation recall", total=len(settings["recalls"]))
         curve = dict(zip(settings["recalls"], judged, strict=True))
-    content = summarise(built, curve, words)
+    content = summarise(built, curve, words) | summarise_listed_atoms(measure_listed_atoms(Path("crepe")))
     keys = zip(built["image_id"], built["text"], built["kind"] == TRUTH, strict=True)
     verdicts = dict(zip(keys, built["failure"] == "", strict=True))
     funnels = json.loads(Path("crepe/stats.json").read_text())["funnels"]

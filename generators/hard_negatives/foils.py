@@ -186,6 +186,8 @@ def find_words(parse: Parse, mention: Mention, vocabulary: Vocabulary) -> Words:
         return Words(known, iter(() if mention.tag.startswith("VB") else unknown))
     if mention.text == "with" and PRONOUN.search(parse.caption, mention.end):
         return Words((), iter(()))  # "a table with a cup on it" states another relation
+    if mention.tag == "RB" and all(other.end <= mention.start for other in parse.mentions if other.kind == "object"):
+        return Words((), iter(()))  # "a box with a ball inside": other relations need a pronoun
     return _find_relations(parse.caption[mention.start : mention.end], mention, vocabulary)
 
 

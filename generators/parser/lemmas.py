@@ -91,6 +91,21 @@ def is_noun(word: str) -> bool:
     return "NOUN" in parts_of_speech and parts_of_speech <= {"NOUN", "PROPN", "VERB"}
 
 
+def is_only_noun(word: str) -> bool:
+    """Return True if the dictionary lists the word as a noun, and as nothing else."""
+    return set(_look_up(word)) == {"NOUN"}
+
+
+def is_unknown(word: str) -> bool:
+    """Return True if the dictionary does not list the word."""
+    return word.isalpha() and not _look_up(word)
+
+
+def is_no_adverb(word: str) -> bool:
+    """Return True if the dictionary lists the word as an adjective, and not as an adverb."""
+    return "ADJ" in _look_up(word) and "ADV" not in _look_up(word)
+
+
 def is_adjective(word: str) -> bool:
     """Return True if the word can only be an adjective."""
     return set(_look_up(word)) == {"ADJ"} or word.endswith(("less", "ish"))

@@ -116,6 +116,8 @@ class Nouns:
         word, tag, dep = s.words[index], s.tags[index], s.deps[index]
         if dep == MERGED or not word.replace("-", "").isalpha():
             return False
+        if word in lexicon.LOCATION_ATTRIBUTES and dep == "advmod":
+            return False
         if word in lexicon.NON_OBJECTS and not s.children_by(index, "compound"):
             return False
         if word in lexicon.PART_NOUNS and dep == "pobj" and not s.children_by(index, "amod", "compound", "prep"):
@@ -212,6 +214,8 @@ class Nouns:
         if s.tags[index] == "VBG" or word in lexicon.GERUND_NAMES:
             return word in lexicon.GERUND_NAMES
         if word in lexicon.ATTRIBUTE_NOUNS or lemmas.is_adjective(word) or word in {"color", "colour"}:
+            return False
+        if word.endswith("ed") and lemmas.is_verb(word) and not lemmas.is_noun(word):  # "closed box"
             return False
         return s.is_noun(index) and s.deps[index] in {"compound", "nmod", "amod"}
 

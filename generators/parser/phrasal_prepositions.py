@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from generators.parser.lexicon import LEXICON, read_words
+from generators.parser.lexicon import LEXICON, POSSESSIVES, read_words
 
 NOUN_PHRASES: dict[str, str] = LEXICON["phrasal_nouns"]
 PAIRS: dict[str, str] = LEXICON["phrasal_pairs"]
@@ -18,6 +18,8 @@ SPELLINGS: dict[str, str] = LEXICON["preposition_spellings"]
 _QUALIFIERS = read_words("phrasal_qualifiers")
 _PREPOSITIONS = frozenset({"in", "on", "at", "to"})
 _ARTICLES = frozenset({"the", "a", "an"})
+_AFTER_SIDE = frozenset({"", "and", "while", "but", "is", "are"})
+"""The words after "to its left". Other words can be part of a name ("to its left wing")."""
 
 
 class Phrase(NamedTuple):
@@ -33,7 +35,7 @@ def find_phrasal_prepositions(tokens: Sequence[str]) -> list[Phrase]:
     phrases: list[Phrase] = []
     index = 0
     while index < len(tokens):
-        phrase = _match_noun_phrase(tokens, index) or _match_pair(tokens, index)
+        phrase = _match_noun_phrase(tokens, index) or _match_side(tokens, index) or _match_pair(tokens, index)
         if phrase:
             phrases.append(phrase)
         index = phrase.end if phrase else index + 1
@@ -58,6 +60,15 @@ def _match_noun_phrase(tokens: Sequence[str], start: int) -> Phrase | None:
     elif noun == "side" and qualifier in {"each", "both", "either"}:
         noun = "sides"
     return Phrase(start, start + position + 3, NOUN_PHRASES[noun])
+
+
+def _match_side(tokens: Sequence[str], start: int) -> Phrase | None:
+    """Return the phrase of the form "to its left" that starts at ``start``, or None. It has no complement."""
+    preposition, possessive, side, following = [*tokens[start : start + 4], "", "", ""][:4]
+    is_phrase = preposition in _PREPOSITIONS and possessive in POSSESSIVES and side in {"left", "right"}
+    if not is_phrase or (following not in _AFTER_SIDE and following.isalnum()):
+        return None
+    return Phrase(start, start + 3, NOUN_PHRASES[side])
 
 
 def _match_pair(tokens: Sequence[str], start: int) -> Phrase | None:

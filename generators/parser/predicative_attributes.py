@@ -17,19 +17,24 @@ _NO_PREDICATE = frozenset({"amod", "compound", "aux", "auxpass", "prep", COVERIN
 def add_predicative_attributes(clauses: Clauses, related: Set[int]) -> None:
     """Add the attributes to the objects of ``clauses``.
 
-    Verbs in ``related`` already state a relation and are skipped.
+    Verbs and adverbs in ``related`` already state a relation and are skipped.
     """
     s = clauses.sentence
     for index, dep in enumerate(s.deps):
         if dep == MERGED:
             continue
-        if dep in {"acomp", "oprd"} or (dep in {"ROOT", "ccomp"} and s.tags[index] == "JJ"):  # "the ball is red"
+        is_adjective = dep in {"ROOT", "ccomp", "attr"} and s.tags[index] == "JJ"
+        if is_adjective or dep in {"acomp", "oprd"}:  # "the ball is red"
             if not s.is_negated(s.heads[index]) and not s.is_negated(index):
                 verb = index if s.children_by(index, "nsubj") else s.heads[index]
                 _add_adjectives(clauses, clauses.find_subjects(verb), index)
+        elif dep == "conj" and s.tags[index] == "JJ" and s.is_verb(s.heads[index]):  # "the lamp is lit and white"
+            _add_adjectives(clauses, clauses.find_subjects(s.heads[index]), index)
         elif dep == "amod" and s.heads[index] < index and s.heads[index] in clauses.nouns:
             _add_adjectives(clauses, [s.heads[index]], index)
         elif dep == "advmod" and s.words[index] in LOCATION_ATTRIBUTES and not s.children[index]:
+            if index in related:
+                continue
             head = s.heads[index]  # "people standing outside": the head is "standing"
             subjects = [head] if head in clauses.nouns else clauses.find_subjects(head) if s.is_verb(head) else []
             _add(clauses, subjects, Attribute(s.words[index], index, index, s.tags[index]))

@@ -10,6 +10,9 @@ from generators.parser.sentence import COVERING, MERGED
 from generators.parser.word_forms import RECIPROCAL_WORDS
 
 _NO_RELATION = frozenset({"than", "without", "as"})
+_POSSESSION = frozenset({"with", "have"})
+_STRANDED = frozenset({"on", "inside", "underneath"})
+"""Words that may follow a possession without a complement: "a box with a ball inside", "a man has a hat on"."""
 _HELD_PREPOSITIONS = frozenset({"in", "on", "over"})
 _DEFINITE = lexicon.POSSESSIVES | {"the", "this", "that"}
 
@@ -34,15 +37,15 @@ class Edge(NamedTuple):
 class Relations:
     """The relations of a sentence.
 
-    ``related_verbs`` are the verbs that state a relation, and ``negated`` the objects that the caption denies.
+    ``related`` are the verbs and adverbs that state a relation, and ``negated`` the objects that the caption denies.
     """
 
     def __init__(self, clauses: Clauses) -> None:
         self.clauses, self.sentence, self.nouns = clauses, clauses.sentence, clauses.nouns
-        self.related_verbs: set[int] = set()
+        self.related: set[int] = set()
         self.negated = set(self.nouns.negated)
         self._edges: dict[tuple[int, str, int], Edge] = {}
-        self._reversed_pairs: set[tuple[int, int]] = set()
+        self._restated_pairs: set[tuple[int, int]] = set()
         for index, dep in enumerate(self.sentence.deps):
             if dep == COVERING:
                 self._add_covering(index)
@@ -50,6 +53,9 @@ class Relations:
                 self._add_preposition(index)
             elif dep != MERGED and self.sentence.is_verb(index):
                 self._add_direct_object(index)
+        for index, word in enumerate(self.sentence.words):
+            if word in _STRANDED:
+                self._add_stranded(index)
         for head in self.nouns.by_head:
             self._add_owner(head)
         self._spread_negation()
@@ -61,7 +67,7 @@ class Relations:
             edge
             for edge in self._edges.values()
             if not {edge.subject, edge.object} & self.negated
-            and not (edge.predicate.text in {"with", "have"} and (edge.subject, edge.object) in self._reversed_pairs)
+            and not (edge.predicate.text in _POSSESSION and (edge.subject, edge.object) in self._restated_pairs)
         ]
         return sorted(edges, key=lambda edge: (edge.predicate.start, edge.subject, edge.object))
 
@@ -70,7 +76,7 @@ class Relations:
     def _add(self, verb: int | None, subjects: list[int], predicate: Predicate, objects: list[int]) -> None:
         """Add a relation between all subjects and all objects, or deny the objects if the relation is negated."""
         if verb is not None:
-            self.related_verbs.add(verb)
+            self.related.add(verb)
         if self.sentence.is_negated(predicate.start) or (verb is not None and self.sentence.is_negated(verb)):
             self.negated.update(head for head in objects if not self._is_definite(head))
             return
@@ -154,20 +160,17 @@ class Relations:
         """Add the relation of "next to each other": between two subjects, or from a plural subject to itself."""
         predicate = self._join_verb(index, attachment.verb)
         if attachment.verb is not None:
-            self.related_verbs.add(attachment.verb)
+            self.related.add(attachment.verb)
         if attachment.subjects:
             first, target = (attachment.subjects * 2)[:2]
             self._edges[first, predicate.text, target] = Edge(first, predicate, target)
 
     def _attach_to_preceding_noun(self, index: int, attachment: Attachment, complements: list[int]) -> Attachment:
-        """Attach "in it" to the noun directly before it, even if the tree differs ("a glass with liquid in it")."""
+        """Attach "in it" to the noun directly before it, even if the tree differs ("a glass has liquid in it")."""
         s = self.sentence
         has_pronoun = any(s.words[child] in lexicon.THIRD_PERSON for child in complements)
-        if (
-            (has_pronoun or (not complements and s.lasts[index] > index))
-            and attachment.verb is None
-            and index - 1 in self.nouns
-        ):
+        is_possession = attachment.verb is None or lemmas.infinitive(s.words[attachment.verb]) == "have"
+        if (has_pronoun or (not complements and s.lasts[index] > index)) and is_possession and index - 1 in self.nouns:
             return Attachment(self.nouns.resolve_before(index - 1, index))
         return attachment
 
@@ -184,12 +187,10 @@ class Relations:
         owners = [
             edge.subject
             for edge in self._edges.values()
-            if edge.predicate.text in {"with", "have"}
-            and edge.object in attachment.subjects
-            and edge.subject in earlier
+            if edge.predicate.text in _POSSESSION and edge.object in attachment.subjects and edge.subject in earlier
         ]
         antecedent = owners[:1] or (earlier if len(earlier) == 1 else [])
-        self._reversed_pairs.update((head, subject) for head in antecedent for subject in attachment.subjects)
+        self._restated_pairs.update((head, subject) for head in antecedent for subject in attachment.subjects)
         return antecedent
 
     def _add_to_noun(self, index: int, attachment: Attachment, objects: list[int]) -> None:
@@ -257,6 +258,24 @@ class Relations:
         s = self.sentence
         between = range(verb + 1, index)
         return any(s.tags[other] not in {"RB", "RP"} or s.words[other] in lexicon.SPATIAL_ADVERBS for other in between)
+
+    def _add_stranded(self, index: int) -> None:
+        """Add the relation of "inside" in "a box with a ball inside" and of "on" in "a man with a hat on"."""
+        s, content = self.sentence, index - 1
+        if content not in self.nouns or s.deps[index] == MERGED or s.lasts[index] > index or s.children[index]:
+            return
+        for edge in [edge for edge in self._edges.values() if edge.predicate.text in _POSSESSION]:
+            if edge.object != content:
+                continue
+            if s.words[index] != "on":
+                edge, text = edge._replace(subject=content, object=edge.subject), s.words[index]
+            elif self._is_worn([edge.subject], [content]):
+                text = "wear"
+            else:
+                continue
+            self.related.add(index)
+            self._restated_pairs.update({(edge.subject, edge.object), (edge.object, edge.subject)})
+            self._add(None, [edge.subject], Predicate(text, index, index, "RB"), [edge.object])
 
     # Owners
 

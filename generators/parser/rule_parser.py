@@ -64,7 +64,7 @@ class RuleParser:
 def _build_parse(sentence: Sentence, caption: str) -> Parse:
     clauses = Clauses(sentence, Nouns(sentence))
     relations = Relations(clauses)
-    add_predicative_attributes(clauses, relations.related_verbs)
+    add_predicative_attributes(clauses, relations.related)
     nouns = [noun for noun in clauses.nouns.by_head.values() if noun.head not in relations.negated]
     ids = {noun.head: f"o{number}" for number, noun in enumerate(nouns)}
     starts, ends = sentence.starts, sentence.ends

@@ -7,7 +7,7 @@ Each rule edits a sentence in place. Its docstring shows captions and how spaCy 
 from __future__ import annotations
 
 from generators.parser import lemmas
-from generators.parser.lexicon import ANIMATE_NOUNS, CLOTHES, COLORS, GERUND_NAMES, ING_NOUNS, NAMES, SAME_IN_PLURAL
+from generators.parser.lexicon import ANIMATE_NOUNS, CLOTHES, GERUND_NAMES, ING_NOUNS, NAMES, SAME_IN_PLURAL
 from generators.parser.sentence import Sentence
 
 NOUN_MODIFIERS = frozenset({"compound", "nmod", "npadvmod", "amod"})
@@ -120,23 +120,6 @@ def names_to_verbs(s: Sentence) -> None:
             s.attach(index, before, "acl")
 
 
-def color_subjects_to_attributes(s: Sentence) -> None:
-    """Repair "white spotted umbrella", where "white" is read as the subject of the verb "spotted"."""
-    for index in range(1, len(s)):
-        color = index - 1
-        if s.tags[index] != "VBD" or s.words[color] not in COLORS or s.heads[color] != index:
-            continue
-        objects = [child for child in s.near_children(index) if child > index and s.deps[child] in {"dobj", "npadvmod"}]
-        if objects and s.is_noun(objects[0]) and all(s.heads[i] == objects[0] for i in range(index + 1, objects[0])):
-            others = [child for child in s.near_children(index) if child != objects[0]]
-            s.replace(index, objects[0])
-            for child in others:
-                s.move(child, objects[0])
-            s.attach(color, objects[0], "amod")
-            s.attach(index, objects[0], "amod")
-            s.tags[index] = "VBN"
-
-
 def verbs_to_names(s: Sentence) -> None:
     """Repair "teddy bears on a bed", where "bears" is read as a verb.
 
@@ -175,7 +158,6 @@ TAG_REPAIRS = (
     names_to_clauses,
     names_to_verbs,
     adverbs_to_objects,
-    color_subjects_to_attributes,
     verbs_to_names,
     repair_plurals,
 )

@@ -1,6 +1,6 @@
 """Corrections of dependency trees where spaCy's model, trained on news and speech, misreads captions.
 
-:func:`repair` applies the rules of tag_repairs.py and then the rules of this file, in order. Each rule edits the
+:func:`repair` applies the rules of noun_phrase_repairs.py, tag_repairs.py and this file, in order. Each rule edits the
 sentence in place.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from generators.parser import lemmas
 from generators.parser.lexicon import ANIMATE_NOUNS, COVERING_VERBS, RELATIVE_PRONOUNS
+from generators.parser.noun_phrase_repairs import NOUN_PHRASE_REPAIRS
 from generators.parser.sentence import COVERING, MERGED, Sentence
 from generators.parser.tag_repairs import NOUN_MODIFIERS, TAG_REPAIRS
 
@@ -16,7 +17,7 @@ _FINAL = frozenset({".", ",", ":", "''", "``"})
 
 def repair(s: Sentence) -> Sentence:
     """Repair the sentence in place, index its children, and return it."""
-    for rule in (*TAG_REPAIRS, *TREE_REPAIRS):
+    for rule in (*NOUN_PHRASE_REPAIRS, *TAG_REPAIRS, *TREE_REPAIRS):
         rule(s)
     s.index_children()
     return s
@@ -34,6 +35,13 @@ def repair_possessions(s: Sentence) -> None:
                 if s.deps[child] in {"nsubj", "neg"} or child < index:
                     s.move(child, index)
             s.attach(head, index, "dobj")
+
+
+def repair_auxiliary_subjects(s: Sentence) -> None:
+    """Repair "the suitcase is closed", where "suitcase" is the subject of "is" and not of "closed"."""
+    for index, dep in enumerate(s.deps):
+        if dep in {"nsubj", "nsubjpass"} and s.deps[s.heads[index]] in {"aux", "auxpass"}:
+            s.move(index, s.heads[s.heads[index]])
 
 
 def repair_bare_subjects(s: Sentence) -> None:
@@ -162,11 +170,28 @@ def repair_covering_participles(s: Sentence) -> None:
             s.tags[index], s.deps[index] = "VBN", COVERING
 
 
+def repair_coordinated_participles(s: Sentence) -> None:
+    """Repair "the cactus is black and spotted", where "spotted" is coordinated with "is" and read as a past tense."""
+    for index, dep in enumerate(s.deps):
+        verb = s.heads[index]
+        if dep != "conj" or s.tags[index] not in {"VBD", "VBN"} or not s.is_verb(verb) or verb >= index:
+            continue
+        adjectives = [child for child in s.near_children(verb) if s.deps[child] == "acomp" and verb < child < index]
+        is_passive = s.tags[verb] == "VBN" and any(s.deps[child] == "auxpass" for child in s.near_children(verb))
+        if is_passive and not any(s.deps[child] in {"dobj", "nsubj"} for child in s.near_children(index)):
+            s.tags[index] = "VBN"
+        if adjectives and not {s.deps[child] for child in s.near_children(index)} - {"punct", "advmod"}:
+            s.tags[index] = "VBN"
+            s.attach(index, adjectives[-1], "conj")
+
+
 TREE_REPAIRS = (
     repair_possessions,
+    repair_auxiliary_subjects,
     repair_bare_subjects,
     repair_appositions,
     repair_coordinations,
     repair_reduced_relatives,
     repair_covering_participles,
+    repair_coordinated_participles,
 )

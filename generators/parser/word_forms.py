@@ -61,7 +61,7 @@ def _find_joined_names() -> dict[str, frozenset[str]]:
 @cache
 def _find_written_forms() -> dict[str, frozenset[str]]:
     """Return for each word the words of all prepositions that the parser may write when it reads that word."""
-    written = {"in": {"wear"}, "of": {"on", "in"}, "side": set(NOUN_PHRASES["sides"].split())}
+    written = {"in": {"wear"}, "on": {"wear"}, "of": {"on", "in"}, "side": set(NOUN_PHRASES["sides"].split())}
     first_words = ((pair.split()[0], text) for pair, text in PAIRS.items())
     for word, text in (*SPELLINGS.items(), *NOUN_PHRASES.items(), *first_words):
         written.setdefault(word, set()).update(text.split())

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import pandas as pd
 from matplotlib.axes import Axes
 
@@ -26,10 +29,17 @@ def make_section(results: Results) -> Section | None:
     values = {
         "captions": positives["captions"],
         "true_share": _format_share(positives["true_share"], 2),
+        "listed_atoms": _format_share(_pool_listed_atoms(results.validity["listed_atoms"]), 2),
         "foil_words": _format_share(words["drawable_and_seen"], 1),
     }
     caption = "Genuine hard negatives by annotation recall (share of facts that are annotated)."
     return Section("validity", [genuine_table], {caption: draw_figure(shares)}, values=values)
+
+
+def _pool_listed_atoms(shares: Sequence[Mapping[str, Any]]) -> float | None:
+    """Return the share over the rows of all kinds, None without rows."""
+    rows = sum(item["rows"] for item in shares)
+    return sum(item["rows"] * item["share"] for item in shares if item["rows"]) / rows if rows else None
 
 
 def _format_share(share: float | None, decimals: int) -> str:

@@ -257,12 +257,14 @@ def test_validity_section(results: list[Path], tmp_path: Path):
         "positives": {"captions": 10, "true_share": 1.0},
         "genuine": shares,
         "foil_words": {"drawable_and_seen": 0.93},
+        "listed_atoms": [{"type": "raw", "rows": 30, "share": 0.9}, {"type": "hnatom", "rows": 10, "share": 0.5}],
     }
     validity.write_text(json.dumps(content))
     build(results, tmp_path / "report", tmp_path / "data", validity)
     page = (tmp_path / "report" / "report.md").read_text()
     assert "| hnatom | 99.5 | 90.0 |" in page
     assert "93.0% of the words that hard negatives introduce" in page
+    assert "80.00% of the rows list exactly the atoms" in page
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,13 @@ def list_replacements(negatives: list[HardNegative], original: str) -> list[str]
 RED_CUP = parse("A [red:JJ>c] [cup:NN=c] [on:IN] a [table:NN=t].", ("c", "on", "t", "on"))
 
 
+def test_relation_without_complement_has_no_foil():
+    box = parse("a [box:NN=b] with a [ball:NN=c] [inside:RB]", ("c", "inside", "b", "inside"))
+    negatives = make_atom_foils(box, collect_facts(box.graph), MICROWORLD)
+    assert list_replacements(negatives, "ball")
+    assert not list_replacements(negatives, "inside")
+
+
 def test_one_atom_is_replaced_and_its_article_adapted():
     negatives = make_atom_foils(RED_CUP, collect_facts(RED_CUP.graph), MICROWORLD)
     assert HardNegative("An orange cup on a table.", (Foil("attribute", "red", "orange"),)) in negatives
