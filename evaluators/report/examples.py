@@ -161,7 +161,7 @@ def find_top(scores: Sequence[float], count: int = NUM_TOP) -> list[int]:
 
 def _get_kind(foils: Sequence[Mapping[str, str]]) -> str:
     """Return the type of a hard negative, given its foils."""
-    return "HN-Comp" if len(foils) > 1 else KINDS.get(foils[0]["type"], "HN-Atom") if foils else ""
+    return KINDS.get(foils[0]["type"], "HN-Comp" if len(foils) > 1 else "HN-Atom") if foils else ""
 
 
 def make_retrieval_examples(task: str, frames: Mapping[str, pd.DataFrame], split: Any, count: int) -> list[Example]:

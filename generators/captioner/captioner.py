@@ -44,10 +44,10 @@ class EditableCaption(Protocol):
         """
         ...
 
-    def negate(self, negated: Negated, edited: SceneGraph | None = None) -> str | None:
-        """Return the caption with one atom negated, or None if the negation cannot be expressed.
+    def negate(self, *negated: Negated, edited: SceneGraph | None = None) -> str | None:
+        """Return the caption with some atoms negated, or None if a negation cannot be expressed.
 
-        With ``edited``, the atom at the same position in the edited graph is negated instead.
+        With ``edited``, the caption of the edited graph is negated, at the positions of these atoms.
         """
         ...
 
@@ -91,10 +91,9 @@ class GrammarCaption:
     def edit(self, edited: SceneGraph) -> str | None:
         return realiser.write_text(edited, self.seed)
 
-    def negate(self, negated: Negated, edited: SceneGraph | None = None) -> str | None:
-        if edited is None:
-            return realiser.write_text(self.graph, self.seed, negated)
-        return realiser.write_text(edited, self.seed, find_counterpart(negated, self.graph, edited))
+    def negate(self, *negated: Negated, edited: SceneGraph | None = None) -> str | None:
+        graph = edited or self.graph
+        return realiser.write_text(graph, self.seed, [find_counterpart(atom, self.graph, graph) for atom in negated])
 
     def negate_all(self) -> list[str]:
         return realiser.negate_all(self.graph, self.seed)
@@ -123,12 +122,11 @@ class TemplateCaption:
     def edit(self, edited: SceneGraph) -> str | None:
         return join_text(template.write_caption(edited)) if template.can_express(edited) else None
 
-    def negate(self, negated: Negated, edited: SceneGraph | None = None) -> str | None:
-        if edited is None:
-            return join_text(template.write_caption(self.graph, negated))
-        if not template.can_express(edited):
+    def negate(self, *negated: Negated, edited: SceneGraph | None = None) -> str | None:
+        graph = edited or self.graph
+        if not template.can_express(graph):
             return None
-        return join_text(template.write_caption(edited, find_counterpart(negated, self.graph, edited)))
+        return join_text(template.write_caption(graph, [find_counterpart(atom, self.graph, graph) for atom in negated]))
 
     def negate_all(self) -> list[str]:
         return [join_text(template.negate_all(self.graph))]

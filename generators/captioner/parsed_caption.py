@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from generators.captioner.substitution import keeps_pronouns, replace_atom_text
-from generators.graphs.entailment import Negated, find_counterpart
+from generators.graphs.entailment import Negated
 from generators.language.grammar import sort_adjectives
 from generators.language.inflection import fit_article
 from generators.language.lexicon.nouns import is_person
 from generators.language.lexicon.relations import verb_lemma
-from generators.schemas.scene_graph import Mention, SceneGraph, SceneObject
+from generators.schemas.scene_graph import AtomKey, Mention, SceneGraph, SceneObject
 
 ARTICLE = re.compile(r"\b(?:an?|the|one|some)\s+$")
 BE = re.compile(r"\b(?:is|are) $")
@@ -47,10 +47,24 @@ class ParsedCaption:
         Returns None if a word does not fit its position, if an attribute to be moved is not directly before its noun
         ("the cup is red"), or if a pronoun may refer to a person that the edit replaces ("beside her").
         """
+        return self._edit(edited, ())
+
+    def negate(self, *negated: Negated, edited: SceneGraph | None = None) -> str | None:
+        """Return the caption with some atoms negated, or None if a negation cannot be expressed.
+
+        A relation gets "not" or "does not". An object or attribute is removed and negated in a last sentence.
+        """
+        return self._edit(edited or self.graph, negated)
+
+    def _edit(self, edited: SceneGraph, negated: Sequence[Negated]) -> str | None:
+        denied = {atom.atom_key for atom in negated}
+        counts = Counter(mention.atom_key for mention in self.mentions)
+        if any(counts[key] != 1 for key in denied):
+            return None
         pairs = zip(self.graph.objects, edited.objects, strict=True)
         if not all(old.name == new.name or keeps_pronouns(self.text, old.name, new.name) for old, new in pairs):
             return None
-        words: dict[tuple[str, str, str, str | None], str] = {}
+        words: dict[AtomKey, str] = {}
         attributes: dict[Mention, tuple[int, Sequence[str]]] = {}
         for old, new in zip(self.graph.objects, edited.objects, strict=True):
             words["object", old.name, old.id, None] = new.name
@@ -70,7 +84,10 @@ class ParsedCaption:
         for mention in sorted(self.mentions, key=lambda mention: -mention.start):
             if mention.kind == "attribute" and mention.object in rewritten:
                 continue
-            word = words.get((mention.kind, mention.text, mention.object, mention.target), mention.text)
+            word = words.get(mention.atom_key, mention.text)
+            if caption is not None and mention.atom_key in denied:
+                caption = self._negate_mention(caption, mention, word, edited.by_id[mention.object].name)
+                continue
             if caption is not None and mention in attributes:
                 start, texts = attributes[mention]
                 rest = len(caption) - mention.start
@@ -104,60 +121,25 @@ class ParsedCaption:
         phrase = "".join(f"{word} " for word in words) + caption[end:]
         return fit_article(caption[:start], phrase.split(maxsplit=1)[0]) + phrase
 
-    def negate(self, negated: Negated, edited: SceneGraph | None = None) -> str | None:
-        """Return the caption with one atom negated, or None if the negation cannot be expressed.
+    def _negate_mention(self, caption: str, mention: Mention, word: str, name: str) -> str | None:
+        if mention.kind == "object":
+            return self._deny_object(caption, mention, word)
+        if mention.kind == "relation":
+            return _negate_relation(caption, mention, word)
+        return _negate_attribute(caption, mention, word, name)
 
-        A relation gets "not" or "does not". An object or attribute is removed and negated in a last sentence.
-        """
-        atom = negated.kind, negated.text, negated.object
-        target = negated.relation and negated.relation.object
-        mentions = [
-            item for item in self.mentions if (item.kind, item.text, item.object) == atom and item.target == target
-        ]
-        if len(mentions) != 1:
-            return None
-        word = find_counterpart(negated, self.graph, edited).text if edited else negated.text
-        if negated.kind == "object":
-            return self._deny_object(mentions[0], word)
-        if negated.kind == "relation":
-            return self._negate_relation(mentions[0], word)
-        return self._negate_attribute(mentions[0], word)
-
-    def _deny_object(self, mention: Mention, word: str) -> str | None:
+    def _deny_object(self, caption: str, mention: Mention, word: str) -> str | None:
         """Return "something is on a table. there is no red cup"."""
         start = self._find_phrase_start(self.graph.by_id[mention.object])
         if start is None or mention.tag not in ("NN", "NNP"):
             return None
         shifted = replace(mention, start=mention.start - start, end=mention.end - start)
-        phrase = self.text[start : mention.end]
+        phrase = caption[start : mention.end]
         denied = phrase if word == mention.text else replace_atom_text(phrase, shifted, word)
-        article = ARTICLE.search(self.text[:start])
-        before = self.text[: article.start() if article else start]
+        article = ARTICLE.search(caption[:start])
+        before = caption[: article.start() if article else start]
         pronoun = "someone" if is_person(mention.text) else "something"
-        return None if denied is None else f"{before}{pronoun}{self.text[mention.end :]}. there is no {denied}"
-
-    def _negate_relation(self, mention: Mention, word: str) -> str | None:
-        """Return "a cup not on a table" or "a man does not wear a hat"."""
-        caption = self.text if word == mention.text else replace_atom_text(self.text, mention, word)
-        if caption is None:
-            return None
-        before, after = caption[: mention.start], caption[mention.start :]
-        if mention.tag not in FINITE:
-            return f"{before}not {after}"
-        verb, *rest = after.split(" ")
-        return " ".join([f"{before}{FINITE[mention.tag]} not {verb_lemma(verb)}", *rest])
-
-    def _negate_attribute(self, mention: Mention, word: str) -> str | None:
-        """Return "a cup is on a table. the cup is not red" or "the cup is not red"."""
-        before, after = self.text[: mention.start], self.text[mention.end :]
-        if BE.search(before) and not re.match(r",| and\b", after):
-            return f"{before}not {word}{after}"
-        item = self.graph.by_id[mention.object]
-        if not re.match(rf" (?:[\w-]+ )*{re.escape(item.name)}\b", after):
-            return None
-        after = after.lstrip()
-        before = fit_article(before, after.split(maxsplit=1)[0])
-        return f"{before}{after}. the {item.name} is not {word}"
+        return None if denied is None else f"{before}{pronoun}{caption[mention.end :]}. there is no {denied}"
 
     def negate_all(self) -> list[str]:
         """Return "it is not true that ... and that ...", and "there is no red cup on a table" for one such phrase."""
@@ -179,3 +161,27 @@ class ParsedCaption:
         end = start + len(self.text.split(". ")[index])
         tags = {mention.tag for mention in self.mentions if start <= mention.start < end}
         return bool(CLAUSE.search(sentence)) or not tags.isdisjoint(FINITE)
+
+
+def _negate_relation(caption: str, mention: Mention, word: str) -> str | None:
+    """Return "a cup not on a table" or "a man does not wear a hat"."""
+    edited = caption if word == mention.text else replace_atom_text(caption, mention, word)
+    if edited is None:
+        return None
+    before, after = edited[: mention.start], edited[mention.start :]
+    if mention.tag not in FINITE:
+        return f"{before}not {after}"
+    verb, *rest = after.split(" ")
+    return " ".join([f"{before}{FINITE[mention.tag]} not {verb_lemma(verb)}", *rest])
+
+
+def _negate_attribute(caption: str, mention: Mention, word: str, name: str) -> str | None:
+    """Return "a cup is on a table. the cup is not red" or "the cup is not red"."""
+    before, after = caption[: mention.start], caption[mention.end :]
+    if BE.search(before) and not re.match(r",| and\b", after):
+        return f"{before}not {word}{after}"
+    if not re.match(rf" (?:[\w-]+ )*{re.escape(name)}\b", after):
+        return None
+    after = after.lstrip()
+    before = fit_article(before, after.split(maxsplit=1)[0])
+    return f"{before}{after}. the {name} is not {word}"

@@ -15,6 +15,7 @@ red cup" if there are several cups. P is the predicate of a relation. S is a sen
                      if the graph has no relations: "NP, NP and NP"
     attributes       "the cup is red and striped", for some of the objects with three or more attributes
     negated atom     as the last sentence: "the cup is not red", "the cup is not P the table", "there is no NP P NP"
+                     several: "the cup is not red and is not P the table", "the cup is not red, and there is no NP"
     negated caption  "it is not true that S, that S and that S" with one relation per S, "there is no NP P NP"
 
 The seed selects among the constructions. The selection depends only on the graph's ids and edges, so that a graph with
@@ -23,6 +24,7 @@ replaced words gets the same sentences.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 from typing import NamedTuple
 
@@ -37,7 +39,7 @@ from generators.captioner.words import (
     to_pieces,
 )
 from generators.captioner.writer import Writer
-from generators.graphs.entailment import Negated
+from generators.graphs.entailment import Negated, remove_atoms
 from generators.language.grammar import predicate_kind
 from generators.schemas.scene_graph import Mention, SceneGraph
 
@@ -56,17 +58,17 @@ def can_express_predicate(predicate: str) -> bool:
 
 def write_caption(graph: SceneGraph, seed: str) -> CaptionWithMentions:
     """Return a caption that asserts every atom of the graph, with its mentions."""
-    return CaptionWithMentions(*join_pieces(_write_pieces(graph, seed, None)))
+    return CaptionWithMentions(*join_pieces(_write_pieces(graph, seed, ())))
 
 
-def write_text(graph: SceneGraph, seed: str, negated: Negated | None = None) -> str:
-    """Return a caption that asserts every atom of the graph except ``negated``, and negates ``negated``."""
+def write_text(graph: SceneGraph, seed: str, negated: Sequence[Negated] = ()) -> str:
+    """Return a caption that asserts every atom of the graph except ``negated``, and negates these."""
     return join_text(_write_pieces(graph, seed, negated))
 
 
-def _write_pieces(graph: SceneGraph, seed: str, negated: Negated | None) -> Words:
-    writer = Writer(negated.remove_from(graph) if negated else graph, Random(seed), full_graph=graph)
-    first, *later_sentences = writer.write_sentences() + ([writer.write_negation(negated)] if negated else [])
+def _write_pieces(graph: SceneGraph, seed: str, negated: Sequence[Negated]) -> Words:
+    writer = Writer(remove_atoms(graph, negated), Random(seed), full_graph=graph)
+    first, *later_sentences = writer.write_sentences() + ([writer.write_negations(negated)] if negated else [])
     pieces = first.words
     for sentence in later_sentences:
         pieces += (Piece("."), *sentence.words)

@@ -3,10 +3,12 @@
 Source: CREPE (arXiv:2212.07796), appendix A.3. Attributes precede their objects; subject, relation and object follow
 each other; unrelated objects are appended with "and a". Two relations of one pair are joined: "cup above and to the
 left of table". Negations keep the style: "tall boy that is not blue", "cup not on green table", "green table and no
-cup".
+cup", "cup that is not red and not on green table".
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from generators.captioner.words import (
     Piece,
@@ -19,7 +21,7 @@ from generators.captioner.words import (
     to_pieces,
     write_predicate,
 )
-from generators.graphs.entailment import Negated
+from generators.graphs.entailment import Negated, remove_atoms
 from generators.language.grammar import follows_noun, predicate_kind
 from generators.schemas.scene_graph import Relation, SceneGraph, SceneObject
 
@@ -32,24 +34,25 @@ def can_express(graph: SceneGraph) -> bool:
     return len(graph.relations) < 2 or all(predicate_kind(edge.predicate) == "preposition" for edge in graph.relations)
 
 
-def write_caption(graph: SceneGraph, negated: Negated | None = None) -> Words:
+def write_caption(graph: SceneGraph, negated: Sequence[Negated] = ()) -> Words:
     """Return the caption of a graph whose relations all have the same subject and object.
 
-    The negated part comes last, so that the negation does not apply to the other parts.
+    Negated parts come last, so that the negation does not apply to the other parts.
     """
-    if negated and negated.kind == "object":
-        denied = (*to_pieces("no"), *_write_noun_phrase(graph.by_id[negated.object], None))
-        return (*write_caption(negated.remove_from(graph)), Piece("and"), *denied)
-    pieces: Words = ()
-    for part in sorted(_split_parts(graph), key=lambda part: negated is not None and negated.object in part):
+    objects = [atom for atom in negated if atom.kind == "object"]
+    rest, pieces = remove_atoms(graph, objects), ()
+    negated_ids = {atom.object for atom in negated}
+    for part in sorted(_split_parts(rest), key=lambda part: not negated_ids.isdisjoint(part)):
         item = graph.by_id[part[0]]
-        pieces += (*((Piece("and"), *choose_determiner(item)) if pieces else ()), *_write_part(graph, part, negated))
+        pieces += (*((Piece("and"), *choose_determiner(item)) if pieces else ()), *_write_part(rest, part, negated))
+    for atom in objects:
+        pieces += (*to_pieces("and no"), *_write_noun_phrase(graph.by_id[atom.object], ()))
     return pieces
 
 
 def negate_all(graph: SceneGraph) -> Words:
     """Return the caption that negates the whole graph: "no cup on table and no vase"."""
-    return join_with_and([(*to_pieces("no"), *_write_part(graph, part, None)) for part in _split_parts(graph)])
+    return join_with_and([(*to_pieces("no"), *_write_part(graph, part, ())) for part in _split_parts(graph)])
 
 
 def _split_parts(graph: SceneGraph) -> list[tuple[str, ...]]:
@@ -59,23 +62,35 @@ def _split_parts(graph: SceneGraph) -> list[tuple[str, ...]]:
     return [pair, *single] if pair else single
 
 
-def _write_part(graph: SceneGraph, part: tuple[str, ...], negated: Negated | None) -> Words:
+def _write_part(graph: SceneGraph, part: tuple[str, ...], negated: Sequence[Negated]) -> Words:
     subject = graph.by_id[part[0]]
     if len(part) == 1:
         return _write_noun_phrase(subject, negated)
     relations = join_with_and([_write_relation(edge, subject, negated) for edge in graph.relations])
+    if _find_denied(subject, negated) and relations[0].text == "not":
+        relations = (Piece("and"), *relations)
     return (*_write_noun_phrase(subject, negated), *relations, *_write_noun_phrase(graph.by_id[part[1]], negated))
 
 
-def _write_relation(edge: Relation, subject: SceneObject, negated: Negated | None) -> Words:
-    is_negated = negated is not None and negated.relation == edge
+def _write_relation(edge: Relation, subject: SceneObject, negated: Sequence[Negated]) -> Words:
+    is_negated = any(atom.relation == edge for atom in negated)
     return (*(to_pieces("not") if is_negated else ()), write_predicate([edge], subject, clause=False))
 
 
-def _write_noun_phrase(item: SceneObject, negated: Negated | None) -> Words:
+def _find_denied(item: SceneObject, negated: Sequence[Negated]) -> list[str]:
+    """Return the negated attributes of an object."""
+    return [atom.text for atom in negated if atom.kind == "attribute" and atom.object == item.id]
+
+
+def _write_noun_phrase(item: SceneObject, negated: Sequence[Negated]) -> Words:
     """Return a noun phrase such as "tall and blue boy", "wall made of bricks" or "tall boy that is not blue"."""
-    denied = negated.text if negated and negated.kind == "attribute" and negated.object == item.id else None
-    before = [(attribute_piece(item, text),) for text in item.attributes if text != denied and not follows_noun(text)]
-    after = [attribute_piece(item, text) for text in item.attributes if text != denied and follows_noun(text)]
-    negation = (*to_pieces(f"that {choose_copula(item)} not"), attribute_piece(item, denied)) if denied else ()
-    return (*(join_with_and(before) if before else ()), noun_piece(item), *after, *negation)
+    denied = _find_denied(item, negated)
+    before = [
+        (attribute_piece(item, text),) for text in item.attributes if text not in denied and not follows_noun(text)
+    ]
+    after = [attribute_piece(item, text) for text in item.attributes if text not in denied and follows_noun(text)]
+    pieces = (*(join_with_and(before) if before else ()), noun_piece(item), *after)
+    if denied:
+        denials = join_with_and([(Piece("not"), attribute_piece(item, text)) for text in denied])
+        pieces += (*to_pieces(f"that {choose_copula(item)}"), *denials)
+    return pieces

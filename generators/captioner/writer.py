@@ -241,35 +241,45 @@ class Writer:
             sentences.append(Sentence((*self._name_object(item.id), Piece(choose_copula(item)), *texts), "clause"))
         return sentences
 
-    def write_negation(self, negated: Negated) -> Sentence:
-        """Return the sentence that negates one atom of the full graph. It follows all other sentences."""
+    def write_negations(self, negated: Sequence[Negated]) -> Sentence:
+        """Return the sentence that negates atoms of the full graph. It follows all other sentences.
+
+        Negations of one subject are joined: "the cup is not red and is not on the table", "there is no cat and no dog".
+        """
+        pieces: Words = ()
+        previous: Words = ()
+        for subject, predicate in map(self._write_negation, negated):
+            if not previous:
+                pieces = (*subject, *predicate)
+            elif subject == previous:
+                pieces += (Piece("and"), *predicate)
+            else:
+                pieces += (Piece(","), Piece("and"), *subject, *predicate)
+            previous = subject
+        return Sentence(pieces, "clause")
+
+    def _write_negation(self, negated: Negated) -> tuple[Words, Words]:
+        """Return the subject and the predicate of a negation: "the cup" and "is not red", "there is" and "no cat"."""
         item = self.full_graph.by_id[negated.object]
         if negated.kind == "attribute":
-            pieces = (
-                *self._name_object(item.id),
+            return self._name_object(item.id), (
                 *to_pieces(f"{choose_copula(item)} not"),
                 attribute_piece(item, negated.text),
             )
-        elif (edge := negated.relation) is not None:
+        if (edge := negated.relation) is not None:
             is_verb = is_finite(edge.predicate)  # "does not have", else "is not on"
             auxiliary = ("do" if is_plural(item.name) else "does") if is_verb else choose_copula(item)
             predicate = write_predicate([edge], item, clause=True, after_does=is_verb)
-            pieces = (
-                *self._name_object(item.id),
+            return self._name_object(item.id), (
                 *to_pieces(f"{auxiliary} not"),
                 predicate,
                 *self._name_object(edge.object),
             )
-        else:
-            pieces = (
-                *to_pieces(f"there {choose_copula(item)} no"),
-                *write_adjectives(item, item.attributes),
-                noun_piece(item),
-            )
-            edges = [edge for edge in self.full_graph.relations if edge.subject == item.id]
-            for edge in [edge for edge in edges if edge.object in self.graph.by_id][:1]:
-                pieces += (write_predicate([edge], item, clause=False), *self._name_object(edge.object))
-        return Sentence(pieces, "clause")
+        denied = (Piece("no"), *write_adjectives(item, item.attributes), noun_piece(item))
+        edges = [edge for edge in self.full_graph.relations if edge.subject == item.id]
+        for edge in [edge for edge in edges if edge.object in self.graph.by_id][:1]:
+            denied += (write_predicate([edge], item, clause=False), *self._name_object(edge.object))
+        return to_pieces(f"there {choose_copula(item)}"), denied
 
     # Noun phrases
 

@@ -11,19 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 from typing import Literal, NamedTuple
 
 from generators.graphs.assignments import Constraint, find_assignments
 from generators.graphs.facts import ImageFacts
 from generators.language.lexicon import relations
-from generators.schemas.scene_graph import Relation, SceneGraph
+from generators.schemas.scene_graph import AtomKey, Relation, SceneGraph
 
 NegationKind = Literal["object", "attribute", "relation"]
 
 
 class Negated(NamedTuple):
-    """The one atom that a statement negates.
+    """An atom that a statement negates.
 
     ``object`` is the id of the object, of the attribute's object, or of the relation's subject.
     """
@@ -32,6 +32,11 @@ class Negated(NamedTuple):
     object: str
     text: str
     relation: Relation | None = None
+
+    @property
+    def atom_key(self) -> AtomKey:
+        """Equal to the key of the atom's mentions."""
+        return self.kind, self.text, self.object, self.relation and self.relation.object
 
     def remove_from(self, graph: SceneGraph) -> SceneGraph:
         """Return the graph without the negated atom, and without the relations of a negated object."""
@@ -44,6 +49,11 @@ class Negated(NamedTuple):
         attributes = tuple(text for text in graph.by_id[self.object].attributes if text != self.text)
         changed = (replace(item, attributes=attributes) if item.id == self.object else item for item in objects)
         return SceneGraph(tuple(changed), edges)
+
+
+def remove_atoms(graph: SceneGraph, negated: Iterable[Negated]) -> SceneGraph:
+    """Return the graph without the negated atoms, and without the relations of negated objects."""
+    return reduce(lambda rest, atom: atom.remove_from(rest), negated, graph)
 
 
 def find_counterpart(negated: Negated, graph: SceneGraph, edited: SceneGraph) -> Negated:

@@ -23,7 +23,7 @@ from generators.hard_negatives.selection import POOL
 from generators.language.grammar import predicate_kind
 from generators.language.inflection import inflect_verb
 from generators.language.lexicon import relations
-from generators.schemas.scene_graph import Mention, Parse, Relation, SceneGraph
+from generators.schemas.scene_graph import AtomKey, Mention, Parse, Relation, SceneGraph
 
 Edit = tuple[Foil, SceneGraph]
 
@@ -187,9 +187,9 @@ def _phrase_counts(kind: str, vocabulary: Vocabulary) -> Mapping[str, int]:
 
 def select_first_mentions(mentions: tuple[Mention, ...]) -> list[Mention]:
     """Return the first mention of each atom."""
-    first: dict[tuple[str, ...], Mention] = {}
+    first: dict[AtomKey, Mention] = {}
     for mention in mentions:
-        first.setdefault((mention.kind, mention.text, mention.object, mention.target or ""), mention)
+        first.setdefault(mention.atom_key, mention)
     return list(first.values())
 
 

@@ -118,14 +118,12 @@ class Example:
 
     @cached_property
     def hnneg_balanced(self) -> tuple[HardNegative, ...]:
-        if self._balanced_negations is None:
-            return ()
-        caption, _, negatives = self._balanced_negations
-        return self._choose(caption, negatives, self._rng("hnneg_balanced:ranks"))
+        negatives = self._balanced_negations.negatives if self._balanced_negations else ()
+        return negatives if self._rejected.isdisjoint(item.caption for item in negatives) else ()
 
     @cached_property
     def _balanced_negations(self) -> BalancedSet | None:
-        return make_balanced_set(self._atoms, PER_TYPE, self._rng("hnneg_balanced"))
+        return make_balanced_set(self._atoms, self._rng("hnneg_balanced"))
 
     @cached_property
     def _false_negations(self) -> list[Negated] | None:

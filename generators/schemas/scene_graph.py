@@ -13,6 +13,8 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 AtomKind = Literal["object", "attribute", "relation"]
+AtomKey = tuple[str, str, str, str | None]
+"""The kind, the text, the object and the target of an atom; see :class:`Mention`."""
 CompoundKind = Literal["ao", "oro"]
 
 
@@ -166,6 +168,11 @@ class Mention:
     tag: str
     object: str
     target: str | None = None
+
+    @property
+    def atom_key(self) -> AtomKey:
+        """Equal for all mentions of one atom."""
+        return self.kind, self.text, self.object, self.target
 
 
 @dataclass(frozen=True)

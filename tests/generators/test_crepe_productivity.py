@@ -125,8 +125,8 @@ def test_every_config_and_split_is_written(built: Path) -> None:
             (path,) = (built / config).glob(f"{split}-*.parquet")
             rows = pq.read_table(path).to_pylist()
             assert {row["complexity"] for row in rows} <= {int(split[1:])}
-            num_atoms = int(split[1:]) - (config == "prod_hnneg_balanced")  # one atom is denied
-            assert {len(row["atoms"]) for row in rows} <= {num_atoms}
+            nums_denied = {1, 2} if config == "prod_hnneg_balanced" else {0}
+            assert {row["complexity"] - len(row["atoms"]) for row in rows} <= nums_denied
             assert {row["provenance"]["captioner"] for row in rows} <= {"grammar"}
             for row in rows if config != "prod_raw" else []:
                 assert len({row["caption"], *row["hard_negatives"]}) == sizes[config] + 1
@@ -257,10 +257,14 @@ def _find_foil_nouns(folder: Path) -> tuple[set[str], list[str]]:
     """Return the nouns that HN-Atoms insert or balanced captions negate, and all captions."""
     found_examples = make_examples(Source.read(make_annotations(folder)), 6)
     foils = {foil.replacement for item in found_examples for atom in item.hnatom for foil in atom.foils}
-    negated = {
-        item.hnneg_balanced[0].foils[0].original.removeprefix("no ") for item in found_examples if item.hnneg_balanced
-    }
+    negated = set().union(*map(_find_denied_nouns, found_examples))
     return foils | negated, [item.walk.caption.text for item in found_examples]
+
+
+def _find_denied_nouns(example: Example) -> set[str]:
+    """Return the nouns that the true caption of the balanced negations denies."""
+    foils = {foil for item in example.hnneg_balanced for foil in item.foils}
+    return {foil.replacement for foil in foils if foil.original == f"no {foil.replacement}"}
 
 
 def test_an_additional_image_does_not_change_the_examples_of_other_images(folder: Path, tmp_path: Path) -> None:
@@ -358,9 +362,8 @@ def test_phrases_of_real_images_name_objects_that_the_graphs_lack(real_data: Pat
     assert "calendar" in ImageSource(source.images["3"], source).facts.mentioned
     for example in make_examples(source, 6):
         facts = example.source.facts
-        negated = [foil.original.removeprefix("no ") for item in example.hnneg_balanced[:1] for foil in item.foils]
         foils = [foil.replacement for item in example.hnatom for foil in item.foils if foil.type == "object"]
-        assert not facts.mentioned & {*foils, *negated}
+        assert not facts.mentioned & {*foils, *_find_denied_nouns(example)}
 
 
 def test_ask_prints_the_estimate_and_stops_above_the_cost(

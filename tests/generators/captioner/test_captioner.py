@@ -258,6 +258,9 @@ def test_parsed_caption_is_edited_in_place(captioner: PromptedCaptioner) -> None
     assert caption.edit(SceneGraph((SceneObject("1", "cup"), TABLE), (ON,))) == "a cup is on a wooden table"
     assert caption.negate(Negated("relation", "1", "on", ON)) == "a red cup is not on a wooden table"
     assert caption.negate(Negated("attribute", "1", "red")) == "a cup is on a wooden table. the cup is not red"
+    assert caption.negate(Negated("attribute", "1", "red"), Negated("attribute", "2", "wooden")) == (
+        "a cup is on a table. the table is not wooden. the cup is not red"
+    )
     assert caption.negate_all() == ["it is not true that a red cup is on a wooden table"]
     swapped = {negative.caption for negative in make_swap_negatives(GRAPH, caption)}
     assert {"a red table is on a wooden cup", "a wooden table is on a red cup"} <= swapped
@@ -324,7 +327,10 @@ def test_objects_and_finite_verbs_are_denied(captioner: PromptedCaptioner) -> No
     assert caption.negate(Negated("object", "2", "hat")) == "an old man wears something. there is no red hat"
     assert caption.negate(Negated("object", "1", "man")) == "someone wears a red hat. there is no old man"
     edited = SceneGraph((man, SceneObject("2", "coat", ("red",))), (wear,))
-    assert caption.negate(Negated("object", "2", "hat"), edited) == "an old man wears something. there is no red coat"
+    assert (
+        caption.negate(Negated("object", "2", "hat"), edited=edited)
+        == "an old man wears something. there is no red coat"
+    )
     assert caption.negate(Negated("relation", "1", "wearing", wear)) == "an old man does not wear a red hat"
     assert caption.negate_all() == ["it is not true that an old man wears a red hat"]
 

@@ -1,4 +1,5 @@
 import re
+from itertools import combinations
 from random import Random
 
 import pytest
@@ -19,7 +20,7 @@ ON, NEXT_TO = Relation("1", "on", "2"), Relation("3", "next to", "1")
 CHAIN = SceneGraph((CUP, TABLE, APPLE), (ON, NEXT_TO))
 
 
-def write_captions(graph: SceneGraph, negated: Negated | None = None) -> set[str]:
+def write_captions(graph: SceneGraph, *negated: Negated) -> set[str]:
     return {write_text(graph, str(seed), negated) for seed in range(60)}
 
 
@@ -108,6 +109,22 @@ def test_negations() -> None:
     )
     assert "a red cup is on a wooden table. there is no orange apple next to the cup" in write_captions(
         CHAIN, Negated("object", "3", "apple")
+    )
+    not_red, not_wooden = Negated("attribute", "1", "red"), Negated("attribute", "2", "wooden")
+    assert (
+        "an orange apple is next to a cup. the cup is on a table. the cup is not red, and the table is not wooden"
+        in write_captions(CHAIN, not_red, not_wooden)
+    )
+    assert (
+        "an orange apple is next to a cup. there is also a wooden table. the cup is not red and is not on the table"
+        in (write_captions(CHAIN, not_red, Negated("relation", "1", "on", ON)))
+    )
+    unrelated = SceneGraph((CUP, SceneObject("2", "table"), SceneObject("3", "trees")))
+    no_table, no_trees = Negated("object", "2", "table"), Negated("object", "3", "trees")
+    assert "a red cup. there is no table, and there are no trees" in write_captions(unrelated, no_table, no_trees)
+    one_tree = SceneGraph((CUP, SceneObject("2", "table"), SceneObject("3", "tree")))
+    assert "a red cup. there is no table and no tree" in (
+        write_captions(one_tree, no_table, Negated("object", "3", "tree"))
     )
     wearing = Relation("1", "wear", "2")
     worn = SceneGraph((SceneObject("1", "man", ("tall", "old")), SceneObject("2", "hat")), (wearing,))
@@ -209,7 +226,8 @@ def test_negations_keep_the_style(graph: SceneGraph, seed: int) -> None:
     atoms = [Negated("object", item.id, item.name)] if len(graph.objects) > 1 else []
     atoms += [Negated("attribute", item.id, text) for text in item.attributes]
     atoms += [Negated("relation", edge.subject, edge.predicate, edge) for edge in graph.relations]
-    texts = [write_text(graph, str(seed), negated) for negated in atoms]
+    pairs = combinations([atom for atom in atoms if atom.kind != "object"], 2)
+    texts = [write_text(graph, str(seed), negated) for negated in (*zip(atoms), *pairs)]
     texts += negate_all(graph, str(seed))
     for text in texts:
         assert STYLE.fullmatch(text), text

@@ -7,7 +7,7 @@ CUP = SceneObject("1", "cup", ("red",))
 ON = Relation("1", "on", "2")
 
 
-def write(graph: SceneGraph, negated: Negated | None = None) -> str:
+def write(graph: SceneGraph, *negated: Negated) -> str:
     return join_text(write_caption(graph, negated))
 
 
@@ -32,6 +32,13 @@ def test_template_negations() -> None:
     assert write(graph, Negated("attribute", "1", "red")) == "cup that is not red on table"
     assert write(graph, Negated("relation", "1", "on", ON)) == "red cup not on table"
     assert write(graph, Negated("object", "1", "cup")) == "table and no red cup"
+    red, on, table = (
+        Negated("attribute", "1", "red"),
+        Negated("relation", "1", "on", ON),
+        Negated("object", "2", "table"),
+    )
+    assert write(graph, red, on) == "cup that is not red and not on table"
+    assert write(graph, red, table) == "cup that is not red and no table"
     assert join_text(negate_all(graph)) == "no red cup on table"
     three = SceneGraph((SceneObject("1", "cup"), SceneObject("2", "table"), SceneObject("3", "cat")), (ON,))
     # The negated part comes last, because "cup not on table and a cat" could mean that the cup is not on a cat.
