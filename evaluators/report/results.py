@@ -19,7 +19,7 @@ import pandas as pd
 
 from evaluators.protocols import all_protocols
 from evaluators.results.documents import list_documents, read
-from generators.schemas.corpus_names import CORPORA, parse_systematicity
+from generators.schemas.corpus_names import CORPORA, get_kind, parse_systematicity
 from generators.storage import parquet
 
 COMPLEXITY = re.compile(r"n(\d+)")
@@ -27,7 +27,13 @@ SEED = re.compile(r"-s\d+$")
 """Suffix of model names with the training seed."""
 PUBLISHED = "_published"
 """Suffix of the names of datasets that were imported from published files."""
-SYSTEMATICITY_KINDS = {"hnall": "HN-Atom + HN-Comp", "hnatom": "HN-Atom", "hncomp": "HN-Comp"}
+SYSTEMATICITY_KINDS = {
+    "hnall": "HN-Atom + HN-Comp",
+    "hnatom": "HN-Atom",
+    "hncomp": "HN-Comp",
+    "hnatom_balanced": "HN-Atom, balanced",
+    "hncomp_balanced": "HN-Comp, balanced",
+}
 PRODUCTIVITY_KINDS = {
     "hnatom": "HN-Atom",
     "hnswap": "HN-Swap",
@@ -242,7 +248,7 @@ def make_frame(results: Iterable[Result]) -> pd.DataFrame:
 
 def _get_kind(config: str) -> str:
     """Return the type of a CREPE config's hard negatives, such as "hnatom" or "hnneg_balanced"."""
-    return config.removeprefix("prod_") if config.startswith("prod_") else config.rsplit("_", 1)[-1]
+    return get_kind(config).removeprefix("prod_")
 
 
 def get_corpus_name(corpus: str | None, is_microworld: bool = False) -> str:

@@ -31,12 +31,15 @@ from evaluators.validity.listed_atoms import ListedAtoms, measure_listed_atoms
 from evaluators.validity.oracle import UnreadableError, is_true, parse_caption
 from evaluators.validity.rebuild import rebuild_crepe
 from generators.readers.corpora import Skipped, list_shards, read_captions
+from generators.schemas.corpus_names import get_kind
 from generators.storage import parquet, stage
 from generators.storage.params import read_params
 
 WORD = re.compile(r"[a-z]+")
 TRUTH = "truth"
 """``kind`` of a true caption. All other kinds are types of hard negatives."""
+FOIL_KINDS = ("hnatom", "hncomp", "hnatom_balanced", "hncomp_balanced", "prod_hnatom", "prod_hnatom_balanced")
+"""Kinds of hard negatives with new words."""
 COLUMNS = ["image_id", "text", "kind", "split", "caption"]
 MAX_LISTED = 40
 """Failures per kind that are written to validity.json."""
@@ -49,7 +52,7 @@ def read_texts(dataset: Path) -> pd.DataFrame:
     rows = []
     for path in sorted(dataset.glob("*/*.parquet")):
         config, split = path.parent.name, path.name.rsplit("-", 3)[0]
-        kind = config if config.startswith("prod_") else config.rsplit("_", 1)[-1]
+        kind = get_kind(config)
         if kind.endswith("hnall"):  # repeats the negatives of the other sets
             continue
         columns = ["image_id", "caption"] + ([] if kind.endswith("raw") else ["hard_negatives"])
@@ -102,7 +105,7 @@ def measure_foil_words(texts: pd.DataFrame, vocabularies: Mapping[str, set[str]]
     The shares are None if there are no such words.
     """
     drawable, count, seen = 0, 0, Counter[str]()
-    foils = texts[texts["kind"].isin(["hnatom", "hncomp", "prod_hnatom", "prod_hnatom_balanced"])]
+    foils = texts[texts["kind"].isin(FOIL_KINDS)]
     for text, caption in zip(foils["text"], foils["caption"], strict=True):
         new = find_new_words(text, caption)
         try:

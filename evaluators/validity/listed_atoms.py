@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from evaluators.validity.oracle import UnreadableError, lexicon, parse_caption
 from evaluators.validity.oracle.drs import DRS, Property, Relation
 from generators.parser.lemmas import infinitive
+from generators.schemas.corpus_names import get_kind
 from generators.storage import parquet
 
 AtomKey = tuple[str, str]
@@ -58,9 +59,9 @@ def measure_listed_atoms(dataset: Path) -> dict[str, ListedAtoms]:
     """Return kind -> comparison of the rows of all configs of that kind: ``raw``, ``hnatom``, ``prod_hnswap`` ..."""
     rows: dict[str, list[Mapping[str, Any]]] = {}
     for path in sorted(dataset.glob("*/*.parquet")):
-        config = path.parent.name
-        kind = config if config.startswith("prod_") else config.rsplit("_", 1)[-1]
-        rows.setdefault(kind, []).extend(parquet.read_table(path, ["caption", "atoms"]).to_pylist())
+        rows.setdefault(get_kind(path.parent.name), []).extend(
+            parquet.read_table(path, ["caption", "atoms"]).to_pylist()
+        )
     return {kind: compare_listed_atoms(group) for kind, group in rows.items()}
 
 

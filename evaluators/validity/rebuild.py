@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from generators import crepe_productivity, crepe_systematicity
+from generators.hard_negatives.balanced_compounds import BALANCED_NEGATIVES, make_balanced_negatives
 from generators.hard_negatives.systematicity import NEGATIVES
 from generators.microworld.annotate import annotate, write_annotations
 from generators.microworld.scenes.splits import TEST_IDS, sample_test_scene
@@ -38,8 +39,12 @@ def rebuild_crepe(
     crepe_systematicity.build_regions("microworld", annotated, settings, output / "regions")
     rows = list(crepe_systematicity.read_rows(output / "regions"))
     write_config(crepe_folder, "all_raw", {"test": crepe_systematicity.make_raw_rows(rows)}, RAW_SCHEMA)
-    for kind in NEGATIVES:
-        negatives = crepe_systematicity.make_hard_negative_rows(rows, kind)
+    balanced = {kind: make_balanced_negatives(rows, kind, refine=False) for kind in BALANCED_NEGATIVES}
+    for kind in (*NEGATIVES, *BALANCED_NEGATIVES):
+        with_balanced = (
+            row | {name: columns[index] for name, columns in balanced.items()} for index, row in enumerate(rows)
+        )
+        negatives = crepe_systematicity.make_hard_negative_rows(with_balanced, kind)
         write_config(crepe_folder, f"all_{kind}", {"test": negatives}, HARD_NEGATIVE_SCHEMA)
     productivity = crepe_productivity.Settings(
         **read_params("crepe_productivity") | {"workers": 1} | read_parser_params()

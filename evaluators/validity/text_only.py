@@ -40,14 +40,13 @@ from generators.hard_negatives.text_only_scorers import (
     measure_random_recall,
     recall_at_1,
 )
-from generators.schemas.corpus_names import parse_productivity
+from generators.schemas.corpus_names import get_kind, parse_productivity
 from generators.storage import parquet, stage
 from generators.storage.params import read_params
 from loaders.cards.card import table
 from loaders.datasets.stats import read_stats
 
 WORKERS = 2
-PRODUCTIVITY = "prod_"
 MEDOID = "Negatives edit different parts of the true caption, which therefore tends to differ least from the others."
 BY_DESIGN = {
     "hnatom": MEDOID,
@@ -78,14 +77,14 @@ def read_files(paths: Iterable[Path]) -> RetrievalSets:
 def group_configs(folder: Path) -> dict[str, list[str]]:
     """Return group name -> configs that are measured together.
 
-    A productivity config is its own group. A kind of systematicity forms one group over all corpora, because the sets
-    of all corpora contain the same captions with the same negatives.
+    A productivity config and a balanced config are groups of their own. Another kind of systematicity forms one group
+    over all corpora, because the sets of all corpora contain the same captions with the same negatives.
     """
     configs: dict[str, list[str]] = {}
     for path in sorted(folder.iterdir()):
-        kind = path.name.rsplit("_", 1)[-1]
-        if path.is_dir() and kind != "raw":
-            configs.setdefault(path.name if path.name.startswith(PRODUCTIVITY) else kind, []).append(path.name)
+        kind = get_kind(path.name)
+        if path.is_dir() and not kind.endswith("raw") and kind != "images":
+            configs.setdefault(path.name if kind.endswith("balanced") else kind, []).append(path.name)
     return configs
 
 

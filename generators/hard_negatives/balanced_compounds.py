@@ -171,7 +171,11 @@ def _list_frames(compound: Compound, place: str) -> tuple[Frame, Frame]:
 
 
 def make_balanced_negatives(
-    rows: Iterable[Row], kind: str, foreign: Collection[Compound], rejected: Mapping[str, frozenset[str]], refine: bool
+    rows: Iterable[Row],
+    kind: str,
+    foreign: Collection[Compound] = frozenset(),
+    rejected: Mapping[str, frozenset[str]] = {},
+    refine: bool = True,
 ) -> list[list[dict[str, Any]]]:
     """Return the negatives of each row of a split (``caption`` and ``foils``), or [].
 

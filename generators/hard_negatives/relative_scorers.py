@@ -11,6 +11,7 @@ Shapes: N retrieval sets of K captions, with the true caption in column 0; M = N
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -96,7 +97,8 @@ def make_relative_features(sets: RetrievalSets) -> np.ndarray:
     They do not depend on the order of the captions, not even in the last digits, from which trees would learn the
     column of the true caption. Therefore values are rounded, and sorted before they are summed.
     """
-    value_NKF = np.concatenate([_make_values(sets), _make_distance_values(sets)], axis=2).round(DECIMALS)
+    distance_NKF = _make_distance_values(tuple(map(tuple, sets.captions)), tuple(sets.images))
+    value_NKF = np.concatenate([_make_values(sets), distance_NKF], axis=2).round(DECIMALS)
     difference_NKF = value_NKF - np.sort(value_NKF, axis=1).mean(axis=1, keepdims=True)
     above_NKKF = np.sign((value_NKF[:, :, None] - value_NKF[:, None]).round(DECIMALS))
     rank_NKF = (above_NKKF.mean(axis=2) + 1) / 2
@@ -110,9 +112,10 @@ def _make_values(sets: RetrievalSets) -> np.ndarray:
     return np.concatenate([form_NKF, likelihood_NKF], axis=2)
 
 
-def _make_distance_values(sets: RetrievalSets) -> np.ndarray:
+@lru_cache(maxsize=1)  # the rounds of refinement use the same sets
+def _make_distance_values(captions: tuple[tuple[str, ...], ...], images: tuple[str, ...]) -> np.ndarray:
     """Return values of each caption among the others (N, K, F): distances and the positions of the differences."""
-    rows = []
+    rows, sets = [], RetrievalSets(captions, images)
     for captions, cosine_K in zip(sets.captions, score_nearest_to_mean(sets), strict=True):
         distances = (_edit_distances(captions), _word_distances(captions), _bag_distances(captions))
         summaries = [summary for distance_KK in distances for summary in _summarise(distance_KK)]

@@ -11,9 +11,18 @@ CORPORA = {"cc12m": "CC-12M", "yfcc": "YFCC-15M", "laion": "LAION-400M"}
 CREPE_DATASETS = ("crepe", "crepe_published")
 """The generated dataset, and the one imported from the authors' files. Both name their configs in the same way."""
 
-_CONFIG = re.compile(r"(?!prod_)(?P<corpus>.+)_(?P<split>sc|uc|ua)_(?P<kind>hnatom|hncomp|hnall|raw)")
+_CONFIG = re.compile(r"(?!prod_)(?P<corpus>.+)_(?P<split>sc|uc|ua)_(?P<kind>hn(?:atom|comp)(?:_balanced)?|hnall|raw)")
 
 _PRODUCTIVITY = re.compile(r"prod_(?:(?P<variant>(?!hn)[a-z]+)_)?(?P<kind>raw|hn(?:atom|swap|neg|all)(?:_balanced)?)")
+
+
+_KIND = re.compile(r"(?:.+_)?(?P<kind>hn(?:atom|comp)(?:_balanced)?|hnall|raw)")
+
+
+def get_kind(config: str) -> str:
+    """Return the kind of a systematicity config (``hnatom`` of ``laion_uc_hnatom``), and other names as they are."""
+    match = None if config.startswith("prod_") else _KIND.fullmatch(config)
+    return match["kind"] if match else config
 
 
 class SystematicityConfig(NamedTuple):
@@ -23,7 +32,7 @@ class SystematicityConfig(NamedTuple):
     split: str
     """``sc``, ``uc`` or ``ua``."""
     kind: str
-    """``hnatom``, ``hncomp``, ``hnall`` or ``raw``."""
+    """``hnatom``, ``hncomp``, ``hnall``, ``hnatom_balanced``, ``hncomp_balanced`` or ``raw``."""
 
 
 def parse_systematicity(config: str) -> SystematicityConfig | None:

@@ -11,6 +11,8 @@ from typing import Any
 
 import yaml
 
+from generators.schemas.corpus_names import get_kind
+
 
 @cache
 def figures(benchmark: str) -> dict[str, Any]:
@@ -24,5 +26,4 @@ def retrieval_set_size(config: str) -> int | None:
 
     Returns None for a raw config.
     """
-    name = config if config.startswith("prod_") else config.rsplit("_", 1)[-1]
-    return figures("crepe")["retrieval_set_size"].get(name)
+    return figures("crepe")["retrieval_set_size"].get(get_kind(config))

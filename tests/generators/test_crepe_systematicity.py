@@ -33,6 +33,7 @@ PHRASES = (
     "a tree",  # no compound: dropped
 )
 SETTINGS = {"parser": "rules", "workers": 1, "spelling": False, "ranker": "statistics", "at_least": 1}
+SETTINGS |= {"balanced_share": 1.0}
 
 
 def write_source(folder: Path) -> Path:

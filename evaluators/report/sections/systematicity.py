@@ -39,6 +39,7 @@ def make_section(results: Results) -> Section | None:
         tables.append(make_raw_table("systematicity_raw", raw, "split", splits))
     if not tables:
         return None
+    kinds = [kind for kind in kinds if not kind.endswith("balanced")]
     drawn = rows[rows["kind"].isin(kinds)]
     drawings = {}
     if kinds:

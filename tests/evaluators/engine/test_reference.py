@@ -60,6 +60,7 @@ def micro_world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     crepe = root / "data" / "crepe"
     build(root / "source", Params(seed=1, test_images=24, train_images=3, train_size=16, annotation_recall=0.9), 1)
     regions = {"parser": "rules", "workers": 1, "spelling": False, "at_least": 1, "ranker": "statistics"}
+    regions |= {"balanced_share": 0.0}
     annotations = annotations_of(root / "source")
     build_regions("microworld", annotations, regions, root / "regions")
     for kind in NEGATIVES:
