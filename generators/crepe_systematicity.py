@@ -174,11 +174,10 @@ def build_corpus(
     for (split_name, kind), columns in zip(tasks, balanced, strict=True):
         rows = read_rows(regions, mask=[name == split_name for name in splits])
         with_negatives = ({**row, kind: negatives} for row, negatives in zip(rows, columns, strict=True))
-        write(
-            f"{corpus}_{split_name}_{kind}",
-            {"test": make_hard_negative_rows(with_negatives, kind)},
-            schema=HARD_NEGATIVE_SCHEMA,
-        )
+        test = make_hard_negative_rows(with_negatives, kind)
+        write(f"{corpus}_{split_name}_{kind}", {"test": test}, schema=HARD_NEGATIVE_SCHEMA)
+        count = f"{split_name.upper()} with {BALANCED_NEGATIVES[kind]} negatives, {kind}"
+        funnel[count] = sum(map(bool, columns))
     return {"unique": {corpus: unique_counts}, "funnels": {f"Systematicity, {corpus}": funnel}}
 
 

@@ -150,12 +150,14 @@ class SplitCompounds:
         return {word: weigh(word) for word in words if compound._replace(**{place: word}) not in self.foreign}
 
     def draw(self, compound: Compound, rng: Random) -> Iterator[Compound]:
-        """Yield ``MAX_DRAWS`` compounds of random captions with the same relation, or without one."""
+        """Yield at most ``MAX_DRAWS`` random compounds with the same relation, or without one."""
         compounds = self._by_relation[compound.kind, compound.relation]
         for _ in range(MAX_DRAWS):
             drawn, other = (compounds[rng.randrange(len(compounds))] for _ in range(2))
             is_new = rng.random() < self._discount[compound.kind]
-            yield drawn._replace(object=other.object) if is_new else drawn
+            compound = drawn._replace(object=other.object) if is_new else drawn
+            if compound not in self.foreign:
+                yield compound
 
 
 def _estimate_discount(counts: Mapping[Compound, int], kind: str) -> float:

@@ -43,10 +43,10 @@ def assign_splits(
 ) -> tuple[list[Split], dict[str, dict[str, int]], dict[str, int]]:
     """Return the split of each row, the counts of Table 8, and the number of captions per split.
 
-    ``negatives`` maps a kind of negatives to the required number per caption. A row with ``repeated`` has a split, and
-    does not count. The counts of Table 8 are the distinct
-    atoms and the distinct compounds of the rows with negatives; they include only seen compounds for SC and only unseen
-    compounds for UC. The last value also counts the captions that have enough negatives of each kind.
+    ``negatives`` maps a kind of negatives to the required number per caption. Repeated rows are not counted. The counts
+    of Table 8 are the distinct atoms and the distinct compounds of the rows with negatives; they include only seen
+    compounds for SC and only unseen compounds for UC. The last value also counts the captions that have enough
+    negatives of each kind.
     """
     splits: list[Split] = []
     unique_items: dict[str, dict[str, set[Any]]] = {name: {"atoms": set(), "compounds": set()} for name in ("sc", "uc")}

@@ -85,7 +85,7 @@ def regions(tmp_path_factory, source) -> tuple[Path, dict[str, int]]:
 
 
 def read_by_caption(folder: Path) -> dict[str, dict[str, Any]]:
-    return {row["caption"]: row for row in read_rows(folder)}
+    return {row["caption"]: row for row in read_rows(folder) if not row["repeated"]}
 
 
 def test_regions_are_filtered_and_counted(regions) -> None:
@@ -97,6 +97,7 @@ def test_regions_are_filtered_and_counted(regions) -> None:
         "a green bottle",
         "a small bird",
     }
+    assert [row["caption"] for row in read_rows(folder) if row["repeated"]] == ["the red car"]
     assert (funnel["regions"], funnel["kept"]) == (7, 5)
     assert funnel["caption with the scene graph of an earlier one"] == 1
     assert funnel["caption with fewer than 2 atoms"] == 1
@@ -201,6 +202,7 @@ def test_rows_with_too_few_negatives_are_removed_from_that_config_only() -> None
 
 def test_table_8_ignores_unseen_atoms_and_rows_without_negatives() -> None:
     row = {"atoms": [{"kind": "object", "text": "cat"}], "compounds": [], "hnatom": [], "hncomp": []}
+    row["repeated"] = False
     nothing = {"sc": {"atoms": 0, "compounds": 0}, "uc": {"atoms": 0, "compounds": 0}}
     assert assign_splits([row], Seen(frozenset({Atom("object", "cat")}), frozenset()), NEGATIVES)[1] == nothing
     assert assign_splits([row | {"hnatom": [1]}], Seen(frozenset(), frozenset()), NEGATIVES)[1] == nothing

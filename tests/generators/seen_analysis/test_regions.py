@@ -55,6 +55,17 @@ def test_every_region_is_selected_or_counted() -> None:
     }
 
 
+def test_repeated_graphs_of_other_images_are_yielded_on_request() -> None:
+    images = [image(1, ("red cat", BIG), ("red cats", BIG)), image(2, ("red cat", BIG), ("rde cats", BIG)), image(3)]
+    funnel = Funnel()
+    groups = list(find_candidates(iter(images), make_reader, 1, funnel, lambda candidate: candidate.repeated))
+    assert [[(c.image.image_id, c.parse.caption, c.repeated) for c in group] for group in groups] == [
+        [("1", "red cat", False)],
+        [("2", "red cat", True)],
+    ]
+    assert (funnel.to_json()[REPEATED], funnel.to_json()["kept"]) == (3, 1)
+
+
 def test_a_phrase_that_the_parser_cannot_parse_is_counted() -> None:
     def make_failing_reader() -> RegionReader:
         return RegionReader(FailingParser(), spell)
