@@ -167,9 +167,9 @@ def build_corpus(
         for config in (*NEGATIVES, HNALL) if split_name != "ua" else ():
             rows = make_hard_negative_rows(read_rows(regions, mask=mask), config)
             write(f"{prefix}_{config}", {"test": rows}, schema=HARD_NEGATIVE_SCHEMA)
-    foreign = {"sc": frozenset(Targets.load(regions / "targets.json").compounds) - seen.compounds, "uc": seen.compounds}
-    tasks = [(split_name, kind) for split_name in foreign for kind in BALANCED_NEGATIVES]
-    make_balanced = partial(BalancedSplits, regions, splits, foreign, rejected, refine)
+    unseen = frozenset(Targets.load(regions / "targets.json").compounds) - seen.compounds
+    tasks = [(split_name, kind) for split_name in ("sc", "uc") for kind in BALANCED_NEGATIVES]
+    make_balanced = partial(BalancedSplits, regions, splits, seen.compounds, unseen, rejected, refine)
     balanced = map_with(make_balanced, BalancedSplits.make_negatives, tasks, workers)
     for (split_name, kind), columns in zip(tasks, balanced, strict=True):
         rows = read_rows(regions, mask=[name == split_name for name in splits])
@@ -187,7 +187,8 @@ class BalancedSplits:
 
     regions: Path
     splits: Sequence[Split]
-    foreign: Mapping[str, Collection[Compound]]
+    seen: Collection[Compound]
+    unseen: Collection[Compound]
     rejected: Mapping[str, frozenset[str]]
     refine: bool
 
@@ -195,7 +196,8 @@ class BalancedSplits:
         """Return the negatives of each row of a split, for one kind."""
         split_name, kind = task
         rows = read_rows(self.regions, BALANCED_COLUMNS, [name == split_name for name in self.splits])
-        return make_balanced_negatives(rows, kind, self.foreign[split_name], self.rejected, self.refine)
+        own, foreign = (self.seen, self.unseen) if split_name == "sc" else (self.unseen, self.seen)
+        return make_balanced_negatives(rows, kind, own, foreign, self.rejected, self.refine)
 
 
 def read_rows(folder: Path, columns: list[str] | None = None, mask: Sequence[bool] | None = None) -> Iterator[Row]:

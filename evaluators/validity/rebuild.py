@@ -17,6 +17,7 @@ from generators.microworld.scenes.splits import TEST_IDS, sample_test_scene
 from generators.readers import annotations, visual_genome
 from generators.readers.records import Flaws
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA
+from generators.seen_analysis.targets import Targets
 from generators.storage.dataset import write_config
 from generators.storage.params import read_params, read_parser_params
 
@@ -39,7 +40,8 @@ def rebuild_crepe(
     crepe_systematicity.build_regions("microworld", annotated, settings, output / "regions")
     rows = list(crepe_systematicity.read_rows(output / "regions"))
     write_config(crepe_folder, "all_raw", {"test": crepe_systematicity.make_raw_rows(rows)}, RAW_SCHEMA)
-    balanced = {kind: make_balanced_negatives(rows, kind, refine=False) for kind in BALANCED_NEGATIVES}
+    compounds = Targets.load(output / "regions" / "targets.json").compounds
+    balanced = {kind: make_balanced_negatives(rows, kind, compounds, refine=False) for kind in BALANCED_NEGATIVES}
     for kind in (*NEGATIVES, *BALANCED_NEGATIVES):
         with_balanced = (
             row | {name: columns[index] for name, columns in balanced.items()} for index, row in enumerate(rows)

@@ -10,8 +10,9 @@ it is shorter than its HN-Comps. Here all captions of a set differ from each oth
 
 Symmetry is not enough: words and compounds that are true more often than others would be a cue, above all in ``uc``,
 whose true captions state the few compounds that a corpus leaves out. Therefore foils are drawn from the true captions
-of the same split, by their frequency there, and no foil makes a compound that belongs to the other split. Regions with
-equal scene graphs stay: if each compound were true once, a scorer that has read the other true captions would avoid
+of the same split, by their frequency there. No foil makes a compound that belongs to the other split, and an attribute
+with a new noun is a pair that some true caption states ("a closed book", never "a closed guitar"). Regions with equal
+scene graphs stay: if each compound were true once, a scorer that has read the other true captions would avoid
 their compounds. Refinement removes rows that can still be solved (refinement.py).
 
 A foil is false because the image shows no such object, or an object whose attribute excludes the new one (foils.py).
@@ -111,14 +112,14 @@ def draw_words(weights: Mapping[str, float], rng: Random) -> list[str]:
 class SplitCompounds:
     """The compounds of the true captions of a split, one per caption, from which foils are drawn.
 
-    ``foreign`` are the compounds that belong to another split; no foil makes one of them. Compounds that occur once are
-    frequent: only a part of the true captions states a compound of another one. The same must hold for foils.
+    ``own`` are all compounds that belong to the split, and ``foreign`` those of other splits. Compounds that occur once
+    are frequent: only a part of the true captions states a compound of another one. The same must hold for foils.
     Therefore absolute discounting (Ney, Essen and Kneser 1994) takes ``discount`` from the count of every compound and
     gives it to combinations of its parts.
     """
 
-    def __init__(self, compounds: Sequence[Compound], foreign: Collection[Compound]) -> None:
-        self.foreign = foreign
+    def __init__(self, compounds: Sequence[Compound], own: Collection[Compound], foreign: Collection[Compound]) -> None:
+        self._own, self._foreign = own, foreign
         self._by_relation: dict[tuple[str, str | None], list[Compound]] = {}
         for compound in compounds:
             self._by_relation.setdefault((compound.kind, compound.relation), []).append(compound)
@@ -132,6 +133,10 @@ class SplitCompounds:
                     key = frame, getattr(compound, place)
                     self._num_types[frame] += key not in self._num_words
                     self._num_words[key] += count
+
+    def _admits(self, compound: Compound) -> bool:
+        """Return True if a foil may make the compound. Only few pairs of nouns with a relation are ever stated."""
+        return compound in self._own if compound.kind == "ao" else compound not in self._foreign
 
     def weigh(self, compound: Compound, place: str, words: Iterable[str]) -> dict[str, float]:
         """Return how probable each word is in a place of a compound, up to a factor.
@@ -147,7 +152,7 @@ class SplitCompounds:
             count, num_with_relation = (self._num_words[frame, word] - (word == own) for frame in (same, similar))
             return max(count - discount, 0) + discount * num_types * num_with_relation / num_similar
 
-        return {word: weigh(word) for word in words if compound._replace(**{place: word}) not in self.foreign}
+        return {word: weigh(word) for word in words if self._admits(compound._replace(**{place: word}))}
 
     def draw(self, compound: Compound, rng: Random) -> Iterator[Compound]:
         """Yield at most ``MAX_DRAWS`` random compounds with the same relation, or without one."""
@@ -156,7 +161,7 @@ class SplitCompounds:
             drawn, other = (compounds[rng.randrange(len(compounds))] for _ in range(2))
             is_new = rng.random() < self._discount[compound.kind]
             compound = drawn._replace(object=other.object) if is_new else drawn
-            if compound not in self.foreign:
+            if self._admits(compound):
                 yield compound
 
 
@@ -175,6 +180,7 @@ def _list_frames(compound: Compound, place: str) -> tuple[Frame, Frame]:
 def make_balanced_negatives(
     rows: Iterable[Row],
     kind: str,
+    own: Collection[Compound],
     foreign: Collection[Compound] = frozenset(),
     rejected: Mapping[str, frozenset[str]] = {},
     refine: bool = True,
@@ -182,11 +188,12 @@ def make_balanced_negatives(
     """Return the negatives of each row of a split (``caption`` and ``foils``), or [].
 
     ``rows`` have the columns ``image_id``, ``crop_id``, ``caption``, ``compounds`` and ``parts``. ``kind`` is a key of
-    ``BALANCED_NEGATIVES``, ``foreign`` the compounds of other splits, and ``rejected`` the rejected texts by crop id.
+    ``BALANCED_NEGATIVES``, ``own`` and ``foreign`` are the compounds of this split and of the others, and ``rejected``
+    the rejected texts by crop id.
     With ``refine``, rows on which text-only scorers are above chance have no negatives (refinement.py).
     """
     rows = list(rows)
-    compounds = SplitCompounds([Compound(**row["compounds"][0]) for row in rows if row["parts"]], foreign)
+    compounds = SplitCompounds([Compound(**row["compounds"][0]) for row in rows if row["parts"]], own, foreign)
     make = {"hnatom_balanced": replace_one_atom, "hncomp_balanced": replace_compound}[kind]
     negatives_by_row: list[list[HardNegative]] = []
     for row in rows:
@@ -234,7 +241,11 @@ def replace_compound(row: Row, compounds: SplitCompounds, rng: Random) -> list[H
     negatives: list[HardNegative] = []
     for other in compounds.draw(compound, rng):
         words = [getattr(other, part.place) for part in parts]
-        if used.isdisjoint(words) and all(word in part.words for word, part in zip(words, parts, strict=True)):
+        if (
+            words[0] != words[1]
+            and used.isdisjoint(words)
+            and all(word in part.words for word, part in zip(words, parts, strict=True))
+        ):
             text = _replace_words(row["caption"], dict(zip(parts, words, strict=True)))
             if text is not None:
                 used.update(words)

@@ -70,6 +70,7 @@ def make_rows() -> list[dict]:
 
 
 ROWS = make_rows()
+PAIRS = {ao(noun, color) for noun in NOUNS for color in COLORS}
 
 
 def read_words(caption: str) -> tuple[str, str]:
@@ -79,7 +80,7 @@ def read_words(caption: str) -> tuple[str, str]:
 
 @pytest.mark.parametrize("kind", BALANCED_NEGATIVES)
 def test_captions_of_a_set_differ_in_the_same_way(kind: str):
-    columns = make_balanced_negatives(ROWS, kind, refine=False)
+    columns = make_balanced_negatives(ROWS, kind, PAIRS, refine=False)
     sizes = Counter(map(len, columns))
     assert set(sizes) <= {0, BALANCED_NEGATIVES[kind]}
     assert sizes[BALANCED_NEGATIVES[kind]] > len(ROWS) / 2
@@ -94,17 +95,17 @@ def test_no_foil_makes_a_compound_of_the_other_split():
     foreign = {ao(noun, color) for noun, color in zip(NOUNS, COLORS, strict=False)}
     rows = [row for row in ROWS if Compound(**row["compounds"][0]) not in foreign]
     for kind in BALANCED_NEGATIVES:
-        columns = make_balanced_negatives(rows, kind, foreign, refine=False)
+        columns = make_balanced_negatives(rows, kind, PAIRS - foreign, foreign, refine=False)
         made = {ao(*read_words(item["caption"])) for negatives in columns for item in negatives}
         assert made
         assert made.isdisjoint(foreign)
 
 
 def test_a_set_with_a_rejected_text_is_left_out():
-    first = make_balanced_negatives(ROWS, "hnatom_balanced", refine=False)
+    first = make_balanced_negatives(ROWS, "hnatom_balanced", PAIRS, refine=False)
     index = next(index for index, negatives in enumerate(first) if negatives)
     rejected = {ROWS[index]["crop_id"]: frozenset({first[index][0]["caption"]})}
-    second = make_balanced_negatives(ROWS, "hnatom_balanced", rejected=rejected, refine=False)
+    second = make_balanced_negatives(ROWS, "hnatom_balanced", PAIRS, rejected=rejected, refine=False)
     assert second == [*first[:index], [], *first[index + 1 :]]
 
 
@@ -116,14 +117,14 @@ def test_weights_are_discounted_counts_of_the_other_captions():
     other four captions: red 1/4, blue 2/4, green 1/4.
     """
     compounds = [ao("ball", "red")] * 2 + [ao("ball", "blue")] * 2 + [ao("cup", "green")]
-    weights = SplitCompounds(compounds, frozenset()).weigh(ao("ball", "red"), "object", ["red", "blue", "green"])
+    weights = SplitCompounds(compounds, PAIRS, frozenset()).weigh(ao("ball", "red"), "object", ["red", "blue", "green"])
     assert weights == pytest.approx({"red": 0.8 + 0.4 / 4, "blue": 1.8 + 0.4 * 2 / 4, "green": 0.4 / 4})
 
 
 @given(st.lists(st.tuples(st.sampled_from(NOUNS), st.sampled_from(COLORS)), min_size=1), st.integers(0, 9))
 def test_drawn_compounds_have_the_relation_and_the_words_of_the_split(pairs: list[tuple[str, str]], seed: int):
     compounds = [ao(*pair) for pair in pairs] + [Compound("oro", "cup", "on", "table")]
-    for drawn in SplitCompounds(compounds, frozenset()).draw(compounds[0], Random(seed)):
+    for drawn in SplitCompounds(compounds, PAIRS, frozenset()).draw(compounds[0], Random(seed)):
         assert drawn.relation is None
         assert drawn.subject in {noun for noun, _ in pairs}
         assert drawn.object in {color for _, color in pairs}
