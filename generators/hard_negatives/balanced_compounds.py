@@ -240,17 +240,13 @@ def replace_compound(row: Row, compounds: SplitCompounds, rng: Random) -> list[H
     used = {part.text for part in parts}
     negatives: list[HardNegative] = []
     for other in compounds.draw(compound, rng):
-        words = [getattr(other, part.place) for part in parts]
-        if (
-            words[0] != words[1]
-            and used.isdisjoint(words)
-            and all(word in part.words for word, part in zip(words, parts, strict=True))
-        ):
-            text = _replace_words(row["caption"], dict(zip(parts, words, strict=True)))
-            if text is not None:
-                used.update(words)
-                foils = (Foil(part.kind, part.text, word) for word, part in zip(words, parts, strict=True))
-                negatives.append(HardNegative(text, tuple(foils)))
+        words = {part: getattr(other, part.place) for part in parts}
+        is_new = len({*words.values()} - used) == len(parts)
+        text = _replace_words(row["caption"], words) if is_new else None
+        if text is not None and all(word in part.words for part, word in words.items()):
+            used.update(words.values())
+            foils = (Foil(part.kind, part.text, word) for part, word in words.items())
+            negatives.append(HardNegative(text, tuple(foils)))
         if len(negatives) == count:
             return negatives
     return []

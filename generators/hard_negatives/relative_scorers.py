@@ -113,9 +113,9 @@ def _make_values(sets: RetrievalSets) -> np.ndarray:
 
 
 @lru_cache(maxsize=1)  # the rounds of refinement use the same sets
-def _make_distance_values(captions: tuple[tuple[str, ...], ...], images: tuple[str, ...]) -> np.ndarray:
+def _make_distance_values(captions_N: tuple[tuple[str, ...], ...], images: tuple[str, ...]) -> np.ndarray:
     """Return values of each caption among the others (N, K, F): distances and the positions of the differences."""
-    rows, sets = [], RetrievalSets(captions, images)
+    rows, sets = [], RetrievalSets(captions_N, images)
     for captions, cosine_K in zip(sets.captions, score_nearest_to_mean(sets), strict=True):
         distances = (_edit_distances(captions), _word_distances(captions), _bag_distances(captions))
         summaries = [summary for distance_KK in distances for summary in _summarise(distance_KK)]
