@@ -29,7 +29,7 @@ def make_section(results: Results) -> Section | None:
     values = {
         "captions": positives["captions"],
         "true_share": _format_share(positives["true_share"], 2),
-        "listed_atoms": _format_share(_pool_listed_atoms(results.validity["listed_atoms"]), 2),
+        "listed_atoms": _format_share(_pool_listed_atoms(results.validity.get("listed_atoms", [])), 2),
         "foil_words": _format_share(words["drawable_and_seen"], 1),
     }
     caption = "Genuine hard negatives by annotation recall (share of facts that are annotated)."
