@@ -1,8 +1,9 @@
 """Compare the atoms that rows list with the atoms that their captions assert, as the oracle reads them.
 
 A row lists atoms in the column ``atoms``. The oracle reads the caption independently of the parser that listed them. In
-the first of its readings, each object is an ``object`` atom, each adjective an ``attribute`` atom and each relation
-between two objects a ``relation`` atom. What the caption denies is not asserted.
+a reading, each object is an ``object`` atom, each adjective an ``attribute`` atom and each relation between two objects
+a ``relation`` atom. What the caption denies is not asserted. Of an ambiguous caption ("ball in boat and a bucket"), one
+reading must have the listed atoms.
 
 Two relations are equal if they mean the same in the oracle's vocabulary: "resting on", "on top of" and "on" are one
 relation, and "worn by" is "wear" in the passive voice.
@@ -45,7 +46,7 @@ class ListedAtoms(NamedTuple):
 def compare_listed_atoms(rows: Iterable[Mapping[str, Any]]) -> ListedAtoms:
     """Compare the columns ``caption`` and ``atoms`` of N rows.
 
-    The first reading of a caption counts. A caption that the oracle cannot read is a failure.
+    A caption that the oracle cannot read is a failure.
     """
     count, failures = 0, []
     for row in rows:
@@ -66,12 +67,17 @@ def measure_listed_atoms(dataset: Path) -> dict[str, ListedAtoms]:
 
 
 def find_difference(caption: str, listed: Sequence[tuple[str, str]]) -> str:
-    """Return why a list of (kind, text) differs from the atoms that the caption asserts, or "" if it does not."""
+    """Return why a list of (kind, text) differs from the atoms that the caption asserts, or "" if it does not.
+
+    The difference is that from the most likely reading.
+    """
     try:
-        asserted = Counter(list_asserted_atoms(parse_caption(caption).readings[0]))
+        asserted, *others = (Counter(list_asserted_atoms(reading)) for reading in parse_caption(caption).readings)
     except UnreadableError as error:
         return str(error)
     found = Counter((kind, read_relation(text) or text if kind == "relation" else text) for kind, text in listed)
+    if found in others:
+        return ""
     parts = [("not listed", asserted - found), ("not asserted", found - asserted)]
     return "; ".join(
         f"{title}: {', '.join(f'{kind} {text}' for kind, text in sorted(atoms.elements()))}"

@@ -93,3 +93,11 @@ def test_all_configs_of_a_dataset(tmp_path: Path):
         "hnatom": 2,
         "raw": 3,
     }
+
+
+def test_one_reading_of_an_ambiguous_caption_must_have_the_listed_atoms():
+    """The ball may be in the boat and in the bucket, or there is a ball in a boat, and a bucket."""
+    atoms = [("object", "ball"), ("object", "boat"), ("object", "bucket"), ("relation", "in")]
+    assert find_difference("ball in boat and a bucket", atoms) == ""
+    assert find_difference("ball in boat and a bucket", [*atoms, ("relation", "in")]) == ""
+    assert "relation" in find_difference("ball in boat and a bucket", atoms[:3])
