@@ -138,24 +138,37 @@ class Settings(WalkSettings):
 
 
 class Sampled(NamedTuple):
-    """The captioned walks of an image by complexity, and the reasons for missing ones."""
+    """The captioned walks of an image by complexity, and the reasons for missing ones.
+
+    ``exhausted`` are the complexities of which the image has no further walk.
+    """
 
     walks: Mapping[int, CaptionedWalk]
     dropped: Mapping[int, Counter[str]]
+    exhausted: frozenset[int]
 
 
 class Visit(NamedTuple):
     """A visit of one image: the number of the walk, and the kinds of negatives that each complexity needs.
 
-    ``first`` are the first walks of the image if it is in the sample for the bigram model, and ``texts`` their
-    captions.
+    Complexities in ``exhausted`` have no further walk, and none is searched. ``first`` are the first walks of the image
+    if it is in the sample for the bigram model, and ``texts`` their captions.
     """
 
     image_id: str
     walk: int
     kinds: Mapping[int, frozenset[str]]
+    exhausted: frozenset[int]
     first: Sampled | None = None
     texts: tuple[str, ...] = ()
+
+
+class Visited(NamedTuple):
+    """The outcomes of a visit by complexity, and the complexities of which the image has no further walk."""
+
+    image_id: str
+    outcomes: Mapping[int, Outcome]
+    exhausted: frozenset[int]
 
 
 @dataclass(frozen=True)
@@ -175,22 +188,28 @@ class Builder:
     def entailment(self) -> EntailmentModel | None:
         return EntailmentModel(self.settings.entailment) if self.settings.entailment else None
 
-    def visit(self, visit: Visit) -> dict[int, Outcome]:
-        """Return the outcome of a visit by complexity. The entailment model gets the swaps of all captions at once."""
+    def visit(self, visit: Visit) -> Visited:
+        """Return the outcomes of a visit. The entailment model gets the swaps of all captions at once."""
         image = self.source.images[visit.image_id]
-        walks, dropped = visit.first or self.sample(image, visit.kinds, visit.walk)
+        complexities = [n for n in visit.kinds if n not in visit.exhausted]
+        walks, dropped, exhausted = visit.first or self.sample(image, complexities, visit.walk)
         image_source = ImageSource(image, self.source)
         likelihood = self.bigrams.leave_out(visit.texts).score
         examples = {n: Example(walks[n], image_source, likelihood, self.entailment) for n in visit.kinds if n in walks}
         if self.entailment is not None:
             need_swaps = [example for n, example in examples.items() if not visit.kinds[n].isdisjoint(SWAP_KINDS)]
             self.entailment.pair_logits([pair for example in need_swaps for pair in example.list_swap_pairs()])
-        return {n: self._make_outcome(examples.get(n), kinds, dropped[n]) for n, kinds in visit.kinds.items()}
+        outcomes = {
+            n: self._make_outcome(examples.get(n), kinds, dropped.get(n, Counter())) for n, kinds in visit.kinds.items()
+        }
+        return Visited(visit.image_id, outcomes, exhausted | visit.exhausted)
 
     def sample(self, image: AnnotatedImage, complexities: Iterable[int], index: int) -> Sampled:
         """Return the captioned walks of an image with a number."""
         dropped = {n: Counter[str]() for n in complexities}
-        return Sampled(caption_walks(image, dropped, self.settings, index, self.captioner, dropped), dropped)
+        sampled = {n: sample_keyed_walk(image, n, self.settings, index, dropped[n]) for n in dropped}
+        walks = {n: walk for n, walk in sampled.items() if walk is not None}
+        return Sampled(caption_walks(walks, self.captioner, dropped), dropped, frozenset(dropped.keys() - walks.keys()))
 
     def _make_outcome(self, example: Example | None, kinds: frozenset[str], dropped: Counter[str]) -> Outcome:
         if example is None:
@@ -228,6 +247,7 @@ def collect_rows(annotations: Path, source_name: str, settings: Settings) -> dic
     texts = {key: tuple(walk.caption.text for walk in first.walks.values()) for key, first in sample.items()}
     bigrams = NgramModel.of([text for image_texts in texts.values() for text in image_texts], 2)
     splits = {n: SplitRows(settings.rows, settings.kinds) for n in settings.complexities}
+    exhausted: dict[str, frozenset[int]] = {}
 
     def plan_visits() -> Iterator[Visit]:
         for index in range(settings.walks_per_image):
@@ -235,11 +255,13 @@ def collect_rows(annotations: Path, source_name: str, settings: Settings) -> dic
                 kinds = {n: split.open_kinds for n, split in splits.items() if split.is_open}
                 if not kinds:
                     return
-                yield Visit(image_id, index, kinds, sample.pop(image_id, None), texts.get(image_id, ()))
+                known = exhausted.get(image_id, frozenset())
+                yield Visit(image_id, index, kinds, known, sample.pop(image_id, None), texts.get(image_id, ()))
 
     make_builder = partial(Builder, settings, source_name, source, bigrams)
-    for outcomes in map_with(make_builder, Builder.visit, plan_visits(), settings.workers):
-        for n, outcome in outcomes.items():
+    for visited in map_with(make_builder, Builder.visit, plan_visits(), settings.workers):
+        exhausted[visited.image_id] = visited.exhausted
+        for n, outcome in visited.outcomes.items():
             splits[n].add(outcome)
     return splits
 

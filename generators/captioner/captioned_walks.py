@@ -91,19 +91,12 @@ def _select_describable(graph: SceneGraph) -> SceneGraph:
 
 
 def caption_walks(
-    image: AnnotatedImage,
-    complexities: Iterable[int],
-    settings: WalkSettings,
-    index: int,
-    captioner: Captioner,
-    dropped: Mapping[int, Counter[str]],
+    walks: Mapping[int, KeyedWalk], captioner: Captioner, dropped: Mapping[int, Counter[str]]
 ) -> dict[int, CaptionedWalk]:
-    """Return the walk with a number and its caption, for each complexity that has one.
+    """Return the walks that have a caption, with their captions, by complexity.
 
-    ``dropped`` counts the reasons for missing walks and captions by complexity.
+    ``dropped`` counts the reasons for missing captions by complexity.
     """
-    sampled = {n: sample_keyed_walk(image, n, settings, index, dropped[n]) for n in complexities}
-    walks = {n: walk for n, walk in sampled.items() if walk is not None}
     captions = captioner.captions(Request(walk.walk.graph, walk.key) for walk in walks.values())
     results = {}
     for (n, walk), caption in zip(walks.items(), captions, strict=True):

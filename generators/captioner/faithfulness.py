@@ -19,6 +19,16 @@ from generators.language.lexicon.attributes import may_hold_together
 from generators.language.lexicon.nouns import may_name_same_object
 from generators.schemas.scene_graph import Mention, Parse, Relation, SceneGraph, SceneObject
 
+_ELLIPSIS = re.compile(r"\b(?:too|as well(?! as)|likewise|each(?! other)|so (?:is|are|does|do|has|have))\b")
+
+
+def is_elliptical(caption: str) -> bool:
+    """Return True if a caption states something without its words: "and so is a boy", "left of the cactus too".
+
+    No edit of such a caption names the atom that it replaces, and a parser can only guess the atom.
+    """
+    return bool(_ELLIPSIS.search(caption))
+
 
 def align_mentions(parse: Parse, graph: SceneGraph) -> tuple[Mention, ...] | None:
     """Return the caption's mentions with the ids and texts of the graph, or None if the caption is not faithful.

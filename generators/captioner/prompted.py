@@ -30,7 +30,7 @@ from generators.captioner.captioner import (
     Request,
     TemplateCaptioner,
 )
-from generators.captioner.faithfulness import align_mentions, describe_difference
+from generators.captioner.faithfulness import align_mentions, describe_difference, is_elliptical
 from generators.captioner.parsed_caption import ParsedCaption
 from generators.graphs.assignments import SearchLimitError
 from generators.llm.client import REFUSED, Cache, Client, Endpoint, Message, ask_all, make_client, request_hash
@@ -160,11 +160,13 @@ class PromptedCaptioner:
         return NoCaption("the model declined") if answer == REFUSED else normalise_answer(answer)
 
     def check(self, graph: SceneGraph, text: str) -> EditableCaption | NoCaption:
-        """Return the caption with its mentions, or the reason why it is not faithful to the graph."""
+        """Return the caption with its mentions, or the reason why it is elliptical or not faithful to the graph."""
         (parse,) = self.parser.parse([text])
         return self._check(graph, parse)
 
     def _check(self, graph: SceneGraph, parse: Parse) -> EditableCaption | NoCaption:
+        if is_elliptical(parse.caption):
+            return NoCaption("elliptical")
         try:
             mentions = align_mentions(parse, graph)
         except SearchLimitError:

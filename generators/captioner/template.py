@@ -4,6 +4,8 @@ Source: CREPE (arXiv:2212.07796), appendix A.3. Attributes precede their objects
 each other; unrelated objects are appended with "and a". Two relations of one pair are joined: "cup above and to the
 left of table". Negations keep the style: "tall boy that is not blue", "cup not on green table", "green table and no
 cup", "cup that is not red and not on green table".
+Difference from the paper: after a relation, a comma replaces "and" before "no", because "boy holding violin and no
+crown" could mean that the boy holds no crown.
 """
 
 from __future__ import annotations
@@ -46,13 +48,18 @@ def write_caption(graph: SceneGraph, negated: Sequence[Negated] = ()) -> Words:
         item = graph.by_id[part[0]]
         pieces += (*((Piece("and"), *choose_determiner(item)) if pieces else ()), *_write_part(rest, part, negated))
     for atom in objects:
-        pieces += (*to_pieces("and no"), *_write_noun_phrase(graph.by_id[atom.object], ()))
+        pieces += (
+            Piece("," if rest.relations else "and"),
+            Piece("no"),
+            *_write_noun_phrase(graph.by_id[atom.object], ()),
+        )
     return pieces
 
 
 def negate_all(graph: SceneGraph) -> Words:
-    """Return the caption that negates the whole graph: "no cup on table and no vase"."""
-    return join_with_and([(*to_pieces("no"), *_write_part(graph, part, ())) for part in _split_parts(graph)])
+    """Return the caption that negates the whole graph: "no cup on table, no vase"."""
+    parts = [(Piece("no"), *_write_part(graph, part, ())) for part in _split_parts(graph)]
+    return join_with_and(parts, last="," if graph.relations else "and")
 
 
 def _split_parts(graph: SceneGraph) -> list[tuple[str, ...]]:

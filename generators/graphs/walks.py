@@ -216,14 +216,16 @@ class _Walker:
     def find_new_relations(self, here: str, *, repeat: bool) -> dict[str, list[Relation]]:
         """Return the relations at ``here`` that fit and are new, by the object at their other end."""
         related = {(edge.subject, edge.object) for edge in self.relations}
+        missing = self.missing
         by_end: dict[str, list[Relation]] = {}
         for edge in self.edges[here]:
             other_end = edge.object if edge.subject == here else edge.subject
             is_repeated = (edge.subject, edge.object) in related
-            fits = self.missing >= (1 if other_end in self.attributes else 2)
+            fits = missing >= (1 if other_end in self.attributes else 2)
             if not fits or is_repeated != repeat or (edge.object, edge.subject) in related:
                 continue
-            if _lemmatise_first_word(edge) in map(verb_lemma, self.attributes.get(edge.subject, ())):
+            attributes = self.attributes.get(edge.subject)
+            if attributes and _lemmatise_first_word(edge) in map(verb_lemma, attributes):
                 continue
             if is_repeated and (entails(self.relations, edge) or any(entails([edge], old) for old in self.relations)):
                 continue

@@ -158,11 +158,11 @@ class SplitCompounds:
         """Yield at most ``MAX_DRAWS`` random compounds with the same relation, or without one."""
         compounds = self._by_relation[compound.kind, compound.relation]
         for _ in range(MAX_DRAWS):
-            drawn, other = (compounds[rng.randrange(len(compounds))] for _ in range(2))
+            first, second = (compounds[rng.randrange(len(compounds))] for _ in range(2))
             is_new = rng.random() < self._discount[compound.kind]
-            compound = drawn._replace(object=other.object) if is_new else drawn
-            if self._admits(compound):
-                yield compound
+            drawn = first._replace(object=second.object) if is_new else first
+            if self._admits(drawn):
+                yield drawn
 
 
 def _estimate_discount(counts: Mapping[Compound, int], kind: str) -> float:
@@ -190,6 +190,7 @@ def make_balanced_negatives(
     ``rows`` have the columns ``image_id``, ``crop_id``, ``caption``, ``compounds`` and ``parts``. ``kind`` is a key of
     ``BALANCED_NEGATIVES``, ``own`` and ``foreign`` are the compounds of this split and of the others, and ``rejected``
     the rejected texts by crop id.
+
     With ``refine``, rows on which text-only scorers are above chance have no negatives (refinement.py).
     """
     rows = list(rows)

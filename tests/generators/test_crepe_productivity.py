@@ -80,7 +80,8 @@ def make_examples(
         Example(walk, ImageSource(image, source), lambda texts: [0.0] * len(texts))
         for index in range(SETTINGS.walks_per_image)
         for image in source.images
-        for walk in caption_walks(image, [complexity], SETTINGS, index, captioner, {complexity: dropped}).values()
+        if (keyed := sample_keyed_walk(image, complexity, SETTINGS, index, dropped)) is not None
+        for walk in caption_walks({complexity: keyed}, captioner, {complexity: dropped}).values()
     ]
 
 
@@ -166,8 +167,8 @@ def test_the_entailment_model_reads_the_swaps_of_all_captions_of_an_image_at_onc
     builder = Builder(SETTINGS, "microworld", source, NgramModel.of([], 2))
     builder.__dict__["entailment"] = model
     kinds = dict.fromkeys(COMPLEXITIES, frozenset({"hnall"})) | {12: frozenset({"hnneg"})}
-    visits = [Visit(image.image_id, 0, kinds) for image in source.images]
-    outcomes = [builder.visit(visit) for visit in visits]
+    visits = [Visit(image.image_id, 0, kinds, frozenset()) for image in source.images]
+    outcomes = [builder.visit(visit).outcomes for visit in visits]
     assert len(model.calls) == len(visits)
     assert max(len({premise for premise, _ in pairs}) for pairs in model.calls) > 1
     assert any(outcome.example and outcome.example.columns.get("hnall") for row in outcomes for outcome in row.values())

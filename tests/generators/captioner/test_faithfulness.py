@@ -3,10 +3,11 @@
 from dataclasses import replace
 from itertools import permutations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generators.captioner.faithfulness import _align_objects, _imply, _may_be_same_object
+from generators.captioner.faithfulness import _align_objects, _imply, _may_be_same_object, is_elliptical
 from generators.schemas.scene_graph import Relation, SceneGraph
 from tests.generators.graphs.test_proofs import scenes
 
@@ -41,3 +42,18 @@ def test_objects_are_aligned_if_one_permutation_aligns_them(graph: SceneGraph, o
 @given(scenes(), scenes())
 def test_different_graphs_are_not_aligned(stated: SceneGraph, graph: SceneGraph) -> None:
     assert (_align_objects(stated, graph) is None) == (not align_by_permutations(stated, graph))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a pear is right of the cactus too, and the pear is next to the basket", True),
+        ("a sock is to the left of a suitcase, and so is a boy", True),
+        ("the woman is left of the cup, and the cake is left of the cup as well", True),
+        ("a boy and a clock are each to the left of a suitcase", True),
+        ("a boy as well as a clock. the two are next to each other", False),
+        ("there is also a purple sock, so the boy is tall", False),
+    ],
+)
+def test_elliptical_captions(text: str, expected: bool) -> None:
+    assert is_elliptical(text) == expected

@@ -43,4 +43,6 @@ def test_template_negations() -> None:
     three = SceneGraph((SceneObject("1", "cup"), SceneObject("2", "table"), SceneObject("3", "cat")), (ON,))
     # The negated part comes last, because "cup not on table and a cat" could mean that the cup is not on a cat.
     assert write(three, Negated("relation", "1", "on", ON)) == "cat and a cup not on table"
-    assert join_text(negate_all(three)) == "no cup on table and no cat"
+    # After a relation a comma stands, because "cup on table and no cat" could mean that the cup is on no cat.
+    assert write(three, Negated("object", "3", "cat")) == "cup on table, no cat"
+    assert join_text(negate_all(three)) == "no cup on table, no cat"
