@@ -6,7 +6,7 @@ The best rule is the one with the highest Recall@1 of all scorers, so it is chos
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -55,16 +55,22 @@ def read_text_only(paths: Iterable[Path]) -> dict[str, Any]:
     return contents
 
 
-def find_rule(results: Results, result: Result, metric: str = "recall@1") -> Rule | None:
-    """Return the best rule on the set of a result, or None if this set was not measured."""
+def find_group(results: Results, result: Result) -> Mapping[str, Any] | None:
+    """Return what text-only scorers reach on the set of a result, or None if this set was not measured."""
     config = parse_systematicity(result.data["config"])
     groups = results.text_only.get(result.data["dataset"], {})
     group = groups.get(result.data["config"], groups.get(config.kind) if config else None)
+    version = result.data["data"].get("version")
+    if group is None or group.get("version", version) != version:
+        return None  # not measured, or measured on another version of the dataset
+    return group
+
+
+def find_rule(results: Results, result: Result, metric: str = "recall@1") -> Rule | None:
+    """Return the best rule on the set of a result, or None if this set was not measured."""
+    group = find_group(results, result)
     if group is None or metric != "recall@1":
         return None
-    version = result.data["data"].get("version")
-    if group.get("version", version) != version:
-        return None  # measured on another version of the dataset
     scorers = {name: values for kind in SCORERS for name, values in group.get(kind, {}).items()}
     best = max(scorers, key=lambda name: scorers[name]["recall@1"])
     return Rule(best, scorers[best]["recall@1"], tuple(scorers[best]["interval"]))

@@ -7,13 +7,15 @@ not trained on a corpus of CREPE; OpenAI's CLIP models are one line, their mean.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import pandas as pd
 from matplotlib.axes import Axes
 
 from evaluators.report import figures, headlines
+from evaluators.report.below_chance import explain_below_chance
 from evaluators.report.raw_tables import make_raw_table
-from evaluators.report.results import COMPLEXITY, Results, group_by_model
+from evaluators.report.results import COMPLEXITY, Result, Results, group_by_model
 from evaluators.report.results import PRODUCTIVITY_KINDS as KINDS
 from evaluators.report.section import Section
 from evaluators.report.tables import Table, format_with_interval, make_table
@@ -47,16 +49,19 @@ def make_section(results: Results) -> Section | None:
         joined = join_openai_models(others)
         drawings[describe_figure(FIGURE_6, joined, other_kinds)] = draw_figure(joined, other_kinds)
     crepe = results.select("crepe")
-    rules = {
-        kind: describe_rules(results, [result for result in crepe if result.data["config"] == f"prod_{kind}"])
-        for kind in KINDS
-    }
+    rules = {kind: describe_rules(results, _select_kind(crepe, kind)) for kind in KINDS}
     tables = [make_recall_table(rows[rows["kind"] == kind], kind, rules[kind]) for kind in KINDS if kind in available]
     if not raw.empty:
         titles = {number: f"n = {int(number)}" for number in sorted(raw["complexity"].unique())}
         tables.append(make_raw_table("productivity_raw", raw, "complexity", titles))
     shown = {*zip(rows["model"], rows["task"], strict=True), *zip(raw["model"], raw["task"], strict=True)}
-    return Section("productivity", tables, drawings, make_headline(results), shown=shown)
+    lines = [*make_headline(results), *explain_below_chance(results, KINDS, partial(_select_kind, crepe))]
+    return Section("productivity", tables, drawings, lines, shown=shown)
+
+
+def _select_kind(results: Sequence[Result], kind: str) -> list[Result]:
+    """Return the results on the config of a kind of hard negatives."""
+    return [result for result in results if result.data["config"] == f"prod_{kind}"]
 
 
 def join_openai_models(rows: pd.DataFrame) -> pd.DataFrame:

@@ -6,13 +6,16 @@ unseen atoms. Values are in percent; 95 % confidence intervals over images are i
 
 from __future__ import annotations
 
+from functools import partial
+
 import pandas as pd
 from matplotlib.axes import Axes
 
 from evaluators.report import figures, headlines
+from evaluators.report.below_chance import explain_below_chance
 from evaluators.report.raw_tables import make_raw_table
 from evaluators.report.results import SYSTEMATICITY_KINDS as KINDS
-from evaluators.report.results import Results, group_by_model, select_own_corpus
+from evaluators.report.results import Result, Results, group_by_model, select_own_corpus
 from evaluators.report.section import Section
 from evaluators.report.tables import Table, format_with_interval, make_table
 from evaluators.report.text_only import describe_rules
@@ -28,10 +31,8 @@ def make_section(results: Results) -> Section | None:
     rows = select_own_corpus(results.frame)
     own = results.select_keys(set(zip(rows["model"], rows["task"], strict=True)))
     kinds = [kind for kind in KINDS if (rows["kind"] == kind).any()]
-    rules = {
-        kind: describe_rules(results, [result for result in own if result.data["config"].endswith(kind)])
-        for kind in kinds
-    }
+    select = partial(_select_kind, own)
+    rules = {kind: describe_rules(results, select(kind)) for kind in kinds}
     tables = [make_recall_table(rows[rows["kind"] == kind], kind, rules[kind]) for kind in kinds]
     raw = rows[rows["kind"] == "raw"]
     if not raw.empty:
@@ -45,7 +46,14 @@ def make_section(results: Results) -> Section | None:
     if kinds:
         bars, counts = figures.describe_spread(drawn, "Bars"), figures.describe_rows(drawn["rows"])
         drawings[f"{CAPTION} {bars} {counts}"] = draw_figure(rows, kinds)
-    return Section("systematicity", tables, drawings, make_headline(own), shown={result.key for result in own})
+    lines = [*make_headline(own), *explain_below_chance(results, KINDS, select)]
+    return Section("systematicity", tables, drawings, lines, shown={result.key for result in own})
+
+
+def _select_kind(results: Results, kind: str) -> list[Result]:
+    """Return the results on the configs of a kind of hard negatives."""
+    configs = {result: parse_systematicity(result.data["config"]) for result in results}
+    return [result for result, config in configs.items() if config and config.kind == kind]
 
 
 def make_headline(results: Results) -> list[str]:

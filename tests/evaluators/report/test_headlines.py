@@ -8,7 +8,9 @@ import pandas as pd
 import pytest
 
 from evaluators.report import build
-from evaluators.report.results import read_results, split_parts
+from evaluators.report.below_chance import explain_below_chance
+from evaluators.report.results import PRODUCTIVITY_KINDS as KINDS
+from evaluators.report.results import Result, read_results, split_parts
 from evaluators.report.sections import productivity, systematicity, tasks
 from evaluators.report.text_only import find_rule, read_text_only
 from tests.evaluators.report.test_report import write_result
@@ -179,3 +181,38 @@ def test_best_text_only_rule_is_next_to_chance(tmp_path: Path):
     for name in ("text_only.json", "text_only_aro.json"):
         with pytest.raises(ValueError, match=f"{name}: not a file of the stage text_only"):
             read_text_only([tmp_path / name])
+
+
+def test_a_result_below_chance_is_explained_by_random_word_weights_and_the_balanced_sets(tmp_path: Path):
+    """5 of 120 rows of the paper's swaps are hits, and 30 of 60 of the balanced ones."""
+    write_hits(tmp_path, "a", "prod_hnswap", 1, "n4")
+    write_hits(tmp_path, "a", "prod_hnswap", 4, "n5")
+    write_hits(tmp_path, "a", "prod_hnswap_balanced", 30, "n4")
+    write_hits(tmp_path, "a", "prod_hnatom", 30, "n4")
+    results = read_results([tmp_path])
+    results.text_only = {
+        "crepe": {
+            "prod_hnswap": {"version": "v1", "random_scorers": 0.13},
+            "prod_hnswap_balanced": {"version": "another version", "random_scorers": 0.5},
+        }
+    }
+    titles = {"hnatom": "HN-Atom", "hnswap": "HN-Swap", "hnswap_balanced": "HN-Swap, balanced"}
+
+    def select(kind: str) -> list[Result]:
+        return [result for result in results if result.data["config"] == f"prod_{kind}"]
+
+    (line,) = explain_below_chance(results, titles, select)
+    assert line == (
+        "HN-Swap Recall@1 is below chance, 4.2% (95 % interval 1.8 to 9.4; 120 rows, 1 model; chance 16.7%). Random "
+        "word weights, which know nothing of the image, reach 13.0%. On the balanced sets it is above chance, 50.0% "
+        "(95 % interval 37.7 to 62.3; 60 rows, 1 model; chance 16.7%)."
+    )
+
+
+def test_nothing_is_explained_at_chance_or_without_the_same_effect_on_random_word_weights(tmp_path: Path):
+    write_hits(tmp_path, "a", "prod_hnswap", 9, "n4")
+    write_hits(tmp_path, "b", "prod_hnneg", 0, "n4")
+    results = read_results([tmp_path])
+    results.text_only = {"crepe": {"prod_hnswap": {"random_scorers": 0.13}, "prod_hnneg": {"random_scorers": 0.3}}}
+    by_kind = {kind: [result for result in results if result.data["config"] == f"prod_{kind}"] for kind in KINDS}
+    assert explain_below_chance(results, KINDS, by_kind.__getitem__) == []
