@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from generators.hard_negatives.productivity import PER_TYPE
 
-MAX_IMAGES_PER_ROW = 30
+MAX_IMAGES_PER_ROW = 40
 """A config is given up when it has fewer than one row per so many images, after the first images. An image counts again
 for its second walk."""
 MIN_IMAGES, MIN_IMAGES_PER_ROW = 400, 4

@@ -52,19 +52,19 @@ def test_a_split_closes_when_its_configs_are_complete() -> None:
 
 
 def test_rare_negatives_are_given_up_and_missing_rows_are_counted() -> None:
-    """HN-Swap has one row, and HN-Neg none: after 430 and 400 images, they have less than one row per 30 images."""
+    """HN-Swap has one row, and HN-Neg none: after 440 and 400 images, they have less than one row per 40 images."""
     rows = SplitRows(2, KINDS)
     for number in range(500):
         kinds = ["hnatom", "hnswap"] if number == 9 else ["hnatom"]
         rows.add(make_outcome(number, *kinds, undecided=3) if number != 7 else Outcome(Counter(short=4), None))
         if rows.num_visited == MIN_IMAGES:
             assert rows.open_kinds == {"hnswap"}
-    assert rows.num_visited == MIN_IMAGES + MAX_IMAGES_PER_ROW == 430
+    assert rows.num_visited == MIN_IMAGES + MAX_IMAGES_PER_ROW == 440
     assert not rows.is_open
     dropped = rows.count_dropped()
     assert dropped["short"] == 4
     assert dropped["hnneg: fewer than 5 negatives"] == MIN_IMAGES - 1
-    assert dropped["hnswap: fewer than 5 negatives"] == 430 - 2
+    assert dropped["hnswap: fewer than 5 negatives"] == 440 - 2
     assert dropped["hnneg: proofs given up"] == 3 * (MIN_IMAGES - 1)
     assert dropped["hnatom: proofs given up"] == 3 * 2
     assert {reason: n for reason, n in dropped.items() if reason.endswith("not found")} == {
