@@ -94,7 +94,7 @@ def test_validate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
 
     def validate(*arguments: str):
-        return CliRunner().invoke(app, ["validate", *arguments])
+        return CliRunner().invoke(app, ["validate", *arguments, "--data", "."])
 
     (tmp_path / "results").mkdir()
     assert "no published scores. Models with published scores: " in validate("mine").stderr
@@ -142,7 +142,7 @@ def test_validate_finds_results_under_any_name(tmp_path: Path, monkeypatch: pyte
     (tmp_path / "results").mkdir()
     (tmp_path / "results" / "a.json").write_text(json.dumps(result))
     for name in ("ViT-B-32/openai", MODEL, "transformers:openai/clip-vit-base-patch32"):
-        done = CliRunner().invoke(app, ["validate", name])
+        done = CliRunner().invoke(app, ["validate", name, "--data", "."])
         assert done.stderr.startswith("1 of 1 agree; "), done.stderr
 
 
