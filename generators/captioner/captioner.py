@@ -20,6 +20,9 @@ from generators.captioner.words import join_pieces, join_text
 from generators.graphs.entailment import Negated, find_counterpart
 from generators.schemas.scene_graph import Mention, SceneGraph
 
+MAX_REWORDINGS = 12
+"""Number of other captions of a graph that the grammar writes; some of them are equal."""
+
 
 class EditableCaption(Protocol):
     """A caption that can be written for an edited graph in the same style.
@@ -53,6 +56,10 @@ class EditableCaption(Protocol):
 
     def negate_all(self) -> list[str]:
         """Return the negations of the whole caption, which have the same meaning."""
+        ...
+
+    def reword(self) -> Iterator[EditableCaption]:
+        """Yield other captions of the same graph, if the captioner has any."""
         ...
 
 
@@ -98,6 +105,11 @@ class GrammarCaption:
     def negate_all(self) -> list[str]:
         return realiser.negate_all(self.graph, self.seed)
 
+    def reword(self) -> Iterator[EditableCaption]:
+        for number in range(MAX_REWORDINGS):
+            seed = f"{self.seed}:{number}"
+            yield GrammarCaption(self.graph, seed, *realiser.write_caption(self.graph, seed))
+
 
 class GrammarCaptioner:
     """Writes captions with the grammar."""
@@ -130,6 +142,9 @@ class TemplateCaption:
 
     def negate_all(self) -> list[str]:
         return [join_text(template.negate_all(self.graph))]
+
+    def reword(self) -> Iterator[EditableCaption]:
+        return iter(())
 
 
 class TemplateCaptioner:

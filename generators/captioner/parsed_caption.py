@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -154,6 +154,9 @@ class ParsedCaption:
         if phrase and self.graph.relations and have_verbs == [False] and not COORDINATED.search(self.text):
             negations.append(f"there is no {phrase[1]}")
         return negations
+
+    def reword(self) -> Iterator[ParsedCaption]:
+        return iter(())
 
     def _has_verb(self, index: int, sentence: str) -> bool:
         """Return True if a sentence of this caption or of an edited caption, which has a number, is a clause."""

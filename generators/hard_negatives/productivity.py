@@ -6,14 +6,15 @@ Source: CREPE (arXiv:2212.07796), section 4.2 and appendix A.4. The kind ``hnneg
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from itertools import islice
+from itertools import chain, islice
 from random import Random
 from typing import Any, TypeVar
 
 from generators.captioner.captioned_walks import CaptionedWalk
+from generators.captioner.captioner import EditableCaption
 from generators.graphs.assignments import keep_proven
 from generators.graphs.entailment import Negated, proves_false
 from generators.graphs.facts import ImageFacts
@@ -99,22 +100,37 @@ class Example:
         rng = self._rng("hnatom_balanced")
         return self._choose(self.walk.caption.text, make_one_atom_negatives(self._atoms, PER_TYPE, rng), rng)
 
-    @cached_property
+    @property
     def hnswap_balanced(self) -> tuple[HardNegative, ...]:
         """The five other orders of three objects, all of them false of the image."""
-        rng, graph, text = self._rng("hnswap_balanced"), self.walk.walk.graph, self.walk.caption.text
-        orbits = list(make_orbits(graph))
+        return self._balanced_swaps[1] if self._balanced_swaps else ()
+
+    @cached_property
+    def _balanced_swaps(self) -> tuple[EditableCaption, tuple[HardNegative, ...]] | None:
+        """The true caption and the other orders.
+
+        All orders have the same words only if the caption names each of the three objects once. If it does not, the
+        graph gets another caption: "a hat above a horse that is left of a dog" for "a hat above a horse. the horse is
+        left of a dog".
+        """
+        rng = self._rng("hnswap_balanced")
+        orbits = list(make_orbits(self.walk.walk.graph))
         for orbit in rng.sample(orbits, len(orbits)):
             if any(is_redundant(edited) for edited, _ in orbit):
                 continue
             swaps = self._keep_false(
                 list(orbit), lambda facts, swap: facts.is_false(swap[0]), "hnswap_balanced", PER_TYPE
             )
-            written = write_swaps(orbit, swaps, self.walk.caption, rng) if swaps else []
-            negatives = tuple(drop_entailed(text, written, self.entailment))
-            if len(negatives) == PER_TYPE and self._rejected.isdisjoint(item.caption for item in negatives):
-                return negatives
-        return ()
+            for caption in chain([self.walk.caption], self.walk.caption.reword()) if swaps else ():
+                written = write_swaps(orbit, swaps, caption, rng)
+                if len(written) == PER_TYPE and self._are_valid(caption.text, written):
+                    return caption, tuple(written)
+        return None
+
+    def _are_valid(self, text: str, swaps: Sequence[HardNegative]) -> bool:
+        """Return True if no swap is rejected or entailed by the caption."""
+        is_rejected = not self._rejected.isdisjoint(item.caption for item in swaps)
+        return not is_rejected and len(list(drop_entailed(text, swaps, self.entailment))) == len(swaps)
 
     @cached_property
     def hnneg_balanced(self) -> tuple[HardNegative, ...]:
@@ -185,6 +201,8 @@ class Example:
             "hard_negatives": [negative.caption for negative in negatives],
             "foils": [negative.foil_rows for negative in negatives],
         }
+        if kind == "hnswap_balanced" and self._balanced_swaps is not None:
+            columns["caption"] = self._balanced_swaps[0].text
         if kind == "hnneg_balanced" and self._balanced_negations is not None:
             caption, asserted, _ = self._balanced_negations
             row = dataset.make_raw_row(

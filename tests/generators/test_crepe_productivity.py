@@ -24,6 +24,7 @@ from generators.graphs.walks import COMPLEXITIES
 from generators.hard_negatives.ngram import NgramModel
 from generators.hard_negatives.productivity import KINDS, Example
 from generators.hard_negatives.source import ImageSource, Source
+from generators.language.texts import words
 from generators.llm.client import KEY_VARIABLE, Cache, Endpoint
 from generators.parser.rule_parser import RuleParser
 from generators.readers.annotations import Annotations
@@ -136,8 +137,24 @@ def test_every_config_and_split_is_written(built: Path) -> None:
     negated_captions = captions.pop("prod_hnneg_balanced")
     assert all(len(re.findall(r"\b(?:not|no)\b", caption)) >= 1 for caption in negated_captions)
     assert negated_captions
+    captions.pop("prod_hnswap_balanced")  # some graphs have another caption there
     assert all(captions["prod_raw"] >= config_captions for config_captions in captions.values())
     assert captions["prod_hnall"]
+
+
+def test_balanced_swaps_are_six_orders_of_the_same_words(built: Path) -> None:
+    """A caption that names one of the three objects twice has other words in another order, so it is reworded."""
+    num_reworded = 0
+    for path in (built / "prod_hnswap_balanced").glob("*.parquet"):
+        raw_captions = {
+            row["crop_id"]: row["caption"] for row in pq.read_table(built / "prod_raw" / path.name).to_pylist()
+        }
+        for row in pq.read_table(path).to_pylist():
+            captions = [row["caption"], *row["hard_negatives"]]
+            assert len({tuple(sorted(words(text))) for text in captions}) == 1
+            assert len(set(captions)) == 6
+            num_reworded += row["caption"] != raw_captions[row["crop_id"]]
+    assert num_reworded
 
 
 def _captions(folder: Path) -> set[str]:

@@ -63,6 +63,15 @@ def find_false_negations(graph: SceneGraph, facts: ImageFacts) -> list[Negated]:
     return [atom for atom in find_negatable_atoms(graph) if proves_false(facts, graph, atom)]
 
 
+def test_other_captions_of_a_graph_have_its_atoms() -> None:
+    caption = write_grammar_caption(IMAGE)
+    others = list(caption.reword())
+    assert len({caption.text, *(other.text for other in others)}) > 2
+    for other in others:
+        assert other.graph == IMAGE
+        assert {mention.atom_key for mention in other.mentions} == {mention.atom_key for mention in caption.mentions}
+
+
 def test_four_atoms_have_a_captioner_of_their_own() -> None:
     four = SceneGraph((CUP, SceneObject("2", "table")), (ON,))
     requests = [Request(GRAPH, "0"), Request(four, "0"), Request(GRAPH, "1"), Request(four, "1")]
