@@ -55,7 +55,7 @@ class EditableCaption(Protocol):
         ...
 
     def negate_all(self) -> list[str]:
-        """Return the negations of the whole caption, which have the same meaning."""
+        """Return the negations of the whole caption, which have the same meaning, or [] if they may be true."""
         ...
 
     def reword(self) -> Iterator[EditableCaption]:

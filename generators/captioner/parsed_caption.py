@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from generators.captioner.substitution import keeps_pronouns, replace_atom_text
+from generators.captioner.substitution import PRONOUN, keeps_pronouns, replace_atom_text
 from generators.graphs.entailment import Negated
 from generators.language.grammar import sort_adjectives
 from generators.language.inflection import fit_article
@@ -24,6 +24,8 @@ ARTICLE = re.compile(r"\b(?:an?|the|one|some)\s+$")
 BE = re.compile(r"\b(?:is|are) $")
 CLAUSE = re.compile(r"(?<!\bthat )\b(?:is|are|has|have)\b")
 COORDINATED = re.compile(r",|\band\b")
+RELATIVE_PRONOUN = re.compile(r"\bwhich\b")
+NO_PLACE_FOR_NOT = re.compile(r"(?:^|\. |\b(?:also|part(?:ly|ially)|which(?: is| are)?) )$")
 FINITE = {"VBZ": "does", "VBP": "do"}
 """The auxiliary of a negated verb, by Penn tag."""
 
@@ -142,7 +144,13 @@ class ParsedCaption:
         return None if denied is None else f"{before}{pronoun}{caption[mention.end :]}. there is no {denied}"
 
     def negate_all(self) -> list[str]:
-        """Return "it is not true that ... and that ...", and "there is no red cup on a table" for one such phrase."""
+        """Return "it is not true that ... and that ...", and "there is no red cup on a table" for one such phrase.
+
+        Returns [] for a caption with a pronoun, which may refer to several objects. "A cup is beside a hat, to the left
+        of it" is false if "it" is the cup, and then its negation is true.
+        """
+        if PRONOUN.search(self.text) or RELATIVE_PRONOUN.search(self.text):
+            return []
         sentences = self.text.split(". ")
         have_verbs = [self._has_verb(index, sentence) for index, sentence in enumerate(sentences)]
         clauses = [
@@ -167,11 +175,17 @@ class ParsedCaption:
 
 
 def _negate_relation(caption: str, mention: Mention, word: str) -> str | None:
-    """Return "a cup not on a table" or "a man does not wear a hat"."""
+    """Return "a cup not on a table" or "a man does not wear a hat".
+
+    Returns None where English has no "not" ("partly not hiding a hat", "not on a table there is a cup"), and for a
+    relation of "which", which may be another object than the parser found.
+    """
     edited = caption if word == mention.text else replace_atom_text(caption, mention, word)
     if edited is None:
         return None
     before, after = edited[: mention.start], edited[mention.start :]
+    if NO_PLACE_FOR_NOT.search(before):
+        return None
     if mention.tag not in FINITE:
         return f"{before}not {after}"
     verb, *rest = after.split(" ")

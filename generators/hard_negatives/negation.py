@@ -60,8 +60,9 @@ NOT = "not"
 def make_negation_negatives(
     false_negations: Sequence[Negated], caption: EditableCaption, rng: Random
 ) -> Iterator[HardNegative]:
-    """Yield the negations of these atoms and one negation of the whole caption, in random order, without duplicates."""
-    whole_negation = rng.choice(caption.negate_all())
+    """Yield the negations of these atoms and one of the whole caption if it has any, in random order, each once."""
+    whole_negations = caption.negate_all()
+    whole_negation = rng.choice(whole_negations) if whole_negations else None
     choices: list[Negated | None] = [None, *false_negations]  # None stands for the whole caption
     rng.shuffle(choices)
     return drop_duplicates(

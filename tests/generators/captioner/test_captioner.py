@@ -344,6 +344,39 @@ def test_objects_and_finite_verbs_are_denied(captioner: PromptedCaptioner) -> No
     assert caption.negate_all() == ["it is not true that an old man wears a red hat"]
 
 
+@pytest.mark.parametrize(
+    ("text", "relation", "whole"),
+    [
+        (
+            "a cup is beside a hat",
+            "a cup is not beside a hat",
+            ["it is not true that a cup is beside a hat"],
+        ),
+        ("a cup is also beside a hat", None, ["it is not true that a cup is also beside a hat"]),
+        ("beside a hat there is a cup", None, ["it is not true that beside a hat there is a cup"]),
+        ("a cup, which is beside a hat", None, []),
+        ("a cup is beside a hat, near it", "a cup is not beside a hat, near it", []),
+    ],
+)
+def test_negations_that_are_bad_english_or_may_be_true_are_left_out(
+    text: str, relation: str | None, whole: list[str]
+) -> None:
+    beside = Relation("1", "beside", "2")
+    graph = SceneGraph((SceneObject("1", "cup"), SceneObject("2", "hat")), (beside,))
+    words = [
+        ("object", "cup", "NN", "1", None),
+        ("relation", "beside", "IN", "1", "2"),
+        ("object", "hat", "NN", "2", None),
+    ]
+    mentions = tuple(
+        Mention(kind, word, text.index(word), text.index(word) + len(word), tag, first, second)
+        for kind, word, tag, first, second in words
+    )
+    caption = ParsedCaption(graph, text, mentions, "model")
+    assert caption.negate(Negated("relation", "1", "beside", beside)) == relation
+    assert caption.negate_all() == whole
+
+
 def test_captions_of_five_atoms_have_five_negations(captioner: PromptedCaptioner) -> None:
     """Two objects, two attributes, one relation and the whole caption: at most one denial each."""
     caption = captioner.check(GRAPH, "a red cup on a wooden table")
