@@ -22,9 +22,10 @@ def inspect(
     A rule that learns is trained on other images of the same set, so the page shows what a model can learn from the
     texts of the set. `compeval audit` prints the simplest rules and all flaws in seconds.
     """
-    from evaluators.inspection import LABELS, open_sources
     from evaluators.inspection import inspect as make_page
+    from evaluators.inspection import open_sources
     from evaluators.report.tables import format_percent
+    from evaluators.report.text_only import label
 
     rows, records = [], []
     with err.status("Reading"):
@@ -35,7 +36,7 @@ def inspect(
         note(f"{source.name}: {output / source.name}.html")
         for report in reports:
             low, high = report.rules[report.best_rule]["interval"]
-            rule = LABELS.get(report.best_rule, report.best_rule)
+            rule = label(report.best_rule)
             verdict = "above chance" if report.above_chance else "not above chance"
             rows.append(
                 (

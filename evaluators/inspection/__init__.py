@@ -23,23 +23,13 @@ import jinja2
 from evaluators.inspection.measures import SetReport, measure_set
 from evaluators.inspection.rows import Source, TextRow, open_sources
 from evaluators.report.examples import make_data_uri, mark_changes
-from evaluators.report.tables import format_percent
+from evaluators.report.tables import format_p, format_percent
+from evaluators.report.text_only import label
 from generators.storage.atomic import atomic_file
 
-__all__ = ["LABELS", "inspect", "open_sources"]
+__all__ = ["inspect", "open_sources"]
 NUM_EXAMPLES = 40
 WORKERS = 2
-LABELS = {
-    "trigram_model": "trigram model",
-    "character_trigrams": "character trigrams",
-    "naive_bayes": "naive Bayes",
-    "form": "length and structure",
-    "medoid_of_characters": "medoid, characters",
-    "medoid_of_words": "medoid, words",
-    "nearest_to_mean": "nearest to mean",
-    "learned": "random forest",
-}
-"""Names of scorers in the table of rules. Other rules are named by their keys."""
 
 
 def inspect(source: Source, output: Path, report: Callable[[str], object] = lambda line: None) -> list[SetReport]:
@@ -77,14 +67,9 @@ def render(source: Source, reports: Sequence[SetReport]) -> str:
     return environment.get_template("page.html.j2").render(
         source=source,
         reports=reports,
-        rules={name: LABELS.get(name, name) for name in reports[0].rules},
+        rules={name: label(name) for name in reports[0].rules},
         examples=make_examples(source, [report.name for report in reports]),
     )
-
-
-def format_p(p: float | None) -> str:
-    """Format a p-value with two digits, "< 0.001", or "-" for None."""
-    return "-" if p is None else "< 0.001" if p < 0.001 else f"{p:.2g}"
 
 
 def make_examples(source: Source, names: Sequence[str]) -> list[Mapping[str, Any]]:

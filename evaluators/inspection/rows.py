@@ -11,6 +11,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,14 +29,26 @@ SAMPLE_ROWS = 500
 """Random rows per set that the learned rules and the tests use."""
 
 
+PAIR_COLUMNS = ("caption_0", "caption_1")
+TEXT_COLUMNS = frozenset(("hard_negatives", *PAIR_COLUMNS))
+"""Columns of sets that can be inspected."""
+
+
 class TextRow(NamedTuple):
-    """The texts of a row, and its position in the split."""
+    """The texts of a row, and its position in the split.
+
+    A row with two images and two captions, such as Winoground's, is two of these: each caption is the hard negative of
+    the other one.
+    """
 
     set: str
     split: str
     position: int
     image_id: str
+    """Identifier of the row's image, or of both images of a pair: what does not vary independently."""
     texts: Texts
+    column: str = "image"
+    """Name of the image's column."""
 
     @property
     def caption(self) -> str:
@@ -73,8 +86,10 @@ class Source:
     """Function that returns the image of a row, or None if images are not here."""
     genuine: list[dict[str, Any]] = field(default_factory=list)
     """Shares of genuine negatives by type and annotation recall, as measured by the stage ``validity``."""
-    true_share: float | None = None
-    """Share of true captions that the oracle of the stage ``validity`` judged to be true."""
+    num_judged: int = 0
+    """Number of true captions that the oracle of the stage ``validity`` judged."""
+    num_true: int = 0
+    """Number of these that are true of their scene."""
 
 
 def open_sources(targets: Sequence[str], data_dir: Path | None = None) -> list[Source]:
@@ -107,7 +122,7 @@ def _open_files(name: str, files: Iterable[PublishedFile]) -> Source:
 def _open_folder(folder: Path) -> Source:
     files: defaultdict[str, list[Path]] = defaultdict(list)
     for path in parquet_files(folder):
-        if "hard_negatives" in parquet.read_schema(path).names:
+        if not TEXT_COLUMNS.isdisjoint(parquet.read_schema(path).names):
             files[path.parent.name].append(path)
     if not files:
         raise ValueError(f"{folder}: no split has hard negatives to inspect.")
@@ -116,7 +131,7 @@ def _open_folder(folder: Path) -> Source:
     def read_image(row: TextRow) -> Any:
         if (row.set, row.split) not in splits:
             splits[row.set, row.split] = load_dataset(str(folder), row.set, row.split)
-        return splits[row.set, row.split][row.position]["image"]
+        return splits[row.set, row.split][row.position][row.column]
 
     synthetic = any("microworld" in sources for sources in list_image_sources(folder).values())
     sets = {config: gather(_read_rows(paths)) for config, paths in files.items()}
@@ -134,14 +149,30 @@ def _read_rows(paths: Iterable[Path]) -> Iterator[TextRow]:
     count = Counter[str]()
     for path in paths:
         split = split_name(path)
-        images = (
-            image
-            for batch in parquet.read_batches(path, columns=["image_id"])
-            for image in batch["image_id"].to_pylist()
-        )
-        for image, texts in zip(images, read_texts(path), strict=True):
-            yield TextRow(path.parent.name, split, count[split], image, texts)
+        read = _read_choices if "hard_negatives" in parquet.read_schema(path).names else _read_pairs
+        for image, of_row in read(path):
+            for column, texts in of_row.items():
+                yield TextRow(path.parent.name, split, count[split], image, texts, column)
             count[split] += 1
+
+
+def _read_choices(path: Path) -> Iterator[tuple[str, Mapping[str, Texts]]]:
+    for row, texts in zip(_read_columns(path, "image_id"), read_texts(path), strict=True):
+        yield row["image_id"], {"image": texts}
+
+
+def _read_pairs(path: Path) -> Iterator[tuple[str, Mapping[str, Texts]]]:
+    for row in _read_columns(path, "image_id", *PAIR_COLUMNS):
+        first, second = (row[name] for name in PAIR_COLUMNS)
+        yield (
+            row["image_id"],
+            {"image_0": Texts(first, [second], [False]), "image_1": Texts(second, [first], [False])},
+        )
+
+
+def _read_columns(path: Path, *columns: str) -> Iterator[dict[str, Any]]:
+    for batch in parquet.read_batches(path, columns=list(columns)):
+        yield from batch.to_pylist()
 
 
 def _read_validity(folder: Path) -> dict[str, Any]:
@@ -150,7 +181,9 @@ def _read_validity(folder: Path) -> dict[str, Any]:
     if folder.name != "crepe" or not path.is_file():
         return {}
     validity = json.loads(path.read_text())
-    return {"genuine": validity["genuine"], "true_share": validity["positives"]["true_share"]}
+    judged = validity["positives"]["captions"]
+    num_true = round(judged * validity["positives"]["true_share"])
+    return {"genuine": validity["genuine"], "num_judged": judged, "num_true": num_true}
 
 
 def gather(rows: Iterable[TextRow]) -> SetRows:
@@ -167,12 +200,14 @@ def gather(rows: Iterable[TextRow]) -> SetRows:
             images.add(_hash(row.image_id))
             captions[_hash(row.caption)] += 1
             sets[_hash(row.image_id, row.caption, *sorted(row.hard_negatives))] += 1
-            true_of_image.add(_hash(row.image_id, row.caption))
-            negatives_of_image.update(_hash(row.image_id, text) for text in set(row.hard_negatives) - {row.caption})
+            true_of_image.add(_hash(row.image_id, row.column, row.caption))
+            negatives_of_image.update(
+                _hash(row.image_id, row.column, text) for text in set(row.hard_negatives) - {row.caption}
+            )
             sample = samples[size]
             sample.append((_hash(row.set, row.split, str(row.position)), row))
             if len(sample) == 2 * SAMPLE_ROWS:
-                sample[:] = heapq.nsmallest(SAMPLE_ROWS, sample)
+                sample[:] = heapq.nsmallest(SAMPLE_ROWS, sample, key=itemgetter(0))
             yield row.texts
 
     result = audit(observe())
@@ -180,7 +215,7 @@ def gather(rows: Iterable[TextRow]) -> SetRows:
         result,
         len(images),
         dict(sorted(sizes.items())),
-        [row for _, row in sorted(samples[max(sizes, key=lambda size: sizes[size])])[:SAMPLE_ROWS]],
+        [row for _, row in sorted(samples[max(sizes, key=lambda size: sizes[size])], key=itemgetter(0))[:SAMPLE_ROWS]],
         {
             "rows that repeat another row": sum(sets.values()) - len(sets),
             "rows that repeat the caption of another row": sum(captions.values()) - len(captions),

@@ -12,6 +12,7 @@ import pandas as pd
 
 from evaluators.metrics.trend import Slope, regress
 from evaluators.report.results import Result, Results
+from evaluators.report.tables import format_p
 
 MAX_MODELS = 6
 """With more models, there are no sentences about single models."""
@@ -40,9 +41,10 @@ def test_slope(rows: pd.DataFrame, column: str) -> Slope | None:
 
 
 def describe_interval(slope: Slope, sign: int = 1) -> str:
-    """Return the interval in percentage points, for example "95 % interval 1.0 to 2.0"."""
+    """Return the interval in percentage points and the p-value: "95 % interval 1.0 to 2.0, p < 0.001"."""
     low, high = sorted((sign * slope.low, sign * slope.high))
-    return f"95 % interval {100 * low:.1f} to {100 * high:.1f}"
+    p = format_p(slope.p)
+    return f"95 % interval {100 * low:.1f} to {100 * high:.1f}, p {p if p.startswith('<') else f'= {p}'}"
 
 
 def count_models(rows: pd.DataFrame) -> str:

@@ -83,6 +83,11 @@ def format_percent(share: object) -> str:
     return f"{percent:.2g}" if 0 < abs(percent) < SMALL else f"{percent:.1f}"
 
 
+def format_p(p: float | None) -> str:
+    """Format a p-value with two digits, "< 0.001", or "-" for None."""
+    return MISSING if p is None else "< 0.001" if p < 0.001 else f"{p:.2g}"
+
+
 def format_with_interval(share: float | None, interval: Sequence[float] | None, chance: float | None = None) -> str:
     """Format a share and its interval in percent: "50.0 [40.0, 60.0]", or "50.0 [-]" if there is no interval.
 

@@ -17,6 +17,27 @@ from generators.schemas.corpus_names import parse_systematicity
 STEM = "text_only"
 SCORERS = ("refining", "held_out", "comparing", "rules")
 """Keys of the results of scorers: the first three of the stages, the last of ``compeval inspect``."""
+LABELS = {
+    "longest": "most characters",
+    "shortest": "fewest characters",
+    "wordiest": "most words",
+    "tersest": "fewest words",
+    "words": "linear model of words",
+    "bigrams": "linear model of word pairs",
+    "naive_bayes": "naive Bayes",
+    "naive_bayes_of_words": "naive Bayes of words",
+    "form": "length and structure",
+    "medoid_of_characters": "medoid, characters",
+    "medoid_of_words": "medoid, words",
+    "nearest_to_mean": "nearest to mean",
+    "learned": "random forest",
+    "extra_trees": "extremely randomised trees",
+}
+"""Names of rules in tables. Others are named by their keys."""
+
+
+def label(rule: str) -> str:
+    return LABELS.get(rule, rule.replace("_", " "))
 
 
 class Rule(NamedTuple):
@@ -27,7 +48,7 @@ class Rule(NamedTuple):
     interval: tuple[float, float]
 
     def __str__(self) -> str:
-        return f"{format_with_interval(self.recall, self.interval)} {self.name.replace('_', ' ')}"
+        return f"{format_with_interval(self.recall, self.interval)} {label(self.name)}"
 
 
 def read_text_only(paths: Iterable[Path]) -> dict[str, Any]:
@@ -77,6 +98,11 @@ def find_rule(results: Results, result: Result, metric: str = "recall@1") -> Rul
 
 
 def describe_rules(results: Results, shown: Iterable[Result]) -> str:
-    """Return the best rule on the sets of the given results as a sentence, or "" if they were not measured."""
-    rules = dict.fromkeys(str(rule) for result in shown if (rule := find_rule(results, result)))
-    return f"Best rule that reads only the text: {'; '.join(rules)}." if rules else ""
+    """Return the best rule on the sets of the given results as a sentence, or "" if they were not measured.
+
+    Sets with different best rules, such as those of several corpora, are described by the highest result.
+    """
+    rules = {rule for result in shown if (rule := find_rule(results, result))}
+    best = max(rules, key=lambda rule: (rule.recall, rule.name), default=None)
+    of_sets = f" on any of the {len(rules)} sets" if len(rules) > 1 else ""
+    return f"Best rule that reads only the text{of_sets}: {best}." if best else ""

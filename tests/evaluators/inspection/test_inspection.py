@@ -15,8 +15,13 @@ from evaluators.inspection.measures import contrast, contrast_words, measure_set
 from evaluators.inspection.rows import TextRow, gather, open_sources
 from evaluators.report.text_only import read_text_only
 from generators.hard_negatives.text_only_scorers import RetrievalSets
+from generators.schemas.rows import GROUP_SCHEMA
+from generators.storage.dataset import write_config
 from loaders.audit import Texts
+from loaders.cards.card import write_card
+from loaders.datasets.stats import measure
 from tests.evaluators import tiny
+from tests.evaluators.engine.test_protocol_runs import groups
 
 
 @pytest.fixture(autouse=True)
@@ -120,6 +125,9 @@ def test_page_of_a_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     folder = tiny.write_dataset(
         tmp_path, {"prod_hnatom": {"n4": tiny.choice_rows(5, 3), "n10": tiny.choice_rows(4, 3)}, "toy_raw": {}}
     )
+    genuine = [{"type": "prod_hnatom", "recall": 0.9, "genuine": 0.995, "captions": 1234}]
+    validity = {"positives": {"captions": 10_000, "true_share": 0.9998}, "genuine": genuine}
+    (folder / "validity.json").write_text(json.dumps(validity))
     output = tmp_path / "pages"
     arguments = ["inspect", "crepe", "--data", str(folder), "--output", str(output), "--json"]
     result = CliRunner().invoke(app, arguments, catch_exceptions=False)
@@ -129,8 +137,29 @@ def test_page_of_a_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert (report["rows"], report["candidates"], report["sampled"]) == (9, {"4": 9}, 9)
     page = (output / "crepe.html").read_text()
     assert page.count('class="example"') == page.count("data:image/jpeg") == 9
+    assert "judges 9,998 of 10,000 captions as true." in page
+    assert '<td>99.5<span class="spread">1,234 captions</span></td>' in page
     assert "Synthetic data." in page
     assert not re.findall(r'(?:src|href)="(?:https?:)?//', page)
+
+
+@pytest.mark.usefixtures("one_process")
+def test_each_caption_of_a_pair_is_the_negative_of_the_other(tmp_path: Path):
+    folder = tmp_path / "minimal_pairs"
+    write_config(
+        folder, "colours", {"test": groups([("red", "green"), ("red", "blue"), ("blue", "pink")])}, GROUP_SCHEMA
+    )
+    write_card(folder, {}, "", measure(folder))
+    (source,) = open_sources([str(folder)])
+    (rows,) = source.sets.values()
+    assert (rows.audit.rows, rows.images, rows.candidates) == (6, 3, {2: 6})
+    assert rows.duplicates["negatives that are a true caption of the same image in another row"] == 0
+    for first, second in zip(rows.sample[::2], rows.sample[1::2], strict=True):
+        assert (first.position, first.column, second.column) == (second.position, "image_0", "image_1")
+        assert (first.caption, *first.hard_negatives) == (*second.hard_negatives, second.caption)
+        assert source.read_image(first).tobytes() != source.read_image(second).tobytes()
+    report = measure_set("colours", rows)
+    assert report.rules["fewest words"]["recall@1"] == report.chance == 0.5
 
 
 @pytest.mark.usefixtures("one_process")

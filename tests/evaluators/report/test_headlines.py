@@ -12,7 +12,7 @@ from evaluators.report.below_chance import explain_below_chance
 from evaluators.report.results import PRODUCTIVITY_KINDS as KINDS
 from evaluators.report.results import Result, read_results, split_parts
 from evaluators.report.sections import productivity, systematicity, tasks
-from evaluators.report.text_only import find_rule, read_text_only
+from evaluators.report.text_only import describe_rules, find_rule, read_text_only
 from tests.evaluators.report.test_report import write_result
 
 ROWS = 60
@@ -42,7 +42,7 @@ def test_trend_over_complexities_is_one_regression(tmp_path: Path):
     (line,) = headline(productivity, tmp_path)
     # From 66.7 % to 33.3 % over 8 atoms: 4.2 points per atom.
     assert line.startswith("HN-Atom Recall@1 falls by 4.2 points per atom from 4 to 12 atoms (95 % interval ")
-    assert line.endswith("; 180 rows, 1 model; chance 16.7%).")
+    assert line.endswith(", p < 0.001; 180 rows, 1 model; chance 16.7%).")
 
 
 def test_a_trend_that_is_not_significant_is_not_claimed(tmp_path: Path):
@@ -50,6 +50,7 @@ def test_a_trend_that_is_not_significant_is_not_claimed(tmp_path: Path):
         write_hits(tmp_path, "a", "prod_hnatom", hits, f"n{number}")
     (line,) = headline(productivity, tmp_path)
     assert line.startswith("HN-Atom Recall@1 has no significant trend from 4 to 12 atoms: -0.4 points per atom (95 %")
+    assert re.search(r", p = 0\.\d+; 180 rows, 1 model; chance 16\.7%\)\.$", line)
 
 
 @pytest.mark.parametrize(
@@ -176,6 +177,10 @@ def test_best_text_only_rule_is_next_to_chance(tmp_path: Path):
     (section,) = [productivity.make_section(results)]
     assert section
     assert section.tables[0].caption.endswith("Best rule that reads only the text: 40.0 [30.0, 50.0] words of it.")
+    results.text_only["crepe"]["yfcc_sc_hnatom"] = group | {"held_out": {"learned": scorer(0.5)}}
+    assert describe_rules(results, results) == (
+        "Best rule that reads only the text on any of the 2 sets: 50.0 [40.0, 60.0] random forest."
+    )
     for name, content in (("text_only.json", "[1]"), ("validity.json", "{}"), ("text_only_aro.json", "{")):
         (tmp_path / name).write_text(content)
     for name in ("text_only.json", "text_only_aro.json"):
