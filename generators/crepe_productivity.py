@@ -11,7 +11,7 @@ relation of the caption's scene graph. Every config has the splits n4 to n12, na
 - ``prod_hnall``: examples with five negatives of each of these three types; chance of R@1: 1/16
 - ``prod_hnatom_balanced``, ``prod_hnswap_balanced``, ``prod_hnneg_balanced``: not in the paper. Sets of six captions
   that differ from each other in the same way, so that no rule that compares them finds the true one: the replacements
-  of one atom, all orders of three objects, or captions that deny one or two of the same three atoms
+  of one attribute, all orders of three objects, or captions that deny one or two of the same three atoms
   (hard_negatives/negation.py); chance of R@1: 1/6
 - ``prod_raw``: all examples, without negatives
 

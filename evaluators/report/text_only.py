@@ -26,6 +26,8 @@ LABELS = {
     "bigrams": "linear model of word pairs",
     "naive_bayes": "naive Bayes",
     "naive_bayes_of_words": "naive Bayes of words",
+    "naive_bayes_of_word_pairs": "naive Bayes of word pairs",
+    "cooccurrence": "co-occurrence of words",
     "form": "length and structure",
     "medoid_of_characters": "medoid, characters",
     "medoid_of_words": "medoid, words",

@@ -151,15 +151,17 @@ def _sort_known_first(edits: Iterable[Edit], vocabulary: Vocabulary) -> Iterator
     yield from unknown
 
 
-def make_one_atom_negatives(atoms: AtomFoils, count: int, rng: Random) -> list[HardNegative]:
-    """Return the HN-Atoms of a single random noun or attribute that has at least ``count`` foils in the vocabulary.
+def make_one_attribute_negatives(atoms: AtomFoils, count: int, rng: Random) -> list[HardNegative]:
+    """Return the HN-Atoms of a single random attribute that has at least ``count`` foils in the vocabulary.
 
     All captions of the retrieval set then differ in one position. If the foils were in several positions, the true
     caption would be the medoid of the set, and random scorers would rank it first less often than 1/K
-    (text_only_scorers.py). Relations are not replaced: some can never be proven false ("near"), so that a text-only
-    model would recognise them as true. Returns [] if no atom has enough foils.
+    (text_only_scorers.py). Nouns are not replaced: the true one fits the other objects of the scene, and few foils do,
+    so that a model of the other captions finds it (horses occur with carrots, not with cactuses). Relations are not
+    replaced: some can never be proven false ("near"), so that a text-only model would recognise them as true. Returns
+    [] if no attribute has enough foils.
     """
-    mentions = [mention for mention in atoms.mentions if mention.kind != "relation"]
+    mentions = [mention for mention in atoms.mentions if mention.kind == "attribute"]
     for mention in rng.sample(mentions, len(mentions)):
         edits = (edit for edit in atoms.draw_balanced_edits(mention, count, rng) if is_known(edit[0], atoms.vocabulary))
         negatives = list(islice(_write_negatives(edits, atoms.caption), POOL))

@@ -19,7 +19,7 @@ from generators.graphs.assignments import keep_proven
 from generators.graphs.entailment import Negated, proves_false
 from generators.graphs.facts import ImageFacts
 from generators.graphs.walks import is_redundant
-from generators.hard_negatives.atom import AtomFoils, make_atom_negatives, make_one_atom_negatives
+from generators.hard_negatives.atom import AtomFoils, make_atom_negatives, make_one_attribute_negatives
 from generators.hard_negatives.hard_negative import HardNegative
 from generators.hard_negatives.language_models import READ_AHEAD, EntailmentModel, drop_entailed
 from generators.hard_negatives.negation import (
@@ -96,9 +96,9 @@ class Example:
 
     @cached_property
     def hnatom_balanced(self) -> tuple[HardNegative, ...]:
-        """HN-Atoms that replace the same atom."""
+        """HN-Atoms that replace the same attribute."""
         rng = self._rng("hnatom_balanced")
-        return self._choose(self.walk.caption.text, make_one_atom_negatives(self._atoms, PER_TYPE, rng), rng)
+        return self._choose(self.walk.caption.text, make_one_attribute_negatives(self._atoms, PER_TYPE, rng), rng)
 
     @property
     def hnswap_balanced(self) -> tuple[HardNegative, ...]:

@@ -33,6 +33,7 @@ from generators.hard_negatives.text_only_scorers import (
     score_by_function,
     score_characters,
     score_ngram_likelihood,
+    score_word_pairs_naive_bayes,
     score_words,
     score_words_naive_bayes,
 )
@@ -45,6 +46,7 @@ REFINEMENT_SCORERS: Mapping[str, Scorer] = {
     "words": score_words,
     "bigrams": partial(score_words, ngram_range=(2, 2)),
     "naive_bayes_of_words": score_words_naive_bayes,
+    "naive_bayes_of_word_pairs": score_word_pairs_naive_bayes,
     "character_bigrams": partial(score_characters, ngram_range=(2, 2)),
     "character_four_grams": partial(score_characters, ngram_range=(4, 4)),
     "character_five_grams": partial(score_characters, ngram_range=(5, 5)),

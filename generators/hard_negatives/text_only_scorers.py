@@ -22,6 +22,8 @@ from scipy import sparse
 from generators.hard_negatives.ngram import FOLDS, TOKEN, NgramModel, assign_folds
 
 RANDOM_SCORERS = 48
+MAX_PAIRED_WORDS = 2000
+"""Number of words whose pairs are counted, in a dense matrix."""
 DECIMALS = 9
 """Scores are rounded before they are compared, because the order of summation changes the last digits."""
 
@@ -181,6 +183,46 @@ def score_naive_bayes(sets: RetrievalSets, **options: Any) -> np.ndarray:
     return score_NK
 
 
+def score_cooccurrence(sets: RetrievalSets) -> np.ndarray:
+    """Score by the pointwise mutual information of all pairs of words in the true captions of other images.
+
+    Finds captions whose words fit each other: a carrot next to a horse, not a cactus.
+    """
+
+    def weigh(count_VV: np.ndarray, _: np.ndarray, captions: int) -> np.ndarray:
+        words_V = np.diag(count_VV)
+        pmi_VV = np.log((count_VV + 0.5) / (np.outer(words_V, words_V) / captions + 0.5))
+        np.fill_diagonal(pmi_VV, 0)
+        return pmi_VV
+
+    return _score_word_pairs(sets, weigh)
+
+
+def score_word_pairs_naive_bayes(sets: RetrievalSets) -> np.ndarray:
+    """Score by the log-odds of naive Bayes over pairs of words, at any distance."""
+
+    def weigh(true_VV: np.ndarray, false_VV: np.ndarray, _: int) -> np.ndarray:
+        return np.log((true_VV + 1) / (true_VV + 1).sum()) - np.log((false_VV + 1) / (false_VV + 1).sum())
+
+    return _score_word_pairs(sets, weigh)
+
+
+def _score_word_pairs(sets: RetrievalSets, weigh: Callable[[np.ndarray, np.ndarray, int], np.ndarray]) -> np.ndarray:
+    """Score by the sum of the weights of all pairs of the ``MAX_PAIRED_WORDS`` most frequent words.
+
+    ``weigh`` gets the numbers of true captions and of negatives with both words (V, V), and of true captions.
+    """
+    has_word_MV = count_ngrams(sets, token_pattern=TOKEN.pattern, binary=True, max_features=MAX_PAIRED_WORDS)
+    score_NK = np.zeros((len(sets), sets.size))
+    for train, test in sets.splits():
+        rows_NK = sets.text_indices(train).reshape(-1, sets.size)
+        parts = has_word_MV[rows_NK[:, 0]], has_word_MV[rows_NK[:, 1:].ravel()]
+        weight_VV = weigh(*((part.T @ part).toarray() for part in parts), len(train))
+        text_MV = has_word_MV[sets.text_indices(test)]
+        score_NK[test] = np.asarray(text_MV.multiply(text_MV @ weight_VV).sum(axis=1)).reshape(-1, sets.size)
+    return score_NK
+
+
 def measure_random_recall(sets: RetrievalSets) -> np.ndarray:
     """Return the mean recall@1 of each set (2, N) over ``RANDOM_SCORERS`` scorers with random weights.
 
@@ -207,5 +249,6 @@ HELD_OUT_SCORERS: Mapping[str, Scorer] = {
     "trigram_model": partial(score_ngram_likelihood, order=3),
     "character_trigrams": partial(score_characters, ngram_range=(3, 3)),
     "naive_bayes": partial(score_words_naive_bayes, ngram_range=(1, 2)),
+    "cooccurrence": score_cooccurrence,
     "form": score_form,
 }

@@ -332,11 +332,11 @@ def test_every_image_gives_a_walk_before_one_gives_a_second(folder: Path) -> Non
         assert splits[4].num_visited == 4 * walks_per_image
 
 
-def test_balanced_rows_replace_one_atom_and_at_least_half_of_them_stay_when_refined(
+def test_balanced_rows_replace_one_attribute_and_at_least_half_of_them_stay_when_refined(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    more = ["tree", "hat", "bottle", "drum", "kite", "key", "boat", "flag"]  # enough words for five foils of one noun
-    monkeypatch.setattr(sys.modules[__name__], "NOUNS", [*NOUNS, *more])
+    colors = [[color] for color in ("red", "green", "blue", "yellow", "white", "black", "pink")]  # at least five foils
+    monkeypatch.setattr(sys.modules[__name__], "ATTRIBUTES", colors)
     write_source(tmp_path, 8)
     settings = replace(SETTINGS, refine=True, rows=6, complexities=(7,))
     split = collect_rows(make_annotations(tmp_path), "microworld", settings)[7]
@@ -344,7 +344,8 @@ def test_balanced_rows_replace_one_atom_and_at_least_half_of_them_stay_when_refi
     assert hnatom_rows
     for row in hnatom_rows:
         foils = [foil for foils in row["foils"] for foil in foils]
-        assert len({(foil["type"], foil["from"]) for foil in foils}) == 1
+        assert len({foil["from"] for foil in foils}) == 1
+        assert {foil["type"] for foil in foils} == {"attribute"}
         assert len({foil["to"] for foil in foils}) == 5
     dropped = write(make_annotations(tmp_path), "microworld", settings, tmp_path / "crepe")["n7"]
     num_written = sum(

@@ -24,7 +24,7 @@ from generators.captioner.prompted import (
 from generators.graphs.entailment import Negated, entails, proves_false
 from generators.graphs.facts import ImageFacts, collect_facts
 from generators.graphs.vocabulary import Vocabulary, relation_key
-from generators.hard_negatives.atom import AtomFoils, is_known, make_atom_negatives, make_one_atom_negatives
+from generators.hard_negatives.atom import AtomFoils, is_known, make_atom_negatives, make_one_attribute_negatives
 from generators.hard_negatives.hard_negative import HardNegative
 from generators.hard_negatives.negation import find_negatable_atoms, make_negation_negatives
 from generators.hard_negatives.swap import make_swaps, write_swaps
@@ -191,15 +191,15 @@ def test_the_foils_of_a_relation_are_not_synonyms() -> None:
         assert len(keys) == len(set(keys)) >= 2
 
 
-def test_the_foils_of_one_atom_replace_a_noun_or_an_attribute() -> None:
+def test_the_foils_of_one_attribute_replace_no_noun_or_relation() -> None:
     colors = SceneObject("9", "kettle", ("blue", "green", "black", "white", "yellow"))
     vocabulary = Vocabulary.of([IMAGE, SceneGraph((colors,))])
     atoms = AtomFoils(GRAPH, collect_facts(IMAGE), write_grammar_caption(GRAPH), vocabulary)
     for seed in range(10):
-        negatives = make_one_atom_negatives(atoms, 2, Random(seed))
+        negatives = make_one_attribute_negatives(atoms, 2, Random(seed))
         assert len(negatives) >= 2
         ((kind, _),) = {(foil.type, foil.original) for negative in negatives for foil in negative.foils}
-        assert kind in ("object", "attribute")
+        assert kind == "attribute"
 
 
 def test_entailment_of_relations() -> None:

@@ -51,6 +51,33 @@ def test_scorers_are_at_chance_if_all_captions_are_equal(name: str):
     assert recall_at_1(score_NK).mean() == pytest.approx(1 / 3)
 
 
+@pytest.mark.parametrize("scorer", ["cooccurrence", "naive_bayes_of_word_pairs"])
+def test_a_noun_that_fits_the_others_is_found_though_all_nouns_are_equally_often_true(scorer: str):
+    """Animals are with animals and tools with tools. Each noun is as often true as false; four images per pair."""
+    themes = [["horse", "pig", "cat", "dog"], ["saw", "hammer", "broom", "shovel"]]
+    captions = [
+        [
+            f"a {noun} and a {theme[(place + step) % 4]}",
+            f"a {themes[1 - number][place]} and a {theme[(place + step) % 4]}",
+        ]
+        for number, theme in enumerate(themes)
+        for place, noun in enumerate(theme)
+        for step in (1, 2, 3)
+    ]
+    sets = RetrievalSets(4 * captions, [str(index) for index in range(4 * len(captions))])
+    assert recall_at_1(SCORERS[scorer](sets)).mean() > 0.95
+    assert recall_at_1(SCORERS["words"](sets)).mean() <= 1 / 2
+
+
+def test_cooccurrence_by_hand(monkeypatch: pytest.MonkeyPatch):
+    """Three true captions of other images, one of them with both words: log((1 + 1/2) / (2 * 1 / 3 + 1/2))."""
+    captions = [["b c", "b d"], ["b c", "b d"], ["b", "d"], ["d", "c"]]
+    monkeypatch.setattr(RetrievalSets, "splits", lambda _: [(np.array([1, 2, 3]), np.array([0]))])
+    score_NK = SCORERS["cooccurrence"](RetrievalSets(captions, ["1", "2", "3", "4"]))
+    both, never = (2 * np.log((count + 0.5) / (2 * 1 / 3 + 0.5)) for count in (1, 0))
+    assert score_NK[0] == pytest.approx([both, never])
+
+
 def test_form_reads_negations_but_no_nouns():
     assert recall_at_1(score_form(make_sets("not on"))).mean() == 1
     plain = score_form(RetrievalSets([["a cup", "a hat", "a bus"]] * 10, [str(image) for image in range(10)]))
