@@ -8,6 +8,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pyarrow.parquet as pq
+
 from evaluators.engine import plan
 from evaluators.engine.cluster import Cluster
 from evaluators.engine.encode import Encoded, Engine, OnError, Report, encode, encode_texts, quiet
@@ -97,8 +99,7 @@ def run(
     for folder in set(folders.values()):
         documents.check_owner(folder, model)
     results = {
-        item.task: documents.read_finished(paths[item.task], describe(item, model)) if model.is_cached else None
-        for item in rows
+        item.task: _read_finished(paths[item.task], describe(item, model)) if model.is_cached else None for item in rows
     }
     todo, planned = _plan([item for item in rows if results[item.task] is None], on_refused)
     outdated = {
@@ -123,6 +124,15 @@ def run(
     for folder in outdated:
         documents.write_side_file(folder, device, time.monotonic() - start, counts)
     return [result for task in tasks if (result := results.get(task))]
+
+
+def _read_finished(path: Path, expected: Result) -> Result | None:
+    """Read a result that is up to date, and write the dataset's version into it if only other configs have changed."""
+    result = documents.read_finished(path, expected)
+    if result and result["data"] != (data := result["data"] | expected["data"]):
+        result["data"] = data
+        documents.write(path, result, pq.read_table(path.with_suffix(".parquet")))
+    return result
 
 
 def _load_usable(
