@@ -217,7 +217,8 @@ def _score_word_pairs(sets: RetrievalSets, weigh: Callable[[np.ndarray, np.ndarr
     for train, test in sets.splits():
         rows_NK = sets.text_indices(train).reshape(-1, sets.size)
         parts = has_word_MV[rows_NK[:, 0]], has_word_MV[rows_NK[:, 1:].ravel()]
-        weight_VV = weigh(*((part.T @ part).toarray() for part in parts), len(train))
+        true_VV, false_VV = ((part.T @ part).toarray() for part in parts)
+        weight_VV = weigh(true_VV, false_VV, len(train))
         text_MV = has_word_MV[sets.text_indices(test)]
         score_NK[test] = np.asarray(text_MV.multiply(text_MV @ weight_VV).sum(axis=1)).reshape(-1, sets.size)
     return score_NK
