@@ -8,8 +8,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pyarrow.parquet as pq
-
 from evaluators.engine import plan
 from evaluators.engine.cluster import Cluster
 from evaluators.engine.encode import Encoded, Engine, OnError, Report, encode, encode_texts, quiet
@@ -127,11 +125,14 @@ def run(
 
 
 def _read_finished(path: Path, expected: Result) -> Result | None:
-    """Read a result that is up to date, and write the dataset's version into it if only other configs have changed."""
+    """Read a result that is up to date, and write the dataset's version into it if only other configs have changed.
+
+    Returns None if there is no such result. Raises ValueError if it cannot be written.
+    """
     result = documents.read_finished(path, expected)
     if result and result["data"] != (data := result["data"] | expected["data"]):
         result["data"] = data
-        documents.write(path, result, pq.read_table(path.with_suffix(".parquet")))
+        documents.write_document(path, result)
     return result
 
 

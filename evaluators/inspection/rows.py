@@ -145,13 +145,17 @@ def _sort(sets: Mapping[str, SetRows]) -> Mapping[str, SetRows]:
 
 
 def _read_rows(paths: Iterable[Path]) -> Iterator[TextRow]:
-    """Yield the rows of all splits of a config. The positions of a split continue over its files."""
+    """Yield the rows of all splits of a config, without rows that lack a text.
+
+    The positions of a split continue over its files.
+    """
     count = Counter[str]()
     for path in paths:
         split = split_name(path)
         read = _read_choices if "hard_negatives" in parquet.read_schema(path).names else _read_pairs
         for image, of_row in read(path):
-            for column, texts in of_row.items():
+            is_complete = all(texts.caption and all(texts.hard_negatives) for texts in of_row.values())
+            for column, texts in of_row.items() if is_complete else ():
                 yield TextRow(path.parent.name, split, count[split], image, texts, column)
             count[split] += 1
 

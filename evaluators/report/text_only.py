@@ -23,7 +23,7 @@ LABELS = {
     "wordiest": "most words",
     "tersest": "fewest words",
     "words": "linear model of words",
-    "bigrams": "linear model of word pairs",
+    "bigrams": "linear model of bigrams",
     "naive_bayes": "naive Bayes",
     "naive_bayes_of_words": "naive Bayes of words",
     "naive_bayes_of_word_pairs": "naive Bayes of word pairs",
@@ -39,6 +39,7 @@ LABELS = {
 
 
 def label(rule: str) -> str:
+    """Return the name of a rule in tables."""
     return LABELS.get(rule, rule.replace("_", " "))
 
 

@@ -65,11 +65,16 @@ def write(path: Path, result: Result, examples: pa.Table) -> None:
 
     An existing document is deleted before its examples are replaced. Raises ValueError if a file cannot be written.
     """
-    text = json.dumps(result, indent=1, ensure_ascii=False) + "\n"
     parquet = path.with_suffix(".parquet")
     with _raise_value_error(parquet), atomic_file(parquet) as partial:
         pq.write_table(examples, partial, compression="zstd")
         path.unlink(missing_ok=True)
+    write_document(path, result)
+
+
+def write_document(path: Path, result: Result) -> None:
+    """Write the document of examples that are complete. Raises ValueError if it cannot be written."""
+    text = json.dumps(result, indent=1, ensure_ascii=False) + "\n"
     with _raise_value_error(path), atomic_file(path) as partial:
         partial.write_text(text)
 

@@ -26,6 +26,7 @@ CLAUSE = re.compile(r"(?<!\bthat )\b(?:is|are|has|have)\b")
 COORDINATED = re.compile(r",|\band\b")
 RELATIVE_PRONOUN = re.compile(r"\bwhich\b")
 NO_PLACE_FOR_NOT = re.compile(r"(?:^|\. |\b(?:also|part(?:ly|ially)|which(?: is| are)?) )$")
+"""The text before a relation that is not negated."""
 FINITE = {"VBZ": "does", "VBP": "do"}
 """The auxiliary of a negated verb, by Penn tag."""
 

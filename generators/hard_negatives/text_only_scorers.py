@@ -24,6 +24,8 @@ from generators.hard_negatives.ngram import FOLDS, TOKEN, NgramModel, assign_fol
 RANDOM_SCORERS = 48
 MAX_PAIRED_WORDS = 2000
 """Number of words whose pairs are counted, in a dense matrix."""
+BLOCK_ROWS = 1000
+"""Number of sets whose word pairs are scored at a time: 100 MB for six captions each."""
 DECIMALS = 9
 """Scores are rounded before they are compared, because the order of summation changes the last digits."""
 
@@ -186,7 +188,7 @@ def score_naive_bayes(sets: RetrievalSets, **options: Any) -> np.ndarray:
 def score_cooccurrence(sets: RetrievalSets) -> np.ndarray:
     """Score by the pointwise mutual information of all pairs of words in the true captions of other images.
 
-    Finds captions whose words fit each other: a carrot next to a horse, not a cactus.
+    Finds captions whose words fit each other: a carrot next to a horse, not a cactus. Source: Church and Hanks (1990).
     """
 
     def weigh(count_VV: np.ndarray, _: np.ndarray, captions: int) -> np.ndarray:
@@ -219,8 +221,10 @@ def _score_word_pairs(sets: RetrievalSets, weigh: Callable[[np.ndarray, np.ndarr
         parts = has_word_MV[rows_NK[:, 0]], has_word_MV[rows_NK[:, 1:].ravel()]
         true_VV, false_VV = ((part.T @ part).toarray() for part in parts)
         weight_VV = weigh(true_VV, false_VV, len(train))
-        text_MV = has_word_MV[sets.text_indices(test)]
-        score_NK[test] = np.asarray(text_MV.multiply(text_MV @ weight_VV).sum(axis=1)).reshape(-1, sets.size)
+        for start in range(0, len(test), BLOCK_ROWS):
+            block = test[start : start + BLOCK_ROWS]
+            text_MV = has_word_MV[sets.text_indices(block)]
+            score_NK[block] = np.asarray(text_MV.multiply(text_MV @ weight_VV).sum(axis=1)).reshape(-1, sets.size)
     return score_NK
 
 

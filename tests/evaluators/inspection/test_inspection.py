@@ -162,6 +162,16 @@ def test_each_caption_of_a_pair_is_the_negative_of_the_other(tmp_path: Path):
     assert report.rules["fewest words"]["recall@1"] == report.chance == 0.5
 
 
+def test_rows_that_lack_a_text_are_left_out(tmp_path: Path):
+    first, second, third = tiny.choice_rows(3, 2)
+    first["caption"] = None
+    second["hard_negatives"][1] = None
+    folder = tiny.write_dataset(tmp_path, {"prod_hnatom": {"test": [first, second, third]}})
+    (source,) = open_sources(["crepe"], folder)
+    (row,) = source.sets["prod_hnatom"].sample
+    assert (row.position, row.caption) == (2, third["caption"])
+
+
 @pytest.mark.usefixtures("one_process")
 def test_page_of_published_files(real_data: Path, tmp_path: Path):
     files = [real_data / "sugar_crepe" / name for name in ("swap_obj.json", "swap_att.json")]

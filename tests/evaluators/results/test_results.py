@@ -64,10 +64,12 @@ def test_a_damaged_result_is_replaced(here: Path, data: Path):
 def test_a_result_on_the_same_rows_gets_the_version_of_the_dataset(here: Path, data: Path):
     path = run_toy("Knows", data) / "crepe/laion_uc_hnatom.json"
     content = path.read_bytes()
+    examples = path.with_suffix(".parquet").read_bytes()
     version = documents.read(path)["data"]["version"]
     path.write_bytes(content.replace(version.encode(), b"earlier"))
     run_toy("Knows", data)
     assert path.read_bytes() == content
+    assert path.with_suffix(".parquet").read_bytes() == examples
 
 
 def test_an_interrupted_write_leaves_no_complete_result(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
