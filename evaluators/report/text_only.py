@@ -34,6 +34,7 @@ LABELS = {
     "nearest_to_mean": "nearest to mean",
     "learned": "random forest",
     "extra_trees": "extremely randomised trees",
+    "extra_trees_with_words": "extremely randomised trees with words",
 }
 """Names of rules in tables. Others are named by their keys."""
 

@@ -132,9 +132,13 @@ class ParsedCaption:
         return _negate_attribute(caption, mention, word, name)
 
     def _deny_object(self, caption: str, mention: Mention, word: str) -> str | None:
-        """Return "something is on a table. there is no red cup"."""
+        """Return "something is on a table. there is no red cup".
+
+        Returns None for objects that the caption only lists ("there is also something and a box").
+        """
         start = self._find_phrase_start(self.graph.by_id[mention.object])
-        if start is None or mention.tag not in ("NN", "NNP"):
+        is_related = any(mention.object in (edge.subject, edge.object) for edge in self.graph.relations)
+        if start is None or not is_related or mention.tag not in ("NN", "NNP"):
             return None
         shifted = replace(mention, start=mention.start - start, end=mention.end - start)
         phrase = caption[start : mention.end]

@@ -8,21 +8,26 @@ it is shorter than its HN-Comps. Here all captions of a set differ from each oth
 - ``hncomp_balanced``: six captions with another compound ("a blue hat", "a green cup" ...), which share no word of the
   compound with each other or with the true caption. Relations stay.
 
-Symmetry is not enough: words and compounds that are true more often than others would be a cue, above all in ``uc``,
-whose true captions state the few compounds that a corpus leaves out. Therefore foils are drawn from the true captions
-of the same split, by their frequency there. No foil makes a compound that belongs to the other split, and an attribute
-with a new noun is a pair that some true caption states ("a closed book", never "a closed guitar"). Regions with equal
-scene graphs stay: if each compound were true once, a scorer that has read the other true captions would avoid
-their compounds. Refinement removes rows that can still be solved (refinement.py).
+Symmetry is not enough: a model that has read other captions of the set knows which words and compounds are true more
+often than others, above all in ``uc``, whose true captions state the few compounds that a corpus leaves out. Therefore:
+
+- Foils are drawn from the true captions of the same split, and are stated by as many other captions as the true
+  captions are (``SplitCompounds``). No foil makes a compound that belongs to the other split.
+- Words that are much more often true than false, or false than true, are neither replaced nor drawn
+  (``find_usable_words``).
+- Regions with equal scene graphs stay: if each compound were true once, a scorer that has read the other true captions
+  would avoid their compounds.
+- Refinement removes rows that can still be solved (refinement.py).
 
 A foil is false because the image shows no such object, or an object whose attribute excludes the new one (foils.py).
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import compress
+from functools import partial
+from itertools import accumulate, compress
 from random import Random
 from typing import Any, Literal, NamedTuple
 
@@ -41,8 +46,14 @@ BALANCED_NEGATIVES = {"hnatom_balanced": 4, "hncomp_balanced": 6}
 """Hard negatives per caption for each kind."""
 MAX_WORDS = 64
 """Maximum number of words that may replace a noun; they are drawn by frequency."""
-MAX_DRAWS = 200
-"""Compounds that are drawn for one caption until six fit."""
+MIN_RATIO = 0.6
+"""Minimum ratio of how often a word is false and true, or true and false."""
+MAX_DRAWS = 50
+"""Maximum number of compounds that are drawn until one fits a caption."""
+MAX_COUNT = 3
+"""Compounds that are stated by this number of captions or more are treated alike."""
+SMOOTHING = 0.5
+"""Number of true compounds added to each number of captions, so that no foil is impossible by chance."""
 
 PLACES = ("subject", "object")
 Row = Mapping[str, Any]
@@ -109,30 +120,65 @@ def draw_words(weights: Mapping[str, float], rng: Random) -> list[str]:
     return [word for _, word in sorted(clocks)]
 
 
+class CountWeights:
+    """Weights with which foils are drawn, such that as many other captions state them as state the true compounds.
+
+    A compound that one caption states is stated by no other one where it is true, and by one where it is a foil. If
+    foils were drawn by frequency, the true compound would be the rarest. Therefore a compound with r captions has the
+    weight (r + 1) n(r + 1) / n(r), where n(r) compounds have r captions. Source: Good (1953).
+    """
+
+    def __init__(self, counts: Collection[int]) -> None:
+        self._true, self._stated = Counter[int](), Counter[int]()
+        for count in counts:
+            self._true[min(count - 1, MAX_COUNT)] += count
+            self._stated[min(count, MAX_COUNT)] += count
+        self.new_share = self._true[0] / max(sum(counts), 1)
+        """Share of the true compounds that no other caption states."""
+        self.new_per_compound = self._true[0] / max(len(counts), 1)
+
+    def weigh(self, count: int) -> float:
+        """Return the weight of a compound that a positive number of captions states."""
+        level = min(count, MAX_COUNT)
+        return count * (self._true[level] + SMOOTHING) / self._stated[level] if self._stated[level] else 0.0
+
+
 class SplitCompounds:
     """The compounds of the true captions of a split, one per caption, from which foils are drawn.
 
-    ``own`` are all compounds that belong to the split, and ``foreign`` those of other splits. Compounds that occur once
-    are frequent: only a part of the true captions states a compound of another one. The same must hold for foils.
-    Therefore absolute discounting (Ney, Essen and Kneser 1994) takes ``discount`` from the count of every compound and
-    gives it to combinations of its parts.
+    ``own`` are all compounds that belong to the split, and ``foreign`` those of other splits. Foils of two related
+    nouns may be new combinations of nouns that captions state with the same relation, as often as the true ones are new
+    to a reader of the other captions. Nouns and attributes are not combined ("a closed guitar"). Therefore a caption
+    has no negatives if no other one states its noun with its attribute.
     """
 
     def __init__(self, compounds: Sequence[Compound], own: Collection[Compound], foreign: Collection[Compound]) -> None:
         self._own, self._foreign = own, foreign
-        self._by_relation: dict[tuple[str, str | None], list[Compound]] = {}
+        self._counts = Counter(compounds)
+        self._weights = {
+            kind: CountWeights([count for compound, count in self._counts.items() if compound.kind == kind])
+            for kind in ("ao", "oro")
+        }
+        self._by_relation: dict[Frame, list[Compound]] = {}
         for compound in compounds:
             self._by_relation.setdefault((compound.kind, compound.relation), []).append(compound)
-        counts = Counter(compounds)
-        self._discount = {kind: _estimate_discount(counts, kind) for kind in ("ao", "oro")}
+        self._distinct = {relation: list(dict.fromkeys(stated)) for relation, stated in self._by_relation.items()}
+        self._cumulated = {relation: [*accumulate(map(self._weigh, of))] for relation, of in self._distinct.items()}
         self._num_words = Counter[tuple[Frame, str]]()
         self._num_types = Counter[Frame]()
-        for compound, count in counts.items():
+        for compound, count in self._counts.items():
             for place in PLACES:
                 for frame in _list_frames(compound, place):
                     key = frame, getattr(compound, place)
                     self._num_types[frame] += key not in self._num_words
                     self._num_words[key] += count
+
+    def may_be_true(self, compound: Compound) -> bool:
+        """Return True if a caption with the compound may have negatives."""
+        return compound.kind == "oro" or self._counts[compound] > 1
+
+    def _weigh(self, compound: Compound) -> float:
+        return self._weights[compound.kind].weigh(self._counts[compound])
 
     def _admits(self, compound: Compound) -> bool:
         """Return True if a foil may make the compound. Only few pairs of nouns with a relation are ever stated."""
@@ -144,31 +190,35 @@ class SplitCompounds:
         The caption of the compound itself does not count.
         """
         same, similar = _list_frames(compound, place)
-        own, discount = getattr(compound, place), self._discount[compound.kind]
+        own, weights = getattr(compound, place), self._weights[compound.kind]
         num_types = self._num_types[same] - (self._num_words[same, own] == 1)
         num_similar = max(len(self._by_relation[compound.kind, compound.relation]) - 1, 1)
 
         def weigh(word: str) -> float:
             count, num_with_relation = (self._num_words[frame, word] - (word == own) for frame in (same, similar))
-            return max(count - discount, 0) + discount * num_types * num_with_relation / num_similar
+            if count or compound.kind == "ao":
+                return weights.weigh(count)
+            return weights.new_per_compound * num_types * num_with_relation / num_similar
 
         return {word: weigh(word) for word in words if self._admits(compound._replace(**{place: word}))}
 
     def draw(self, compound: Compound, rng: Random) -> Iterator[Compound]:
-        """Yield at most ``MAX_DRAWS`` random compounds with the same relation, or without one."""
-        compounds = self._by_relation[compound.kind, compound.relation]
+        """Yield candidates for one foil: at most ``MAX_DRAWS`` random compounds with the same relation, or without one.
+
+        All of them are new combinations, or all are stated by captions.
+        """
+        relation = compound.kind, compound.relation
+        is_new = compound.kind == "oro" and rng.random() < self._weights["oro"].new_share
+        if not is_new and not self._cumulated[relation][-1]:
+            return
         for _ in range(MAX_DRAWS):
-            first, second = (compounds[rng.randrange(len(compounds))] for _ in range(2))
-            is_new = rng.random() < self._discount[compound.kind]
-            drawn = first._replace(object=second.object) if is_new else first
-            if self._admits(drawn):
+            if is_new:
+                first, second = (rng.choice(self._by_relation[relation]) for _ in range(2))
+                drawn = first._replace(object=second.object)
+            else:
+                (drawn,) = rng.choices(self._distinct[relation], cum_weights=self._cumulated[relation])
+            if self._admits(drawn) and not (is_new and drawn in self._counts):
                 yield drawn
-
-
-def _estimate_discount(counts: Mapping[Compound, int], kind: str) -> float:
-    """Return the discount n1 / (n1 + 2 n2), where n1 and n2 compounds of a kind occur once and twice."""
-    once, twice = (sum(count == n and item.kind == kind for item, count in counts.items()) for n in (1, 2))
-    return once / max(once + 2 * twice, 1)
 
 
 def _list_frames(compound: Compound, place: str) -> tuple[Frame, Frame]:
@@ -194,14 +244,9 @@ def make_balanced_negatives(
     With ``refine``, rows on which text-only scorers are above chance have no negatives (refinement.py).
     """
     rows = list(rows)
-    compounds = SplitCompounds([Compound(**row["compounds"][0]) for row in rows if row["parts"]], own, foreign)
-    make = {"hnatom_balanced": replace_one_atom, "hncomp_balanced": replace_compound}[kind]
-    negatives_by_row: list[list[HardNegative]] = []
-    for row in rows:
-        rng = Random(f"{row['image_id']}:{row['caption']}:{kind}")
-        negatives = make(row, compounds, rng) if row["parts"] else []
-        is_rejected = not rejected.get(row["crop_id"], frozenset()).isdisjoint(item.caption for item in negatives)
-        negatives_by_row.append([] if is_rejected else negatives)
+    make = partial(_make_negatives, kind=kind, own=own, foreign=foreign, rejected=rejected)
+    usable = find_usable_words(make(rows))
+    negatives_by_row = make([keep_words(row, usable) for row in rows])
     used = [index for index, negatives in enumerate(negatives_by_row) if negatives]
     keep_N = np.ones(len(used), dtype=bool)
     if refine:
@@ -212,6 +257,49 @@ def make_balanced_negatives(
         [{"caption": item.caption, "foils": item.foil_rows} for item in negatives] if index in kept else []
         for index, negatives in enumerate(negatives_by_row)
     ]
+
+
+def _make_negatives(
+    rows: Sequence[Row],
+    kind: str,
+    own: Collection[Compound],
+    foreign: Collection[Compound],
+    rejected: Mapping[str, frozenset[str]],
+) -> list[list[HardNegative]]:
+    compounds = SplitCompounds([Compound(**row["compounds"][0]) for row in rows if row["parts"]], own, foreign)
+    make = {"hnatom_balanced": replace_one_atom, "hncomp_balanced": replace_compound}[kind]
+    negatives_by_row: list[list[HardNegative]] = []
+    for row in rows:
+        rng = Random(f"{row['image_id']}:{row['caption']}:{kind}")
+        may_be_true = row["parts"] and compounds.may_be_true(Compound(**row["compounds"][0]))
+        negatives = make(row, compounds, rng) if may_be_true else []
+        is_rejected = not rejected.get(row["crop_id"], frozenset()).isdisjoint(item.caption for item in negatives)
+        negatives_by_row.append([] if is_rejected else negatives)
+    return negatives_by_row
+
+
+def find_usable_words(negatives_by_row: Iterable[Sequence[HardNegative]]) -> set[tuple[str, str]]:
+    """Return the kinds and texts of the words that are about as often true as false.
+
+    Other words are cues: whoever is in an image may be called a man, so that "man" is seldom a foil, and "timepiece" is
+    said of a clock but is the name of no object.
+    """
+    num_true, num_false = Counter[tuple[str, str]](), defaultdict[tuple[str, str], float](float)
+    for negatives in filter(None, negatives_by_row):
+        num_true.update((foil.type, foil.original) for foil in negatives[0].foils)
+        for foil in (foil for negative in negatives for foil in negative.foils):
+            num_false[foil.type, foil.replacement] += 1 / len(negatives)
+    return {word for word, count in num_true.items() if MIN_RATIO * count <= num_false[word] <= count / MIN_RATIO}
+
+
+def keep_words(row: Row, usable: Collection[tuple[str, str]]) -> Row:
+    """Return a row in which only usable words are replaced, and only by usable words."""
+
+    def clean(part: Mapping[str, Any]) -> Mapping[str, Any]:
+        is_usable = (part["kind"], part["text"]) in usable
+        return {**part, "words": [word for word in part["words"] if is_usable and (part["kind"], word) in usable]}
+
+    return {**row, "parts": [clean(part) for part in row["parts"]]}
 
 
 def replace_one_atom(row: Row, compounds: SplitCompounds, rng: Random) -> list[HardNegative]:
@@ -240,17 +328,19 @@ def replace_compound(row: Row, compounds: SplitCompounds, rng: Random) -> list[H
     parts = _read_parts(row)
     used = {part.text for part in parts}
     negatives: list[HardNegative] = []
-    for other in compounds.draw(compound, rng):
-        words = {part: getattr(other, part.place) for part in parts}
-        is_new = len({*words.values()} - used) == len(parts)
-        text = _replace_words(row["caption"], words) if is_new else None
-        if text is not None and all(word in part.words for part, word in words.items()):
-            used.update(words.values())
-            foils = (Foil(part.kind, part.text, word) for part, word in words.items())
-            negatives.append(HardNegative(text, tuple(foils)))
-        if len(negatives) == count:
-            return negatives
-    return []
+    for _ in range(count):
+        for other in compounds.draw(compound, rng):
+            words = {part: getattr(other, part.place) for part in parts}
+            is_new = len({*words.values()} - used) == len(parts)
+            text = _replace_words(row["caption"], words) if is_new else None
+            if text is not None and all(word in part.words for part, word in words.items()):
+                used.update(words.values())
+                foils = (Foil(part.kind, part.text, word) for part, word in words.items())
+                negatives.append(HardNegative(text, tuple(foils)))
+                break
+        else:
+            return []
+    return negatives
 
 
 def _read_parts(row: Row) -> list[Part]:

@@ -24,7 +24,7 @@ from functools import partial
 import numpy as np
 from scipy.optimize import linprog
 
-from generators.hard_negatives.relative_scorers import score_extra_trees
+from generators.hard_negatives.relative_scorers import score_extra_trees, score_extra_trees_with_words
 from generators.hard_negatives.text_only_scorers import (
     RetrievalSets,
     Scorer,
@@ -51,6 +51,7 @@ REFINEMENT_SCORERS: Mapping[str, Scorer] = {
     "character_four_grams": partial(score_characters, ngram_range=(4, 4)),
     "character_five_grams": partial(score_characters, ngram_range=(5, 5)),
     "extra_trees": score_extra_trees,
+    "extra_trees_with_words": score_extra_trees_with_words,
 }
 """Scorers of each family with smaller and larger n-grams than the held-out scorer of that family.
 

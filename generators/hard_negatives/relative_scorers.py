@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 TREES, MIN_LEAF = 200, 3
 EXTRA_TREES, MIN_EXTRA_LEAF = 60, 5
+TREE_WORDS = 150
 
 
 def score_medoid_of_characters(sets: RetrievalSets) -> np.ndarray:
@@ -69,17 +70,31 @@ def score_learned(sets: RetrievalSets) -> np.ndarray:
 
 def score_extra_trees(sets: RetrievalSets) -> np.ndarray:
     """Score by extremely randomised trees over the same features, which take less time."""
+    return _score_by_trees(sets, _make_extra_trees())
+
+
+def score_extra_trees_with_words(sets: RetrievalSets) -> np.ndarray:
+    """Score by extremely randomised trees over the same features and the words of a caption."""
+    return _score_by_trees(sets, _make_extra_trees(), [make_word_features(sets)])
+
+
+def _make_extra_trees() -> ExtraTreesClassifier:
     from sklearn.ensemble import ExtraTreesClassifier
 
-    return _score_by_trees(sets, ExtraTreesClassifier(EXTRA_TREES, min_samples_leaf=MIN_EXTRA_LEAF, **_TREE_OPTIONS))
+    return ExtraTreesClassifier(EXTRA_TREES, min_samples_leaf=MIN_EXTRA_LEAF, **_TREE_OPTIONS)
 
 
 _TREE_OPTIONS: Mapping[str, Any] = {"class_weight": "balanced", "random_state": 0, "n_jobs": 1}
 
 
-def _score_by_trees(sets: RetrievalSets, trees: RandomForestClassifier | ExtraTreesClassifier) -> np.ndarray:
-    """Score by the probability that a caption is true, predicted by trees that are trained on the other folds."""
-    feature_MF = make_relative_features(sets)
+def _score_by_trees(
+    sets: RetrievalSets, trees: RandomForestClassifier | ExtraTreesClassifier, features: Sequence[np.ndarray] = ()
+) -> np.ndarray:
+    """Score by the probability that a caption is true, predicted by trees that are trained on the other folds.
+
+    ``features`` (M, F) are added to the relative features.
+    """
+    feature_MF = np.concatenate([make_relative_features(sets), *features], axis=1)
     is_true_M = np.arange(len(sets) * sets.size) % sets.size == 0
     score_NK = np.zeros((len(sets), sets.size))
     for train, test in sets.splits():
@@ -103,6 +118,14 @@ def make_relative_features(sets: RetrievalSets) -> np.ndarray:
     above_NKKF = np.sign((value_NKF[:, :, None] - value_NKF[:, None]).round(DECIMALS))
     rank_NKF = (above_NKKF.mean(axis=2) + 1) / 2
     return np.concatenate([value_NKF, difference_NKF, rank_NKF], axis=2).reshape(len(sets) * sets.size, -1)
+
+
+def make_word_features(sets: RetrievalSets) -> np.ndarray:
+    """Return the counts of the ``TREE_WORDS`` most frequent words in each caption, minus the mean of the set (M, F)."""
+    count_MV = count_ngrams(sets, token_pattern=TOKEN.pattern)
+    frequent = np.argsort(-np.asarray(count_MV.sum(axis=0)).ravel(), kind="stable")[:TREE_WORDS]
+    count_NKF = count_MV[:, frequent].toarray().astype(np.float32).reshape(len(sets), sets.size, -1)
+    return (count_NKF - count_NKF.mean(axis=1, keepdims=True)).reshape(len(sets) * sets.size, -1)
 
 
 def _make_values(sets: RetrievalSets) -> np.ndarray:

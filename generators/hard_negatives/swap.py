@@ -21,9 +21,11 @@ from generators.captioner.captioner import EditableCaption
 from generators.graphs.walks import is_redundant
 from generators.hard_negatives.hard_negative import Foil, HardNegative
 from generators.language.grammar import are_same_kind
+from generators.language.lexicon.attributes import fits_any_object
 from generators.language.lexicon.nouns import is_person
+from generators.language.lexicon.relations import fits_any_objects
 from generators.language.texts import have_same_words
-from generators.schemas.scene_graph import SceneGraph
+from generators.schemas.scene_graph import SceneGraph, SceneObject
 
 Edit = tuple[SceneGraph, Foil]
 
@@ -73,18 +75,32 @@ def make_orbits(graph: SceneGraph) -> Iterator[tuple[Edit, ...]]:
     """Yield the five other orders of each three names, for objects of three different names; attributes stay.
 
     The six captions of an orbit are alike: each differs from the other five in the same numbers of words. If the
-    negatives were edits of the truth in different places, the truth would be their medoid. If one of the objects has
-    attributes, all three are persons or none is, because text-only models would recognise "a striped man".
+    negatives were edits of the truth in different places, the truth would be their medoid.
     """
     for trio in combinations(graph.objects, 3):
         names = [item.name for item in trio]
         orders = [order for order in permutations(names) if list(order) != names]
-        has_attributes = any(item.attributes for item in trio)
-        if len(set(names)) == len(trio) and not (has_attributes and len(set(map(is_person, names))) > 1):
+        if len(set(names)) == len(trio) and _are_exchangeable(graph, trio):
             yield tuple(
                 _replace_names(graph, {item.id: name for item, name in zip(trio, order, strict=True)})
                 for order in orders
             )
+
+
+def _are_exchangeable(graph: SceneGraph, trio: Sequence[SceneObject]) -> bool:
+    """Return True if readers who do not see the image cannot know which of the names belongs where.
+
+    They know who wears a crown, that a lamp can be lit and a box open, and that captions describe no "striped man".
+    """
+    attributes = [text for item in trio for text in item.attributes]
+    ids = {item.id for item in trio}
+    predicates = [edge.predicate for edge in graph.relations if not ids.isdisjoint((edge.subject, edge.object))]
+    num_persons = sum(is_person(item.name) for item in trio)
+    return (
+        all(map(fits_any_object, attributes))
+        and all(map(fits_any_objects, predicates))
+        and not (attributes and 0 < num_persons < len(trio))
+    )
 
 
 def swap_objects(graph: SceneGraph) -> Iterator[Edit]:

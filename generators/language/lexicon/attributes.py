@@ -36,6 +36,13 @@ def is_color(attribute: str) -> bool:
     return wordnet.is_color(attribute) or any(kind == "color" for kind, _ in _find_values(attribute))
 
 
+@lru_cache(CACHED_WORDS)
+def fits_any_object(attribute: str) -> bool:
+    """Return True if any object may have the attribute ("red", not "open")."""
+    kinds = {kind for kind, _ in _find_values(attribute)} | ({"color"} if is_color(attribute) else set())
+    return not kinds.isdisjoint(load_lexicon("attributes")["any object"])
+
+
 @lru_cache(CACHED_PAIRS)
 def may_hold_together(first: str, second: str) -> bool:
     """Return True if an object may have both attributes, because they have the same or a similar meaning."""

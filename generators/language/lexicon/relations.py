@@ -77,6 +77,13 @@ def find_sense(predicate: str) -> Sense | None:
     return None
 
 
+@lru_cache(CACHED_WORDS)
+def fits_any_objects(predicate: str) -> bool:
+    """Return True if the predicate may relate any two objects ("left of", not "wearing" or "sitting on")."""
+    sense = find_sense(predicate)
+    return sense is not None and not sense.verb and sense.group in _section("any objects")
+
+
 def _find_group(words: tuple[str, ...]) -> str | None:
     if not words:
         return None

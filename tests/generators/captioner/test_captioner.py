@@ -377,6 +377,18 @@ def test_negations_that_are_bad_english_or_may_be_true_are_left_out(
     assert caption.negate_all() == whole
 
 
+def test_an_object_that_is_only_listed_is_not_denied(captioner: PromptedCaptioner) -> None:
+    """ "There is also something and a box" would not be English."""
+    objects = SceneObject("1", "man"), SceneObject("2", "hat"), SceneObject("3", "box")
+    graph = SceneGraph(objects, (Relation("1", "wearing", "2"),))
+    caption = captioner.check(graph, "a man wearing a hat. there is also a box")
+    assert isinstance(caption, ParsedCaption)
+    assert caption.negate(Negated("object", "2", "hat")) == (
+        "a man wearing something. there is also a box. there is no hat"
+    )
+    assert caption.negate(Negated("object", "3", "box")) is None
+
+
 def test_captions_of_five_atoms_have_five_negations(captioner: PromptedCaptioner) -> None:
     """Two objects, two attributes, one relation and the whole caption: at most one denial each."""
     caption = captioner.check(GRAPH, "a red cup on a wooden table")

@@ -12,10 +12,14 @@ from generators.graphs.facts import collect_facts
 from generators.graphs.vocabulary import Vocabulary
 from generators.hard_negatives.balanced_compounds import (
     BALANCED_NEGATIVES,
+    CountWeights,
     SplitCompounds,
     find_parts,
+    find_usable_words,
+    keep_words,
     make_balanced_negatives,
 )
+from generators.hard_negatives.hard_negative import Foil, HardNegative
 from generators.parser.caption_parser import make_parser
 from generators.schemas.scene_graph import Compound
 
@@ -26,6 +30,10 @@ VOCABULARY = Vocabulary(dict.fromkeys(NOUNS, 10), dict.fromkeys(COLORS, 10), {"o
 
 def ao(noun: str, color: str) -> Compound:
     return Compound("ao", noun, None, color)
+
+
+def oro(subject: str, relation: str, target: str) -> Compound:
+    return Compound("oro", subject, relation, target)
 
 
 def make_row(caption: str, image_id: str = "1") -> dict:
@@ -109,16 +117,65 @@ def test_a_set_with_a_rejected_text_is_left_out():
     assert second == [*first[:index], [], *first[index + 1 :]]
 
 
-def test_weights_are_discounted_counts_of_the_other_captions():
-    """Without the caption itself, a ball is red once and blue twice.
+def test_foils_are_stated_by_other_captions_as_often_as_true_compounds():
+    """Of twelve captions, three state a compound of their own, four state two compounds, and five another one.
 
-    Red and blue balls occur twice, a green cup once: n1 = 1 and n2 = 2 (blue ball, red ball), so the discount is
-    1 / (1 + 2 * 2) = 0.2. Of a ball, two colours are known (red, blue), so 0.2 * 2 is distributed by the colours of the
-    other four captions: red 1/4, blue 2/4, green 1/4.
+    Without their own caption, the true compounds are therefore stated 0 times (three), once (four) and at least three
+    times (five). As foils, three are stated once, four twice and five at least three times. With the smoothing of 0.5,
+    a compound of one caption has the weight (4 + 0.5) / 3, one of two 2 * (0 + 0.5) / 4, one of five
+    5 * (5 + 0.5) / 5. A new one is expected 3/6 times per compound.
     """
-    compounds = [ao("ball", "red")] * 2 + [ao("ball", "blue")] * 2 + [ao("cup", "green")]
-    weights = SplitCompounds(compounds, PAIRS, frozenset()).weigh(ao("ball", "red"), "object", ["red", "blue", "green"])
-    assert weights == pytest.approx({"red": 0.8 + 0.4 / 4, "blue": 1.8 + 0.4 * 2 / 4, "green": 0.4 / 4})
+    weights = CountWeights([1, 1, 1, 2, 2, 5])
+    assert [weights.weigh(count) for count in (1, 2, 5)] == pytest.approx([4.5 / 3, 2 * 0.5 / 4, 5 * 5.5 / 5])
+    assert (weights.new_share, weights.new_per_compound) == (3 / 12, 3 / 6)
+
+
+def test_weights_leave_out_the_caption_itself():
+    """Without the caption itself, a cup is on a table once, under it twice."""
+    captions = [oro("cup", "on", "table")] * 2 + [oro("hat", "on", "table")] * 2 + [oro("hat", "on", "box")]
+    weights = SplitCompounds(captions, set(), {oro("lamp", "on", "table")})
+    words = weights.weigh(oro("cup", "on", "table"), "subject", ["cup", "hat", "lamp", "vase"])
+    # Counts 2, 2 and 1: four true compounds are stated by one other caption, and one by none.
+    assert words == pytest.approx({"cup": 1 * 4.5 / 1, "hat": 2 * 0.5 / 4, "vase": 0})
+
+
+def test_related_nouns_may_be_new_combinations():
+    """A hat under a box is new. Two nouns are under a table, one other caption has a relation "on", and 1 of 4 a vase.
+
+    Three of the five captions state a compound of their own, of four compounds.
+    """
+    captions = [oro("cup", "on", "table")] * 2 + [oro("hat", "on", "table"), oro("hat", "on", "box")]
+    captions.append(oro("vase", "on", "box"))
+    words = SplitCompounds(captions, set(), set()).weigh(captions[0], "subject", ["vase"])
+    num_nouns_on_a_table, num_vases, num_others = 2, 1, 4
+    assert words == pytest.approx({"vase": 3 / 4 * num_nouns_on_a_table * num_vases / num_others})
+
+
+def test_a_noun_and_its_attribute_must_be_stated_by_another_caption():
+    compounds = SplitCompounds([ao("ball", "red"), ao("ball", "red"), ao("ball", "pink"), oro("a", "on", "b")], [], [])
+    assert compounds.may_be_true(ao("ball", "red"))
+    assert compounds.may_be_true(oro("a", "on", "b"))
+    assert not compounds.may_be_true(ao("ball", "pink"))
+
+
+def test_words_that_are_seldom_false_are_cues():
+    """A ball is true in four rows and a foil of one of them; a cup is true in one and a foil of all four."""
+
+    def negatives(noun: str, *foils: str) -> list[HardNegative]:
+        return [HardNegative(f"a {foil}", (Foil("object", noun, foil),)) for foil in foils]
+
+    rows = [negatives("ball", "hat", "cup")] * 3 + [negatives("hat", "cup", "box"), negatives("cup", "ball", "hat"), []]
+    # True and false: ball 3 and 1/2, hat 1 and 2, cup 1 and 2, box 0 and 1/2.
+    assert find_usable_words(rows) == set()
+    assert find_usable_words([*rows, negatives("hat", "box", "kite")]) == {("object", "hat")}
+
+
+def test_only_usable_words_replace_and_are_replaced():
+    row = make_row("the red ball")
+    usable = {("object", "ball"), ("object", "cup"), ("attribute", "blue")}
+    noun, color = keep_words(row, usable)["parts"]
+    assert (noun["text"], noun["words"]) == ("ball", ["cup"])
+    assert (color["text"], color["words"]) == ("red", [])
 
 
 @given(st.lists(st.tuples(st.sampled_from(NOUNS), st.sampled_from(COLORS)), min_size=1), st.integers(0, 9))

@@ -9,6 +9,8 @@ import pytest
 from generators.hard_negatives.relative_scorers import (
     COMPARING_SCORERS,
     make_relative_features,
+    make_word_features,
+    score_extra_trees_with_words,
     score_learned,
     score_medoid_of_characters,
     score_medoid_of_words,
@@ -91,6 +93,20 @@ def test_classifier_is_at_chance_on_closed_families():
     rng = Random(0)
     hits = recall_at_1(score_learned(make_sets([make_closed_family(rng) for _ in range(360)]))).sum()
     assert 39 < hits < 81
+
+
+def test_word_features_are_the_counts_minus_their_mean():
+    """Most frequent first: a (2, 2, 1 and 2 times), hat (0, 1, 0, 1), cup (1, 0, 0, 0) and fez (0, 0, 0, 1)."""
+    feature_MF = make_word_features(make_sets([["a a cup", "a a hat"], ["a", "a a hat fez"]]))
+    a, hat, cup, fez = feature_MF.T.tolist()
+    assert a == [0, 0, -0.5, 0.5]
+    assert hat == [-0.5, 0.5, -0.5, 0.5]
+    assert (cup, fez) == ([0.5, -0.5, 0, 0], [0, 0, -0.5, 0.5])
+
+
+def test_trees_with_words_learn_that_a_word_is_true():
+    sets = make_sets([["a cup", "a hat", "a fez"], ["a map", "a hat", "a cap"]] * 30)
+    assert recall_at_1(score_extra_trees_with_words(sets)).mean() == 1
 
 
 @pytest.mark.parametrize("seed", range(30))
