@@ -131,7 +131,7 @@ def test_foils_are_stated_by_other_captions_as_often_as_true_compounds():
 
 
 def test_weights_leave_out_the_caption_itself():
-    """Without the caption itself, a cup is on a table once, under it twice."""
+    """Without the caption itself, a cup is on a table once and a hat twice. A lamp on a table is of the other split."""
     captions = [oro("cup", "on", "table")] * 2 + [oro("hat", "on", "table")] * 2 + [oro("hat", "on", "box")]
     weights = SplitCompounds(captions, set(), {oro("lamp", "on", "table")})
     words = weights.weigh(oro("cup", "on", "table"), "subject", ["cup", "hat", "lamp", "vase"])
@@ -140,7 +140,7 @@ def test_weights_leave_out_the_caption_itself():
 
 
 def test_related_nouns_may_be_new_combinations():
-    """A hat under a box is new. Two nouns are under a table, one other caption has a relation "on", and 1 of 4 a vase.
+    """A vase on a table is new. Two nouns are on a table, and one of the four other captions has a vase on something.
 
     Three of the five captions state a compound of their own, of four compounds.
     """
@@ -158,8 +158,8 @@ def test_a_noun_and_its_attribute_must_be_stated_by_another_caption():
     assert not compounds.may_be_true(ao("ball", "pink"))
 
 
-def test_words_that_are_seldom_false_are_cues():
-    """A ball is true in four rows and a foil of one of them; a cup is true in one and a foil of all four."""
+def test_words_that_are_rarely_false_are_cues():
+    """A ball is true in three rows and half of the negatives of one; a hat is true in one row and half of four."""
 
     def negatives(noun: str, *foils: str) -> list[HardNegative]:
         return [HardNegative(f"a {foil}", (Foil("object", noun, foil),)) for foil in foils]
