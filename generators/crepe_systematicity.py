@@ -34,6 +34,7 @@ from typing import Any
 import pyarrow as pa
 
 from generators.hard_negatives.balanced_compounds import BALANCED_NEGATIVES, make_balanced_negatives
+from generators.hard_negatives.image_nouns import ImageNouns
 from generators.hard_negatives.rejections import Rejections
 from generators.hard_negatives.systematicity import (
     NEGATIVES,
@@ -197,7 +198,8 @@ class BalancedSplits:
         split_name, kind = task
         rows = read_rows(self.regions, BALANCED_COLUMNS, [name == split_name for name in self.splits])
         own, foreign = (self.seen, self.unseen) if split_name == "sc" else (self.unseen, self.seen)
-        return make_balanced_negatives(rows, kind, own, foreign, self.rejected, self.refine)
+        image_nouns = ImageNouns.of_rows(read_rows(self.regions, ["image_id", "atoms"]))
+        return make_balanced_negatives(rows, kind, own, image_nouns, foreign, self.rejected, self.refine)
 
 
 def read_rows(folder: Path, columns: list[str] | None = None, mask: Sequence[bool] | None = None) -> Iterator[Row]:

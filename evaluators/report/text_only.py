@@ -28,6 +28,8 @@ LABELS = {
     "naive_bayes_of_words": "naive Bayes of words",
     "naive_bayes_of_word_pairs": "naive Bayes of word pairs",
     "cooccurrence": "co-occurrence of words",
+    "ordered_pairs": "linear model of ordered pairs",
+    "naive_bayes_of_ordered_pairs": "naive Bayes of ordered pairs",
     "form": "length and structure",
     "medoid_of_characters": "medoid, characters",
     "medoid_of_words": "medoid, words",

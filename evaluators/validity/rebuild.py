@@ -11,6 +11,7 @@ from typing import Any
 
 from generators import crepe_productivity, crepe_systematicity
 from generators.hard_negatives.balanced_compounds import BALANCED_NEGATIVES, make_balanced_negatives
+from generators.hard_negatives.image_nouns import ImageNouns
 from generators.hard_negatives.systematicity import NEGATIVES
 from generators.microworld.annotate import annotate, write_annotations
 from generators.microworld.scenes.splits import TEST_IDS, sample_test_scene
@@ -41,7 +42,10 @@ def rebuild_crepe(
     rows = list(crepe_systematicity.read_rows(output / "regions"))
     write_config(crepe_folder, "all_raw", {"test": crepe_systematicity.make_raw_rows(rows)}, RAW_SCHEMA)
     compounds = Targets.load(output / "regions" / "targets.json").compounds
-    balanced = {kind: make_balanced_negatives(rows, kind, compounds, refine=False) for kind in BALANCED_NEGATIVES}
+    image_nouns = ImageNouns.of_rows(rows)
+    balanced = {
+        kind: make_balanced_negatives(rows, kind, compounds, image_nouns, refine=False) for kind in BALANCED_NEGATIVES
+    }
     for kind in (*NEGATIVES, *BALANCED_NEGATIVES):
         with_balanced = (
             row | {name: columns[index] for name, columns in balanced.items()} for index, row in enumerate(rows)

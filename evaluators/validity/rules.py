@@ -7,7 +7,12 @@ from functools import partial
 
 from evaluators.metrics.intervals import Interval
 from generators.hard_negatives.relative_scorers import COMPARING_SCORERS
-from generators.hard_negatives.text_only_scorers import HELD_OUT_SCORERS, Scorer, score_by_function
+from generators.hard_negatives.text_only_scorers import (
+    HELD_OUT_SCORERS,
+    Scorer,
+    score_by_function,
+    score_cooccurrence,
+)
 from loaders.audit import CUE_MARGIN, CUES
 
 LENGTH_SCORERS = ("wordiest", "tersest")
@@ -15,6 +20,7 @@ LENGTH_SCORERS = ("wordiest", "tersest")
 RULES: Mapping[str, Scorer] = {
     **{name: partial(score_by_function, function=value, sign=-1) for name, value in CUES.items()},
     **{name: scorer for name, scorer in HELD_OUT_SCORERS.items() if name not in LENGTH_SCORERS},
+    "cooccurrence": score_cooccurrence,
     **COMPARING_SCORERS,
 }
 SLOW_RULES = ("learned", "character_trigrams", "nearest_to_mean")

@@ -88,6 +88,19 @@ def group_configs(folder: Path) -> dict[str, list[str]]:
     return configs
 
 
+def take_random_rows(sets: RetrievalSets, count: int) -> RetrievalSets:
+    """Return at most ``count`` random rows."""
+    return sets.take(np.sort(np.random.default_rng(0).permutation(len(sets))[:count]))
+
+
+def read_groups(folder: Path, max_rows: int) -> dict[str, RetrievalSets]:
+    """Return group name -> retrieval sets: all rows of balanced sets, and at most ``max_rows`` of the paper's sets."""
+    groups = {name: read(folder, configs) for name, configs in group_configs(folder).items()}
+    return {
+        name: sets if name.endswith("balanced") else take_random_rows(sets, max_rows) for name, sets in groups.items()
+    }
+
+
 def measure_scorers(sets: RetrievalSets, scorers: Mapping[str, Scorer]) -> dict[str, dict[str, Any]]:
     """Return Recall@1 with its confidence interval and the pairwise accuracy of each scorer."""
     score_by = {name: scorer(sets) for name, scorer in scorers.items()}
@@ -143,12 +156,15 @@ def render_page(title: str, file: Path, results: Mapping[str, Mapping[str, Any]]
         row += [f"{low:.1%} to {high:.1%}", f"{result['random_scorers']:.1%}"]
         best = farthest_from_chance(chance, result["comparing"])
         row.append(f"{result['comparing'][best]['recall@1']:.1%} ({best})")
+        best = farthest_from_chance(chance, result["refining"])
+        row.append(f"{result['refining'][best]['recall@1']:.1%} ({best})")
         rows.append(row)
         if chat := result.get("chat"):
             low, high = chat["interval"]
             recall = f"{chat['recall@1']:.1%} ({low:.1%} to {high:.1%})"
             chats.append([name, chat["asked"], f"{chance:.1%}", chat["model"], recall, chat["unreadable"]])
     header = ["sets", "rows", "chance", "farthest from chance", "95 % interval", "random weights", "comparing captions"]
+    header.append("scorers of refinement")
     template = jinja2.Template(
         Path(__file__).with_name("text_only.md.j2").read_text(), trim_blocks=True, lstrip_blocks=True
     )
@@ -166,7 +182,7 @@ def render_page(title: str, file: Path, results: Mapping[str, Mapping[str, Any]]
 
 def main() -> None:
     folder, settings, output = Path("crepe"), read_params("text_only"), Path("text_only.json")
-    all_sets = {name: read(folder, configs) for name, configs in group_configs(folder).items()}
+    all_sets = read_groups(folder, settings["rows"])
     with ProcessPoolExecutor(WORKERS, get_context("spawn")) as pool:
         jobs = {
             name: pool.submit(measure, name, sets, settings["model"]) for name, sets in all_sets.items() if len(sets)

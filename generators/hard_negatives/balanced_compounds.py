@@ -12,7 +12,8 @@ Symmetry is not enough: a model that has read other captions of the set knows wh
 often than others, above all in ``uc``, whose true captions state the few compounds that a corpus leaves out. Therefore:
 
 - Foils are drawn from the true captions of the same split, and are stated by as many other captions as the true
-  captions are (``SplitCompounds``). No foil makes a compound that belongs to the other split.
+  captions are (``SplitCompounds``). No foil makes a compound that belongs to the other split, and none joins two nouns
+  that no image shows together (image_nouns.py).
 - Words that are much more often true than false, or false than true, are neither replaced nor drawn
   (``find_usable_words``).
 - Regions with equal scene graphs stay: if each compound were true once, a scorer that has read the other true captions
@@ -38,6 +39,7 @@ from generators.graphs.facts import ImageFacts
 from generators.graphs.vocabulary import Vocabulary
 from generators.hard_negatives.foils import find_known_attributes, may_replace
 from generators.hard_negatives.hard_negative import Foil, HardNegative
+from generators.hard_negatives.image_nouns import ImageNouns
 from generators.hard_negatives.refinement import select_rows_at_chance
 from generators.hard_negatives.text_only_scorers import RetrievalSets
 from generators.schemas.scene_graph import Compound, Mention, Parse
@@ -48,7 +50,7 @@ MAX_WORDS = 64
 """Maximum number of words that may replace a noun; they are drawn by frequency."""
 MIN_RATIO = 0.6
 """Minimum ratio of how often a word is false and true, or true and false."""
-MAX_DRAWS = 50
+MAX_DRAWS = 1000
 """Maximum number of compounds that are drawn until one fits a caption."""
 MAX_COUNT = 3
 """Compounds that are stated by this number of captions or more are treated alike."""
@@ -148,12 +150,19 @@ class SplitCompounds:
 
     ``own`` are all compounds that belong to the split, and ``foreign`` those of other splits. Foils of two related
     nouns may be new combinations of nouns that captions state with the same relation, as often as the true ones are new
-    to a reader of the other captions. Nouns and attributes are not combined ("a closed guitar"). Therefore a caption
-    has no negatives if no other one states its noun with its attribute.
+    to a reader of the other captions. Some image must show both, and a true combination some image beside its own.
+    Nouns and attributes are not combined ("a closed guitar"). Therefore a caption has no negatives if no other one
+    states its noun with its attribute.
     """
 
-    def __init__(self, compounds: Sequence[Compound], own: Collection[Compound], foreign: Collection[Compound]) -> None:
-        self._own, self._foreign = own, foreign
+    def __init__(
+        self,
+        compounds: Sequence[Compound],
+        own: Collection[Compound],
+        foreign: Collection[Compound],
+        image_nouns: ImageNouns,
+    ) -> None:
+        self._own, self._foreign, self._image_nouns = own, foreign, image_nouns
         self._counts = Counter(compounds)
         self._weights = {
             kind: CountWeights([count for compound, count in self._counts.items() if compound.kind == kind])
@@ -165,17 +174,20 @@ class SplitCompounds:
         self._distinct = {relation: list(dict.fromkeys(stated)) for relation, stated in self._by_relation.items()}
         self._cumulated = {relation: [*accumulate(map(self._weigh, of))] for relation, of in self._distinct.items()}
         self._num_words = Counter[tuple[Frame, str]]()
-        self._num_types = Counter[Frame]()
+        self._words_by_frame = defaultdict[Frame, list[str]](list)
         for compound, count in self._counts.items():
             for place in PLACES:
                 for frame in _list_frames(compound, place):
                     key = frame, getattr(compound, place)
-                    self._num_types[frame] += key not in self._num_words
+                    if key not in self._num_words:
+                        self._words_by_frame[frame].append(key[1])
                     self._num_words[key] += count
 
     def may_be_true(self, compound: Compound) -> bool:
         """Return True if a caption with the compound may have negatives."""
-        return compound.kind == "oro" or self._counts[compound] > 1
+        if compound.kind == "ao":
+            return self._counts[compound] > 1
+        return self._image_nouns.count_companions(compound.subject)[compound.object] > 1
 
     def _weigh(self, compound: Compound) -> float:
         return self._weights[compound.kind].weigh(self._counts[compound])
@@ -189,18 +201,34 @@ class SplitCompounds:
 
         The caption of the compound itself does not count.
         """
-        same, similar = _list_frames(compound, place)
+        same, _ = _list_frames(compound, place)
         own, weights = getattr(compound, place), self._weights[compound.kind]
-        num_types = self._num_types[same] - (self._num_words[same, own] == 1)
-        num_similar = max(len(self._by_relation[compound.kind, compound.relation]) - 1, 1)
+        num_types = len(self._words_by_frame.get(same, ())) - (self._num_words[same, own] == 1)
+        share_by_new_word = self._compute_shares_of_new_words(compound, place) if compound.kind == "oro" else {}
 
         def weigh(word: str) -> float:
-            count, num_with_relation = (self._num_words[frame, word] - (word == own) for frame in (same, similar))
-            if count or compound.kind == "ao":
+            if count := self._num_words[same, word] - (word == own):
                 return weights.weigh(count)
-            return weights.new_per_compound * num_types * num_with_relation / num_similar
+            return weights.new_per_compound * num_types * share_by_new_word.get(word, 0.0)
 
         return {word: weigh(word) for word in words if self._admits(compound._replace(**{place: word}))}
+
+    def _compute_shares_of_new_words(self, compound: Compound, place: str) -> dict[str, float]:
+        """Return how probable each word is in a place of a pair of related nouns that no other caption states.
+
+        Of the images that show the word and the other noun, as many relate them as of all images with the word.
+        """
+        same, similar = _list_frames(compound, place)
+        own, other = getattr(compound, place), compound.object if place == "subject" else compound.subject
+        num_together = self._image_nouns.count_companions(other)
+        weight_by_word: dict[str, float] = {}
+        for word in self._words_by_frame.get(similar, ()):
+            count, num_with_relation = (self._num_words[frame, word] - (word == own) for frame in (same, similar))
+            num_images = num_together[word] - (word == own)
+            if not count and num_images > 0:
+                weight_by_word[word] = num_images * num_with_relation / self._image_nouns.count(word)
+        total = sum(weight_by_word.values())
+        return {word: weight / total for word, weight in weight_by_word.items()} if total else {}
 
     def draw(self, compound: Compound, rng: Random) -> Iterator[Compound]:
         """Yield candidates for one foil: at most ``MAX_DRAWS`` random compounds with the same relation, or without one.
@@ -215,6 +243,9 @@ class SplitCompounds:
             if is_new:
                 first, second = (rng.choice(self._by_relation[relation]) for _ in range(2))
                 drawn = first._replace(object=second.object)
+                num_together = self._image_nouns.count_companions(drawn.subject)[drawn.object]
+                if rng.random() * self._image_nouns.count(drawn.subject) >= num_together:
+                    continue
             else:
                 (drawn,) = rng.choices(self._distinct[relation], cum_weights=self._cumulated[relation])
             if self._admits(drawn) and not (is_new and drawn in self._counts):
@@ -231,6 +262,7 @@ def make_balanced_negatives(
     rows: Iterable[Row],
     kind: str,
     own: Collection[Compound],
+    image_nouns: ImageNouns,
     foreign: Collection[Compound] = frozenset(),
     rejected: Mapping[str, frozenset[str]] = {},
     refine: bool = True,
@@ -239,12 +271,14 @@ def make_balanced_negatives(
 
     ``rows`` have the columns ``image_id``, ``crop_id``, ``caption``, ``compounds`` and ``parts``. ``kind`` is a key of
     ``BALANCED_NEGATIVES``, ``own`` and ``foreign`` are the compounds of this split and of the others, and ``rejected``
-    the rejected texts by crop id.
+    the rejected texts by crop id. ``image_nouns`` are the nouns of all images.
 
     With ``refine``, rows on which text-only scorers are above chance have no negatives (refinement.py).
     """
     rows = list(rows)
-    make = partial(_make_negatives, kind=kind, own=own, foreign=foreign, rejected=rejected)
+    compounds = [Compound(**row["compounds"][0]) for row in rows if row["parts"]]
+    stated = SplitCompounds(compounds, own, foreign, image_nouns)
+    make = partial(_make_negatives, kind=kind, stated=stated, rejected=rejected)
     usable = find_usable_words(make(rows))
     negatives_by_row = make([keep_words(row, usable) for row in rows])
     used = [index for index, negatives in enumerate(negatives_by_row) if negatives]
@@ -262,17 +296,15 @@ def make_balanced_negatives(
 def _make_negatives(
     rows: Sequence[Row],
     kind: str,
-    own: Collection[Compound],
-    foreign: Collection[Compound],
+    stated: SplitCompounds,
     rejected: Mapping[str, frozenset[str]],
 ) -> list[list[HardNegative]]:
-    compounds = SplitCompounds([Compound(**row["compounds"][0]) for row in rows if row["parts"]], own, foreign)
     make = {"hnatom_balanced": replace_one_atom, "hncomp_balanced": replace_compound}[kind]
     negatives_by_row: list[list[HardNegative]] = []
     for row in rows:
         rng = Random(f"{row['image_id']}:{row['caption']}:{kind}")
-        may_be_true = row["parts"] and compounds.may_be_true(Compound(**row["compounds"][0]))
-        negatives = make(row, compounds, rng) if may_be_true else []
+        may_be_true = row["parts"] and stated.may_be_true(Compound(**row["compounds"][0]))
+        negatives = make(row, stated, rng) if may_be_true else []
         is_rejected = not rejected.get(row["crop_id"], frozenset()).isdisjoint(item.caption for item in negatives)
         negatives_by_row.append([] if is_rejected else negatives)
     return negatives_by_row

@@ -114,8 +114,7 @@ class Example:
         left of a dog".
         """
         rng = self._rng("hnswap_balanced")
-        orbits = list(make_orbits(self.walk.walk.graph))
-        for orbit in rng.sample(orbits, len(orbits)):
+        for orbit in make_orbits(self.walk.walk.graph, rng):
             if any(is_redundant(edited) for edited, _ in orbit):
                 continue
             swaps = self._keep_false(

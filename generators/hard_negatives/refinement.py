@@ -32,7 +32,9 @@ from generators.hard_negatives.text_only_scorers import (
     recall_at_1,
     score_by_function,
     score_characters,
+    score_cooccurrence,
     score_ngram_likelihood,
+    score_ordered_pairs,
     score_word_pairs_naive_bayes,
     score_words,
     score_words_naive_bayes,
@@ -50,6 +52,8 @@ REFINEMENT_SCORERS: Mapping[str, Scorer] = {
     "character_bigrams": partial(score_characters, ngram_range=(2, 2)),
     "character_four_grams": partial(score_characters, ngram_range=(4, 4)),
     "character_five_grams": partial(score_characters, ngram_range=(5, 5)),
+    "cooccurrence": score_cooccurrence,
+    "ordered_pairs": score_ordered_pairs,
     "extra_trees": score_extra_trees,
     "extra_trees_with_words": score_extra_trees_with_words,
 }

@@ -23,7 +23,7 @@ from generators.hard_negatives.hard_negative import Foil, HardNegative
 from generators.language.grammar import are_same_kind
 from generators.language.lexicon.attributes import fits_any_object
 from generators.language.lexicon.nouns import is_person
-from generators.language.lexicon.relations import fits_any_objects
+from generators.language.lexicon.relations import fits_any_objects, fits_any_order
 from generators.language.texts import have_same_words
 from generators.schemas.scene_graph import SceneGraph, SceneObject
 
@@ -71,13 +71,15 @@ def _apply_all_cases(graph: SceneGraph) -> Iterator[Edit]:
     yield from move_attributes(graph)
 
 
-def make_orbits(graph: SceneGraph) -> Iterator[tuple[Edit, ...]]:
+def make_orbits(graph: SceneGraph, rng: Random) -> Iterator[tuple[Edit, ...]]:
     """Yield the five other orders of each three names, for objects of three different names; attributes stay.
 
     The six captions of an orbit are alike: each differs from the other five in the same numbers of words. If the
-    negatives were edits of the truth in different places, the truth would be their medoid.
+    negatives were edits of the truth in different places, the truth would be their medoid. Trios of which the relations
+    tell least come first, in random order.
     """
-    for trio in combinations(graph.objects, 3):
+    trios = list(combinations(graph.objects, 3))
+    for trio in sorted(rng.sample(trios, len(trios)), key=lambda trio: _count_predictable(graph, trio)):
         names = [item.name for item in trio]
         orders = [order for order in permutations(names) if list(order) != names]
         if len(set(names)) == len(trio) and _are_exchangeable(graph, trio):
@@ -85,6 +87,16 @@ def make_orbits(graph: SceneGraph) -> Iterator[tuple[Edit, ...]]:
                 _replace_names(graph, {item.id: name for item, name in zip(trio, order, strict=True)})
                 for order in orders
             )
+
+
+def _count_predictable(graph: SceneGraph, trio: Sequence[SceneObject]) -> int:
+    """Return the number of relations of the trio that readers who do not see the image may guess.
+
+    They know that a kite is above a wagon.
+    """
+    ids = {item.id for item in trio}
+    touching = [edge for edge in graph.relations if not ids.isdisjoint((edge.subject, edge.object))]
+    return sum(not fits_any_order(edge.predicate) for edge in touching)
 
 
 def _are_exchangeable(graph: SceneGraph, trio: Sequence[SceneObject]) -> bool:

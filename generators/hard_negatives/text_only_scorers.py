@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,29 @@ from scipy import sparse
 from generators.hard_negatives.ngram import FOLDS, TOKEN, NgramModel, assign_folds
 
 RANDOM_SCORERS = 48
+FUNCTION_WORDS = frozenset(
+    {
+        "a",
+        "an",
+        "the",
+        "and",
+        "of",
+        "to",
+        "that",
+        "which",
+        "who",
+        "there",
+        "it",
+        "is",
+        "are",
+        "with",
+        "not",
+        "no",
+        ".",
+        ",",
+    }
+)
+"""Words that ordered pairs leave out."""
 MAX_PAIRED_WORDS = 2000
 """Number of words whose pairs are counted, in a dense matrix."""
 BLOCK_ROWS = 1000
@@ -200,6 +224,12 @@ def score_cooccurrence(sets: RetrievalSets) -> np.ndarray:
     return _score_word_pairs(sets, weigh)
 
 
+def list_ordered_pairs(text: str) -> list[str]:
+    """Return all pairs of words of a caption in their order, at any distance, without ``FUNCTION_WORDS``."""
+    words = [token for token in TOKEN.findall(text.lower()) if token not in FUNCTION_WORDS]
+    return [f"{first} {second}" for first, second in combinations(words, 2)]
+
+
 def score_word_pairs_naive_bayes(sets: RetrievalSets) -> np.ndarray:
     """Score by the log-odds of naive Bayes over pairs of words, at any distance."""
 
@@ -247,6 +277,8 @@ def measure_random_recall(sets: RetrievalSets) -> np.ndarray:
 score_words = partial(score_linear, token_pattern=TOKEN.pattern)
 score_characters = partial(score_linear, analyzer="char_wb")
 score_words_naive_bayes = partial(score_naive_bayes, token_pattern=TOKEN.pattern)
+score_ordered_pairs = partial(score_linear, analyzer=list_ordered_pairs)
+"""Finds which word comes first: swaps have the same words in another order."""
 
 HELD_OUT_SCORERS: Mapping[str, Scorer] = {
     "wordiest": partial(score_by_function, function=count_words),
@@ -254,6 +286,6 @@ HELD_OUT_SCORERS: Mapping[str, Scorer] = {
     "trigram_model": partial(score_ngram_likelihood, order=3),
     "character_trigrams": partial(score_characters, ngram_range=(3, 3)),
     "naive_bayes": partial(score_words_naive_bayes, ngram_range=(1, 2)),
-    "cooccurrence": score_cooccurrence,
+    "naive_bayes_of_ordered_pairs": partial(score_naive_bayes, analyzer=list_ordered_pairs),
     "form": score_form,
 }

@@ -80,8 +80,18 @@ def find_sense(predicate: str) -> Sense | None:
 @lru_cache(CACHED_WORDS)
 def fits_any_objects(predicate: str) -> bool:
     """Return True if the predicate may relate any two objects ("left of", not "wearing" or "sitting on")."""
+    return _is_in_section(predicate, "any objects")
+
+
+@lru_cache(CACHED_WORDS)
+def fits_any_order(predicate: str) -> bool:
+    """Return True if the predicate may relate any two objects, as often in either order ("left of", not "above")."""
+    return _is_in_section(predicate, "any order")
+
+
+def _is_in_section(predicate: str, section: str) -> bool:
     sense = find_sense(predicate)
-    return sense is not None and not sense.verb and sense.group in _section("any objects")
+    return sense is not None and not sense.verb and sense.group in _section(section)
 
 
 def _find_group(words: tuple[str, ...]) -> str | None:

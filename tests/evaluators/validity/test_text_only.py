@@ -1,4 +1,5 @@
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from evaluators.validity.text_only import (
     measure,
     measure_scorers,
     read,
+    read_groups,
     render_page,
 )
 from generators.hard_negatives.refinement import REFINEMENT_SCORERS
@@ -49,6 +51,15 @@ def test_groups_join_the_corpora_and_omit_raw_configs(tmp_path: Path):
         "prod_hnneg": ["prod_hnneg"],
         "prod_hnneg_balanced": ["prod_hnneg_balanced"],
     }
+
+
+def test_only_the_sets_of_the_paper_are_sampled(tmp_path: Path):
+    folder = toy_dataset(tmp_path, rows=5)
+    (folder / "toy_hnatom").rename(folder / "toy_uc_hnatom")
+    shutil.copytree(folder / "toy_uc_hnatom", folder / "toy_uc_hnatom_balanced")
+    groups = read_groups(folder, max_rows=3)
+    assert {name: len(sets) for name, sets in groups.items()} == {"hnatom": 3, "toy_uc_hnatom_balanced": 5}
+    assert set(groups["hnatom"].images) < set(groups["toy_uc_hnatom_balanced"].images)
 
 
 def test_scores_by_hand():

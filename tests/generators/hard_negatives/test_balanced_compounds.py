@@ -1,6 +1,7 @@
 """Balanced hard negatives of captions with one compound."""
 
 from collections import Counter
+from functools import partial
 from itertools import combinations
 from random import Random
 
@@ -20,6 +21,7 @@ from generators.hard_negatives.balanced_compounds import (
     make_balanced_negatives,
 )
 from generators.hard_negatives.hard_negative import Foil, HardNegative
+from generators.hard_negatives.image_nouns import ImageNouns
 from generators.parser.caption_parser import make_parser
 from generators.schemas.scene_graph import Compound
 
@@ -78,6 +80,7 @@ def make_rows() -> list[dict]:
 
 
 ROWS = make_rows()
+NO_IMAGES = ImageNouns({})
 PAIRS = {ao(noun, color) for noun in NOUNS for color in COLORS}
 
 
@@ -88,7 +91,7 @@ def read_words(caption: str) -> tuple[str, str]:
 
 @pytest.mark.parametrize("kind", BALANCED_NEGATIVES)
 def test_captions_of_a_set_differ_in_the_same_way(kind: str):
-    columns = make_balanced_negatives(ROWS, kind, PAIRS, refine=False)
+    columns = make_balanced_negatives(ROWS, kind, PAIRS, NO_IMAGES, refine=False)
     sizes = Counter(map(len, columns))
     assert set(sizes) <= {0, BALANCED_NEGATIVES[kind]}
     assert sizes[BALANCED_NEGATIVES[kind]] > len(ROWS) / 2
@@ -103,18 +106,18 @@ def test_no_foil_makes_a_compound_of_the_other_split():
     foreign = {ao(noun, color) for noun, color in zip(NOUNS, COLORS, strict=False)}
     rows = [row for row in ROWS if Compound(**row["compounds"][0]) not in foreign]
     for kind in BALANCED_NEGATIVES:
-        columns = make_balanced_negatives(rows, kind, PAIRS - foreign, foreign, refine=False)
+        columns = make_balanced_negatives(rows, kind, PAIRS - foreign, NO_IMAGES, foreign, refine=False)
         made = {ao(*read_words(item["caption"])) for negatives in columns for item in negatives}
         assert made
         assert made.isdisjoint(foreign)
 
 
 def test_a_set_with_a_rejected_text_is_left_out():
-    first = make_balanced_negatives(ROWS, "hnatom_balanced", PAIRS, refine=False)
+    make = partial(make_balanced_negatives, ROWS, "hnatom_balanced", PAIRS, NO_IMAGES, refine=False)
+    first = make()
     index = next(index for index, negatives in enumerate(first) if negatives)
     rejected = {ROWS[index]["crop_id"]: frozenset({first[index][0]["caption"]})}
-    second = make_balanced_negatives(ROWS, "hnatom_balanced", PAIRS, rejected=rejected, refine=False)
-    assert second == [*first[:index], [], *first[index + 1 :]]
+    assert make(rejected=rejected) == [*first[:index], [], *first[index + 1 :]]
 
 
 def test_foils_are_stated_by_other_captions_as_often_as_true_compounds():
@@ -133,28 +136,46 @@ def test_foils_are_stated_by_other_captions_as_often_as_true_compounds():
 def test_weights_leave_out_the_caption_itself():
     """Without the caption itself, a cup is on a table once and a hat twice. A lamp on a table is of the other split."""
     captions = [oro("cup", "on", "table")] * 2 + [oro("hat", "on", "table")] * 2 + [oro("hat", "on", "box")]
-    weights = SplitCompounds(captions, set(), {oro("lamp", "on", "table")})
+    weights = SplitCompounds(captions, set(), {oro("lamp", "on", "table")}, NO_IMAGES)
     words = weights.weigh(oro("cup", "on", "table"), "subject", ["cup", "hat", "lamp", "vase"])
     # Counts 2, 2 and 1: four true compounds are stated by one other caption, and one by none.
     assert words == pytest.approx({"cup": 1 * 4.5 / 1, "hat": 2 * 0.5 / 4, "vase": 0})
 
 
 def test_related_nouns_may_be_new_combinations():
-    """A vase on a table is new. Two nouns are on a table, and one of the four other captions has a vase on something.
+    """A vase and a kite on a table are new, and images show both with tables: two of four vases, one of three kites.
 
-    Three of the five captions state a compound of their own, of four compounds.
+    Two nouns are on a table, two captions have a vase on something, and one a kite. Five of the seven captions state a
+    compound of their own, of six compounds. No image shows the ball with a table.
     """
-    captions = [oro("cup", "on", "table")] * 2 + [oro("hat", "on", "table"), oro("hat", "on", "box")]
-    captions.append(oro("vase", "on", "box"))
-    words = SplitCompounds(captions, set(), set()).weigh(captions[0], "subject", ["vase"])
-    num_nouns_on_a_table, num_vases, num_others = 2, 1, 4
-    assert words == pytest.approx({"vase": 3 / 4 * num_nouns_on_a_table * num_vases / num_others})
+    captions = [oro("cup", "on", "table")] * 2 + [oro("hat", "on", "table"), oro("vase", "on", "box")]
+    captions += [oro("vase", "on", "bed"), oro("kite", "on", "box"), oro("ball", "on", "box")]
+    shown = [["vase", "table"]] * 2 + [["vase"]] * 2 + [["kite", "table"]] + [["kite"]] * 2 + [["ball"]]
+    images = ImageNouns({str(image): nouns for image, nouns in enumerate(shown)})
+    words = SplitCompounds(captions, set(), set(), images).weigh(captions[0], "subject", ["vase", "kite", "ball"])
+    vase, kite, num_nouns_on_a_table = 2 * 2 / 4, 1 * 1 / 3, 2
+    new = 5 / 6 * num_nouns_on_a_table
+    assert words == pytest.approx({"vase": new * vase / (vase + kite), "kite": new * kite / (vase + kite), "ball": 0})
+
+
+def test_new_combinations_are_of_nouns_that_an_image_shows_together():
+    captions = [oro("cup", "on", "table"), oro("hat", "on", "box"), oro("hat", "on", "table"), oro("cup", "on", "bed")]
+    images = ImageNouns({"1": ["cup", "box"], "2": ["hat", "bed"]})
+    for shown, new in ((images, {oro("cup", "on", "box"), oro("hat", "on", "bed")}), (NO_IMAGES, set())):
+        compounds = SplitCompounds(captions, set(), set(), shown)
+        drawn = {compound for seed in range(50) for compound in compounds.draw(captions[0], Random(seed))}
+        assert drawn - {*captions} == new
+
+
+def test_a_true_combination_is_shown_by_another_image():
+    captions = [oro("cup", "on", "table"), oro("hat", "on", "box")]
+    images = ImageNouns({"1": ["cup", "table"], "2": ["cup", "table"], "3": ["hat", "box"]})
+    assert [SplitCompounds(captions, set(), set(), images).may_be_true(item) for item in captions] == [True, False]
 
 
 def test_a_noun_and_its_attribute_must_be_stated_by_another_caption():
-    compounds = SplitCompounds([ao("ball", "red"), ao("ball", "red"), ao("ball", "pink"), oro("a", "on", "b")], [], [])
+    compounds = SplitCompounds([ao("ball", "red"), ao("ball", "red"), ao("ball", "pink")], [], [], NO_IMAGES)
     assert compounds.may_be_true(ao("ball", "red"))
-    assert compounds.may_be_true(oro("a", "on", "b"))
     assert not compounds.may_be_true(ao("ball", "pink"))
 
 
@@ -181,7 +202,7 @@ def test_only_usable_words_replace_and_are_replaced():
 @given(st.lists(st.tuples(st.sampled_from(NOUNS), st.sampled_from(COLORS)), min_size=1), st.integers(0, 9))
 def test_drawn_compounds_have_the_relation_and_the_words_of_the_split(pairs: list[tuple[str, str]], seed: int):
     compounds = [ao(*pair) for pair in pairs] + [Compound("oro", "cup", "on", "table")]
-    for drawn in SplitCompounds(compounds, PAIRS, frozenset()).draw(compounds[0], Random(seed)):
+    for drawn in SplitCompounds(compounds, PAIRS, frozenset(), NO_IMAGES).draw(compounds[0], Random(seed)):
         assert drawn.relation is None
         assert drawn.subject in {noun for noun, _ in pairs}
         assert drawn.object in {color for _, color in pairs}

@@ -7,6 +7,7 @@ from generators.hard_negatives.refinement import REFINEMENT_SCORERS
 from generators.hard_negatives.text_only_scorers import (
     HELD_OUT_SCORERS,
     RetrievalSets,
+    list_ordered_pairs,
     measure_pairwise_accuracy,
     measure_random_recall,
     recall_at_1,
@@ -76,6 +77,21 @@ def test_cooccurrence_by_hand(monkeypatch: pytest.MonkeyPatch):
     score_NK = SCORERS["cooccurrence"](RetrievalSets(captions, ["1", "2", "3", "4"]))
     both, never = (2 * np.log((count + 0.5) / (2 * 1 / 3 + 0.5)) for count in (1, 0))
     assert score_NK[0] == pytest.approx([both, never])
+
+
+def test_ordered_pairs_by_hand():
+    assert list_ordered_pairs("A red cup, left of the table.") == [
+        *("red cup", "red left", "red table", "cup left", "cup table", "left table")
+    ]
+
+
+@pytest.mark.parametrize("scorer", ["ordered_pairs", "naive_bayes_of_ordered_pairs"])
+def test_the_order_of_nouns_is_found_at_any_distance(scorer: str):
+    """The first noun is always above the second, and other nouns are between them."""
+    captions = [[f"a kite by a {noun} is above a wagon", f"a wagon by a {noun} is above a kite"] for noun in NOUNS]
+    sets = RetrievalSets(captions, [str(index) for index in range(len(captions))])
+    assert recall_at_1(SCORERS[scorer](sets)).mean() == 1
+    assert recall_at_1(SCORERS["words"](sets)).mean() == 1 / 2
 
 
 def test_form_reads_negations_but_no_nouns():
