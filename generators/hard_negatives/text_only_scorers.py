@@ -142,10 +142,13 @@ def score_ngram_likelihood(sets: RetrievalSets, order: int) -> np.ndarray:
 
 
 def count_ngrams(sets: RetrievalSets, **options: Any) -> sparse.csr_matrix:
-    """Return the counts (M, F) of scikit-learn's CountVectorizer."""
+    """Return the counts (M, F) of scikit-learn's CountVectorizer; one column of zeros if no text has an n-gram."""
     from sklearn.feature_extraction.text import CountVectorizer
 
-    return sparse.csr_matrix(CountVectorizer(**options).fit_transform(sets.texts), dtype=np.float64)
+    vectorizer = CountVectorizer(**options)
+    if not any(map(vectorizer.build_analyzer(), sets.texts)):
+        return sparse.csr_matrix((len(sets) * sets.size, 1))
+    return sparse.csr_matrix(vectorizer.fit_transform(sets.texts), dtype=np.float64)
 
 
 def score_linear(sets: RetrievalSets, **options: Any) -> np.ndarray:

@@ -36,8 +36,9 @@ def test_only_the_first_seed_of_the_order_sets_is_read(tmp_path: Path) -> None:
 
 def test_page_names_the_scorer_that_is_farthest_above_or_below_chance() -> None:
     results = {"tersest": {"recall@1": 0.7, "interval": [0.6, 0.8]}, "form": {"recall@1": 0.2, "interval": [0.1, 0.3]}}
-    comparing = {"learned": {"recall@1": 0.9}}
+    comparing, refining = {"learned": {"recall@1": 0.9}}, {"words": {"recall@1": 0.4}, "bigrams": {"recall@1": 0.3}}
     result = {"rows": 1234, "chance": 0.5, "held_out": results, "random_scorers": 0.5, "comparing": comparing}
-    result |= {"by_design": None, "chat": None}
+    result |= {"refining": refining, "by_design": None, "chat": None}
     text = render_page("ARO", Path("a.json"), {"vg_relation": result})
-    assert "| vg_relation | 1,234 | 50.0% | 20.0% (form) | 10.0% to 30.0% | 50.0% | 90.0% (learned) |" in text
+    held_out, others = "20.0% (form) | 10.0% to 30.0%", "50.0% | 90.0% (learned) | 30.0% (bigrams)"
+    assert f"| vg_relation | 1,234 | 50.0% | {held_out} | {others} |" in text

@@ -86,6 +86,12 @@ def test_ordered_pairs_by_hand():
 
 
 @pytest.mark.parametrize("scorer", ["ordered_pairs", "naive_bayes_of_ordered_pairs"])
+def test_captions_of_one_word_have_no_pairs(scorer: str):
+    sets = RetrievalSets([["a cup", "a hat", "a bus"]] * 10, [str(image) for image in range(10)])
+    assert recall_at_1(SCORERS[scorer](sets)).tolist() == pytest.approx([1 / 3] * 10)
+
+
+@pytest.mark.parametrize("scorer", ["ordered_pairs", "naive_bayes_of_ordered_pairs"])
 def test_the_order_of_nouns_is_found_at_any_distance(scorer: str):
     """The first noun is always above the second, and other nouns are between them."""
     captions = [[f"a kite by a {noun} is above a wagon", f"a wagon by a {noun} is above a kite"] for noun in NOUNS]
