@@ -32,7 +32,7 @@ from torch.nn import functional
 
 from evaluators.validity.text_only import group_configs, measure_scorers, read, take_random_rows
 from generators.hard_negatives.ngram import TOKEN, NgramModel
-from generators.hard_negatives.relative_scorers import make_relative_features, make_word_features
+from generators.hard_negatives.relative_scorers import MIN_LEAF, TREES, make_word_features, score_by_classifier
 from generators.hard_negatives.text_only_scorers import (
     RetrievalSets,
     Scorer,
@@ -42,7 +42,7 @@ from generators.hard_negatives.text_only_scorers import (
 from generators.readers.corpora import list_shards, read_captions
 
 EPOCHS, BATCH_SIZE, LEARNING_RATE, HEAD_LEARNING_RATE = 5, 32, 5e-4, 5e-3
-BOOSTING_ITERATIONS, TREES, MIN_LEAF = 150, 200, 3
+BOOSTING_ITERATIONS = 150
 
 
 class Encoder(nn.Module):
@@ -101,25 +101,21 @@ def _train(encoder: Encoder, token_NKT: Tensor) -> None:
             optimizer.step()
 
 
-def score_by_classifier(sets: RetrievalSets, forest: bool = False, words: bool = True) -> np.ndarray:
-    """Return the probabilities (N, K) of a classifier that was trained on the sets of other images."""
-    from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+def score_by_boosting(sets: RetrievalSets, words: bool = True) -> np.ndarray:
+    """Return the probabilities (N, K) of gradient boosting."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
 
-    features = [make_relative_features(sets), *([make_word_features(sets)] if words else [])]
-    feature_MF = np.concatenate(features, axis=1)
-    is_true_M = np.arange(len(sets) * sets.size) % sets.size == 0
-    score_NK = np.zeros((len(sets), sets.size))
-    for train, test in sets.splits():
-        rows = sets.text_indices(train)
-        if forest:
-            model: Any = RandomForestClassifier(
-                TREES, min_samples_leaf=MIN_LEAF, class_weight="balanced", random_state=0, n_jobs=-1
-            )
-        else:
-            model = HistGradientBoostingClassifier(max_iter=BOOSTING_ITERATIONS, random_state=0)
-        probability_M2 = model.fit(feature_MF[rows], is_true_M[rows]).predict_proba(feature_MF[sets.text_indices(test)])
-        score_NK[test] = probability_M2[:, 1].reshape(-1, sets.size)
-    return score_NK
+    classifier = HistGradientBoostingClassifier(max_iter=BOOSTING_ITERATIONS, random_state=0)
+    return score_by_classifier(sets, classifier, [make_word_features(sets)] if words else [])
+
+
+def score_by_forest(sets: RetrievalSets) -> np.ndarray:
+    """Return the probabilities (N, K) of a random forest that reads words, too."""
+    from sklearn.ensemble import RandomForestClassifier
+
+    options: Any = {"class_weight": "balanced", "random_state": 0, "n_jobs": -1}
+    classifier = RandomForestClassifier(TREES, min_samples_leaf=MIN_LEAF, **options)
+    return score_by_classifier(sets, classifier, [make_word_features(sets)])
 
 
 def make_corpus_readers(captions: list[str]) -> dict[str, Scorer]:
@@ -155,9 +151,9 @@ def count_in_captions(items_by_caption: Iterable[Iterable[Any]]) -> Counter[Any]
 
 def make_attackers(model: str, captions: list[str]) -> Mapping[str, Scorer]:
     return {
-        "boosting": partial(score_by_classifier, words=False),
-        "boosting_words": score_by_classifier,
-        "forest_words": partial(score_by_classifier, forest=True),
+        "boosting": partial(score_by_boosting, words=False),
+        "boosting_words": score_by_boosting,
+        "forest_words": score_by_forest,
         **make_corpus_readers(captions),
         "encoder": partial(score_by_encoder, model=model),
     }

@@ -29,7 +29,7 @@ from generators.hard_negatives.text_only_scorers import (
 )
 
 if TYPE_CHECKING:
-    from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+    from sklearn.ensemble import ExtraTreesClassifier
 
 TREES, MIN_LEAF = 200, 3
 EXTRA_TREES, MIN_EXTRA_LEAF = 60, 5
@@ -65,17 +65,17 @@ def score_learned(sets: RetrievalSets) -> np.ndarray:
     """Score by a random forest over features of each caption relative to the others of its set."""
     from sklearn.ensemble import RandomForestClassifier
 
-    return _score_by_trees(sets, RandomForestClassifier(TREES, min_samples_leaf=MIN_LEAF, **_TREE_OPTIONS))
+    return score_by_classifier(sets, RandomForestClassifier(TREES, min_samples_leaf=MIN_LEAF, **_TREE_OPTIONS))
 
 
 def score_extra_trees(sets: RetrievalSets) -> np.ndarray:
     """Score by extremely randomised trees over the same features, which take less time."""
-    return _score_by_trees(sets, _make_extra_trees())
+    return score_by_classifier(sets, _make_extra_trees())
 
 
 def score_extra_trees_with_words(sets: RetrievalSets) -> np.ndarray:
     """Score by extremely randomised trees over the same features and the words of a caption."""
-    return _score_by_trees(sets, _make_extra_trees(), [make_word_features(sets)])
+    return score_by_classifier(sets, _make_extra_trees(), [make_word_features(sets)])
 
 
 def _make_extra_trees() -> ExtraTreesClassifier:
@@ -87,20 +87,18 @@ def _make_extra_trees() -> ExtraTreesClassifier:
 _TREE_OPTIONS: Mapping[str, Any] = {"class_weight": "balanced", "random_state": 0, "n_jobs": 1}
 
 
-def _score_by_trees(
-    sets: RetrievalSets, trees: RandomForestClassifier | ExtraTreesClassifier, features: Sequence[np.ndarray] = ()
-) -> np.ndarray:
-    """Score by the probability that a caption is true, predicted by trees that are trained on the other folds.
+def score_by_classifier(sets: RetrievalSets, classifier: Any, features: Sequence[np.ndarray] = ()) -> np.ndarray:
+    """Return the probabilities (N, K) that captions are true, predicted by a classifier trained on the other folds.
 
-    ``features`` (M, F) are added to the relative features.
+    ``classifier`` is one of scikit-learn's. ``features`` (M, F) are added to the relative features.
     """
     feature_MF = np.concatenate([make_relative_features(sets), *features], axis=1)
     is_true_M = np.arange(len(sets) * sets.size) % sets.size == 0
     score_NK = np.zeros((len(sets), sets.size))
     for train, test in sets.splits():
         rows = sets.text_indices(train)
-        trees.fit(feature_MF[rows], is_true_M[rows])
-        probability_M2 = np.asarray(trees.predict_proba(feature_MF[sets.text_indices(test)]))
+        classifier.fit(feature_MF[rows], is_true_M[rows])
+        probability_M2 = np.asarray(classifier.predict_proba(feature_MF[sets.text_indices(test)]))
         score_NK[test] = probability_M2[:, 1].reshape(-1, sets.size)
     return score_NK
 
