@@ -22,8 +22,10 @@ configs of the paper only: ``prod_NAME_hnatom``, ``prod_NAME_hnswap``, ``prod_NA
 captioner/captioned_walks.py samples subgraphs of an image's scene graph with a crop and a caption,
 hard_negatives/productivity.py generates the negatives, and hard_negatives/split_rows.py collects the rows. Images are
 visited one at a time in a random order, until every config has the parameter ``rows``: first with one walk of each
-complexity per image, then with a second walk, and so on. The work therefore depends on the number of rows. Worker
-processes read only the images that they visit.
+complexity per image, then with a second walk, and so on. The first walk is random; the second is one of which five
+swaps are false, and the third one of which five orders of three objects are (``WALKS``), because few random walks of
+four and five atoms have them. The work therefore depends on the number of rows. Worker processes read only the images
+that they visit.
 """
 
 from __future__ import annotations
@@ -44,6 +46,7 @@ from generators.captioner import template
 from generators.captioner.captioned_walks import (
     CaptionedWalk,
     KeyedWalk,
+    WalkFilter,
     WalkSettings,
     caption_walks,
     order_images,
@@ -54,7 +57,15 @@ from generators.captioner.prompted import ask_captions, export_requests, make_ca
 from generators.graphs.walks import COMPLEXITIES
 from generators.hard_negatives.language_models import EntailmentModel
 from generators.hard_negatives.ngram import NgramModel
-from generators.hard_negatives.productivity import BALANCED_KINDS, KINDS, PAPER_KINDS, SWAP_KINDS, Example
+from generators.hard_negatives.productivity import (
+    BALANCED_KINDS,
+    KINDS,
+    PAPER_KINDS,
+    PAPER_WALKS,
+    SWAP_KINDS,
+    WALKS,
+    Example,
+)
 from generators.hard_negatives.refinement import select_rows_at_chance
 from generators.hard_negatives.source import ImageSource, Source
 from generators.hard_negatives.split_rows import (
@@ -112,6 +123,11 @@ class Settings(WalkSettings):
         return PAPER_KINDS if self.variant else KINDS
 
     @property
+    def walk_filters(self) -> tuple[WalkFilter, ...]:
+        """The conditions that the walks of an image satisfy in turn."""
+        return PAPER_WALKS if self.variant else WALKS
+
+    @property
     def name(self) -> str:
         """The name of the files with the crops and with the statistics."""
         return f"productivity_{self.variant}" if self.variant else "productivity"
@@ -140,7 +156,7 @@ class Settings(WalkSettings):
 class Sampled(NamedTuple):
     """The captioned walks of an image by complexity, and the reasons for missing ones.
 
-    ``exhausted`` are the complexities of which the image has no further walk.
+    ``exhausted`` are the complexities of which the image has no further walk that satisfies the same condition.
     """
 
     walks: Mapping[int, CaptionedWalk]
@@ -151,7 +167,7 @@ class Sampled(NamedTuple):
 class Visit(NamedTuple):
     """A visit of one image: the number of the walk, and the kinds of negatives that each complexity needs.
 
-    Complexities in ``exhausted`` have no further walk, and none is searched. ``first`` are the first walks of the image
+    Complexities in ``exhausted`` have no such walk, and none is searched. ``first`` are the first walks of the image
     if it is in the sample for the bigram model, and ``texts`` their captions.
     """
 
@@ -164,9 +180,10 @@ class Visit(NamedTuple):
 
 
 class Visited(NamedTuple):
-    """The outcomes of a visit by complexity, and the complexities of which the image has no further walk."""
+    """The outcomes of a visit by complexity, and the complexities of which the image has no further such walk."""
 
     image_id: str
+    walk: int
     outcomes: Mapping[int, Outcome]
     exhausted: frozenset[int]
 
@@ -202,12 +219,13 @@ class Builder:
         outcomes = {
             n: self._make_outcome(examples.get(n), kinds, dropped.get(n, Counter())) for n, kinds in visit.kinds.items()
         }
-        return Visited(visit.image_id, outcomes, exhausted | visit.exhausted)
+        return Visited(visit.image_id, visit.walk, outcomes, exhausted | visit.exhausted)
 
     def sample(self, image: AnnotatedImage, complexities: Iterable[int], index: int) -> Sampled:
         """Return the captioned walks of an image with a number."""
         dropped = {n: Counter[str]() for n in complexities}
-        sampled = {n: sample_keyed_walk(image, n, self.settings, index, dropped[n]) for n in dropped}
+        filters = self.settings.walk_filters
+        sampled = {n: sample_keyed_walk(image, n, self.settings, index, dropped[n], filters) for n in dropped}
         walks = {n: walk for n, walk in sampled.items() if walk is not None}
         return Sampled(caption_walks(walks, self.captioner, dropped), dropped, frozenset(dropped.keys() - walks.keys()))
 
@@ -218,6 +236,7 @@ class Builder:
         columns = {kind: example.columns(kind) for kind in KINDS if kind in kinds}
         rows = ExampleRows(
             (*make_id_sort_key(walk.image_id), walk.key),
+            walk.walk.box,
             pickle.dumps(self._make_raw_row(walk, example.source.image)),
             {kind: None if values is None else pickle.dumps(values) for kind, values in columns.items()},
             {kind: example.count_undecided(kind) for kind in columns},
@@ -247,7 +266,8 @@ def collect_rows(annotations: Path, source_name: str, settings: Settings) -> dic
     texts = {key: tuple(walk.caption.text for walk in first.walks.values()) for key, first in sample.items()}
     bigrams = NgramModel.of([text for image_texts in texts.values() for text in image_texts], 2)
     splits = {n: SplitRows(settings.rows, settings.kinds) for n in settings.complexities}
-    exhausted: dict[str, frozenset[int]] = {}
+    exhausted: dict[tuple[str, int], frozenset[int]] = {}
+    num_filters = len(settings.walk_filters)
 
     def plan_visits() -> Iterator[Visit]:
         for index in range(settings.walks_per_image):
@@ -255,12 +275,12 @@ def collect_rows(annotations: Path, source_name: str, settings: Settings) -> dic
                 kinds = {n: split.open_kinds for n, split in splits.items() if split.is_open}
                 if not kinds:
                     return
-                known = exhausted.get(image_id, frozenset())
+                known = exhausted.get((image_id, index % num_filters), frozenset())
                 yield Visit(image_id, index, kinds, known, sample.pop(image_id, None), texts.get(image_id, ()))
 
     make_builder = partial(Builder, settings, source_name, source, bigrams)
     for visited in map_with(make_builder, Builder.visit, plan_visits(), settings.workers):
-        exhausted[visited.image_id] = visited.exhausted
+        exhausted[visited.image_id, visited.walk % num_filters] = visited.exhausted
         for n, outcome in visited.outcomes.items():
             splits[n].add(outcome)
     return splits
@@ -335,7 +355,7 @@ def sample_asked_walks(images: Annotations, settings: Settings, limit: int | Non
             return
         image = images[image_id]
         for complexity in [n for n, count in missing.items() if count]:
-            walk = sample_keyed_walk(image, complexity, settings, index, Counter())
+            walk = sample_keyed_walk(image, complexity, settings, index, Counter(), settings.walk_filters)
             if walk is not None:
                 missing[complexity] -= 1
                 yield walk

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from generators.captioner.captioner import Captioner, EditableCaption, NoCaption, Request
 from generators.captioner.realiser import can_express_predicate
+from generators.graphs.facts import ImageFacts, collect_facts
 from generators.graphs.walks import Walk, sample_walks, select_describable
 from generators.schemas.annotated_image import AnnotatedImage
 from generators.schemas.scene_graph import SceneGraph
@@ -29,6 +30,19 @@ class WalkSettings:
     attempts: int
     """Maximum number of attempts per image and complexity."""
     visible: float
+
+
+@dataclass(frozen=True)
+class WalkFilter:
+    """A condition on walks, and the reason for which other walks are dropped."""
+
+    reason: str
+    accepts: Callable[[SceneGraph, ImageFacts], bool]
+    effort: int = 1
+    """The number of attempts for each attempt at a random walk."""
+
+
+ANY_WALK = WalkFilter("", lambda graph, facts: True)
 
 
 class KeyedWalk(NamedTuple):
@@ -55,21 +69,34 @@ def order_images(image_ids: Iterable[str], seed: int) -> list[str]:
 
 
 def sample_keyed_walk(
-    image: AnnotatedImage, complexity: int, settings: WalkSettings, index: int, dropped: Counter[str]
+    image: AnnotatedImage,
+    complexity: int,
+    settings: WalkSettings,
+    index: int,
+    dropped: Counter[str],
+    filters: Sequence[WalkFilter] = (ANY_WALK,),
 ) -> KeyedWalk | None:
     """Return the walk of an image with a number, or None if the image has fewer walks of this complexity.
 
+    The walks satisfy the ``filters`` in turn. Each filter has its own walks, and its own attempts at them.
     ``dropped`` counts the failed attempts at this walk by reason, not those at earlier walks.
     """
-    attempts = Counter[str]()
+    index, number = divmod(index, len(filters))
+    walk_filter, facts, attempts = filters[number], collect_facts(image.facts()), Counter[str]()
+
+    def find_fault(walk: Walk) -> str | None:
+        if reason := find_crop_fault(walk.box, image.width, image.height):
+            return reason
+        return None if walk_filter.accepts(walk.graph, facts) else walk_filter.reason
+
     walks = sample_walks(
         _select_describable(image.graph),
         complexity,
-        key=f"{settings.seed}:{image.image_id}",
+        key=":".join(filter(None, (str(settings.seed), image.image_id, walk_filter.reason))),
         visible=settings.visible,
-        attempts=settings.attempts,
+        attempts=settings.attempts * walk_filter.effort,
         limit=index + 1,
-        fault=lambda box: find_crop_fault(box, image.width, image.height),
+        fault=find_fault,
         dropped=attempts,
     )
     earlier_walks = list(islice(walks, index))

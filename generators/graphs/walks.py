@@ -50,6 +50,8 @@ from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObjec
 COMPLEXITIES = range(4, 13)
 SAME_CROP_IOU = 0.75
 """Two crops of one image and complexity count as the same from this intersection over union (A.3)."""
+SAME_CROP = "crop overlaps an earlier one"
+"""Reason in the counts of walks."""
 SAME_OBJECT_IOU = 0.5
 """Two boxes with related names count as one object, annotated twice, from this intersection over union."""
 
@@ -261,10 +263,10 @@ def sample_walks(
     visible: float,
     attempts: int,
     limit: int,
-    fault: Callable[[Box], str | None],
+    fault: Callable[[Walk], str | None],
     dropped: Counter[str],
 ) -> Iterator[Walk]:
-    """Yield up to ``limit`` walks of ``size`` atoms in one image, with different crops that have no ``fault``.
+    """Yield up to ``limit`` walks of ``size`` atoms in one image, with different crops and without a ``fault``.
 
     ``graph`` is the result of :func:`select_describable`. All random draws depend on ``key``, which identifies the seed
     and the image. ``dropped`` counts the failed attempts by reason.
@@ -284,14 +286,19 @@ def sample_walks(
         if is_redundant(subgraph):
             dropped["redundant objects"] += 1
             continue
-        box = reduce(Box.union, [item.box for item in subgraph.objects if item.box])
-        if reason := fault(box):
+        walk = Walk(subgraph, reduce(Box.union, [item.box for item in subgraph.objects if item.box]))
+        if is_same_crop(walk.box, boxes):
+            dropped[SAME_CROP] += 1
+        elif reason := fault(walk):
             dropped[reason] += 1
-        elif any(box.intersection_over_union(other) >= SAME_CROP_IOU for other in boxes):
-            dropped["crop overlaps an earlier one"] += 1
         else:
-            boxes.append(box)
-            yield Walk(subgraph, box)
+            boxes.append(walk.box)
+            yield walk
+
+
+def is_same_crop(box: Box, others: Iterable[Box]) -> bool:
+    """Return True if a crop counts as the same as one of the others, which are of the same image and complexity."""
+    return any(box.intersection_over_union(other) >= SAME_CROP_IOU for other in others)
 
 
 def _drop_at_random(graph: SceneGraph, share: float, rng: Random) -> SceneGraph:

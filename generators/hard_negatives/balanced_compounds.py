@@ -364,8 +364,9 @@ def replace_compound(row: Row, compounds: SplitCompounds, rng: Random) -> list[H
         for other in compounds.draw(compound, rng):
             words = {part: getattr(other, part.place) for part in parts}
             is_new = len({*words.values()} - used) == len(parts)
-            text = _replace_words(row["caption"], words) if is_new else None
-            if text is not None and all(word in part.words for part, word in words.items()):
+            is_false = is_new and all(word in part.words for part, word in words.items())
+            text = _replace_words(row["caption"], words) if is_false else None
+            if text is not None:
                 used.update(words.values())
                 foils = (Foil(part.kind, part.text, word) for part, word in words.items())
                 negatives.append(HardNegative(text, tuple(foils)))

@@ -13,9 +13,9 @@ from itertools import chain, islice
 from random import Random
 from typing import Any, TypeVar
 
-from generators.captioner.captioned_walks import CaptionedWalk
+from generators.captioner.captioned_walks import ANY_WALK, CaptionedWalk, WalkFilter
 from generators.captioner.captioner import EditableCaption
-from generators.graphs.assignments import keep_proven
+from generators.graphs.assignments import SearchLimitError, keep_proven
 from generators.graphs.entailment import Negated, proves_false
 from generators.graphs.facts import ImageFacts
 from generators.graphs.walks import is_redundant
@@ -30,7 +30,8 @@ from generators.hard_negatives.negation import (
 )
 from generators.hard_negatives.selection import POOL, Measure, measure_length, replace_rejected, select_rank_balanced
 from generators.hard_negatives.source import ImageSource
-from generators.hard_negatives.swap import make_orbits, make_swaps, write_swaps
+from generators.hard_negatives.swap import Edit, make_orbits, make_swaps, write_swaps
+from generators.schemas.scene_graph import SceneGraph
 from generators.storage import dataset
 
 Candidate = TypeVar("Candidate")
@@ -40,6 +41,32 @@ SWAP_KINDS = frozenset({"hnswap", "hnall"})
 BALANCED_KINDS = ("hnatom_balanced", "hnswap_balanced", "hnneg_balanced")
 PAPER_KINDS = ("hnatom", "hnswap", "hnneg", "hnall")
 KINDS = (*PAPER_KINDS, *BALANCED_KINDS)
+
+
+def has_false_swaps(graph: SceneGraph, facts: ImageFacts) -> bool:
+    """Return True if enough swaps of a subgraph are false of its image."""
+    return _has_false(make_swaps(graph), facts)
+
+
+def has_false_orbit(graph: SceneGraph, facts: ImageFacts) -> bool:
+    """Return True if all other orders of some three objects are false of their image."""
+    return any(_has_false(orbit, facts) for orbit in make_orbits(graph, Random(0)))
+
+
+def _has_false(swaps: Iterable[Edit], facts: ImageFacts) -> bool:
+    try:
+        return len(list(islice((edited for edited, _ in swaps if facts.is_false(edited)), PER_TYPE))) == PER_TYPE
+    except SearchLimitError:
+        return False
+
+
+PAPER_WALKS = (ANY_WALK, WalkFilter("fewer than 5 false swaps", has_false_swaps, effort=4))
+WALKS = (*PAPER_WALKS, WalkFilter("no three objects of which all other orders are false", has_false_orbit))
+"""The conditions on the first walk of an image, on the second and on the third; the fourth has that of the first.
+
+Most short walks do not have five false swaps. With random walks only, HN-Swap has 9 rows with four atoms, and 27 in the
+authors' files.
+"""
 
 
 @dataclass(frozen=True)

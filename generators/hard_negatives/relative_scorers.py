@@ -103,6 +103,7 @@ def score_by_classifier(sets: RetrievalSets, classifier: Any, features: Sequence
     return score_NK
 
 
+@lru_cache(maxsize=1)  # several classifiers read the features of the same sets
 def make_relative_features(sets: RetrievalSets) -> np.ndarray:
     """Return the features (M, F): for each value of a caption, the value, its difference from the mean of the set, and
     its rank in the set (the share of captions with a smaller value, ties counting half).

@@ -12,7 +12,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from generators.graphs.walks import SAME_CROP, is_same_crop
 from generators.hard_negatives.productivity import PER_TYPE
+from generators.schemas.scene_graph import Box
 
 MAX_IMAGES_PER_ROW = 40
 """A config is given up when it has fewer than one row per so many images, after the first images. An image counts again
@@ -31,10 +33,12 @@ class ExampleRows(NamedTuple):
     """An example as pickled columns.
 
     ``raw`` is the row without negatives. ``columns`` are the columns with negatives of each requested kind, or None if
-    there are too few, and ``undecided`` the numbers of negatives whose proof was given up. ``order`` sorts the rows.
+    there are too few, and ``undecided`` the numbers of negatives whose proof was given up. ``order`` sorts the rows; it
+    is the sort key of the image and the key of the walk. ``box`` is the crop.
     """
 
     order: tuple[int, str, str]
+    box: Box
     raw: bytes
     columns: Mapping[str, bytes | None]
     undecided: Mapping[str, int]
@@ -54,9 +58,11 @@ class SplitRows:
         self.max_rows = max_rows
         self.dropped = Counter[str]()
         self.num_visited = 0
-        self._raw: list[tuple[tuple[int, str, str], bytes]] = []
-        self._columns: dict[str, list[tuple[int, bytes]]] = {kind: [] for kind in kinds}
-        """The index of the raw row, and the columns with negatives."""
+        self._raw: dict[tuple[int, str, str], bytes] = {}
+        self._columns: dict[str, dict[tuple[int, str, str], bytes]] = {kind: {} for kind in kinds}
+        """The columns with negatives, by the order of the raw row."""
+        self._crops: dict[str, dict[tuple[int, str], list[Box]]] = {kind: {} for kind in (RAW, *kinds)}
+        """The crops of the rows of each config, by image."""
 
     def _needs_rows(self, count: int) -> bool:
         """Return True if a config with ``count`` rows is neither complete nor given up."""
@@ -82,17 +88,27 @@ class SplitRows:
         self.num_visited += 1
 
     def _add_example(self, example: ExampleRows) -> None:
-        is_used = len(self._raw) < self.max_rows
+        is_used = len(self._raw) < self.max_rows and self._add_crop(RAW, example)
         for kind in sorted(self.open_kinds):
             self.dropped[f"{kind}: {LIMIT}"] += example.undecided[kind]
             columns = example.columns[kind]
             if columns is None:
                 self.dropped[f"{kind}: fewer than {PER_TYPE} negatives"] += 1
+            elif not self._add_crop(kind, example):
+                self.dropped[f"{kind}: {SAME_CROP}"] += 1
             else:
-                self._columns[kind].append((len(self._raw), columns))
+                self._columns[kind][example.order] = columns
                 is_used = True
         if is_used:
-            self._raw.append((example.order, example.raw))
+            self._raw[example.order] = example.raw
+
+    def _add_crop(self, kind: str, example: ExampleRows) -> bool:
+        """Add the crop of an example to a config, unless the config has it. Return True if it is added."""
+        crops = self._crops[kind].setdefault(example.order[:2], [])
+        if is_same_crop(example.box, crops):
+            return False
+        crops.append(example.box)
+        return True
 
     def count_missing(self) -> dict[str, int]:
         """Return the number of rows that each kind of config lacks, for those that lack any."""
@@ -107,7 +123,8 @@ class SplitRows:
     def read_rows(self, kind: str) -> Iterator[Row]:
         """Yield the rows of a config, ``raw`` or a kind of hard negatives, sorted by image."""
         if kind == RAW:
-            yield from (pickle.loads(raw) for _, raw in sorted(self._raw))
+            yield from (pickle.loads(self._raw[order]) for order in sorted(self._raw))
             return
-        items = sorted((self._raw[index], columns) for index, columns in self._columns[kind])
-        yield from (pickle.loads(raw) | pickle.loads(columns) for (_, raw), columns in items)
+        columns_by_order = self._columns[kind]
+        for order in sorted(columns_by_order):
+            yield pickle.loads(self._raw[order]) | pickle.loads(columns_by_order[order])

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from itertools import combinations
 from typing import Any
 
@@ -54,7 +54,7 @@ DECIMALS = 9
 """Scores are rounded before they are compared, because the order of summation changes the last digits."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RetrievalSets:
     """N lists of K captions, with the true caption first, and the image of each list."""
 
@@ -131,10 +131,14 @@ def count_words(text: str) -> int:
 def score_ngram_likelihood(sets: RetrievalSets, order: int) -> np.ndarray:
     """Score by an n-gram model of the true captions of other images."""
     score_NK = np.zeros((len(sets), sets.size))
-    for train, test in sets.splits():
-        model = NgramModel.of([sets.captions[int(row)][0] for row in train], order)
+    folds = list(sets.splits())
+    trainable_N = np.unique(np.concatenate([train for train, _ in folds])) if folds else np.zeros(0, dtype=int)
+    model = NgramModel.of([sets.captions[int(row)][0] for row in trainable_N], order)
+    for train, test in folds:
+        left_out = np.setdiff1d(trainable_N, train)
+        fold_model = model.leave_out([sets.captions[int(row)][0] for row in left_out])
         for row in test:
-            score_NK[row] = model.score(sets.captions[int(row)])
+            score_NK[row] = fold_model.score(sets.captions[int(row)])
     return score_NK
 
 
@@ -143,12 +147,17 @@ def score_ngram_likelihood(sets: RetrievalSets, order: int) -> np.ndarray:
 
 def count_ngrams(sets: RetrievalSets, **options: Any) -> sparse.csr_matrix:
     """Return the counts (M, F) of scikit-learn's CountVectorizer; one column of zeros if no text has an n-gram."""
+    return _count_ngrams(tuple(sets.texts), tuple(sorted(options.items())))
+
+
+@lru_cache(maxsize=12)  # the rounds of refinement count the same n-grams
+def _count_ngrams(texts: tuple[str, ...], options: tuple[tuple[str, Any], ...]) -> sparse.csr_matrix:
     from sklearn.feature_extraction.text import CountVectorizer
 
-    vectorizer = CountVectorizer(**options)
-    if not any(map(vectorizer.build_analyzer(), sets.texts)):
-        return sparse.csr_matrix((len(sets) * sets.size, 1))
-    return sparse.csr_matrix(vectorizer.fit_transform(sets.texts), dtype=np.float64)
+    vectorizer = CountVectorizer(**dict(options))
+    if not any(map(vectorizer.build_analyzer(), texts)):
+        return sparse.csr_matrix((len(texts), 1))
+    return sparse.csr_matrix(vectorizer.fit_transform(texts), dtype=np.float64)
 
 
 def score_linear(sets: RetrievalSets, **options: Any) -> np.ndarray:

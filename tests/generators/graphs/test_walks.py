@@ -176,7 +176,7 @@ def test_select_describable_omits_nodes_that_captions_cannot_express() -> None:
 
 def _sample_walks(graph: SceneGraph, key: str, dropped: Counter[str], limit: int = 3, fault: str | None = None) -> list:
     walks = sample_walks(
-        graph, 4, key=key, visible=0.5, attempts=30, limit=limit, fault=lambda box: fault, dropped=dropped
+        graph, 4, key=key, visible=0.5, attempts=30, limit=limit, fault=lambda walk: fault, dropped=dropped
     )
     return list(walks)
 

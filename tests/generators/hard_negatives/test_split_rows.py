@@ -13,13 +13,16 @@ from generators.hard_negatives.split_rows import (
     Outcome,
     SplitRows,
 )
+from generators.schemas.scene_graph import Box
+
+CROP = Box(0, 0, 9, 9)
 
 
-def make_outcome(number: int, *kinds: str, undecided: int = 0) -> Outcome:
+def make_outcome(number: int, *kinds: str, undecided: int = 0, box: Box = CROP, key: str = "key") -> Outcome:
     """Return the outcome of a walk that has negatives of these kinds."""
     columns = {kind: pickle.dumps({"caption": f"{kind} {number}"}) if kind in kinds else None for kind in KINDS}
     raw = pickle.dumps({"caption": f"raw {number}", "image_id": str(number)})
-    rows = ExampleRows((1, str(number), "key"), raw, columns, dict.fromkeys(KINDS, undecided))
+    rows = ExampleRows((1, str(number), key), box, raw, columns, dict.fromkeys(KINDS, undecided))
     return Outcome(Counter({"small crop": 1}), rows)
 
 
@@ -37,6 +40,25 @@ def test_rows_are_sorted_by_image_and_raw_has_the_examples_of_all_configs() -> N
     assert captions["hnneg"] == ["hnneg 1", "hnneg 3"]
     assert captions["hnswap"] == ["hnswap 1"]
     assert rows.open_kinds == {"hnswap", "hnall", *BALANCED_KINDS}
+
+
+def test_a_config_has_no_crop_of_an_image_twice() -> None:
+    """The walks of one image with different conditions may have the same crop, or be the same walk."""
+    rows = SplitRows(9, KINDS)
+    rows.add(make_outcome(1, "hnatom", "hnneg"))
+    rows.add(make_outcome(1, "hnatom", "hnswap", key="other", box=Box(0, 0, 9, 8)))
+    rows.add(make_outcome(1, "hnatom", "hnall"))
+    rows.add(make_outcome(1, "hnatom", key="far", box=Box(9, 0, 9, 9)))
+    rows.add(make_outcome(2, "hnatom"))
+    captions = list_captions(rows)
+    assert {kind: len(captions[kind]) for kind in (RAW, "hnatom", "hnneg", "hnswap", "hnall")} == {
+        RAW: 4,  # of the four examples of image 1, the third is the first again
+        "hnatom": 3,
+        "hnneg": 1,
+        "hnswap": 1,
+        "hnall": 1,
+    }
+    assert rows.count_dropped()["hnatom: crop overlaps an earlier one"] == 2
 
 
 def test_a_split_closes_when_its_configs_are_complete() -> None:
