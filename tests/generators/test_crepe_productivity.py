@@ -81,7 +81,7 @@ def make_examples(
         Example(walk, ImageSource(image, source), lambda texts: [0.0] * len(texts))
         for index in range(SETTINGS.walks_per_image)
         for image in source.images
-        if (keyed := sample_keyed_walk(image, complexity, SETTINGS, index, dropped)) is not None
+        if (keyed := sample_keyed_walk(image, complexity, SETTINGS, index, dropped, SETTINGS.walk_filters)) is not None
         for walk in caption_walks({complexity: keyed}, captioner, {complexity: dropped}).values()
     ]
 
