@@ -201,11 +201,7 @@ def main() -> None:
         read_params("microworld"),
         Path("sources") / read_params("source"),
     )
-    texts, corpora = read_texts(Path("crepe")), read_params("corpora")
-    built = judge(texts, read_truth(source / "truth.jsonl"), progress=True)
-    words = measure_foil_words(
-        texts, {name: read_vocabulary(corpus["files"], corpus["column"]) for name, corpus in corpora.items()}
-    )
+    texts, corpora, scenes = read_texts(Path("crepe")), read_params("corpora"), read_truth(source / "truth.jsonl")
     build = partial(
         judge_rebuilt,
         seed=world["seed"],
@@ -213,10 +209,16 @@ def main() -> None:
         source=source,
         unseen_renderings=world["unseen_renderings"],
     )
-    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
-        judged = tqdm(pool.map(build, settings["recalls"]), "annotation recall", total=len(settings["recalls"]))
-        curve = dict(zip(settings["recalls"], judged, strict=True))
-    content = summarise(built, curve, words) | summarise_listed_atoms(measure_listed_atoms(Path("crepe")))
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        judged_by_recall = pool.map(build, settings["recalls"])  # runs beside what follows
+        built = judge(texts, scenes, progress=True)
+        words = measure_foil_words(
+            texts, {name: read_vocabulary(corpus["files"], corpus["column"]) for name, corpus in corpora.items()}
+        )
+        listed = summarise_listed_atoms(measure_listed_atoms(Path("crepe")))
+        tracked = tqdm(judged_by_recall, "annotation recall", total=len(settings["recalls"]))
+        curve = dict(zip(settings["recalls"], tracked, strict=True))
+    content = summarise(built, curve, words) | listed
     keys = zip(built["image_id"], built["text"], built["kind"] == TRUTH, strict=True)
     verdicts = dict(zip(keys, built["failure"] == "", strict=True))
     funnels = json.loads(Path("crepe/stats.json").read_text())["funnels"]
