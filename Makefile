@@ -18,9 +18,8 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 demo: $(READY)
 	@$(BIN)/python tools/demo
 
-# Two processes with one thread each: more threads than cores make PyTorch slower.
 test: $(TOOLS)
-	OMP_NUM_THREADS=1 pytest -m "not acceptance" -n 2 --dist loadfile
+	pytest -m "not acceptance" -n 2 --dist loadfile
 
 acceptance: $(TOOLS)
 	pytest -m acceptance
