@@ -210,7 +210,7 @@ def main() -> None:
         unseen_renderings=world["unseen_renderings"],
     )
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-        judged_by_recall = pool.map(build, settings["recalls"])  # runs beside what follows
+        judged_by_recall = pool.map(build, settings["recalls"])  # runs while this process judges the built sets
         built = judge(texts, scenes, progress=True)
         words = measure_foil_words(
             texts, {name: read_vocabulary(corpus["files"], corpus["column"]) for name, corpus in corpora.items()}

@@ -34,12 +34,15 @@ class WalkSettings:
 
 @dataclass(frozen=True)
 class WalkFilter:
-    """A condition on walks, and the reason for which other walks are dropped."""
+    """A condition on walks, and the reason for which other walks are dropped.
+
+    The reason is part of the key of the random draws, so that another wording gives other walks.
+    """
 
     reason: str
     accepts: Callable[[SceneGraph, ImageFacts], bool]
     effort: int = 1
-    """The number of attempts for each attempt at a random walk."""
+    """Factor of ``WalkSettings.attempts``."""
 
 
 ANY_WALK = WalkFilter("", lambda graph, facts: True)
