@@ -130,10 +130,12 @@ def _read_finished(path: Path, expected: Result) -> Result | None:
     Returns None if there is no such result. Raises ValueError if it cannot be written.
     """
     result = documents.read_finished(path, expected)
-    if result and result["data"] != (data := result["data"] | expected["data"]):
-        result["data"] = data
-        documents.write_document(path, result)
-    return result
+    if result is None:
+        return None
+    data = result["data"] | {name: expected["data"][name] for name in ("version", "revision")}
+    if result["data"] != data:
+        documents.write_document(path, result | {"data": data})
+    return result | {"data": data}
 
 
 def _load_usable(

@@ -17,6 +17,15 @@ def evaluate(data: Path, output: Path) -> None:
     run(models.resolve("python:toy_models:Company"), discover(data), data_dir=data, output=output, batch_size=5)
 
 
+def test_a_second_run_changes_nothing(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
+    """One split has nine rows, of which the last is in no fold of four: the second run must not count it."""
+    monkeypatch.setenv("COMPEVAL_CACHE", str(here / "cache"))
+    evaluate(data, here / "results")
+    first = all_files(here / "results")
+    evaluate(data, here / "results")
+    assert all_files(here / "results") == first
+
+
 @pytest.mark.parametrize("times", [2, pytest.param(20, marks=pytest.mark.acceptance)])
 def test_four_runs_at_once_write_the_same_bytes(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch, times: int):
     monkeypatch.setenv("COMPEVAL_CACHE", str(here / "cache of one"))
