@@ -1,7 +1,7 @@
 """Balanced hard negatives of captions with one compound."""
 
 from collections import Counter
-from functools import partial
+from functools import cache, partial
 from itertools import combinations
 from random import Random
 
@@ -22,7 +22,7 @@ from generators.hard_negatives.balanced_compounds import (
 )
 from generators.hard_negatives.hard_negative import Foil, HardNegative
 from generators.hard_negatives.image_nouns import ImageNouns
-from generators.parser.caption_parser import make_parser
+from generators.parser.caption_parser import CaptionParser, make_parser
 from generators.schemas.scene_graph import Compound
 
 NOUNS = ("ball", "cup", "hat", "kite", "lamp", "table", "vase", "box", "clock")
@@ -38,9 +38,14 @@ def oro(subject: str, relation: str, target: str) -> Compound:
     return Compound("oro", subject, relation, target)
 
 
+@cache
+def load_parser() -> CaptionParser:
+    return make_parser()
+
+
 def make_row(caption: str, image_id: str = "1") -> dict:
     """Return a row whose image shows what the caption says, and nothing else."""
-    (parse,) = make_parser().parse([caption])
+    (parse,) = load_parser().parse([caption])
     parts = find_parts(parse, collect_facts(parse.graph), VOCABULARY, Random(0))
     compounds = [compound._asdict() for compound in parse.graph.compounds]
     return {
@@ -71,7 +76,8 @@ def test_only_captions_with_one_compound_have_parts(caption: str):
     assert make_row(caption)["parts"] == []
 
 
-def make_rows() -> list[dict]:
+@pytest.fixture(scope="module")
+def rows() -> list[dict]:
     """Return every colour of every noun, each in an image of its own, twice."""
     pairs = [(noun, color) for noun in NOUNS for color in COLORS] * 2
     return [
@@ -79,7 +85,6 @@ def make_rows() -> list[dict]:
     ]
 
 
-ROWS = make_rows()
 NO_IMAGES = ImageNouns({})
 PAIRS = {ao(noun, color) for noun in NOUNS for color in COLORS}
 
@@ -90,33 +95,33 @@ def read_words(caption: str) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("kind", BALANCED_NEGATIVES)
-def test_captions_of_a_set_differ_in_the_same_way(kind: str):
-    columns = make_balanced_negatives(ROWS, kind, PAIRS, NO_IMAGES, refine=False)
+def test_captions_of_a_set_differ_in_the_same_way(kind: str, rows: list[dict]):
+    columns = make_balanced_negatives(rows, kind, PAIRS, NO_IMAGES, refine=False)
     sizes = Counter(map(len, columns))
     assert set(sizes) <= {0, BALANCED_NEGATIVES[kind]}
-    assert sizes[BALANCED_NEGATIVES[kind]] > len(ROWS) / 2
-    for row, negatives in zip(ROWS, columns, strict=True):
+    assert sizes[BALANCED_NEGATIVES[kind]] > len(rows) / 2
+    for row, negatives in zip(rows, columns, strict=True):
         texts = [row["caption"], *(item["caption"] for item in negatives)]
         same = [sum(map(str.__eq__, *map(read_words, pair))) for pair in combinations(texts, 2)]
         assert set(same) <= {1 if kind == "hnatom_balanced" else 0}
         assert {len(item["foils"]) for item in negatives} <= {1 if kind == "hnatom_balanced" else 2}
 
 
-def test_no_foil_makes_a_compound_of_the_other_split():
+def test_no_foil_makes_a_compound_of_the_other_split(rows: list[dict]):
     foreign = {ao(noun, color) for noun, color in zip(NOUNS, COLORS, strict=False)}
-    rows = [row for row in ROWS if Compound(**row["compounds"][0]) not in foreign]
+    own = [row for row in rows if Compound(**row["compounds"][0]) not in foreign]
     for kind in BALANCED_NEGATIVES:
-        columns = make_balanced_negatives(rows, kind, PAIRS - foreign, NO_IMAGES, foreign, refine=False)
+        columns = make_balanced_negatives(own, kind, PAIRS - foreign, NO_IMAGES, foreign, refine=False)
         made = {ao(*read_words(item["caption"])) for negatives in columns for item in negatives}
         assert made
         assert made.isdisjoint(foreign)
 
 
-def test_a_set_with_a_rejected_text_is_left_out():
-    make = partial(make_balanced_negatives, ROWS, "hnatom_balanced", PAIRS, NO_IMAGES, refine=False)
+def test_a_set_with_a_rejected_text_is_left_out(rows: list[dict]):
+    make = partial(make_balanced_negatives, rows, "hnatom_balanced", PAIRS, NO_IMAGES, refine=False)
     first = make()
     index = next(index for index, negatives in enumerate(first) if negatives)
-    rejected = {ROWS[index]["crop_id"]: frozenset({first[index][0]["caption"]})}
+    rejected = {rows[index]["crop_id"]: frozenset({first[index][0]["caption"]})}
     assert make(rejected=rejected) == [*first[:index], [], *first[index + 1 :]]
 
 
