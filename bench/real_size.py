@@ -52,6 +52,7 @@ STAGES = (
     Stage("regions", ("generators.crepe_systematicity", "regions")),
     Stage("productivity 60", ("generators.crepe_productivity",), rows=60),
     Stage("productivity 600", ("generators.crepe_productivity",), rows=600),
+    Stage("productivity_balanced 60", ("generators.crepe_productivity", "--balanced"), rows=60),
     Stage("aro", ("generators.aro",), 85_638),
 )
 

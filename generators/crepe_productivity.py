@@ -1,7 +1,8 @@
 """CREPE productivity: captions of four to twelve atoms with five hard negatives of each type.
 
-    python -m generators.crepe_productivity             # configs prod_*
-    python -m generators.crepe_productivity template    # configs prod_template_*, a variant
+    python -m generators.crepe_productivity               # the configs of the paper
+    python -m generators.crepe_productivity --balanced    # configs prod_*_balanced
+    python -m generators.crepe_productivity template      # configs prod_template_*, a variant
 
 Source: CREPE (arXiv:2212.07796), sections 3.3 and 4.2, appendix A.3 to A.5. An atom is an object, an attribute or a
 relation of the caption's scene graph. Every config has the splits n4 to n12, named by the number of atoms:
@@ -9,11 +10,11 @@ relation of the caption's scene graph. Every config has the splits n4 to n12, na
 - ``prod_hnatom``, ``prod_hnswap``, ``prod_hnneg``: examples with five negatives that replace an atom, swap two atoms,
   or negate an atom; chance of R@1: 1/6
 - ``prod_hnall``: examples with five negatives of each of these three types; chance of R@1: 1/16
+- ``prod_raw``: all of these examples, without negatives
 - ``prod_hnatom_balanced``, ``prod_hnswap_balanced``, ``prod_hnneg_balanced``: not in the paper. Sets of six captions
   that differ from each other in the same way, so that no rule that compares them finds the true one: the replacements
   of one attribute, all orders of three objects, or captions that deny one or two of the same three atoms
   (hard_negatives/negation.py); chance of R@1: 1/6
-- ``prod_raw``: all examples, without negatives
 
 A variant, an entry of the block ``productivity_variants``, has other settings, such as another captioner. It has the
 configs of the paper only: ``prod_NAME_hnatom``, ``prod_NAME_hnswap``, ``prod_NAME_hnneg``, ``prod_NAME_hnall`` and
@@ -22,10 +23,10 @@ configs of the paper only: ``prod_NAME_hnatom``, ``prod_NAME_hnswap``, ``prod_NA
 captioner/captioned_walks.py samples subgraphs of an image's scene graph with a crop and a caption,
 hard_negatives/productivity.py generates the negatives, and hard_negatives/split_rows.py collects the rows. Images are
 visited one at a time in a random order, until every config has the parameter ``rows``: first with one walk of each
-complexity per image, then with a second walk, and so on. The first walk is random; the second is one of which five
-swaps are false, and the third one of which five orders of three objects are (``WALKS``), because few random walks of
-four and five atoms have them. The work therefore depends on the number of rows. Worker processes read only the images
-that they visit.
+complexity per image, then with a second walk, and so on. The first walk and the third are random; the second and the
+fourth are walks of which five swaps are false (``PAPER_WALKS``) or, for the balanced configs, five orders of three
+objects (``BALANCED_WALKS``), because few random walks of four and five atoms have them. The work therefore depends on
+the number of rows. Worker processes read only the images that they visit.
 """
 
 from __future__ import annotations
@@ -59,11 +60,11 @@ from generators.hard_negatives.language_models import EntailmentModel
 from generators.hard_negatives.ngram import NgramModel
 from generators.hard_negatives.productivity import (
     BALANCED_KINDS,
+    BALANCED_WALKS,
     KINDS,
     PAPER_KINDS,
     PAPER_WALKS,
     SWAP_KINDS,
-    WALKS,
     Example,
 )
 from generators.hard_negatives.refinement import select_rows_at_chance
@@ -116,21 +117,28 @@ class Settings(WalkSettings):
     """If True, correct the spelling of region phrases before parsing."""
     complexities: Sequence[int] = COMPLEXITIES
     variant: str | None = None
+    balanced: bool = False
+    """If True, the balanced configs are built, otherwise those of the paper."""
 
     @property
     def kinds(self) -> tuple[str, ...]:
         """The kinds of hard negatives."""
-        return PAPER_KINDS if self.variant else KINDS
+        return BALANCED_KINDS if self.balanced else PAPER_KINDS
 
     @property
     def walk_filters(self) -> tuple[WalkFilter, ...]:
         """The conditions that the walks of an image satisfy in turn."""
-        return PAPER_WALKS if self.variant else WALKS
+        return BALANCED_WALKS if self.balanced else PAPER_WALKS
 
     @property
     def name(self) -> str:
         """The name of the files with the crops and with the statistics."""
-        return f"productivity_{self.variant}" if self.variant else "productivity"
+        return f"productivity_{self.label}" if self.label else "productivity"
+
+    @property
+    def label(self) -> str | None:
+        """What distinguishes these sets from those of the paper with the default captioner, or None."""
+        return "balanced" if self.balanced else self.variant
 
     def make_config_name(self, kind: str) -> str:
         """Return the name of the config of a kind of hard negatives, or of the raw examples."""
@@ -292,9 +300,7 @@ def refine(splits: Mapping[str, SplitRows], settings: Settings) -> dict[str, dic
     All splits of a kind are refined together. Each kind is refined in a worker process.
     """
     sets_by_kind = {
-        kind: {split: _read_retrieval_sets(rows, kind) for split, rows in splits.items()}
-        for kind in settings.kinds
-        if kind in BALANCED_KINDS
+        kind: {split: _read_retrieval_sets(rows, kind) for split, rows in splits.items()} for kind in settings.kinds
     }
     joined_sets = (_join(sets.values()) for sets in sets_by_kind.values())
     masks = map_with(partial(int, settings.seed), _select_rows, joined_sets, settings.workers)
@@ -329,9 +335,9 @@ def write(
     """
     splits = {f"n{n}": rows for n, rows in collect_rows(annotations, source_name, settings).items()}
     dropped = {split: rows.count_dropped() for split, rows in splits.items()}
-    kept = refine(splits, settings) if settings.refine else {}
+    kept = refine(splits, settings) if settings.balanced and settings.refine else {}
     with replace_crop_files(root, settings.name) as crop_files:
-        for kind in (RAW, *settings.kinds):
+        for kind in settings.kinds if settings.balanced else (RAW, *settings.kinds):
             schema = RAW_SCHEMA if kind == RAW else HARD_NEGATIVE_SCHEMA
             rows_by_split = {split: rows.read_rows(kind) for split, rows in splits.items()}
             for split, is_kept in kept.get(kind, {}).items():
@@ -373,18 +379,22 @@ def ask(annotations: Path, settings: Settings, max_cost: float) -> Counter[str]:
 
 def main(
     variant: Annotated[str | None, typer.Argument()] = None,
+    balanced: bool = False,
     ask_model: Annotated[bool, typer.Option("--ask")] = False,
     max_cost: float = 0.0,
     export: Path | None = None,
     limit: Annotated[int | None, typer.Option(min=1)] = None,
 ) -> None:
-    """Build the productivity datasets, or those of a variant.
+    """Build the datasets of the paper, or those of a variant.
 
-    With --ask, request the language model's captions into sample/llm/ instead. With --export FILE, write the requests
-    that have no answer to a file instead, at most --limit of each complexity.
+    With --balanced, build the balanced datasets instead. With --ask, request the language model's captions into
+    sample/llm/ instead. With --export FILE, write the requests that have no answer to a file instead, at most --limit
+    of each complexity.
     """
     annotations = Path("annotations/visual_genome.parquet")
-    settings = Settings.read(variant)
+    if balanced and variant:
+        raise ValueError(f"--balanced: the variant {variant} has no balanced datasets.")
+    settings = replace(Settings.read(variant), balanced=balanced)
     if ask_model:
         for outcome, count in sorted(ask(annotations, settings, max_cost).items()):
             print(f"{count:,} {outcome}")
@@ -399,7 +409,7 @@ def main(
         missing = [f"{count:,} {reason}" for reason, count in counts.items() if reason.endswith((NOT_FOUND, LIMIT))]
         if missing:
             print(f"{split}: {', '.join(missing)}")
-    funnels = {name_productivity_funnel(variant, split): counts for split, counts in dropped.items()}
+    funnels = {name_productivity_funnel(settings.label, split): counts for split, counts in dropped.items()}
     write_json(Path(f"stats/crepe/{settings.name}.json"), {"funnels": funnels})
 
 

@@ -1,7 +1,8 @@
 """CREPE systematicity: region captions with atomic and compound hard negatives, split by a training corpus.
 
-    python -m generators.crepe_systematicity regions     # once: writes regions/ and parts/crepe/images/regions/
-    python -m generators.crepe_systematicity CORPUS      # reads seen/CORPUS.json, writes parts/crepe/CORPUS_*
+    python -m generators.crepe_systematicity regions              # once: regions/ and parts/crepe/images/regions/
+    python -m generators.crepe_systematicity CORPUS               # reads seen/CORPUS.json, writes parts/crepe/CORPUS_*
+    python -m generators.crepe_systematicity CORPUS --balanced    # the same; the balanced sets
 
 Source: CREPE (arXiv:2212.07796), sections 3.2 and 4.1, appendix A.5 and A.6. Difference from the paper: the negatives
 of a caption are generated once, so every corpus uses the same negatives.
@@ -140,7 +141,26 @@ def make_region_rows(
     ]
 
 
-def build_corpus(
+def build_corpus(corpus: str, regions: Path, seen: Seen, root: Path) -> Row:
+    """Write the configs of the paper for a corpus under ``root``; return the statistics for the dataset card.
+
+    The statistics are Table 8 of the paper (distinct atoms and compounds per split) and the number of captions per
+    split.
+    """
+    splits, unique_counts, funnel = _assign_splits(regions, seen)
+    repeated = [row["repeated"] for row in read_rows(regions, ["repeated"])]
+    write = partial(dataset.write_config, root, image_storage=_read_image_storage(regions))
+    for split_name in ("sc", "uc", "ua"):
+        prefix = f"{corpus}_{split_name}"
+        mask = [name == split_name and not again for name, again in zip(splits, repeated, strict=True)]
+        write(f"{prefix}_raw", {"test": make_raw_rows(read_rows(regions, mask=mask))}, schema=RAW_SCHEMA)
+        for config in (*NEGATIVES, HNALL) if split_name != "ua" else ():
+            rows = make_hard_negative_rows(read_rows(regions, mask=mask), config)
+            write(f"{prefix}_{config}", {"test": rows}, schema=HARD_NEGATIVE_SCHEMA)
+    return {"unique": {corpus: unique_counts}, "funnels": {f"Systematicity, {corpus}": funnel}}
+
+
+def build_balanced(
     corpus: str,
     regions: Path,
     seen: Seen,
@@ -149,29 +169,18 @@ def build_corpus(
     rejected: Mapping[str, frozenset[str]] = {},
     workers: int = 1,
 ) -> Row:
-    """Write the configs of a corpus under ``root``; return the statistics for the dataset card.
+    """Write the balanced configs of a corpus under ``root``; return the statistics for the dataset card.
 
-    With ``refine``, rows of the balanced sets are removed until text-only scorers are at chance
-    (hard_negatives/refinement.py). ``rejected`` are the rejected texts by crop id. The statistics are Table 8 of the
-    paper (distinct atoms and compounds per split) and the number of captions per split.
+    With ``refine``, rows are removed until text-only scorers are at chance (hard_negatives/refinement.py).
+    ``rejected`` are the rejected texts by crop id. The statistics are the number of captions per config.
     """
-    splits, unique_counts, funnel = assign_splits(
-        read_rows(regions, ["atoms", "compounds", "repeated", *NEGATIVES]), seen, NEGATIVES
-    )
-    repeated = [row["repeated"] for row in read_rows(regions, ["repeated"])]
-    image_storage = get_image_storage(parquet.read_schema(min(regions.glob("*.parquet"))))
-    write = partial(dataset.write_config, root, image_storage=image_storage)
-    for split_name in ("sc", "uc", "ua"):
-        prefix = f"{corpus}_{split_name}"
-        mask = [name == split_name and not again for name, again in zip(splits, repeated, strict=True)]
-        write(f"{prefix}_raw", {"test": make_raw_rows(read_rows(regions, mask=mask))}, schema=RAW_SCHEMA)
-        for config in (*NEGATIVES, HNALL) if split_name != "ua" else ():
-            rows = make_hard_negative_rows(read_rows(regions, mask=mask), config)
-            write(f"{prefix}_{config}", {"test": rows}, schema=HARD_NEGATIVE_SCHEMA)
+    splits, _, _ = _assign_splits(regions, seen)
+    write = partial(dataset.write_config, root, image_storage=_read_image_storage(regions))
     unseen = frozenset(Targets.load(regions / "targets.json").compounds) - seen.compounds
     tasks = [(split_name, kind) for split_name in ("sc", "uc") for kind in BALANCED_NEGATIVES]
     make_balanced = partial(BalancedSplits, regions, splits, seen.compounds, unseen, rejected, refine)
     balanced = map_with(make_balanced, BalancedSplits.make_negatives, tasks, workers)
+    funnel = {}
     for (split_name, kind), columns in zip(tasks, balanced, strict=True):
         rows = read_rows(regions, mask=[name == split_name for name in splits])
         with_negatives = ({**row, kind: negatives} for row, negatives in zip(rows, columns, strict=True))
@@ -179,7 +188,16 @@ def build_corpus(
         write(f"{corpus}_{split_name}_{kind}", {"test": test}, schema=HARD_NEGATIVE_SCHEMA)
         count = f"{split_name.upper()} with {BALANCED_NEGATIVES[kind]} negatives, {kind}"
         funnel[count] = sum(map(bool, columns))
-    return {"unique": {corpus: unique_counts}, "funnels": {f"Systematicity, {corpus}": funnel}}
+    return {"funnels": {f"Systematicity, {corpus}, balanced": funnel}}
+
+
+def _assign_splits(regions: Path, seen: Seen) -> tuple[list[Split], dict[str, dict[str, int]], dict[str, int]]:
+    columns = ["atoms", "compounds", "repeated", *NEGATIVES]
+    return assign_splits(read_rows(regions, columns), seen, NEGATIVES)
+
+
+def _read_image_storage(regions: Path) -> ImageStorage:
+    return get_image_storage(parquet.read_schema(min(regions.glob("*.parquet"))))
 
 
 @dataclass(frozen=True)
@@ -234,15 +252,20 @@ def make_hard_negative_rows(rows: Iterable[Row], config: str) -> Iterator[Row]:
             }
 
 
-def main(corpus: str) -> None:
-    """Build the regions (CORPUS is "regions"), or build the datasets of one corpus from the regions."""
+def main(corpus: str, balanced: bool = False) -> None:
+    """Build the regions (CORPUS is "regions"), or build the datasets of one corpus from the regions.
+
+    With --balanced, build the balanced datasets of the corpus, otherwise those of the paper.
+    """
     regions, stats = Path("regions"), Path("stats/crepe")
     if corpus != "regions":
         settings, seen = read_params("crepe_systematicity"), Seen.load(Path("seen") / f"{corpus}.json")
-        rejected, workers = Rejections.read().by_crop, settings["workers"]
-        root = dataset.PARTS / "crepe"
-        statistics = build_corpus(corpus, regions, seen, root, settings["refine"], rejected, workers)
-        write_json(stats / f"systematicity_{corpus}.json", statistics)
+        root, rejected = dataset.PARTS / "crepe", Rejections.read().by_crop
+        if balanced:
+            statistics = build_balanced(corpus, regions, seen, root, settings["refine"], rejected, settings["workers"])
+        else:
+            statistics = build_corpus(corpus, regions, seen, root)
+        write_json(stats / f"systematicity_{corpus}{'_balanced' if balanced else ''}.json", statistics)
         return
     source, path = read_params("source"), Path("annotations/visual_genome.parquet")
     settings = read_params("crepe_systematicity") | read_parser_params()

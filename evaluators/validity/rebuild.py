@@ -6,6 +6,7 @@ micro-world writes its annotations in Visual Genome's format, so they are read b
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -55,5 +56,7 @@ def rebuild_crepe(
     productivity = crepe_productivity.Settings(
         **read_params("crepe_productivity") | {"workers": 1} | read_parser_params()
     )
-    crepe_productivity.write(annotated.path, "microworld", productivity, crepe_folder)
+    for is_balanced in (False, True):
+        kind_settings = replace(productivity, balanced=is_balanced)
+        crepe_productivity.write(annotated.path, "microworld", kind_settings, crepe_folder)
     return {str(scene.image_id): scene.to_json() for scene in scenes}

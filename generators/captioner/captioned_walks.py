@@ -7,7 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -36,16 +36,17 @@ class WalkSettings:
 class WalkFilter:
     """A condition on walks, and the reason for which other walks are dropped.
 
-    The reason is part of the key of the random draws, so that another wording gives other walks.
+    The name is part of the key of the random draws: filters with different names have different walks.
     """
 
+    name: str
     reason: str
     accepts: Callable[[SceneGraph, ImageFacts], bool]
     effort: int = 1
     """Factor of ``WalkSettings.attempts``."""
 
 
-ANY_WALK = WalkFilter("", lambda graph, facts: True)
+ANY_WALK = WalkFilter("", "", lambda graph, facts: True)
 
 
 class KeyedWalk(NamedTuple):
@@ -87,6 +88,7 @@ def sample_keyed_walk(
     index, number = divmod(index, len(filters))
     walk_filter, facts, attempts = filters[number], collect_facts(image.facts()), Counter[str]()
 
+    @cache  # small subgraphs are drawn again and again
     def find_fault(walk: Walk) -> str | None:
         if reason := find_crop_fault(walk.box, image.width, image.height):
             return reason
@@ -95,7 +97,7 @@ def sample_keyed_walk(
     walks = sample_walks(
         _select_describable(image.graph),
         complexity,
-        key=":".join(filter(None, (str(settings.seed), image.image_id, walk_filter.reason))),
+        key=":".join(filter(None, (str(settings.seed), image.image_id, walk_filter.name))),
         visible=settings.visible,
         attempts=settings.attempts * walk_filter.effort,
         limit=index + 1,

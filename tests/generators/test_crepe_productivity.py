@@ -22,7 +22,7 @@ from generators.captioner.prompted import PromptedCaptioner, read_shots
 from generators.crepe_productivity import Builder, Settings, Visit, ask, collect_rows, write
 from generators.graphs.walks import COMPLEXITIES
 from generators.hard_negatives.ngram import NgramModel
-from generators.hard_negatives.productivity import KINDS, Example
+from generators.hard_negatives.productivity import KINDS, PAPER_KINDS, Example
 from generators.hard_negatives.source import ImageSource, Source
 from generators.language.texts import words
 from generators.llm.client import KEY_VARIABLE, Cache, Endpoint
@@ -114,8 +114,9 @@ def write_source(folder: Path, count: int) -> None:
 @pytest.fixture(scope="module")
 def built(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("built") / "crepe"
-    dropped = write(make_annotations(folder), "microworld", SETTINGS, root)
-    assert tuple(dropped) == SPLITS
+    for balanced in (False, True):
+        dropped = write(make_annotations(folder), "microworld", replace(SETTINGS, balanced=balanced), root)
+        assert tuple(dropped) == SPLITS
     return root
 
 
@@ -134,27 +135,33 @@ def test_every_config_and_split_is_written(built: Path) -> None:
                 assert len({row["caption"], *row["hard_negatives"]}) == sizes[config] + 1
                 assert len(row["foils"]) == sizes[config]
     captions = {config: _captions(built / config) for config in CONFIGS}
-    negated_captions = captions.pop("prod_hnneg_balanced")
+    negated_captions = captions["prod_hnneg_balanced"]
     assert all(len(re.findall(r"\b(?:not|no)\b", caption)) >= 1 for caption in negated_captions)
     assert negated_captions
-    captions.pop("prod_hnswap_balanced")  # some graphs have another caption there
-    assert all(captions["prod_raw"] >= config_captions for config_captions in captions.values())
+    assert all(captions["prod_raw"] >= captions[f"prod_{kind}"] for kind in PAPER_KINDS)
     assert captions["prod_hnall"]
 
 
 def test_balanced_swaps_are_six_orders_of_the_same_words(built: Path) -> None:
-    """A caption that names one of the three objects twice has other words in another order, so it is reworded."""
-    num_reworded = 0
-    for path in (built / "prod_hnswap_balanced").glob("*.parquet"):
-        raw_captions = {
-            row["crop_id"]: row["caption"] for row in pq.read_table(built / "prod_raw" / path.name).to_pylist()
-        }
-        for row in pq.read_table(path).to_pylist():
-            captions = [row["caption"], *row["hard_negatives"]]
-            assert len({tuple(sorted(words(text))) for text in captions}) == 1
-            assert len(set(captions)) == 6
-            num_reworded += row["caption"] != raw_captions[row["crop_id"]]
-    assert num_reworded
+    rows = [
+        row for path in (built / "prod_hnswap_balanced").glob("*.parquet") for row in pq.read_table(path).to_pylist()
+    ]
+    assert rows
+    for row in rows:
+        captions = [row["caption"], *row["hard_negatives"]]
+        assert len({tuple(sorted(words(text))) for text in captions}) == 1
+        assert len(set(captions)) == 6
+
+
+def test_a_caption_that_repeats_an_object_is_reworded_for_balanced_swaps(folder: Path) -> None:
+    """If it names one of the three objects twice, it has other words in another order."""
+    examples = [item for n in (7, 8, 9) for item in make_examples(Source.read(make_annotations(folder)), n)]
+    captions = {item.walk.caption.text: item.columns("hnswap_balanced") for item in examples}
+    reworded = {
+        text: columns["caption"] for text, columns in captions.items() if columns and columns["caption"] != text
+    }
+    assert reworded
+    assert all(len(words(new)) < len(words(text)) for text, new in reworded.items())
 
 
 def _captions(folder: Path) -> set[str]:
@@ -222,7 +229,9 @@ def test_the_same_bytes_from_another_process_and_hash_seed(
     folder: Path, built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONHASHSEED", "7")
-    write(make_annotations(folder), "microworld", replace(SETTINGS, workers=2), tmp_path / "crepe")
+    for balanced in (False, True):
+        settings = replace(SETTINGS, workers=2, balanced=balanced)
+        write(make_annotations(folder), "microworld", settings, tmp_path / "crepe")
     files = [path.relative_to(tmp_path / "crepe") for path in tmp_path.rglob("*.parquet")]
     assert len(files) == len(CONFIGS) * len(SPLITS)
     assert [_sha256(tmp_path / "crepe" / file) for file in files] == [_sha256(built / file) for file in files]
@@ -235,7 +244,9 @@ from pathlib import Path
 from generators.crepe_productivity import write
 from tests.generators.test_crepe_productivity import SETTINGS
 if __name__ == "__main__":
-    write(Path(sys.argv[1]), "microworld", replace(SETTINGS, workers=int(sys.argv[2])), Path(sys.argv[3]))
+    for balanced in (False, True):
+        settings = replace(SETTINGS, workers=int(sys.argv[2]), balanced=balanced)
+        write(Path(sys.argv[1]), "microworld", settings, Path(sys.argv[3]))
 """
 
 
@@ -338,7 +349,7 @@ def test_balanced_rows_replace_one_attribute_and_at_least_half_of_them_stay_when
     colors = [[color] for color in ("red", "green", "blue", "yellow", "white", "black", "pink")]  # at least five foils
     monkeypatch.setattr(sys.modules[__name__], "ATTRIBUTES", colors)
     write_source(tmp_path, 8)
-    settings = replace(SETTINGS, refine=True, rows=6, complexities=(7,))
+    settings = replace(SETTINGS, balanced=True, refine=True, rows=6, complexities=(7,))
     split = collect_rows(make_annotations(tmp_path), "microworld", settings)[7]
     hnatom_rows = list(split.read_rows("hnatom_balanced"))
     assert hnatom_rows

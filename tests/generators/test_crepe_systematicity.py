@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from generators.crepe_systematicity import (
+    build_balanced,
     build_corpus,
     build_regions,
     make_hard_negative_rows,
@@ -147,7 +148,9 @@ SPLITS = {
 def corpus(tmp_path_factory, regions) -> tuple[Path, dict[str, Any]]:
     root = tmp_path_factory.mktemp("crepe")
     (root / "cc12m.json").write_text(json.dumps(SEEN))
-    return root, build_corpus("cc12m", regions[0], Seen.load(root / "cc12m.json"), root)
+    seen = Seen.load(root / "cc12m.json")
+    build_balanced("cc12m", regions[0], seen, root)
+    return root, build_corpus("cc12m", regions[0], seen, root)
 
 
 def read_config(root: Path, config: str) -> list[dict[str, Any]]:
@@ -156,7 +159,8 @@ def read_config(root: Path, config: str) -> list[dict[str, Any]]:
 
 def test_configs_reference_images_if_the_regions_do(tmp_path, source, corpus) -> None:
     build_regions("visual_genome", source, SETTINGS, tmp_path / "regions", "by_reference")
-    build_corpus("cc12m", tmp_path / "regions", Seen.load(corpus[0] / "cc12m.json"), tmp_path)
+    for build in (build_corpus, build_balanced):
+        build("cc12m", tmp_path / "regions", Seen.load(corpus[0] / "cc12m.json"), tmp_path)
     for config in (path.name for path in corpus[0].iterdir() if path.is_dir()):
         embedded, referenced = read_config(corpus[0], config), read_config(tmp_path, config)
         assert all(Path(row.pop("image_path")).name == f"{row['image_id']}.jpg" for row in referenced)

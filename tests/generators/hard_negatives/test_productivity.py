@@ -7,7 +7,7 @@ import pytest
 
 from generators.captioner.captioned_walks import ANY_WALK, WalkFilter, WalkSettings, sample_keyed_walk
 from generators.graphs.facts import collect_facts
-from generators.hard_negatives.productivity import PAPER_WALKS, WALKS, has_false_orbit, has_false_swaps
+from generators.hard_negatives.productivity import BALANCED_WALKS, PAPER_WALKS, has_false_orbit, has_false_swaps
 from generators.schemas.annotated_image import AnnotatedImage
 from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
 
@@ -54,11 +54,11 @@ def test_walks_are_repeated_until_they_satisfy_the_condition() -> None:
     """Walks of four atoms are two objects with an attribute, or all three objects with a relation."""
     objects = tuple(replace(item, attributes=("red",)) for item in HAT_ON_MAN.objects)
     image = AnnotatedImage("1", 300, 250, replace(HAT_ON_MAN, objects=objects))
-    (_, swaps), (*_, orbits) = PAPER_WALKS, WALKS
+    (_, swaps), (_, orders) = PAPER_WALKS, BALANCED_WALKS
     graph, dropped = sample(image, swaps)
     assert graph is not None
     assert (len(graph.objects), len(graph.relations)) == (3, 1)
     assert dropped[swaps.reason] > 0
-    graph, dropped = sample(image, orbits)
+    graph, dropped = sample(image, orders)
     assert graph is None
-    assert dropped.total() == 40
+    assert dropped.total() == 40 * orders.effort
