@@ -19,7 +19,7 @@ from pytest_httpserver import HTTPServer
 from generators.captioner.captioned_walks import caption_walks, order_images, sample_keyed_walk
 from generators.captioner.captioner import Captioner, GrammarCaptioner
 from generators.captioner.prompted import PromptedCaptioner, read_shots
-from generators.crepe_productivity import Builder, Settings, Visit, ask, collect_rows, write
+from generators.crepe_productivity import Builder, Settings, Visit, ask, collect_rows, main, write
 from generators.graphs.walks import COMPLEXITIES
 from generators.hard_negatives.ngram import NgramModel
 from generators.hard_negatives.productivity import KINDS, PAPER_KINDS, Example
@@ -222,6 +222,8 @@ def test_a_variant_has_its_own_configs_and_settings(
         Settings.read("long")
     with pytest.raises(ValueError, match="wrong: unknown keys row"):
         Settings.read("wrong")
+    with pytest.raises(ValueError, match="--balanced: the variant short has no balanced datasets"):
+        main("short", balanced=True)
 
 
 @pytest.mark.acceptance

@@ -62,3 +62,11 @@ def test_walks_are_repeated_until_they_satisfy_the_condition() -> None:
     graph, dropped = sample(image, orders)
     assert graph is None
     assert dropped.total() == 40 * orders.effort
+
+
+def test_a_condition_is_checked_once_for_each_subgraph() -> None:
+    checked: list[SceneGraph] = []
+    objects = tuple(replace(item, attributes=("red",)) for item in HAT_ON_MAN.objects)
+    image = AnnotatedImage("1", 300, 250, replace(HAT_ON_MAN, objects=objects))
+    _, dropped = sample(image, WalkFilter("none", "refused", lambda graph, facts: bool(checked.append(graph))))
+    assert dropped["refused"] > len(checked) == len(set(checked)) > 1
