@@ -211,7 +211,7 @@ def test_preset_builds_crepe_from_the_real_images(clone: Path, real_data: Path, 
     needs a graph with negatives of all types, which they do not have at five atoms.
     """
     write_real_images(clone / "sources/visual_genome", real_data)
-    settings = {"crepe_systematicity": {"at_least": 1}, "crepe_productivity": {"walks_per_image": 30, "attempts": 300}}
+    settings = {"crepe_systematicity": {"at_least": 1}, "crepe_productivity": {"walks_per_image": 8, "attempts": 150}}
     check_complete(run_pipeline(clone, settings, httpserver), {"hnatom": 4, "hnneg": 4, "hnswap": 4, "hnall": 6})
 
 
