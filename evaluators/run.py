@@ -130,12 +130,11 @@ def _read_finished(path: Path, expected: Result) -> Result | None:
     Returns None if there is no such result. Raises ValueError if it cannot be written.
     """
     result = documents.read_finished(path, expected)
-    if result is None:
-        return None
-    data = result["data"] | {name: expected["data"][name] for name in ("version", "revision")}
-    if result["data"] != data:
-        documents.write_document(path, result | {"data": data})
-    return result | {"data": data}
+    versions = {name: expected["data"][name] for name in ("version", "revision")}
+    if result and result["data"] != (data := result["data"] | versions):
+        result["data"] = data
+        documents.write_document(path, result)
+    return result
 
 
 def _load_usable(
