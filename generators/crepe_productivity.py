@@ -356,13 +356,18 @@ def sample_asked_walks(images: Annotations, settings: Settings, limit: int | Non
     asked = [n for n in settings.complexities if n != template.COMPLEXITY]  # no language model captions four atoms
     missing = dict.fromkeys(asked, limit or ASKED_PER_ROW * settings.rows)
     visits = product(range(settings.walks_per_image), order_images(images.list_ids(), settings.seed))
+    exhausted: set[tuple[str, int, int]] = set()
+    """Image, complexity and filter of which there is no further walk."""
     for index, image_id in islice(visits, max(MIN_IMAGES, MAX_IMAGES_PER_ROW * settings.rows)):
         if not any(missing.values()):
             return
         image = images[image_id]
-        for complexity in [n for n, count in missing.items() if count]:
+        number = index % len(settings.walk_filters)
+        for complexity in [n for n, count in missing.items() if count and (image_id, n, number) not in exhausted]:
             walk = sample_keyed_walk(image, complexity, settings, index, Counter(), settings.walk_filters)
-            if walk is not None:
+            if walk is None:
+                exhausted.add((image_id, complexity, number))
+            else:
                 missing[complexity] -= 1
                 yield walk
 

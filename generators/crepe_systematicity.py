@@ -258,6 +258,8 @@ def main(corpus: str, balanced: bool = False) -> None:
     With --balanced, build the balanced datasets of the corpus, otherwise those of the paper.
     """
     regions, stats = Path("regions"), Path("stats/crepe")
+    if corpus == "regions" and balanced:
+        raise ValueError("--balanced: name a corpus; the regions are the same for all datasets.")
     if corpus != "regions":
         settings, seen = read_params("crepe_systematicity"), Seen.load(Path("seen") / f"{corpus}.json")
         root, rejected = dataset.PARTS / "crepe", Rejections.read().by_crop

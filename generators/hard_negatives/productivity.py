@@ -70,6 +70,7 @@ BALANCED_WALKS = (
     ANY_WALK,
     WalkFilter("orders", "no three objects of which all other orders are false", has_false_orbit, effort=8),
 )
+"""The same for the balanced sets."""
 
 
 @dataclass(frozen=True)
