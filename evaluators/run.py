@@ -142,9 +142,13 @@ def _load_usable(
 ) -> list[Rows]:
     """Return the rows of the tasks that can be read and that the model supports."""
     usable: list[Rows] = []
+    try:
+        loaded = dict(zip(tasks, load(tasks, data_dir, limit), strict=True))
+    except ValueError:  # of a task that is loaded alone below, to be refused
+        loaded = {}
     for task in tasks:
         try:
-            (rows,) = load([task], data_dir, limit)
+            rows = loaded[task] if loaded else load([task], data_dir, limit)[0]
             describe(rows, model)
             reason = explain_unsupported(model, rows)
         except ValueError as error:

@@ -1,3 +1,4 @@
+import gc
 import os
 from pathlib import Path
 
@@ -17,6 +18,12 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
 settings.load_profile("repeatable")
+
+
+def pytest_collection_finish() -> None:
+    """Exempt imported modules and collected tests from garbage collection, which would visit them every time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -52,8 +52,8 @@ class Actor:
         self._lock = Lock()
         self._models: dict[tuple[str, Precision], Model] = {}
 
-    def describe(self, options: ModelOptions) -> tuple[Model, str, bool]:
-        """Return the model without its encoder, the encoder's kind, and True if it counts texts that it truncates.
+    def describe(self, options: ModelOptions) -> tuple[Model, str, int | None]:
+        """Return the model without its encoder, the encoder's kind, and the tokens that it reads if it knows its limit.
 
         The kinds are custom, dual, choices, pairs, and other, which actors cannot run.
         """
@@ -63,12 +63,13 @@ class Actor:
             *(("choices", CaptionChooser), ("pairs", PairScorer)),
         )
         kind = next((name for name, kind in kinds if isinstance(model.encoder, kind)), "other")
-        return replace(model, encoder=None), kind, isinstance(model.encoder, TruncatingReader)
+        max_tokens = model.encoder.max_tokens if isinstance(model.encoder, TruncatingReader) else None
+        return replace(model, encoder=None), kind, max_tokens
 
-    def count_truncated(self, options: ModelOptions, texts: list[str]) -> tuple[int, int]:
+    def find_truncated(self, options: ModelOptions, texts: list[str]) -> np.ndarray:
         encoder = self._load(options).encoder
         assert isinstance(encoder, TruncatingReader)
-        return encoder.count_truncated(texts)
+        return encoder.find_truncated(texts)
 
     def encode_images(self, options: ModelOptions, groups: list[tuple[Any, list[plan.CropSource]]]) -> Results:
         """Return the feature of each crop, or its error message if it is unreadable."""

@@ -92,15 +92,15 @@ class Cluster:
     def load(self, spec: str, precision: Precision) -> Model:
         """Load a model. If the actors cannot help, it is loaded here: a text encoder, or a model behind an endpoint."""
         self._options = ModelOptions(spec, precision)
-        model, kind, truncates = self._ask("describe")
+        model, kind, max_tokens = self._ask("describe")
         self._is_used = kind in STAND_INS
         if not self._is_used:
             return resolve(spec, self.device, precision)
         if model.is_cached:
             self._options = self._options._replace(fingerprint=model.fingerprint)
         encoder = STAND_INS[kind]()
-        if truncates:
-            encoder.count_truncated = partial(self._ask, "count_truncated")
+        if max_tokens is not None:
+            encoder.max_tokens, encoder.find_truncated = max_tokens, partial(self._ask, "find_truncated")
         return replace(model, encoder=encoder)
 
     def _ask(self, method: str, *arguments: Any) -> Any:

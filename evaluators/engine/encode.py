@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Literal
 
 import numpy as np
@@ -17,7 +17,7 @@ import numpy as np
 from evaluators.engine import images, plan
 from evaluators.engine.feature_cache import FeatureStore
 from evaluators.engine.plan import Plan
-from evaluators.models import DualEncoder, Model, TextEncoder
+from evaluators.models import DualEncoder, Model, TextEncoder, TruncatingReader
 from evaluators.models.batches import scale_to_unit_length
 from evaluators.models.custom import CustomDualEncoder
 from evaluators.models.fingerprint import digest
@@ -45,6 +45,17 @@ class Engine:
     on_error: OnError = "stop"
     """What to do if an image is unreadable: raise an error (``stop``) or leave out its rows (``skip``)."""
     report: Report = quiet
+
+    @cached_property
+    def is_truncated(self) -> np.ndarray:
+        """Whether the model truncates each text of the plan, (T,) bool. Raises TypeError if the model does not know."""
+        reader, texts = self.model.encoder, self.plan.texts
+        if not isinstance(reader, TruncatingReader):
+            raise TypeError(f"{self.model.name} does not know which texts it truncates.")
+        is_truncated_T = np.zeros(len(texts), dtype=bool)
+        for chunk in text_chunks(texts, self.batch_size):
+            is_truncated_T[chunk] = reader.find_truncated(texts[chunk])
+        return is_truncated_T
 
 
 @dataclass

@@ -31,8 +31,8 @@ from generators.storage.untrusted import UnsafeNameError, resolve_image
 from loaders.datasets import referenced_images
 from loaders.datasets.folders import dataset_folder
 from loaders.datasets.revisions import get_commit
-from loaders.datasets.stats import read_stats
-from loaders.datasets.verified import verify_files
+from loaders.datasets.stats import Stats, read_stats
+from loaders.datasets.verified import verify_files, verify_images
 
 EXAMPLE_COLUMNS = ("image_id", "compound", "categories", "cell")
 """Columns that the examples table contains in addition to the columns of the protocol."""
@@ -211,11 +211,14 @@ def load(
     rows, and with ``verify`` also in their hashes.
     """
     folders = {name: dataset_folder(name, data_dir) for name in {task.dataset: None for task in tasks}}
-    return [_load(task, folders[task.dataset], limit, verify) for task in tasks]
+    stats_by = {task: read_stats(folders[task.dataset], task.config, task.stored_split) for task in tasks}
+    if verify:
+        for dataset, stats in {task.dataset: stats for task, stats in stats_by.items()}.items():
+            verify_images(folders[dataset], stats)
+    return [_load(task, folders[task.dataset], stats_by[task], limit, verify) for task in tasks]
 
 
-def _load(task: Task, folder: Path, limit: int | None, verify: bool) -> Rows:
-    stats = read_stats(folder, task.config, task.stored_split)
+def _load(task: Task, folder: Path, stats: Stats, limit: int | None, verify: bool) -> Rows:
     prefix = f"{task.config}/{task.stored_split}-"
     files = {name: entry for name, entry in sorted(stats["files"].items()) if name.startswith(prefix)}
     if verify:

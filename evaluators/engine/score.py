@@ -91,11 +91,13 @@ def _warn_of_long_texts(engine: Engine, task: TaskPlan) -> tuple[str, ...]:
     if not isinstance(engine.model.encoder, TruncatingReader):
         return ()
     numbers = np.union1d(task.text_NT, task.class_CP)
-    texts = [engine.plan.texts[number] for number in numbers[numbers >= 0].astype(int)]
-    count, length = engine.model.encoder.count_truncated(texts)
-    if not count:
+    is_truncated_T = engine.is_truncated[numbers[numbers >= 0].astype(int)]
+    if not is_truncated_T.any():
         return ()
-    return (f"{count:,} of {len(texts):,} texts are longer than {length} tokens; the model reads no more than these.",)
+    return (
+        f"{is_truncated_T.sum():,} of {len(is_truncated_T):,} texts are longer than {engine.model.encoder.max_tokens} "
+        "tokens; the model reads no more than these.",
+    )
 
 
 def evaluate_scores(rows: Rows, score_NIT: np.ndarray, label_N: np.ndarray) -> Directions:

@@ -95,10 +95,13 @@ class MeteredScorer(PairScorer, Protocol):
 
 @runtime_checkable
 class TruncatingReader(Protocol):
-    """A model that reads a limited number of tokens, and knows how many texts are longer."""
+    """A model that reads a limited number of tokens, and knows which texts are longer."""
 
-    def count_truncated(self, texts: Sequence[str]) -> tuple[int, int]:
-        """Return how many texts are longer than the model reads, and the number of tokens that it reads."""
+    @property
+    def max_tokens(self) -> int: ...
+
+    def find_truncated(self, texts: Sequence[str]) -> np.ndarray:
+        """Return whether each text has more than ``max_tokens`` tokens, (T,) bool."""
         ...
 
 

@@ -91,7 +91,7 @@ class _Adapter:
     def __init__(self, model: Any, tokenizer: Any, image_processor: Any, device: str) -> None:
         self._model, self._tokenizer, self._image_processor, self._device = model, tokenizer, image_processor, device
         config = model.config.qformer_config if model.config.model_type == "blip-2" else model.config.text_config
-        self._max_length = min(config.max_position_embeddings, tokenizer.model_max_length)
+        self.max_tokens = min(config.max_position_embeddings, tokenizer.model_max_length)
         self._is_siglip = "siglip" in model.config.model_type
         # SigLIP 2 was trained on lower case; its tokeniser lowers the case only in some of its repositories.
         is_siglip_2 = model.config.model_type == "siglip2" or config.vocab_size >= SIGLIP_2_TOKENS
@@ -110,17 +110,17 @@ class _Adapter:
             self._clean(texts),
             padding="max_length" if self._is_siglip else "longest",
             truncation=True,
-            max_length=self._max_length,
+            max_length=self.max_tokens,
             return_tensors="pt",
         ).to(self._device)
 
     def _clean(self, texts: Sequence[str]) -> list[str]:
         return [text.lower() for text in texts] if self._lower else list(texts)
 
-    def count_truncated(self, texts: Sequence[str]) -> tuple[int, int]:
-        """Return how many texts are longer than the text tower reads, and the number of tokens that it reads."""
+    def find_truncated(self, texts: Sequence[str]) -> np.ndarray:
+        """Return whether each text is longer than the text tower reads, (T,) bool."""
         tokens = self._tokenizer(self._clean(texts), truncation=False)["input_ids"] if texts else []
-        return sum(len(one) > self._max_length for one in tokens), self._max_length
+        return np.array([len(one) > self.max_tokens for one in tokens], dtype=bool)
 
 
 class TransformersEncoder(_Adapter):
@@ -213,7 +213,7 @@ class FlavaMatcher(_Adapter):
             list(texts),
             padding="max_length",
             truncation=True,
-            max_length=min(self.NUM_TOKENS, self._max_length),
+            max_length=min(self.NUM_TOKENS, self.max_tokens),
             return_tensors="pt",
         ).to(self._device)
         text_state = flava.text_model(

@@ -90,20 +90,22 @@ class OpenClipEncoder:
             return self.prefix_forest(tokens_TL, batch_size * NODES_PER_TEXT)
         return self.encode_padded(tokens_TL, batch_size)
 
-    def count_truncated(self, texts: Sequence[str]) -> tuple[int, int]:
-        """Return how many texts are longer than the text tower reads, and the number of tokens that it reads.
+    @property
+    def max_tokens(self) -> int:
+        """The number of tokens that the text tower reads; 0 if the tokeniser is not one of open_clip's."""
+        return getattr(self._tokenizer, "context_length", None) or 0
 
-        Tokenisers other than open_clip's truncate nothing that is known here, and count as if they truncated nothing.
-        """
-        if not isinstance(self._tokenizer, SimpleTokenizer | HFTokenizer):
-            return 0, 0
-        length = self._tokenizer.context_length
-        assert length is not None
-        # A token has at least one byte, and two mark the beginning and the end.
-        long = [text for text in texts if len(text.encode()) > length - 2]
-        pad = getattr(getattr(self._tokenizer, "tokenizer", None), "pad_token_id", 0)
-        tokens = self._tokenizer(long, context_length=length + 1) if long else torch.zeros(0, length + 1)
-        return int((tokens[:, length] != pad).sum()), length
+    def find_truncated(self, texts: Sequence[str]) -> np.ndarray:
+        """Return whether each text is longer than the text tower reads; False if the tokeniser is not open_clip's."""
+        is_truncated_T = np.zeros(len(texts), dtype=bool)
+        if isinstance(self._tokenizer, SimpleTokenizer | HFTokenizer):
+            # A token has at least one byte, and two mark the beginning and the end.
+            long = [index for index, text in enumerate(texts) if len(text.encode()) > self.max_tokens - 2]
+            pad = getattr(getattr(self._tokenizer, "tokenizer", None), "pad_token_id", 0)
+            if long:
+                tokens_LC = self._tokenizer([texts[index] for index in long], context_length=self.max_tokens + 1)
+                is_truncated_T[long] = (tokens_LC[:, -1] != pad).numpy()
+        return is_truncated_T
 
     @torch.inference_mode()
     def _encode_images(self, images: Sequence[Tensor]) -> Tensor:

@@ -25,11 +25,14 @@ class SentenceEncoder:
             self._model.encode(list(texts), batch_size=batch_size, show_progress_bar=False), dtype=np.float32
         )
 
-    def count_truncated(self, texts: Sequence[str]) -> tuple[int, int]:
-        """Return how many texts are longer than the encoder reads, and the number of tokens that it reads."""
-        length = self._model.max_seq_length or sys.maxsize
+    @property
+    def max_tokens(self) -> int:
+        return self._model.max_seq_length or sys.maxsize
+
+    def find_truncated(self, texts: Sequence[str]) -> np.ndarray:
+        """Return whether each text is longer than the encoder reads, (T,) bool."""
         tokens = self._model.tokenizer(list(texts), truncation=False)["input_ids"] if texts else []
-        return sum(len(one) > length for one in tokens), length
+        return np.array([len(one) > self.max_tokens for one in tokens], dtype=bool)
 
 
 def load(name: str, device: str, precision: str) -> Model:

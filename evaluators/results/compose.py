@@ -38,11 +38,17 @@ def fingerprint_module(path: str) -> str:
     return fingerprint.of_json(strip_comments(Path(path).read_text()))
 
 
+@cache
+def package_version() -> str:
+    """Return the version of this package, which is parsed from the metadata of its installation."""
+    return version("compeval")
+
+
 def get_code(dataset: str, config: str) -> dict[str, str]:
     """Return the version and digests of the code that the results of a config depend on."""
     module = authors.find_module(dataset) if authors.find_rule(dataset, config) else None
     by_authors = {"authors": fingerprint_module(module)} if module else {}
-    return {"version": version("compeval"), "fingerprint": code_fingerprint(), **by_authors}
+    return {"version": package_version(), "fingerprint": code_fingerprint(), **by_authors}
 
 
 def compose(scored: Scored, examples: pa.Table, model: Model) -> Result:

@@ -23,7 +23,7 @@ from loaders.datasets.referenced_images import add_images, find_first_split, sha
 from loaders.datasets.revisions import find_revision, split_revision
 from loaders.datasets.split_names import to_stored
 from loaders.datasets.stats import list_rows, parquet_files, read_stats, split_name
-from loaders.datasets.verified import verify_files
+from loaders.datasets.verified import verify_files, verify_images
 
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict
@@ -63,6 +63,7 @@ def load_dataset(
     stats = read_stats(folder, config, split)
     used = [path for path in map(Path, stats["files"]) if path.parent.name == config]
     verify_files(folder, stats, [str(path) for path in used if split in (None, split_name(path))])
+    verify_images(folder, stats)
     files: dict[str, list[str]] = {}
     for path in parquet_files(folder):
         if path.parent.name == config:

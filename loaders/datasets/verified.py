@@ -23,13 +23,20 @@ from generators.storage.untrusted import resolve_below, safe_name
 
 
 def verify_files(folder: Path, stats: dict[str, Any], names: Iterable[str]) -> None:
-    """Compare the parquet files ``names`` and all image files of a dataset folder with the hashes in its stats.json.
+    """Compare the parquet files ``names`` of a dataset folder with the hashes in its stats.json.
 
     Raises ValueError, which names the first file that differs.
     """
     with _remember(folder) as (known, new):
         for name in names:
             _verify(folder / name, stats["files"][name]["sha256"], "stats.json", name, known, new)
+
+
+def verify_images(folder: Path, stats: dict[str, Any]) -> None:
+    """Compare all image files of a dataset folder with their lists, and the lists with the hashes in its stats.json.
+
+    Raises ValueError, which names the first file that differs.
+    """
     if images := stats.get("images"):
         folders = sorted({resolve_below(folder, name).parent for name in images})
         _verify_images(folder, tuple(images.items()), tuple(map(_read_states, folders)))

@@ -217,11 +217,11 @@ def write_dataset(
     return root
 
 
-def write_forty_rows(root: Path) -> Path:
-    """Write 40 rows of an image and 4 captions of two lengths as crepe/prod_hnatom/n4. Images have five sizes."""
+def write_varied_rows(root: Path, count: int) -> Path:
+    """Write rows of an image and 4 captions of two lengths as crepe/prod_hnatom/n4. Images have five sizes."""
     sizes, colors = [(20, 30), (30, 20), (24, 24), (48, 16), (16, 40)], list(COLORS)
     rows = []
-    for number in range(40):
+    for number in range(count):
         color = colors[number % 5]
         others = [name for name in colors if name != color][:3]
         pixels = plain_picture((number * 6, *COLORS[color][1:]), sizes[number % 5])

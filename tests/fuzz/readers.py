@@ -37,7 +37,7 @@ from generators.storage import csv_tables, parquet
 from generators.storage.untrusted import UnsafeNameError, decode_image, resolve_below, resolve_image, safe_name
 from loaders.benchmarks import negbench, photograph_pairs
 from loaders.datasets.stats import read_stats
-from loaders.datasets.verified import verify_files
+from loaders.datasets.verified import verify_images
 from loaders.published.rows import parse_texts
 from loaders.user_files import read_entries
 from tests.published_files import read_file
@@ -89,7 +89,7 @@ def _read_hashes(path: Path) -> None:
     path.rename(sums)
     os.environ["COMPEVAL_CACHE"] = str(path.parent / "cache")
     images = {f"images/{path.name}": hashlib.sha256(sums.read_bytes()).hexdigest()}
-    verify_files(path.parent, {"files": {}, "images": images}, [])
+    verify_images(path.parent, {"images": images})
 
 
 def _read_answer(path: Path) -> None:

@@ -16,7 +16,7 @@ from loaders.cards.card import write_card
 from loaders.datasets.load import load_dataset
 from loaders.datasets.revisions import find_data_folder, find_revision
 from loaders.datasets.stats import measure, read_stats
-from loaders.datasets.verified import verify_files
+from loaders.datasets.verified import verify_images
 from tests.rows import hard_negative_row, toy_dataset
 
 
@@ -106,7 +106,7 @@ def test_a_damaged_list_of_hashes_is_named(tmp_path: Path, content: bytes):
     path.write_bytes(content)
     stats = {"files": {}, "images": {"images/toy/SHA256SUMS": hashlib.sha256(content).hexdigest()}}
     with pytest.raises(ValueError, match=r"images/toy/SHA256SUMS: not a list of hashes \(") as raised:
-        verify_files(tmp_path, stats, [])
+        verify_images(tmp_path, stats)
     assert type(raised.value) is ValueError
 
 
