@@ -119,6 +119,7 @@ def measure_model(name: str, rows: Sequence[dict[str, Any]], data: Path, device:
         return preprocess(image).to(dtype)  # pyright: ignore
 
     loop_rows = rows[:NUM_LOOP_ROWS]
+    score_row_by_row(network, preprocess_in_dtype, tokenizer, rows[:2], device)  # warm-up
     loop_time = measure_seconds(
         lambda: score_row_by_row(network, preprocess_in_dtype, tokenizer, loop_rows, device), device
     )

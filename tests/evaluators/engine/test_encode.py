@@ -250,6 +250,16 @@ def test_evaluate_in_process(data: Path, clip: Path, monkeypatch: pytest.MonkeyP
     assert len(list((tmp_path / "cache").glob("*.sqlite"))) == 1, "that of the run"
 
 
+def test_evaluate_a_model_of_mixed_precision(data: Path, clip: Path, tmp_path: Path):
+    """open_clip converts the matrices of a model in bf16, and keeps the position embeddings in fp32."""
+    model, preprocess = open_clip.create_model_from_pretrained(f"local-dir:{clip}", precision="bf16")  # pyright: ignore
+    assert {parameter.dtype for parameter in model.parameters()} == {torch.float32, torch.bfloat16}
+    result = evaluate(model, preprocess, open_clip.get_tokenizer(f"local-dir:{clip}"), LAION.name, data_dir=data)
+    (written,) = run(models.resolve(f"local:{clip}", precision="bf16"), [LAION], data_dir=data, output=tmp_path)
+    assert result[LAION.name]["metrics"] == written["metrics"]
+    assert result[LAION.name]["model"]["precision"] == "bf16"
+
+
 def test_evaluate_under_autocast_records_its_precision(data: Path, clip: Path):
     model, preprocess = open_clip.create_model_from_pretrained(f"local-dir:{clip}")  # pyright: ignore
     tokenizer = open_clip.get_tokenizer(f"local-dir:{clip}")
