@@ -43,6 +43,7 @@ FOIL_KINDS = ("hnatom", "hncomp", "hnatom_balanced", "hncomp_balanced", "prod_hn
 COLUMNS = ["image_id", "text", "kind", "split", "caption"]
 MAX_LISTED = 40
 """Failures per kind that are written to validity.json."""
+WORKERS = 2
 NEGATED_TRUTH = "prod_hnneg_balanced"
 """The config whose true captions contain a negation. Its true captions are counted per split."""
 
@@ -209,7 +210,7 @@ def main() -> None:
         source=source,
         unseen_renderings=world["unseen_renderings"],
     )
-    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+    with ProcessPoolExecutor(WORKERS, get_context("spawn")) as pool:
         judged_by_recall = pool.map(build, settings["recalls"])  # runs while this process judges the built sets
         built = judge(texts, scenes, progress=True)
         words = measure_foil_words(
