@@ -5,6 +5,7 @@ Models: the trained tiny CLIP of ``compeval demo`` on its sample of CREPE; rando
 bf16 on the device: the largest difference of two scores, and the rows whose rank differs. Ties count as wrong.
 
 Then encodes a batch that does not fit into the device's memory, which the engine divides, and compares the features.
+Without a GPU, the script runs on the CPU, only to test that it works.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from PIL import Image
 from bench.precision import rank, read_scores
 from compeval.demo import FOLDER, write_model
 from evaluators.engine.encode import retry_with_smaller_batches
-from evaluators.engine.tasks import Task, discover
+from evaluators.engine.tasks import discover
 from evaluators.models import Precision, resolve
 from evaluators.run import run
 from tests.evaluators import tiny
@@ -52,7 +53,7 @@ def write_models(folder: Path) -> Iterator[tuple[str, Path]]:
 
 def read_all_scores(spec: str, data: Path, device: str, precision: Precision) -> tuple[list[np.ndarray], Sequence[str]]:
     """Return the scores (N, K) of each task, and the warnings of the model."""
-    tasks: list[Task] = discover(data)
+    tasks = discover(data)
     with tempfile.TemporaryDirectory() as output, mock.patch.dict(os.environ, COMPEVAL_CACHE=f"{output}/cache"):
         model = resolve(spec, device, precision)
         run(model, tasks, data_dir=data, output=Path(output), device=device)
@@ -86,7 +87,7 @@ def encode_what_does_not_fit(folder: Path, device: str) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--device", default="cuda", help="cuda or cuda:1; cpu to test the script")
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", help="cuda, cuda:1 or cpu")
     device = parser.parse_args().device
     name = torch.cuda.get_device_name(device) if device.startswith("cuda") else "CPU, a test"
     print(f"{name}, torch {torch.__version__}, against the CPU in fp32\n")

@@ -98,7 +98,9 @@ class TruncatingReader(Protocol):
     """A model that reads a limited number of tokens, and knows which texts are longer."""
 
     @property
-    def max_tokens(self) -> int: ...
+    def max_tokens(self) -> int:
+        """The number of tokens that the model reads of a text."""
+        ...
 
     def find_truncated(self, texts: Sequence[str]) -> np.ndarray:
         """Return whether each text has more than ``max_tokens`` tokens, (T,) bool."""

@@ -92,11 +92,14 @@ class OpenClipEncoder:
 
     @property
     def max_tokens(self) -> int:
-        """The number of tokens that the text tower reads; 0 if the tokeniser is not one of open_clip's."""
+        """The number of tokens that the text tower reads of a text; 0 if its tokeniser does not tell."""
         return getattr(self._tokenizer, "context_length", None) or 0
 
     def find_truncated(self, texts: Sequence[str]) -> np.ndarray:
-        """Return whether each text is longer than the text tower reads; False if the tokeniser is not open_clip's."""
+        """Return whether each text is longer than the text tower reads, (T,) bool.
+
+        False if the tokeniser is not one of open_clip's.
+        """
         is_truncated_T = np.zeros(len(texts), dtype=bool)
         if isinstance(self._tokenizer, SimpleTokenizer | HFTokenizer):
             words: Mapping[str, int] = getattr(self._tokenizer, "encoder", {})

@@ -27,6 +27,7 @@ class SentenceEncoder:
 
     @property
     def max_tokens(self) -> int:
+        """The number of tokens that the encoder reads of a text."""
         return self._model.max_seq_length or sys.maxsize
 
     def find_truncated(self, texts: Sequence[str]) -> np.ndarray:
