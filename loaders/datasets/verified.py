@@ -78,10 +78,12 @@ def _remember(folder: Path) -> Iterator[tuple[dict[str, str], dict[str, str]]]:
         known = None
     known = known if isinstance(known, dict) else {}
     new: dict[str, str] = {}
-    yield known, new
-    if new:
-        with suppress(OSError):  # a cache folder that is not writable
-            write_json(memory, known | new)
+    try:
+        yield known, new
+    finally:  # also after a file that differs, so that the files before it are not hashed again
+        if new:
+            with suppress(OSError):  # a cache folder that is not writable
+                write_json(memory, known | new)
 
 
 def _read_hashes(path: Path) -> Iterator[tuple[Path, str]]:

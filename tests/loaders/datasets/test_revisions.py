@@ -110,6 +110,22 @@ def test_a_damaged_list_of_hashes_is_named(tmp_path: Path, content: bytes):
     assert type(raised.value) is ValueError
 
 
+def test_files_before_one_that_differs_are_not_hashed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    folder = tmp_path / "images" / "toy"
+    folder.mkdir(parents=True)
+    for name in ("a", "b"):
+        (folder / name).write_text(name)
+    sums = f"{hashlib.sha256(b'a').hexdigest()}  a\n{hashlib.sha256(b'damaged').hexdigest()}  b\n"
+    (folder / "SHA256SUMS").write_text(sums)
+    stats = {"images": {"images/toy/SHA256SUMS": hashlib.sha256(sums.encode()).hexdigest()}}
+    hashed, file_digest = [], hashlib.file_digest
+    monkeypatch.setattr(hashlib, "file_digest", lambda file, *how: hashed.append(file.name) or file_digest(file, *how))
+    for _ in range(2):
+        with pytest.raises(ValueError, match="toy/b: SHA-256"):
+            verify_images(tmp_path, stats)
+    assert [Path(name).name for name in hashed] == ["SHA256SUMS", "a", "b", "b"]
+
+
 @pytest.mark.parametrize("content", ["[1]", "null", "{", "[" * 100_000])
 def test_a_damaged_memory_of_verified_files_is_written_again(tmp_path: Path, content: str):
     toy_dataset(tmp_path)
