@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from generators.graphs.vocabulary import Vocabulary
-from generators.hard_negatives.foils import make_atom_foils, make_comp_foils
-from generators.hard_negatives.language_models import EntailmentModel, MaskedLM, find_device
+from generators.hard_negatives.crepe.foils import make_atom_foils, make_comp_foils
 from generators.readers import visual_genome
 from generators.readers.records import Flaws
 from generators.seen_analysis.regions import RegionReader
+from generators.text_only.language_models import EntailmentModel, MaskedLM, find_device
 
 RANKED_CAPTIONS, SWAPPED_CAPTIONS = 32_500, 17_000
 SWAPS = 20

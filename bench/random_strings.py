@@ -23,9 +23,9 @@ from typing import NamedTuple
 
 from generators.parser.caption_parser import CaptionParser, make_parser, parse_each
 from generators.parser.lexicon import LEXICON
+from generators.pipeline.workers import map_with
 from generators.schemas.scene_graph import Parse
 from generators.seen_analysis.targets import CaptionWords, list_words
-from generators.storage.workers import map_with
 
 BLOCK = 1_000
 """Strings that share a random generator."""

@@ -31,15 +31,15 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from evaluators.validity.text_only import group_configs, measure_scorers, read, take_random_rows
-from generators.hard_negatives.ngram import TOKEN, NgramModel
-from generators.hard_negatives.relative_scorers import MIN_LEAF, TREES, make_word_features, score_by_classifier
-from generators.hard_negatives.text_only_scorers import (
+from generators.readers.corpora import list_shards, read_captions
+from generators.text_only.baselines import (
     RetrievalSets,
     Scorer,
     list_ordered_pairs,
     score_by_function,
 )
-from generators.readers.corpora import list_shards, read_captions
+from generators.text_only.ngram import TOKEN, NgramModel
+from generators.text_only.relative_baselines import MIN_LEAF, TREES, make_word_features, score_by_classifier
 
 EPOCHS, BATCH_SIZE, LEARNING_RATE, HEAD_LEARNING_RATE = 5, 32, 5e-4, 5e-3
 BOOSTING_ITERATIONS = 150

@@ -32,6 +32,7 @@ import numpy as np
 from PIL import Image
 
 from generators.captioner import class_descriptors, example_captions
+from generators.files.atomic import atomic_folder
 from generators.llm.client import Cache, Endpoint
 from generators.llm.questions import read_cached_items
 from generators.microworld.captions.views import sample_region
@@ -40,12 +41,11 @@ from generators.microworld.scenes.affordances import list_nouns
 from generators.microworld.scenes.held_out import HeldOut
 from generators.microworld.scenes.sampler import sample_scene
 from generators.microworld.world import ALL_NOUNS
+from generators.pipeline import stage
+from generators.pipeline.params import read_params
 from generators.schemas.rows import classification_schema
-from generators.storage import stage
-from generators.storage.atomic import atomic_folder
 from generators.storage.crops import read_size
 from generators.storage.dataset import make_file_id, write_split
-from generators.storage.params import read_params
 
 FOLDER = Path("classification")
 FIRST_ID = 20_000_000

@@ -24,11 +24,12 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from generators.files.atomic import atomic_folder
 from generators.language import inflection
+from generators.pipeline import stage
+from generators.pipeline.params import read_settings
 from generators.schemas.rows import TEXT_SCHEMA
-from generators.storage import dataset, stage
-from generators.storage.atomic import atomic_folder
-from generators.storage.params import read_settings
+from generators.storage import dataset
 
 FOLDER, WORDS = Path("compprompts"), Path("data/words/compprompts.yaml")
 MAX_MISSES = 10_000

@@ -34,13 +34,14 @@ import yaml
 from generators.captioner import class_descriptors, example_captions
 from generators.captioner.class_descriptors import DESCRIPTORS
 from generators.captioner.example_captions import CAPTIONS
+from generators.files.atomic import atomic_folder, write_json
 from generators.llm.client import Cache, Client, Endpoint
 from generators.llm.questions import ask, read_cached_items
 from generators.microworld.compun_images import CompoundImages, ImageCollection, can_draw, render_compound
+from generators.pipeline import stage
+from generators.pipeline.params import read_settings
 from generators.schemas.rows import COMPOUND_SCHEMA, NOUN_SCHEMA, use_shared_images
-from generators.storage import dataset, stage
-from generators.storage.atomic import atomic_folder, write_json
-from generators.storage.params import read_settings
+from generators.storage import dataset
 
 FOLDER, STATS = Path("compun"), Path("stats/compun/compun.json")
 IMAGE_COLUMNS = tuple(f"image{suffix}" for suffix in ("", "_n1", "_n2"))

@@ -18,16 +18,17 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
+from generators.files.atomic import atomic_folder
 from generators.language import inflection
 from generators.microworld.rendering.drawing import DRAWINGS
 from generators.microworld.rendering.images import place_object, render_jpeg
 from generators.microworld.rendering.renderer import BACKGROUNDS
 from generators.microworld.scene import DrawnObject, Scene
 from generators.microworld.world import ALL_NOUNS, COLORS, PATTERNS
+from generators.pipeline import stage
+from generators.pipeline.params import read_settings
 from generators.schemas.rows import GROUP_SCHEMA
-from generators.storage import dataset, stage
-from generators.storage.atomic import atomic_folder
-from generators.storage.params import read_settings
+from generators.storage import dataset
 
 FOLDER = Path("controlledimcaps")
 WIDTH, HEIGHT = 144, 96

@@ -14,14 +14,14 @@ relation of the caption's scene graph. Every config has the splits n4 to n12, na
 - ``prod_hnatom_balanced``, ``prod_hnswap_balanced``, ``prod_hnneg_balanced``: not in the paper. Sets of six captions
   that differ from each other in the same way, so that no rule that compares them finds the true one: the replacements
   of one attribute, all orders of three objects, or captions that deny one or two of the same three atoms
-  (hard_negatives/negation.py); chance of R@1: 1/6
+  (hard_negatives/crepe/negation.py); chance of R@1: 1/6
 
 A variant, an entry of the block ``productivity_variants``, has other settings, such as another captioner. It has the
 configs of the paper only: ``prod_NAME_hnatom``, ``prod_NAME_hnswap``, ``prod_NAME_hnneg``, ``prod_NAME_hnall`` and
 ``prod_NAME_raw``.
 
 captioner/captioned_walks.py samples subgraphs of an image's scene graph with a crop and a caption,
-hard_negatives/productivity.py generates the negatives, and hard_negatives/split_rows.py collects the rows. Images are
+hard_negatives/crepe/productivity.py generates the negatives, and split_rows.py next to it collects the rows. Images are
 visited one at a time in a random order, until every config has the parameter ``rows``: first with one walk of each
 complexity per image, then with a second walk, and so on. The first walk and the third are random; the second and the
 fourth are walks of which five swaps are false (``PAPER_WALKS``) or, for the balanced configs, five orders of three
@@ -55,10 +55,9 @@ from generators.captioner.captioned_walks import (
 )
 from generators.captioner.captioner import Captioner
 from generators.captioner.prompted import ask_captions, export_requests, make_captioner
+from generators.files.atomic import write_json
 from generators.graphs.walks import COMPLEXITIES
-from generators.hard_negatives.language_models import EntailmentModel
-from generators.hard_negatives.ngram import NgramModel
-from generators.hard_negatives.productivity import (
+from generators.hard_negatives.crepe.productivity import (
     BALANCED_KINDS,
     BALANCED_WALKS,
     KINDS,
@@ -67,9 +66,8 @@ from generators.hard_negatives.productivity import (
     SWAP_KINDS,
     Example,
 )
-from generators.hard_negatives.refinement import select_rows_at_chance
-from generators.hard_negatives.source import ImageSource, Source
-from generators.hard_negatives.split_rows import (
+from generators.hard_negatives.crepe.source import ImageSource, Source
+from generators.hard_negatives.crepe.split_rows import (
     LIMIT,
     MAX_IMAGES_PER_ROW,
     MIN_IMAGES,
@@ -79,21 +77,24 @@ from generators.hard_negatives.split_rows import (
     Outcome,
     SplitRows,
 )
-from generators.hard_negatives.text_only_scorers import RetrievalSets
+from generators.pipeline import stage
+from generators.pipeline.params import read_params, read_parser_params, read_settings
+from generators.pipeline.workers import map_with
 from generators.readers.annotations import Annotations
 from generators.schemas.annotated_image import AnnotatedImage, make_id_sort_key
 from generators.schemas.corpus_names import name_productivity_funnel
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, ImageStorage
-from generators.storage import dataset, stage
-from generators.storage.atomic import write_json
+from generators.storage import dataset
 from generators.storage.crops import replace_crop_files
-from generators.storage.params import read_params, read_parser_params, read_settings
-from generators.storage.workers import map_with
+from generators.text_only.baselines import RetrievalSets
+from generators.text_only.language_models import EntailmentModel
+from generators.text_only.ngram import NgramModel
+from generators.text_only.refinement import select_rows_at_chance
 
 ASKED_PER_ROW = 5
 """Captions requested from a language model per row: some captions are rejected, and some have too few negatives."""
 SAMPLED_IMAGES = 200
-"""Number of images whose captions train the bigram model that ranks negatives (hard_negatives/selection.py)."""
+"""Number of images whose captions train the bigram model that ranks negatives (hard_negatives/crepe/selection.py)."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ class Settings(WalkSettings):
     """Maximum number of rows per config and split."""
     refine: bool
     """If True, rows of the balanced configs are removed until text-only scorers perform at chance
-    (hard_negatives/refinement.py)."""
+    (text_only/refinement.py)."""
     template: bool
     """If True, captions of four atoms use the paper's template, otherwise the grammar."""
     captioner: Mapping[str, Any]

@@ -15,9 +15,9 @@ corpus lacks one of its atoms. Every split has a config without negatives (``*_r
 - ``*_hncomp``: six negatives that replace a compound; chance of R@1: 1/7
 - ``*_hnall``: the four and the six together; chance of R@1: 1/11
 - ``*_hnatom_balanced``, ``*_hncomp_balanced``: not in the paper; the same numbers of negatives, but no rule that reads
-  only the captions finds the true one (hard_negatives/balanced_compounds.py)
+  only the captions finds the true one (hard_negatives/balanced/compounds.py)
 
-seen_analysis/regions.py filters and parses the regions of an image, hard_negatives/systematicity.py generates the
+seen_analysis/regions.py filters and parses the regions of an image, hard_negatives/crepe/systematicity.py generates the
 negatives, and ``make_region_rows`` combines both. A caption with too few negatives for a config is left out of that
 config and stays in ``*_raw``.
 """
@@ -34,15 +34,19 @@ from typing import Any
 
 import pyarrow as pa
 
-from generators.hard_negatives.balanced_compounds import BALANCED_NEGATIVES, make_balanced_negatives
-from generators.hard_negatives.image_nouns import ImageNouns
-from generators.hard_negatives.rejections import Rejections
-from generators.hard_negatives.systematicity import (
+from generators.files.atomic import atomic_folder, write_json
+from generators.hard_negatives.balanced.compounds import BALANCED_NEGATIVES, make_balanced_negatives
+from generators.hard_negatives.balanced.image_nouns import ImageNouns
+from generators.hard_negatives.crepe.systematicity import (
     NEGATIVES,
     CaptionedCrop,
     SystematicityNegatives,
     make_negatives_factory,
 )
+from generators.hard_negatives.rejections import Rejections
+from generators.pipeline import stage
+from generators.pipeline.params import read_params, read_parser_params
+from generators.pipeline.workers import map_with
 from generators.readers.annotations import Annotations
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA, ImageStorage, get_image_storage
 from generators.schemas.scene_graph import Compound
@@ -50,11 +54,8 @@ from generators.seen_analysis.regions import Candidate, RegionReader, find_candi
 from generators.seen_analysis.row_splits import Seen, assign_splits, collect_targets
 from generators.seen_analysis.splits import Funnel, Split
 from generators.seen_analysis.targets import Targets
-from generators.storage import dataset, parquet, stage
-from generators.storage.atomic import atomic_folder, write_json
+from generators.storage import dataset, parquet
 from generators.storage.crops import CropFiles, replace_crop_files
-from generators.storage.params import read_params, read_parser_params
-from generators.storage.workers import map_with
 
 HNALL = "hnall"
 BALANCED_COLUMNS = ["image_id", "crop_id", "caption", "compounds", "parts"]
@@ -82,7 +83,7 @@ REGION_SCHEMA = pa.schema(
 """RAW_SCHEMA with the columns ``hnatom`` and ``hncomp``: a caption's negatives, or [] if there are too few.
 
 ``repeated`` is True if an earlier row has the same scene graph. Such a row is only used in balanced sets. ``parts`` has
-the words that may replace those of the compound in a balanced set (hard_negatives/balanced_compounds.py), or is [].
+the words that may replace those of the compound in a balanced set (hard_negatives/balanced/compounds.py), or is [].
 """
 
 
@@ -171,7 +172,7 @@ def build_balanced(
 ) -> Row:
     """Write the balanced configs of a corpus under ``root``; return the statistics for the dataset card.
 
-    With ``refine``, rows are removed until text-only scorers are at chance (hard_negatives/refinement.py).
+    With ``refine``, rows are removed until text-only scorers are at chance (text_only/refinement.py).
     ``rejected`` are the rejected texts by crop id. The statistics are the number of captions per config.
     """
     splits, _, _ = _assign_splits(regions, seen)

@@ -18,12 +18,13 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from generators.files.atomic import atomic_folder
 from generators.microworld.rendering.images import render_jpeg
 from generators.microworld.scenes.minimal_pairs import HEIGHT, SAMPLERS, WIDTH, Pair
+from generators.pipeline import stage
+from generators.pipeline.params import read_settings
 from generators.schemas.rows import GROUP_SCHEMA
-from generators.storage import dataset, stage
-from generators.storage.atomic import atomic_folder
-from generators.storage.params import read_settings
+from generators.storage import dataset
 
 FOLDER = Path("minimal_pairs")
 SIZE = WIDTH // 2, HEIGHT // 2

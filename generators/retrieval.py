@@ -28,19 +28,20 @@ from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
-from generators.hard_negatives import word_order
-from generators.hard_negatives.patch_order import GRIDS, draw_patches
-from generators.hard_negatives.word_order import TEXT_PERTURBATIONS, Tagger, Words, perturb
+from generators.files.atomic import write_json
+from generators.files.untrusted import read_file
+from generators.hard_negatives.aro import word_order
+from generators.hard_negatives.aro.patch_order import GRIDS, draw_patches
+from generators.hard_negatives.aro.word_order import TEXT_PERTURBATIONS, Tagger, Words, perturb
+from generators.pipeline import stage
+from generators.pipeline.input_sources import MICROWORLD, read_sources
+from generators.pipeline.params import read_params
 from generators.readers.karpathy import CaptionedImage, read_images
 from generators.schemas.rows import CHOICE_SCHEMA, RETRIEVAL_SCHEMA, ImageStorage, add_patches, use_shared_images
 from generators.schemas.scene_graph import Box
-from generators.storage import dataset, stage
-from generators.storage.atomic import write_json
+from generators.storage import dataset
 from generators.storage.crops import Crop, make_crop_id, read_sha256, read_size
-from generators.storage.input_sources import MICROWORLD, read_sources
-from generators.storage.params import read_params
 from generators.storage.patches import Patches
-from generators.storage.untrusted import read_file
 
 ORDER_SEEDS = range(5)
 """Seeds of the order tasks, as in section 2.2 (Table 5 says three)."""

@@ -20,14 +20,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from generators.files import csv_tables, json_lines
+from generators.files.atomic import atomic_folder, check_replaceable
+from generators.files.untrusted import UnsafeNameError, is_file, resolve_below, safe_name
 from generators.readers import shards
 from generators.schemas.rows import CHOICE_SCHEMA, RETRIEVAL_SCHEMA
 from generators.schemas.scene_graph import Box
-from generators.storage import csv_tables, json_lines
-from generators.storage.atomic import atomic_folder, check_replaceable
 from generators.storage.crops import crop_id, read_size
 from generators.storage.dataset import write_config
-from generators.storage.untrusted import UnsafeNameError, is_file, resolve_below, safe_name
 from loaders.cards.card import render, write_card
 from loaders.datasets.stats import Stats, measure
 from loaders.published.rows import parse_texts, read_json

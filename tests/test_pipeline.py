@@ -1,6 +1,5 @@
-"""dvc.yaml: DVC follows no imports, so each stage must list every file of ours that its command runs."""
+"""dvc.yaml: each stage depends on the digests of the code that it runs, and on its parameters."""
 
-import ast
 import re
 import subprocess
 from pathlib import Path
@@ -9,6 +8,7 @@ import pytest
 import yaml
 
 from generators.llm.client import Cache
+from generators.pipeline.code_digest import list_stage_modules
 
 ROOT = Path(__file__).parent.parent
 STAGES = {
@@ -18,59 +18,21 @@ STAGES = {
 }
 
 
-def module_file(name: str) -> Path | None:
-    """The file of one of our modules, None for anybody else's."""
-    path = ROOT / name.replace(".", "/")
-    return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
-
-
-def imported(code: ast.AST) -> set[Path]:
-    """The files of ours that some code imports, wherever in it the import stands."""
-    names: set[str] = set()
-    for node in ast.walk(code):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return {path for name in names if (path := module_file(name))}
-
-
-def closure(files: set[Path]) -> set[Path]:
-    """Files and all that they import; of a package that finds its modules by their being there, all of these."""
-    found, todo = set[Path](), set(files)
-    while todo:
-        path = todo.pop()
-        found.add(path)
-        code = path.read_text()
-        todo |= imported(ast.parse(code)) - found
-        if "iter_modules(" in code:
-            todo |= set(path.parent.glob("*.py")) - found
-    return {path for path in found if path.stat().st_size}
-
-
-def entry_points(command: str) -> set[Path]:
-    """The files that a stage's command runs: modules of ``python -m``, and the file of a ``compeval`` command."""
+@pytest.mark.parametrize("name", sorted(STAGES))
+def test_stage_depends_on_the_digests_of_the_code_that_it_runs(name: str):
+    command = STAGES[name]["cmd"]
     modules = re.findall(r"python -m (\S+)", command)
     modules += [f"compeval.cli.{name}" for name in re.findall(r"(?:^|&& )compeval (\w+)", command)]
-    files = {module_file(module) for module in modules}
-    assert files, f"{command}: neither python -m nor compeval."
-    assert None not in files, command
-    return {path for path in files if path}
+    expected = {f"code_digests/{module}.txt" for module in modules if name != "code"}
+    assert {dep for dep in STAGES[name]["deps"] if dep.startswith("code_digests/")} == expected
+    assert modules
+    assert list_stage_modules().keys() >= set(modules)
 
 
-@pytest.mark.parametrize("name", sorted(STAGES))
-def test_stage_lists_the_code_that_it_runs(name: str):
-    listed = {ROOT / dep for dep in STAGES[name]["deps"]}
-    code = closure(entry_points(STAGES[name]["cmd"]))
-    missing = {path.relative_to(ROOT) for path in code if not listed & {path, *path.parents}}
-    assert not missing, f"add to the deps of {name} in dvc.yaml: {', '.join(sorted(map(str, missing)))}"
-
-
-@pytest.mark.parametrize("name", sorted(STAGES))
-def test_every_listed_file_of_code_exists(name: str):
-    code = ("generators", "loaders", "evaluators", "trainers", "compeval")
-    gone = [dep for dep in STAGES[name]["deps"] if dep.split("/")[0] in code and not (ROOT / dep).exists()]
-    assert not gone
+def test_the_digests_follow_the_code_of_experiments():
+    """Their results are in the same folder, so the stage cannot depend on the folder."""
+    files = {path.as_posix() for path in Path("experiments").rglob("*.py")}
+    assert {dep for dep in STAGES["code"]["deps"] if dep.startswith("experiments")} == files
 
 
 def test_the_lock_has_the_stages_of_the_pipeline_only():

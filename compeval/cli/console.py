@@ -145,7 +145,7 @@ def print_records(
     if output_format == "json":
         echo_json(list(records) if document is None else document)
     elif output_format == "csv":
-        from generators.storage.csv_tables import quote_formula
+        from generators.files.csv_tables import quote_formula
 
         text = io.StringIO()
         names = list(dict.fromkeys(name for record in records for name in record))

@@ -21,7 +21,7 @@ from PIL import Image
 
 from compeval.demo import EMBEDDING, FOLDER, MODEL, SAMPLE, TOKEN_IDS, write_model
 from evaluators.models.local import CONFIG, TRAINING, WEIGHTS
-from generators.storage import stage
+from generators.pipeline import stage
 from loaders.datasets.referenced_images import read_stored
 
 ROWS = {

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from compeval.cli.console import out, table
-from generators.storage import stage
+from generators.pipeline import stage
 
 NEGATIVES = {
     "laion_sc_hnatom": "word replaced, seen compounds",

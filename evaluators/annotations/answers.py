@@ -11,8 +11,8 @@ from typing import Any
 from evaluators.annotations.forms import ANSWERS, CONTROL
 from evaluators.annotations.items import CAPTION, Item, read_items
 from evaluators.annotations.items import FILE as SAMPLE
+from generators.files import csv_tables
 from generators.hard_negatives.rejections import FILE as REJECTED
-from generators.storage import csv_tables
 
 FOLDER = "answers"
 COLUMNS = ("id", "answer")

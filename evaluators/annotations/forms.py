@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from evaluators.annotations.items import Item
-from generators.storage import csv_tables
+from generators.files import csv_tables
 
 ANSWERS = ("true", "false", "cannot tell")
 QUESTION = "Is this text true of the image?"

@@ -9,9 +9,10 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from generators.files import csv_tables
+from generators.files.untrusted import decode_image
 from generators.schemas.corpus_names import parse_productivity, parse_systematicity
-from generators.storage import csv_tables, parquet
-from generators.storage.untrusted import decode_image
+from generators.storage import parquet
 from loaders.datasets.referenced_images import COLUMNS as REFERENCE
 from loaders.datasets.referenced_images import encode_row
 from loaders.datasets.stats import parquet_files, read_stats, split_name

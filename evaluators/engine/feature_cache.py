@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from evaluators.models.fingerprint import of_features
-from generators.storage.cache_folder import cache_folder as cache_folder
+from generators.files.cache_folder import cache_folder as cache_folder
 
 SUFFIX = ".features.sqlite"
 LOG_PAGES = 25_000

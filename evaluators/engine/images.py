@@ -19,9 +19,9 @@ from PIL import Image
 
 from evaluators.engine.plan import CropSource
 from evaluators.models.fingerprint import digest
+from generators.files.untrusted import decode_image, read_file
 from generators.storage.crops import crop_image, make_crop_id, round_corners
 from generators.storage.patches import arrange_patches
-from generators.storage.untrusted import decode_image, read_file
 
 NUM_THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 

@@ -21,13 +21,13 @@ from evaluators import protocols
 from evaluators.engine.tasks import Task
 from evaluators.models import fingerprint
 from evaluators.protocols.base import Protocol
+from generators.files.untrusted import UnsafeNameError, resolve_image
 from generators.schemas.corpus_names import CORPORA, parse_systematicity
 from generators.schemas.rows import get_image_storage
 from generators.schemas.scene_graph import Box
 from generators.storage import parquet
 from generators.storage.crops import Crop
 from generators.storage.patches import Patches
-from generators.storage.untrusted import UnsafeNameError, resolve_image
 from loaders.datasets import referenced_images
 from loaders.datasets.folders import dataset_folder
 from loaders.datasets.revisions import get_commit

@@ -16,8 +16,8 @@ from evaluators import protocols
 from evaluators.models import Model
 from generators.schemas.corpus_names import CORPORA, CREPE_DATASETS, parse_systematicity
 from generators.storage import parquet
-from generators.storage.natural import natural_key
 from loaders.datasets.folders import is_published, list_datasets, missing_benchmark, search_path, unknown_name
+from loaders.datasets.natural import natural_key
 from loaders.datasets.split_names import join_name, parse_stored, to_stored
 from loaders.datasets.stats import list_configs
 

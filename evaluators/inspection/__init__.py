@@ -25,7 +25,7 @@ from evaluators.inspection.rows import Source, TextRow, open_sources
 from evaluators.report.examples import make_data_uri, mark_changes
 from evaluators.report.tables import format_p, format_percent
 from evaluators.report.text_only import label
-from generators.storage.atomic import atomic_file
+from generators.files.atomic import atomic_file
 
 __all__ = ["inspect", "open_sources"]
 NUM_EXAMPLES = 40

@@ -17,13 +17,13 @@ from evaluators.inspection.rows import SetRows
 from evaluators.results.compare import correct_by_holm
 from evaluators.validity.rules import RULES, beats_chance
 from evaluators.validity.text_only import measure_scorers
-from generators.hard_negatives.ngram import TOKEN
-from generators.hard_negatives.text_only_scorers import (
+from generators.text_only.baselines import (
     RetrievalSets,
     count_words,
     score_by_function,
     score_ngram_likelihood,
 )
+from generators.text_only.ngram import TOKEN
 
 MIN_IMAGES = 10
 """Fewest images with a difference for which a test is computed."""

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from generators.storage import parquet
-from generators.storage.natural import natural_key
 from loaders.audit import Audit, Texts, audit, read_texts
 from loaders.datasets.folders import resolve_folder
 from loaders.datasets.image_sources import list_image_sources
 from loaders.datasets.load import load_dataset
+from loaders.datasets.natural import natural_key
 from loaders.datasets.stats import parquet_files, read_stats, split_name
 from loaders.importing.identify import PublishedFile, identify
 from loaders.importing.importing import read_published

@@ -22,7 +22,7 @@ from evaluators.results.compare import get_query_values
 from evaluators.results.compose import get_clusters
 from generators.schemas.corpus_names import parse_systematicity
 from generators.storage import parquet
-from generators.storage.natural import natural_key
+from loaders.datasets.natural import natural_key
 
 COUNTED = {
     "choice": {"recall@1": "rank"},

@@ -27,7 +27,7 @@ from evaluators.models import Model, fingerprint
 from evaluators.models.answers import AnswerStore
 from evaluators.models.endpoint import Answer, Endpoint, RequestError
 from evaluators.models.questions import SETTINGS, Scoring, make_scoring, split_settings
-from generators.storage.cache_folder import cache_folder
+from generators.files.cache_folder import cache_folder
 
 NUMBERS = {"max_tokens": 16, "timeout": 60, "retries": 6, "concurrency": 8, "price_in": 0, "price_out": 0}
 """Settings with a number, and their defaults. Prices are per million tokens."""

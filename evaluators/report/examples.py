@@ -25,8 +25,8 @@ import pandas as pd
 from evaluators.engine.rows import load
 from evaluators.engine.tasks import Task
 from evaluators.report.results import Result
-from generators.storage.natural import natural_key
 from loaders.datasets.load import load_dataset
+from loaders.datasets.natural import natural_key
 
 EXAMPLES_PER_TASK = 4
 IMAGE_SIZE = 480

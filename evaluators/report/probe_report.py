@@ -13,7 +13,7 @@ from evaluators.probes.evaluate import PairResult, ProbeResult
 from evaluators.report import probe_tables
 from evaluators.report.tables import Table, make_table, to_markdown
 from evaluators.results.compare import Comparison, compare
-from generators.storage.atomic import write_json
+from generators.files.atomic import write_json
 
 
 def make_necessity_table(pairs: Mapping[str, PairResult], dataset: str) -> Table:

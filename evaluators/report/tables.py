@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from generators.storage.csv_tables import quote_formula
+from generators.files.csv_tables import quote_formula
 from loaders.cards import card
 
 MISSING = "-"

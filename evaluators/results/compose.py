@@ -23,7 +23,7 @@ from evaluators.metrics.intervals import compute_intervals
 from evaluators.models import Model, fingerprint
 from evaluators.protocols import authors, recall
 from evaluators.results.documents import SCHEMA, Result
-from generators.storage.code import code_digest, strip_comments
+from generators.pipeline.code_digest import code_digest, strip_comments
 
 
 @lru_cache(maxsize=1)

@@ -21,9 +21,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evaluators.models import Model, slug
-from generators.storage.atomic import atomic_file
-from generators.storage.natural import natural_key
-from generators.storage.untrusted import resolve_below, safe_name
+from generators.files.atomic import atomic_file
+from generators.files.untrusted import resolve_below, safe_name
+from loaders.datasets.natural import natural_key
 
 SCHEMA = 1
 SIDE_SUFFIX = ".run.json"

@@ -26,7 +26,7 @@ from evaluators.protocols.base import RowProtocol
 from evaluators.results import documents
 from evaluators.results.compose import compose, make_examples
 from evaluators.results.documents import Result
-from generators.storage import csv_tables, json_lines
+from generators.files import csv_tables, json_lines
 
 
 def score_file(

@@ -22,9 +22,9 @@ import yaml
 
 from evaluators.results import documents
 from evaluators.results.documents import Result
+from generators.files.atomic import atomic_file
+from generators.files.untrusted import UnsafeNameError, resolve_below
 from generators.storage import parquet
-from generators.storage.atomic import atomic_file
-from generators.storage.untrusted import UnsafeNameError, resolve_below
 from loaders.hub import check_repository, explain_errors
 
 EVAL_RESULTS = ".eval_results/compeval.yaml"

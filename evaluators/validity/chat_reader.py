@@ -19,8 +19,8 @@ import numpy as np
 import yaml
 
 from evaluators.metrics.intervals import compute_share_interval
-from generators.hard_negatives.text_only_scorers import RetrievalSets
 from generators.llm.client import Cache, Endpoint, Message, request_hash
+from generators.text_only.baselines import RetrievalSets
 
 MAX_ANSWER_TOKENS = 8
 EXAMPLES = yaml.safe_load(Path(__file__).with_name("chat_examples.yaml").read_text(encoding="utf-8"))

@@ -30,10 +30,11 @@ from evaluators.validity.captioners import compare_captioners, train_model
 from evaluators.validity.listed_atoms import ListedAtoms, measure_listed_atoms
 from evaluators.validity.oracle import UnreadableError, is_true, parse_caption
 from evaluators.validity.rebuild import rebuild_crepe
+from generators.pipeline import stage
+from generators.pipeline.params import read_params
 from generators.readers.corpora import Skipped, list_shards, read_captions
 from generators.schemas.corpus_names import get_kind
-from generators.storage import parquet, stage
-from generators.storage.params import read_params
+from generators.storage import parquet
 
 WORD = re.compile(r"[a-z]+")
 TRUTH = "truth"

@@ -11,17 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from generators import crepe_productivity, crepe_systematicity
-from generators.hard_negatives.balanced_compounds import BALANCED_NEGATIVES, make_balanced_negatives
-from generators.hard_negatives.image_nouns import ImageNouns
-from generators.hard_negatives.systematicity import NEGATIVES
+from generators.hard_negatives.balanced.compounds import BALANCED_NEGATIVES, make_balanced_negatives
+from generators.hard_negatives.balanced.image_nouns import ImageNouns
+from generators.hard_negatives.crepe.systematicity import NEGATIVES
 from generators.microworld.annotate import annotate, write_annotations
 from generators.microworld.scenes.splits import TEST_IDS, sample_test_scene
+from generators.pipeline.params import read_params, read_parser_params
 from generators.readers import annotations, visual_genome
 from generators.readers.records import Flaws
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA
 from generators.seen_analysis.targets import Targets
 from generators.storage.dataset import write_config
-from generators.storage.params import read_params, read_parser_params
 
 
 def rebuild_crepe(

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from functools import partial
 
 from evaluators.metrics.intervals import Interval
-from generators.hard_negatives.relative_scorers import COMPARING_SCORERS
-from generators.hard_negatives.text_only_scorers import (
+from generators.text_only.baselines import (
     HELD_OUT_SCORERS,
     Scorer,
     score_by_function,
     score_cooccurrence,
 )
+from generators.text_only.relative_baselines import COMPARING_SCORERS
 from loaders.audit import CUE_MARGIN, CUES
 
 LENGTH_SCORERS = ("wordiest", "tersest")

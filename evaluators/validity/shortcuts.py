@@ -3,7 +3,7 @@
 A blind model can use such a rule, so a set that one solves does not measure vision. `compeval inspect` examines one set
 in detail; here, many are compared. The rules are the cues of the audit (loaders/audit.py), the medoid (a truth of which
 all negatives are edits is closest to them), and scorers that learn from the captions of other images
-(generators/hard_negatives/text_only_scorers.py). The best rule is chosen with knowledge of the truth. Tied captions
+(generators/text_only/baselines.py). The best rule is chosen with knowledge of the truth. Tied captions
 share the hit. Sets whose candidates are images, and pairs of images with the same two captions, cannot be solved by a
 text alone.
 """
@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 from evaluators.metrics.intervals import Interval, compute_share_interval
 from evaluators.validity.rules import RULES, SLOW_RULES, beats_chance
-from generators.hard_negatives.text_only_scorers import RetrievalSets, recall_at_1
 from generators.storage import parquet
+from generators.text_only.baselines import RetrievalSets, recall_at_1
 from loaders.datasets.folders import is_published, list_datasets
 from loaders.datasets.stats import parquet_files
 

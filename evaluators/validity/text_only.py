@@ -3,14 +3,14 @@
     python -m evaluators.validity.text_only        # writes text_only.json and text_only.md
 
 Source: SugarCrepe (arXiv:2306.14610, section 3) showed that such scorers beat vision-language models on published sets.
-The scorers are in generators/hard_negatives/text_only_scorers.py; params.yaml can add a language model. Scorers that
+The scorers are in generators/text_only/baselines.py; params.yaml can add a language model. Scorers that
 learn are cross-fitted over images. ``refining`` has the scorers of adversarial refinement
-(generators/hard_negatives/refinement.py), and ``held_out`` scorers that it does not use.
+(generators/text_only/refinement.py), and ``held_out`` scorers that it does not use.
 
 Metrics: Recall@1 with 95 % intervals over images. Tied captions share the hit. Chance is 1/K, but a scorer
 that knows nothing can be below chance: every negative is an edit of the true caption, so the scores of a set are not
 independent. ``comparing`` has scorers that compare the captions of a set with each other
-(generators/hard_negatives/relative_scorers.py). ``random_scorers`` is the Recall@1 of random word weights.
+(generators/text_only/relative_baselines.py). ``random_scorers`` is the Recall@1 of random word weights.
 ``pairwise_accuracy`` is the share of negatives that score lower than their true caption (chance 1/2); it shows if there
 is a cue.
 """
@@ -29,10 +29,11 @@ import jinja2
 import numpy as np
 
 from evaluators.metrics.intervals import compute_share_interval
-from generators.hard_negatives.language_models import load_language_model
-from generators.hard_negatives.refinement import REFINEMENT_SCORERS
-from generators.hard_negatives.relative_scorers import COMPARING_SCORERS
-from generators.hard_negatives.text_only_scorers import (
+from generators.pipeline import stage
+from generators.pipeline.params import read_params
+from generators.schemas.corpus_names import get_kind, parse_productivity
+from generators.storage import parquet
+from generators.text_only.baselines import (
     HELD_OUT_SCORERS,
     RetrievalSets,
     Scorer,
@@ -40,9 +41,9 @@ from generators.hard_negatives.text_only_scorers import (
     measure_random_recall,
     recall_at_1,
 )
-from generators.schemas.corpus_names import get_kind, parse_productivity
-from generators.storage import parquet, stage
-from generators.storage.params import read_params
+from generators.text_only.language_models import load_language_model
+from generators.text_only.refinement import REFINEMENT_SCORERS
+from generators.text_only.relative_baselines import COMPARING_SCORERS
 from loaders.cards.card import table
 from loaders.datasets.stats import read_stats
 

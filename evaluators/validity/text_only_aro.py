@@ -20,11 +20,11 @@ import typer
 
 from evaluators.validity import chat_reader
 from evaluators.validity.text_only import measure, read_files, render_page
-from generators.hard_negatives.text_only_scorers import RetrievalSets
+from generators.files.atomic import write_json
 from generators.llm.client import Cache, Endpoint, ask_all, make_client
-from generators.storage import stage
-from generators.storage.atomic import write_json
-from generators.storage.params import read_params
+from generators.pipeline import stage
+from generators.pipeline.params import read_params
+from generators.text_only.baselines import RetrievalSets
 from loaders.datasets.stats import read_stats, split_name
 from loaders.papers.figures import figures
 

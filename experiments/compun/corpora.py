@@ -17,10 +17,10 @@ from pathlib import Path
 
 from experiments.compun.scenes import COMPOUNDS, CONSTITUENTS, sample_scene
 from generators.compun import Noun, read_nouns, select_drawable_nouns
+from generators.files.atomic import atomic_folder
 from generators.microworld.build import WORKERS, Params
 from generators.microworld.corpora import IMAGES_PER_SCENE, Example, make_examples, write_corpus
-from generators.storage import stage
-from generators.storage.atomic import atomic_folder
+from generators.pipeline import stage
 
 FOLDER = Path("sources/compun")
 FIRST_ID = 30_000_000

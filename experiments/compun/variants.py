@@ -14,8 +14,8 @@ from typing import Any
 from evaluators.report.results import Results, read_results
 from evaluators.report.sections import compun
 from evaluators.report.tables import to_markdown
-from generators.storage import stage
-from generators.storage.atomic import write_json
+from generators.files.atomic import write_json
+from generators.pipeline import stage
 
 FOLDER = Path("experiments/compun")
 METRICS = ("recall@1", "all_recall@1", "margin_of_correct", "similarity_of_correct")

@@ -25,9 +25,10 @@ from evaluators.metrics.macro_views import select_frequent
 from evaluators.metrics.statistics import bootstrap_group_means, bootstrap_interval, compute_interval
 from evaluators.results.compare import get_query_values
 from evaluators.results.compose import get_clusters
-from generators.storage import parquet, stage
-from generators.storage.atomic import write_json
-from generators.storage.params import read_params
+from generators.files.atomic import write_json
+from generators.pipeline import stage
+from generators.pipeline.params import read_params
+from generators.storage import parquet
 from loaders.cards.card import table
 
 PARAMS = Path("experiments/params.yaml")

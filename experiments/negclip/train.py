@@ -17,8 +17,8 @@ from tqdm import tqdm
 from evaluators import models
 from evaluators.engine.tasks import discover
 from evaluators.run import run
-from generators.storage import stage
-from generators.storage.params import read_params
+from generators.pipeline import stage
+from generators.pipeline.params import read_params
 from trainers.clip import training as clip
 from trainers.negclip import training as negclip
 from trainers.negclip.finetune import Recipe

@@ -10,7 +10,7 @@ from pathlib import Path
 from evaluators.models import pick_device, resolve
 from evaluators.probes.evaluate import evaluate_probe
 from evaluators.report import probe_report
-from generators.storage import stage
+from generators.pipeline import stage
 
 
 def main(probes: list[Path], output: Path = Path("experiments/probe"), results: Path = Path("results/probe")) -> None:

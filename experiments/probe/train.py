@@ -13,7 +13,7 @@ from pathlib import Path
 import yaml
 
 from evaluators.models import pick_device, resolve
-from generators.storage import stage
+from generators.pipeline import stage
 from trainers.probe import overlap as probe_overlap
 from trainers.probe.data import generate_captions
 from trainers.probe.training import Recipe, choose_precision, train_autoencoder, train_probe

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from generators.files import csv_tables
 from generators.schemas.annotated_image import AnnotatedImage
 from generators.schemas.scene_graph import Box
-from generators.storage import csv_tables
 from generators.storage.crops import crop_id
 
 FOLDER = Path("data/annotations/crepe")

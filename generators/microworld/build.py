@@ -19,16 +19,16 @@ from typing import TypeVar
 
 from tqdm import tqdm
 
+from generators.files.atomic import atomic_folder
 from generators.microworld.annotate import annotate, image_path, write_annotations
 from generators.microworld.corpora import IMAGES_PER_SCENE, Example, make_examples, write_corpus
 from generators.microworld.rendering.images import render_jpeg
 from generators.microworld.scene import Scene
 from generators.microworld.scenes.held_out import choose_held_out
 from generators.microworld.scenes.splits import TEST_IDS, sample_test_scene, sample_training_scene, training_ids
+from generators.pipeline import stage
+from generators.pipeline.params import read_params
 from generators.schemas.corpus_names import CORPORA
-from generators.storage import stage
-from generators.storage.atomic import atomic_folder
-from generators.storage.params import read_params
 
 FOLDER = Path("sources/microworld")
 WORKERS = 2

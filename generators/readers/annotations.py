@@ -22,14 +22,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from generators.files.atomic import atomic_file, write_json
+from generators.pipeline import stage
+from generators.pipeline.input_sources import MICROWORLD, read_sources
+from generators.pipeline.params import read_params
 from generators.readers import gqa, visual_genome
 from generators.readers.records import Flaws
 from generators.schemas.annotated_image import AnnotatedImage
 from generators.schemas.rows import ANNOTATION_SCHEMA
-from generators.storage import parquet, stage
-from generators.storage.atomic import atomic_file, write_json
-from generators.storage.input_sources import MICROWORLD, read_sources
-from generators.storage.params import read_params
+from generators.storage import parquet
 
 IMAGES_PER_GROUP = 100
 """Images per parquet row group, which is read as a whole."""

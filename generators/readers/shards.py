@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from PIL import Image
 
-from generators.storage.untrusted import decode_image
+from generators.files.untrusted import decode_image
 
 IMAGE_SUFFIXES = ("jpg", "jpeg", "png", "webp")
 

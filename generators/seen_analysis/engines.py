@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from generators.parser.caption_parser import RULES, make_parser
+from generators.pipeline.workers import map_with
 from generators.seen_analysis.shards import MakeParser, RunShards, Search, get_shard_worker, run_shard
-from generators.storage.workers import map_with
 
 
 def make_engine(settings: Mapping[str, Any], parser: str = RULES) -> RunShards:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from generators.graphs.facts import ImageFacts, collect_facts
 from generators.parser.caption_parser import CaptionParser, make_parser, parse_each
+from generators.pipeline.workers import map_with
 from generators.schemas.annotated_image import AnnotatedImage, Region
 from generators.schemas.scene_graph import Parse
 from generators.seen_analysis.spelling import Speller
@@ -26,7 +27,6 @@ from generators.seen_analysis.splits import (
     find_crop_fault,
     normalize_caption,
 )
-from generators.storage.workers import map_with
 
 IMAGES_PER_CHUNK = 64
 """Images that a worker processes at once."""

@@ -29,17 +29,17 @@ from typing import Annotated, Any
 import typer
 from tqdm import tqdm
 
+from generators.files.atomic import write_json
 from generators.parser.caption_parser import RULES
 from generators.parser.spacy_model import MODELS
+from generators.pipeline import stage
+from generators.pipeline.code_digest import code_digest
+from generators.pipeline.input_sources import check_corpus
+from generators.pipeline.params import read_params
 from generators.readers.corpora import list_shards
 from generators.seen_analysis.engines import make_engine
 from generators.seen_analysis.shards import RunShards, Search, ShardResult, result_path
 from generators.seen_analysis.targets import Targets
-from generators.storage import stage
-from generators.storage.atomic import write_json
-from generators.storage.code import code_digest
-from generators.storage.input_sources import check_corpus
-from generators.storage.params import read_params
 
 FIRST_ROUND = 16
 """Number of shards in the first round."""

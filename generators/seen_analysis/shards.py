@@ -11,13 +11,13 @@ from functools import cached_property, lru_cache
 from itertools import islice
 from pathlib import Path
 
+from generators.files.atomic import write_json
 from generators.parser.caption_parser import CaptionParser, parse_each
 from generators.parser.spacy_model import MAX_CHARACTERS
 from generators.readers.corpora import Column, Shard, Skipped, read_captions
 from generators.schemas.scene_graph import Parse
+from generators.seen_analysis.sampled_digest import sampled_digest
 from generators.seen_analysis.targets import CaptionWords, Targets, UnseenTargets
-from generators.storage.atomic import write_json
-from generators.storage.sampled_digest import sampled_digest
 
 BATCH_SIZE = 256
 """Captions per parser call. Targets found in one batch are not searched for in the next."""

@@ -14,11 +14,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from generators.files.atomic import atomic_file, write_json
 from generators.sources import DataSource, RemoteFile
 from generators.sources.download import download, verify
 from generators.sources.source_lock import compare_or_record
 from generators.sources.unpack import unpack
-from generators.storage.atomic import atomic_file, write_json
 
 WORK_FOLDER = ".downloads"
 ProgressCallback = Callable[[str, int, int | None], None]

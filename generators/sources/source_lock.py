@@ -12,8 +12,8 @@ from typing import Any
 
 import yaml
 
+from generators.files.atomic import atomic_file
 from generators.sources import RemoteFile
-from generators.storage.atomic import atomic_file
 
 RECORD = {"url", "size", "sha256"}
 HEADER = (

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import IO, NamedTuple
 
-from generators.storage.untrusted import ARCHIVE_ERRORS, open_archive
+from generators.files.untrusted import ARCHIVE_ERRORS, open_archive
 
 ProgressCallback = Callable[[int, int | None], None]
 """Called with the number of unpacked bytes and the total number."""

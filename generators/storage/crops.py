@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 from PIL import Image
 
+from generators.files.atomic import atomic_folder
+from generators.files.untrusted import decode_image, read_file
 from generators.schemas.scene_graph import Box
-from generators.storage.atomic import atomic_folder
 from generators.storage.patches import Patches
-from generators.storage.untrusted import decode_image, read_file
 
 JPEG_QUALITY = 92
 IMAGES, HASHES = "images", "SHA256SUMS"

@@ -14,13 +14,13 @@ from typing import Any, get_args
 
 import pyarrow as pa
 
+from generators.files.atomic import atomic_folder
+from generators.files.untrusted import allow_images
+from generators.pipeline.params import read_params
 from generators.schemas.rows import ImageStorage, add_datasets_features, use_image_paths
 from generators.schemas.scene_graph import Box, SceneGraph
-from generators.storage.atomic import atomic_folder
 from generators.storage.crops import Crop, CropFiles, crop_id, encode_crop
-from generators.storage.params import read_params
 from generators.storage.parquet import open_writer
-from generators.storage.untrusted import allow_images
 
 PARTS = Path("parts")
 """Folder next to the dataset folders: sets of datasets that several stages write, ``parts/<dataset>/<config>``."""

@@ -9,7 +9,7 @@ Chance is 1/2, 1/5 for the order sets, and 1/(K + 1) for NegCLIP's captions with
 trains on NegCLIP's file (trainers/negclip/published.py).
 
 The shuffled captions of COCO-Order and Flickr30k-Order were never released: the authors' code draws them at random.
-Here they are drawn by generators/hard_negatives/word_order.py with seed 0.
+Here they are drawn by generators/hard_negatives/aro/word_order.py with seed 0.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from generators.hard_negatives.word_order import Tagger, make_wrong_captions
+from generators.hard_negatives.aro.word_order import Tagger, make_wrong_captions
 from generators.readers import karpathy
 from generators.schemas.rows import CHOICE_SCHEMA
 from generators.sources import read_registry

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from generators.storage.untrusted import safe_name
+from generators.files.untrusted import safe_name
 from loaders.published.declaration import Benchmark, github, google_drive
 from loaders.published.image_sets import ImageSet
 from loaders.published.rows import Row, Unusable, read_each, read_object

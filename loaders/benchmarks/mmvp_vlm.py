@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
+from generators.files.untrusted import safe_name
 from generators.schemas.rows import GROUP_SCHEMA
-from generators.storage.untrusted import safe_name
 from loaders.published.declaration import AuthorsRule, Benchmark, Score, huggingface
 from loaders.published.image_sets import ImageSet
 from loaders.published.rows import Row, Unusable, read_csv, read_each

@@ -4,7 +4,7 @@
 
 The file is a CSV with the columns ``type, image_0, image_1, caption_0, caption_1`` (Kamath, Hessel and Chang 2023,
 section 2.2: six types, captions that differ in one word). If it has a column ``accepted``, as written by
-generators/hard_negatives/pair_candidates.py, only rows with ``yes`` are used. Images are given by file name, with or
+generators/hard_negatives/photograph_pairs.py, only rows with ``yes`` are used. Images are given by file name, with or
 without suffix.
 """
 
@@ -15,10 +15,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from generators.files import csv_tables
+from generators.files.atomic import atomic_folder
+from generators.files.untrusted import is_file
+from generators.pipeline import stage
 from generators.schemas.rows import GROUP_SCHEMA
-from generators.storage import csv_tables, dataset, stage
-from generators.storage.atomic import atomic_folder
-from generators.storage.untrusted import is_file
+from generators.storage import dataset
 from loaders.cards.card import render, write_card
 from loaders.datasets.stats import Stats, measure
 from loaders.papers.figures import figures

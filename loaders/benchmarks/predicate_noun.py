@@ -15,8 +15,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+from generators.files.untrusted import safe_name
 from generators.schemas.rows import GROUP_SCHEMA
-from generators.storage.untrusted import safe_name
 from loaders.published.declaration import Benchmark, github
 from loaders.published.image_sets import OPEN_IMAGES
 from loaders.published.rows import Row, Unusable, read_each, read_json

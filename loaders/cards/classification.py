@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from generators.storage import parquet, stage
+from generators.pipeline import stage
+from generators.storage import parquet
 from loaders.cards.card import render, write_card
 from loaders.datasets.stats import Stats, measure
 

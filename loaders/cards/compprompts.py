@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from generators.storage import stage
+from generators.pipeline import stage
 from loaders.cards.card import render, write_card
 from loaders.datasets.stats import Stats, measure
 from loaders.papers.prompt_types import PROMPT_TYPES, TOTAL_PROMPTS

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from generators.storage import parquet, stage
+from generators.pipeline import stage
+from generators.storage import parquet
 from loaders.cards.card import collect_stats, hub_metadata, render, write_card
 from loaders.papers.figures import figures
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from generators.storage import stage
+from generators.pipeline import stage
 from loaders.cards.card import collect_stats, hub_metadata, render, write_card
 from loaders.papers.figures import figures
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from generators.pipeline import stage
 from generators.schemas.corpus_names import CORPORA
-from generators.storage import stage
 from loaders.cards.card import collect_stats, hub_metadata, render, write_card
 from loaders.cards.parts import assemble
 from loaders.papers.figures import figures, retrieval_set_size

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from generators.storage.atomic import MARKER, atomic_folder
+from generators.files.atomic import MARKER, atomic_folder
+from generators.files.untrusted import allow_images, read_image_roots
 from generators.storage.crops import IMAGES
 from generators.storage.dataset import PARTS
-from generators.storage.untrusted import allow_images, read_image_roots
 
 CARD_FILES = frozenset({"README.md", "croissant.json", "stats.json", "TEXT_ONLY.md"})
 """Files of a dataset folder. TEXT_ONLY.md is of earlier versions."""

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from generators.storage.cache_folder import cache_folder
+from generators.files.cache_folder import cache_folder
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"

@@ -5,7 +5,7 @@ first split that contains the image. If ``patches`` is not null, the row shows i
 order.
 
 An ``image_path`` is absolute or relative to the folder that contains the dataset folder. It leads to one of the folders
-that ``generators/storage/untrusted.py`` accepts.
+that ``generators/files/untrusted.py`` accepts.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from generators.files.untrusted import read_file, resolve_image
 from generators.schemas.scene_graph import Box
 from generators.storage.crops import Crop, encode_crop, read_crop
 from generators.storage.patches import Patches, arrange_patches
-from generators.storage.untrusted import read_file, resolve_image
 from loaders.datasets.stats import split_name
 
 if TYPE_CHECKING:

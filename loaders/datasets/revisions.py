@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from generators.storage.cache_folder import cache_folder
+from generators.files.cache_folder import cache_folder
 from loaders.datasets.folders import list_datasets, search_path
 from loaders.datasets.stats import read_version
 

@@ -13,11 +13,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+from generators.files.untrusted import safe_name
 from generators.storage import parquet
 from generators.storage.crops import HASHES, IMAGES
-from generators.storage.natural import sort_rows
-from generators.storage.untrusted import safe_name
 from loaders.datasets.folders import dataset_folder
+from loaders.datasets.natural import sort_rows
 
 Stats = dict[str, Any]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from datasets import Image
 
-from generators.storage.untrusted import decode_image
+from generators.files.untrusted import decode_image
 from loaders.datasets.referenced_images import read_stored
 
 if TYPE_CHECKING:

@@ -16,10 +16,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from generators.storage.atomic import write_json
-from generators.storage.cache_folder import cache_folder
+from generators.files.atomic import write_json
+from generators.files.cache_folder import cache_folder
+from generators.files.untrusted import resolve_below, safe_name
 from generators.storage.crops import IMAGES
-from generators.storage.untrusted import resolve_below, safe_name
 
 
 def verify_files(folder: Path, stats: dict[str, Any], names: Iterable[str]) -> None:

@@ -10,8 +10,8 @@ import errno
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from generators.storage.atomic import atomic_file
-from generators.storage.untrusted import MAX_FILE_BYTES, SOURCES, decode_image, resolve_below
+from generators.files.atomic import atomic_file
+from generators.files.untrusted import MAX_FILE_BYTES, SOURCES, decode_image, resolve_below
 from loaders.importing.identify import PublishedFile
 from loaders.published.tables import name_image, read_batches
 

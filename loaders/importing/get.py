@@ -12,12 +12,12 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
+from generators.files.atomic import atomic_folder
+from generators.files.untrusted import SOURCES, decode_image, read_file, resolve_below
 from generators.sources import DataSource, RemoteFile
 from generators.sources.download import REMEDY, download
 from generators.sources.obtain import WORK_FOLDER, check_file, fetch
 from generators.sources.unpack import unpack
-from generators.storage.atomic import atomic_folder
-from generators.storage.untrusted import SOURCES, decode_image, read_file, resolve_below
 from loaders.importing.identify import PublishedFile
 from loaders.importing.images import ImageFinder
 from loaders.importing.importing import ReadFile

@@ -9,9 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from generators.files.untrusted import SOURCES, allow_images, is_file
 from generators.schemas.scene_graph import Box
 from generators.storage.crops import Crop, crop_id, read_size, round_corners
-from generators.storage.untrusted import SOURCES, allow_images, is_file
 from loaders.published.image_sets import ImageSet
 from loaders.published.rows import Row
 from loaders.published.schemas import arrange_captions, list_image_columns

@@ -14,7 +14,7 @@ import pytest
 import typer
 
 from compeval.cli import app
-from generators.storage import stage
+from generators.pipeline import stage
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("compeval", "evaluators", "generators", "loaders", "trainers", "experiments", "bench")

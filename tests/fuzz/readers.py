@@ -29,12 +29,13 @@ from typing import Any
 import webdataset.tariterators  # noqa: F401  (loads PyTorch, which starts a program, before the audit begins)
 
 from evaluators.results import documents, external, hub
+from generators.files import csv_tables
+from generators.files.untrusted import UnsafeNameError, decode_image, resolve_below, resolve_image, safe_name
 from generators.llm.answers import read_list
 from generators.readers import corpora, gqa, karpathy, shards, visual_genome
 from generators.readers.records import Flaws
 from generators.sources.unpack import unpack
-from generators.storage import csv_tables, parquet
-from generators.storage.untrusted import UnsafeNameError, decode_image, resolve_below, resolve_image, safe_name
+from generators.storage import parquet
 from loaders.benchmarks import negbench, photograph_pairs
 from loaders.datasets.stats import read_stats
 from loaders.datasets.verified import verify_images

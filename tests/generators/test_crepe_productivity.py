@@ -21,13 +21,13 @@ from generators.captioner.captioner import Captioner, GrammarCaptioner
 from generators.captioner.prompted import PromptedCaptioner, read_shots
 from generators.crepe_productivity import Builder, Settings, Visit, ask, collect_rows, main, write
 from generators.graphs.walks import COMPLEXITIES
-from generators.hard_negatives.ngram import NgramModel
-from generators.hard_negatives.productivity import KINDS, PAPER_KINDS, Example
-from generators.hard_negatives.source import ImageSource, Source
+from generators.hard_negatives.crepe.productivity import KINDS, PAPER_KINDS, Example
+from generators.hard_negatives.crepe.source import ImageSource, Source
 from generators.language.texts import words
 from generators.llm.client import KEY_VARIABLE, Cache, Endpoint
 from generators.parser.rule_parser import RuleParser
 from generators.readers.annotations import Annotations
+from generators.text_only.ngram import NgramModel
 from tests.annotated import annotations_of
 
 SETTINGS = Settings(

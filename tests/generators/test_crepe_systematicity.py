@@ -16,7 +16,7 @@ from generators.crepe_systematicity import (
     make_hard_negative_rows,
     read_rows,
 )
-from generators.hard_negatives.systematicity import NEGATIVES
+from generators.hard_negatives.crepe.systematicity import NEGATIVES
 from generators.parser.caption_parser import make_parser
 from generators.readers.annotations import Annotations
 from generators.schemas.scene_graph import Atom, Compound

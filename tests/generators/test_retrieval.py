@@ -11,9 +11,9 @@ import pytest
 from PIL import Image
 
 from generators import retrieval
-from generators.hard_negatives import word_order
-from generators.hard_negatives.patch_order import GRIDS, draw_patches
-from generators.hard_negatives.word_order import TEXT_PERTURBATIONS, Tagger, Words
+from generators.hard_negatives.aro import word_order
+from generators.hard_negatives.aro.patch_order import GRIDS, draw_patches
+from generators.hard_negatives.aro.word_order import TEXT_PERTURBATIONS, Tagger, Words
 from generators.storage.patches import Patches, arrange_patches
 from loaders.cards import aro as aro_card
 from loaders.cards import retrieval as retrieval_card

@@ -8,8 +8,8 @@ from typer.testing import CliRunner
 
 from compeval import load_dataset
 from compeval.cli import app
+from generators.files.atomic import MARKER
 from generators.schemas.rows import CHOICE_SCHEMA, GROUP_SCHEMA, HARD_NEGATIVE_SCHEMA
-from generators.storage.atomic import MARKER
 from generators.storage.crops import replace_crop_files
 from generators.storage.dataset import write_config
 from loaders.cards.card import write_card

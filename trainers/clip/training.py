@@ -25,9 +25,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 from tqdm import trange
 
-from generators.storage import stage
-from generators.storage.atomic import atomic_folder
-from generators.storage.params import read_params
+from generators.files.atomic import atomic_folder
+from generators.pipeline import stage
+from generators.pipeline.params import read_params
 from trainers.clip.pairs import Pairs, read_pairs
 from trainers.clip.precision import has_fast_bfloat16
 

@@ -22,7 +22,7 @@ import pyarrow as pa
 from PIL import Image
 from webdataset.writer import ShardWriter
 
-from generators.storage.atomic import atomic_folder
+from generators.files.atomic import atomic_folder
 from generators.storage.dataset import write_split
 from trainers.negclip.mining import MinedData
 

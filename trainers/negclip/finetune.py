@@ -29,7 +29,7 @@ from open_clip_train.scheduler import cosine_lr
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from generators.storage.atomic import atomic_file
+from generators.files.atomic import atomic_file
 from trainers.clip.training import LOGIT_SCALE_LIMIT, make_adamw
 from trainers.negclip.embedding import Precision, encode_images, encode_texts
 from trainers.negclip.image_text import ImageDataset

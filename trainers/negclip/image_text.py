@@ -25,8 +25,8 @@ from PIL import Image
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
+from generators.files.untrusted import decode_image
 from generators.readers import karpathy, shards
-from generators.storage.untrusted import decode_image
 from trainers.negclip.pixels import split_preprocess
 
 MAX_CACHED_BYTES = 1_000_000_000

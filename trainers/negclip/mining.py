@@ -1,7 +1,7 @@
 """Mine hard negatives: negative captions for each caption, and nearest neighbours of each image.
 
 Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), section 4 and appendix C: up to five negative captions, made by
-exchanging two parts of the caption (generators/hard_negatives/negclip.py), and the three nearest images by CLIP
+exchanging two parts of the caption (generators/hard_negatives/negclip), and the three nearest images by CLIP
 features (neighbours.py). Both are computed in chunks, so that an interrupted mining resumes. Captions without a
 negative are dropped, and then images without a caption. Neighbours are searched among the remaining images only,
 because every neighbour adds a caption with a negative to the batch.
@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from generators.storage.atomic import atomic_file
+from generators.files.atomic import atomic_file
 from trainers.negclip.image_text import CaptionedImages, ImageLocation
 from trainers.negclip.negatives import Negatives, mine_negatives
 from trainers.negclip.neighbours import find_nearest

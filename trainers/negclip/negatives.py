@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from generators.hard_negatives.negclip import Negative, make_negatives
+from generators.files.atomic import atomic_file
+from generators.hard_negatives.negclip.negatives import Negative, make_negatives
+from generators.pipeline.workers import map_with
 from generators.storage import parquet
-from generators.storage.atomic import atomic_file
-from generators.storage.workers import map_with
 
 CAPTIONS_PER_CHUNK = 10_000
 _TYPE = pa.list_(pa.struct([("text", pa.string()), ("kind", pa.string())]))

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from generators.hard_negatives.negclip import Negative
+from generators.hard_negatives.negclip.negatives import Negative
 from loaders.importing.images import ImageFinder
 from loaders.published.image_sets import COCO
 from loaders.published.rows import parse_texts, read_csv

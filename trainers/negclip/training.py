@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from evaluators.models import fingerprint
-from generators.storage.atomic import atomic_folder, check_replaceable, write_json
+from generators.files.atomic import atomic_folder, check_replaceable, write_json
 from trainers.negclip import published, starting_model
 from trainers.negclip.embedding import Precision, encode_all_images, measure_retrieval
 from trainers.negclip.export import Format, export

@@ -36,7 +36,7 @@ from evaluators.engine.encode import Report, quiet
 from evaluators.engine.feature_cache import FeatureStore, cache_folder
 from evaluators.models import Model, TextEncoder, fingerprint
 from evaluators.models.recovery_probe import AUTOENCODER, PROBE, RecoveryT5
-from generators.storage.atomic import atomic_folder, check_replaceable
+from generators.files.atomic import atomic_folder, check_replaceable
 from trainers.clip.precision import has_fast_bfloat16
 from trainers.probe.data import Collator, SimilarLengthSampler, split_texts, train_tokenizer
 

@@ -11,7 +11,7 @@ from evaluators.report.results import Result, Results
 from evaluators.report.section import Section, format_score
 from evaluators.report.tables import Table, format_percent, make_table
 from evaluators.report.text_only import find_rule
-from generators.storage.natural import natural_key
+from loaders.datasets.natural import natural_key
 
 HEADER = ("Task", "Model", "Rows", "Metric", "Score", "Chance", "Best text-only rule")
 

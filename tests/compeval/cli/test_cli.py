@@ -12,8 +12,8 @@ from typer.testing import CliRunner, Result
 
 import compeval
 from compeval.cli import app, console
-from generators.hard_negatives.score_cache import ScoreCache
-from generators.storage.cache_folder import cache_folder
+from generators.files.cache_folder import cache_folder
+from generators.text_only.score_cache import ScoreCache
 from tests.evaluators import tiny
 
 KNOWS = "python:toy_models:Knows"

@@ -16,8 +16,8 @@ from evaluators.engine.rows import load
 from evaluators.engine.tasks import Task, discover
 from evaluators.run import run
 from generators import retrieval
-from generators.hard_negatives.patch_order import GRIDS, draw_patches
-from generators.hard_negatives.word_order import Words
+from generators.hard_negatives.aro.patch_order import GRIDS, draw_patches
+from generators.hard_negatives.aro.word_order import Words
 from generators.readers.karpathy import CaptionedImage
 from generators.schemas.rows import ImageStorage
 from generators.schemas.scene_graph import Box

@@ -14,9 +14,9 @@ from evaluators.inspection import measures
 from evaluators.inspection.measures import contrast, contrast_words, measure_set
 from evaluators.inspection.rows import TextRow, gather, open_sources
 from evaluators.report.text_only import read_text_only
-from generators.hard_negatives.text_only_scorers import RetrievalSets
 from generators.schemas.rows import GROUP_SCHEMA
 from generators.storage.dataset import write_config
+from generators.text_only.baselines import RetrievalSets
 from loaders.audit import Texts
 from loaders.cards.card import write_card
 from loaders.datasets.stats import measure
@@ -26,7 +26,7 @@ from tests.evaluators.engine.test_protocol_runs import groups
 
 @pytest.fixture(autouse=True)
 def few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("generators.hard_negatives.relative_scorers.TREES", 30)
+    monkeypatch.setattr("generators.text_only.relative_baselines.TREES", 30)
 
 
 def make_rows(captions: list[tuple[str, list[str]]], images: list[str] | None = None) -> list[TextRow]:

@@ -15,7 +15,7 @@ from evaluators.results.compare import Comparison, compare, compare_categories, 
 from evaluators.results.external import score_file
 from evaluators.results.rank import rank_models
 from evaluators.run import run
-from generators.storage.code import list_code_files
+from generators.pipeline.code_digest import list_code_files
 from tests.evaluators import tiny
 from tests.evaluators.engine.test_faults import raising
 

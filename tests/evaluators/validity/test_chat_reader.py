@@ -9,10 +9,10 @@ from werkzeug import Request, Response
 
 from evaluators.validity import chat_reader, text_only_aro
 from evaluators.validity.chat_reader import EXAMPLES, build_messages, format_question, read_choice, shuffle_captions
-from generators.hard_negatives.text_only_scorers import RetrievalSets
 from generators.llm.client import KEY_VARIABLE, Cache
 from generators.schemas.rows import CHOICE_SCHEMA
 from generators.storage.dataset import write_config
+from generators.text_only.baselines import RetrievalSets
 from loaders.cards.card import write_card
 from loaders.datasets.stats import measure
 from loaders.papers.figures import figures

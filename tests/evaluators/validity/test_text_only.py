@@ -13,8 +13,8 @@ from evaluators.validity.text_only import (
     read_groups,
     render_page,
 )
-from generators.hard_negatives.refinement import REFINEMENT_SCORERS
-from generators.hard_negatives.text_only_scorers import HELD_OUT_SCORERS, RetrievalSets
+from generators.text_only.baselines import HELD_OUT_SCORERS, RetrievalSets
+from generators.text_only.refinement import REFINEMENT_SCORERS
 from tests.rows import toy_dataset
 
 NOUNS = ("cup", "table", "cat", "bus", "lamp", "chair")
@@ -22,7 +22,7 @@ NOUNS = ("cup", "table", "cat", "bus", "lamp", "chair")
 
 @pytest.fixture(autouse=True)
 def few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("generators.hard_negatives.relative_scorers.TREES", 30)
+    monkeypatch.setattr("generators.text_only.relative_baselines.TREES", 30)
 
 
 def make_negations() -> RetrievalSets:

@@ -24,10 +24,10 @@ from generators.captioner.prompted import (
 from generators.graphs.entailment import Negated, entails, proves_false
 from generators.graphs.facts import ImageFacts, collect_facts
 from generators.graphs.vocabulary import Vocabulary, relation_key
-from generators.hard_negatives.atom import AtomFoils, is_known, make_atom_negatives, make_one_attribute_negatives
+from generators.hard_negatives.crepe.atom import AtomFoils, is_known, make_atom_negatives, make_one_attribute_negatives
+from generators.hard_negatives.crepe.negation import find_negatable_atoms, make_negation_negatives
+from generators.hard_negatives.crepe.swap import make_swaps, write_swaps
 from generators.hard_negatives.hard_negative import HardNegative
-from generators.hard_negatives.negation import find_negatable_atoms, make_negation_negatives
-from generators.hard_negatives.swap import make_swaps, write_swaps
 from generators.llm.client import Cache, Endpoint
 from generators.parser.rule_parser import RuleParser
 from generators.schemas.scene_graph import Box, Mention, Parse, Relation, SceneGraph, SceneObject

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from generators.graphs.assignments import SearchLimitError
 from generators.graphs.entailment import Negated, entails, proves_false
 from generators.graphs.facts import Entity, ImageFacts, collect_facts
-from generators.hard_negatives.negation import find_negatable_atoms
+from generators.hard_negatives.crepe.negation import find_negatable_atoms
 from generators.schemas.scene_graph import Relation, SceneGraph, SceneObject
 
 NAMES = ["cup", "mug", "table", "dog"]

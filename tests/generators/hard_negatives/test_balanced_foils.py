@@ -8,7 +8,7 @@ import pytest
 
 from generators.graphs.facts import collect_facts
 from generators.graphs.vocabulary import Vocabulary
-from generators.hard_negatives.atom import AtomFoils
+from generators.hard_negatives.crepe.atom import AtomFoils
 from generators.schemas.scene_graph import SceneGraph, SceneObject
 from tests.generators.captioner.test_captioner import write_grammar_caption
 

@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
+from generators.hard_negatives.crepe.selection import replace_rejected, select_most_plausible
 from generators.hard_negatives.hard_negative import Foil, HardNegative
 from generators.hard_negatives.rejections import FILE, Rejections
-from generators.hard_negatives.selection import replace_rejected, select_most_plausible
 from generators.schemas.annotated_image import AnnotatedImage
 from generators.schemas.scene_graph import Box, SceneGraph
 from generators.storage.crops import crop_id

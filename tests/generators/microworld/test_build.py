@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from generators.files.atomic import MARKER, atomic_folder
 from generators.microworld.annotate import CAPTION_FILES
 from generators.microworld.build import FOLDER, Params, build
 from generators.schemas.corpus_names import CORPORA
-from generators.storage.atomic import MARKER, atomic_folder
 from tests.unlike_settings import OTHER
 
 TINY = Params(seed=3, test_images=3, train_images=4, train_size=64, annotation_recall=0.9)

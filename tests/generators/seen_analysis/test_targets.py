@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from generators.files.atomic import write_json
 from generators.schemas.scene_graph import Atom, Compound
 from generators.seen_analysis.targets import KINDS, CaptionWords, Targets, UnseenTargets, list_words, split_words
-from generators.storage.atomic import write_json
 from tests.generators import fake_language as fake
 
 BALL_ON_CAT = Compound("oro", "tennis ball", "on top of", "cat")

@@ -6,11 +6,11 @@ import datasets
 import pyarrow.parquet as pq
 import pytest
 
+from generators.files.untrusted import decode_image
 from generators.schemas.rows import RAW_SCHEMA, add_datasets_features, get_image_storage, use_stored_images
 from generators.storage import dataset
 from generators.storage.crops import encode_crop, replace_crop_files
 from generators.storage.dataset import write_config
-from generators.storage.untrusted import decode_image
 from loaders.cards.card import write_card
 from loaders.datasets.stats import measure
 from tests.rows import hard_negative_row

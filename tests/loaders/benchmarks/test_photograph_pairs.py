@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from PIL import Image as Picture
 
-from generators.hard_negatives import pair_candidates
-from generators.hard_negatives.pair_candidates import Candidate, find_candidates
+from generators.hard_negatives import photograph_pairs as pair_candidates
+from generators.hard_negatives.photograph_pairs import Candidate, find_candidates
 from generators.schemas.annotated_image import AnnotatedImage
 from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
 from loaders.benchmarks import photograph_pairs

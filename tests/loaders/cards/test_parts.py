@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from generators.files.untrusted import resolve_image
 from generators.schemas.rows import RAW_SCHEMA
 from generators.storage import dataset
 from generators.storage.crops import Crop, replace_crop_files
-from generators.storage.untrusted import resolve_image
 from loaders.cards import parts
 from loaders.cards.card import write_card
 from loaders.datasets.stats import measure

@@ -1,0 +1,125 @@
+"""Adversarial refinement: selects the largest part of a dataset on which text-only scorers are at chance.
+
+Source: SugarCrepe (arXiv:2306.14610, section 4), which balances the score gaps of two text models over pairs of
+captions. Difference from the paper: retrieval sets of K captions, in which each scorer should rank the truth first with
+frequency 1/K. A lower frequency is a cue as well, because it shows which caption to avoid. A linear program selects the
+rows to drop: rows that scorers above chance get right, and rows that scorers below chance get wrong.
+
+Negatives are edits of the truth. If the edits are in different positions, even random scorers rank the truth first less
+often than 1/K; therefore the program balances random scorers as well. Trained scorers would adapt to the remaining
+rows. Therefore they are retrained on these rows, and the program is solved again over all rows and the scorers of all
+rounds.
+
+The result is deterministic and does not depend on the order of the rows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+from scipy.optimize import linprog
+
+from generators.text_only.baselines import (
+    RetrievalSets,
+    Scorer,
+    measure_random_recall,
+    recall_at_1,
+    score_by_function,
+    score_characters,
+    score_cooccurrence,
+    score_ngram_likelihood,
+    score_ordered_pairs,
+    score_word_pairs_naive_bayes,
+    score_words,
+    score_words_naive_bayes,
+)
+from generators.text_only.relative_baselines import score_extra_trees, score_extra_trees_with_words
+
+REFINEMENT_SCORERS: Mapping[str, Scorer] = {
+    "longest": partial(score_by_function, function=len),
+    "shortest": partial(score_by_function, function=len, sign=-1),
+    "bigram_model": partial(score_ngram_likelihood, order=2),
+    "four_gram_model": partial(score_ngram_likelihood, order=4),
+    "words": score_words,
+    "bigrams": partial(score_words, ngram_range=(2, 2)),
+    "naive_bayes_of_words": score_words_naive_bayes,
+    "naive_bayes_of_word_pairs": score_word_pairs_naive_bayes,
+    "character_bigrams": partial(score_characters, ngram_range=(2, 2)),
+    "character_four_grams": partial(score_characters, ngram_range=(4, 4)),
+    "character_five_grams": partial(score_characters, ngram_range=(5, 5)),
+    "cooccurrence": score_cooccurrence,
+    "ordered_pairs": score_ordered_pairs,
+    "extra_trees": score_extra_trees,
+    "extra_trees_with_words": score_extra_trees_with_words,
+}
+"""Scorers of each family with smaller and larger n-grams than the held-out scorer of that family.
+
+Both are needed, because being at chance for one n-gram size does not imply being at chance for another.
+"""
+MIN_KEPT = 0.5
+"""Minimum share of the rows that is kept."""
+ROUNDS = 3
+MAX_PRICE, MEAN_PRICE = 1000.0, 300.0
+"""Prices of the largest and of the mean distance of the scorers from chance, relative to one row.
+
+Both are high, so that distances are minimised first. The mean has a price too, because otherwise one scorer that cannot
+reach chance would allow all others to stay equally far from it.
+"""
+TOLERANCE = 1e-6
+"""Numerical error of the solver's number of rows."""
+
+
+def select_rows_at_chance(
+    sets: RetrievalSets, seed: int, scorers: Mapping[str, Scorer] = REFINEMENT_SCORERS
+) -> np.ndarray:
+    """Return a boolean mask of the N retrieval sets to keep."""
+    if not len(sets):
+        return np.zeros(0, dtype=bool)
+    keys = [f"{seed}:{image}:{captions[0]}" for image, captions in zip(sets.images, sets.captions, strict=True)]
+    order_N = np.array([hashlib.sha256(key.encode()).hexdigest() for key in keys]).argsort(kind="stable")
+    keep_N = np.zeros(len(sets), dtype=bool)
+    keep_N[order_N[_select_in_rounds(sets.take(order_N), scorers)]] = True
+    return keep_N
+
+
+def _select_in_rounds(sets: RetrievalSets, scorers: Mapping[str, Scorer]) -> np.ndarray:
+    """Return the indices of the sets to keep after all rounds. Each round retrains the scorers on the sets kept."""
+    kept, hit_SN = np.arange(len(sets)), measure_random_recall(sets)
+    for _ in range(ROUNDS):
+        trainable = replace(sets, trainable_N=np.isin(np.arange(len(sets)), kept))
+        hit_SN = np.vstack([hit_SN, *(recall_at_1(scorer(trainable)) for scorer in scorers.values())])
+        kept = select_most_rows(hit_SN, sets.chance)
+    return kept
+
+
+def select_most_rows(hit_SN: np.ndarray, chance: float) -> np.ndarray:
+    """Return the indices of as many rows as possible on which each of S scorers has recall@1 ``chance``.
+
+    ``hit_SN`` is the recall@1 of each scorer on each row. If chance cannot be reached, the distances from chance are
+    minimised while at least ``MIN_KEPT`` of the rows are kept. The program may keep a fraction of a row; the rows with
+    the largest fractions are kept.
+    """
+    scorers, rows = hit_SN.shape
+    gain_SN, distance_SS, max_S1 = (hit_SN - chance) / rows, np.eye(scorers), np.ones((scorers, 1))
+    result = linprog(
+        [*np.full(rows, -1 / rows), *np.full(scorers, MEAN_PRICE / scorers), MAX_PRICE],
+        A_ub=np.block(
+            [
+                [gain_SN, -distance_SS, 0 * max_S1],
+                [-gain_SN, -distance_SS, 0 * max_S1],
+                [0 * gain_SN, distance_SS, -max_S1],
+                [np.full((1, rows), -1 / rows), np.zeros((1, scorers + 1))],
+            ]
+        ),
+        b_ub=[*np.zeros(3 * scorers), -MIN_KEPT],
+        bounds=[*[(0.0, 1.0)] * rows, *[(0.0, None)] * (scorers + 1)],
+        method="highs-ds",
+    )
+    assert result.status == 0, result.message
+    share_N = result.x[:rows]
+    return np.sort(np.argsort(-share_N.round(6), kind="stable")[: math.ceil(share_N.sum() - TOLERANCE)])

@@ -1,0 +1,208 @@
+"""Text-only scorers that compare the captions of a retrieval set with each other.
+
+An encoder reads one caption at a time and cannot use these cues, but a model that is trained on the set can, and they
+show how the negatives were made: if every negative is an edit of the truth, the truth is the caption with the smallest
+distances to the others (the medoid). ``score_learned`` is a classifier that is trained on the other folds of the set
+itself ("Benchmark designers should train on the test set", arXiv:2511.04655).
+
+Shapes: N retrieval sets of K captions, with the true caption in column 0; M = N K texts, F features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rapidfuzz.distance import Levenshtein
+from scipy import sparse
+
+from generators.text_only.baselines import (
+    DECIMALS,
+    RetrievalSets,
+    Scorer,
+    count_ngrams,
+    make_form_features,
+    score_ngram_likelihood,
+)
+from generators.text_only.ngram import TOKEN
+
+if TYPE_CHECKING:
+    from sklearn.ensemble import ExtraTreesClassifier
+
+TREES, MIN_LEAF = 200, 3
+EXTRA_TREES, MIN_EXTRA_LEAF = 60, 5
+TREE_WORDS = 150
+
+
+def score_medoid_of_characters(sets: RetrievalSets) -> np.ndarray:
+    """Score by the summed edit distance of characters to the other captions, negated."""
+    return -np.array([_edit_distances(captions).sum(axis=1) for captions in sets.captions], dtype=np.float64)
+
+
+def score_medoid_of_words(sets: RetrievalSets) -> np.ndarray:
+    """Score by the summed edit distance of words to the other captions, negated."""
+    return -np.array([_word_distances(captions).sum(axis=1) for captions in sets.captions], dtype=np.float64)
+
+
+def score_nearest_to_mean(sets: RetrievalSets, encode: Callable[[list[str]], np.ndarray] | None = None) -> np.ndarray:
+    """Score by the cosine similarity to the mean vector of the set.
+
+    ``encode`` returns the vectors (M, D) of texts. By default, they are TF-IDF weights of words and word bigrams.
+    """
+    vector_NKF = _to_dense_sets(sets) if encode is None else encode(sets.texts).reshape(len(sets), sets.size, -1)
+    return np.array([_cosines_to_mean(np.asarray(vector_KF)) for vector_KF in vector_NKF])
+
+
+def _cosines_to_mean(vector_KF: np.ndarray) -> np.ndarray:
+    unit_KF = vector_KF / np.maximum(np.linalg.norm(vector_KF, axis=1, keepdims=True), 1e-12)
+    mean_F = unit_KF.mean(axis=0)
+    return unit_KF @ mean_F / max(np.linalg.norm(mean_F), 1e-12)
+
+
+def score_learned(sets: RetrievalSets) -> np.ndarray:
+    """Score by a random forest over features of each caption relative to the others of its set."""
+    from sklearn.ensemble import RandomForestClassifier
+
+    return score_by_classifier(sets, RandomForestClassifier(TREES, min_samples_leaf=MIN_LEAF, **_TREE_OPTIONS))
+
+
+def score_extra_trees(sets: RetrievalSets) -> np.ndarray:
+    """Score by extremely randomised trees over the same features, which take less time."""
+    return score_by_classifier(sets, _make_extra_trees())
+
+
+def score_extra_trees_with_words(sets: RetrievalSets) -> np.ndarray:
+    """Score by extremely randomised trees over the same features and the words of a caption."""
+    return score_by_classifier(sets, _make_extra_trees(), [make_word_features(sets)])
+
+
+def _make_extra_trees() -> ExtraTreesClassifier:
+    from sklearn.ensemble import ExtraTreesClassifier
+
+    return ExtraTreesClassifier(EXTRA_TREES, min_samples_leaf=MIN_EXTRA_LEAF, **_TREE_OPTIONS)
+
+
+_TREE_OPTIONS: Mapping[str, Any] = {"class_weight": "balanced", "random_state": 0, "n_jobs": 1}
+
+
+def score_by_classifier(sets: RetrievalSets, classifier: Any, features: Sequence[np.ndarray] = ()) -> np.ndarray:
+    """Return the probabilities (N, K) that captions are true, predicted by a classifier trained on the other folds.
+
+    ``classifier`` is one of scikit-learn's. ``features`` (M, F) are added to the relative features.
+    """
+    feature_MF = np.concatenate([make_relative_features(sets), *features], axis=1)
+    is_true_M = np.arange(len(sets) * sets.size) % sets.size == 0
+    score_NK = np.zeros((len(sets), sets.size))
+    for train, test in sets.splits():
+        rows = sets.text_indices(train)
+        classifier.fit(feature_MF[rows], is_true_M[rows])
+        probability_M2 = np.asarray(classifier.predict_proba(feature_MF[sets.text_indices(test)]))
+        score_NK[test] = probability_M2[:, 1].reshape(-1, sets.size)
+    return score_NK
+
+
+@lru_cache(maxsize=1)  # several classifiers read the features of the same sets
+def make_relative_features(sets: RetrievalSets) -> np.ndarray:
+    """Return the features (M, F): for each value of a caption, the value, its difference from the mean of the set, and
+    its rank in the set (the share of captions with a smaller value, ties counting half).
+
+    They do not depend on the order of the captions, not even in the last digits, from which trees would learn the
+    column of the true caption. Therefore values are rounded, and sorted before they are summed.
+    """
+    distance_NKF = _make_distance_values(tuple(map(tuple, sets.captions)), tuple(sets.images))
+    value_NKF = np.concatenate([_make_values(sets), distance_NKF], axis=2).round(DECIMALS)
+    difference_NKF = value_NKF - np.sort(value_NKF, axis=1).mean(axis=1, keepdims=True)
+    above_NKKF = np.sign((value_NKF[:, :, None] - value_NKF[:, None]).round(DECIMALS))
+    rank_NKF = (above_NKKF.mean(axis=2) + 1) / 2
+    return np.concatenate([value_NKF, difference_NKF, rank_NKF], axis=2).reshape(len(sets) * sets.size, -1)
+
+
+def make_word_features(sets: RetrievalSets) -> np.ndarray:
+    """Return the counts of the ``TREE_WORDS`` most frequent words in each caption, minus the mean of the set (M, F)."""
+    count_MV = count_ngrams(sets, token_pattern=TOKEN.pattern)
+    frequent = np.argsort(-np.asarray(count_MV.sum(axis=0)).ravel(), kind="stable")[:TREE_WORDS]
+    count_NKF = count_MV[:, frequent].toarray().astype(np.float32).reshape(len(sets), sets.size, -1)
+    return (count_NKF - count_NKF.mean(axis=1, keepdims=True)).reshape(len(sets) * sets.size, -1)
+
+
+def _make_values(sets: RetrievalSets) -> np.ndarray:
+    """Return values of each caption alone (N, K, F): length and structure, and the likelihood of n-gram models."""
+    form_NKF = np.array([make_form_features(text) for text in sets.texts]).reshape(len(sets), sets.size, -1)
+    likelihood_NKF = np.stack([score_ngram_likelihood(sets, order) for order in (1, 2, 3)], axis=2)
+    return np.concatenate([form_NKF, likelihood_NKF], axis=2)
+
+
+@lru_cache(maxsize=1)  # the rounds of refinement use the same sets
+def _make_distance_values(captions_N: tuple[tuple[str, ...], ...], images: tuple[str, ...]) -> np.ndarray:
+    """Return values of each caption among the others (N, K, F): distances and the positions of the differences."""
+    rows, sets = [], RetrievalSets(captions_N, images)
+    for captions, cosine_K in zip(sets.captions, score_nearest_to_mean(sets), strict=True):
+        distances = (_edit_distances(captions), _word_distances(captions), _bag_distances(captions))
+        summaries = [summary for distance_KK in distances for summary in _summarise(distance_KK)]
+        rows.append(np.stack([*summaries, cosine_K, _positions(captions)], axis=1))
+    return np.array(rows)
+
+
+def _summarise(distance_KK: np.ndarray) -> Sequence[np.ndarray]:
+    """Return the mean, smallest and largest distance of each caption to the others, and their deviation (K each)."""
+    others = np.array([np.delete(row, index) for index, row in enumerate(distance_KK)], dtype=np.float64)
+    return others.mean(axis=1), others.min(axis=1), others.max(axis=1), others.std(axis=1)
+
+
+def _edit_distances(captions: Sequence[str]) -> np.ndarray:
+    return _distances([text.lower() for text in captions])
+
+
+def _word_distances(captions: Sequence[str]) -> np.ndarray:
+    return _distances([TOKEN.findall(text.lower()) for text in captions])
+
+
+def _bag_distances(captions: Sequence[str]) -> np.ndarray:
+    """Edit distances of the sorted words, which ignore the order."""
+    return _distances([sorted(TOKEN.findall(text.lower())) for text in captions])
+
+
+def _distances(sequences: Sequence[Sequence[Any]]) -> np.ndarray:
+    """Return the edit distance of each pair of sequences (K, K)."""
+    return np.array([[Levenshtein.distance(first, second) for second in sequences] for first in sequences])
+
+
+def _positions(captions: Sequence[str]) -> np.ndarray:
+    """Return the mean relative position of the first word in which each caption differs from each other one (K)."""
+    tokens = [TOKEN.findall(text.lower()) for text in captions]
+    return np.array([np.mean([_first_difference(first, second) for second in tokens]) for first in tokens])
+
+
+def _first_difference(first: Sequence[str], second: Sequence[str]) -> float:
+    pairs = enumerate(zip(first, second, strict=False))
+    place = next((place for place, (one, other) in pairs if one != other), min(len(first), len(second)))
+    return place / max(len(first), 1)
+
+
+def _to_dense_sets(sets: RetrievalSets) -> list[np.ndarray]:
+    """Return the TF-IDF vectors of each set (K, words of the set).
+
+    The document frequencies are those of other images: the captions of one image share facts, so a word that is
+    frequent in its other sets is probably true. If all sets are of one image, they are those of these sets.
+    """
+    from sklearn.feature_extraction.text import TfidfTransformer
+
+    count_MF = count_ngrams(sets, token_pattern=TOKEN.pattern, ngram_range=(1, 2))
+    every_row = np.arange(len(sets))
+    vectors = [np.zeros((sets.size, 1))] * len(sets)  # of sets without other images to learn from
+    for train, test in list(sets.splits()) or [(every_row, every_row)]:
+        transformer = TfidfTransformer().fit(count_MF[sets.text_indices(train)])
+        for row in test:
+            weight_KF = sparse.csr_matrix(transformer.transform(count_MF[sets.text_indices(np.array([row]))]))
+            vectors[int(row)] = weight_KF[:, np.unique(weight_KF.indices)].toarray()
+    return vectors
+
+
+COMPARING_SCORERS: Mapping[str, Scorer] = {
+    "medoid_of_characters": score_medoid_of_characters,
+    "medoid_of_words": score_medoid_of_words,
+    "nearest_to_mean": score_nearest_to_mean,
+    "learned": score_learned,
+}

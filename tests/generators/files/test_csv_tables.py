@@ -1,0 +1,70 @@
+from pathlib import Path
+
+import pytest
+
+from generators.files import csv_tables
+
+
+def write_bytes(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
+
+
+def test_a_byte_order_mark_is_ignored_and_lines_are_numbered(tmp_path: Path):
+    path = write_bytes(tmp_path / "a.csv", '\ufeffid,answer\n1,"two\nlines"\n2,yes\n'.encode())
+    assert list(csv_tables.read_numbered(path, ["id"])) == [
+        (3, {"id": "1", "answer": "two\nlines"}),
+        (4, {"id": "2", "answer": "yes"}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "columns", "message"),
+    [
+        (b"id,answer\ncaf\xe9,true\n", ["id"], "a.csv: not in UTF-8"),
+        (b"id\n1\n", ["id", "answer"], "a.csv: no column answer; its columns are id"),
+        (b"id,answer\n1,true\n2\n", ["id", "answer"], "a.csv, line 3: no cell for answer"),
+        (b"id,answer\n2\n", [], "a.csv, line 2: no cell for answer"),
+    ],
+)
+def test_an_invalid_table_raises_a_clear_error(tmp_path: Path, content: bytes, columns: list[str], message: str):
+    with pytest.raises(ValueError, match=message):
+        csv_tables.read(write_bytes(tmp_path / "a.csv", content), columns)
+
+
+def test_a_cell_of_an_optional_column_can_be_missing(tmp_path: Path):
+    assert csv_tables.read(write_bytes(tmp_path / "a.csv", b"id,note\n2\n"), ["id"]) == [{"id": "2", "note": None}]
+
+
+def test_only_the_given_columns_are_written(tmp_path: Path):
+    csv_tables.write(tmp_path / "new" / "a.csv", ["id"], [{"id": 1, "other": 2}])
+    assert (tmp_path / "new" / "a.csv").read_bytes() == b"id\n1\n"
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["a.csv"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "=HYPERLINK(1)",
+        "+SUM(1)",
+        "-2+3+cmd|' /C calc'!A0",
+        "@SUM(A1)",
+        "'=1",
+        "''+a",
+        "'plain",
+        "plain",
+        "\tcup",
+        "=",
+        "'",
+    ],
+)
+def test_formulas_are_quoted_in_the_file_and_read_back(tmp_path: Path, text: str):
+    csv_tables.write(tmp_path / "a.csv", ["text"], [{"text": text}])
+    cell = (tmp_path / "a.csv").read_text().splitlines()[1].strip('"')
+    assert not cell.startswith(("=", "+", "-", "@", "\t"))
+    assert csv_tables.read(tmp_path / "a.csv") == [{"text": text}]
+
+
+@pytest.mark.parametrize("text", ["-", "-1.5", "+3.2 [-1.0, 4.0]", "-12 %"])
+def test_numbers_are_not_quoted(text: str):
+    assert csv_tables.quote_formula(text) == text

@@ -1,0 +1,72 @@
+"""The conditions on walks, on graphs of three objects whose boxes decide what is false."""
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from generators.captioner.captioned_walks import ANY_WALK, WalkFilter, WalkSettings, sample_keyed_walk
+from generators.graphs.facts import collect_facts
+from generators.hard_negatives.crepe.productivity import BALANCED_WALKS, PAPER_WALKS, has_false_orbit, has_false_swaps
+from generators.schemas.annotated_image import AnnotatedImage
+from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
+
+HAT_ON_MAN = SceneGraph(
+    (
+        SceneObject("1", "hat", (), Box(0, 0, 90, 50)),
+        SceneObject("2", "man", (), Box(0, 40, 90, 200)),
+        SceneObject("3", "dog", (), Box(200, 100, 90, 90)),
+    ),
+    (Relation("1", "on", "2"),),
+)
+CUP_ABOVE_BOX = SceneGraph(
+    (
+        SceneObject("1", "cup", (), Box(0, 0, 90, 90)),
+        SceneObject("2", "box", (), Box(0, 110, 90, 90)),
+        SceneObject("3", "lamp", (), Box(200, 0, 90, 200)),
+    ),
+    (Relation("1", "above", "2"),),
+)
+
+
+@pytest.mark.parametrize(
+    ("graph", "swaps", "orbit"),
+    [
+        (HAT_ON_MAN, True, False),  # no other two of them touch, but everybody knows what a hat is on
+        (CUP_ABOVE_BOX, True, True),  # the lamp is as high as both together
+        (replace(CUP_ABOVE_BOX, relations=(Relation("1", "left of", "3"),)), False, False),  # the box is, too
+        (replace(CUP_ABOVE_BOX, relations=()), False, False),  # all orders are the same
+    ],
+)
+def test_short_walks_with_false_swaps(graph: SceneGraph, swaps: bool, orbit: bool) -> None:
+    facts = collect_facts(graph)
+    assert has_false_swaps(graph, facts) is swaps
+    assert has_false_orbit(graph, facts) is orbit
+
+
+def sample(image: AnnotatedImage, walk_filter: WalkFilter) -> tuple[SceneGraph | None, Counter[str]]:
+    settings, dropped = WalkSettings(seed=0, walks_per_image=2, attempts=40, visible=0.1), Counter[str]()
+    walk = sample_keyed_walk(image, 4, settings, 1, dropped, (ANY_WALK, walk_filter))
+    return (walk.walk.graph if walk else None), dropped
+
+
+def test_walks_are_repeated_until_they_satisfy_the_condition() -> None:
+    """Walks of four atoms are two objects with an attribute, or all three objects with a relation."""
+    objects = tuple(replace(item, attributes=("red",)) for item in HAT_ON_MAN.objects)
+    image = AnnotatedImage("1", 300, 250, replace(HAT_ON_MAN, objects=objects))
+    (_, swaps), (_, orders) = PAPER_WALKS, BALANCED_WALKS
+    graph, dropped = sample(image, swaps)
+    assert graph is not None
+    assert (len(graph.objects), len(graph.relations)) == (3, 1)
+    assert dropped[swaps.reason] > 0
+    graph, dropped = sample(image, orders)
+    assert graph is None
+    assert dropped.total() == 40 * orders.effort
+
+
+def test_a_condition_is_checked_once_for_each_subgraph() -> None:
+    checked: list[SceneGraph] = []
+    objects = tuple(replace(item, attributes=("red",)) for item in HAT_ON_MAN.objects)
+    image = AnnotatedImage("1", 300, 250, replace(HAT_ON_MAN, objects=objects))
+    _, dropped = sample(image, WalkFilter("none", "refused", lambda graph, facts: bool(checked.append(graph))))
+    assert dropped["refused"] > len(checked) == len(set(checked)) > 1
