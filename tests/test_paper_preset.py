@@ -20,10 +20,8 @@ from werkzeug import Request, Response
 
 from bench.standin import visual_genome
 from bench.standin.web_text import generate_captions
-from generators import compprompts, compun, controlledimcaps
-from generators.crepe_productivity import Settings
+from generators import captioned_walks, compprompts, compun, controlledimcaps, crepe_productivity
 from generators.graphs.walks import COMPLEXITIES
-from generators.hard_negatives.crepe.split_rows import RAW
 from generators.llm.client import KEY_VARIABLE, Endpoint
 from generators.microworld.build import Params
 from generators.pipeline.params import read_settings
@@ -56,7 +54,7 @@ def test_preset_is_the_paper_s_crepe():
     params = yaml.safe_load(PRESET.read_text())
     assert (params["source"], params["spelling"], params["parser"]) == ("visual_genome", True, "rules")
     assert params["crepe_systematicity"]["ranker"] == "bert-base-uncased"
-    productivity = params["crepe_productivity"]
+    productivity = params["crepe_productivity"] | params["captioned_walks"]
     assert (productivity["rows"], productivity["visible"], productivity["refine"]) == (2000, 1.0, True)
     assert productivity["entailment"] == "roberta-large-mnli"
     assert "microworld" not in yaml.safe_dump({name: params[name] for name in ("corpora", "aro", "retrieval")})
@@ -65,7 +63,8 @@ def test_preset_is_the_paper_s_crepe():
 def test_every_stage_accepts_the_preset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     shutil.copy2(PRESET, tmp_path / "params.yaml")
     monkeypatch.chdir(tmp_path)
-    settings = Settings.read()
+    crepe_productivity.Settings.read()
+    settings = captioned_walks.Settings.read()
     assert Endpoint(**settings.captioner).price_in is not None, "the cost of the captions can be estimated"
     Params.read()
     for stage in (compprompts, compun, controlledimcaps):
@@ -167,12 +166,13 @@ def run_pipeline(clone: Path, settings: Mapping[str, Mapping[str, Any]], server:
 
     server.expect_request("/v1/chat/completions").respond_with_handler(answer)
     phrases = [region.phrase for image in annotations for region in image.regions]
-    write_corpora(source / "corpora", phrases)
+    write_corpora(clone / "corpora/visual_genome", phrases)
     models = write_language_models(clone.parent / "models", phrases)
     params = yaml.safe_load(PRESET.read_text())
     params["crepe_systematicity"] |= {"ranker": models["ranker"]} | settings["crepe_systematicity"]
-    params["crepe_productivity"] |= {"entailment": models["entailment"]} | settings["crepe_productivity"]
-    params["crepe_productivity"]["captioner"] |= {"base_url": server.url_for("/v1"), "concurrency": 1}
+    params["crepe_productivity"] |= {"entailment": models["entailment"]} | settings.get("crepe_productivity", {})
+    params["captioned_walks"] |= settings["captioned_walks"]
+    params["captioned_walks"]["captioner"] |= {"base_url": server.url_for("/v1"), "concurrency": 1}
     (clone / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
     environment = os.environ | {"PYTHONPATH": str(clone), KEY_VARIABLE: KEY, "PYTHONDONTWRITEBYTECODE": "1"}
     for program, *arguments in read_commands():
@@ -190,7 +190,7 @@ def check_complete(stats: Mapping[str, Any], smallest: Mapping[str, int]) -> Non
         print(f"{config:<24}", *(f"{split} {count}" for split, count in rows.items()))
         assert stats["sources"][config] == ["visual_genome"] * any(rows.values())
     empty = [config for config, rows in stats["rows"].items() if not config.startswith("prod_") and not rows["test"]]
-    for kind, first in {RAW: 4, **smallest}.items():
+    for kind, first in {crepe_productivity.RAW: 4, **smallest}.items():
         rows = stats["rows"][f"prod_{kind}"]
         empty += [f"prod_{kind}/n{atoms}" for atoms in COMPLEXITIES if atoms >= first and not rows[f"n{atoms}"]]
     assert not empty
@@ -211,7 +211,7 @@ def test_preset_builds_crepe_from_the_real_images(clone: Path, real_data: Path, 
     needs a graph with negatives of all types, which they do not have at five atoms.
     """
     write_real_images(clone / "sources/visual_genome", real_data)
-    settings = {"crepe_systematicity": {"at_least": 1}, "crepe_productivity": {"walks_per_image": 8, "attempts": 150}}
+    settings = {"crepe_systematicity": {"at_least": 1}, "captioned_walks": {"walks_per_image": 8, "attempts": 150}}
     check_complete(run_pipeline(clone, settings, httpserver), {"hnatom": 4, "hnneg": 4, "hnswap": 4, "hnall": 6})
 
 
@@ -219,6 +219,6 @@ def test_preset_builds_crepe_from_the_real_images(clone: Path, real_data: Path, 
 def test_preset_builds_crepe_from_the_stand_in(clone: Path, httpserver: HTTPServer):
     """Swaps of four or five atoms, and balanced swaps and negations, need more than 300 images."""
     visual_genome.write(clone / "sources/visual_genome", 300, seed=0, long_side=500, pixels=True)
-    settings = {"crepe_systematicity": {}, "crepe_productivity": {"rows": 20}}
+    settings = {"crepe_systematicity": {}, "crepe_productivity": {"rows": 20}, "captioned_walks": {"walks": 30}}
     smallest = {"hnatom": 4, "hnneg": 4, "hnatom_balanced": 4, "hnswap": 6, "hnall": 6}
     check_complete(run_pipeline(clone, settings, httpserver), smallest)

@@ -31,7 +31,7 @@ ROWS = {
 }
 """Number of rows per config and split."""
 MAX_SIDE = 128
-CORPUS = "sources/microworld/corpora/laion/*.tar"
+CORPUS = "corpora/microworld/laion/*.tar"
 TOLERANCE = 0.05
 
 

@@ -1,22 +1,22 @@
-"""Captioned random walks: from the images of a source to subgraphs of n atoms, each with a crop and a caption."""
+"""Captioned walks: a subgraph of an image's scene graph with n atoms, its crop, and its captions."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from generators.captioner.captioner import Captioner, EditableCaption, NoCaption, Request
+from generators.captioner.captioner import EditableCaption, restore_caption
 from generators.captioner.realiser import can_express_predicate
-from generators.graphs.facts import ImageFacts, collect_facts
+from generators.graphs.facts import ImageFacts
 from generators.graphs.walks import Walk, sample_walks, select_describable
 from generators.schemas.annotated_image import AnnotatedImage
-from generators.schemas.scene_graph import SceneGraph
+from generators.schemas.scene_graph import Box, SceneGraph
 from generators.seen_analysis.splits import find_crop_fault
 
 
@@ -25,28 +25,29 @@ class WalkSettings:
     """The parameters of graphs/walks.py."""
 
     seed: int
-    walks_per_image: int
-    """Maximum number of walks per image and complexity. Every image gives a walk before one gives a second."""
     attempts: int
-    """Maximum number of attempts per image and complexity."""
+    """Maximum number of attempts per image, condition and complexity."""
     visible: float
 
 
 @dataclass(frozen=True)
-class WalkFilter:
+class WalkCondition:
     """A condition on walks, and the reason for which other walks are dropped.
 
-    The name is part of the key of the random draws: filters with different names have different walks.
+    The name is part of the key of the random draws: conditions with different names have different walks.
     """
 
     name: str
     reason: str
-    accepts: Callable[[SceneGraph, ImageFacts], bool]
+    accepts: Callable[[SceneGraph, ImageFacts], bool] | None = None
+    """None: every walk."""
     effort: int = 1
     """Factor of ``WalkSettings.attempts``."""
+    surplus: int = 1
+    """Factor of the number of walks: captions with such hard negatives may be rare."""
 
 
-ANY_WALK = WalkFilter("", "", lambda graph, facts: True)
+ANY_WALK = WalkCondition("", "")
 
 
 class KeyedWalk(NamedTuple):
@@ -59,12 +60,41 @@ class KeyedWalk(NamedTuple):
     image_id: str
     walk: Walk
 
+    def to_row(self, captions: Mapping[str, EditableCaption]) -> dict[str, Any]:
+        """Return a row of WALK_SCHEMA; ``captions`` are the captions by the name of the variant."""
+        graph = self.walk.graph
+        return {
+            "key": self.key,
+            "image_id": self.image_id,
+            "complexity": graph.complexity,
+            **self.walk.box._asdict(),
+            "scene_graph": graph.to_row(),
+            "captions": [
+                {
+                    "name": name,
+                    "captioner": caption.captioner,
+                    "text": caption.text,
+                    "mentions": [mention.to_row() for mention in caption.mentions],
+                }
+                for name, caption in captions.items()
+            ],
+        }
+
 
 class CaptionedWalk(NamedTuple):
     key: str
     image_id: str
     walk: Walk
     caption: EditableCaption
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any], name: str) -> CaptionedWalk | None:
+        """Return the walk of a row of WALK_SCHEMA with its caption of a variant, or None if it has none."""
+        caption = next((caption for caption in row["captions"] if caption["name"] == name), None)
+        if caption is None:
+            return None
+        graph, box = SceneGraph.from_row(row["scene_graph"]), Box(*(row[side] for side in Box._fields))
+        return cls(row["key"], row["image_id"], Walk(graph, box), restore_caption(graph, row["key"], caption))
 
 
 def order_images(image_ids: Iterable[str], seed: int) -> list[str]:
@@ -76,40 +106,43 @@ def sample_keyed_walk(
     image: AnnotatedImage,
     complexity: int,
     settings: WalkSettings,
-    index: int,
-    dropped: Counter[str],
-    filters: Sequence[WalkFilter] = (ANY_WALK,),
+    condition: WalkCondition = ANY_WALK,
+    facts: ImageFacts | None = None,
+    number: int = 0,
+    dropped: Counter[str] | None = None,
 ) -> KeyedWalk | None:
     """Return the walk of an image with a number, or None if the image has fewer walks of this complexity.
 
-    The walks satisfy the ``filters`` in turn. Each filter has its own walks, and its own attempts at them.
-    ``dropped`` counts the failed attempts at this walk by reason, not those at earlier walks.
+    All walks satisfy the ``condition``, which is checked with the ``facts`` of the image. ``dropped`` counts the failed
+    attempts at this walk by reason, not those at earlier walks.
     """
-    index, number = divmod(index, len(filters))
-    walk_filter, facts, attempts = filters[number], collect_facts(image.facts()), Counter[str]()
+    attempts = Counter[str]()
 
     @cache  # small subgraphs are drawn again and again
     def find_fault(walk: Walk) -> str | None:
         if reason := find_crop_fault(walk.box, image.width, image.height):
             return reason
-        return None if walk_filter.accepts(walk.graph, facts) else walk_filter.reason
+        if condition.accepts is None:
+            return None
+        assert facts is not None
+        return None if condition.accepts(walk.graph, facts) else condition.reason
 
     walks = sample_walks(
         _select_describable(image.graph),
         complexity,
-        key=":".join(filter(None, (str(settings.seed), image.image_id, walk_filter.name))),
+        key=":".join(filter(None, (str(settings.seed), image.image_id, condition.name))),
         visible=settings.visible,
-        attempts=settings.attempts * walk_filter.effort,
-        limit=index + 1,
+        attempts=settings.attempts * condition.effort,
+        limit=number + 1,
         fault=find_fault,
         dropped=attempts,
     )
-    earlier_walks = list(islice(walks, index))
-    if len(earlier_walks) < index:
+    if len(list(islice(walks, number))) < number:
         return None
     attempts.clear()
     walk = next(walks, None)
-    dropped.update(attempts)
+    if dropped is not None:
+        dropped.update(attempts)
     if walk is None:
         return None
     content = f"{settings.seed}:{image.image_id}:{json.dumps(walk.graph.to_row(), sort_keys=True)}"
@@ -120,20 +153,3 @@ def sample_keyed_walk(
 def _select_describable(graph: SceneGraph) -> SceneGraph:
     """Return the describable part of an image's graph, which its walks of all complexities share."""
     return select_describable(graph, can_express_predicate)
-
-
-def caption_walks(
-    walks: Mapping[int, KeyedWalk], captioner: Captioner, dropped: Mapping[int, Counter[str]]
-) -> dict[int, CaptionedWalk]:
-    """Return the walks that have a caption, with their captions, by complexity.
-
-    ``dropped`` counts the reasons for missing captions by complexity.
-    """
-    captions = captioner.captions(Request(walk.walk.graph, walk.key) for walk in walks.values())
-    results = {}
-    for (n, walk), caption in zip(walks.items(), captions, strict=True):
-        if isinstance(caption, NoCaption):
-            dropped[n][f"caption: {caption.reason}"] += 1
-        else:
-            results[n] = CaptionedWalk(*walk, caption)
-    return results

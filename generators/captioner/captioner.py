@@ -9,17 +9,19 @@ column ``provenance`` names the captioner of each row.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import compress
 from operator import not_
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from generators.captioner import realiser, template
+from generators.captioner.parsed_caption import LANGUAGE_MODEL, ParsedCaption
 from generators.captioner.words import join_pieces, join_text
 from generators.graphs.entailment import Negated, find_counterpart
 from generators.schemas.scene_graph import Mention, SceneGraph
 
+GRAMMAR, TEMPLATE = "grammar", "template"
 MAX_REWORDINGS = 12
 """Number of other captions of a graph that the grammar writes; some of them are equal."""
 
@@ -93,7 +95,7 @@ class GrammarCaption:
 
     @property
     def captioner(self) -> str:
-        return "grammar"
+        return GRAMMAR
 
     def edit(self, edited: SceneGraph) -> str | None:
         return realiser.write_text(edited, self.seed)
@@ -129,7 +131,7 @@ class TemplateCaption:
 
     @property
     def captioner(self) -> str:
-        return "template"
+        return TEMPLATE
 
     def edit(self, edited: SceneGraph) -> str | None:
         return join_text(template.write_caption(edited)) if template.can_express(edited) else None
@@ -172,3 +174,13 @@ class CaptionerByComplexity:
         longer = self.longer.captions(compress(requests, map(not_, has_four_atoms)))
         for four in has_four_atoms:
             yield next(four_atoms if four else longer)
+
+
+def restore_caption(graph: SceneGraph, seed: str, row: Mapping[str, Any]) -> EditableCaption:
+    """Return the caption of an item of the column ``captions`` of WALK_SCHEMA; ``seed`` selected its wording."""
+    text, mentions = row["text"], tuple(Mention(**mention) for mention in row["mentions"])
+    if row["captioner"] == GRAMMAR:
+        return GrammarCaption(graph, seed, text, mentions)
+    if row["captioner"] == TEMPLATE:
+        return TemplateCaption(graph, text, mentions)
+    return ParsedCaption(graph, text, mentions, row["captioner"].removeprefix(LANGUAGE_MODEL))

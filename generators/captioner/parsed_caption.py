@@ -20,6 +20,8 @@ from generators.language.lexicon.nouns import is_person
 from generators.language.lexicon.relations import verb_lemma
 from generators.schemas.scene_graph import AtomKey, Mention, SceneGraph, SceneObject
 
+LANGUAGE_MODEL = "llm:"
+"""Prefix of the names of captioners that are language models."""
 ARTICLE = re.compile(r"\b(?:an?|the|one|some)\s+$")
 BE = re.compile(r"\b(?:is|are) $")
 CLAUSE = re.compile(r"(?<!\bthat )\b(?:is|are|has|have)\b")
@@ -42,7 +44,7 @@ class ParsedCaption:
 
     @property
     def captioner(self) -> str:
-        return f"llm:{self.model}"
+        return LANGUAGE_MODEL + self.model
 
     def edit(self, edited: SceneGraph) -> str | None:
         """Return the caption with words replaced, and with attributes moved to other objects.

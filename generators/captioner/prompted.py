@@ -7,7 +7,7 @@ examples in shots.yaml are our own.
 Differences from the paper: each relation has its own line, the model is a chat model, and the parser checks that a
 caption neither omits nor adds atoms (faithfulness.py).
 The language model captions five or more atoms (CaptionerByComplexity). Building a dataset only reads the cache;
-``python -m generators.crepe_productivity --ask`` fills it.
+``python -m generators.captioned_walks --ask`` fills it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from generators.schemas.scene_graph import Parse, Relation, SceneGraph, SceneObj
 
 ANSWER_TOKENS = 60
 """Assumed number of tokens per answer, for the cost estimate."""
-PARAMS = "crepe_productivity.captioner"
+PARAMS = "captioned_walks.captioner"
 SHOTS = Path("words/shots.yaml")
 
 INSTRUCTION = (

@@ -9,11 +9,14 @@ import re
 from functools import cache, lru_cache
 
 import inflect
-import lemminflect
 
 from generators.language import CACHED_WORDS
 from generators.language.lexicon import nouns
+from generators.language.optional_imports import without
 from generators.language.wordnet import lemmatise
+
+with without("torch"):  # lemminflect imports spaCy
+    import lemminflect
 
 PLURAL_TAGS = frozenset({"NNS", "NNPS"})
 DEGREE_TAGS = frozenset({"JJR", "JJS"})

@@ -14,9 +14,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import nltk
 import yaml
-from nltk.corpus.reader.wordnet import WordNetCorpusReader
+
+from generators.language.optional_imports import without
+
+with without("scipy", "sklearn", "pandas", "matplotlib"):
+    import nltk
+    from nltk.corpus.reader.wordnet import WordNetCorpusReader
 
 VERSION = "3.0"
 LEXICOGRAPHER_FILES: list[str] = yaml.safe_load(Path(__file__).with_name("lexicographer_files.yaml").read_text())

@@ -1,9 +1,10 @@
 """Build the micro-world, a synthetic source in the formats of Visual Genome, GQA and COCO (stage ``sources``).
 
-    python -m generators.microworld.build        # writes sources/microworld/
+    python -m generators.microworld.build                # stage `sources`; writes sources/microworld/
+    python -m generators.microworld.build --corpus laion # stage `corpora`; writes corpora/microworld/laion/
 
-The folder contains the images and annotations of the test scenes, the complete scenes (``truth.jsonl``, read only by
-the oracle), and three training corpora. The bytes do not depend on the number of workers.
+The first folder contains the images and annotations of the test scenes, and the complete scenes (``truth.jsonl``, read
+only by the oracle). The bytes do not depend on the number of workers.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from generators.pipeline import stage
 from generators.pipeline.params import read_params
 from generators.schemas.corpus_names import CORPORA
 
-FOLDER = Path("sources/microworld")
+FOLDER, CORPORA_FOLDER = Path("sources/microworld"), Path("corpora/microworld")
 WORKERS = 2
 T = TypeVar("T")
 
@@ -59,7 +60,7 @@ class Params:
 
 
 def build(folder: Path, params: Params, workers: int = WORKERS) -> None:
-    """Write the folder atomically."""
+    """Write the images, annotations and complete scenes of the test scenes atomically."""
     with atomic_folder(folder) as scratch, ProcessPoolExecutor(workers) as pool:
         ids = TEST_IDS[: params.test_images]
         images = _map(
@@ -69,15 +70,17 @@ def build(folder: Path, params: Params, workers: int = WORKERS) -> None:
         with (scratch / "truth.jsonl").open("w") as lines:
             lines.writelines(json.dumps(scene.to_json()) + "\n" for scene in scenes)
         write_annotations(annotate(scenes, params.seed, params.annotation_recall), scratch)
-        for index, corpus in enumerate(CORPORA):
-            ids = training_ids(index, -(-params.train_images // IMAGES_PER_SCENE))
-            examples = partial(_training_examples, params.seed, corpus, params.train_size)
-            examples_by_scene = _map(pool, examples, ids, f"microworld {corpus}")
-            write_corpus(
-                scratch / "corpora" / corpus, islice(chain.from_iterable(examples_by_scene), params.train_images)
-            )
-            rules = json.dumps(choose_held_out(params.seed, corpus).to_json(), indent=1)
-            (scratch / "corpora" / corpus / "left_out.json").write_text(rules + "\n")
+
+
+def build_corpus(folder: Path, corpus: str, params: Params, workers: int = WORKERS) -> None:
+    """Write the shards of a training corpus, and what it leaves out (``left_out.json``), atomically."""
+    ids = training_ids(list(CORPORA).index(corpus), -(-params.train_images // IMAGES_PER_SCENE))
+    make_examples = partial(_training_examples, params.seed, corpus, params.train_size)
+    with atomic_folder(folder) as scratch, ProcessPoolExecutor(workers) as pool:
+        examples_by_scene = _map(pool, make_examples, ids, f"microworld {corpus}")
+        write_corpus(scratch, islice(chain.from_iterable(examples_by_scene), params.train_images))
+        rules = json.dumps(choose_held_out(params.seed, corpus).to_json(), indent=1)
+        (scratch / "left_out.json").write_text(rules + "\n")
 
 
 def write_images(folder: Path, images: Iterable[tuple[Scene, bytes]]) -> Iterator[Scene]:
@@ -107,8 +110,14 @@ def _map(pool: ProcessPoolExecutor, function: Callable[[int], T], ids: Sequence[
     return tqdm(pool.map(function, ids, chunksize=50), title, total=len(ids), unit="img", mininterval=1)
 
 
-def main() -> None:
-    build(FOLDER, Params.read())
+def main(corpus: str | None = None) -> None:
+    """Write the test scenes, or with --corpus a training corpus: cc12m, yfcc or laion."""
+    if corpus is None:
+        build(FOLDER, Params.read())
+    elif corpus in CORPORA:
+        build_corpus(CORPORA_FOLDER / corpus, corpus, Params.read())
+    else:
+        raise ValueError(f"--corpus {corpus}: expected {', '.join(CORPORA)}.")
 
 
 if __name__ == "__main__":

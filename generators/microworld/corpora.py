@@ -68,8 +68,8 @@ def sample_view(scene: Scene, ids: tuple[str, ...], rng: Random) -> Box:
 
 
 def write_corpus(folder: Path, examples: Iterable[Example]) -> None:
-    """Write webdataset shards. The folder must not exist."""
-    folder.mkdir(parents=True)
+    """Write webdataset shards."""
+    folder.mkdir(parents=True, exist_ok=True)
     stream = iter(examples)
     shards = iter(lambda: list(islice(stream, EXAMPLES_PER_SHARD)), [])
     for number, shard in enumerate(shards):

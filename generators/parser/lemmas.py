@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import Any
 
+from generators.language.optional_imports import without
 from generators.parser.lexicon import LEXICON, read_words
 
 NUMBERS: dict[str, str] = LEXICON["numbers"]
@@ -22,7 +23,8 @@ _CACHE_SIZE = 1 << 16
 @cache
 def _lemminflect() -> Any:
     """Import lemminflect on first use, because it loads spaCy and PyTorch, which takes seconds."""
-    import lemminflect
+    with without("torch"):
+        import lemminflect
 
     return lemminflect
 

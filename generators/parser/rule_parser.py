@@ -21,6 +21,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from generators.language.optional_imports import without
 from generators.parser import lemmas, lexicon, word_forms
 from generators.parser.clauses import Clauses
 from generators.parser.nouns import Nouns
@@ -94,7 +95,8 @@ def _starts_without_article(caption: str) -> bool:
 
 
 def _load_model() -> Language:
-    import spacy.util
+    with without("torch"):
+        import spacy.util
 
     nlp = spacy.load(find_installed_model(), exclude=list(UNUSED_COMPONENTS))
     infixes = [pattern for pattern in nlp.Defaults.infixes or [] if not re.search(pattern, "a-a")]

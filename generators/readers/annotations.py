@@ -32,8 +32,8 @@ from generators.schemas.annotated_image import AnnotatedImage
 from generators.schemas.rows import ANNOTATION_SCHEMA
 from generators.storage import parquet
 
-IMAGES_PER_GROUP = 100
-"""Images per parquet row group, which is read as a whole."""
+IMAGES_PER_GROUP = 16
+"""Images per parquet row group, which is read as a whole to get one image."""
 IMAGES_PER_BATCH = 16
 """Images that are decoded at once."""
 
@@ -101,20 +101,32 @@ def write(path: Path, images: Iterable[AnnotatedImage], flaws: Flaws) -> dict[st
     Raises ValueError if there is no image.
     """
     counts = Counter(dict.fromkeys(("images", "objects", "relations", "regions"), 0))
-    with atomic_file(path) as partial:
-        with pq.ParquetWriter(partial, ANNOTATION_SCHEMA, compression="zstd", write_page_index=True) as writer:
-            stream = iter(images)
-            while group := list(islice(stream, IMAGES_PER_GROUP)):
-                writer.write_table(pa.Table.from_pylist([image.to_row() for image in group], ANNOTATION_SCHEMA))
-                counts["images"] += len(group)
-                counts["objects"] += sum(len(image.graph.objects) for image in group)
-                counts["relations"] += sum(len(image.graph.relations) for image in group)
-                counts["regions"] += sum(len(image.regions) for image in group)
+
+    def count(images: Iterable[AnnotatedImage]) -> Iterator[AnnotatedImage]:
+        for image in images:
+            counts["images"] += 1
+            counts["objects"] += len(image.graph.objects)
+            counts["relations"] += len(image.graph.relations)
+            counts["regions"] += len(image.regions)
+            yield image
         if not counts["images"]:
             raise ValueError(f"{path}: no image has annotations. Flawed records: {dict(flaws.counts) or 'none'}.")
+
+    write_images(path, count(images))
     statistics = {**counts, "flaws": dict(sorted(flaws.counts.items()))}
     write_json(path.with_suffix(".json"), statistics)
     return statistics
+
+
+def write_images(path: Path, images: Iterable[AnnotatedImage]) -> None:
+    """Write an annotations file atomically, in constant memory."""
+    stream = iter(images)
+    with (
+        atomic_file(path) as partial,
+        pq.ParquetWriter(partial, ANNOTATION_SCHEMA, compression="zstd", write_page_index=True) as writer,
+    ):
+        while group := [image.to_row() for image in islice(stream, IMAGES_PER_GROUP)]:
+            writer.write_table(pa.Table.from_pylist(group, ANNOTATION_SCHEMA))
 
 
 class Format(StrEnum):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
+from generators.schemas.scene_graph import Box, Mention, Parse, Relation, SceneGraph, SceneObject
 
 
 def make_id_sort_key(image_id: str) -> tuple[int, str]:
@@ -18,9 +18,37 @@ def make_id_sort_key(image_id: str) -> tuple[int, str]:
 
 @dataclass(frozen=True, slots=True)
 class Region:
+    """A region description.
+
+    ``caption`` is the phrase, corrected and normalised; empty if it has no words or is not read yet. ``parse`` is the
+    parse of the caption, or None if the parser cannot parse it.
+    """
+
     region_id: str
     phrase: str
     box: Box
+    caption: str = ""
+    parse: Parse | None = None
+
+    def to_row(self) -> dict[str, Any]:
+        """Return an item of the column ``regions`` of ANNOTATION_SCHEMA."""
+        return {
+            "region_id": self.region_id,
+            "phrase": self.phrase,
+            "caption": self.caption,
+            "box": self.box._asdict(),
+            "graph": self.parse and self.parse.graph.to_row(),
+            "mentions": self.parse and [mention.to_row() for mention in self.parse.mentions],
+        }
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> Region:
+        """Return the region of an item that :meth:`to_row` returned."""
+        caption, parse = row["caption"], None
+        if row["graph"] is not None:
+            mentions = tuple(Mention(**mention) for mention in row["mentions"])
+            parse = Parse(caption, SceneGraph.from_row(row["graph"]), mentions)
+        return cls(row["region_id"], row["phrase"], Box(**row["box"]), caption, parse)
 
 
 @dataclass(frozen=True)
@@ -78,10 +106,7 @@ class AnnotatedImage:
             "height": self.height,
             "files": [file.as_posix() for file in self.files],
             **graph,
-            "regions": [
-                {"region_id": region.region_id, "phrase": region.phrase, "box": region.box._asdict()}
-                for region in self.regions
-            ],
+            "regions": [region.to_row() for region in self.regions],
         }
 
     @classmethod
@@ -92,7 +117,7 @@ class AnnotatedImage:
             row["width"],
             row["height"],
             SceneGraph.from_row(row),
-            tuple(Region(region["region_id"], region["phrase"], Box(**region["box"])) for region in row["regions"]),
+            tuple(map(Region.from_row, row["regions"])),
             {item["id"]: tuple(item["other_names"]) for item in row["objects"] if item["other_names"]},
             tuple(map(Path, row["files"])),
         )

@@ -28,6 +28,8 @@ _crop = [("crop_id", _text), ("image_id", _text), *_sides]
 _box = pa.struct(_sides)
 _atoms = _records("kind", "text")
 _relations = _records("subject", "predicate", "object")
+_scene_graph = pa.struct([("objects", _records("id", "name", attributes=_texts, box=_box)), ("relations", _relations)])
+_mentions = _records("kind", "text", "tag", "object", "target", start=_integer, end=_integer)
 _origin = [("provenance", pa.struct([("source", _text), ("captioner", _text), ("seed", _integer)]))]
 _categories = [("categories", _records("by", "name"))]
 
@@ -39,10 +41,7 @@ RAW_SCHEMA = pa.schema(
         ("atoms", _atoms),
         ("compounds", _records("kind", "subject", "relation", "object")),
         ("complexity", _integer),
-        (
-            "scene_graph",
-            pa.struct([("objects", _records("id", "name", attributes=_texts, box=_box)), ("relations", _relations)]),
-        ),
+        ("scene_graph", _scene_graph),
         *_origin,
     ]
 )
@@ -104,10 +103,24 @@ ANNOTATION_SCHEMA = pa.schema(
         ("files", _texts),
         ("objects", _records("id", "name", other_names=_texts, attributes=_texts, box=_box)),
         ("relations", _relations),
-        ("regions", _records("region_id", "phrase", box=_box)),
+        ("regions", _records("region_id", "phrase", "caption", box=_box, graph=_scene_graph, mentions=_mentions)),
     ]
 )
-"""An annotated image (generators/readers/annotations.py)."""
+"""An annotated image (generators/readers/annotations.py). The stage ``parsed_regions`` fills in the captions of the
+regions, their graphs and their mentions (generators/seen_analysis/regions.py)."""
+
+WALK_SCHEMA = pa.schema(
+    [
+        ("key", _text),
+        ("image_id", _text),
+        ("complexity", _integer),
+        *_sides,
+        ("scene_graph", _scene_graph),
+        ("captions", _records("name", "captioner", "text", mentions=_mentions)),
+    ]
+)
+"""A subgraph of an image's scene graph and its captions, by the name of the productivity variant ("" for the default)
+(generators/captioned_walks.py)."""
 
 
 def classification_schema(classes: Sequence[str], prompts: Sequence[Sequence[str]] | None = None) -> pa.Schema:

@@ -174,6 +174,10 @@ class Mention:
         """Equal for all mentions of one atom."""
         return self.kind, self.text, self.object, self.target
 
+    def to_row(self) -> dict[str, Any]:
+        """Return the value of the mention in a parquet row."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
 
 @dataclass(frozen=True)
 class Parse:

@@ -1,22 +1,31 @@
-"""Select region descriptions as test captions: correct, normalise, filter and parse them.
+"""Read the region descriptions of annotated images: correct, normalise and parse them, and select test captions.
+
+    python -m generators.seen_analysis.regions     # stage `parsed_regions`; writes annotations/parsed.parquet
 
 Source: CREPE (arXiv:2212.07796), section 4.1. If several regions have equal scene graphs, only the first region is
 used; the others are marked as repeated. All phrases of an image, including removed phrases, add facts about the image.
-No foil can then name an object that a phrase mentions.
+No foil can then name an object that a phrase mentions. Phrases are parsed once, by this stage; later stages read the
+parses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import partial
 from hashlib import blake2b
-from itertools import groupby, islice
+from itertools import islice
+from pathlib import Path
 from typing import NamedTuple
 
 from generators.graphs.facts import ImageFacts, collect_facts
 from generators.parser.caption_parser import CaptionParser, make_parser, parse_each
+from generators.pipeline import stage
+from generators.pipeline.params import read_params, read_parser_params
 from generators.pipeline.workers import map_with
+from generators.readers.annotations import Annotations, write_images
 from generators.schemas.annotated_image import AnnotatedImage, Region
-from generators.schemas.scene_graph import Parse
+from generators.schemas.scene_graph import Parse, SceneGraph
 from generators.seen_analysis.spelling import Speller
 from generators.seen_analysis.splits import (
     REPEATED,
@@ -29,20 +38,7 @@ from generators.seen_analysis.splits import (
 )
 
 IMAGES_PER_CHUNK = 64
-"""Images that a worker processes at once."""
-
-
-class Candidate(NamedTuple):
-    """A region that passes the filters, the parse of its caption, and the facts about the whole image.
-
-    ``repeated`` is True if a region of an earlier image has the same scene graph.
-    """
-
-    image: AnnotatedImage
-    region: Region
-    parse: Parse
-    facts: ImageFacts
-    repeated: bool = False
+"""Images that a worker parses at once."""
 
 
 class RegionReader(NamedTuple):
@@ -52,82 +48,113 @@ class RegionReader(NamedTuple):
     spell: Callable[[str], str]
 
     @classmethod
-    def make(cls, spelling: bool, parser: str) -> RegionReader:
+    def make(cls, parser: str, spelling: bool) -> RegionReader:
         return cls(make_parser(parser), Speller().correct if spelling else str)
 
-    def caption(self, region: Region) -> str:
+    def read(self, images: Iterable[AnnotatedImage]) -> list[AnnotatedImage]:
+        """Return the images with the captions and the parses of their regions.
+
+        Each distinct caption of an image is parsed once. A caption that the parser cannot parse has no parse.
+        """
+        images = [
+            replace(image, regions=tuple(replace(region, caption=self._caption(region)) for region in image.regions))
+            for image in images
+        ]
+        captions = [list(dict.fromkeys(region.caption for region in image.regions)) for image in images]
+        results = iter(parse_each(self.parser, [text for texts in captions for text in filter(None, texts)]))
+        return [
+            _add_parses(image, {text: next(results) for text in filter(None, texts)})
+            for image, texts in zip(images, captions, strict=True)
+        ]
+
+    def _caption(self, region: Region) -> str:
         """Return the region's phrase, corrected and normalised; empty if it has no words."""
         return normalize_caption(self.spell(region.phrase))
 
-    def parse_images(self, images: Iterable[AnnotatedImage]) -> Iterator[dict[str, Parse]]:
-        """Yield caption -> parse for the distinct region captions of each image that the parser can parse."""
-        captions_by_image = [list(dict.fromkeys(filter(None, map(self.caption, image.regions)))) for image in images]
-        results = iter(parse_each(self.parser, [caption for captions in captions_by_image for caption in captions]))
-        for captions in captions_by_image:
-            parses = zip(captions, islice(results, len(captions)), strict=True)
-            yield {caption: parse for caption, parse in parses if isinstance(parse, Parse)}
 
-    def facts(self, image: AnnotatedImage) -> ImageFacts:
-        """Return the facts in the image's scene graph and region phrases."""
-        (parses,) = self.parse_images([image])
-        return _collect_facts(image, parses)
+def _add_parses(image: AnnotatedImage, parses: dict[str, Parse | Exception]) -> AnnotatedImage:
+    regions = (
+        replace(region, parse=parse) if isinstance(parse := parses.get(region.caption), Parse) else region
+        for region in image.regions
+    )
+    return replace(image, regions=tuple(regions))
 
 
-def _collect_facts(image: AnnotatedImage, parses: Mapping[str, Parse]) -> ImageFacts:
-    return collect_facts(image.facts()).with_texts(parse.graph for parse in parses.values())
+def read_regions(
+    images: Iterable[AnnotatedImage], make_reader: Callable[[], RegionReader], workers: int = 1
+) -> Iterator[AnnotatedImage]:
+    """Yield the images with the captions and parses of their regions, in constant memory."""
+    stream = iter(images)
+    chunks = iter(lambda: list(islice(stream, IMAGES_PER_CHUNK)), [])
+    for chunk in map_with(make_reader, RegionReader.read, chunks, workers):
+        yield from chunk
+
+
+def collect_image_facts(image: AnnotatedImage) -> ImageFacts:
+    """Return the facts in an image's scene graph and region phrases."""
+    graphs = {region.caption: region.parse.graph for region in image.regions if region.parse}
+    return collect_facts(image.facts()).with_texts(graphs.values())
+
+
+class Candidate(NamedTuple):
+    """A region that passes the filters. ``repeated`` is True if an earlier region has the same scene graph."""
+
+    region: Region
+    parse: Parse
+    repeated: bool
+
+
+class ImageCandidates(NamedTuple):
+    """The candidates of an image, at least one."""
+
+    image: AnnotatedImage
+    candidates: list[Candidate]
 
 
 def find_candidates(
     images: Iterable[AnnotatedImage],
-    make_reader: Callable[[], RegionReader],
-    workers: int,
     funnel: Funnel,
-    keep_repeated: Callable[[Candidate], bool] = lambda _: False,
-) -> Iterator[list[Candidate]]:
-    """Yield the regions that pass every filter, one list per image; count all regions in ``funnel``.
+    keep_repeated: Callable[[AnnotatedImage, SceneGraph], bool] = lambda image, graph: False,
+) -> Iterator[ImageCandidates]:
+    """Yield the regions that pass every filter, by image; count all regions in ``funnel``.
 
-    ``keep_repeated`` selects the repeated candidates that are yielded, too; of equal graphs in one image, the first.
-    Only digests of the scene graphs' signatures (16 bytes each), image ids and the images in progress are held in
-    memory.
+    ``keep_repeated`` selects the repeated regions that are yielded, too; of equal graphs in one image, the first.
+    Only digests of the scene graphs' signatures (16 bytes each) and image ids are held in memory.
     """
     signatures: dict[bytes, str] = {}
     """The last image with each scene graph."""
-    for results in map_with(make_reader, check_regions, _split_into_chunks(images), workers):
+    for image in images:
         candidates: list[Candidate] = []
-        for result in results:
-            if isinstance(result, str):
-                funnel.count(result)
-                continue
-            signature = blake2b(repr(result.parse.graph.signature).encode(), digest_size=16).digest()
-            last_image = signatures.get(signature)
-            signatures[signature] = result.image.image_id
-            if funnel.count(REPEATED if last_image is not None else None):
-                candidates.append(result)
-            elif last_image != result.image.image_id and keep_repeated(repeated := result._replace(repeated=True)):
-                candidates.append(repeated)
-        yield from (list(group) for _, group in groupby(candidates, key=lambda candidate: candidate.image.image_id))
-
-
-def check_regions(reader: RegionReader, images: list[AnnotatedImage]) -> list[Candidate | str]:
-    """Return a candidate for each region, or the reason to remove the region.
-
-    These filters look at one region at a time; :func:`find_candidates` removes repeated scene graphs.
-    """
-    results: list[Candidate | str] = []
-    for image, parses in zip(images, reader.parse_images(images), strict=True):
-        facts = _collect_facts(image, parses)
         for region in image.regions:
-            fault = find_crop_fault(region.box, image.width, image.height)
-            caption = reader.caption(region)
-            parse = parses.get(caption)
+            fault, parse = find_fault(image, region), region.parse
             if fault or parse is None:
-                results.append(fault or (UNPARSED if caption else WORDLESS))
-            else:
-                results.append(find_caption_fault(parse.graph) or Candidate(image, region, parse, facts))
-    return results
+                funnel.count(fault)
+                continue
+            signature = blake2b(repr(parse.graph.signature).encode(), digest_size=16).digest()
+            last_image = signatures.get(signature)
+            signatures[signature] = image.image_id
+            is_first = funnel.count(REPEATED if last_image is not None else None)
+            if is_first or (last_image != image.image_id and keep_repeated(image, parse.graph)):
+                candidates.append(Candidate(region, parse, not is_first))
+        if candidates:
+            yield ImageCandidates(image, candidates)
 
 
-def _split_into_chunks(images: Iterable[AnnotatedImage]) -> Iterator[list[AnnotatedImage]]:
-    stream = iter(images)
-    while chunk := list(islice(stream, IMAGES_PER_CHUNK)):
-        yield chunk
+def find_fault(image: AnnotatedImage, region: Region) -> str | None:
+    """Return the reason to remove a region whatever the other regions are, or None."""
+    if fault := find_crop_fault(region.box, image.width, image.height):
+        return fault
+    if region.parse is None:
+        return UNPARSED if region.caption else WORDLESS
+    return find_caption_fault(region.parse.graph)
+
+
+def main() -> None:
+    images = Annotations(Path("annotations/visual_genome.parquet"))
+    make_reader = partial(RegionReader.make, **read_parser_params())
+    workers = read_params("crepe_systematicity")["workers"]
+    write_images(Path("annotations/parsed.parquet"), read_regions(images, make_reader, workers))
+
+
+if __name__ == "__main__":
+    stage.run(main)

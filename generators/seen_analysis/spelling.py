@@ -6,6 +6,8 @@ import importlib.resources
 import re
 from functools import lru_cache
 
+from generators.language.optional_imports import without
+
 MIN_LENGTH, MAX_LENGTH = 5, 40
 """Shorter and longer words are not corrected."""
 MIN_RATIO = 10
@@ -48,7 +50,8 @@ class Speller:
         return candidates[0].term if is_clear else word
 
     def _is_known(self, word: str) -> bool:
-        import lemminflect
+        with without("torch"):
+            import lemminflect
 
         return word in self._symspell.words or bool(lemminflect.getAllLemmas(word))
 

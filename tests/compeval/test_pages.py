@@ -157,9 +157,9 @@ def test_splits_for_my_corpus(world: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def _regions():
-    from generators.crepe_systematicity import read_rows
+    from generators.crepe_regions import FOLDER, read_negatives
 
-    return (row for row in read_rows(Path("regions"), ["repeated"]) if not row["repeated"])
+    return (row for row in read_negatives(FOLDER, ["repeated"]) if not row["repeated"])
 
 
 def test_hard_negatives_for_training(world: Path, hub_server: Repositories, monkeypatch: pytest.MonkeyPatch):

@@ -1,6 +1,7 @@
 import hashlib
 import json
 import os
+import pickle
 import re
 import shutil
 import subprocess
@@ -16,31 +17,39 @@ import yaml
 from PIL import Image
 from pytest_httpserver import HTTPServer
 
-from generators.captioner.captioned_walks import caption_walks, order_images, sample_keyed_walk
-from generators.captioner.captioner import Captioner, GrammarCaptioner
+from generators import captioned_walks
+from generators.captioned_walks import DEFAULT
+from generators.captioner.captioned_walks import CaptionedWalk, order_images, sample_keyed_walk
+from generators.captioner.captioner import Captioner, GrammarCaptioner, NoCaption, Request
 from generators.captioner.prompted import PromptedCaptioner, read_shots
-from generators.crepe_productivity import Builder, Settings, Visit, ask, collect_rows, main, write
+from generators.crepe_productivity import (
+    RAW,
+    Builder,
+    ExampleRows,
+    ImageWalks,
+    Settings,
+    SplitRows,
+    collect_rows,
+    main,
+    write,
+)
+from generators.graphs.facts import collect_facts
 from generators.graphs.walks import COMPLEXITIES
-from generators.hard_negatives.crepe.productivity import KINDS, PAPER_KINDS, Example
+from generators.hard_negatives.crepe.productivity import BALANCED_KINDS, KINDS, PAPER_KINDS, Example
 from generators.hard_negatives.crepe.source import ImageSource, Source
 from generators.language.texts import words
 from generators.llm.client import KEY_VARIABLE, Cache, Endpoint
 from generators.parser.rule_parser import RuleParser
 from generators.readers.annotations import Annotations
+from generators.schemas.scene_graph import Box
+from generators.seen_analysis.regions import collect_image_facts
 from generators.text_only.ngram import NgramModel
 from tests.annotated import annotations_of
 
-SETTINGS = Settings(
-    seed=0,
-    workers=1,
-    rows=2,
-    walks_per_image=2,
-    attempts=20,
-    visible=0.1,
-    refine=False,
-    template=False,
-    captioner={},
+WALKS = captioned_walks.Settings(
+    seed=0, workers=1, walks=4, walks_per_image=2, attempts=20, visible=0.1, template=False, captioner={}
 )
+SETTINGS = Settings(seed=0, workers=1, rows=2, refine=False)
 SPLITS = tuple(f"n{size}" for size in range(4, 13))
 CONFIGS = tuple(f"prod_{kind}" for kind in ("raw", *KINDS))
 NOUNS = ["cup", "table", "cat", "bus", "lamp", "chair", "apple", "box"]
@@ -73,17 +82,37 @@ def make_records(image_id: int) -> dict[str, list[dict]]:
 
 
 def make_examples(
-    source: Source, complexity: int, captioner: Captioner | None = None, dropped: Counter[str] | None = None
+    folder: Path, complexity: int, captioner: Captioner | None = None, dropped: Counter[str] | None = None
 ) -> list[Example]:
-    """Return the examples of the first and second walk of each image."""
-    captioner, dropped = captioner or GrammarCaptioner(), Counter() if dropped is None else dropped
-    return [
-        Example(walk, ImageSource(image, source), lambda texts: [0.0] * len(texts))
-        for index in range(SETTINGS.walks_per_image)
-        for image in source.images
-        if (keyed := sample_keyed_walk(image, complexity, SETTINGS, index, dropped, SETTINGS.walk_filters)) is not None
-        for walk in caption_walks({complexity: keyed}, captioner, {complexity: dropped}).values()
-    ]
+    """Return the examples of two random walks of each image."""
+    source = Source.read(make_annotations(folder))
+    examples = []
+    for image in source.images:
+        walks = [sample_keyed_walk(image, complexity, WALKS, number=number) for number in range(2)]
+        requests = [walk for walk in walks if walk is not None]
+        captions = (captioner or GrammarCaptioner()).captions(Request(walk.walk.graph, walk.key) for walk in requests)
+        for walk, caption in zip(requests, captions, strict=True):
+            if isinstance(caption, NoCaption):
+                assert dropped is not None
+                dropped[caption.reason] += 1
+            else:
+                captioned = CaptionedWalk(*walk, caption)
+                examples.append(Example(captioned, ImageSource(image, source), lambda texts: [0.0] * len(texts)))
+    return examples
+
+
+def write_all(folder: Path, root: Path, settings: Settings = SETTINGS, walks: captioned_walks.Settings = WALKS):
+    """Write the walks of a source and then the sets; return what :func:`write` returns."""
+    source = Source.read(make_annotations(folder))
+    captioned_walks.build(source.images, walks, root.parent / "walks")
+    return write(root.parent / "walks", source, "microworld", settings, root)
+
+
+def collect(folder: Path, tmp_path: Path, settings: Settings = SETTINGS, walks: captioned_walks.Settings = WALKS):
+    """Write the walks of a source and return the rows by complexity."""
+    source = Source.read(make_annotations(folder))
+    captioned_walks.build(source.images, walks, tmp_path / "walks")
+    return collect_rows(tmp_path / "walks", source, "microworld", settings)
 
 
 @pytest.fixture(scope="module")
@@ -115,8 +144,7 @@ def write_source(folder: Path, count: int) -> None:
 def built(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("built") / "crepe"
     for balanced in (False, True):
-        dropped = write(make_annotations(folder), "microworld", replace(SETTINGS, balanced=balanced), root)
-        assert tuple(dropped) == SPLITS
+        assert tuple(write_all(folder, root, replace(SETTINGS, balanced=balanced))) == SPLITS
     return root
 
 
@@ -155,7 +183,7 @@ def test_balanced_swaps_are_six_orders_of_the_same_words(built: Path) -> None:
 
 def test_a_caption_that_repeats_an_object_is_reworded_for_balanced_swaps(folder: Path) -> None:
     """If it names one of the three objects twice, it has other words in another order."""
-    examples = [item for n in (7, 8, 9) for item in make_examples(Source.read(make_annotations(folder)), n)]
+    examples = [item for n in (7, 8, 9) for item in make_examples(folder, n)]
     captions = {item.walk.caption.text: item.columns("hnswap_balanced") for item in examples}
     reworded = {
         text: columns["caption"] for text, columns in captions.items() if columns and columns["caption"] != text
@@ -186,42 +214,48 @@ class RecordingEntailment:
         return [False] * len(hypotheses)
 
 
-def test_the_entailment_model_reads_the_swaps_of_all_captions_of_an_image_at_once(folder: Path) -> None:
+def test_the_entailment_model_reads_the_swaps_of_all_captions_of_an_image_at_once(folder: Path, tmp_path: Path) -> None:
     source, model = Source.read(make_annotations(folder)), RecordingEntailment()
+    captioned_walks.build(source.images, WALKS, tmp_path / "walks")
     builder = Builder(SETTINGS, "microworld", source, NgramModel.of([], 2))
     builder.__dict__["entailment"] = model
     kinds = dict.fromkeys(COMPLEXITIES, frozenset({"hnall"})) | {12: frozenset({"hnneg"})}
-    visits = [Visit(image.image_id, 0, kinds, frozenset()) for image in source.images]
-    outcomes = [builder.visit(visit).outcomes for visit in visits]
-    assert len(model.calls) == len(visits)
+    walks = list(captioned_walks.read_walks(tmp_path / "walks"))
+    examples = []
+    for image in source.images:
+        walks_of_image = [walk for walk in walks if walk["image_id"] == image.image_id]
+        examples += builder.make_examples(ImageWalks(image.image_id, walks_of_image, kinds, ()))
+    assert len(model.calls) == len(list(source.images))
     assert max(len({premise for premise, _ in pairs}) for pairs in model.calls) > 1
-    assert any(outcome.example and outcome.example.columns.get("hnall") for row in outcomes for outcome in row.values())
+    assert any(example.columns.get("hnall") for example in examples)
 
 
 def test_a_variant_has_its_own_configs_and_settings(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    keys = ("seed", "workers", "rows", "walks_per_image", "attempts", "visible", "refine", "template", "captioner")
+    keys = ("seed", "workers", "walks", "walks_per_image", "attempts", "visible", "template", "captioner")
     params = {
-        "crepe_productivity": {key: getattr(SETTINGS, key) for key in keys},
-        "productivity_variants": {"short": {"template": True, "complexities": [4]}, "wrong": {"row": 3}},
+        "captioned_walks": {key: getattr(WALKS, key) for key in keys},
+        "crepe_productivity": {key: getattr(SETTINGS, key) for key in ("seed", "workers", "rows", "refine")},
+        "productivity_variants": {"short": {"template": True, "complexities": [4]}},
         "parser": "rules",
-        "spelling": False,
     }
     Path("params.yaml").write_text(yaml.safe_dump(params))
     settings = Settings.read("short")
-    assert list(write(make_annotations(folder), "microworld", settings, Path("crepe"))) == ["n4"]
+    assert list(write_all(folder, tmp_path / "crepe", settings, captioned_walks.Settings.read())) == ["n4"]
     configs = {path.name for path in Path("crepe").glob("prod_*")}
     assert configs == {f"prod_short_{kind}" for kind in ("raw", "hnatom", "hnswap", "hnneg", "hnall")}
     (path,) = Path("crepe/prod_short_hnatom").glob("*.parquet")
     rows = pq.read_table(path).to_pylist()
     assert rows
     assert {row["provenance"]["captioner"] for row in rows} == {"template"}
-    with pytest.raises(ValueError, match="productivity_variants: no 'long'; it has short, wrong"):
+    with pytest.raises(ValueError, match="productivity_variants: no 'long'; it has short"):
         Settings.read("long")
-    with pytest.raises(ValueError, match="wrong: unknown keys row"):
-        Settings.read("wrong")
+    params["productivity_variants"]["wrong"] = {"row": 3}
+    Path("params.yaml").write_text(yaml.safe_dump(params))
+    with pytest.raises(ValueError, match=r"wrong: .* unexpected keyword argument 'row'"):
+        Settings.read("short")
     with pytest.raises(ValueError, match="--balanced: the variant short has no balanced datasets"):
         main("short", balanced=True)
 
@@ -233,8 +267,8 @@ def test_the_same_bytes_from_another_process_and_hash_seed(
     monkeypatch.setenv("PYTHONHASHSEED", "7")
     for balanced in (False, True):
         settings = replace(SETTINGS, workers=2, balanced=balanced)
-        write(make_annotations(folder), "microworld", settings, tmp_path / "crepe")
-    files = [path.relative_to(tmp_path / "crepe") for path in tmp_path.rglob("*.parquet")]
+        write_all(folder, tmp_path / "crepe", settings, replace(WALKS, workers=2))
+    files = [path.relative_to(tmp_path / "crepe") for path in (tmp_path / "crepe").rglob("*.parquet")]
     assert len(files) == len(CONFIGS) * len(SPLITS)
     assert [_sha256(tmp_path / "crepe" / file) for file in files] == [_sha256(built / file) for file in files]
 
@@ -243,12 +277,12 @@ WRITE = """
 import sys
 from dataclasses import replace
 from pathlib import Path
-from generators.crepe_productivity import write
-from tests.generators.test_crepe_productivity import SETTINGS
+from tests.generators.test_crepe_productivity import SETTINGS, WALKS, write_all
 if __name__ == "__main__":
+    workers = int(sys.argv[2])
     for balanced in (False, True):
-        settings = replace(SETTINGS, workers=int(sys.argv[2]), balanced=balanced)
-        write(Path(sys.argv[1]), "microworld", settings, Path(sys.argv[3]))
+        settings = replace(SETTINGS, workers=workers, balanced=balanced)
+        write_all(Path(sys.argv[1]), Path(sys.argv[3]), settings, replace(WALKS, workers=workers))
 """
 
 
@@ -258,11 +292,12 @@ def test_every_split_has_the_same_bytes_from_any_process(
     folder: Path, built: Path, tmp_path: Path, hash_seed: str, workers: int
 ) -> None:
     (tmp_path / "write.py").write_text(WRITE)
-    command = [sys.executable, tmp_path / "write.py", make_annotations(folder), str(workers), tmp_path / "crepe"]
+    command = [sys.executable, tmp_path / "write.py", folder, str(workers), tmp_path / "crepe"]
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(Path(__file__).parents[2])}
     subprocess.run(command, env=environment, check=True)
     files = {path.relative_to(built): _sha256(path) for path in built.rglob("*.parquet")}
-    assert {path.relative_to(tmp_path / "crepe"): _sha256(path) for path in tmp_path.rglob("*.parquet")} == files
+    written = (tmp_path / "crepe").rglob("*.parquet")
+    assert {path.relative_to(tmp_path / "crepe"): _sha256(path) for path in written} == files
 
 
 def _sha256(path: Path) -> str:
@@ -286,7 +321,7 @@ def test_an_object_in_a_region_phrase_is_neither_a_foil_nor_negated(folder: Path
 
 def _find_foil_nouns(folder: Path) -> tuple[set[str], list[str]]:
     """Return the nouns that HN-Atoms insert or balanced captions negate, and all captions."""
-    found_examples = make_examples(Source.read(make_annotations(folder)), 6)
+    found_examples = make_examples(folder, 6)
     foils = {foil.replacement for item in found_examples for atom in item.hnatom for foil in atom.foils}
     negated = set().union(*map(_find_denied_nouns, found_examples))
     return foils | negated, [item.walk.caption.text for item in found_examples]
@@ -301,10 +336,7 @@ def _find_denied_nouns(example: Example) -> set[str]:
 def test_an_additional_image_does_not_change_the_examples_of_other_images(folder: Path, tmp_path: Path) -> None:
     write_source(tmp_path, 5)
     few, more = (
-        {
-            example.walk.key: example.walk.caption.text
-            for example in make_examples(Source.read(make_annotations(source)), 8)
-        }
+        {example.walk.key: example.walk.caption.text for example in make_examples(source, 8)}
         for source in (folder, tmp_path)
     )
     assert few.items() <= more.items()
@@ -319,30 +351,86 @@ def test_an_additional_image_keeps_the_order_of_other_images() -> None:
 
 def test_walks_of_an_image_are_numbered(folder: Path) -> None:
     image, dropped = Annotations(make_annotations(folder))["2"], Counter[str]()
-    settings = replace(SETTINGS, walks_per_image=9)
-    walks = [sample_keyed_walk(image, 6, settings, index, dropped) for index in range(9)]
+    walks = [sample_keyed_walk(image, 6, WALKS, number=number, dropped=dropped) for number in range(9)]
     found = [walk for walk in walks if walk is not None]
     assert len({walk.walk.box for walk in found}) == len({walk.key for walk in found}) == len(found) >= 2
     assert walks == [*found, *[None] * (9 - len(found))]
-    assert len(found) + dropped.total() == SETTINGS.attempts  # each attempt is counted once
+    assert len(found) + dropped.total() == WALKS.attempts  # each attempt is counted once
 
 
-def test_drops_are_counted_and_rows_are_capped(folder: Path) -> None:
-    splits = collect_rows(make_annotations(folder), "microworld", SETTINGS)
+def test_drops_are_counted_and_rows_are_capped(folder: Path, tmp_path: Path) -> None:
+    splits = collect(folder, tmp_path)
     assert len(list(splits[4].read_rows("hnatom"))) == 2
     dropped = splits[4].count_dropped()
     assert dropped["hnswap: fewer than 5 negatives"] > 0
     assert dropped["hnswap: rows not found"] == 2 - len(list(splits[4].read_rows("hnswap")))
 
 
-def test_every_image_gives_a_walk_before_one_gives_a_second(folder: Path) -> None:
+def test_every_image_gives_a_walk_before_one_gives_a_second(folder: Path, tmp_path: Path) -> None:
     for walks_per_image in (1, 2):
-        settings = replace(SETTINGS, walks_per_image=walks_per_image, rows=3)
-        splits = collect_rows(make_annotations(folder), "microworld", settings)
+        walks = replace(WALKS, walks_per_image=walks_per_image)
+        splits = collect(folder, tmp_path, replace(SETTINGS, rows=3), walks)
         images = [row["image_id"] for row in splits[9].read_rows("hnatom")]
         assert len(images) == len(set(images)) == 3
-        # No image has five swaps of four atoms, so that all walks are visited.
-        assert splits[4].num_visited == 4 * walks_per_image
+
+
+CROP = Box(0, 0, 9, 9)
+
+
+def make_rows(number: int, *kinds: str, undecided: int = 0, box: Box = CROP, key: str = "key") -> ExampleRows:
+    """Return the rows of an example that has negatives of these kinds."""
+    columns = {kind: pickle.dumps({"caption": f"{kind} {number}"}) if kind in kinds else None for kind in KINDS}
+    raw = pickle.dumps({"caption": f"raw {number}", "image_id": str(number)})
+    return ExampleRows(4, (1, str(number), key), box, raw, columns, dict.fromkeys(KINDS, undecided))
+
+
+def list_captions(rows: SplitRows) -> dict[str, list[str]]:
+    return {kind: [row["caption"] for row in rows.read_rows(kind)] for kind in (RAW, *KINDS)}
+
+
+def test_rows_are_sorted_by_image_and_raw_has_the_examples_of_all_configs() -> None:
+    rows = SplitRows(2, KINDS)
+    for number, kinds in ((5, ["hnatom"]), (3, ["hnatom", "hnneg"]), (4, ["hnatom"]), (1, ["hnneg", "hnswap"])):
+        rows.add(make_rows(number, *kinds))
+    captions = list_captions(rows)
+    assert captions[RAW] == ["raw 1", "raw 3", "raw 5"]  # 4 was not needed: there were two HN-Atoms and two raw rows
+    assert captions["hnatom"] == ["hnatom 3", "hnatom 5"]
+    assert captions["hnneg"] == ["hnneg 1", "hnneg 3"]
+    assert captions["hnswap"] == ["hnswap 1"]
+    assert rows.open_kinds == {"hnswap", "hnall", *BALANCED_KINDS}
+
+
+def test_a_config_has_no_crop_of_an_image_twice() -> None:
+    """The walks of one image with different conditions may have the same crop, or be the same walk."""
+    rows = SplitRows(9, KINDS)
+    rows.add(make_rows(1, "hnatom", "hnneg"))
+    rows.add(make_rows(1, "hnatom", "hnswap", key="other", box=Box(0, 0, 9, 8)))
+    rows.add(make_rows(1, "hnatom", "hnall"))
+    rows.add(make_rows(1, "hnatom", key="far", box=Box(9, 0, 9, 9)))
+    rows.add(make_rows(2, "hnatom"))
+    captions = list_captions(rows)
+    assert {kind: len(captions[kind]) for kind in (RAW, "hnatom", "hnneg", "hnswap", "hnall")} == {
+        RAW: 4,  # of the four examples of image 1, the third is the first again
+        "hnatom": 3,
+        "hnneg": 1,
+        "hnswap": 1,
+        "hnall": 1,
+    }
+    assert rows.count_dropped()["hnatom: crop overlaps an earlier one"] == 2
+
+
+def test_a_split_closes_when_its_configs_are_complete_and_missing_rows_are_counted() -> None:
+    rows = SplitRows(1, KINDS)
+    rows.add(make_rows(1, *(kind for kind in KINDS if kind != "hnall"), undecided=3))
+    assert rows.open_kinds == {"hnall"}
+    assert rows.count_dropped()["hnall: rows not found"] == 1
+    rows.add(make_rows(2, *KINDS, undecided=3))
+    assert not rows.open_kinds
+    rows.add(make_rows(3, undecided=3))
+    dropped = rows.count_dropped()
+    assert dropped.pop("hnall: proofs given up") == 6
+    assert dropped.pop("hnall: fewer than 5 negatives") == 1
+    assert dropped == {f"{kind}: proofs given up": 3 for kind in KINDS if kind != "hnall"}
 
 
 def test_balanced_rows_replace_one_attribute_and_at_least_half_of_them_stay_when_refined(
@@ -352,7 +440,7 @@ def test_balanced_rows_replace_one_attribute_and_at_least_half_of_them_stay_when
     monkeypatch.setattr(sys.modules[__name__], "ATTRIBUTES", colors)
     write_source(tmp_path, 8)
     settings = replace(SETTINGS, balanced=True, refine=True, rows=6, complexities=(7,))
-    split = collect_rows(make_annotations(tmp_path), "microworld", settings)[7]
+    split = collect(tmp_path, tmp_path, settings, replace(WALKS, walks=9))[7]
     hnatom_rows = list(split.read_rows("hnatom_balanced"))
     assert hnatom_rows
     for row in hnatom_rows:
@@ -360,7 +448,7 @@ def test_balanced_rows_replace_one_attribute_and_at_least_half_of_them_stay_when
         assert len({foil["from"] for foil in foils}) == 1
         assert {foil["type"] for foil in foils} == {"attribute"}
         assert len({foil["to"] for foil in foils}) == 5
-    dropped = write(make_annotations(tmp_path), "microworld", settings, tmp_path / "crepe")["n7"]
+    dropped = write_all(tmp_path, tmp_path / "crepe", settings, replace(WALKS, walks=9))["n7"]
     num_written = sum(
         pq.ParquetFile(path).metadata.num_rows
         for path in (tmp_path / "crepe/prod_hnatom_balanced").glob("n7-*.parquet")
@@ -371,8 +459,8 @@ def test_balanced_rows_replace_one_attribute_and_at_least_half_of_them_stay_when
 @pytest.mark.acceptance
 def test_real_annotations(real_data: Path, tmp_path: Path) -> None:
     for version in ("v1.0.0", "v1.2.0"):
-        source = Source.read(annotations_of(real_data / "visual_genome" / version, tmp_path / version).path)
-        found_examples = make_examples(source, 8)
+        shutil.copytree(real_data / "visual_genome" / version, tmp_path / version)
+        found_examples = make_examples(tmp_path / version, 8)
         assert len(found_examples) >= 5
         assert all(example.walk.walk.graph.complexity == 8 for example in found_examples)
         assert sum(bool(example.hnatom) for example in found_examples) >= 5
@@ -383,16 +471,15 @@ def test_phrases_of_real_images_name_objects_that_the_graphs_lack(real_data: Pat
     """Phrases of images 1 to 5 in v1.2: "White canopy on brick building", "man is wearing dark cloths", "Woman sitting
     in a chair", "double wall outlet", "A plastic white bag", "a black cloth is on a chair". No object has these names.
     """
-    annotations = annotations_of(real_data / "visual_genome" / "v1.2.0", tmp_path / "annotations.parquet")
-    source = Source.read(annotations.path, spelling=True)
+    images = annotations_of(real_data / "visual_genome" / "v1.2.0", tmp_path / "annotations.parquet", spelling=True)
     named = [("1", "canopy"), ("2", "cloth"), ("3", "chair"), ("4", "outlet"), ("5", "bag"), ("5", "cloth")]
     for image_id, noun in named:
-        image = ImageSource(source.images[image_id], source)
-        assert image.annotated_facts.is_absent(noun)
-        assert not image.facts.is_absent(noun)
+        assert collect_facts(images[image_id].facts()).is_absent(noun)
+        assert not collect_image_facts(images[image_id]).is_absent(noun)
     # The spelling of "a calender has been hanged" is corrected.
-    assert "calendar" in ImageSource(source.images["3"], source).facts.mentioned
-    for example in make_examples(source, 6):
+    assert "calendar" in collect_image_facts(images["3"]).mentioned
+    shutil.copytree(real_data / "visual_genome" / "v1.2.0", tmp_path / "source")
+    for example in make_examples(tmp_path / "source", 6):
         facts = example.source.facts
         foils = [foil.replacement for item in example.hnatom for foil in item.foils if foil.type == "object"]
         assert not facts.mentioned & {*foils, *_find_denied_nouns(example)}
@@ -410,26 +497,26 @@ def test_ask_prints_the_estimate_and_stops_above_the_cost(
     with HTTPServer(host="127.0.0.1") as server:
         server.expect_request("/v1/chat/completions").respond_with_json({"choices": [message]})
         endpoint = {"model": "org/m", "base_url": server.url_for("/v1"), "price_in": 1.0, "price_out": 4.0}
-        settings = replace(SETTINGS, captioner=endpoint)
+        settings, images = replace(WALKS, captioner=endpoint), Annotations(make_annotations(folder))
         with pytest.raises(ValueError, match=r"above --max-cost 0\.00\. No request was sent"):
-            ask(make_annotations(folder), settings, 0.0)
+            captioned_walks.ask(images, settings, DEFAULT, 0.0)
         assert "requests, about" in capsys.readouterr().out
         assert len(server.log) == 0
-        assert set(ask(make_annotations(folder), settings, 1.0)) == {"answered"}
+        assert set(captioned_walks.ask(images, settings, DEFAULT, 1.0)) == {"answered"}
         # An answer that omits atoms stays in the cache, but it is not used as a caption.
         captioner = PromptedCaptioner(
             Endpoint(**endpoint), read_shots(words / "shots.yaml"), Cache([tmp_path / "sample/llm"]), RuleParser()
         )
         dropped: Counter[str] = Counter()
-        assert not make_examples(Source.read(make_annotations(folder)), 8, captioner, dropped)
-        assert dropped["caption: omits an object"] > 0
-        assert dropped["caption: no cached answer"] == 0
+        assert not make_examples(folder, 8, captioner, dropped)
+        assert dropped["omits an object"] > 0
+        assert dropped["no cached answer"] == 0
         num_requests = len(server.log)
         assert len((tmp_path / "sample/llm/org-m.jsonl").read_text().splitlines()) == num_requests > 0
-        assert ask(make_annotations(folder), settings, 1.0) == Counter()
+        assert captioned_walks.ask(images, settings, DEFAULT, 1.0) == Counter()
         assert len(server.log) == num_requests
 
 
 def test_asking_without_a_language_model_is_refused(folder: Path) -> None:
-    with pytest.raises(ValueError, match=r"^params\.yaml, crepe_productivity\.captioner: got no keys; expected model"):
-        ask(make_annotations(folder), SETTINGS, 1.0)
+    with pytest.raises(ValueError, match=r"^params\.yaml, captioned_walks\.captioner: got no keys; expected model"):
+        captioned_walks.ask(Annotations(make_annotations(folder)), WALKS, DEFAULT, 1.0)

@@ -9,13 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from generators.crepe_systematicity import (
-    build_balanced,
-    build_corpus,
-    build_regions,
-    make_hard_negative_rows,
-    read_rows,
-)
+from generators import crepe_regions
+from generators.crepe_regions import read_captions, read_negatives
+from generators.crepe_systematicity import add_negatives, build_balanced, build_corpus
 from generators.hard_negatives.crepe.systematicity import NEGATIVES
 from generators.parser.caption_parser import make_parser
 from generators.readers.annotations import Annotations
@@ -33,8 +29,7 @@ PHRASES = (
     "a small bird",
     "a tree",  # no compound: dropped
 )
-SETTINGS = {"parser": "rules", "workers": 1, "spelling": False, "ranker": "statistics", "at_least": 1}
-SETTINGS |= {"balanced_share": 1.0}
+SETTINGS = {"workers": 1, "ranker": "statistics", "at_least": 1, "balanced_share": 1.0}
 
 
 def write_source(folder: Path) -> Path:
@@ -82,7 +77,12 @@ def source(tmp_path_factory) -> Annotations:
 @pytest.fixture(scope="module")
 def regions(tmp_path_factory, source) -> tuple[Path, dict[str, int]]:
     folder = tmp_path_factory.mktemp("built") / "regions"
-    return folder, build_regions("visual_genome", source, SETTINGS, folder).to_json()
+    return folder, crepe_regions.build("visual_genome", source, SETTINGS, folder).to_json()
+
+
+def read_rows(folder: Path) -> list[dict[str, Any]]:
+    """Return the captions together with their negatives."""
+    return [row | negatives for row, negatives in zip(read_captions(folder), read_negatives(folder), strict=True)]
 
 
 def read_by_caption(folder: Path) -> dict[str, dict[str, Any]]:
@@ -126,7 +126,7 @@ def test_targets_are_the_atoms_and_compounds_of_the_selected_captions(regions) -
 
 @pytest.mark.acceptance
 def test_same_bytes_from_two_workers(tmp_path, source, regions) -> None:
-    build_regions("visual_genome", source, SETTINGS | {"workers": 2}, tmp_path / "regions")
+    crepe_regions.build("visual_genome", source, SETTINGS | {"workers": 2}, tmp_path / "regions")
     for path in regions[0].iterdir():
         assert (tmp_path / "regions" / path.name).read_bytes() == path.read_bytes()
 
@@ -158,7 +158,7 @@ def read_config(root: Path, config: str) -> list[dict[str, Any]]:
 
 
 def test_configs_reference_images_if_the_regions_do(tmp_path, source, corpus) -> None:
-    build_regions("visual_genome", source, SETTINGS, tmp_path / "regions", "by_reference")
+    crepe_regions.build("visual_genome", source, SETTINGS, tmp_path / "regions", "by_reference")
     for build in (build_corpus, build_balanced):
         build("cc12m", tmp_path / "regions", Seen.load(corpus[0] / "cc12m.json"), tmp_path)
     for config in (path.name for path in corpus[0].iterdir() if path.is_dir()):
@@ -195,13 +195,10 @@ def test_stats_have_table_8_and_the_funnel(corpus) -> None:
     assert (funnel["SC"], funnel["UC"], funnel["UA"], funnel["UC with one compound"]) == (2, 2, 1, 1)
 
 
-def test_rows_with_too_few_negatives_are_removed_from_that_config_only() -> None:
-    row = dict.fromkeys(
-        ["image", "crop_id", "image_id", "x", "y", "width", "height", "caption", "atoms", "compounds", "complexity"]
-    ) | {"scene_graph": None, "provenance": None, "hnatom": [{"caption": "a", "foils": []}] * 4, "hncomp": []}
-    assert len(list(make_hard_negative_rows([row], "hnatom"))) == 1
-    assert list(make_hard_negative_rows([row], "hncomp")) == []
-    assert list(make_hard_negative_rows([row], "hnall")) == []
+def test_captions_without_negatives_are_left_out() -> None:
+    negative = {"caption": "a cat", "foils": [{"type": "object", "from": "dog", "to": "cat"}]}
+    (row,) = add_negatives(iter([{"caption": "a dog"}, {"caption": "a cup"}]), [[negative], []])
+    assert row == {"caption": "a dog", "hard_negatives": ["a cat"], "foils": [negative["foils"]]}
 
 
 def test_table_8_ignores_unseen_atoms_and_rows_without_negatives() -> None:

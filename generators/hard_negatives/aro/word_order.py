@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING
 
+from generators.language.optional_imports import without
 from generators.parser.spacy_model import find_installed_model
 
 if TYPE_CHECKING:
@@ -54,7 +55,8 @@ class Tagger:
     """Splits captions into words and finds the kind of each word with spaCy's part-of-speech tags."""
 
     def __init__(self) -> None:
-        import spacy
+        with without("torch"):
+            import spacy
 
         self._nlp = spacy.load(find_installed_model(), exclude=["parser", "ner", "senter", "lemmatizer"])
 

@@ -148,9 +148,10 @@ class CountWeights:
 class SplitCompounds:
     """The compounds of the true captions of a split, one per caption, from which foils are drawn.
 
-    ``own`` are all compounds that belong to the split, and ``foreign`` those of other splits. Foils of two related
-    nouns may be new combinations of nouns that captions state with the same relation, as often as the true ones are new
-    to a reader of the other captions. Some image must show both, and a true combination some image beside its own.
+    ``in_split`` are all compounds that belong to the split, and ``out_of_split`` those of other splits. Foils of two
+    related nouns may be new combinations of nouns that captions state with the same relation, as often as the true
+    ones are new to a reader of the other captions. Some image must show both, and a true combination some image beside
+    its own.
     Nouns and attributes are not combined ("a closed guitar"). Therefore a caption has no negatives if no other one
     states its noun with its attribute.
     """
@@ -158,11 +159,11 @@ class SplitCompounds:
     def __init__(
         self,
         compounds: Sequence[Compound],
-        own: Collection[Compound],
-        foreign: Collection[Compound],
+        in_split: Collection[Compound],
+        out_of_split: Collection[Compound],
         image_nouns: ImageNouns,
     ) -> None:
-        self._own, self._foreign, self._image_nouns = own, foreign, image_nouns
+        self._in_split, self._out_of_split, self._image_nouns = in_split, out_of_split, image_nouns
         self._counts = Counter(compounds)
         self._weights = {
             kind: CountWeights([count for compound, count in self._counts.items() if compound.kind == kind])
@@ -194,7 +195,7 @@ class SplitCompounds:
 
     def _admits(self, compound: Compound) -> bool:
         """Return True if a foil may make the compound. Only few pairs of nouns with a relation are ever stated."""
-        return compound in self._own if compound.kind == "ao" else compound not in self._foreign
+        return compound in self._in_split if compound.kind == "ao" else compound not in self._out_of_split
 
     def weigh(self, compound: Compound, place: str, words: Iterable[str]) -> dict[str, float]:
         """Return how probable each word is in a place of a compound, up to a factor.
@@ -261,23 +262,23 @@ def _list_frames(compound: Compound, place: str) -> tuple[Frame, Frame]:
 def make_balanced_negatives(
     rows: Iterable[Row],
     kind: str,
-    own: Collection[Compound],
+    in_split: Collection[Compound],
     image_nouns: ImageNouns,
-    foreign: Collection[Compound] = frozenset(),
+    out_of_split: Collection[Compound] = frozenset(),
     rejected: Mapping[str, frozenset[str]] = {},
     refine: bool = True,
 ) -> list[list[dict[str, Any]]]:
     """Return the negatives of each row of a split (``caption`` and ``foils``), or [].
 
     ``rows`` have the columns ``image_id``, ``crop_id``, ``caption``, ``compounds`` and ``parts``. ``kind`` is a key of
-    ``BALANCED_NEGATIVES``, ``own`` and ``foreign`` are the compounds of this split and of the others, and ``rejected``
-    the rejected texts by crop id. ``image_nouns`` are the nouns of all images.
+    ``BALANCED_NEGATIVES``, ``in_split`` and ``out_of_split`` are the compounds of this split and of the others, and
+    ``rejected`` the rejected texts by crop id. ``image_nouns`` are the nouns of all images.
 
     With ``refine``, rows on which text-only scorers are above chance have no negatives (refinement.py).
     """
     rows = list(rows)
     compounds = [Compound(**row["compounds"][0]) for row in rows if row["parts"]]
-    stated = SplitCompounds(compounds, own, foreign, image_nouns)
+    stated = SplitCompounds(compounds, in_split, out_of_split, image_nouns)
     make = partial(_make_negatives, kind=kind, stated=stated, rejected=rejected)
     usable = find_usable_words(make(rows))
     negatives_by_row = make([keep_words(row, usable) for row in rows])

@@ -8,16 +8,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain, islice
 from random import Random
 from typing import Any, TypeVar
 
-from generators.captioner.captioned_walks import ANY_WALK, CaptionedWalk, WalkFilter
+from generators.captioner.captioned_walks import CaptionedWalk
 from generators.captioner.captioner import EditableCaption
-from generators.graphs.assignments import SearchLimitError, keep_proven
+from generators.graphs.assignments import keep_proven
 from generators.graphs.entailment import Negated, proves_false
-from generators.graphs.facts import ImageFacts
 from generators.graphs.walks import is_redundant
 from generators.hard_negatives.crepe.atom import AtomFoils, make_atom_negatives, make_one_attribute_negatives
 from generators.hard_negatives.crepe.negation import (
@@ -36,49 +35,18 @@ from generators.hard_negatives.crepe.selection import (
     select_rank_balanced,
 )
 from generators.hard_negatives.crepe.source import ImageSource
-from generators.hard_negatives.crepe.swap import Edit, make_orbits, make_swaps, write_swaps
+from generators.hard_negatives.crepe.swap import make_orbits, make_swaps, write_swaps
+from generators.hard_negatives.crepe.walk_conditions import PER_TYPE
 from generators.hard_negatives.hard_negative import HardNegative
-from generators.schemas.scene_graph import SceneGraph
 from generators.storage import dataset
 from generators.text_only.language_models import EntailmentModel
 
 Candidate = TypeVar("Candidate")
 
-PER_TYPE = 5
 SWAP_KINDS = frozenset({"hnswap", "hnall"})
 BALANCED_KINDS = ("hnatom_balanced", "hnswap_balanced", "hnneg_balanced")
 PAPER_KINDS = ("hnatom", "hnswap", "hnneg", "hnall")
 KINDS = (*PAPER_KINDS, *BALANCED_KINDS)
-
-
-def has_false_swaps(graph: SceneGraph, facts: ImageFacts) -> bool:
-    """Return True if enough swaps of a subgraph are false of its image."""
-    return _has_false(make_swaps(graph), facts)
-
-
-def has_false_orbit(graph: SceneGraph, facts: ImageFacts) -> bool:
-    """Return True if all other orders of some three objects are false of their image."""
-    return any(_has_false(orbit, facts) for orbit in make_orbits(graph, Random(0)))
-
-
-def _has_false(swaps: Iterable[Edit], facts: ImageFacts) -> bool:
-    try:
-        return len(list(islice((edited for edited, _ in swaps if facts.is_false(edited)), PER_TYPE))) == PER_TYPE
-    except SearchLimitError:
-        return False
-
-
-PAPER_WALKS = (ANY_WALK, WalkFilter("swaps", "fewer than 5 false swaps", has_false_swaps, effort=8))
-"""The conditions on the first walk of an image and on the second; the third has that of the first.
-
-Most short walks do not have five false swaps. With random walks only, HN-Swap has 9 rows with four atoms, and 27 in the
-authors' files.
-"""
-BALANCED_WALKS = (
-    ANY_WALK,
-    WalkFilter("orders", "no three objects of which all other orders are false", has_false_orbit, effort=8),
-)
-"""The same for the balanced sets."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +63,10 @@ class Example:
     _num_undecided: Counter[str] = field(default_factory=Counter)
     """Number of candidates by kind that were dropped because a search reached its limit."""
 
+    @property
+    def complexity(self) -> int:
+        return self.walk.walk.graph.complexity
+
     @cached_property
     def hnatom(self) -> tuple[HardNegative, ...]:
         rng = self._rng("hnatom")
@@ -110,7 +82,7 @@ class Example:
     def _swaps(self) -> list[HardNegative]:
         """The swaps that the facts of the image prove false, or [] if there are too few."""
         swaps = list(make_swaps(self.walk.walk.graph))
-        false_swaps = self._keep_false(swaps, lambda facts, swap: facts.is_false(swap[0]), "hnswap", PER_TYPE)
+        false_swaps = self._keep_false(swaps, lambda swap: self.source.facts.is_false(swap[0]), "hnswap", PER_TYPE)
         return write_swaps(swaps, false_swaps, self.walk.caption, self._rng("hnswap")) if false_swaps else []
 
     def list_swap_pairs(self) -> list[tuple[str, str]]:
@@ -157,7 +129,7 @@ class Example:
             if any(is_redundant(edited) for edited, _ in orbit):
                 continue
             swaps = self._keep_false(
-                list(orbit), lambda facts, swap: facts.is_false(swap[0]), "hnswap_balanced", PER_TYPE
+                list(orbit), lambda swap: self.source.facts.is_false(swap[0]), "hnswap_balanced", PER_TYPE
             )
             for caption in chain([self.walk.caption], self.walk.caption.reword()) if swaps else ():
                 written = write_swaps(orbit, swaps, caption, rng)
@@ -183,30 +155,20 @@ class Example:
     def _false_negations(self) -> list[Negated] | None:
         """The atoms whose negation is false of the image, or None if there are fewer than ``PER_TYPE`` negations.
 
-        One negation is of the whole caption, the others are of one atom each. The region phrases are parsed only if the
-        scene graph proves enough negations false.
+        One negation is of the whole caption, the others are of one atom each.
         """
-        graph = self.walk.walk.graph
+        graph, facts = self.walk.walk.graph, self.source.facts
         atoms = list(find_negatable_atoms(graph))
-        false_negations = self._keep_false(
-            atoms, lambda facts, atom: proves_false(facts, graph, atom), "hnneg", PER_TYPE - 1
-        )
-        return false_negations or None
+        return self._keep_false(atoms, lambda atom: proves_false(facts, graph, atom), "hnneg", PER_TYPE - 1) or None
 
     def _keep_false(
-        self, candidates: list[Candidate], is_false: Callable[[ImageFacts, Candidate], bool], kind: str, min_count: int
+        self, candidates: list[Candidate], is_false: Callable[[Candidate], bool], kind: str, min_count: int
     ) -> list[Candidate]:
-        """Return the candidates that are false of the image, or [] if there are fewer than ``min_count``.
-
-        The region phrases prove nothing false that the scene graph does not prove false. Therefore they are parsed only
-        if the scene graph proves enough candidates false.
-        """
+        """Return the candidates that are false of the image, or [] if there are fewer than ``min_count``."""
         undecided: list[Candidate] = []
-        for get_facts in (lambda: self.source.annotated_facts, lambda: self.source.facts):
-            if len(candidates) >= min_count:
-                candidates = keep_proven(candidates, partial(is_false, get_facts()), undecided, min_count)
+        proven = keep_proven(candidates, is_false, undecided, min_count)
         self._num_undecided[kind] += len(undecided)
-        return candidates if len(candidates) >= min_count else []
+        return proven
 
     @cached_property
     def _atoms(self) -> AtomFoils:

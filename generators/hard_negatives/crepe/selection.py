@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import combinations
 from random import Random
@@ -12,7 +12,6 @@ from random import Random
 import numpy as np
 
 from generators.hard_negatives.hard_negative import HardNegative
-from generators.text_only.corpus_statistics import Ranker
 from generators.text_only.language_models import EntailmentModel, split_batches
 
 READ_AHEAD = 32
@@ -25,17 +24,16 @@ Measure = Callable[[Sequence[str]], Sequence[float]]
 
 
 def select_most_plausible(
-    candidates: Sequence[HardNegative], k: int, ranker: Ranker, rejected: frozenset[str] = frozenset()
+    candidates: Sequence[HardNegative], k: int, scores: Mapping[str, float], rejected: frozenset[str] = frozenset()
 ) -> tuple[HardNegative, ...]:
     """Return the k most plausible candidates, or () if there are fewer.
 
-    If scores are equal, the earlier candidate wins. No atom and no new word is used in more than half of the negatives
-    (rounded up), as long as other candidates exist.
+    ``scores`` has the plausibility of each candidate's caption. If scores are equal, the earlier candidate wins. No
+    atom and no new word is used in more than half of the negatives (rounded up), as long as other candidates exist.
     """
     if len(candidates) < k:
         return ()
-    scores = ranker.score([candidate.caption for candidate in candidates])
-    ranked = [candidates[index] for index in sorted(range(len(candidates)), key=lambda index: (-scores[index], index))]
+    ranked = sorted(candidates, key=lambda candidate: -scores[candidate.caption])
     chosen = _select_diverse(ranked, k)
     return replace_rejected(chosen, ranked, rejected) if len(chosen) == k else ()
 

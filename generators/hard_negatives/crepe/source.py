@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from generators.graphs.facts import ImageFacts, collect_facts
+from generators.graphs.facts import ImageFacts
 from generators.graphs.vocabulary import Vocabulary
 from generators.hard_negatives.rejections import Rejections
 from generators.readers.annotations import Annotations
 from generators.schemas.annotated_image import AnnotatedImage
-from generators.seen_analysis.regions import RegionReader
+from generators.seen_analysis.regions import collect_image_facts
 
 
 @dataclass(frozen=True)
@@ -23,20 +23,11 @@ class Source:
     """The words of the file's scene graphs, from which foils are chosen."""
     rejections: Rejections
     """The negatives that annotators judged true of their image. They are omitted."""
-    parser: str
-    """Name of the parser of region phrases (generators/parser/caption_parser.py)."""
-    spelling: bool
-    """True if the spelling of region phrases is corrected before they are parsed."""
 
     @classmethod
-    def read(cls, annotations: Path, parser: str = "rules", spelling: bool = False) -> Source:
+    def read(cls, annotations: Path) -> Source:
         images = Annotations(annotations)
-        vocabulary = Vocabulary.from_counts(*images.count_words())
-        return cls(images, vocabulary, Rejections.read(), parser, spelling)
-
-    @cached_property
-    def region_reader(self) -> RegionReader:
-        return RegionReader.make(self.spelling, self.parser)
+        return cls(images, Vocabulary.from_counts(*images.count_words()), Rejections.read())
 
 
 @dataclass(frozen=True)
@@ -47,11 +38,6 @@ class ImageSource:
     source: Source
 
     @cached_property
-    def annotated_facts(self) -> ImageFacts:
-        """The facts in the scene graph. The region phrases prove no further statement false."""
-        return collect_facts(self.image.facts())
-
-    @cached_property
     def facts(self) -> ImageFacts:
-        """The facts in the scene graph and the region phrases, which are parsed once."""
-        return self.source.region_reader.facts(self.image)
+        """The facts in the scene graph and the region phrases."""
+        return collect_image_facts(self.image)

@@ -6,21 +6,21 @@ with exactly one compound have hard negatives.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from random import Random
 from typing import Any, NamedTuple
 
 from generators.graphs.facts import ImageFacts
 from generators.graphs.vocabulary import Vocabulary
-from generators.hard_negatives.balanced.compounds import find_parts
 from generators.hard_negatives.crepe.foils import make_atom_foils, make_comp_foils
 from generators.hard_negatives.crepe.selection import select_most_plausible
 from generators.hard_negatives.hard_negative import HardNegative
 from generators.hard_negatives.rejections import Rejections
+from generators.readers.annotations import Annotations
 from generators.schemas.annotated_image import AnnotatedImage
-from generators.schemas.scene_graph import Box, Parse
-from generators.seen_analysis.splits import find_crop_fault, normalize_caption
+from generators.schemas.scene_graph import Parse
+from generators.seen_analysis.regions import Candidate
+from generators.seen_analysis.splits import find_crop_fault
 from generators.text_only.corpus_statistics import CorpusStatistics, Ranker
 from generators.text_only.language_models import MaskedLM
 
@@ -28,83 +28,58 @@ NEGATIVES = {"hnatom": 4, "hncomp": 6}
 """Hard negatives per caption for each kind."""
 
 
-Pool = dict[str, list[HardNegative]]
-"""Kind -> candidates."""
-
-
-class CaptionedCrop(NamedTuple):
-    """The crop of an image, the parse of its caption, and the facts about the image."""
-
-    image: AnnotatedImage
-    box: Box
-    parse: Parse
-    facts: ImageFacts
-
-
 class SystematicityNegatives(NamedTuple):
-    """Generates and ranks the hard negatives of captions, and finds the words of their balanced ones."""
+    """Generates and ranks the hard negatives of captions."""
 
     vocabulary: Vocabulary
     ranker: Ranker
     rejections: Rejections
 
-    def columns(self, crops: Sequence[CaptionedCrop]) -> list[dict[str, list[dict[str, Any]]]]:
-        """Return the columns ``hnatom`` and ``hncomp`` of each crop. A column is [] if there are too few negatives.
+    def columns(
+        self, image: AnnotatedImage, facts: ImageFacts, candidates: Sequence[Candidate]
+    ) -> list[dict[str, list[dict[str, Any]]]]:
+        """Return the columns ``hnatom`` and ``hncomp`` of captions of an image, [] where there are too few negatives.
 
-        The ranker scores the candidates of all crops at once.
+        The ranker scores the candidates of all captions at once.
         """
-        pools = [self._make_candidates(crop) for crop in crops]
-        captions = list(dict.fromkeys(item.caption for pool in pools for items in pool.values() for item in items))
-        ranker = _Scores(dict(zip(captions, self.ranker.score(captions), strict=True)))
-        return [self._select(crop, pool, ranker) for crop, pool in zip(crops, pools, strict=True)]
+        pools = [self._make_pool(item.parse, facts) for item in candidates]
+        texts = list(dict.fromkeys(foil.caption for pool in pools for foils in pool.values() for foil in foils))
+        scores = dict(zip(texts, self.ranker.score(texts), strict=True))
+        return [
+            {
+                kind: [
+                    {"caption": negative.caption, "foils": negative.foil_rows}
+                    for negative in select_most_plausible(
+                        foils, NEGATIVES[kind], scores, self.rejections.texts(image, item.region.box)
+                    )
+                ]
+                for kind, foils in pool.items()
+            }
+            for item, pool in zip(candidates, pools, strict=True)
+        ]
 
-    def find_parts(self, crop: CaptionedCrop) -> list[dict[str, Any]]:
-        """Return the column ``parts``: the parts of the compound that balanced negatives replace, with other words."""
-        rng = Random(f"{crop.image.image_id}:{crop.parse.caption}")
-        return [part._asdict() for part in find_parts(crop.parse, crop.facts, self.vocabulary, rng)]
-
-    def _select(self, crop: CaptionedCrop, pool: Pool, ranker: Ranker) -> dict[str, list[dict[str, Any]]]:
-        rejected = self.rejections.texts(crop.image, crop.box)
-        chosen = {kind: select_most_plausible(items, NEGATIVES[kind], ranker, rejected) for kind, items in pool.items()}
-        return {
-            kind: [{"caption": negative.caption, "foils": negative.foil_rows} for negative in negatives]
-            for kind, negatives in chosen.items()
-        }
-
-    def _make_candidates(self, crop: CaptionedCrop) -> Pool:
+    def _make_pool(self, parse: Parse, facts: ImageFacts) -> Mapping[str, Sequence[HardNegative]]:
         """Return the candidates of each kind, or [] if there are too few to select from."""
-        parse, facts = crop.parse, crop.facts
         if len(parse.graph.compounds) != 1:
             return {kind: [] for kind in NEGATIVES}
-        candidates = {
+        pool = {
             "hnatom": make_atom_foils(parse, facts, self.vocabulary),
             "hncomp": make_comp_foils(parse, facts, self.vocabulary),
         }
-        return {kind: items if len(items) >= NEGATIVES[kind] else [] for kind, items in candidates.items()}
+        return {kind: foils if len(foils) >= NEGATIVES[kind] else [] for kind, foils in pool.items()}
 
 
-class _Scores(NamedTuple):
-    """A ranker that knows the scores of some captions."""
-
-    by_caption: Mapping[str, float]
-
-    def score(self, captions: Sequence[str]) -> list[float]:
-        return [self.by_caption[caption] for caption in captions]
-
-
-def make_negatives_factory(
-    images: Iterable[AnnotatedImage], min_count: int, ranker: str
-) -> Callable[[], SystematicityNegatives]:
+def make_negatives_factory(images: Annotations, min_count: int, ranker: str) -> Callable[[], SystematicityNegatives]:
     """Return a function that makes a :class:`SystematicityNegatives` in a worker process.
 
     ``min_count`` is the minimum number of occurrences of a vocabulary word. ``ranker`` is "statistics" (of the source's
     captions) or the name of a masked language model.
     """
-    vocabulary = Vocabulary.of((image.graph for image in images), min_count)
+    vocabulary = Vocabulary.from_counts(*images.count_words(), min_count)
     if ranker != "statistics":
         return partial(_make, vocabulary, ranker)
     captions = (
-        normalize_caption(region.phrase)
+        region.caption
         for image in images
         for region in image.regions
         if not find_crop_fault(region.box, image.width, image.height)

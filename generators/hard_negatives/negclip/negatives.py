@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from generators.language.inflection import choose_article
 from generators.language.lexicon.relations import is_asymmetric
+from generators.language.optional_imports import without
 from generators.parser.spacy_model import find_installed_model
 
 if TYPE_CHECKING:
@@ -65,7 +66,8 @@ def make_negatives(captions: Iterable[str]) -> Iterator[list[Negative]]:
 
 @cache
 def _load_model() -> Language:
-    import spacy
+    with without("torch"):
+        import spacy
 
     return spacy.load(find_installed_model(), exclude=["ner", "senter", "lemmatizer"])
 

@@ -9,9 +9,10 @@ import pytest
 from bench import engine as bench
 from bench import reference
 from evaluators.engine.tasks import discover, select
-from generators import crepe_productivity
-from generators.crepe_productivity import Settings
-from generators.crepe_systematicity import NEGATIVES, build_regions, make_hard_negative_rows, read_rows
+from generators import captioned_walks, crepe_productivity, crepe_regions
+from generators.crepe_systematicity import add_negatives
+from generators.hard_negatives.crepe.source import Source
+from generators.hard_negatives.crepe.systematicity import NEGATIVES
 from generators.microworld.build import Params, build
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
 from generators.storage.dataset import write_config
@@ -59,17 +60,19 @@ def micro_world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("world")
     crepe = root / "data" / "crepe"
     build(root / "source", Params(seed=1, test_images=24, train_images=3, train_size=16, annotation_recall=0.9), 1)
-    regions = {"parser": "rules", "workers": 1, "spelling": False, "at_least": 1, "ranker": "statistics"}
-    regions |= {"balanced_share": 0.0}
+    regions = {"workers": 1, "at_least": 1, "ranker": "statistics", "balanced_share": 0.0}
     annotations = annotations_of(root / "source")
-    build_regions("microworld", annotations, regions, root / "regions")
+    crepe_regions.build("microworld", annotations, regions, root / "regions")
     for kind in NEGATIVES:
-        rows = make_hard_negative_rows(read_rows(root / "regions"), kind)
+        negatives = [row[kind] for row in crepe_regions.read_negatives(root / "regions", [kind])]
+        rows = add_negatives(crepe_regions.read_captions(root / "regions"), negatives)
         write_config(crepe, f"laion_sc_{kind}", {"test": rows}, HARD_NEGATIVE_SCHEMA)
-    settings = Settings(
-        seed=0, workers=1, rows=ROWS_A_TASK, walks_per_image=3, attempts=15, visible=0.1, refine=False, captioner={}
+    walks = captioned_walks.Settings(
+        seed=0, workers=1, walks=9, walks_per_image=2, attempts=15, visible=0.1, template=False, captioner={}
     )
-    crepe_productivity.write(annotations.path, "microworld", settings, crepe)
+    captioned_walks.build(annotations, walks, root / "walks")
+    settings = crepe_productivity.Settings(seed=0, workers=1, rows=ROWS_A_TASK, refine=False)
+    crepe_productivity.write(root / "walks", Source.read(annotations.path), "microworld", settings, crepe)
     write_card(crepe, {}, "", measure(crepe))
     return root / "data"
 

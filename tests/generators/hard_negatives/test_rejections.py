@@ -35,15 +35,12 @@ def test_caption_with_too_few_negatives_has_none():
 
 
 def test_only_the_rejected_negative_is_replaced():
-    class Lengths:
-        def score(self, captions):
-            return [-len(caption) for caption in captions]
-
+    scores = {item.caption: -len(item.caption) for item in RANKED}
     # Shortest first: blue, pink, green, black.
     blue, green, pink, black = RANKED
-    assert select_most_plausible(RANKED, 3, Lengths()) == (blue, pink, green)
-    assert select_most_plausible(RANKED, 3, Lengths(), frozenset({"a pink cup"})) == (blue, black, green)
-    assert select_most_plausible(RANKED, 3, Lengths(), frozenset({"a pink cup", "a black cup"})) == ()
+    assert select_most_plausible(RANKED, 3, scores) == (blue, pink, green)
+    assert select_most_plausible(RANKED, 3, scores, frozenset({"a pink cup"})) == (blue, black, green)
+    assert select_most_plausible(RANKED, 3, scores, frozenset({"a pink cup", "a black cup"})) == ()
 
 
 def test_texts_are_rejected_for_one_crop(tmp_path: Path):

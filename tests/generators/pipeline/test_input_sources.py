@@ -52,13 +52,11 @@ def test_a_source_that_contradicts_a_path_is_an_error() -> None:
 
 def test_a_corpus_of_the_microworld_does_not_split_real_captions() -> None:
     read(source="visual_genome")
-    with pytest.raises(
-        ValueError, match=r"corpora\.laion: sources/microworld/corpora/laion/\*\.tar is in the micro-world"
-    ):
-        check_corpus("laion", "sources/microworld/corpora/laion/*.tar")
-    check_corpus("laion", "sources/visual_genome/corpora/laion/*.tar")
+    with pytest.raises(ValueError, match=r"corpora\.laion: corpora/microworld/laion/\*\.tar is in the micro-world"):
+        check_corpus("laion", "corpora/microworld/laion/*.tar")
+    check_corpus("laion", "corpora/visual_genome/laion/*.tar")
     read(source="microworld")
-    check_corpus("laion", "sources/microworld/corpora/laion/*.tar")
+    check_corpus("laion", "corpora/microworld/laion/*.tar")
 
 
 def test_a_copy_of_the_microworld_is_recognised(tmp_path: Path) -> None:

@@ -1,12 +1,20 @@
-"""Selecting region descriptions as test captions, and counting the removed regions."""
+"""Reading region descriptions, selecting them as test captions, and counting the removed regions."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from generators.readers.annotations import Annotations, write_images
 from generators.schemas.annotated_image import AnnotatedImage, Region
 from generators.schemas.scene_graph import Box, SceneGraph
-from generators.seen_analysis.regions import IMAGES_PER_CHUNK, RegionReader, find_candidates
+from generators.seen_analysis.regions import (
+    IMAGES_PER_CHUNK,
+    RegionReader,
+    collect_image_facts,
+    find_candidates,
+    read_regions,
+)
 from generators.seen_analysis.splits import FEW_ATOMS, NO_COMPOUND, REPEATED, SMALL, UNPARSED, WORDLESS, Funnel
 from tests.generators import fake_language as fake
 from tests.generators.parser.test_caption_parser import FailingParser
@@ -27,14 +35,18 @@ def image(image_id: int, *regions: tuple[str, Box]) -> AnnotatedImage:
     return AnnotatedImage(str(image_id), 400, 400, SceneGraph(), described_regions, files=(Path("x.jpg"),))
 
 
-def read(images: list[AnnotatedImage], workers: int = 1) -> tuple[list[list[tuple[str, str]]], dict[str, int]]:
+def select(
+    images: list[AnnotatedImage], keep_repeated: bool = False
+) -> tuple[list[list[tuple[str, str, bool]]], dict[str, int]]:
+    """Return the image, the caption and whether it is repeated, for each selected region, and the counts."""
     funnel = Funnel()
-    groups = find_candidates(iter(images), make_reader, workers, funnel)
-    return [[(c.image.image_id, c.parse.caption) for c in group] for group in groups], funnel.to_json()
+    found = find_candidates(read_regions(images, make_reader), funnel, lambda image, graph: keep_repeated)
+    groups = [[(item.image.image_id, c.parse.caption, c.repeated) for c in item.candidates] for item in found]
+    return groups, funnel.to_json()
 
 
 def test_every_region_is_selected_or_counted() -> None:
-    selected, funnel = read(
+    selected, funnel = select(
         [
             image(1, ("The RDE  cat", BIG), ("rde Cats .", BIG), ("red cat", TINY), (" . ", BIG), ("cat", BIG)),
             image(2, ("cat and dog", BIG)),
@@ -43,7 +55,10 @@ def test_every_region_is_selected_or_counted() -> None:
     )
     # "RDE" has capitals, so it is a name and is not corrected; "rde" is corrected to "red". "The RDE cat" has no atom
     # "red" and too few atoms. "red cat" in image 3 has the same graph as "red cats".
-    assert selected == [[("1", "red cats")], [("3", "cat see dog"), ("3", "dog see cat")]]
+    assert selected == [
+        [("1", "red cats", False)],
+        [("3", "cat see dog", False), ("3", "dog see cat", False)],
+    ]
     assert funnel == dict.fromkeys(funnel, 0) | {
         "regions": 9,
         SMALL: 1,
@@ -57,38 +72,39 @@ def test_every_region_is_selected_or_counted() -> None:
 
 def test_repeated_graphs_of_other_images_are_yielded_on_request() -> None:
     images = [image(1, ("red cat", BIG), ("red cats", BIG)), image(2, ("red cat", BIG), ("rde cats", BIG)), image(3)]
-    funnel = Funnel()
-    groups = list(find_candidates(iter(images), make_reader, 1, funnel, lambda candidate: candidate.repeated))
-    assert [[(c.image.image_id, c.parse.caption, c.repeated) for c in group] for group in groups] == [
-        [("1", "red cat", False)],
-        [("2", "red cat", True)],
-    ]
-    assert (funnel.to_json()[REPEATED], funnel.to_json()["kept"]) == (3, 1)
+    selected, funnel = select(images, keep_repeated=True)
+    assert selected == [[("1", "red cat", False)], [("2", "red cat", True)]]
+    assert (funnel[REPEATED], funnel["kept"]) == (3, 1)
 
 
 def test_a_phrase_that_the_parser_cannot_parse_is_counted() -> None:
-    def make_failing_reader() -> RegionReader:
-        return RegionReader(FailingParser(), spell)
-
-    funnel, facts = Funnel(), image(1, ("red cat", BIG), ("bad dog", BIG), ("big mice", TINY))
-    ((candidate,),) = find_candidates(iter([facts]), make_failing_reader, 1, funnel)
+    reader, funnel = RegionReader(FailingParser(), spell), Funnel()
+    images = read_regions([image(1, ("red cat", BIG), ("bad dog", BIG), ("big mice", TINY))], lambda: reader)
+    ((read_image, (candidate,)),) = find_candidates(images, funnel)
     assert candidate.parse.caption == "red cat"
-    assert candidate.facts.mentioned == {"cat", "mouse"}
+    assert collect_image_facts(read_image).mentioned == {"cat", "mouse"}
     assert funnel.to_json() == dict.fromkeys(funnel.to_json(), 0) | {"regions": 3, UNPARSED: 1, SMALL: 1, "kept": 1}
 
 
 def test_phrases_of_all_regions_add_to_the_facts_of_their_image() -> None:
     images = [image(1, ("red cat", BIG), ("big dogs", TINY)), image(2, ("cat see cat", BIG))]
-    groups = find_candidates(iter(images), make_reader, 1, Funnel())
-    facts = [candidate.facts for group in groups for candidate in group]
+    facts = [collect_image_facts(item) for item in read_regions(images, make_reader)]
     assert [item.mentioned for item in facts] == [{"cat", "dog"}, {"cat"}]
-    assert make_reader().facts(images[0]) == facts[0]
+
+
+def test_a_file_keeps_captions_and_parses(tmp_path: Path) -> None:
+    images = [image(1, ("red cat see dogs", BIG), (" . ", BIG)), image(2)]
+    read_images = list(read_regions(images, partial(RegionReader.make, "rules", False)))
+    assert read_images[0].regions[0].parse
+    assert read_images[0].regions[0].parse.mentions
+    write_images(tmp_path / "parsed.parquet", read_images)
+    assert list(Annotations(tmp_path / "parsed.parquet")) == read_images
 
 
 @pytest.mark.acceptance
-def test_two_workers_select_the_same_regions() -> None:
+def test_two_workers_read_the_same_regions() -> None:
     phrases = ["red cat", "cat see dog", "big dog", "cat", "red cats see mice"]
     images = [
         image(n, (phrases[n % 5], BIG), (f"big {'cat ' * (n % 7)}", BIG)) for n in range(2 * IMAGES_PER_CHUNK + 1)
     ]
-    assert read(images, workers=2) == read(images)
+    assert list(read_regions(images, make_reader, workers=2)) == list(read_regions(images, make_reader))

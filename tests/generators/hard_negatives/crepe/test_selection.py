@@ -47,31 +47,29 @@ def make_negative(caption: str, original: str, replacement: str) -> HardNegative
     return HardNegative(caption, (Foil("object", original, replacement),))
 
 
-class LengthRanker:
-    """A ranker that prefers long captions."""
-
-    def score(self, captions: Sequence[str]) -> list[float]:
-        return [float(len(caption)) for caption in captions]
+def select_longest(candidates: Sequence[HardNegative], k: int) -> tuple[HardNegative, ...]:
+    """Return the k most plausible candidates, if long captions are plausible."""
+    return select_most_plausible(candidates, k, {item.caption: float(len(item.caption)) for item in candidates})
 
 
 def test_most_plausible_selects_the_highest_scores_and_the_earlier_of_ties():
     candidates = [make_negative("bb", "x", "b"), make_negative("ccc", "y", "c"), make_negative("aa", "z", "a")]
-    assert select_most_plausible(candidates, 2, LengthRanker()) == (candidates[1], candidates[0])
+    assert select_longest(candidates, 2) == (candidates[1], candidates[0])
 
 
 def test_most_plausible_returns_exactly_k_or_none():
     candidates = [make_negative("a", "x", "a"), make_negative("b", "x", "b")]
-    assert select_most_plausible(candidates, 3, LengthRanker()) == ()
-    assert select_most_plausible(candidates, 2, LengthRanker()) == tuple(candidates)
-    assert select_most_plausible([], 0, LengthRanker()) == ()
+    assert select_longest(candidates, 3) == ()
+    assert select_longest(candidates, 2) == tuple(candidates)
+    assert select_longest([], 0) == ()
 
 
 def test_most_plausible_replaces_different_atoms():
     """Two of four negatives may replace the same atom. The best negatives of other atoms follow, before a third."""
     same = [make_negative("long" * size, "cup", str(size)) for size in (9, 8, 7, 6)]
     others = [make_negative("short", "table", "x"), make_negative("tiny", "red", "y")]
-    assert select_most_plausible([*same, *others], 4, LengthRanker()) == (*same[:2], *others)
-    assert select_most_plausible([*same, others[0]], 4, LengthRanker()) == (*same[:3], others[0])
+    assert select_longest([*same, *others], 4) == (*same[:2], *others)
+    assert select_longest([*same, others[0]], 4) == (*same[:3], others[0])
 
 
 def test_most_plausible_uses_different_words():
@@ -84,7 +82,7 @@ def test_most_plausible_uses_different_words():
         )
         for index, (color, noun) in enumerate(pairs)
     ]
-    assert select_most_plausible(candidates, 2, LengthRanker()) == (candidates[0], candidates[2])
+    assert select_longest(candidates, 2) == (candidates[0], candidates[2])
 
 
 def test_atom_that_occurs_twice_counts_twice():
@@ -96,12 +94,5 @@ def test_atom_that_occurs_twice_counts_twice():
         HardNegative(f"{index}", (Foil("object", "man", f"a{index}"), Foil("object", "man", f"b{index}")))
         for index in range(5)
     ]
-    assert select_most_plausible(twice, 4, LengthRanker()) == ()
-    assert (
-        len(
-            select_most_plausible(
-                [*twice, make_negative("x", "cup", "x"), make_negative("y", "hat", "y")], 4, LengthRanker()
-            )
-        )
-        == 4
-    )
+    assert select_longest(twice, 4) == ()
+    assert len(select_longest([*twice, make_negative("x", "cup", "x"), make_negative("y", "hat", "y")], 4)) == 4

@@ -5,9 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from generators.captioner.captioned_walks import ANY_WALK, WalkFilter, WalkSettings, sample_keyed_walk
+from generators.captioner.captioned_walks import WalkCondition, WalkSettings, sample_keyed_walk
 from generators.graphs.facts import collect_facts
-from generators.hard_negatives.crepe.productivity import BALANCED_WALKS, PAPER_WALKS, has_false_orbit, has_false_swaps
+from generators.hard_negatives.crepe.walk_conditions import (
+    FALSE_ORDERS,
+    FALSE_SWAPS,
+    has_false_orbit,
+    has_false_swaps,
+)
 from generators.schemas.annotated_image import AnnotatedImage
 from generators.schemas.scene_graph import Box, Relation, SceneGraph, SceneObject
 
@@ -44,9 +49,10 @@ def test_short_walks_with_false_swaps(graph: SceneGraph, swaps: bool, orbit: boo
     assert has_false_orbit(graph, facts) is orbit
 
 
-def sample(image: AnnotatedImage, walk_filter: WalkFilter) -> tuple[SceneGraph | None, Counter[str]]:
-    settings, dropped = WalkSettings(seed=0, walks_per_image=2, attempts=40, visible=0.1), Counter[str]()
-    walk = sample_keyed_walk(image, 4, settings, 1, dropped, (ANY_WALK, walk_filter))
+def sample(image: AnnotatedImage, condition: WalkCondition) -> tuple[SceneGraph | None, Counter[str]]:
+    settings, dropped = WalkSettings(seed=0, attempts=40, visible=0.1), Counter[str]()
+    facts = collect_facts(image.facts())
+    walk = sample_keyed_walk(image, 4, settings, condition, facts, dropped=dropped)
     return (walk.walk.graph if walk else None), dropped
 
 
@@ -54,19 +60,18 @@ def test_walks_are_repeated_until_they_satisfy_the_condition() -> None:
     """Walks of four atoms are two objects with an attribute, or all three objects with a relation."""
     objects = tuple(replace(item, attributes=("red",)) for item in HAT_ON_MAN.objects)
     image = AnnotatedImage("1", 300, 250, replace(HAT_ON_MAN, objects=objects))
-    (_, swaps), (_, orders) = PAPER_WALKS, BALANCED_WALKS
-    graph, dropped = sample(image, swaps)
+    graph, dropped = sample(image, FALSE_SWAPS)
     assert graph is not None
     assert (len(graph.objects), len(graph.relations)) == (3, 1)
-    assert dropped[swaps.reason] > 0
-    graph, dropped = sample(image, orders)
+    assert dropped[FALSE_SWAPS.reason] > 0
+    graph, dropped = sample(image, FALSE_ORDERS)
     assert graph is None
-    assert dropped.total() == 40 * orders.effort
+    assert dropped.total() == 40 * FALSE_ORDERS.effort
 
 
 def test_a_condition_is_checked_once_for_each_subgraph() -> None:
     checked: list[SceneGraph] = []
     objects = tuple(replace(item, attributes=("red",)) for item in HAT_ON_MAN.objects)
     image = AnnotatedImage("1", 300, 250, replace(HAT_ON_MAN, objects=objects))
-    _, dropped = sample(image, WalkFilter("none", "refused", lambda graph, facts: bool(checked.append(graph))))
+    _, dropped = sample(image, WalkCondition("none", "refused", lambda graph, facts: bool(checked.append(graph))))
     assert dropped["refused"] > len(checked) == len(set(checked)) > 1

@@ -1,0 +1,299 @@
+"""Captioned walks: the subgraphs of four to twelve atoms that CREPE productivity is made from, each with its captions.
+
+    python -m generators.captioned_walks                     # stage `captioned_walks`; writes walks/
+    python -m generators.captioned_walks --ask NAME          # requests the language model's captions (sample/llm/)
+    python -m generators.captioned_walks --export FILE NAME  # writes the requests that have no answer to a file
+
+Source: CREPE (arXiv:2212.07796), section 3.3 and appendix A.3. NAME is a variant, an entry of the block
+``productivity_variants`` of params.yaml; "default" is the captioner of ``crepe_productivity``. A walk is sampled once
+and captioned by the default captioner and by those of all variants, so that their sets differ in the captions only.
+
+Images are visited in a random order until there are ``walks`` walks of each complexity and condition
+(hard_negatives/crepe/walk_conditions.py), first with one walk per image, then with a second one. The work therefore
+depends on the number of walks. The file is sorted by this order.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice, product
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import pyarrow as pa
+import typer
+
+from generators.captioner import template
+from generators.captioner.captioned_walks import KeyedWalk, WalkSettings, order_images, sample_keyed_walk
+from generators.captioner.captioner import Captioner, EditableCaption, NoCaption, Request
+from generators.captioner.prompted import ask_captions, export_requests, make_captioner
+from generators.files.atomic import atomic_folder, write_json
+from generators.graphs.walks import COMPLEXITIES
+from generators.hard_negatives.crepe.walk_conditions import CONDITIONS
+from generators.pipeline import stage
+from generators.pipeline.params import read_params, read_settings
+from generators.pipeline.workers import map_with
+from generators.readers.annotations import Annotations
+from generators.schemas.annotated_image import AnnotatedImage
+from generators.schemas.rows import WALK_SCHEMA
+from generators.schemas.scene_graph import SceneGraph
+from generators.seen_analysis.regions import collect_image_facts
+from generators.storage import parquet
+
+FOLDER = Path("walks")
+DEFAULT = "default"
+"""Name of the default captioner."""
+SCHEMA = WALK_SCHEMA.append(pa.field("condition", pa.string()))
+ASKED_PER_WALK = 3
+"""Captions requested from a language model per walk, because some captions are rejected."""
+CAPTION = "caption: "
+"""Prefix of the reasons for missing captions."""
+MIN_IMAGES, MIN_IMAGES_PER_WALK, MAX_IMAGES_PER_WALK = 400, 2, 20
+VISITS_PER_GROUP = 64
+"""Visits whose walks are written at once."""
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Captions:
+    """How a set of captions is written."""
+
+    template: bool = False
+    """If True, captions of four atoms use the paper's template, otherwise the grammar."""
+    captioner: Mapping[str, Any] = field(default_factory=dict)
+    """``{}``: the grammar writes the other captions. Otherwise the fields of llm.client.Endpoint, a language model."""
+    complexities: Sequence[int] = COMPLEXITIES
+    rows: int | None = None
+    """Maximum number of rows per config and split; None: as many as by default."""
+
+
+@dataclass(frozen=True)
+class Settings(WalkSettings):
+    """The block ``captioned_walks`` of params.yaml, with the captions of ``productivity_variants``."""
+
+    workers: int
+    walks: int
+    """Maximum number of random walks of each complexity, which determines the number of those with a condition."""
+    walks_per_image: int
+    """Maximum number of walks of an image for each complexity and condition."""
+    template: bool
+    captioner: Mapping[str, Any]
+    parser: str = "rules"
+    variants: Mapping[str, Captions] = field(default_factory=dict)
+
+    @property
+    def captions(self) -> dict[str, Captions]:
+        """The captions by name, the default first."""
+        return {DEFAULT: Captions(self.template, self.captioner), **self.variants}
+
+    @classmethod
+    def read(cls) -> Settings:
+        """Read params.yaml. Raises ValueError if a key is unknown or missing."""
+        variants = {name: _read_variant(name, block) for name, block in read_params("productivity_variants").items()}
+        return read_settings(cls, "captioned_walks", parser=read_params("parser"), variants=variants)
+
+
+def _read_variant(name: str, block: Mapping[str, Any]) -> Captions:
+    try:
+        return Captions(**block)
+    except TypeError as error:
+        raise ValueError(f"params.yaml, productivity_variants, {name}: {error}.") from None
+
+
+class Visit(NamedTuple):
+    """One visit of an image: the complexities of which it should give its walk with this condition and number."""
+
+    image_id: str
+    condition: int
+    number: int
+    complexities: tuple[int, ...]
+
+
+class VisitedImage(NamedTuple):
+    visit: Visit
+    walks: Mapping[int, Row]
+    """The walks by complexity, as rows of SCHEMA."""
+    dropped: Mapping[tuple[str, int], Counter[str]]
+    """The number of failed attempts by reason, by the name of the captions and the complexity."""
+
+
+class Sampler:
+    """Samples and captions the walks of an image in a worker process."""
+
+    def __init__(self, images: Annotations, settings: Settings) -> None:
+        self.images, self.settings = images, settings
+        self.captioners: dict[str, Captioner] = {
+            name: make_captioner(captions.captioner, settings.parser, captions.template)
+            for name, captions in settings.captions.items()
+        }
+
+    def visit(self, visit: Visit) -> VisitedImage:
+        dropped = defaultdict[tuple[str, int], Counter[str]](Counter)
+        walks = sample_image(self.images[visit.image_id], visit, self.settings, dropped)
+        captions: dict[int, dict[str, EditableCaption]] = {n: {} for n in walks}
+        for name, captioner in self.captioners.items():
+            chosen = [n for n in walks if n in self.settings.captions[name].complexities]
+            requests = (Request(walks[n].walk.graph, walks[n].key) for n in chosen)
+            for n, caption in zip(chosen, captioner.captions(requests), strict=True):
+                if isinstance(caption, NoCaption):
+                    dropped[name, n][f"{CAPTION}{caption.reason}"] += 1
+                else:
+                    captions[n][name] = caption
+        condition = CONDITIONS[visit.condition].name
+        rows = {n: walk.to_row(captions[n]) | {"condition": condition} for n, walk in walks.items()}
+        return VisitedImage(visit, rows, dropped)
+
+
+def sample_image(
+    image: AnnotatedImage, visit: Visit, settings: WalkSettings, dropped: Mapping[tuple[str, int], Counter[str]]
+) -> dict[int, KeyedWalk]:
+    """Return the walks of a visit by complexity."""
+    condition = CONDITIONS[visit.condition]
+    facts = collect_image_facts(image) if condition.accepts else None
+    walks = {
+        n: sample_keyed_walk(image, n, settings, condition, facts, visit.number, dropped[DEFAULT, n])
+        for n in visit.complexities
+    }
+    return {n: walk for n, walk in walks.items() if walk is not None}
+
+
+class VisitPlan:
+    """The visits that are still needed, in order. It ends when every complexity has its walks.
+
+    A complexity is given up when it has fewer than one walk per ``MAX_IMAGES_PER_WALK`` images, after the first images,
+    so that the work depends on the number of walks and not on the number of images.
+    """
+
+    def __init__(self, image_ids: Iterable[str], settings: Settings, walks: int) -> None:
+        self.image_ids, self.settings, self.walks = order_images(image_ids, settings.seed), settings, walks
+        self.found, self.visits = Counter[tuple[int, int]](), Counter[tuple[int, int]]()
+        self.exhausted: set[tuple[str, int, int]] = set()
+        """Image, condition and complexity of which there is no further walk."""
+
+    def __iter__(self) -> Iterator[Visit]:
+        for number, condition in product(range(self.settings.walks_per_image), range(len(CONDITIONS))):
+            for image_id in self.image_ids:
+                needed = [n for n in COMPLEXITIES if self.needs_walks(condition, n)]
+                if not needed:
+                    break
+                complexities = tuple(n for n in needed if (image_id, condition, n) not in self.exhausted)
+                if complexities:
+                    yield Visit(image_id, condition, number, complexities)
+
+    def needs_walks(self, condition: int, complexity: int) -> bool:
+        found, visits = self.found[condition, complexity], self.visits[condition, complexity]
+        walks = CONDITIONS[condition].surplus * self.walks
+        min_images = max(MIN_IMAGES, MIN_IMAGES_PER_WALK * walks)
+        return found < walks and visits < min_images + MAX_IMAGES_PER_WALK * found
+
+    def count(self, visit: Visit, walks: Mapping[int, bool]) -> list[int]:
+        """Count the walks of a visit, of which some are usable; return the complexities that still needed a walk."""
+        needed = [n for n in visit.complexities if self.needs_walks(visit.condition, n)]
+        for n in needed:
+            self.visits[visit.condition, n] += 1
+            self.found[visit.condition, n] += walks.get(n, False)
+        self.exhausted |= {(visit.image_id, visit.condition, n) for n in visit.complexities if n not in walks}
+        return needed
+
+
+def build(images: Annotations, settings: Settings, folder: Path) -> None:
+    """Write the walks, and the number of failed attempts by captioner, complexity and reason.
+
+    A walk without a caption of the default captioner is written, but is not one of the ``walks``. The bytes do not
+    depend on the number of workers.
+    """
+    plan, dropped = VisitPlan(images.list_ids(), settings, settings.walks), defaultdict[str, Counter[str]](Counter)
+    with atomic_folder(folder) as scratch:
+        with parquet.open_writer(scratch / "walks.parquet", SCHEMA) as writer:
+            visited_images = map_with(partial(Sampler, images, settings), Sampler.visit, plan, settings.workers)
+            while batch := list(islice(visited_images, VISITS_PER_GROUP)):
+                rows: list[Row] = []
+                for visit, walks, reasons in batch:
+                    names = {n: {caption["name"] for caption in walk["captions"]} for n, walk in walks.items()}
+                    needed = plan.count(visit, {n: DEFAULT in names[n] for n in walks})
+                    rows += [walks[n] for n in needed if n in walks]
+                    for (name, n), counts in reasons.items():
+                        if n in needed:
+                            dropped[f"{name} n{n}"].update(counts)
+                writer.write_table(pa.Table.from_pylist(rows, SCHEMA))
+        write_json(scratch / "dropped.json", {key: dict(sorted(dropped[key].items())) for key in sorted(dropped)})
+
+
+def read_walks(folder: Path) -> Iterator[Row]:
+    """Yield the rows of SCHEMA, in constant memory."""
+    for batch in parquet.read_batches(folder / "walks.parquet", 1024):
+        yield from batch.to_pylist()
+
+
+def read_dropped(folder: Path, name: str, complexity: int) -> Counter[str]:
+    """Return the number of failed attempts at walks and their captions, by reason.
+
+    ``name`` is the name of the captions. Attempts at walks are those of all captions.
+    """
+    dropped = json.loads((folder / "dropped.json").read_text())
+    counts = Counter[str](dropped.get(f"{DEFAULT} n{complexity}", {}))
+    if name == DEFAULT:
+        return counts
+    walks = {reason: count for reason, count in counts.items() if not reason.startswith(CAPTION)}
+    return Counter(walks | dropped.get(f"{name} n{complexity}", {}))
+
+
+def sample_asked_graphs(
+    images: Annotations, settings: Settings, name: str, limit: int | None = None
+) -> Iterator[SceneGraph]:
+    """Yield the subgraphs that are likely to be used and that a language model captions.
+
+    ``limit`` is the maximum number per complexity and condition; by default, ``ASKED_PER_WALK`` for each walk.
+    """
+    captions = settings.captions[name]
+    plan = VisitPlan(images.list_ids(), settings, limit or ASKED_PER_WALK * (captions.rows or settings.walks))
+    asked = set(captions.complexities) - {template.COMPLEXITY}  # no language model captions four atoms
+    for visit in plan:
+        chosen = visit._replace(complexities=tuple(n for n in visit.complexities if n in asked))
+        walks = sample_image(images[visit.image_id], chosen, settings, defaultdict(Counter))
+        plan.count(visit, dict.fromkeys(walks, True))
+        yield from (walk.walk.graph for walk in walks.values())
+
+
+def ask(images: Annotations, settings: Settings, name: str, max_cost: float) -> Counter[str]:
+    """Request captions for the subgraphs that are likely to be used; return the number of answers by outcome.
+
+    Raises ValueError if the captioner is no language model, and before the first request if the estimated cost is above
+    ``max_cost``.
+    """
+    endpoint = settings.captions[name].captioner
+    return ask_captions(sample_asked_graphs(images, settings, name), endpoint, max_cost)
+
+
+def main(
+    name: Annotated[str, typer.Argument()] = DEFAULT,
+    ask_model: Annotated[bool, typer.Option("--ask")] = False,
+    max_cost: float = 0.0,
+    export: Path | None = None,
+    limit: Annotated[int | None, typer.Option(min=1)] = None,
+) -> None:
+    """Write the walks with their captions to walks/.
+
+    With --ask, request the language model's captions of NAME into sample/llm/ instead. With --export FILE, write the
+    requests that have no answer to a file instead, at most --limit of each complexity and condition.
+    """
+    images, settings = Annotations(Path("annotations/parsed.parquet")), Settings.read()
+    if name not in settings.captions:
+        raise ValueError(f"params.yaml, productivity_variants: no {name!r}; it has {', '.join(settings.variants)}.")
+    if ask_model:
+        for outcome, count in sorted(ask(images, settings, name, max_cost).items()):
+            print(f"{count:,} {outcome}")
+    elif export:
+        graphs = sample_asked_graphs(images, settings, name, limit)
+        print(f"{export}: {export_requests(graphs, settings.captions[name].captioner, export):,} requests")
+    else:
+        build(images, settings, FOLDER)
+
+
+if __name__ == "__main__":
+    stage.run(main)
