@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from generators.graphs.vocabulary import Vocabulary
-from generators.hard_negatives.crepe.foils import make_atom_foils, make_comp_foils
+from generators.hard_negatives.crepe.systematicity import make_atom_foils, make_comp_foils
 from generators.readers import visual_genome
 from generators.readers.records import Flaws
 from generators.seen_analysis.regions import RegionReader

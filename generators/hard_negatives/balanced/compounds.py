@@ -20,7 +20,8 @@ often than others, above all in ``uc``, whose true captions state the few compou
   would avoid their compounds.
 - Refinement removes rows that can still be solved (refinement.py).
 
-A foil is false because the image shows no such object, or an object whose attribute excludes the new one (foils.py).
+A foil is false because the image shows no such object, or an object whose attribute excludes the new one
+(crepe/replacements.py).
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from generators.captioner.substitution import replace_atom_text
 from generators.graphs.facts import ImageFacts
 from generators.graphs.vocabulary import Vocabulary
 from generators.hard_negatives.balanced.image_nouns import ImageNouns
-from generators.hard_negatives.crepe.foils import find_known_attributes, may_replace
+from generators.hard_negatives.crepe.replacements import find_known_attributes, may_replace
 from generators.hard_negatives.hard_negative import Foil, HardNegative
 from generators.schemas.scene_graph import Compound, Mention, Parse
 from generators.text_only.baselines import RetrievalSets

@@ -1,6 +1,6 @@
 """HN-Atom for captions of several atoms: one atom is replaced at each position where the caption mentions it.
 
-Source: CREPE (arXiv:2212.07796), section 4.2: a random atom is replaced as in systematicity (foils.py). The hard
+Source: CREPE (arXiv:2212.07796), section 4.2: a random atom is replaced as in systematicity (replacements.py). The hard
 negative is written from the edited graph, because a caption may mention an object twice ("a cup ... the cup").
 """
 
@@ -17,7 +17,7 @@ from generators.captioner.substitution import read_as_written
 from generators.graphs.facts import ImageFacts
 from generators.graphs.vocabulary import Vocabulary, relation_key
 from generators.graphs.walks import is_redundant
-from generators.hard_negatives.crepe.foils import find_known_attributes, find_words, make_foil
+from generators.hard_negatives.crepe.replacements import find_known_attributes, find_words, make_foil
 from generators.hard_negatives.crepe.selection import POOL
 from generators.hard_negatives.hard_negative import Foil, HardNegative, drop_duplicates
 from generators.language.grammar import predicate_kind

@@ -1,24 +1,32 @@
-"""The hard negatives of a systematicity caption: from its parse to four HN-Atoms and six HN-Comps.
+"""The hard negatives of a region caption: four captions with another atom (HN-Atom), and six joined ones (HN-Comp).
 
-Source: CREPE (arXiv:2212.07796), section 4.1 and appendix, Table 6 (retrieval sets of 5 and 7 captions). Only captions
-with exactly one compound have hard negatives.
+Source: CREPE (arXiv:2212.07796), section 4.1, appendix A.1, and Tables 2 and 6 (retrieval sets of 5 and 7 captions).
+HN-Atom replaces exactly one atom (replacements.py). HN-Comp joins two variants of a caption with one compound, in each
+of which a different atom is replaced: "a pink car" becomes "a blue car and a pink toy". Only captions with exactly one
+compound have hard negatives. Candidates are sorted by the position of their atom in the caption, then by the hypernym
+distance and frequency of the new word.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
+from itertools import combinations, product
 from typing import Any, NamedTuple
 
+from generators.captioner.substitution import read_as_written
 from generators.graphs.facts import ImageFacts
 from generators.graphs.vocabulary import Vocabulary
-from generators.hard_negatives.crepe.foils import make_atom_foils, make_comp_foils
+from generators.hard_negatives.crepe.replacements import ALL_WORDS, find_words, make_foil
 from generators.hard_negatives.crepe.selection import select_most_plausible
 from generators.hard_negatives.hard_negative import HardNegative
 from generators.hard_negatives.rejections import Rejections
+from generators.language.texts import fold_case_and_space
 from generators.readers.annotations import Annotations
 from generators.schemas.annotated_image import AnnotatedImage
-from generators.schemas.scene_graph import Parse
+from generators.schemas.scene_graph import Mention, Parse, SceneGraph
 from generators.seen_analysis.regions import Candidate
 from generators.seen_analysis.splits import find_crop_fault
 from generators.text_only.corpus_statistics import CorpusStatistics, Ranker
@@ -26,6 +34,14 @@ from generators.text_only.language_models import MaskedLM
 
 NEGATIVES = {"hnatom": 4, "hncomp": 6}
 """Hard negatives per caption for each kind."""
+MAX_DISTANT = 6
+"""Distant words and words outside the vocabulary are used until an atom has this many foils."""
+MAX_FOILS = 24
+"""Maximum number of foils per atom from which the ranker chooses."""
+MAX_COMBINED = 6
+"""Maximum number of foils per atom that are combined to HN-Comps."""
+WITHOUT = "without"
+"""This word is never part of an HN-Comp, because it would also negate what follows "and"."""
 
 
 class SystematicityNegatives(NamedTuple):
@@ -91,3 +107,78 @@ def _make(vocabulary: Vocabulary, ranker: CorpusStatistics | str) -> Systematici
     return SystematicityNegatives(
         vocabulary, MaskedLM(ranker) if isinstance(ranker, str) else ranker, Rejections.read()
     )
+
+
+def make_atom_foils(parse: Parse, image: ImageFacts, vocabulary: Vocabulary = ALL_WORDS) -> list[HardNegative]:
+    """Return all HN-Atoms of a caption that are false of the image. Words of the vocabulary come first."""
+    facts = image.with_caption(parse.graph)
+    negatives: dict[str, HardNegative] = {}
+    for mention in parse.mentions:
+        for negative in _make_negatives(parse, mention, facts, vocabulary):
+            negatives.setdefault(fold_case_and_space(negative.caption), negative)
+    negatives.pop(fold_case_and_space(parse.caption), None)
+    return list(negatives.values())
+
+
+def make_comp_foils(parse: Parse, image: ImageFacts, vocabulary: Vocabulary = ALL_WORDS) -> list[HardNegative]:
+    """Return all HN-Comps of a caption with exactly one compound, with both halves false of the image; else []."""
+    compound = extract_only_compound(parse)
+    if compound is None:
+        return []
+    facts = image.with_caption(parse.graph)
+    variants = [
+        [item for item in _make_negatives(compound, mention, facts, vocabulary) if item.foils[0].replacement != WITHOUT]
+        for mention in compound.mentions
+    ]
+    negatives: dict[str, HardNegative] = {}
+    for firsts, seconds in combinations(variants, 2):
+        for (i, first), (j, second) in product(enumerate(firsts[:MAX_COMBINED]), enumerate(seconds[:MAX_COMBINED])):
+            halves = (first, second) if (i + j) % 2 == 0 else (second, first)
+            caption = _join_captions(halves[0].caption, halves[1].caption)
+            negatives.setdefault(fold_case_and_space(caption), HardNegative(caption, halves[0].foils + halves[1].foils))
+    return list(negatives.values())
+
+
+def extract_only_compound(parse: Parse) -> Parse | None:
+    """Return the part of a caption that states its only compound, with its determiner, or None for other captions."""
+    if len(parse.graph.compounds) != 1:
+        return None
+    edges = parse.graph.relations
+    ends = {edges[0].subject, edges[0].object} if edges else {o.id for o in parse.graph.objects if o.attributes}
+    kept = [item for item in parse.mentions if item.object in ends and (item.target or "") in {"", *ends}]
+    if len(kept) == len(parse.mentions):
+        return parse
+    start, end = min(mention.start for mention in kept), max(mention.end for mention in kept)
+    if any(mention.start < end and mention.end > start for mention in parse.mentions if mention not in kept):
+        return None
+    determiner = re.search(r"\b(?:an?|the|one|two|three|some)\s+$", parse.caption[:start], re.IGNORECASE)
+    start = determiner.start() if determiner else start
+    objects = tuple(item for item in parse.graph.objects if item.id in ends)
+    shifted = tuple(replace(mention, start=mention.start - start, end=mention.end - start) for mention in kept)
+    return Parse(parse.caption[start:end], SceneGraph(objects, edges), shifted)
+
+
+def _join_captions(first: str, second: str) -> str:
+    body = first.rstrip()
+    final_mark = body[-1] if body.endswith((".", "!")) else ""
+    second = second.rstrip().rstrip(".!")
+    if second[1:2].islower() or second[1:2].isspace():
+        second = second[0].lower() + second[1:]
+    return f"{body.rstrip('.!')} and {second}{final_mark}"
+
+
+def _make_negatives(
+    parse: Parse, mention: Mention, facts: ImageFacts, vocabulary: Vocabulary
+) -> Iterator[HardNegative]:
+    """Yield the HN-Atoms of one atom: at most ``MAX_FOILS`` with near words, others only up to ``MAX_DISTANT``.
+
+    ``facts`` contain the caption.
+    """
+    mention = read_as_written(parse.caption, mention)
+    near, distant = find_words(parse, mention, vocabulary)
+    count = 0
+    for words, limit in ((iter(near), MAX_FOILS), (distant, MAX_DISTANT)):
+        while count < limit and (word := next(words, None)) is not None:
+            if (negative := make_foil(parse, mention, word, facts)) is not None:
+                count += 1
+                yield negative

@@ -10,7 +10,7 @@ import pytest
 
 from generators.graphs.facts import collect_facts
 from generators.graphs.vocabulary import Vocabulary
-from generators.hard_negatives.crepe.foils import make_atom_foils
+from generators.hard_negatives.crepe.systematicity import make_atom_foils
 from generators.parser.caption_parser import make_parser
 from generators.parser.rule_parser import RuleParser
 from generators.parser.sng import SngParser

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from generators.graphs.facts import collect_facts
 from generators.graphs.vocabulary import Vocabulary
-from generators.hard_negatives.crepe.foils import extract_only_compound, make_atom_foils, make_comp_foils, make_foil
+from generators.hard_negatives.crepe.replacements import make_foil
+from generators.hard_negatives.crepe.systematicity import extract_only_compound, make_atom_foils, make_comp_foils
 from generators.hard_negatives.hard_negative import Foil, HardNegative
 from generators.language.lexicon.relations import verb_lemma
 from generators.language.texts import fold_case_and_space

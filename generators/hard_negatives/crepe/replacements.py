@@ -1,52 +1,28 @@
-"""Hard negatives of one region caption: one atom is replaced (HN-Atom), or two such variants are joined (HN-Comp).
+"""The words that may replace an atom of a caption, and whether the caption is then false of its image.
 
-Source: CREPE (arXiv:2212.07796), section 4.1 and appendix A.1, Table 2. HN-Atom replaces exactly one atom by an antonym
-or a word with the same grand-hypernym. HN-Comp joins two variants of a caption with one compound, in each of which a
-different atom is replaced: "a pink car" becomes "a blue car and a pink toy".
+Source: CREPE (arXiv:2212.07796), section 4.1 and appendix A.1: antonyms, and words with the same grand-hypernym.
 Differences from the paper: a foil is not a synonym, hypernym or hyponym of anything in the image's scene graph or
 region phrases. The scene graph must also exclude the new statement (graphs/facts.py). Relations come from our own
 lexicon, since WordNet has no prepositions. If a source has too few nouns with the same grand-hypernym (for example of
 "cat"), nouns with a more distant shared hypernym are added.
-
-Negatives are sorted by the position of their atom in the caption, then by the hypernym distance and frequency of the
-new word.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import lru_cache
-from itertools import combinations, product
 from typing import NamedTuple
 
-from generators.captioner.substitution import (
-    PRONOUN,
-    choose_synonym,
-    keeps_pronouns,
-    read_as_written,
-    replace_atom_text,
-)
+from generators.captioner.substitution import PRONOUN, choose_synonym, keeps_pronouns, replace_atom_text
 from generators.graphs.facts import ImageFacts
 from generators.graphs.vocabulary import MAX_STEPS, Vocabulary, relation_key
 from generators.hard_negatives.hard_negative import Foil, HardNegative
 from generators.language.lexicon import attributes, nouns, relations
-from generators.language.texts import fold_case_and_space
 from generators.language.wordnet import grand_hypernym_siblings
 from generators.schemas.scene_graph import Mention, Parse, Relation, SceneGraph, SceneObject
 
 GRAND_HYPERNYM_STEPS = 2
 """Number of steps from a word to its grand-hypernym."""
-MAX_DISTANT = 6
-"""Distant words and words outside the vocabulary are used until an atom has this many foils."""
-MAX_FOILS = 24
-"""Maximum number of foils per atom from which the ranker chooses."""
-MAX_COMBINED = 6
-"""Maximum number of foils per atom that are combined to HN-Comps."""
-
-WITHOUT = "without"
-"""This word is never part of an HN-Comp, because it would also negate what follows "and"."""
 
 
 class Words(NamedTuple):
@@ -60,81 +36,6 @@ class Words(NamedTuple):
 
 ALL_WORDS = Vocabulary()
 """The empty vocabulary, in which all words of WordNet and the lexicon count as equally known."""
-
-
-def make_atom_foils(parse: Parse, image: ImageFacts, vocabulary: Vocabulary = ALL_WORDS) -> list[HardNegative]:
-    """Return all HN-Atoms of a caption that are false of the image. Words of the vocabulary come first."""
-    facts = image.with_caption(parse.graph)
-    negatives: dict[str, HardNegative] = {}
-    for mention in parse.mentions:
-        for negative in _make_negatives(parse, mention, facts, vocabulary):
-            negatives.setdefault(fold_case_and_space(negative.caption), negative)
-    negatives.pop(fold_case_and_space(parse.caption), None)
-    return list(negatives.values())
-
-
-def make_comp_foils(parse: Parse, image: ImageFacts, vocabulary: Vocabulary = ALL_WORDS) -> list[HardNegative]:
-    """Return all HN-Comps of a caption with exactly one compound, with both halves false of the image; else []."""
-    compound = extract_only_compound(parse)
-    if compound is None:
-        return []
-    facts = image.with_caption(parse.graph)
-    variants = [
-        [item for item in _make_negatives(compound, mention, facts, vocabulary) if item.foils[0].replacement != WITHOUT]
-        for mention in compound.mentions
-    ]
-    negatives: dict[str, HardNegative] = {}
-    for firsts, seconds in combinations(variants, 2):
-        for (i, first), (j, second) in product(enumerate(firsts[:MAX_COMBINED]), enumerate(seconds[:MAX_COMBINED])):
-            halves = (first, second) if (i + j) % 2 == 0 else (second, first)
-            caption = _join_captions(halves[0].caption, halves[1].caption)
-            negatives.setdefault(fold_case_and_space(caption), HardNegative(caption, halves[0].foils + halves[1].foils))
-    return list(negatives.values())
-
-
-def extract_only_compound(parse: Parse) -> Parse | None:
-    """Return the part of a caption that states its only compound, with its determiner, or None for other captions."""
-    if len(parse.graph.compounds) != 1:
-        return None
-    edges = parse.graph.relations
-    ends = {edges[0].subject, edges[0].object} if edges else {o.id for o in parse.graph.objects if o.attributes}
-    kept = [item for item in parse.mentions if item.object in ends and (item.target or "") in {"", *ends}]
-    if len(kept) == len(parse.mentions):
-        return parse
-    start, end = min(mention.start for mention in kept), max(mention.end for mention in kept)
-    if any(mention.start < end and mention.end > start for mention in parse.mentions if mention not in kept):
-        return None
-    determiner = re.search(r"\b(?:an?|the|one|two|three|some)\s+$", parse.caption[:start], re.IGNORECASE)
-    start = determiner.start() if determiner else start
-    objects = tuple(item for item in parse.graph.objects if item.id in ends)
-    shifted = tuple(replace(mention, start=mention.start - start, end=mention.end - start) for mention in kept)
-    return Parse(parse.caption[start:end], SceneGraph(objects, edges), shifted)
-
-
-def _join_captions(first: str, second: str) -> str:
-    body = first.rstrip()
-    final_mark = body[-1] if body.endswith((".", "!")) else ""
-    second = second.rstrip().rstrip(".!")
-    if second[1:2].islower() or second[1:2].isspace():
-        second = second[0].lower() + second[1:]
-    return f"{body.rstrip('.!')} and {second}{final_mark}"
-
-
-def _make_negatives(
-    parse: Parse, mention: Mention, facts: ImageFacts, vocabulary: Vocabulary
-) -> Iterator[HardNegative]:
-    """Yield the HN-Atoms of one atom: at most ``MAX_FOILS`` with near words, others only up to ``MAX_DISTANT``.
-
-    ``facts`` contain the caption.
-    """
-    mention = read_as_written(parse.caption, mention)
-    near, distant = find_words(parse, mention, vocabulary)
-    count = 0
-    for words, limit in ((iter(near), MAX_FOILS), (distant, MAX_DISTANT)):
-        while count < limit and (word := next(words, None)) is not None:
-            if (negative := make_foil(parse, mention, word, facts)) is not None:
-                count += 1
-                yield negative
 
 
 def make_foil(parse: Parse, mention: Mention, word: str, facts: ImageFacts) -> HardNegative | None:
