@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from generators.hard_negatives.negclip.negatives import Negative
 from generators.hard_negatives.negclip import negatives as negclip
+from generators.hard_negatives.negclip.negatives import Negative
 from trainers.negclip import mining, negatives
 from trainers.negclip.image_text import CaptionedImages, ImageLocation
 from trainers.negclip.mining import MinedData, get_texts, make_batches, mine
