@@ -7,8 +7,6 @@ Weights are random, precision is bf16. Prints one table to paste into an issue, 
 - engine: from parquet files to result files
 - limit: encodes each distinct crop and text once, from tensors in GPU memory. The engine can exceed it: it skips
   the padding of texts.
-- compiled: the limit with ``torch.compile``; channels-last: the limit with that memory format. The engine has neither:
-  they are worth a flag only where these columns are well above the limit.
 
 Without a GPU, the script runs on a few rows in fp32, only to test that it works.
 """
@@ -18,7 +16,6 @@ from __future__ import annotations
 import argparse
 import io
 import os
-import platform
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -31,7 +28,7 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from bench.engine import make_random_image, make_row, measure_time
+from bench.engine import describe_device, make_random_image, make_row, measure_time
 from bench.reference import NetworkParts, make_random_model, score_row_by_row
 from evaluators.engine.tasks import discover
 from evaluators.models.openclip import in_process
@@ -49,8 +46,6 @@ class Speed(NamedTuple):
     loop: float
     engine: float
     limit: float
-    compiled: float
-    channels_last: float
 
 
 WORDS = (
@@ -80,15 +75,6 @@ def make_rows(count: int) -> Iterator[dict[str, Any]]:
         yield make_row(" ".join(words), negatives, Box(0, 0, 0, 0), crop_id=f"crop {number}", **columns)
 
 
-@torch.inference_mode()
-def encode_repeatedly(network: Any, pixels_BCHW: Tensor, tokens_BL: Tensor, num_crops: int, num_texts: int) -> None:
-    """Encode the same batch of images and texts until ``num_crops`` images and ``num_texts`` texts are encoded."""
-    for start in range(0, num_crops, len(pixels_BCHW)):
-        network.encode_image(pixels_BCHW[: num_crops - start])
-    for start in range(0, num_texts, len(tokens_BL)):
-        network.encode_text(tokens_BL[: num_texts - start])
-
-
 def measure_engine(parts: NetworkParts, data: Path, device: str) -> float:
     """Return the seconds from parquet files to result files, with an empty cache."""
     model, tasks = in_process(*parts), discover(data)
@@ -96,25 +82,22 @@ def measure_engine(parts: NetworkParts, data: Path, device: str) -> float:
         return measure_time(lambda: run(model, tasks, data_dir=data, output=Path(folder), device=device), device)[0]
 
 
-def measure_limits(network: Any, pixels_CHW: Tensor, tokenizer: Any, rows: Rows, device: str) -> Iterator[float]:
-    """Yield the rows per second from tensors in the device's memory: as it is, channels-last, and compiled."""
+@torch.inference_mode()
+def measure_limit(network: Any, pixels_CHW: Tensor, tokenizer: Any, rows: Rows, device: str) -> float:
+    """Return the rows per second from tensors in the device's memory: one batch is encoded again and again."""
     size = default_batch_size(device)
     texts = list({text for row in rows for text in (row["caption"], *row["hard_negatives"])})
     tokens_BL = tokenizer((texts * size)[:size]).to(device)
     pixels_BCHW = pixels_CHW[None].expand(size, -1, -1, -1).contiguous().to(device)
 
-    def measure_limit(pixels_BCHW: Tensor) -> float:
-        encode_repeatedly(network, pixels_BCHW, tokens_BL, 2 * size, 2 * size)  # warm-up, compilation
-        counts = len(rows), len(texts)
-        return len(rows) / measure_time(lambda: encode_repeatedly(network, pixels_BCHW, tokens_BL, *counts), device)[0]
+    def encode(num_crops: int, num_texts: int) -> None:
+        for start in range(0, num_crops, size):
+            network.encode_image(pixels_BCHW[: num_crops - start])
+        for start in range(0, num_texts, size):
+            network.encode_text(tokens_BL[: num_texts - start])
 
-    yield measure_limit(pixels_BCHW)
-    network.to(memory_format=torch.channels_last)
-    yield measure_limit(pixels_BCHW.contiguous(memory_format=torch.channels_last))
-    network.to(memory_format=torch.contiguous_format)
-    for method in ("encode_image", "encode_text"):
-        setattr(network, method, torch.compile(getattr(network, method)))
-    yield measure_limit(pixels_BCHW)
+    encode(2 * size, 2 * size)  # warm-up
+    return len(rows) / measure_time(lambda: encode(len(rows), len(texts)), device)[0]
 
 
 def measure_model(name: str, rows: Rows, data: Path, device: str, precision: str) -> Speed:
@@ -132,8 +115,7 @@ def measure_model(name: str, rows: Rows, data: Path, device: str, precision: str
     loop = len(loop_rows) / measure_time(lambda: score(loop_rows), device)[0]
     engine = len(rows) / measure_engine(parts, data, device)
     image = Image.open(io.BytesIO(rows[0]["image"]["bytes"])).convert("RGB")
-    limit, channels_last, compiled = measure_limits(network, preprocess_in_dtype(image), tokenizer, rows, device)
-    return Speed(loop, engine, limit, compiled, channels_last)
+    return Speed(loop, engine, measure_limit(network, preprocess_in_dtype(image), tokenizer, rows, device))
 
 
 def main() -> None:
@@ -143,13 +125,10 @@ def main() -> None:
     parser.add_argument("--models", nargs="+", default=["ViT-B-32", "ViT-L-14"], help="architectures of open_clip")
     parser.add_argument("--device", default="cuda" if has_gpu else "cpu", help="cuda, cuda:1 ... or cpu")
     options = parser.parse_args()
-    on_gpu = options.device.startswith("cuda")
-    precision = "bf16" if on_gpu else "fp32"
-    name = (
-        torch.cuda.get_device_name(options.device) if on_gpu else f"{platform.processor() or platform.machine()}, test"
-    )
+    precision = "bf16" if options.device.startswith("cuda") else "fp32"
     versions = f"torch {torch.__version__}, open_clip {open_clip.__version__}"
-    print(f"{name}, {versions}, {len(os.sched_getaffinity(0))} processors, {options.rows:,} rows", flush=True)
+    processors = f"{len(os.sched_getaffinity(0))} processors, {options.rows:,} rows"
+    print(f"{describe_device(options.device)}, {versions}, {processors}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder)
         rows = list(make_rows(options.rows))

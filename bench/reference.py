@@ -46,11 +46,9 @@ class Agreement(NamedTuple):
 
     def __str__(self) -> str:
         num_clear = self.rows - len(self.close)
-        summary = f"ranks equal on {num_clear - len(self.different):,} of {num_clear:,} clear rows"
-        return summary + "".join(
-            f"; {title}: rows {', '.join(map(str, rows))}"
-            for title, rows in (("different", self.different), ("closer than 1e-5", self.close))
-            if rows
+        return (
+            f"ranks equal on {num_clear - len(self.different):,} of {num_clear:,} clear rows; different: "
+            f"{self.different}; closer than 1e-5: {self.close}"
         )
 
 
