@@ -20,7 +20,7 @@ Shapes: N images of a batch, T texts, L tokens per text, D feature dimensions, C
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -93,14 +93,12 @@ class TrainingRun:
         )
 
     def make_batches(self, epoch: int) -> list[Batch]:
-        batch_size = self.recipe.batch_size
-        return make_batches(self.mined, batch_size, self.seed, epoch, use_hard_negatives=self.use_hard_negatives)
-
-    def take_share(self, batch: Batch) -> Batch:
-        """Return the part of a batch that this process encodes."""
-        share = self.processes.take_share
-        negative_N = None if batch.negative_N is None else share(batch.negative_N)
-        return Batch(share(batch.image_N), share(batch.caption_N), negative_N)
+        """Return the parts of the batches of an epoch that this process encodes."""
+        options = {"seed": self.seed, "epoch": epoch, "use_hard_negatives": self.use_hard_negatives}
+        batches = make_batches(self.mined, self.recipe.batch_size, **options)
+        return [
+            Batch(*(part if part is None else self.processes.take_share(part) for part in batch)) for batch in batches
+        ]
 
 
 def finetune(
@@ -125,7 +123,9 @@ def finetune(
     encoder = run.processes.wrap(BatchEncoder(model, run.chunk_size, run.images.normalise, run.precision))
     while step < total_steps:
         model.train()
-        for batch, pixels_NCHW in _read_remaining_batches(run, step, steps_per_epoch):
+        remaining = run.make_batches(step // steps_per_epoch)[step % steps_per_epoch :]
+        images = run.images.read_batches([batch.image_N.tolist() for batch in remaining], run.workers)
+        for batch, pixels_NCHW in zip(remaining, images, strict=True):
             schedule(step)
             losses.append(_train_step(run, model, encoder, optimizer, batch, pixels_NCHW))
             step += 1
@@ -136,16 +136,6 @@ def finetune(
         losses.clear()
         _write_state(run, model, optimizer, step, losses, log)
     return log
-
-
-def _read_remaining_batches(run: TrainingRun, step: int, steps_per_epoch: int) -> Iterator[tuple[Batch, Tensor]]:
-    """Yield this process's share of the remaining batches of the current epoch with their images.
-
-    ``step``: number of finished steps.
-    """
-    remaining = [run.take_share(batch) for batch in run.make_batches(step // steps_per_epoch)[step % steps_per_epoch :]]
-    images = run.images.read_batches([batch.image_N.tolist() for batch in remaining], run.workers)
-    yield from zip(remaining, images, strict=True)
 
 
 def _train_step(
@@ -187,8 +177,11 @@ class BatchEncoder(nn.Module):
         def encode_tokens(part: Tensor) -> Tensor:
             return encode_texts(model, part.to(device, non_blocking=True), self._precision)
 
-        image_ND = encode_in_chunks(encode_pixels, pixels_NCHW, size)
-        return image_ND, encode_in_chunks(encode_tokens, text_TL, 2 * size), model.logit_scale.exp()
+        features = (
+            encode_in_chunks(encode_pixels, pixels_NCHW, size),
+            encode_in_chunks(encode_tokens, text_TL, 2 * size),
+        )
+        return *features, model.logit_scale.exp()
 
 
 def compute_batch_loss(

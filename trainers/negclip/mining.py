@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -159,8 +160,7 @@ def find_nearest(feature_ND: Tensor, k: int = NEIGHBOURS) -> Tensor:
     return torch.cat([search(query_Q) for query_Q in torch.arange(count).split(max(1, SCORES_PER_BLOCK // count))])
 
 
-@dataclass(frozen=True)
-class Batch:
+class Batch(NamedTuple):
     """Indices of N captions and their images, and for each caption the index of one of its negatives (None: unused)."""
 
     image_N: np.ndarray
