@@ -19,14 +19,15 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+import pyarrow.parquet as pq
 import torch
 from PIL import Image
 
-from bench.precision import rank, read_scores
 from compeval.demo import FOLDER, write_model
 from evaluators.engine.encode import retry_with_smaller_batches
 from evaluators.engine.tasks import discover
 from evaluators.models import Precision, resolve
+from evaluators.protocols.choice import rank_truth
 from evaluators.run import run
 from tests.evaluators import tiny
 from tests.evaluators.tiny_transformers import transformers_folder
@@ -57,13 +58,15 @@ def read_all_scores(spec: str, data: Path, device: str, precision: Precision) ->
     with tempfile.TemporaryDirectory() as output, mock.patch.dict(os.environ, COMPEVAL_CACHE=f"{output}/cache"):
         model = resolve(spec, device, precision)
         run(model, tasks, data_dir=data, output=Path(output), device=device)
-        return [read_scores(Path(output), task) for task in tasks], model.warnings
+        tables = [pq.read_table(next(Path(output).rglob(f"{task.name}.parquet"))) for task in tasks]
+        return [np.stack(table["scores"].to_numpy()).astype(np.float32) for table in tables], model.warnings
 
 
 def compare(expected: Sequence[np.ndarray], actual: Sequence[np.ndarray]) -> str:
     """Describe the largest difference of two scores, and how many rows have another rank."""
     difference = max(float(np.abs(one - other).max()) for one, other in zip(expected, actual, strict=True))
-    ranks = sum(int((rank(one) != rank(other)).sum()) for one, other in zip(expected, actual, strict=True))
+    pairs = [[rank_truth(score_NK).rank_N for score_NK in scores] for scores in zip(expected, actual, strict=True)]
+    ranks = sum(int((one_N != other_N).sum()) for one_N, other_N in pairs)
     return f"{difference:.1e} | {ranks} of {sum(map(len, expected)):,}"
 
 

@@ -20,19 +20,18 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from PIL import Image
 
-from bench.reference import compare_ranks, make_random_model, read_ranks, read_rows, score_row_by_row, wrap_model
-from evaluators.engine.tasks import discover
+from bench.reference import NetworkParts, compare_ranks, make_random_model, read_ranks, read_rows, score_row_by_row
+from evaluators.engine.tasks import Task, discover
 from evaluators.models import Model
-from evaluators.models.openclip import OpenClipEncoder
+from evaluators.models.openclip import in_process
 from evaluators.run import run
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
 from generators.schemas.scene_graph import Box
@@ -63,41 +62,113 @@ def make_random_image(image_id: str) -> Image.Image:
     return Image.fromarray(noise).resize(SIZE, Image.Resampling.BICUBIC)
 
 
+def make_row(caption: str, hard_negatives: list[str], box: Box, **columns: Any) -> dict[str, Any]:
+    """Return a dataset row whose caption has no scene graph."""
+    return {
+        **box._asdict(),
+        "caption": caption,
+        "atoms": [],
+        "compounds": [],
+        "complexity": 8,
+        "scene_graph": {"objects": [], "relations": []},
+        "provenance": {"source": "bench", "captioner": "bench", "seed": 0},
+        "hard_negatives": hard_negatives,
+        "foils": [[] for _ in hard_negatives],
+        **columns,
+    }
+
+
 def make_dataset_rows(rows: Sequence[dict[str, Any]], image_folder: Path) -> Iterator[dict[str, Any]]:
     """Yield dataset rows and write a random JPEG for each image to ``image_folder``."""
     image_folder.mkdir(exist_ok=True)
     for row in rows:
-        path = image_folder / f"{row['image_id']}.jpg"
+        path, box = image_folder / f"{row['image_id']}.jpg", row["box"]
         if not path.exists():
             make_random_image(row["image_id"]).save(path, quality=92)
-        yield {
-            "image": Crop(path, row["box"]),
-            "crop_id": crop_id(path, row["box"]),
-            "image_id": row["image_id"],
-            **row["box"]._asdict(),
-            "caption": row["caption"],
-            "atoms": [],
-            "compounds": [],
-            "complexity": 8,
-            "scene_graph": {"objects": [], "relations": []},
-            "provenance": {"source": "bench", "captioner": "published", "seed": 0},
-            "hard_negatives": row["hard_negatives"],
-            "foils": [[] for _ in row["hard_negatives"]],
-        }
+        columns = {"image": Crop(path, box), "crop_id": crop_id(path, box), "image_id": row["image_id"]}
+        yield make_row(row["caption"], row["hard_negatives"], box, **columns)
 
 
-def measure_time(call: Callable[[], Any]) -> tuple[float, Any]:
-    """Call a function. Returns its duration in seconds and its result."""
+def write_tasks(folder: Path, real_data: Path, num_rows: int) -> list[Task]:
+    """Write the published rows of each type as a dataset, and return its tasks."""
+    for kind, config in TYPES.items():
+        rows = make_dataset_rows(read_published_rows(real_data, kind, num_rows), folder / "images")
+        write_config(folder / "crepe", config, {"n8": rows}, HARD_NEGATIVE_SCHEMA, "by_reference")
+    write_card(folder / "crepe", {}, "", measure(folder / "crepe"))
+    return discover(folder)
+
+
+def measure_time(call: Callable[[], Any], device: str = "cpu") -> tuple[float, Any]:
+    """Return the seconds of a call, until the device has finished all its work, and the call's result."""
     start = time.perf_counter()
     result = call()
+    if device.startswith("cuda"):
+        torch.cuda.synchronize()
     return time.perf_counter() - start, result
 
 
-def describe_processor() -> str:
-    """Return the name of the processor and its bfloat16 instructions."""
+def describe_device(device: str) -> str:
+    """Return the name of the device; for a processor, with its bfloat16 instructions."""
+    if device != "cpu":
+        return torch.cuda.get_device_name(device)
     capabilities = torch.cpu.get_capabilities()
     instructions = [name for name, value in capabilities.items() if value is True and "bf16" in name]
     return f"{capabilities['cpu_name']} (bfloat16 instructions: {', '.join(instructions) or 'none'})"
+
+
+class EngineRuns(NamedTuple):
+    """Runs of the engine on the same tasks; caches and outputs are in ``folder``."""
+
+    folder: Path
+    tasks: Sequence[Task]
+    device: str
+
+    def measure(self, model: Model, cache: str, output: str) -> float:
+        """Return the seconds of a run."""
+        os.environ["COMPEVAL_CACHE"] = str(self.folder / cache)
+        options = {"data_dir": self.folder, "output": self.folder / output, "device": self.device}
+        return measure_time(lambda: run(model, self.tasks, **options))[0]
+
+    def read_ranks(self, output: str) -> np.ndarray:
+        return np.concatenate([read_ranks(self.folder / output, task) for task in self.tasks])
+
+
+def print_work(runs: EngineRuns, num_nodes: int | None, tokenizer: Any, rows: Sequence[dict[str, Any]]) -> None:
+    """Print the numbers of crops, texts and tokens that a run with an empty cache encoded, and of distinct ones."""
+    counts = json.loads(next((runs.folder / "cold 0").rglob("*.run.json")).read_text())
+    texts = sorted({text for row in rows for text in (row["caption"], *row["hard_negatives"])})
+    print(f"crops encoded {counts['images_encoded']:,} of {len({row['crop_id'] for row in rows}):,} distinct")
+    print(f"texts encoded {counts['texts_encoded']:,} of {len(texts):,} distinct")
+    if num_nodes is not None:
+        num_tokens = sum(int(end) + 1 for end in tokenizer(texts).argmax(dim=-1))
+        share = f"{num_nodes / num_tokens:.3f} of {num_tokens:,} tokens of distinct texts"
+        print(f"prefix forest nodes {num_nodes:,}: {share}")
+
+
+def compare(runs: EngineRuns, parts: NetworkParts, rows: Sequence[dict[str, Any]], repeats: int, title: str) -> None:
+    """Time the loop and the engine, and print times and agreement."""
+    network, preprocess, tokenizer = parts
+    model = in_process(*parts)
+    forest = getattr(model.encoder, "prefix_forest", None)
+    # Loop and engine alternate, so that a change in the machine's load affects both.
+    times, reference_NK = [], np.empty(0)
+    for repeat in range(repeats):
+        loop, reference_NK = measure_time(lambda: score_row_by_row(*parts, rows, runs.device))
+        if forest is not None:
+            forest.nodes = 0
+        cold = runs.measure(model, f"cache {repeat}", f"cold {repeat}")
+        times.append((loop, cold, runs.measure(model, f"cache {repeat}", f"warm {repeat}")))
+    loop, cold, warm = map(statistics.median, zip(*times, strict=True))
+    print(f"{title}\nloop {loop:.2f} s, engine {cold:.2f} s cold, {warm:.2f} s warm")
+    print(f"loop / engine cold: {loop / cold:.1f}\nengine cold / warm: {cold / warm:.1f}")
+    print_work(runs, forest and forest.nodes, tokenizer, rows)
+    print(compare_ranks(reference_NK, runs.read_ranks("cold 0")))
+
+    seconds = runs.measure(in_process(network.to(torch.bfloat16), preprocess, tokenizer), "bfloat16 cache", "bfloat16")
+    agreement = compare_ranks(reference_NK, runs.read_ranks("bfloat16"))
+    print(f"bfloat16: {seconds:.2f} s, loop / engine cold {loop / seconds:.1f}")
+    num_clear = agreement.rows - len(agreement.close)
+    print(f"ranks in bfloat16: different on {len(agreement.different):,} of {num_clear:,} clear rows")
 
 
 def main() -> None:
@@ -107,67 +178,14 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3, help="number of runs; the median time is printed")
     parser.add_argument("--device", default="cpu", help="cpu or cuda")
     options = parser.parse_args()
-
-    network, preprocess, tokenizer = make_random_model(options.model, options.device)
-    model = wrap_model(network, preprocess, tokenizer)
-    encoder = model.encoder
-    assert isinstance(encoder, OpenClipEncoder)
-
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        rows = {}
-        for kind, config in TYPES.items():
-            published = read_published_rows(Path(os.environ["COMPEVAL_REAL_DATA"]), kind, options.rows)
-            crops = make_dataset_rows(published, folder / "images")
-            write_config(folder / "crepe", config, {"n8": crops}, HARD_NEGATIVE_SCHEMA, "by_reference")
-            rows[config] = read_rows(next((folder / "crepe" / config).glob("*.parquet")))
-        write_card(folder / "crepe", {}, "", measure(folder / "crepe"))
-        tasks = discover(folder)
-        all_rows = [row for task in tasks for row in rows[task.config]]
-        texts = sorted({text for row in all_rows for text in (row["caption"], *row["hard_negatives"])})
-
-        def run_engine(cache: str, output: Path, model: Model = model) -> None:
-            os.environ["COMPEVAL_CACHE"] = str(folder / cache)
-            run(model, tasks, data_dir=folder, output=output, device=options.device)
-
-        def read_all_ranks(output: Path) -> np.ndarray:
-            return np.concatenate([read_ranks(output, task) for task in tasks])
-
-        # Loop and engine alternate, so that a change in the machine's load affects both.
-        loop_times, cold_times, warm_times, reference_NK, cold_output = [], [], [], np.empty(0), folder
-        for repeat in range(options.repeats):
-            cold_output = folder / f"cold {repeat}"
-            seconds, reference_NK = measure_time(
-                lambda: score_row_by_row(network, preprocess, tokenizer, all_rows, options.device)
-            )
-            loop_times.append(seconds)
-            if encoder.prefix_forest is not None:
-                encoder.prefix_forest.nodes = 0
-            cold_times.append(measure_time(partial(run_engine, f"cache {repeat}", cold_output))[0])
-            warm_times.append(measure_time(partial(run_engine, f"cache {repeat}", folder / f"warm {repeat}"))[0])
-        loop, cold, warm = map(statistics.median, (loop_times, cold_times, warm_times))
-
-        counts = json.loads(next(cold_output.rglob("*.run.json")).read_text())
-        crops = len({row["crop_id"] for row in all_rows})
-        machine = describe_processor() if options.device == "cpu" else torch.cuda.get_device_name(options.device)
-        print(f"{options.model}, {machine}, {torch.get_num_threads()} threads, {len(all_rows):,} rows")
-        print(f"loop {loop:.2f} s, engine {cold:.2f} s cold, {warm:.2f} s warm")
-        print(f"loop / engine cold: {loop / cold:.1f}")
-        print(f"engine cold / warm: {cold / warm:.1f}")
-        print(f"crops encoded {counts['images_encoded']:,} of {crops:,} distinct")
-        print(f"texts encoded {counts['texts_encoded']:,} of {len(texts):,} distinct")
-        if encoder.prefix_forest is not None:
-            num_tokens = sum(int(end) + 1 for end in tokenizer(texts).argmax(dim=-1))
-            nodes = encoder.prefix_forest.nodes
-            print(f"prefix forest nodes {nodes:,}: {nodes / num_tokens:.3f} of {num_tokens:,} tokens of distinct texts")
-        print(compare_ranks(reference_NK, read_all_ranks(cold_output)))
-
-        bfloat16_model = wrap_model(network.to(torch.bfloat16), preprocess, tokenizer)
-        bfloat16_time, _ = measure_time(partial(run_engine, "bfloat16 cache", folder / "bfloat16", bfloat16_model))
-        agreement = compare_ranks(reference_NK, read_all_ranks(folder / "bfloat16"))
-        print(f"bfloat16 on {machine}: {bfloat16_time:.2f} s, loop / engine cold {loop / bfloat16_time:.1f}")
-        num_clear = agreement.rows - len(agreement.close)
-        print(f"ranks in bfloat16: different on {len(agreement.different):,} of {num_clear:,} clear rows")
+        tasks = write_tasks(folder, Path(os.environ["COMPEVAL_REAL_DATA"]), options.rows)
+        rows = [row for task in tasks for row in read_rows(next((folder / "crepe" / task.config).glob("*.parquet")))]
+        device = describe_device(options.device)
+        title = f"{options.model}, {device}, {torch.get_num_threads()} threads, {len(rows):,} rows"
+        parts = make_random_model(options.model, options.device)
+        compare(EngineRuns(folder, tasks, options.device), parts, rows, options.repeats, title)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,11 @@ where ``( object , is , attribute )`` is an attribute and ``( object )`` an obje
 A parse and a human graph are compared as three sets: objects, pairs and triples. Counts are summed over all captions
 (micro average). Matches are exact after normalisation: lower case, the last word of an object's name in the singular,
 the first word of a predicate in the infinitive, number words as digits.
+
+Before that, CREPE's check of its parser is repeated (arXiv:2212.07796, appendix A.2 and Table 3): precision and recall
+of object, attribute and relationship atoms and of triplets on 20 hand-annotated captions of each of three corpora
+(sample/annotations/parser.yaml). Differences from the paper: Conceptual Captions and raw alt texts replace YFCC and
+LAION, and pairs are counted, too. The paper does not define when two facts match and how captions are averaged.
 """
 
 from __future__ import annotations
@@ -19,9 +24,11 @@ import csv
 import os
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+import yaml
 
 from generators.parser import lemmas
 from generators.parser.caption_parser import CaptionParser
@@ -29,12 +36,19 @@ from generators.parser.rule_parser import RuleParser
 from generators.parser.sng import SngParser
 from generators.schemas.scene_graph import Parse, SceneGraph
 
-KINDS = ("objects", "attributes", "relations")
-
 DEV_CSV = Path(os.environ.get("COMPEVAL_REAL_DATA", ".")) / "factual" / "dev.csv"
 """FACTUAL's development file."""
 PUBLISHED_SNG = {"objects": (0.75, 0.75), "attributes": (0.51, 0.42), "relations": (0.38, 0.33)}
 """Precision and recall of SceneGraphParser's GitHub main branch on FACTUAL's 1,508 test captions."""
+
+WEB_ANNOTATIONS = Path(__file__).parents[1] / "sample" / "annotations" / "parser.yaml"
+WEB_KINDS = ("object", "attribute", "relationship", "triplet", "pair")
+TABLE_3 = {
+    "CC-12M": ((0.8814, 0.8306), (0.9300, 0.5651), (0.9286, 0.7018), (0.9167, 0.6404)),
+    "YFCC-15M": ((0.9624, 0.9333), (0.9444, 0.7556), (0.9359, 0.8333), (0.9231, 0.8111)),
+    "LAION-400M": ((0.6991, 0.6068), (0.7222, 0.3611), (0.8833, 0.4015), (0.8700, 0.3955)),
+}
+"""CREPE's precision and recall of the first four :data:`WEB_KINDS`."""
 
 
 class GraphFacts(NamedTuple):
@@ -43,6 +57,25 @@ class GraphFacts(NamedTuple):
     objects: frozenset[str]
     attributes: frozenset[tuple[str, str]]
     relations: frozenset[tuple[str, str, str]]
+
+    @classmethod
+    def of(cls, names: Iterable[str], pairs: Iterable[Sequence[str]], triples: Iterable[Sequence[str]]) -> GraphFacts:
+        """Normalise facts."""
+        return cls(
+            frozenset(map(_normalise_name, names)),
+            frozenset((_normalise_name(name), _normalise_value(value)) for name, value in pairs),
+            frozenset(
+                (_normalise_name(subject), _normalise_predicate(predicate), _normalise_name(target))
+                for subject, predicate, target in triples
+            ),
+        )
+
+    def detach_atoms(self) -> GraphFacts:
+        """Return the facts with attributes and predicates detached from their objects."""
+        attributes = frozenset(("", value) for _, value in self.attributes)
+        return GraphFacts(
+            self.objects, attributes, frozenset(("", predicate, "") for _, predicate, _ in self.relations)
+        )
 
 
 class Score(NamedTuple):
@@ -61,40 +94,53 @@ class Score(NamedTuple):
         return self.matched / self.annotated if self.annotated else 0.0
 
 
+class WebCaption(NamedTuple):
+    """A hand-annotated caption and the corpus that it is from."""
+
+    source: str
+    caption: str
+    facts: GraphFacts
+
+
 def read_annotation(text: str) -> GraphFacts:
     """Parse a scene graph in FACTUAL's format. Raises ValueError for a fact with two or with more than three parts."""
-    objects, attributes, relations = set(), set(), set()
+    names, pairs, triples = [], [], []
     for fact in re.findall(r"\(([^()]*)\)", text):
-        match [part.strip().lower() for part in fact.split(" , ")]:
-            case [name]:
-                objects.add(_normalise_name(name))
+        parts = [part.strip().lower() for part in fact.split(" , ")]
+        match parts:
+            case [_]:
+                names += parts
             case [name, "is", value]:
-                objects.add(_normalise_name(name))
-                attributes.add((_normalise_name(name), _normalise_value(value)))
-            case [subject, predicate, target]:
-                objects |= {_normalise_name(subject), _normalise_name(target)}
-                relations.add((_normalise_name(subject), _normalise_predicate(predicate), _normalise_name(target)))
-            case parts:
+                names.append(name)
+                pairs.append((name, value))
+            case [subject, _, target]:
+                names += [subject, target]
+                triples.append(parts)
+            case _:
                 raise ValueError(f"scene graph {text!r}: expected 1 or 3 parts in a fact, got {parts}.")
-    return GraphFacts(frozenset(objects), frozenset(attributes), frozenset(relations))
+    return GraphFacts.of(names, pairs, triples)
 
 
 def read_graph(graph: SceneGraph) -> GraphFacts:
     """Return the facts of a scene graph."""
-    names = {item.id: _normalise_name(item.name) for item in graph.objects}
-    return GraphFacts(
-        frozenset(names.values()),
-        frozenset((names[item.id], _normalise_value(value)) for item in graph.objects for value in item.attributes),
-        frozenset(
-            (names[edge.subject], _normalise_predicate(edge.predicate), names[edge.object]) for edge in graph.relations
-        ),
-    )
+    names = {item.id: item.name for item in graph.objects}
+    pairs = [(item.name, value) for item in graph.objects for value in item.attributes]
+    triples = [(names[edge.subject], edge.predicate, names[edge.object]) for edge in graph.relations]
+    return GraphFacts.of(names.values(), pairs, triples)
+
+
+def read_web_captions() -> list[WebCaption]:
+    """Read the hand-annotated captions of sample/annotations/parser.yaml, which documents how they were made."""
+    return [
+        WebCaption(row["source"], row["caption"], GraphFacts.of(row["objects"], row["attributes"], row["relations"]))
+        for row in yaml.safe_load(WEB_ANNOTATIONS.read_text(encoding="utf-8"))
+    ]
 
 
 def score(parsed: Sequence[GraphFacts], annotated: Sequence[GraphFacts]) -> dict[str, Score]:
     """Return the score of each kind of fact, summed over N captions."""
     scores = {}
-    for kind in KINDS:
+    for kind in GraphFacts._fields:
         pairs = [(getattr(ours, kind), getattr(theirs, kind)) for ours, theirs in zip(parsed, annotated, strict=True)]
         scores[kind] = Score(
             sum(len(ours & theirs) for ours, theirs in pairs),
@@ -102,6 +148,13 @@ def score(parsed: Sequence[GraphFacts], annotated: Sequence[GraphFacts]) -> dict
             sum(len(theirs) for _, theirs in pairs),
         )
     return scores
+
+
+def score_web_captions(parsed: Sequence[GraphFacts], annotated: Sequence[GraphFacts]) -> dict[str, Score]:
+    """Return the score of each of :data:`WEB_KINDS`. An atom counts once per caption."""
+    atoms = score([facts.detach_atoms() for facts in parsed], [facts.detach_atoms() for facts in annotated])
+    compounds = score(parsed, annotated)
+    return dict(zip(WEB_KINDS, (*atoms.values(), compounds["relations"], compounds["attributes"]), strict=True))
 
 
 def _normalise_name(text: str) -> str:
@@ -126,24 +179,40 @@ def _measure(parser: CaptionParser, captions: Sequence[str]) -> tuple[list[Parse
     return parses, len(captions) / (time.process_time() - start)
 
 
+def check_web_captions(parser: CaptionParser) -> None:
+    """Print the scores on the hand-annotated web captions, next to the paper's."""
+    captions = read_web_captions()
+    parsed = [read_graph(parse.graph) for parse in parser.parse(item.caption for item in captions)]
+    print(f"{len(captions)} hand-annotated web captions; precision / recall (number of annotated facts)")
+    for source in (*dict.fromkeys(item.source for item in captions), "all"):
+        pairs = [
+            (ours, item.facts) for ours, item in zip(parsed, captions, strict=True) if source in (item.source, "all")
+        ]
+        scores = score_web_captions(*zip(*pairs, strict=True))
+        print(_format_line(source, {f"{kind} ({s.annotated})": (s.precision, s.recall) for kind, s in scores.items()}))
+    for corpus, values in TABLE_3.items():
+        print(_format_line(f"{corpus} (paper)", dict(zip(WEB_KINDS, values, strict=False))))
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("annotations", type=Path, metavar="DEV_CSV", nargs="?", default=DEV_CSV, help="human graphs")
     path = arguments.parse_args().annotations
+    parsers: dict[str, CaptionParser] = {"rules": RuleParser()}
+    check_web_captions(parsers["rules"])
     if not path.is_file():
         arguments.error(
             f"{path}: no such file. Pass the path of FACTUAL's dev.csv or set COMPEVAL_REAL_DATA to the folder of "
             "published files."
         )
-    with path.open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    captions = [row["caption"] for row in rows]
-    annotated = [read_annotation(row["scene_graph"]) for row in rows]
-    parsers: dict[str, CaptionParser] = {"rules": RuleParser()}
     try:
         parsers["sng"] = SngParser()
     except ImportError as error:
         print(error)
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    captions = [row["caption"] for row in rows]
+    annotated = [read_annotation(row["scene_graph"]) for row in rows]
     speed = {}
     print(f"{len(rows)} captions of {path.name}; precision / recall")
     for name, parser in parsers.items():
@@ -157,7 +226,7 @@ def main() -> None:
 
 
 def _format_line(name: str, values: dict[str, tuple[float, float]]) -> str:
-    return f"{name:16}" + "   ".join(f"{kind} {p:.3f} / {r:.3f}" for kind, (p, r) in values.items())
+    return f"{name:19}" + "   ".join(f"{kind} {p:.3f} / {r:.3f}" for kind, (p, r) in values.items())
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Measure the stages that read Visual Genome and GQA on stand-ins of two sizes: ``python -m bench.real_size``.
+"""Measure the stages that read Visual Genome and GQA on synthetic data of two sizes: ``python -m bench.real_size``.
 
     python -m bench.real_size --images 1350 5400        # two sizes; COMPEVAL_REAL_DATA makes the phrases real
     python -m bench.real_size --stages regions aro      # some of the stages, by the start of their names
@@ -15,25 +15,25 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import resource
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import psutil
 import yaml
 
-from bench.standin import gqa, visual_genome
+from bench.synthetic_data.formats import write_gqa, write_visual_genome
 
 ROOT = Path(__file__).parents[1]
 SAMPLE_SECONDS = 0.5
 SIZES = [150, 600]
-LONG_SIDE = 500
 
 
 class Stage(NamedTuple):
@@ -85,30 +85,16 @@ def measure(command: Sequence[str], folder: Path) -> Usage:
 
 def read_tree_memory(pid: int) -> int:
     """Return the anonymous memory, in bytes, of a process and its descendants; shared pages are counted once."""
-    with suppress(psutil.NoSuchProcess):
-        pids = [pid, *(child.pid for child in psutil.Process(pid).children(recursive=True))]
-        return sum(map(_read_anonymous_memory, pids))
-    return 0
-
-
-def _read_anonymous_memory(pid: int) -> int:
-    with suppress(OSError):  # the process has ended
-        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-            if line.startswith("Pss_Anon:"):
-                return 1024 * int(line.split()[1])
-    return 0
-
-
-def prepare(folder: Path, images: int) -> None:
-    """Write the stand-ins and params.yaml for a number of images."""
-    source = folder / "sources/visual_genome"
-    visual_genome.write(source, images, seed=0, long_side=LONG_SIDE, pixels=True)
-    gqa.write(folder / "sources/gqa", images, seed=0, long_side=LONG_SIDE, pixels=False)
-    (folder / "data").symlink_to(ROOT / "sample")
+    kilobytes = 0
+    with suppress(psutil.NoSuchProcess, OSError):  # a process has ended
+        for process in (psutil.Process(pid), *psutil.Process(pid).children(recursive=True)):
+            memory = Path(f"/proc/{process.pid}/smaps_rollup").read_text()
+            kilobytes += sum(map(int, re.findall(r"Pss_Anon: +(\d+)", memory)))
+    return 1024 * kilobytes
 
 
 def write_params(folder: Path, rows: int | None) -> None:
-    """Write params.yaml: the paper's, without language models."""
+    """Write params.yaml of the paper, without language models."""
     params: dict[str, Any] = yaml.safe_load((ROOT / "params/paper.yaml").read_text())
     params["crepe_systematicity"]["ranker"] = "statistics"
     params["crepe_productivity"] |= {"captioner": {}, "entailment": None}
@@ -118,8 +104,10 @@ def write_params(folder: Path, rows: int | None) -> None:
 
 
 def measure_stages(folder: Path, images: int, stages: Sequence[Stage]) -> Iterator[tuple[Stage, Usage]]:
-    """Prepare the folder and run the stages in order; a stage reads what earlier stages wrote."""
-    prepare(folder, images)
+    """Write the data and run the stages in order; a stage reads what earlier stages wrote."""
+    write_visual_genome(folder / "sources/visual_genome", images)
+    write_gqa(folder / "sources/gqa", images, pixels=False)
+    (folder / "data").symlink_to(ROOT / "sample")
     for stage in STAGES:
         if stage in stages or stage.name.startswith("annotations"):
             write_params(folder, stage.rows)
@@ -151,17 +139,6 @@ def print_slopes(stage: Stage, usages: Mapping[int, Usage]) -> None:
     )
 
 
-@contextmanager
-def open_folder(folder: Path | None) -> Iterator[Path]:
-    """Return the folder, or a temporary one."""
-    if folder:
-        folder.mkdir(parents=True)
-        yield folder
-    else:
-        with tempfile.TemporaryDirectory() as scratch:
-            yield Path(scratch)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--images", type=int, nargs="+", default=SIZES, help="numbers of images")
@@ -170,9 +147,10 @@ def main() -> None:
     arguments = parser.parse_args()
     stages = [stage for stage in STAGES if stage.name.startswith(tuple(arguments.stages))]
     usages: dict[Stage, dict[int, Usage]] = {stage: {} for stage in stages}
-    with open_folder(arguments.folder) as folder:
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = arguments.folder or Path(scratch)
         for images in sorted(arguments.images):
-            (folder / str(images)).mkdir()
+            (folder / str(images)).mkdir(parents=True)
             for stage, usage in measure_stages(folder / str(images), images, stages):
                 usages[stage][images] = usage
                 print_usage(stage, images, usage)

@@ -25,11 +25,12 @@ from PIL import Image
 
 from evaluators.engine.rows import load
 from evaluators.engine.tasks import Task, discover, select
-from evaluators.models import Model
 from evaluators.models.openclip import in_process
 from evaluators.protocols.choice import rank_truth
 from evaluators.run import run
 
+NetworkParts = tuple[Any, Any, Any]
+"""Network, image transform and tokenizer of open_clip."""
 MIN_MARGIN = 1e-5
 """Difference between two scores above which rounding cannot change their order."""
 
@@ -45,11 +46,9 @@ class Agreement(NamedTuple):
 
     def __str__(self) -> str:
         num_clear = self.rows - len(self.close)
-        summary = f"ranks equal on {num_clear - len(self.different):,} of {num_clear:,} clear rows"
-        return summary + "".join(
-            f"; {title}: rows {', '.join(map(str, rows))}"
-            for title, rows in (("different", self.different), ("closer than 1e-5", self.close))
-            if rows
+        return (
+            f"ranks equal on {num_clear - len(self.different):,} of {num_clear:,} clear rows; different: "
+            f"{self.different}; closer than 1e-5: {self.close}"
         )
 
 
@@ -95,24 +94,19 @@ def read_ranks(output: Path, task: Task) -> np.ndarray:
     return pq.read_table(path)["rank"].to_numpy()
 
 
-def make_random_model(name: str, device: str = "cpu") -> tuple[Any, Any, Any]:
-    """Return network, image transform and tokenizer of an architecture with fixed random weights."""
+def make_random_model(name: str, device: str = "cpu", precision: str = "fp32") -> NetworkParts:
+    """Return an architecture with fixed random weights."""
     torch.manual_seed(0)
-    network, _, preprocess = open_clip.create_model_and_transforms(name, device=device)
+    network, _, preprocess = open_clip.create_model_and_transforms(name, device=device, precision=precision)
     return network.eval(), preprocess, open_clip.get_tokenizer(name)
 
 
-def wrap_model(network: Any, preprocess: Any, tokenizer: Any) -> Model:
-    """Return a loaded network as a model of the evaluators."""
-    return in_process(network, preprocess, tokenizer)
-
-
 def check(
-    model: tuple[Any, Any, Any], tasks: Sequence[Task], data: Path | None, limit: int
+    model: NetworkParts, tasks: Sequence[Task], data: Path | None, limit: int
 ) -> Iterator[tuple[Task, np.ndarray, Agreement]]:
     """Yield each task with the loop's scores of its first rows and the agreement of the engine's ranks."""
     with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, COMPEVAL_CACHE=f"{folder}/cache"):
-        run(wrap_model(*model), tasks, data_dir=data, limit=limit, output=Path(folder))
+        run(in_process(*model), tasks, data_dir=data, limit=limit, output=Path(folder))
         for task, rows in zip(tasks, load(tasks, data, limit), strict=True):
             reference_NK = score_row_by_row(*model, read_rows(rows.files[0], len(rows)))
             yield task, reference_NK, compare_ranks(reference_NK, read_ranks(Path(folder), task))

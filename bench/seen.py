@@ -4,192 +4,199 @@
     python -m bench.seen --regions VISUAL_GENOME --corpus 'laion/*.parquet' --column TEXT   # any size
 
 The seen analysis finds which targets (atoms and compounds) occur in a corpus. It parses only captions whose words could
-contain a target that has not been found yet. Both methods run in one process on two corpora, and their answers must be
-equal:
+contain a target that has not been found yet. Both methods run in one process, and their answers must be equal.
 
-- Captions of micro-world training scenes. The targets are the parses of region captions of test scenes.
-- Captions read from COMPEVAL_REAL_DATA. The corpus is every second web caption and the captions of CC12M; the targets
-  are the parses of the other web captions and of the region captions of FACTUAL and Visual Genome.
+By default, the corpus is captions of micro-world training scenes, and the targets are the parses of region captions of
+test scenes. With ``--corpus``, the whole corpus is analysed, with at least 200,000 targets from region phrases, and
+every caption of a sample is parsed. ``python -m bench.synthetic_data`` writes such files.
 
-With ``--corpus``, the corpus is analysed by the pipeline's own code, with 200,000 targets from region phrases, and
-every caption of a sample is parsed (bench/seen_at_real_size.py). ``python -m bench.standin`` writes such files.
-
-The cost for LAION-400M is projected from the rate between the last two corpus sizes and from the rate of parsing every
-caption (both upper bounds). For real captions, the rate of the word filter without parsing gives a lower bound.
+All rates are captions per second of processor time. The cost for LAION-400M is projected from the rate between the last
+two corpus sizes and from the rate of parsing every caption (both upper bounds), and from the rate of the word filter
+without parsing (a lower bound).
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import resource
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from bench.seen_at_real_size import bench, print_projection
-from generators.microworld.captions.content import REGION_KINDS, TRAINING_KINDS, SceneFacts, choose_content
+from generators.microworld.captions.content import REGION_KINDS, TRAINING_KINDS, Kind, SceneFacts, choose_content
 from generators.microworld.captions.wording import write_region_phrase, write_training_caption
+from generators.microworld.scene import Scene
 from generators.microworld.scenes.splits import TEST_IDS, sample_test_scene, sample_training_scene, training_ids
-from generators.parser.caption_parser import CaptionParser, make_parser
+from generators.parser.caption_parser import CaptionParser, make_parser, parse_each
 from generators.readers import visual_genome
-from generators.readers.corpora import Column, list_shards, read_captions
+from generators.readers.corpora import list_shards, read_captions
 from generators.readers.records import Flaws
+from generators.schemas.scene_graph import Atom, Compound, Parse, SceneGraph
 from generators.seen_analysis.engines import make_local_engine
-from generators.seen_analysis.seen import analyse
-from generators.seen_analysis.shards import Search, ShardResult
+from generators.seen_analysis.seen import analyse, describe, split_into_rounds
+from generators.seen_analysis.shards import BATCH_SIZE, Search, ShardResult, result_path
+from generators.seen_analysis.splits import normalize_caption
 from generators.seen_analysis.targets import CaptionWords, Targets, UnseenTargets
 
 SIZES = (10_000, 50_000, 200_000)
 CAPTIONS_PER_SCENE = 80
 NUM_TEST_SCENES, CAPTIONS_PER_TEST_SCENE = 150, 6
+NUM_LAION_CAPTIONS = 407_000_000
+"""Number of captions of LAION-400M."""
 
 
 class Run(NamedTuple):
-    """Result and time of the seen analysis, and found targets and time of parsing every caption."""
+    """The seen analysis of captions, and the parsing of every one of them; times are in seconds of the processor."""
 
     result: ShardResult
+    seconds: float
     found_targets: frozenset[int]
-    analysis_seconds: float
+    """Targets that were found by parsing every caption."""
     parsing_seconds: float
 
-    @property
-    def rate(self) -> float:
-        """Captions per second of the seen analysis."""
-        return self.result.captions / self.analysis_seconds
+
+def make_captions(
+    scenes: Iterable[Scene], count: int, kinds: dict[Kind, float], write: Callable[..., str]
+) -> Iterator[str]:
+    """Yield captions of scenes, at most ``count`` per scene."""
+    for scene in scenes:
+        facts = SceneFacts.of(scene, [item.id for item in scene.objects], sizes=True)
+        for number in range(count):
+            rng = Random(f"{scene.image_id}:{number}")
+            if content := choose_content(facts, kinds, rng):
+                yield write(facts, content, rng)
 
 
 def make_microworld_captions() -> Iterator[str]:
     """Yield training captions of the corpus cc12m."""
-    for image_id in training_ids(0, SIZES[-1] // CAPTIONS_PER_SCENE + 1):
-        scene = sample_training_scene(0, "cc12m", image_id)
-        facts = SceneFacts.of(scene, [item.id for item in scene.objects], sizes=True)
-        for number in range(CAPTIONS_PER_SCENE):
-            rng = Random(f"{image_id}:{number}")
-            if content := choose_content(facts, TRAINING_KINDS, rng):
-                yield write_training_caption(facts, content, rng)
+    ids = training_ids(0, SIZES[-1] // CAPTIONS_PER_SCENE + 1)
+    scenes = map(partial(sample_training_scene, 0, "cc12m"), ids)
+    return make_captions(scenes, CAPTIONS_PER_SCENE, TRAINING_KINDS, write_training_caption)
 
 
 def make_microworld_test_captions() -> Iterator[str]:
     """Yield region captions of test scenes."""
-    for image_id in TEST_IDS[:NUM_TEST_SCENES]:
-        scene = sample_test_scene(0, image_id)
-        facts = SceneFacts.of(scene, [item.id for item in scene.objects], sizes=True)
-        for number in range(CAPTIONS_PER_TEST_SCENE):
-            rng = Random(f"{image_id}:{number}")
-            if content := choose_content(facts, REGION_KINDS, rng):
-                yield write_region_phrase(facts, content, rng)
+    scenes = map(partial(sample_test_scene, 0), TEST_IDS[:NUM_TEST_SCENES])
+    return make_captions(scenes, CAPTIONS_PER_TEST_SCENE, REGION_KINDS, write_region_phrase)
 
 
-def read_real_captions(data: Path) -> tuple[list[str], list[str]]:
-    """Return test captions and corpus captions."""
-    web = [
-        *read_corpus(data / "captions/cc3m_validation_8k.tsv", 0),
-        *read_corpus(data / "captions/web_alt_text_1k.tsv", "TEXT"),
-    ]
-    regions = [
-        region.phrase
-        for version in ("v1.0.0", "v1.2.0")
-        for image in visual_genome.read(data / "visual_genome" / version, Flaws())
-        for region in image.regions
-    ]
-    return [*web[::2], *read_corpus(data / "factual/dev.csv", "caption"), *regions], [
-        *web[1::2],
-        *read_corpus(data / "cc12m/*.tar", "caption"),
-    ]
+def parse_graphs(texts: Sequence[str], parser: CaptionParser) -> Iterator[SceneGraph]:
+    """Yield the graphs of texts; those of texts that the parser fails on are missing."""
+    for first in range(0, len(texts), BATCH_SIZE):
+        for parse in parse_each(parser, texts[first : first + BATCH_SIZE]):
+            if isinstance(parse, Parse):
+                yield parse.graph
 
 
-def read_corpus(pattern: Path, column: Column) -> Iterator[str]:
-    return (" ".join(text.split()) for shard in list_shards(str(pattern)) for text in read_captions(shard, column))
+def collect_targets(folder: Path, count: int, parser: CaptionParser) -> Targets:
+    """Return the targets of the first region phrases that have at least ``count`` distinct ones in total."""
+    atoms: set[Atom] = set()
+    compounds: set[Compound] = set()
+    images = visual_genome.read(folder, Flaws())
+    phrases = filter(None, (normalize_caption(region.phrase) for image in images for region in image.regions))
+    while len(atoms) + len(compounds) < count and (chunk := list(islice(phrases, 1024))):
+        for graph in parse_graphs(list(dict.fromkeys(chunk)), parser):
+            atoms.update(graph.atoms)
+            compounds.update(graph.compounds)
+    return Targets(tuple(sorted(atoms)), tuple(sorted(compounds, key=lambda item: [part or "" for part in item])))
+
+
+def run_analysis(search: Search, parser: CaptionParser) -> tuple[ShardResult, list[ShardResult], float]:
+    """Run the analysis in this process. Returns the result, the results of the shards, and the seconds."""
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.process_time()
+        result = analyse(search, Path(folder), make_local_engine(lambda: parser, 1), progress=False)
+        seconds = time.process_time() - start
+        path = Path(folder) / search.fingerprint
+        return result, [ShardResult.load(result_path(path, number)) for number in range(len(search.shards))], seconds
 
 
 def measure(targets: Targets, texts: Sequence[str], parser: CaptionParser, sizes: Sequence[int]) -> list[Run]:
     """Run both methods on the first n captions, for each n in ``sizes``. Raises AssertionError if they differ."""
-    runs = []
-    for size, (parsed_targets, seconds) in zip(sizes, parse_everything(targets, texts, parser, sizes), strict=True):
+    runs, seen, seconds, first = [], set[int](), 0.0, 0
+    for size in sizes:
         start = time.process_time()
-        result = analyse_texts(targets, texts[:size], parser)
-        run = Run(result, parsed_targets, time.process_time() - start, seconds)
-        assert result.counts.keys() == parsed_targets, "the word filter missed a target"
-        runs.append(run)
+        for graph in parse_graphs(texts[first:size], parser):
+            items = (*graph.atoms, *graph.compounds)
+            seen.update(targets.index[item] for item in items if item in targets.index)
+        seconds, first = seconds + time.process_time() - start, size
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "captions.jsonl"
+            path.write_text("".join(f"{json.dumps({'caption': text})}\n" for text in texts[:size]), encoding="utf-8")
+            search = Search(targets, tuple(list_shards(str(path))), "caption")
+            result, _, analysis_seconds = run_analysis(search, parser)
+        differing = seen ^ result.counts.keys()
+        assert not differing, [targets.items[index] for index in differing]
+        runs.append(Run(result, analysis_seconds, frozenset(seen), seconds))
     return runs
 
 
-def parse_everything(
-    targets: Targets, texts: Sequence[str], parser: CaptionParser, sizes: Sequence[int]
-) -> Iterator[tuple[frozenset[int], float]]:
-    """Parse every caption. Yields the found targets and the processor time (seconds) for each of ``sizes``."""
-    seen: set[int] = set()
-    seconds, first = 0.0, 0
-    for size in sizes:
-        start = time.process_time()
-        for parse in parser.parse(texts[first:size]):
-            items = (*parse.graph.atoms, *parse.graph.compounds)
-            seen.update(targets.index[item] for item in items if item in targets.index)
-        seconds, first = seconds + time.process_time() - start, size
-        yield frozenset(seen), seconds
-
-
-def analyse_texts(targets: Targets, texts: Sequence[str], parser: CaptionParser) -> ShardResult:
-    """Write the captions to a temporary file and run the seen analysis on it."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "captions.txt"
-        path.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
-        search = Search(targets, tuple(list_shards(str(path))), "caption")
-        return analyse(search, Path(folder), make_local_engine(lambda: parser, 1), progress=False)
-
-
-def measure_filter_rate(targets: Targets, texts: Sequence[str], parser: CaptionParser) -> float:
-    """Return the captions per second of the word filter in its slowest state, in which no target has been found yet."""
-    words, unseen = CaptionWords(frozenset().union(*targets.words), parser), UnseenTargets(targets.words, ())
-    for text in texts:
-        words(text)  # fills the cache of word forms
+def measure_filter(targets: Targets, seen: Collection[int], texts: Sequence[str], parser: CaptionParser) -> float:
+    """Print and return the captions per second of the word filter, with the targets ``seen`` found already."""
+    words, unseen = CaptionWords(frozenset().union(*targets.words), parser), UnseenTargets(targets.words, seen)
+    half = len(texts) // 2
+    for text in texts[:half]:  # fills the cache of word forms
+        words(text)
     start = time.process_time()
-    for text in texts:
-        unseen.any_possible(words(text))
-    return len(texts) / (time.process_time() - start)
-
-
-def parse_targets(texts: Sequence[str], parser: CaptionParser) -> Targets:
-    return Targets.of(parse.graph for parse in parser.parse(texts))
+    num_passed = sum(unseen.any_possible(words(text)) for text in texts[half:])
+    rate = (len(texts) - half) / (time.process_time() - start)
+    print(f"word filter: {rate:,.0f}/s; passes {num_passed / (len(texts) - half):.1%}")
+    return rate
 
 
 def print_run(targets: Targets, run: Run) -> None:
-    share, ratio = run.result.parsed / run.result.captions, run.parsing_seconds / run.analysis_seconds
+    num_captions = run.result.captions
     print(
-        f"{run.result.captions:>9,} captions {run.rate:>8,.0f}/s   parsed {share:>6.1%}   {ratio:>5.1f} x parsing all"
-        f"   equal: {len(run.found_targets):,} of {len(targets.items):,} targets found"
+        f"{num_captions:>9,} captions {num_captions / run.seconds:>8,.0f}/s   "
+        f"parsed {run.result.parsed / num_captions:>6.1%}   {run.parsing_seconds / run.seconds:>5.2f} x parsing all   "
+        f"equal: {len(run.found_targets):,} of {len(targets.items):,} targets found, "
+        f"{sum(run.result.failures.values())} captions without a result"
     )
+
+
+def print_projections(**rates: float) -> None:
+    """Print the cost of LAION-400M at each rate, in captions per second and core."""
+    for method, rate in rates.items():
+        hours, title = NUM_LAION_CAPTIONS / rate / 3600, method.replace("_", " ")
+        print(f"LAION-400M, {title}, {rate:,.0f}/s and core: {hours / 2:,.1f} h on 2 cores, {hours / 64:,.2f} h on 64")
 
 
 def bench_microworld(parser: CaptionParser) -> None:
-    targets = parse_targets(list(make_microworld_test_captions()), parser)
+    targets = Targets.of(parse_graphs(list(make_microworld_test_captions()), parser))
     runs = measure(targets, list(islice(make_microworld_captions(), SIZES[-1])), parser, SIZES)
-    print("microworld")
     for run in runs:
         print_run(targets, run)
-    *_, previous, last = runs
-    print_projection(
-        "at the rate between the last two sizes",
-        (SIZES[-1] - SIZES[-2]) / max(last.analysis_seconds - previous.analysis_seconds, 1e-9),
-    )
-    print_projection("parsing all", SIZES[-1] / last.parsing_seconds)
+    rate = (SIZES[-1] - SIZES[-2]) / (runs[-1].seconds - runs[-2].seconds)
+    print_projections(as_at_the_end=rate, parsing_all=SIZES[-1] / runs[-1].parsing_seconds)
 
 
-def bench_real(parser: CaptionParser, data: Path) -> None:
-    test, corpus = read_real_captions(data)
-    targets = parse_targets(test, parser)
-    print(
-        f"real captions: {len(test):,} captions have {len(targets.atoms):,} atoms, {len(targets.compounds):,} compounds"
-    )
-    (run,) = measure(targets, corpus, parser, [len(corpus)])
+def bench_corpus(parser: CaptionParser, targets: Targets, search: Search, sample: int) -> None:
+    """Analyse a corpus of any size, and compare both methods on captions of its first, middle and last shard."""
+    print(f"targets: {len(targets.atoms):,} atoms and {len(targets.compounds):,} compounds; {os.cpu_count()} cores")
+    num_shards = len(search.shards)
+    sampled = [search.shards[number] for number in sorted({0, num_shards // 2, num_shards - 1})]
+    captions = [text for shard in sampled for text in islice(read_captions(shard, search.column), sample // 3)]
+    (run,) = measure(targets, captions, parser, [len(captions)])
     print_run(targets, run)
-    print_projection("the word filter without parsing", measure_filter_rate(targets, corpus, parser))
-    print_projection("as in this small corpus", run.rate)
-    print_projection("parsing all", len(corpus) / run.parsing_seconds)
+
+    result, shards, seconds = run_analysis(search, parser)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(describe("corpus", search, result))
+    print(f"{result.captions:,} captions, {result.parsed / result.captions:.1%} parsed; peak {memory >> 10:,} MiB")
+    for numbers in split_into_rounds(num_shards):
+        num_captions = max(1, sum(shards[number].captions for number in numbers))
+        share = sum(shards[number].parsed for number in numbers) / num_captions
+        print(f"  round of {len(numbers)} shards, {num_captions:>11,} captions: {share:.1%} parsed")
+    filter_rate = measure_filter(targets, result.counts, captions, parser)
+    rates = {"as_in_this_corpus": result.captions / seconds, "parsing_all": len(captions) / run.parsing_seconds}
+    print_projections(word_filter_without_parsing=filter_rate, **rates)
 
 
 def main() -> None:
@@ -202,13 +209,11 @@ def main() -> None:
     arguments = options.parse_args()
     parser = make_parser()
     if arguments.corpus:
-        bench(arguments.regions, arguments.corpus, arguments.column, arguments.targets, arguments.sample, parser)
-        return
-    if data := os.environ.get("COMPEVAL_REAL_DATA"):
-        bench_real(parser, Path(data))
+        targets = collect_targets(arguments.regions, arguments.targets, parser)
+        search = Search(targets, tuple(list_shards(arguments.corpus)), arguments.column)
+        bench_corpus(parser, targets, search, arguments.sample)
     else:
-        print("COMPEVAL_REAL_DATA is not set, so real captions are skipped.")
-    bench_microworld(parser)
+        bench_microworld(parser)
 
 
 if __name__ == "__main__":

@@ -18,8 +18,8 @@ from PIL import Image
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
-from bench.standin import visual_genome
-from bench.standin.web_text import generate_captions
+from bench.synthetic_data.formats import write_visual_genome
+from bench.synthetic_data.texts import generate_captions
 from generators import captioned_walks, compprompts, compun, controlledimcaps, crepe_productivity
 from generators.graphs.walks import COMPLEXITIES
 from generators.llm.client import KEY_VARIABLE, Endpoint
@@ -216,9 +216,9 @@ def test_preset_builds_crepe_from_the_real_images(clone: Path, real_data: Path, 
 
 
 @pytest.mark.acceptance
-def test_preset_builds_crepe_from_the_stand_in(clone: Path, httpserver: HTTPServer):
+def test_preset_builds_crepe_from_synthetic_data(clone: Path, httpserver: HTTPServer):
     """Swaps of four or five atoms, and balanced swaps and negations, need more than 300 images."""
-    visual_genome.write(clone / "sources/visual_genome", 300, seed=0, long_side=500, pixels=True)
+    write_visual_genome(clone / "sources/visual_genome", 300)
     settings = {"crepe_systematicity": {}, "crepe_productivity": {"rows": 20}, "captioned_walks": {"walks": 30}}
     smallest = {"hnatom": 4, "hnneg": 4, "hnatom_balanced": 4, "hnswap": 6, "hnall": 6}
     check_complete(run_pipeline(clone, settings, httpserver), smallest)

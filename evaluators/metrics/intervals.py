@@ -7,7 +7,7 @@ near 0 or 1. For independent rows it is Wilson's interval. The difference of two
 adjusted Wald interval of Bonett & Price (2012, J. Educ. Behav. Stat. 37(4)). Other means are bootstrapped
 (statistics.py), unless there are too few images.
 
-bench/coverage.py measures the coverage of all of them.
+bench/RESULTS.md has the measured coverage of all of them.
 """
 
 from __future__ import annotations

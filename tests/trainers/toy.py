@@ -4,6 +4,7 @@ ViT."""
 import io
 import json
 import tarfile
+from collections.abc import Iterable
 from itertools import permutations
 from pathlib import Path
 
@@ -35,18 +36,28 @@ def pairs() -> list[tuple[str, Image.Image]]:
     return [(f"a {left} cup beside a {right} car", draw_halves(left, right)) for left, right in permutations(COLORS, 2)]
 
 
-def write_shards(folder: Path) -> Path:
-    """Write all pairs to one webdataset shard and return ``folder``."""
-    folder.mkdir(parents=True)
-    with tarfile.open(folder / "00000.tar", "w") as shard:
-        for number, (caption, image) in enumerate(pairs()):
-            buffer = io.BytesIO()
-            image.save(buffer, "PNG")
-            for name, content in ((f"{number}.png", buffer.getvalue()), (f"{number}.txt", caption.encode())):
+def write_shard(path: Path, samples: Iterable[tuple[Image.Image | bytes, bytes]]) -> None:
+    """Write images and captions to a webdataset shard."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tarfile.open(path, "w") as shard:
+        for number, (image, caption) in enumerate(samples):
+            buffer = io.BytesIO(image if isinstance(image, bytes) else b"")
+            if isinstance(image, Image.Image):
+                image.save(buffer, "PNG")
+            for name, content in ((f"{number}.png", buffer.getvalue()), (f"{number}.txt", caption)):
                 member = tarfile.TarInfo(name)
                 member.size = len(content)
                 shard.addfile(member, io.BytesIO(content))
+
+
+def write_shards(folder: Path) -> Path:
+    """Write all pairs to one webdataset shard and return ``folder``."""
+    write_shard(folder / "00000.tar", ((image, caption.encode()) for caption, image in pairs()))
     return folder
+
+
+def ignore_progress(title: str, num_done: int, total: int) -> None:
+    """Print no progress."""
 
 
 def write_karpathy(folder: Path) -> Path:

@@ -5,15 +5,20 @@
 The model, tokenizer, loss and learning-rate schedule are open_clip's, and open_clip loads the checkpoint folder as
 ``local-dir:FOLDER``. Differences from CLIP's training (Radford et al. 2021, section 2.5): the size, the initial weights
 and the optimiser of the image tower (Muon). The ``train`` block of params.yaml holds the settings.
+
+The corpora are small, such as the micro-world's few thousand images of 64 px: their pairs are read into memory once.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import math
+from collections import Counter
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import open_clip
 import torch
@@ -28,7 +33,7 @@ from tqdm import trange
 from generators.files.atomic import atomic_folder
 from generators.pipeline import stage
 from generators.pipeline.params import read_params
-from trainers.clip.pairs import Pairs, read_pairs
+from generators.readers import shards
 from trainers.clip.precision import has_fast_bfloat16
 
 LOGIT_SCALE_LIMIT = math.log(100)
@@ -41,17 +46,48 @@ def write_config(folder: Path, model: dict[str, Any], preprocess: dict[str, Any]
     (folder / "open_clip_config.json").write_text(json.dumps(config, indent=1) + "\n")
 
 
-def make_adamw(model: nn.Module, learning_rate: float, weight_decay: float) -> torch.optim.AdamW:
+def save(folder: Path, model: nn.Module, record: dict[str, Any]) -> None:
+    """Write the weights, and ``record`` to training.json. safetensors accepts only contiguous tensors."""
+    weights = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
+    save_file(weights, folder / "open_clip_model.safetensors")
+    (folder / "training.json").write_text(json.dumps(record, indent=1) + "\n")
+
+
+class Pairs(NamedTuple):
+    """Preprocessed images, token ids of their captions, and a hash of the shard files."""
+
+    image_NCHW: Tensor
+    text_NT: Tensor
+    digest: str
+
+
+def read_pairs(folder: Path, preprocess: Callable, tokenize: Callable) -> Pairs:
+    """Read all readable pairs of the shards ``*.tar`` in ``folder``, in file order.
+
+    Raises FileNotFoundError if there is no shard, and ValueError if a shard is damaged or no pair is readable.
+    """
+    paths = sorted(folder.glob("*.tar"))
+    if not paths:
+        raise FileNotFoundError(f"{folder}: no webdataset shard (*.tar). Run `dvc repro sources`.")
+    images, texts, digest, skipped = [], [], hashlib.sha256(), Counter[str]()
+    for path in paths:
+        digest.update(path.read_bytes())
+        for pair, image in shards.read_decoded_pairs(path, skipped):
+            images.append(preprocess(image))
+            texts.append(pair.caption)
+    shards.print_skipped(folder, skipped)
+    if not images:
+        raise ValueError(f"{folder}: no readable image with a caption.")
+    image_NCHW = torch.stack(images).contiguous(memory_format=torch.channels_last)
+    return Pairs(image_NCHW, tokenize(texts), digest.hexdigest()[:16])
+
+
+def make_adamw(weights: Iterable[nn.Parameter], learning_rate: float, weight_decay: float) -> torch.optim.AdamW:
     """Return an AdamW optimiser with open_clip's settings: no weight decay on gains, biases and the logit scale."""
-    return _make_adamw_for(
-        [weight for weight in model.parameters() if weight.requires_grad], learning_rate, weight_decay
-    )
-
-
-def _make_adamw_for(weights: list[nn.Parameter], learning_rate: float, weight_decay: float) -> torch.optim.AdamW:
+    trained = [weight for weight in weights if weight.requires_grad]
     groups = [
-        {"params": [weight for weight in weights if weight.ndim < 2], "weight_decay": 0.0},
-        {"params": [weight for weight in weights if weight.ndim >= 2], "weight_decay": weight_decay},
+        {"params": [weight for weight in trained if weight.ndim < 2], "weight_decay": 0.0},
+        {"params": [weight for weight in trained if weight.ndim >= 2], "weight_decay": weight_decay},
     ]
     return torch.optim.AdamW(groups, lr=learning_rate, betas=(0.9, 0.98), eps=1e-6, fused=True)
 
@@ -67,19 +103,22 @@ def make_optimizers(model: open_clip.CLIP, recipe: dict[str, Any]) -> list[tuple
     others = [weight for weight in model.parameters() if id(weight) not in muon_ids]
     rate, image_rate = recipe["learning_rate"], recipe["image_learning_rate"]
     return [
-        (_make_adamw_for(others, rate, recipe["weight_decay"]), rate),
+        (make_adamw(others, rate, recipe["weight_decay"]), rate),
         (Muon(image_matrices, image_rate, 0.01), image_rate),
     ]
 
 
 @torch.no_grad()
-def init_text_tower(model: Any) -> None:
-    """Rescale the initial weights of the text tower for a short training.
+def rescale_initial_weights(model: Any) -> None:
+    """Rescale the initial weights for a short training.
 
     With CLIP's initial weights, token embeddings are nearly equal, and a few hundred steps do not change this. After
-    the rescaling, the tower starts close to a bag of words: token embeddings (except start and end of text) are 10
+    the rescaling, the text tower starts close to a bag of words: token embeddings (except start and end of text) are 10
     times as large; attention is uniform (queries and keys near zero) and outweighs the residual state of the end token
     (output projection 6 times as large); position embeddings are 3 times as large.
+
+    The position embeddings of an image tower with attention pooling are 12 times as large, so that pooling
+    distinguishes left from right from the start.
     """
     attention = model.transformer.resblocks[0].attn
     model.token_embedding.weight.mul_(10)
@@ -87,17 +126,8 @@ def init_text_tower(model: Any) -> None:
     model.positional_embedding.mul_(3)
     attention.in_proj_weight[: 2 * attention.embed_dim].mul_(0.05)
     attention.out_proj.weight.mul_(6)
-
-
-@torch.no_grad()
-def init_image_tower(model: Any) -> None:
-    """Multiply the position embeddings of an image tower with attention pooling by 12.
-
-    Pooling then distinguishes left from right from the start. Does nothing for other image towers.
-    """
-    pool = getattr(model.visual, "attnpool", None)
-    if pool is not None:
-        pool.positional_embedding.mul_(12)
+    if hasattr(model.visual, "attnpool"):
+        model.visual.attnpool.positional_embedding.mul_(12)
 
 
 def encode_text(model: Any, text_NT: Tensor) -> Tensor:
@@ -154,7 +184,7 @@ def train(model: open_clip.CLIP, pairs: Pairs, recipe: dict[str, Any], seed: int
 
 
 def train_checkpoint(corpus: str, seed: int, recipe: dict[str, Any], source: Path, folder: Path) -> None:
-    """Train on the shards ``source/<corpus>/*.tar`` and write the checkpoint to ``folder`` atomically."""
+    """Train on the shards (``*.tar``) in ``source/<corpus>`` and write the checkpoint to ``folder`` atomically."""
     torch.manual_seed(seed)
     with atomic_folder(folder) as scratch:
         write_config(scratch, recipe["model"], recipe["preprocess"])
@@ -162,12 +192,9 @@ def train_checkpoint(corpus: str, seed: int, recipe: dict[str, Any], source: Pat
         model, _, preprocess = open_clip.create_model_and_transforms(name, load_weights=False)
         assert isinstance(model, open_clip.CLIP)
         assert callable(preprocess)
-        init_text_tower(model)
-        init_image_tower(model)
+        rescale_initial_weights(model)
         pairs = read_pairs(source / corpus, preprocess, open_clip.get_tokenizer(name))
         losses = train(model, pairs, recipe, seed)
-        model.to(memory_format=torch.contiguous_format)  # safetensors accepts only contiguous tensors
-        save_file(model.state_dict(), scratch / "open_clip_model.safetensors")
         last = losses[-50:]
         record = {
             "corpus": corpus,
@@ -178,7 +205,7 @@ def train_checkpoint(corpus: str, seed: int, recipe: dict[str, Any], source: Pat
             "steps": recipe["steps"],
             "final_loss": round(sum(last) / len(last), 4),
         }
-        (scratch / "training.json").write_text(json.dumps(record, indent=1) + "\n")
+        save(scratch, model, record)
         rows = "".join(f"{step},{loss:.4f}\n" for step, loss in enumerate(losses))
         (scratch / "loss.csv").write_text("step,loss\n" + rows)
 

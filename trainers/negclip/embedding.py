@@ -45,15 +45,12 @@ def encode_texts(model: Any, text_TL: Tensor, precision: Precision = "auto") -> 
 
 
 @torch.no_grad()
-def encode_all_images(model: Any, images: ImageDataset, workers: int = 0, report: Callable | None = None) -> Tensor:
+def encode_all_images(model: Any, images: ImageDataset, workers: int = 0) -> Tensor:
     """Return the unit features (I, D) of all images on the CPU, computed in evaluation mode."""
     was_training, device = model.training, model.logit_scale.device
     model.eval()
-    parts: list[Tensor] = []
-    for pixels_NCHW in images.read_in_order(IMAGES_PER_BATCH, workers):
-        parts.append(encode_images(model, images.normalise(pixels_NCHW.to(device))).cpu())
-        if report:
-            report("images", sum(map(len, parts)), len(images))
+    batches = images.read_in_order(IMAGES_PER_BATCH, workers)
+    parts = [encode_images(model, images.normalise(pixels_NCHW.to(device))).cpu() for pixels_NCHW in batches]
     model.train(was_training)
     return torch.cat(parts)
 

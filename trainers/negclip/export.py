@@ -24,29 +24,22 @@ from webdataset.writer import ShardWriter
 
 from generators.files.atomic import atomic_folder
 from generators.storage.dataset import write_split
-from trainers.negclip.mining import MinedData
+from trainers.negclip.mining import NEGATIVES, MinedData
 
 Format = Literal["parquet", "webdataset"]
 
 IMAGES_PER_SHARD = 5000
-_text = pa.string()
+KEY = "{:08d}".format
+"""Key of an image in the shards, by its index."""
 SCHEMA = pa.schema(
     [
-        ("image", pa.struct([("bytes", pa.binary()), ("path", _text)])),
-        ("image_id", _text),
-        (
-            "captions",
-            pa.list_(
-                pa.struct([("text", _text), ("negatives", pa.list_(pa.struct([("text", _text), ("kind", _text)])))])
-            ),
-        ),
+        ("image", pa.struct([("bytes", pa.binary()), ("path", pa.string())])),
+        ("image_id", pa.string()),
+        ("captions", pa.list_(pa.struct([("text", pa.string()), ("negatives", NEGATIVES)]))),
         ("neighbours", pa.list_(pa.int64())),
     ]
 )
-"""An image, its captions with their negatives, and the images that are most similar to it by the model's features.
-
-``kind``: the part of speech of the swapped words.
-"""
+"""An image, its captions with their negatives, and the images that are most similar to it by the model's features."""
 
 
 def export(mined: MinedData, folder: Path, format_: Format) -> int:
@@ -54,54 +47,37 @@ def export(mined: MinedData, folder: Path, format_: Format) -> int:
     with atomic_folder(folder) as scratch:
         if format_ == "parquet":
             return write_split(scratch, "train", make_rows(mined), SCHEMA)
-        return _write_shards(scratch, mined)
+        _write_shards(scratch, mined)
+        return len(mined.data.locations)
 
 
 def make_rows(mined: MinedData) -> Iterator[dict[str, Any]]:
     """Yield one row of SCHEMA per image."""
     start_I, count_I = mined.data.find_caption_ranges()
-    for index, location in enumerate(mined.data.locations):
-        captions = range(start_I[index], start_I[index] + count_I[index])
+    for location, start, count, neighbours in zip(
+        mined.data.locations, start_I.tolist(), count_I.tolist(), mined.neighbour_IK.tolist(), strict=True
+    ):
+        texts = mined.data.captions[start : start + count]
+        negatives = mined.negatives.slice(start, count).to_pylist()
         yield {
             "image": {"bytes": location.read(), "path": None},
             "image_id": location.name,
-            "captions": [
-                {
-                    "text": mined.data.captions[caption],
-                    "negatives": [negative._asdict() for negative in mined.negatives[caption]],
-                }
-                for caption in captions
-            ],
-            "neighbours": mined.neighbour_IK[index].tolist(),
+            "captions": [{"text": text, "negatives": of} for text, of in zip(texts, negatives, strict=True)],
+            "neighbours": neighbours,
         }
 
 
-def _write_shards(folder: Path, mined: MinedData) -> int:
-    """Write webdataset shards and return the number of images."""
-    count = 0
+def _write_shards(folder: Path, mined: MinedData) -> None:
     with ShardWriter(str(folder / "%05d.tar"), maxcount=IMAGES_PER_SHARD, mtime=0, verbose=0) as shards:
-        for count, row in enumerate(make_rows(mined), 1):
-            record = {
-                "image_id": row["image_id"],
-                "captions": row["captions"],
-                "neighbours": [_format_key(index) for index in row["neighbours"]],
-            }
-            image = row["image"]["bytes"]
+        for index, row in enumerate(make_rows(mined)):
+            image = row.pop("image")["bytes"]
+            suffix = (Image.open(io.BytesIO(image)).format or "jpeg").lower().replace("jpeg", "jpg")
+            record = row | {"neighbours": list(map(KEY, row["neighbours"]))}
             shards.write(
                 {
-                    "__key__": _format_key(count - 1),
-                    _find_suffix(image): image,
+                    "__key__": KEY(index),
+                    suffix: image,
                     "txt": row["captions"][0]["text"],
                     "json": json.dumps(record, ensure_ascii=False).encode(),
                 }
             )
-    return count
-
-
-def _format_key(index: int) -> str:
-    return f"{index:08d}"
-
-
-def _find_suffix(image: bytes) -> str:
-    image_format = (Image.open(io.BytesIO(image)).format or "jpeg").lower()
-    return "jpg" if image_format == "jpeg" else image_format

@@ -1,7 +1,8 @@
 """Fine-tune a CLIP on captioned images, with hard negatives (NegCLIP) or without (CLIP-FT).
 
 Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), section 4 and appendix C.3: AdamW, cosine schedule after 50 steps of
-warm-up, batches of 1,024. Both methods see the same captions in the same order for the same number of steps.
+warm-up, batches of 1,024. Both methods see the same captions in the same order for the same number of steps. NegCLIP's
+loss is CLIP's with negative captions as additional candidates for each image.
 
 To train with large batches in little memory, features are computed in chunks, and the loss compares all images with all
 captions of the batch. The idea is that of gradient caching (Gao et al. 2021, arXiv:2101.06983), implemented with
@@ -19,7 +20,7 @@ Shapes: N images of a batch, T texts, L tokens per text, D feature dimensions, C
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -27,15 +28,14 @@ from typing import Any
 import torch
 from open_clip_train.scheduler import cosine_lr
 from torch import Tensor, nn
+from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
 from generators.files.atomic import atomic_file
 from trainers.clip.training import LOGIT_SCALE_LIMIT, make_adamw
 from trainers.negclip.embedding import Precision, encode_images, encode_texts
-from trainers.negclip.image_text import ImageDataset
-from trainers.negclip.loss import negclip_loss
+from trainers.negclip.image_text import ImageDataset, Normalise
 from trainers.negclip.mining import Batch, MinedData, get_texts, make_batches
-from trainers.negclip.pixels import Normalise
 from trainers.negclip.processes import Processes
 
 STEPS_PER_STATE = 200
@@ -60,7 +60,7 @@ class Recipe:
 
 @dataclass(frozen=True)
 class TrainingRun:
-    """The data, hyperparameters and state file of one training run."""
+    """The data and hyperparameters of one training run."""
 
     initial_weights: str
     """Fingerprint of the initial weights."""
@@ -68,16 +68,21 @@ class TrainingRun:
     images: ImageDataset
     tokenizer: Callable[[list[str]], Tensor]
     recipe: Recipe
-    learning_rate: float
     use_hard_negatives: bool
+    work: Path
+    """Folder of the state file."""
+    processes: Processes
+    learning_rate: float
     seed: int
     chunk_size: int
     """Number of images per forward pass. Texts are encoded in chunks of ``2 * chunk_size``."""
     workers: int
     """Number of processes that read images."""
-    state_file: Path
-    processes: Processes
-    precision: Precision = "auto"
+    precision: Precision
+
+    @property
+    def state_file(self) -> Path:
+        return self.work / f"{self.learning_rate:g}.pt"
 
     @property
     def key(self) -> str:
@@ -88,14 +93,12 @@ class TrainingRun:
         )
 
     def make_batches(self, epoch: int) -> list[Batch]:
-        batch_size = self.recipe.batch_size
-        return make_batches(self.mined, batch_size, self.seed, epoch, use_hard_negatives=self.use_hard_negatives)
-
-    def take_share(self, batch: Batch) -> Batch:
-        """Return the part of a batch that this process encodes."""
-        share = self.processes.take_share
-        negative_N = None if batch.negative_N is None else share(batch.negative_N)
-        return Batch(share(batch.image_N), share(batch.caption_N), negative_N)
+        """Return the parts of the batches of an epoch that this process encodes."""
+        options = {"seed": self.seed, "epoch": epoch, "use_hard_negatives": self.use_hard_negatives}
+        batches = make_batches(self.mined, self.recipe.batch_size, **options)
+        return [
+            Batch(*(part if part is None else self.processes.take_share(part) for part in batch)) for batch in batches
+        ]
 
 
 def finetune(
@@ -113,14 +116,16 @@ def finetune(
             f"{run.recipe.batch_size:,}. Use more data or a smaller batch size."
         )
     total_steps = steps_per_epoch * run.recipe.epochs
-    optimizer = make_adamw(model, run.learning_rate, run.recipe.weight_decay)
+    optimizer = make_adamw(model.parameters(), run.learning_rate, run.recipe.weight_decay)
     schedule = cosine_lr(optimizer, run.learning_rate, min(run.recipe.warmup, total_steps), total_steps)
     torch.manual_seed(run.seed)
     step, losses, log = _load_state(run, model, optimizer)
     encoder = run.processes.wrap(BatchEncoder(model, run.chunk_size, run.images.normalise, run.precision))
     while step < total_steps:
         model.train()
-        for batch, pixels_NCHW in _read_remaining_batches(run, step, steps_per_epoch):
+        remaining = run.make_batches(step // steps_per_epoch)[step % steps_per_epoch :]
+        images = run.images.read_batches([batch.image_N.tolist() for batch in remaining], run.workers)
+        for batch, pixels_NCHW in zip(remaining, images, strict=True):
             schedule(step)
             losses.append(_train_step(run, model, encoder, optimizer, batch, pixels_NCHW))
             step += 1
@@ -131,16 +136,6 @@ def finetune(
         losses.clear()
         _write_state(run, model, optimizer, step, losses, log)
     return log
-
-
-def _read_remaining_batches(run: TrainingRun, step: int, steps_per_epoch: int) -> Iterator[tuple[Batch, Tensor]]:
-    """Yield this process's share of the remaining batches of the current epoch with their images.
-
-    ``step``: number of finished steps.
-    """
-    remaining = [run.take_share(batch) for batch in run.make_batches(step // steps_per_epoch)[step % steps_per_epoch :]]
-    images = run.images.read_batches([batch.image_N.tolist() for batch in remaining], run.workers)
-    yield from zip(remaining, images, strict=True)
 
 
 def _train_step(
@@ -182,8 +177,11 @@ class BatchEncoder(nn.Module):
         def encode_tokens(part: Tensor) -> Tensor:
             return encode_texts(model, part.to(device, non_blocking=True), self._precision)
 
-        image_ND = encode_in_chunks(encode_pixels, pixels_NCHW, size)
-        return image_ND, encode_in_chunks(encode_tokens, text_TL, 2 * size), model.logit_scale.exp()
+        features = (
+            encode_in_chunks(encode_pixels, pixels_NCHW, size),
+            encode_in_chunks(encode_tokens, text_TL, 2 * size),
+        )
+        return *features, model.logit_scale.exp()
 
 
 def compute_batch_loss(
@@ -200,6 +198,21 @@ def compute_batch_loss(
     if len(negative_ND):
         negative_ND = gather(negative_ND)
     return negclip_loss(gather(image_ND), gather(text_TD[:num_images]), negative_ND, logit_scale)
+
+
+def negclip_loss(image_ND: Tensor, text_ND: Tensor, negative_ND: Tensor, logit_scale: Tensor) -> Tensor:
+    """Return NegCLIP's loss (section 4), the mean over both directions, of N images, their captions and N negatives.
+
+    Row-wise (image to text) cross-entropy runs over all 2N captions; column-wise (text to image) over the N true
+    captions only, since no image belongs to a negative caption. Features have unit length. ``logit_scale`` is the
+    exponential of the learned parameter. Without negative captions (0 rows), the result is CLIP's loss.
+    """
+    positive_NN = logit_scale * image_ND @ text_ND.T
+    negative_NN = logit_scale * image_ND @ negative_ND.T
+    target_N = torch.arange(len(image_ND), device=image_ND.device)
+    image_to_text = functional.cross_entropy(torch.cat((positive_NN, negative_NN), dim=1), target_N)
+    text_to_image = functional.cross_entropy(positive_NN.T, target_N)
+    return (image_to_text + text_to_image) / 2
 
 
 def encode_in_chunks(encode: Callable[[Tensor], Tensor], batch: Tensor, chunk_size: int) -> Tensor:

@@ -21,13 +21,13 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from PIL import Image
+from PIL.Image import Image
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
+from torchvision.transforms import Compose, ConvertImageDtype, Normalize, PILToTensor, ToTensor
 
 from generators.files.untrusted import decode_image
 from generators.readers import karpathy, shards
-from trainers.negclip.pixels import split_preprocess
 
 MAX_CACHED_BYTES = 1_000_000_000
 """Preprocessed images are kept in memory if their total size is at most this number of bytes."""
@@ -133,16 +133,31 @@ def _read_shards(folder: Path) -> CaptionedImages:
     return CaptionedImages(locations, tuple(pair.caption for _, pair in pairs), np.arange(len(pairs)))
 
 
+Read = Callable[[Image], Tensor]
+Normalise = Callable[[Tensor], Tensor]
+
+
+def split_preprocess(preprocess: Read) -> tuple[Read, Normalise]:
+    """Return a function that reads an image as uint8 (CHW), and one that normalises a batch (BCHW) or an image.
+
+    Processes that read images then send a quarter of the bytes, and the model's device normalises. Both functions
+    together compute what torchvision's ``ToTensor`` and ``Normalize`` compute. A preprocessing that does not end in
+    these two is not split: its second part does nothing.
+    """
+    steps = preprocess.transforms if isinstance(preprocess, Compose) else []
+    if len(steps) < 2 or not isinstance(steps[-2], ToTensor) or not isinstance(steps[-1], Normalize):
+        return preprocess, Compose([])
+    return Compose([*steps[:-2], PILToTensor()]), Compose([ConvertImageDtype(torch.float32), steps[-1]])
+
+
 class ImageDataset(Dataset[Tensor]):
-    """Dataset of images (CHW) as ``pixels.py`` reads them: uint8 if possible, before ``normalise``.
+    """Dataset of images (CHW): uint8 if possible, before ``normalise``.
 
     Each image is kept in memory after it was read for the first time, unless ``cache`` is False or the dataset is
     larger than MAX_CACHED_BYTES. Images that are read only once need no cache.
     """
 
-    def __init__(
-        self, locations: Sequence[ImageLocation], preprocess: Callable[[Image.Image], Tensor], *, cache: bool = True
-    ) -> None:
+    def __init__(self, locations: Sequence[ImageLocation], preprocess: Read, *, cache: bool = True) -> None:
         self._locations = locations
         self._preprocess, self.normalise = split_preprocess(preprocess)
         self._cache: dict[int, Tensor] | None = None
@@ -156,9 +171,6 @@ class ImageDataset(Dataset[Tensor]):
         No worker processes are used in this case: each process would fill its own cache, which is lost when it ends.
         """
         return self._cache is not None
-
-    def __len__(self) -> int:
-        return len(self._locations)
 
     def __getitem__(self, index: int) -> Tensor:
         """Return an image (CHW). Raises ValueError if it cannot be read."""
@@ -180,42 +192,23 @@ class ImageDataset(Dataset[Tensor]):
         Processes send parts of batches as arrays, which need no shared memory, and read up to one batch ahead.
         """
         workers = 0 if self.is_cached else workers
-        parts = [
-            indices[start : start + IMAGES_PER_PART]
-            for indices in batch_indices
-            for start in range(0, len(indices), IMAGES_PER_PART)
-        ]
-        parts_ahead = -(-max(map(len, batch_indices), default=0) // IMAGES_PER_PART)
+        batches = [_divide(indices, IMAGES_PER_PART) for indices in batch_indices]
+        parts_ahead = max(map(len, batches), default=0)
         loader = DataLoader(
             self,
-            batch_sampler=parts,  # pyright: ignore[reportArgumentType]
+            batch_sampler=[part for parts in batches for part in parts],  # pyright: ignore[reportArgumentType]
             num_workers=workers,
             prefetch_factor=max(2, -(-parts_ahead // workers)) if workers else None,
-            collate_fn=_stack,
+            collate_fn=np.stack,
         )
         arrays = iter(loader)
-        for indices in batch_indices:
-            yield _join_parts(arrays, len(indices))
+        for parts in batches:
+            yield torch.from_numpy(np.concatenate([next(arrays) for _ in parts]))
 
     def read_in_order(self, batch_size: int, workers: int = 0) -> Iterator[Tensor]:
         """Yield all images in batches of ``batch_size``."""
-        indices = range(len(self))
-        return self.read_batches([indices[start : start + batch_size] for start in indices[::batch_size]], workers)
+        return self.read_batches(_divide(range(len(self._locations)), batch_size), workers)
 
 
-def _stack(images: list[Tensor]) -> np.ndarray:
-    return torch.stack(images).numpy()
-
-
-def _join_parts(parts: Iterator[np.ndarray], size: int) -> Tensor:
-    """Return the next ``size`` images as one batch."""
-    first = next(parts)
-    if len(first) == size:
-        return torch.from_numpy(first)
-    batch = np.empty((size, *first.shape[1:]), first.dtype)
-    batch[: (start := len(first))] = first
-    while start < size:
-        part = next(parts)
-        batch[start : start + len(part)] = part
-        start += len(part)
-    return torch.from_numpy(batch)
+def _divide(items: Sequence[int], size: int) -> list[Sequence[int]]:
+    return [items[start : start + size] for start in range(0, len(items), size)]

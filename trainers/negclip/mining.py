@@ -1,32 +1,46 @@
 """Mine hard negatives: negative captions for each caption, and nearest neighbours of each image.
 
 Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), section 4 and appendix C: up to five negative captions, made by
-exchanging two parts of the caption (generators/hard_negatives/negclip), and the three nearest images by CLIP
-features (neighbours.py). Both are computed in chunks, so that an interrupted mining resumes. Captions without a
-negative are dropped, and then images without a caption. Neighbours are searched among the remaining images only,
-because every neighbour adds a caption with a negative to the batch.
+exchanging two parts of the caption (generators/hard_negatives/negclip), and the three nearest images by CLIP features.
+Captions without a negative are dropped, and then images without a caption. Neighbours are searched among the remaining
+images only, because every neighbour adds a caption with a negative to the batch.
+
+Negatives and features are computed in chunks, each of which is one file that is written atomically, so that an
+interrupted mining resumes. COCO's 567,000 captions have about two million negatives, which are kept as an Arrow array:
+as Python objects, they would need gigabytes.
 
 Shapes: I images, C captions, K neighbours.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import torch
 from torch import Tensor
 
 from generators.files.atomic import atomic_file
+from generators.hard_negatives.negclip.negatives import Negative, make_negatives
+from generators.pipeline.workers import map_with
+from generators.storage import parquet
 from trainers.negclip.image_text import CaptionedImages, ImageLocation
-from trainers.negclip.negatives import Negatives, mine_negatives
-from trainers.negclip.neighbours import find_nearest
 
 NEIGHBOURS = 3
-IMAGES_PER_CHUNK = 4096
-"""Number of images whose features are one file."""
+CAPTIONS_PER_CHUNK, IMAGES_PER_CHUNK = 10_000, 4096
+"""Numbers of captions and of images whose negatives or features are one file."""
+NUM_SPARE = 8
+"""Number of additional candidates for neighbours, in case single-precision rounding changes their order."""
+SCORES_PER_BLOCK = 100_000_000
+"""Maximum number of scores in memory (400 MB)."""
+NEGATIVES = pa.list_(pa.struct([("text", pa.string()), ("kind", pa.string())]))
+"""Type of the negatives of a caption. ``kind``: the part of speech of the exchanged words."""
 Embed = Callable[[Sequence[ImageLocation]], Tensor]
 """Function that returns the unit features (I, D) of images."""
 
@@ -36,32 +50,71 @@ class MinedData:
     """Captioned images whose captions all have negatives. ``neighbour_IK`` holds image indices."""
 
     data: CaptionedImages
-    negatives: Negatives
+    negatives: pa.ChunkedArray
+    """An element of the type NEGATIVES per caption."""
     neighbour_IK: np.ndarray
 
+    @cached_property
+    def num_negatives(self) -> np.ndarray:
+        """Numbers of negatives of the captions (C,)."""
+        return count_negatives(self.negatives)
 
-def quiet(title: str, done: int, total: int) -> None:
-    """No-op progress callback."""
+
+def to_array(negatives: Iterable[Iterable[Negative]]) -> pa.Array:
+    """Convert the negatives of each caption to the type NEGATIVES."""
+    return pa.array([[negative._asdict() for negative in items] for items in negatives], NEGATIVES)
 
 
-def mine(
-    data: CaptionedImages, embed: Embed, model: str, folder: Path, workers: int = 0, report: Callable = quiet
-) -> MinedData:
+def count_negatives(negatives: pa.ChunkedArray) -> np.ndarray:
+    return np.concatenate([np.diff(chunk.offsets) for chunk in negatives.chunks])
+
+
+def mine(data: CaptionedImages, embed: Embed, model: str, folder: Path, workers: int, report: Callable) -> MinedData:
     """Mine hard negatives. What an interrupted mining of the same data and model wrote to ``folder`` is read.
 
     ``model`` is the fingerprint of the model behind ``embed``; ``workers`` is the number of processes that read
-    captions. Raises ValueError if no caption has a negative or too few images remain for K neighbours.
+    captions. Calls ``report(title, done, total)`` after each chunk. Raises ValueError if no caption has a negative or
+    too few images remain for K neighbours.
     """
     folder = folder / data.digest
     negatives = mine_negatives(data.captions, folder / "negatives", workers, report)
-    if not negatives.count_C.any():
+    has_negative_C = count_negatives(negatives) > 0
+    if not has_negative_C.any():
         raise ValueError(
             f"None of {len(negatives):,} captions has two parts that can be exchanged, so there are no negatives."
         )
-    has_negative_C = negatives.count_C > 0
     selected = data.with_captions(has_negative_C)
     neighbour_IK = _mine_neighbours(selected.locations, embed, folder / model, report)
-    return MinedData(selected, negatives.select(has_negative_C), neighbour_IK)
+    return MinedData(selected, negatives.filter(pa.array(has_negative_C)), neighbour_IK)
+
+
+def mine_negatives(captions: Sequence[str], folder: Path, workers: int, report: Callable) -> pa.ChunkedArray:
+    """Return the negatives of all captions. Chunks that are in ``folder`` already are read.
+
+    Large data is mined by ``workers`` processes.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    starts = range(0, len(captions), CAPTIONS_PER_CHUNK)
+    chunks = [(folder / f"{start:09d}.parquet", captions[start : start + CAPTIONS_PER_CHUNK]) for start in starts]
+    missing = [chunk for chunk in chunks if not chunk[0].exists()]
+    done = len(captions) - sum(len(texts) for _, texts in missing)
+    for count in map_with(_no_state, _write_negatives, missing, max(1, min(workers, len(missing)))):
+        done += count
+        report("captions", done, len(captions))
+    return pa.concat_tables([parquet.read_table(path) for path, _ in chunks])["negatives"]
+
+
+def _no_state() -> None:
+    """The parser is loaded on first use, once per process."""
+
+
+def _write_negatives(_: None, chunk: tuple[Path, Sequence[str]]) -> int:
+    """Write the negatives of a chunk of captions to its file, and return the number of captions."""
+    path, captions = chunk
+    table = pa.table({"negatives": to_array(make_negatives(captions))})
+    with atomic_file(path) as partial_file:
+        pq.write_table(table, partial_file, compression="zstd")
+    return len(captions)
 
 
 def _mine_neighbours(locations: Sequence[ImageLocation], embed: Embed, folder: Path, report: Callable) -> np.ndarray:
@@ -85,8 +138,29 @@ def _save_array(path: Path, array: np.ndarray) -> None:
         np.save(file, array)
 
 
-@dataclass(frozen=True)
-class Batch:
+def find_nearest(feature_ND: Tensor, k: int = NEIGHBOURS) -> Tensor:
+    """Return the indices (N, k), int64, of the k most similar other rows, the most similar first.
+
+    ``feature_ND``: float32, unit length. The search is exact: single-precision scores select k + NUM_SPARE candidates,
+    and double-precision scores rank the candidates. Ties are ranked by index. Raises ValueError if there are fewer than
+    k other rows.
+    """
+    count = len(feature_ND)
+    if count <= k:
+        raise ValueError(f"{count} images are too few for {k} neighbours each; at least {k + 1} are needed.")
+
+    def search(query_Q: Tensor) -> Tensor:
+        score_QN = feature_ND[query_Q] @ feature_ND.T
+        score_QN[torch.arange(len(query_Q)), query_Q] = -torch.inf
+        # Candidates are sorted by index, so that the stable sort by score below ranks ties by index.
+        candidate_QC = score_QN.topk(min(k + NUM_SPARE, count - 1)).indices.sort().values
+        exact_QC = torch.einsum("qd,qcd->qc", feature_ND[query_Q].double(), feature_ND[candidate_QC].double())
+        return candidate_QC.gather(1, exact_QC.argsort(descending=True, stable=True)[:, :k])
+
+    return torch.cat([search(query_Q) for query_Q in torch.arange(count).split(max(1, SCORES_PER_BLOCK // count))])
+
+
+class Batch(NamedTuple):
     """Indices of N captions and their images, and for each caption the index of one of its negatives (None: unused)."""
 
     image_N: np.ndarray
@@ -104,21 +178,18 @@ def make_batches(mined: MinedData, batch_size: int, seed: int, epoch: int, *, us
     order_C = np.random.default_rng([seed, epoch]).permutation(len(mined.data.captions))
     rng = np.random.default_rng([seed, epoch, 1])
     starts = range(0, len(order_C) - batch_size + 1, batch_size)
-    parts = [order_C[start : start + batch_size] for start in starts]
-    if not use_hard_negatives:
-        return [Batch(mined.data.image_C[caption_N], caption_N, None) for caption_N in parts]
     start_I, count_I = mined.data.find_caption_ranges()
-    return [_add_hard_negatives(mined, caption_N, start_I, count_I, rng) for caption_N in parts]
 
+    def make_batch(caption_N: np.ndarray) -> Batch:
+        image_N = mined.data.image_C[caption_N]
+        if not use_hard_negatives:
+            return Batch(image_N, caption_N, None)
+        neighbour_N = mined.neighbour_IK[image_N, rng.integers(NEIGHBOURS, size=len(image_N))]
+        caption_N = np.concatenate((caption_N, start_I[neighbour_N] + rng.integers(count_I[neighbour_N])))
+        negative_N = rng.integers(mined.num_negatives[caption_N])
+        return Batch(np.concatenate((image_N, neighbour_N)), caption_N, negative_N)
 
-def _add_hard_negatives(
-    mined: MinedData, caption_N: np.ndarray, start_I: np.ndarray, count_I: np.ndarray, rng: np.random.Generator
-) -> Batch:
-    image_N = mined.data.image_C[caption_N]
-    neighbour_N = mined.neighbour_IK[image_N, rng.integers(NEIGHBOURS, size=len(image_N))]
-    caption_N = np.concatenate((caption_N, start_I[neighbour_N] + rng.integers(count_I[neighbour_N])))
-    negative_N = rng.integers(mined.negatives.count_C[caption_N])
-    return Batch(np.concatenate((image_N, neighbour_N)), caption_N, negative_N)
+    return [make_batch(order_C[start : start + batch_size]) for start in starts]
 
 
 def get_texts(mined: MinedData, batch: Batch) -> tuple[list[str], list[str]]:
@@ -126,5 +197,5 @@ def get_texts(mined: MinedData, batch: Batch) -> tuple[list[str], list[str]]:
     true = [mined.data.captions[caption] for caption in batch.caption_N]
     if batch.negative_N is None:
         return true, []
-    pairs = zip(batch.caption_N, batch.negative_N, strict=True)
-    return true, [mined.negatives.get_text(caption, negative) for caption, negative in pairs]
+    pairs = zip(batch.caption_N.tolist(), batch.negative_N.tolist(), strict=True)
+    return true, [mined.negatives[caption][negative]["text"].as_py() for caption, negative in pairs]

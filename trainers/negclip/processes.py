@@ -1,4 +1,4 @@
-"""Processes that fine-tune one model together, one per GPU: ``accelerate launch`` or ``torchrun`` starts them.
+"""Processes that fine-tune one model together, one per GPU: ``torchrun`` or ``accelerate launch`` starts them.
 
 Each process encodes its share of a batch. The features are gathered, with their gradients, so that each process
 computes the loss of the whole batch: the training is that of one process, whatever their number. (DDP's mean of the
@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor, distributed, nn
+from torch.nn.parallel import DistributedDataParallel
 
 TIMEOUT = timedelta(hours=24)
 """How long the other processes wait for the first one, which mines hard negatives."""
@@ -29,8 +29,6 @@ class Processes:
     device: str
     rank: int = 0
     size: int = 1
-    accelerator: Any = None
-    """accelerate's Accelerator; None for a single process."""
 
     @property
     def is_first(self) -> bool:
@@ -39,7 +37,8 @@ class Processes:
 
     def wrap(self, module: nn.Module) -> nn.Module:
         """Return a module that averages its gradients over the processes."""
-        return self.accelerator.prepare_model(module) if self.accelerator else module
+        devices = [self.device] if self.device.startswith("cuda") else None
+        return DistributedDataParallel(module, devices) if self.size > 1 else module
 
     def take_share(self, items_N: np.ndarray) -> np.ndarray:
         """Return this process's share of a batch. Raises ValueError if the batch is not divisible."""
@@ -51,16 +50,14 @@ class Processes:
 
     def gather(self, feature_ND: Tensor) -> Tensor:
         """Return the features of all processes, in the order of the batch, with their gradients."""
-        if self.accelerator is None:
-            return feature_ND
         from torch.distributed.nn.functional import all_gather
 
-        return torch.cat(all_gather(feature_ND))
+        return torch.cat(all_gather(feature_ND)) if self.size > 1 else feature_ND
 
     def wait(self) -> None:
         """Wait until all processes have come here."""
-        if self.accelerator is not None:
-            self.accelerator.wait_for_everyone()
+        if self.size > 1:
+            distributed.barrier()
 
     @contextmanager
     def first_one_first(self) -> Iterator[None]:
@@ -75,16 +72,14 @@ class Processes:
 def join(device: str) -> Processes:
     """Join the processes that a launcher has started together; without a launcher, there is only this one.
 
-    With several processes, each has the GPU that the launcher assigned. Raises ModuleNotFoundError without accelerate.
+    With several processes, each has the GPU that the launcher assigned.
     """
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         return Processes(device)
-    try:
-        from accelerate import Accelerator
-        from accelerate.utils import InitProcessGroupKwargs
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError(
-            "Training in several processes needs accelerate: `pip install 'compeval[train]'`."
-        ) from None
-    accelerator = Accelerator(cpu=device == "cpu", kwargs_handlers=[InitProcessGroupKwargs(timeout=TIMEOUT)])
-    return Processes(str(accelerator.device), accelerator.process_index, accelerator.num_processes, accelerator)
+    is_gpu = device.startswith("cuda")
+    if is_gpu:
+        device = f"cuda:{os.environ['LOCAL_RANK']}"
+        torch.cuda.set_device(device)
+    if not distributed.is_initialized():
+        distributed.init_process_group("nccl" if is_gpu else "gloo", timeout=TIMEOUT)
+    return Processes(device, distributed.get_rank(), distributed.get_world_size())

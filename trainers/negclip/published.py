@@ -11,19 +11,20 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from generators.hard_negatives.negclip.negatives import Negative
 from loaders.importing.images import ImageFinder
 from loaders.published.image_sets import COCO
 from loaders.published.rows import parse_texts, read_csv
 from trainers.negclip.image_text import CaptionedImages, ImageLocation
-from trainers.negclip.mining import NEIGHBOURS, MinedData
-from trainers.negclip.negatives import Negatives
+from trainers.negclip.mining import NEIGHBOURS, MinedData, to_array
 
 SUFFIX = ".tsv"
 COLUMNS = ("title", "filepath", "neg_caption", "neg_image")
@@ -46,16 +47,13 @@ def read_rows(file: Path) -> Iterator[Caption | None]:
     for row in read_csv(file, COLUMNS, "\t"):
         try:
             negatives, neighbours = parse_texts(row["neg_caption"])[0], json.loads(row["neg_image"])
-            is_usable = row["title"].strip() and row["filepath"] and negatives
-            are_numbers = isinstance(neighbours, list) and all(type(number) is int for number in neighbours)
+            is_usable = bool(row["title"].strip() and row["filepath"] and negatives) and isinstance(neighbours, list)
         except (ValueError, KeyError, RecursionError):
+            is_usable, negatives, neighbours = False, (), ()
+        if is_usable and all(type(number) is int for number in neighbours):
+            yield Caption(row["filepath"], row["title"].strip(), negatives, tuple(neighbours))
+        else:
             yield None
-            continue
-        yield (
-            Caption(row["filepath"], row["title"].strip(), negatives, tuple(neighbours))
-            if (is_usable and are_numbers)
-            else None
-        )
 
 
 def read_captioned_images(file: Path, image_folder: Path) -> CaptionedImages:
@@ -64,14 +62,13 @@ def read_captioned_images(file: Path, image_folder: Path) -> CaptionedImages:
     Prints the number of unusable rows. Raises FileNotFoundError if images are missing.
     """
     images, captions = ImageFinder(image_folder, image_folder), dict[str, dict[str, None]]()
-    num_rows = num_usable = 0
+    counts = Counter[bool]()
     for row in read_rows(file):
-        num_rows += 1
+        counts[row is None] += 1
         if row:
-            num_usable += 1
             captions.setdefault(row.image, {})[row.text] = None
-    if num_usable < num_rows:
-        print(f"{file}: {num_rows - num_usable:,} of {num_rows:,} rows are unusable and skipped.", file=sys.stderr)
+    if counts[True]:
+        print(f"{file}: {counts[True]:,} of {counts.total():,} rows are unusable and skipped.", file=sys.stderr)
     images.require(COCO, captions)
     locations = tuple(ImageLocation(name, path) for name in captions if (path := images.find(COCO, name)))
     texts = tuple(text for image_captions in captions.values() for text in image_captions)
@@ -84,24 +81,7 @@ def read_mined(file: Path, data: CaptionedImages) -> MinedData:
     An image without a similar image in ``data`` is left out, because every image of a batch adds one. An image with
     fewer than K similar images repeats them. Prints the number of images that are left out.
     """
-    image_index = {location.name: index for index, location in enumerate(data.locations)}
-    negatives: dict[tuple[int, str], tuple[Negative, ...]] = {}
-    similar_rows: list[dict[int, None]] = [{} for _ in data.locations]
-    image_of_row: list[int | None] = []
-    for row in read_rows(file):
-        image = image_index.get(row.image) if row else None
-        image_of_row.append(image)
-        if row and image is not None:
-            negatives[image, row.text] = tuple(Negative(text, KIND) for text in row.negatives)
-            similar_rows[image].update(dict.fromkeys(row.neighbours))
-    similar = [
-        [
-            item
-            for item in dict.fromkeys(image_of_row[number] for number in rows if 0 <= number < len(image_of_row))
-            if item is not None and item != image
-        ]
-        for image, rows in enumerate(similar_rows)
-    ]
+    negatives, similar = _read_negatives(file, data)
     neighbours = drop_isolated(similar)
     if not neighbours:
         raise ValueError(f"{file}: no image has a similar image. The rows of `neg_image` are not in this file.")
@@ -111,14 +91,33 @@ def read_mined(file: Path, data: CaptionedImages) -> MinedData:
             "because none of their similar images is in the training data.",
             file=sys.stderr,
         )
-    selected = data.with_captions(np.isin(data.image_C, list(neighbours)))
     new_index = {image: index for index, image in enumerate(neighbours)}
-    neighbour_IK = np.array(
-        [[new_index[items[k % len(items)]] for k in range(NEIGHBOURS)] for items in neighbours.values()]
+    neighbour_IK = [[new_index[items[k % len(items)]] for k in range(NEIGHBOURS)] for items in neighbours.values()]
+    pairs = [pair for pair in zip(data.image_C.tolist(), data.captions, strict=True) if pair[0] in neighbours]
+    return MinedData(
+        data.with_captions(np.isin(data.image_C, list(neighbours))),
+        pa.chunked_array([to_array(negatives[pair] for pair in pairs)]),
+        np.array(neighbour_IK),
     )
-    pairs = zip(data.image_C.tolist(), data.captions, strict=True)
-    selected_negatives = Negatives.of([negatives[pair] for pair in pairs if pair[0] in neighbours])
-    return MinedData(selected, selected_negatives, neighbour_IK)
+
+
+def _read_negatives(file: Path, data: CaptionedImages) -> tuple[dict[tuple[int, str], list[Negative]], list[list[int]]]:
+    """Return (image, caption) -> negatives, and the similar images of each image of ``data``."""
+    image_index = {location.name: index for index, location in enumerate(data.locations)}
+    negatives: dict[tuple[int, str], list[Negative]] = {}
+    similar_rows: list[dict[int, None]] = [{} for _ in data.locations]
+    image_of_row: dict[int, int] = {}
+    for number, row in enumerate(read_rows(file)):
+        image = image_index.get(row.image) if row else None
+        if row and image is not None:
+            image_of_row[number] = image
+            negatives[image, row.text] = [Negative(text, KIND) for text in row.negatives]
+            similar_rows[image].update(dict.fromkeys(row.neighbours))
+    similar = [
+        list(dict.fromkeys(image_of_row[number] for number in rows if image_of_row.get(number, image) != image))
+        for image, rows in enumerate(similar_rows)
+    ]
+    return negatives, similar
 
 
 def drop_isolated(similar: Sequence[Sequence[int]]) -> dict[int, list[int]]:

@@ -12,21 +12,20 @@ the same command again. To train on several GPUs, launch one process per GPU, wh
 
 from __future__ import annotations
 
-import json
 import shutil
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from evaluators.models import fingerprint
 from generators.files.atomic import atomic_folder, check_replaceable, write_json
+from trainers.clip import training as clip
 from trainers.negclip import published, starting_model
 from trainers.negclip.embedding import Precision, encode_all_images, measure_retrieval
 from trainers.negclip.export import Format, export
 from trainers.negclip.finetune import Recipe, TrainingRun, compute_mean_recall, finetune
-from trainers.negclip.image_text import CaptionedImages, ImageDataset, ImageLocation, read_captioned_images
+from trainers.negclip.image_text import CaptionedImages, ImageDataset, read_captioned_images
 from trainers.negclip.mining import MinedData, mine
 from trainers.negclip.processes import join
 from trainers.negclip.starting_model import StartingModel
@@ -88,48 +87,40 @@ def train(
     """
     check_replaceable(output)
     processes = join(device)
-    device = processes.device
     data, validation = sources.read()
-    start = starting_model.load(spec, device)
-    work = get_work_folder(output)
-    weights = fingerprint.of_weights(start.model.state_dict())
+    start, work = starting_model.load(spec, processes.device), get_work_folder(output)
     with processes.first_one_first():
-        mined = read_or_mine(sources.data, start, weights, data, work, workers, report)
-    images = ImageDataset(mined.data.locations, start.preprocess)
-    held_out = ImageDataset(validation.locations, start.preprocess)
+        mined = read_or_mine(sources.data, start, data, work, workers, report)
+    images, held_out = (ImageDataset(part.locations, start.preprocess) for part in (mined.data, validation))
     validate = partial(measure_retrieval, data=validation, images=held_out, tokenizer=start.tokenizer, workers=workers)
-    best, metrics = start.model, {"before": validate(start.model), "learning_rates": {}}
-    for learning_rate in recipe.learning_rates:
-        run = TrainingRun(
-            weights,
-            mined,
-            images,
-            start.tokenizer,
-            recipe,
-            learning_rate,
-            method == "negclip",
-            seed,
-            chunk_size,
-            workers,
-            work / f"{learning_rate:g}.pt",
-            processes,
-            precision,
-        )
-        model = starting_model.load(spec, device).model
-        log = finetune(run, model, validate, report)
-        metrics["learning_rates"][f"{learning_rate:g}"] = log
-        if "chosen" not in metrics or compute_mean_recall(log[-1]) > compute_mean_recall(metrics["after"]):
-            best, metrics = model, metrics | {"chosen": learning_rate, "after": log[-1]}
-    record = describe_checkpoint(
-        start, sources.data, mined, replace(recipe, learning_rates=(metrics["chosen"],)), method, seed
-    )
+    options = {"seed": seed, "chunk_size": chunk_size, "workers": workers, "precision": precision}
+    inputs = start.fingerprint, mined, images, start.tokenizer, recipe, method == "negclip"
+    make_run = partial(TrainingRun, *inputs, work, processes, **options)
+    best, metrics = _choose_learning_rate(start, make_run, recipe, validate, report)
     if processes.is_first:
+        record = describe_checkpoint(start, sources.data, mined, recipe, metrics["chosen"], method, seed)
         with atomic_folder(output) as scratch:
-            starting_model.save(scratch, start, best, record)
+            clip.write_config(scratch, start.config, start.preprocess_config)
+            clip.save(scratch, best, record)
             write_json(scratch / "metrics.json", metrics)
         shutil.rmtree(work)
     processes.wait()
     return metrics
+
+
+def _choose_learning_rate(
+    start: StartingModel, make_run: Callable[..., TrainingRun], recipe: Recipe, validate: Callable, report: Callable
+) -> tuple[Any, dict[str, Any]]:
+    """Train a model per learning rate. Return that with the best retrieval scores, and the content of metrics.json."""
+    best, metrics = start.model, {"before": validate(start.model), "learning_rates": {}}
+    for learning_rate in recipe.learning_rates:
+        run = make_run(learning_rate)
+        model = starting_model.load(start.spec, run.processes.device).model
+        log = finetune(run, model, validate, report)
+        metrics["learning_rates"][f"{learning_rate:g}"] = log
+        if "chosen" not in metrics or compute_mean_recall(log[-1]) > compute_mean_recall(metrics["after"]):
+            best, metrics = model, metrics | {"chosen": learning_rate, "after": log[-1]}
+    return best, metrics
 
 
 def export_mined(
@@ -145,8 +136,7 @@ def export_mined(
     """Mine hard negatives with the model ``spec``, write a training set and return its number of images."""
     data = sources.read_all(sources.data)
     start, work = starting_model.load(spec, device), get_work_folder(output)
-    weights = fingerprint.of_weights(start.model.state_dict())
-    count = export(read_or_mine(sources.data, start, weights, data, work, workers, report), output, format_)
+    count = export(read_or_mine(sources.data, start, data, work, workers, report), output, format_)
     shutil.rmtree(work, ignore_errors=True)
     return count
 
@@ -157,31 +147,29 @@ def get_work_folder(output: Path) -> Path:
 
 
 def read_or_mine(
-    file: Path, start: StartingModel, weights: str, data: CaptionedImages, work: Path, workers: int, report: Callable
+    file: Path, start: StartingModel, data: CaptionedImages, work: Path, workers: int, report: Callable
 ) -> MinedData:
     """Return the images ``data`` of ``file`` with their hard negatives.
 
     They are read from the file if NegCLIP's authors wrote it. Otherwise they are mined, with neighbours by the features
-    of the model, whose fingerprint is ``weights``.
+    of the model.
     """
     if file.suffix == published.SUFFIX:
         return published.read_mined(file, data)
-    return mine_with_model(start, weights, data, work, workers, report)
-
-
-def mine_with_model(
-    start: StartingModel, weights: str, data: CaptionedImages, work: Path, workers: int, report: Callable
-) -> MinedData:
-    """Mine hard negatives, with neighbours by the features of the model, whose fingerprint is ``weights``."""
-
-    def embed(locations: Sequence[ImageLocation]) -> Any:
-        return encode_all_images(start.model, ImageDataset(locations, start.preprocess, cache=False), workers)
-
-    return mine(data, embed, weights, work / "mined", workers, report)
+    return mine(
+        data,
+        lambda locations: encode_all_images(
+            start.model, ImageDataset(locations, start.preprocess, cache=False), workers
+        ),
+        start.fingerprint,
+        work / "mined",
+        workers,
+        report,
+    )
 
 
 def describe_checkpoint(
-    start: StartingModel, data: Path, mined: MinedData, recipe: Recipe, method: Method, seed: int
+    start: StartingModel, data: Path, mined: MinedData, recipe: Recipe, learning_rate: float, method: Method, seed: int
 ) -> dict[str, Any]:
     """Return the content of training.json: information on the training data, which ``local:`` reads, and the settings.
 
@@ -199,5 +187,5 @@ def describe_checkpoint(
         "images": len(mined.data.locations),
         "captions": len(mined.data.captions),
         "data": mined.data.digest,
-        "recipe": json.loads(json.dumps(asdict(recipe))),
+        "recipe": asdict(recipe) | {"learning_rates": [learning_rate]},
     }

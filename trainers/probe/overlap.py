@@ -6,7 +6,7 @@ contains no prompt (Kamath, Hessel and Chang 2023, footnote 3). Difference from 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, pairwise
@@ -53,7 +53,9 @@ class Prompts:
 
     def has_pair(self, caption: str) -> bool:
         """Return True if the caption contains two nouns of the same prompt, singular or plural."""
-        nouns = sorted({self._lemmas[phrase] for phrase in _split_into_phrases(caption) if phrase in self._lemmas})
+        single = words(caption)
+        phrases = (*single, *map(" ".join, pairwise(single)))  # of one word and two words, such as "guinea pig"
+        nouns = sorted({self._lemmas[phrase] for phrase in phrases if phrase in self._lemmas})
         return any(frozenset(pair) in self.pairs for pair in combinations(nouns, 2))
 
     def count_overlap(self, captions: Iterable[str]) -> Overlap:
@@ -64,13 +66,6 @@ class Prompts:
             prompts += self.has_prompt(caption)
             pairs += self.has_pair(caption)
         return Overlap(total, prompts, pairs)
-
-
-def _split_into_phrases(caption: str) -> Iterator[str]:
-    """Yield the words and word bigrams (such as "guinea pig") of a caption."""
-    single = words(caption)
-    yield from single
-    yield from map(" ".join, pairwise(single))
 
 
 def collect_prompts(rows: Iterable[Mapping[str, Any]]) -> Prompts:

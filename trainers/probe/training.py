@@ -20,7 +20,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -122,6 +123,10 @@ class _Trainer(Seq2SeqTrainer):
         return SimilarLengthSampler(train_dataset or self.train_dataset, step, arguments.seed)  # pyright: ignore[reportArgumentType]
 
 
+Build = Callable[[list[str], Any], tuple[RecoveryT5, Collator, dict[str, Any]]]
+"""Function of the training texts and the tokenizer that returns the model, its collator and what its file records."""
+
+
 def train_probe(
     encoder: Model,
     texts: Sequence[str],
@@ -139,30 +144,21 @@ def train_probe(
     """
     if not isinstance(encoder.encoder, TextEncoder):
         raise ValueError(f"{encoder.spec} has no text features to probe.")
-    inputs = fingerprint.of_json([asdict(recipe), encoder.fingerprint, fingerprint.of_json(list(texts))])
-    if (finished_loss := _read_finished_loss(folder / PROBE, inputs)) is not None:
-        return finished_loss
-    check_replaceable(folder)
-    store = FeatureStore(cache_folder(), encoder.fingerprint)
-    engine.encode_texts(encoder, list(dict.fromkeys(texts)), store, recipe.batch_size, report)
+    with closing(FeatureStore(cache_folder(), encoder.fingerprint)) as store:
 
-    def embed(batch: Sequence[str]) -> Tensor:
-        return torch.from_numpy(store.get([engine.text_key(text) for text in batch]))
+        def embed(batch: Sequence[str]) -> Tensor:
+            return torch.from_numpy(store.get([engine.text_key(text) for text in batch]))
 
-    torch.manual_seed(recipe.seed)
-    train, validation = split_texts(texts, recipe.seed)
-    sample_ND = embed(train[:NUM_INIT_TEXTS])
-    embedding_size = sample_ND.shape[1]
-    tokenizer = _make_tokenizer(recipe, train)
-    model = make_model(recipe, len(tokenizer), embedding_size, has_encoder=False)
-    model.standardise(sample_ND.mean(dim=0), sample_ND.std(dim=0))
-    try:
-        loss = _fit(model, train, validation, Collator(tokenizer, embed), recipe, folder, inputs, device)
-    finally:
-        store.close()
-    record = {"text_encoder": encoder.spec, "fingerprint": encoder.fingerprint, "precision": encoder.precision}
-    _write(folder, PROBE, model, tokenizer, record | {"embedding_size": embedding_size}, recipe, inputs, loss, about)
-    return loss
+        def build(train: list[str], tokenizer: Any) -> tuple[RecoveryT5, Collator, dict[str, Any]]:
+            engine.encode_texts(encoder, list(dict.fromkeys(texts)), store, recipe.batch_size, report)
+            sample_ND = embed(train[:NUM_INIT_TEXTS])
+            size = sample_ND.shape[1]
+            model = make_model(recipe, len(tokenizer), size, has_encoder=False)
+            model.standardise(sample_ND.mean(dim=0), sample_ND.std(dim=0))
+            record = {"text_encoder": encoder.spec, "fingerprint": encoder.fingerprint, "precision": encoder.precision}
+            return model, Collator(tokenizer, embed), record | {"embedding_size": size}
+
+        return _train(folder / PROBE, build, [encoder.fingerprint], texts, recipe, device, about)
 
 
 def train_autoencoder(
@@ -173,22 +169,60 @@ def train_autoencoder(
     The model is a T5 whose decoder sees only the mean of the encoder's token states. This mean, with its dimensions
     shuffled, is the feature vector that probes get.
     """
-    inputs = fingerprint.of_json([asdict(recipe), fingerprint.of_json(list(texts))])
-    if (finished_loss := _read_finished_loss(folder / AUTOENCODER, inputs)) is not None:
-        return finished_loss
-    check_replaceable(folder)
-    torch.manual_seed(recipe.seed)
+
+    def build(train: list[str], tokenizer: Any) -> tuple[RecoveryT5, Collator, dict[str, Any]]:
+        model = make_model(recipe, len(tokenizer), None, has_encoder=True)
+        shuffle = torch.randperm(model.config.d_model).tolist()
+        return model, Collator(tokenizer, None), {"shuffle": shuffle}
+
+    return _train(folder / AUTOENCODER, build, [], texts, recipe, device, about)
+
+
+def _train(
+    path: Path,
+    build: Build,
+    encoder: list[str],
+    texts: Sequence[str],
+    recipe: Recipe,
+    device: str,
+    about: dict[str, Any] | None,
+) -> float:
+    """Train a model, write it to the folder of the JSON file ``path`` and return its validation loss.
+
+    If the file records a training on the same inputs (``encoder``: fingerprint of the text encoder), nothing is
+    trained. Of several processes, only the first writes.
+    """
+    inputs = fingerprint.of_json([asdict(recipe), *encoder, fingerprint.of_json(list(texts))])
+    finished = json.loads(path.read_text()) if path.is_file() else {}
+    if finished.get("inputs") == inputs:
+        return finished["validation_loss"]
+    check_replaceable(path.parent)
     train, validation = split_texts(texts, recipe.seed)
-    tokenizer = _make_tokenizer(recipe, train)
-    model = make_model(recipe, len(tokenizer), None, has_encoder=True)
-    shuffle = torch.randperm(model.config.d_model).tolist()
-    loss = _fit(model, train, validation, Collator(tokenizer, None), recipe, folder, inputs, device)
-    _write(folder, AUTOENCODER, model, tokenizer, {"shuffle": shuffle}, recipe, inputs, loss, about)
+    tokenizer: Any = (
+        AutoTokenizer.from_pretrained(recipe.decoder, trust_remote_code=False)
+        if recipe.decoder
+        else train_tokenizer(train)
+    )
+    model, collator, record = build(train, tokenizer)
+    # Trainings with different inputs have different hidden folders for their checkpoints.
+    work = path.parent.with_name(f".{path.parent.name}.{inputs[:8]}")
+    loss = _fit(model, train, validation, collator, _make_arguments(recipe, work, device))
+    if os.environ.get("RANK", "0") == "0":
+        record |= {"inputs": inputs, "recipe": asdict(recipe), "validation_loss": loss, **(about or {})}
+        with atomic_folder(path.parent) as scratch:
+            model.save_pretrained(scratch)
+            tokenizer.save_pretrained(scratch)
+            (scratch / path.name).write_text(json.dumps(record, indent=1) + "\n")
+        shutil.rmtree(work)
     return loss
 
 
 def make_model(recipe: Recipe, vocabulary_size: int, embedding_size: int | None, *, has_encoder: bool) -> RecoveryT5:
-    """Return the untrained T5 of a recipe. The T5 of a probe has no encoder layers (``has_encoder`` is False)."""
+    """Return the untrained T5 of a recipe, with initial weights by its seed.
+
+    The T5 of a probe has no encoder layers (``has_encoder`` is False).
+    """
+    torch.manual_seed(recipe.seed)
     if recipe.decoder:
         config = T5Config.from_pretrained(recipe.decoder)
         config.num_layers = config.num_layers if has_encoder else 0
@@ -202,31 +236,9 @@ def make_model(recipe: Recipe, vocabulary_size: int, embedding_size: int | None,
     return RecoveryT5(config)
 
 
-def _make_tokenizer(recipe: Recipe, texts: Sequence[str]) -> Any:
-    return (
-        AutoTokenizer.from_pretrained(recipe.decoder, trust_remote_code=False)
-        if recipe.decoder
-        else train_tokenizer(texts)
-    )
-
-
-def _fit(
-    model: RecoveryT5,
-    train: list[str],
-    validation: list[str],
-    collator: Collator,
-    recipe: Recipe,
-    folder: Path,
-    inputs: str,
-    device: str,
-) -> float:
-    """Train ``model`` in place and return the lowest validation loss, whose weights the model has at the end.
-
-    Resumes from the last checkpoint, if there is one. If several processes train together, all of them return after the
-    last one has finished.
-    """
-    work, batch_size = get_work_folder(folder, inputs), divide_batch(recipe, _count_processes())
-    arguments = OneDeviceArguments(
+def _make_arguments(recipe: Recipe, work: Path, device: str) -> OneDeviceArguments:
+    batch_size = divide_batch(recipe, _count_processes())
+    return OneDeviceArguments(
         output_dir=str(work),
         one_device=device,
         num_train_epochs=recipe.epochs,
@@ -253,6 +265,16 @@ def _fit(
         dataloader_pin_memory=device != "cpu",
         report_to=[],
     )
+
+
+def _fit(
+    model: RecoveryT5, train: list[str], validation: list[str], collator: Collator, arguments: OneDeviceArguments
+) -> float:
+    """Train ``model`` in place and return the lowest validation loss, whose weights the model has at the end.
+
+    Resumes from the last checkpoint, if there is one. If several processes train together, all of them return after the
+    last one has finished.
+    """
     trainer = _Trainer(
         model=model,
         args=arguments,
@@ -260,17 +282,12 @@ def _fit(
         train_dataset=train,  # pyright: ignore[reportArgumentType]
         eval_dataset=validation[:MAX_VALIDATION_TEXTS],  # pyright: ignore[reportArgumentType]
     )
-    last = find_last_checkpoint(work)
+    last = find_last_checkpoint(Path(arguments.output_dir or ""))
     trainer.train(resume_from_checkpoint=str(last) if last else None)
     best = trainer.state.best_metric
     assert best is not None
     trainer.accelerator.wait_for_everyone()
     return best
-
-
-def get_work_folder(folder: Path, inputs: str) -> Path:
-    """Return the hidden folder of a training's checkpoints. Trainings with different inputs have different folders."""
-    return folder.with_name(f".{folder.name}.{inputs[:8]}")
 
 
 def find_last_checkpoint(work: Path) -> Path | None:
@@ -280,31 +297,3 @@ def find_last_checkpoint(work: Path) -> Path | None:
     """
     complete = [path.parent for path in work.glob("checkpoint-*/trainer_state.json") if path.stat().st_size]
     return max(complete, key=lambda path: int(path.name.rpartition("-")[2]), default=None)
-
-
-def _read_finished_loss(path: Path, inputs: str) -> float | None:
-    """Return the validation loss of a finished training. Returns None if its inputs differ or there is none."""
-    record = json.loads(path.read_text()) if path.is_file() else {}
-    return record["validation_loss"] if record.get("inputs") == inputs else None
-
-
-def _write(
-    folder: Path,
-    name: str,
-    model: RecoveryT5,
-    tokenizer: Any,
-    record: dict[str, Any],
-    recipe: Recipe,
-    inputs: str,
-    loss: float,
-    about: dict[str, Any] | None,
-) -> None:
-    """Write the model, its tokenizer and its JSON file, and delete the checkpoints. Only the first process writes."""
-    if os.environ.get("RANK", "0") != "0":
-        return
-    record = record | {"inputs": inputs, "recipe": asdict(recipe), "validation_loss": loss} | (about or {})
-    with atomic_folder(folder) as scratch:
-        model.save_pretrained(scratch)
-        tokenizer.save_pretrained(scratch)
-        (scratch / name).write_text(json.dumps(record, indent=1) + "\n")
-    shutil.rmtree(get_work_folder(folder, inputs))

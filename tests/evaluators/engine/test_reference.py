@@ -29,7 +29,7 @@ def test_agreement_of_small_score_matrices():
     scores = np.array([[0.5, 0.4, 0.3], [0.5, 0.5, 0.1], [0.5, 0.6, 0.1], [0.5, 0.500001, 0.1], [0.1, 0.2, 0.3]])
     found = reference.compare_ranks(scores, np.array([1, 2, 1, 1, 3]))
     assert found == reference.Agreement(5, [2], [1, 3])
-    assert str(found) == "ranks equal on 2 of 3 clear rows; different: rows 2; closer than 1e-5: rows 1, 3"
+    assert str(found) == "ranks equal on 2 of 3 clear rows; different: [2]; closer than 1e-5: [1, 3]"
 
 
 def test_shuffled_truths_score_chance():

@@ -1,3 +1,5 @@
+from collections.abc import Iterable
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -5,8 +7,17 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 from statsmodels.stats.proportion import proportion_confint
 
-from bench.coverage import REPETITIONS, list_near_shares, measure_coverage
 from evaluators.metrics import intervals
+
+REPETITIONS = 10_000
+
+
+def list_near_shares(share: float, rows: int) -> np.ndarray:
+    """Return shares whose odds are between half and twice the odds; at 0 and 1, with up to three expected hits."""
+    if share in (0, 1):
+        return np.abs(share - np.linspace(0, 3 / rows, REPETITIONS))
+    odds = np.linspace(0.5, 2, REPETITIONS) * share / (1 - share)
+    return odds / (1 + odds)
 
 
 @pytest.mark.parametrize(("hits", "rows"), [(0, 7), (1, 7), (7, 7), (1, 100), (50, 100), (299, 300)])
@@ -74,6 +85,21 @@ def test_coverage_is_95_percent_over_the_shares_near_a_share(share: float, rows:
         for near in list_near_shares(share, rows)
     ]
     assert 0.93 <= np.mean(coverages) <= 0.97
+
+
+def measure_coverage(shares: Iterable[float], clusters: int, size: int, correlation: float) -> float:
+    """Return how many intervals contain the true share of simulated rows; the share of an image is beta-distributed."""
+    generator, cluster_N = np.random.default_rng(0), np.repeat(np.arange(clusters), size)
+    is_covered = []
+    for share in shares:
+        share_C = np.full(clusters, share)
+        if correlation:
+            scale = 1 / correlation - 1
+            share_C = generator.beta(share * scale, (1 - share) * scale, clusters)
+        hit_N = (generator.random((clusters, size)) < share_C[:, None]).astype(float).ravel()
+        low, high = intervals.compute_share_interval(hit_N, cluster_N)
+        is_covered.append(low <= share <= high)
+    return float(np.mean(is_covered))
 
 
 @pytest.mark.acceptance

@@ -1,8 +1,6 @@
 """Tests of the training of a tiny CLIP."""
 
-import io
 import json
-import tarfile
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +10,16 @@ import torch
 from PIL import Image
 from torch import nn
 
-from trainers.clip.pairs import read_pairs
-from trainers.clip.training import encode_text, make_adamw, make_optimizers, train_checkpoint, write_config
+from tests.trainers import toy
+from trainers.clip.training import (
+    encode_text,
+    make_adamw,
+    make_optimizers,
+    read_pairs,
+    rescale_initial_weights,
+    train_checkpoint,
+    write_config,
+)
 
 RECIPE = {
     "steps": 6,
@@ -34,17 +40,10 @@ RECIPE = {
 @pytest.fixture
 def corpora(tmp_path: Path) -> Path:
     """Folder with the corpus ``toy``: nine grey images of increasing brightness in one shard."""
-    folder = tmp_path / "corpora" / "toy"
-    folder.mkdir(parents=True)
-    with tarfile.open(folder / "00000.tar", "w") as shard:
-        for index in range(9):
-            buffer = io.BytesIO()
-            Image.fromarray(np.full((64, 64, 3), index * 20, np.uint8)).save(buffer, "PNG")
-            for name, data in ((f"{index}.jpg", buffer.getvalue()), (f"{index}.txt", b"shade %d" % index)):
-                entry = tarfile.TarInfo(name)
-                entry.size = len(data)
-                shard.addfile(entry, io.BytesIO(data))
-    return folder.parent
+    images = [Image.fromarray(np.full((64, 64, 3), index * 20, np.uint8)) for index in range(9)]
+    samples = [(image, b"shade %d" % index) for index, image in enumerate(images)]
+    toy.write_shard(tmp_path / "corpora" / "toy" / "00000.tar", samples)
+    return tmp_path / "corpora"
 
 
 @pytest.fixture(autouse=True)
@@ -53,15 +52,28 @@ def use_toy_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def test_checkpoint_loads_with_open_clip_and_records_its_training_data(corpora: Path, tmp_path: Path):
-    folder = tmp_path / "checkpoints" / "clip-toy-s3"
-    train_checkpoint("toy", 3, RECIPE, corpora, folder)
+def test_checkpoint_loads_records_its_training_data_and_depends_on_the_seed(corpora: Path, tmp_path: Path):
+    weights = []
+    for folder, seed in (("a", 3), ("b", 3), ("c", 4)):
+        train_checkpoint("toy", seed, RECIPE, corpora, tmp_path / "checkpoints" / folder)
+        weights.append((tmp_path / "checkpoints" / folder / "open_clip_model.safetensors").read_bytes())
+    assert weights[0] == weights[1] != weights[2]
+    folder = tmp_path / "checkpoints" / "a"
     record = json.loads((folder / "training.json").read_text())
     assert (record["corpus"], record["seed"], record["pairs"], record["steps"]) == ("toy", 3, 9, 6)
     model, preprocess = open_clip.create_model_from_pretrained(f"local-dir:{folder}")
     image = preprocess(Image.new("RGB", (80, 40)))  # pyright: ignore
     assert model.encode_image(image[None]).shape == (1, 16)
-    assert [path.name for path in folder.parent.iterdir()] == ["clip-toy-s3"]
+    assert sorted(path.name for path in folder.parent.iterdir()) == ["a", "b", "c"]
+
+
+def test_initial_position_embeddings_are_rescaled_in_both_towers(tmp_path: Path):
+    write_config(tmp_path, RECIPE["model"], RECIPE["preprocess"])
+    model = open_clip.create_model(f"local-dir:{tmp_path}", load_weights=False)
+    before = model.positional_embedding.clone(), model.visual.attnpool.positional_embedding.clone()  # pyright: ignore
+    rescale_initial_weights(model)
+    torch.testing.assert_close(model.positional_embedding, 3 * before[0])
+    torch.testing.assert_close(model.visual.attnpool.positional_embedding, 12 * before[1])  # pyright: ignore
 
 
 def test_text_features_equal_those_of_open_clip(tmp_path: Path):
@@ -71,14 +83,6 @@ def test_text_features_equal_those_of_open_clip(tmp_path: Path):
     texts = open_clip.get_tokenizer(f"local-dir:{tmp_path}")(["a", "a red ball on a box", "two"])
     with torch.no_grad():
         torch.testing.assert_close(encode_text(model, texts), model.encode_text(texts, normalize=True))  # pyright: ignore
-
-
-def test_same_seed_trains_the_same_weights(corpora: Path, tmp_path: Path):
-    weights = []
-    for folder in ("a", "b"):
-        train_checkpoint("toy", 0, RECIPE, corpora, tmp_path / folder)
-        weights.append((tmp_path / folder / "open_clip_model.safetensors").read_bytes())
-    assert weights[0] == weights[1]
 
 
 def test_pairs_keep_image_and_caption_together(corpora: Path):
@@ -95,19 +99,10 @@ def test_error_for_a_folder_without_shards(tmp_path: Path):
         read_pairs(tmp_path, lambda image: image, lambda texts: texts)
 
 
-@pytest.mark.parametrize("num_bytes", [0, 1024, 3000])  # nothing, the first image only, an incomplete member
-def test_error_for_a_truncated_shard(corpora: Path, num_bytes: int):
+def test_error_for_a_truncated_shard(corpora: Path):
     shard = corpora / "toy" / "00000.tar"
-    shard.write_bytes(shard.read_bytes()[:num_bytes])
+    shard.write_bytes(shard.read_bytes()[:3000])
     with pytest.raises(ValueError, match=r"toy/00000\.tar: the tar file is cut off or damaged \(.*\)\. Delete it"):
-        read_pairs(shard.parent, np.asarray, list)
-
-
-def test_error_for_a_shard_with_damaged_bytes(corpora: Path):
-    shard = corpora / "toy" / "00000.tar"
-    content = shard.read_bytes()
-    shard.write_bytes(b"x" * 512 + content[512:])  # the first header
-    with pytest.raises(ValueError, match=r"00000\.tar: the tar file is cut off or damaged \(invalid header\)"):
         read_pairs(shard.parent, np.asarray, list)
 
 
@@ -123,7 +118,7 @@ def test_pairs_with_an_undecodable_image_are_skipped_and_counted(corpora: Path, 
 
 def test_weight_decay_applies_to_matrices_only():
     layer = nn.Linear(3, 2)
-    vectors, matrices = make_adamw(layer, 0.1, 0.2).param_groups
+    vectors, matrices = make_adamw(layer.parameters(), 0.1, 0.2).param_groups
     assert (vectors["params"][0].shape, vectors["weight_decay"]) == ((2,), 0.0)
     assert (matrices["params"][0].shape, matrices["weight_decay"]) == ((2, 3), 0.2)
 

@@ -1,32 +1,34 @@
-"""Tests of gradients with chunked batches, and of trainings that are interrupted and resumed."""
+"""Tests of the loss, of gradients with chunked batches, and of trainings that are interrupted and resumed."""
 
+import math
 import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import open_clip
 import pytest
 import torch
+from open_clip.loss import ClipLoss
+from torch.nn import functional
 
+from evaluators.models.local import WEIGHTS
 from tests.trainers import toy
 from trainers.negclip import embedding, finetune, starting_model
 from trainers.negclip.embedding import encode_texts, measure_retrieval
-from trainers.negclip.finetune import BatchEncoder, Recipe, compute_batch_loss, compute_mean_recall
+from trainers.negclip.finetune import BatchEncoder, Recipe, compute_batch_loss, compute_mean_recall, negclip_loss
 from trainers.negclip.image_text import ImageDataset, read_captioned_images
 from trainers.negclip.training import TrainingData, train
 
+EYE, ONE = torch.eye(2, dtype=torch.float64), torch.tensor(1.0, dtype=torch.float64)
 RECIPE = Recipe(epochs=3, batch_size=4, learning_rates=(1e-3,), warmup=2)
 
 
-def ignore_progress(title: str, num_done: int, total: int) -> None:
-    """Print no progress."""
-
-
 @pytest.fixture(scope="module")
-def start(tmp_path_factory) -> starting_model.StartingModel:
-    return starting_model.load(toy.write_model(tmp_path_factory.mktemp("start") / "clip"), "cpu")
+def start(spec: str) -> starting_model.StartingModel:
+    return starting_model.load(spec, "cpu")
 
 
 def test_chunk_size_does_not_change_loss_and_gradient(start: starting_model.StartingModel, monkeypatch) -> None:
@@ -63,7 +65,7 @@ def test_text_towers_that_are_not_causal_use_open_clips_method() -> None:
         torch.testing.assert_close(encode_texts(model, tokens), model.encode_text(tokens, normalize=True))
 
 
-def test_retrieval_treats_equal_captions_as_one_text(tmp_path: Path) -> None:
+def test_retrieval_treats_equal_captions_as_one_text(shards: Path) -> None:
     class ToyModel(torch.nn.Module):
         """Encodes images as their mean colour and texts as one-hot vectors."""
 
@@ -75,7 +77,7 @@ def test_retrieval_treats_equal_captions_as_one_text(tmp_path: Path) -> None:
         def encode_text(self, tokens, normalize):
             return torch.eye(3)[tokens]
 
-    data = read_captioned_images(toy.write_shards(tmp_path / "shards"))
+    data = read_captioned_images(shards)
     data = type(data)(data.locations[:3], ("x", "y", "x"), data.image_C[:3])
     images = ImageDataset(
         data.locations, lambda image: torch.eye(3)[0 if image.getpixel((0, 0))[1] == 0 else 1].reshape(3, 1, 1)
@@ -90,54 +92,41 @@ def test_retrieval_treats_equal_captions_as_one_text(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def uninterrupted(tmp_path_factory) -> tuple[Path, Path, bytes]:
-    """Shards, the folder of the starting model, and the weights of an uninterrupted training."""
+def expected(spec: str, shards: Path, tmp_path_factory) -> bytes:
+    """The weights of an uninterrupted training."""
     folder = tmp_path_factory.mktemp("uninterrupted")
-    shards, spec = toy.write_shards(folder / "toy"), toy.write_model(folder / "clip")
-    train("negclip", spec, TrainingData(shards), folder / "out", recipe=RECIPE, report=ignore_progress)
-    return shards, folder / "clip", (folder / "out/open_clip_model.safetensors").read_bytes()
+    train("negclip", spec, TrainingData(shards), folder / "out", recipe=RECIPE, report=toy.ignore_progress)
+    return (folder / "out" / WEIGHTS).read_bytes()
 
 
-@pytest.mark.parametrize("last_step", [1, 4, 7])
+# In the first epoch, at the end of the first epoch (after 4 steps), and in the second epoch of another recipe.
+@pytest.mark.parametrize(("last_step", "epochs"), [(1, 3), (4, 3), (5, 2)])
 def test_a_resumed_training_ends_with_the_same_weights(
-    last_step: int, uninterrupted, tmp_path: Path, monkeypatch
+    last_step: int, epochs: int, spec: str, shards: Path, expected: bytes, tmp_path: Path, monkeypatch
 ) -> None:
-    shards, clip, expected = uninterrupted
     monkeypatch.setattr(finetune, "STEPS_PER_STATE", 1)
 
     def stop(title: str, num_done: int, total: int) -> None:
         if (title, num_done) == ("training", last_step):
             raise KeyboardInterrupt
 
+    data, recipe = TrainingData(shards), replace(RECIPE, epochs=epochs)
     with pytest.raises(KeyboardInterrupt):
-        train("negclip", f"local:{clip}", TrainingData(shards), tmp_path / "out", recipe=RECIPE, report=stop)
+        train("negclip", spec, data, tmp_path / "out", recipe=recipe, report=stop)
     assert not (tmp_path / "out").exists()
     steps: list[int] = []
     train(
         "negclip",
-        f"local:{clip}",
-        TrainingData(shards),
+        spec,
+        data,
         tmp_path / "out",
         recipe=RECIPE,
-        report=lambda title, num_done, total: steps.append(num_done),
+        report=lambda title, done, _: steps.append(done) if title == "training" else None,
     )
-    assert (tmp_path / "out/open_clip_model.safetensors").read_bytes() == expected
+    # The state file of another recipe is ignored. The step after which it was stopped had not been saved.
+    assert steps[0] == (max(1, last_step) if recipe == RECIPE else 1)
+    assert (tmp_path / "out" / WEIGHTS).read_bytes() == expected
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
-
-
-def test_a_state_file_of_another_recipe_is_ignored(uninterrupted, tmp_path: Path, monkeypatch) -> None:
-    shards, clip, expected = uninterrupted
-    monkeypatch.setattr(finetune, "STEPS_PER_STATE", 1)
-
-    def stop(title: str, num_done: int, total: int) -> None:
-        if (title, num_done) == ("training", 3):
-            raise KeyboardInterrupt
-
-    shorter_recipe = Recipe(epochs=2, batch_size=4, learning_rates=(1e-3,), warmup=2)
-    with pytest.raises(KeyboardInterrupt):
-        train("negclip", f"local:{clip}", TrainingData(shards), tmp_path / "out", recipe=shorter_recipe, report=stop)
-    train("negclip", f"local:{clip}", TrainingData(shards), tmp_path / "out", recipe=RECIPE, report=ignore_progress)
-    assert (tmp_path / "out/open_clip_model.safetensors").read_bytes() == expected
 
 
 KILLED = """
@@ -155,11 +144,46 @@ train("negclip", sys.argv[1], TrainingData(Path(sys.argv[2])), Path(sys.argv[3])
 
 
 @pytest.mark.acceptance
-def test_a_killed_training_ends_with_the_same_weights_after_a_restart(uninterrupted, tmp_path: Path) -> None:
-    shards, clip, expected = uninterrupted
+def test_a_killed_training_ends_with_the_same_weights_after_a_restart(
+    spec: str, shards: Path, expected: bytes, tmp_path: Path
+) -> None:
     root = Path(__file__).parents[3]
     for last_step in (2, 5, 9, 0):  # 0: not killed
-        command = [sys.executable, "-c", KILLED, f"local:{clip}", str(shards), str(tmp_path / "out"), str(last_step)]
+        command = [sys.executable, "-c", KILLED, spec, str(shards), str(tmp_path / "out"), str(last_step)]
         process = subprocess.run(command, cwd=root, env={**os.environ, "PYTHONPATH": str(root)}, check=False)
         assert process.returncode == (-signal.SIGKILL if last_step else 0)
-    assert (tmp_path / "out/open_clip_model.safetensors").read_bytes() == expected
+    assert (tmp_path / "out" / WEIGHTS).read_bytes() == expected
+
+
+def test_loss_of_two_images_and_four_captions() -> None:
+    # Scores with the true captions: [[1, 0], [0, 1]]; with the negative captions: [[1/2, 0], [0, 1/2]].
+    # Row-wise: -log(e / (e + 1 + e^0.5 + 1)) = log(6.367003) - 1 = 0.851129, for both images.
+    # Column-wise, without negatives: -log(e / (e + 1)) = log(3.718282) - 1 = 0.313262. The mean is 0.582195.
+    expected = (math.log(math.e + 2 + math.exp(0.5)) - 1 + math.log(math.e + 1) - 1) / 2
+    assert abs(expected - 0.582195) < 1e-6
+    assert torch.isclose(negclip_loss(EYE, EYE, EYE / 2, ONE), torch.tensor(expected, dtype=torch.float64))
+
+
+def test_loss_without_negatives_is_clips_loss() -> None:
+    image, text = functional.normalize(torch.randn(2, 5, 4, generator=torch.Generator().manual_seed(0)), dim=-1)
+    scale = torch.tensor(7.0)
+    assert torch.isclose(negclip_loss(image, text, text[:0], scale), ClipLoss()(image, text, scale))
+
+
+def test_gradient_equals_finite_differences() -> None:
+    generator = torch.Generator().manual_seed(1)
+    parts = [torch.randn(3, 4, generator=generator, dtype=torch.float64, requires_grad=True) for _ in range(3)]
+    scale = torch.tensor(2.0, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(negclip_loss, (*parts, scale))
+
+
+def test_negatives_change_only_the_row_wise_loss() -> None:
+    # The negatives increase the loss by half of the increase of the row-wise loss.
+    generator = torch.Generator().manual_seed(2)
+    image, text, negative = (torch.randn(3, 4, generator=generator, dtype=torch.float64) for _ in range(3))
+    logits = image @ torch.cat((text, negative)).T
+    row_wise_increase = functional.cross_entropy(logits, torch.arange(3)) - functional.cross_entropy(
+        logits[:, :3], torch.arange(3)
+    )
+    increase = negclip_loss(image, text, negative, ONE) - negclip_loss(image, text, negative[:0], ONE)
+    assert torch.isclose(increase, row_wise_increase / 2)

@@ -1,21 +1,27 @@
-"""Tests of mined hard negatives and NegCLIP's batches."""
+"""Tests of mined hard negatives, nearest images and NegCLIP's batches."""
 
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import torch
+from torch.nn import functional
 
 from generators.hard_negatives.negclip import negatives as negclip
 from generators.hard_negatives.negclip.negatives import Negative
-from trainers.negclip import mining, negatives
+from tests.trainers import toy
+from trainers.negclip import mining
 from trainers.negclip.image_text import CaptionedImages, ImageLocation
-from trainers.negclip.mining import MinedData, get_texts, make_batches, mine
-from trainers.negclip.negatives import Negatives
+from trainers.negclip.mining import MinedData, find_nearest, get_texts, make_batches, to_array
 
 CAPTIONS = ("a red cup beside a blue car", "nothing", "a cat under a black table", "a white dog on a brown bench")
 EYE = torch.eye(6)
+mine = partial(mining.mine, workers=0, report=toy.ignore_progress)
 
 
 def make_data(captions: tuple[str, ...], images: list[int]) -> CaptionedImages:
@@ -36,7 +42,7 @@ def mined() -> MinedData:
     negatives = tuple((Negative(f"not {number} a", "noun"), Negative(f"not {number} b", "noun")) for number in range(7))
     neighbour_IK = (np.arange(6)[:, None] + [1, 2, 3]) % 6
     data = make_data(tuple(f"caption {number}" for number in range(7)), images)
-    return MinedData(data, Negatives.of(negatives), neighbour_IK)
+    return MinedData(data, pa.chunked_array([to_array(negatives)]), neighbour_IK)
 
 
 def test_captions_without_a_negative_are_dropped_before_neighbours_are_searched(tmp_path: Path) -> None:
@@ -54,14 +60,14 @@ def test_captions_without_a_negative_are_dropped_before_neighbours_are_searched(
     assert mined.neighbour_IK.shape == (6, 3)
     cached = mine(make_data(captions, list(range(8))), embed, "a model", tmp_path / "mined")
     assert len(encoded) == 1, "read from the cache"
-    assert list(cached.negatives) == list(mined.negatives)
+    assert cached.negatives.equals(mined.negatives)
     assert np.array_equal(cached.neighbour_IK, mined.neighbour_IK)
     mine(make_data(captions, list(range(8))), embed, "another model", tmp_path / "mined")
     assert len(encoded) == 2
 
 
 def test_an_interrupted_mining_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(negatives, "CAPTIONS_PER_CHUNK", 3)
+    monkeypatch.setattr(mining, "CAPTIONS_PER_CHUNK", 3)
     monkeypatch.setattr(mining, "IMAGES_PER_CHUNK", 2)
     data, parsed, encoded = make_data((*CAPTIONS, *CAPTIONS), list(range(8))), list[str](), list[list[str]]()
 
@@ -80,16 +86,16 @@ def test_an_interrupted_mining_resumes(tmp_path: Path, monkeypatch: pytest.Monke
         encoded.append([location.name for location in locations])
         return EYE[[int(location.name) % 6 for location in locations]]
 
-    monkeypatch.setattr(negatives, "make_negatives", make_negatives)
+    monkeypatch.setattr(mining, "make_negatives", make_negatives)
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt):
             mine(data, embed, "a model", tmp_path / "mined")
     assert parsed == [*CAPTIONS[2:]], "only the third chunk was left"
     resumed = mine(data, embed, "a model", tmp_path / "mined")
     assert encoded == [["6", "7"]], "only the third chunk was left"
-    monkeypatch.setattr(negatives, "make_negatives", negclip.make_negatives)
+    monkeypatch.setattr(mining, "make_negatives", negclip.make_negatives)
     whole = mine(data, lambda images: EYE[[int(image.name) % 6 for image in images]], "a model", tmp_path / "whole")
-    assert list(resumed.negatives) == list(whole.negatives)
+    assert resumed.negatives.equals(whole.negatives)
     assert np.array_equal(resumed.neighbour_IK, whole.neighbour_IK)
 
 
@@ -132,3 +138,49 @@ def test_epochs_sample_different_negatives_and_both_methods_see_the_same_caption
         tuple(make_batches(mined, 7, seed=0, epoch=epoch, use_hard_negatives=False)[0].caption_N) for epoch in range(5)
     }
     assert len(orders) == 5
+
+
+def search_brute_force(feature_ND: torch.Tensor, k: int) -> torch.Tensor:
+    score_NN = feature_ND.double() @ feature_ND.double().T
+    score_NN.fill_diagonal_(-torch.inf)
+    return score_NN.argsort(dim=1, descending=True, stable=True)[:, :k]
+
+
+def test_equals_brute_force_with_an_incomplete_last_block(monkeypatch) -> None:
+    monkeypatch.setattr(mining, "SCORES_PER_BLOCK", 17 * 101)
+    feature_ND = functional.normalize(torch.randn(101, 16, generator=torch.Generator().manual_seed(0)), dim=1)
+    assert torch.equal(find_nearest(feature_ND), search_brute_force(feature_ND, 3))
+
+
+def test_ties_are_ranked_by_index_and_no_image_is_its_own_neighbour() -> None:
+    feature_ND = torch.eye(4)[[0, 1, 0, 0, 2]]
+    assert find_nearest(feature_ND, 2)[[0, 2, 3]].tolist() == [[2, 3], [0, 3], [0, 2]]
+
+
+def test_error_for_too_few_images() -> None:
+    with pytest.raises(ValueError, match="3 images are too few for 3 neighbours each; at least 4 are needed"):
+        find_nearest(torch.eye(3))
+
+
+AT_SCALE = """
+import resource
+import torch
+from torch.nn import functional
+from trainers.negclip.mining import find_nearest
+feature_ND = functional.normalize(torch.randn(120_000, 512, generator=torch.Generator().manual_seed(0)), dim=1)
+neighbour_NK = find_nearest(feature_ND)
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+rows = torch.randperm(120_000, generator=torch.Generator().manual_seed(1))[:2_000]
+score = feature_ND[rows].double() @ feature_ND.double().T
+score[torch.arange(len(rows)), rows] = -torch.inf
+print(peak, torch.equal(neighbour_NK[rows], score.topk(3, dim=1).indices))
+"""
+
+
+@pytest.mark.acceptance
+def test_search_over_cocos_training_split_needs_less_than_2_gb() -> None:
+    """120,000 images, of which 2,000 are compared with brute force. The features alone are 246 MB."""
+    process = subprocess.run([sys.executable, "-c", AT_SCALE], capture_output=True, text=True, check=True)
+    peak, is_equal = process.stdout.split()
+    assert is_equal == "True"
+    assert int(peak) < 2e9

@@ -16,7 +16,6 @@ from trainers.negclip.finetune import Recipe
 from trainers.negclip.processes import Processes, join
 from trainers.negclip.training import TrainingData, train
 
-pytest.importorskip("accelerate")
 ROOT = Path(__file__).parents[3]
 RECIPE = Recipe(epochs=1, batch_size=4, learning_rates=(1e-4,), warmup=2)
 """AdamW divides a gradient by its size, also one that is a rounding error, as that of the keys' biases (in truth 0):
@@ -56,10 +55,9 @@ def read_log(folder: Path) -> list[dict[str, float]]:
 
 @pytest.mark.acceptance
 @pytest.mark.parametrize(("method", "chunk"), [("negclip", 256), ("clip-ft", 1)])
-def test_two_processes_train_like_one(method: str, chunk: int, tmp_path: Path):
-    shards, spec = toy.write_shards(tmp_path / "toy"), toy.write_model(tmp_path / "clip")
+def test_two_processes_train_like_one(method: str, chunk: int, spec: str, shards: Path, tmp_path: Path):
     processes = start_processes(method, spec, shards, tmp_path / "two", chunk)
-    options = {"recipe": RECIPE, "chunk_size": chunk, "precision": "fp32", "report": lambda *_: None}
+    options = {"recipe": RECIPE, "chunk_size": chunk, "precision": "fp32", "report": toy.ignore_progress}
     train(method, spec, TrainingData(shards), tmp_path / "one", **options)  # pyright: ignore[reportArgumentType]
     for process in processes:
         _, errors = process.communicate(timeout=300)
@@ -68,11 +66,11 @@ def test_two_processes_train_like_one(method: str, chunk: int, tmp_path: Path):
     assert [entry["loss"] for entry in two] == pytest.approx([entry["loss"] for entry in one], abs=1e-5)
     expected = load_file(tmp_path / "one/open_clip_model.safetensors")
     actual = load_file(tmp_path / "two/open_clip_model.safetensors")
-    start = load_file(tmp_path / "clip/open_clip_model.safetensors")
+    start = load_file(Path(spec.removeprefix("local:")) / "open_clip_model.safetensors")
     moved = max(float((expected[name] - start[name]).abs().max()) for name in start)
     difference = max(float((expected[name] - actual[name]).abs().max()) for name in start)
     assert moved > 1e-4, "the weights have been trained"
-    assert difference < 1e-5
+    assert difference < 2e-5
     assert sorted(path.name for path in tmp_path.iterdir() if "unfinished" in path.name) == []
 
 
@@ -86,12 +84,4 @@ def test_shares_of_a_batch():
 
 def test_without_a_launcher_there_is_one_process(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("WORLD_SIZE", raising=False)
-    monkeypatch.setitem(sys.modules, "accelerate", None)
     assert join("cpu") == Processes("cpu")
-
-
-def test_several_processes_need_accelerate(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("WORLD_SIZE", "2")
-    monkeypatch.setitem(sys.modules, "accelerate", None)
-    with pytest.raises(ModuleNotFoundError, match=r"needs accelerate: `pip install 'compeval\[train\]'`"):
-        join("cpu")

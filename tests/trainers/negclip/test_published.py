@@ -1,7 +1,6 @@
 """Tests of training on the files of NegCLIP's authors."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,8 +8,8 @@ import pytest
 from loaders.published.rows import read_csv
 from tests.stand_ins import write_stand_ins
 from tests.trainers import toy
-from tests.trainers.negclip.test_training import RECIPE, ignore_progress
 from trainers.negclip.export import make_rows
+from trainers.negclip.finetune import Recipe
 from trainers.negclip.published import drop_isolated, read_captioned_images, read_mined
 from trainers.negclip.training import TrainingData, train
 
@@ -83,18 +82,15 @@ def test_similar_images_of_a_real_file_are_those_of_its_rows(real_data: Path, tm
         assert similar[name].isdisjoint(names)
 
 
-def test_training_uses_the_published_negatives(tmp_path: Path) -> None:
-    spec, folder = toy.write_model(tmp_path / "clip"), tmp_path / "coco"
-    toy.write_karpathy(folder)
+def test_training_uses_the_published_negatives(spec: str, tmp_path: Path) -> None:
+    file = toy.write_karpathy(tmp_path / "coco").with_name("train_neg_clip.tsv")
     lines = [
         f"{n}\t{caption}\timages/{n}.png\t['{' '.join(reversed(caption.split()))}']\t[{(n + 1) % 20}, {(n + 2) % 20}]\n"
         for n, (caption, _) in enumerate(toy.pairs())
     ]
-    (folder / "train_neg_clip.tsv").write_text(HEADER + "".join(lines))
-    data = TrainingData(folder / "train_neg_clip.tsv", validation=folder / "train_neg_clip.tsv")
-    metrics = train(
-        "negclip", spec, data, tmp_path / "out", recipe=replace(RECIPE, learning_rates=(1e-3,)), report=ignore_progress
-    )
+    file.write_text(HEADER + "".join(lines))
+    data, recipe = TrainingData(file, validation=file), Recipe(epochs=1, batch_size=4, learning_rates=(1e-3,))
+    metrics = train("negclip", spec, data, tmp_path / "out", recipe=recipe, report=toy.ignore_progress)
     assert metrics["after"]["loss"] > 0
     record = json.loads((tmp_path / "out/training.json").read_text())
     assert (record["images"], record["captions"]) == (20, 20)

@@ -14,13 +14,9 @@ from tests.trainers import toy
 from trainers.negclip import image_text, starting_model
 from trainers.negclip.finetune import Recipe
 from trainers.negclip.image_text import read_captioned_images
-from trainers.negclip.training import PRESETS, TrainingData, mine_with_model, train
+from trainers.negclip.training import PRESETS, TrainingData, read_or_mine, train
 
 RECIPE = Recipe(epochs=1, batch_size=4, learning_rates=(1e-3, 1e-12), warmup=1)
-
-
-def ignore_progress(title: str, num_done: int, total: int) -> None:
-    """Print no progress."""
 
 
 def test_preset_has_the_papers_hyperparameters() -> None:
@@ -31,9 +27,8 @@ def test_preset_has_the_papers_hyperparameters() -> None:
 
 
 @pytest.mark.parametrize("method", ["negclip", "clip-ft"])
-def test_checkpoint_is_loadable_and_has_the_best_learning_rate(method, tmp_path: Path) -> None:
-    spec, shards = toy.write_model(tmp_path / "clip"), toy.write_shards(tmp_path / "toy")
-    metrics = train(method, spec, TrainingData(shards), tmp_path / "out", recipe=RECIPE, report=ignore_progress)
+def test_checkpoint_is_loadable_and_has_the_best_learning_rate(method, spec: str, shards: Path, tmp_path: Path) -> None:
+    metrics = train(method, spec, TrainingData(shards), tmp_path / "out", recipe=RECIPE, report=toy.ignore_progress)
     rates = {rate: log[-1] for rate, log in metrics["learning_rates"].items()}
     assert rates.keys() == {"0.001", "1e-12"}
     best = max(rates, key=lambda rate: rates[rate]["i2t_recall@1"] + rates[rate]["t2i_recall@1"])
@@ -46,13 +41,15 @@ def test_checkpoint_is_loadable_and_has_the_best_learning_rate(method, tmp_path:
     assert (record["method"], record["start"], record["captions"]) == (method, spec, 19)
 
 
-def test_training_on_a_karpathy_file_marks_the_model_as_contaminated(tmp_path: Path) -> None:
-    spec, file = toy.write_model(tmp_path / "clip"), toy.write_karpathy(tmp_path / "coco")
-    recipe = replace(RECIPE, learning_rates=(1e-3,))
-    train("negclip", spec, TrainingData(file, validation=file), tmp_path / "out", recipe=recipe, report=ignore_progress)
+def test_training_on_a_karpathy_file_marks_the_model_as_contaminated(spec: str, karpathy: Path, tmp_path: Path) -> None:
+    """A learning rate of zero does not change the weights."""
+    data, recipe = TrainingData(karpathy, validation=karpathy), replace(RECIPE, learning_rates=(0.0,))
+    train("negclip", spec, data, tmp_path / "out", recipe=recipe, report=toy.ignore_progress)
     record = local.read_training(tmp_path / "out")
     assert record["corpus"] is None
     assert record["contaminated"] == "fine-tuned on train.json"
+    before, after = (folder / local.WEIGHTS for folder in (Path(spec.removeprefix("local:")), tmp_path / "out"))
+    assert before.read_bytes() == after.read_bytes()
 
 
 def test_a_checkpoint_that_does_not_fit_its_configuration_is_refused(tmp_path: Path) -> None:
@@ -64,10 +61,10 @@ def test_a_checkpoint_that_does_not_fit_its_configuration_is_refused(tmp_path: P
         starting_model.load(spec, "cpu")
 
 
-def test_images_for_neighbours_are_read_by_other_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    start = starting_model.load(toy.write_model(tmp_path / "clip"), "cpu")
-    readers = tmp_path / "readers"
-    decode = image_text.decode_image
+def test_images_for_neighbours_are_read_by_other_processes(
+    spec: str, shards: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    readers, decode = tmp_path / "readers", image_text.decode_image
 
     def note_process(data: bytes) -> Image:
         with readers.open("a") as file:
@@ -75,33 +72,18 @@ def test_images_for_neighbours_are_read_by_other_processes(tmp_path: Path, monke
         return decode(data)
 
     monkeypatch.setattr(image_text, "decode_image", note_process)
-    data = read_captioned_images(toy.write_shards(tmp_path / "toy"))
-    mine_with_model(start, "weights", data, tmp_path / "work", 2, ignore_progress)
+    data, start = read_captioned_images(shards), starting_model.load(spec, "cpu")
+    read_or_mine(shards, start, data, tmp_path / "work", 2, toy.ignore_progress)
     assert str(os.getpid()) not in readers.read_text().split()
 
 
-def test_learning_rate_zero_does_not_change_the_weights(tmp_path: Path) -> None:
-    spec, shards = toy.write_model(tmp_path / "clip"), toy.write_shards(tmp_path / "toy")
-    recipe = replace(RECIPE, learning_rates=(0.0,))
-    train("negclip", spec, TrainingData(shards), tmp_path / "out", recipe=recipe, report=ignore_progress)
-    before, after = (tmp_path / folder / local.WEIGHTS for folder in ("clip", "out"))
-    assert before.read_bytes() == after.read_bytes()
-
-
-def test_error_for_fewer_captions_than_a_batch(tmp_path: Path) -> None:
-    spec, shards = toy.write_model(tmp_path / "clip"), toy.write_shards(tmp_path / "toy")
+def test_error_for_fewer_captions_than_a_batch(spec: str, shards: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="19 captions have a negative, but a batch needs 1,024"):
-        train("negclip", spec, TrainingData(shards), tmp_path / "out", recipe=PRESETS["paper"], report=ignore_progress)
-
-
-def test_error_for_a_model_that_is_not_from_open_clip(tmp_path: Path) -> None:
-    shards = toy.write_shards(tmp_path / "toy")
-    with pytest.raises(ValueError, match="only open_clip models"):
         train(
-            "negclip",
-            "transformers:org/name",
-            TrainingData(shards),
-            tmp_path / "out",
-            recipe=RECIPE,
-            report=ignore_progress,
+            "negclip", spec, TrainingData(shards), tmp_path / "out", recipe=PRESETS["paper"], report=toy.ignore_progress
         )
+
+
+def test_error_for_a_model_that_is_not_from_open_clip() -> None:
+    with pytest.raises(ValueError, match="only open_clip models"):
+        starting_model.load("transformers:org/name", "cpu")

@@ -1,7 +1,5 @@
 """Tests of the training text of recovery probes, which has CompPrompts' words but none of its noun pairs."""
 
-from itertools import islice
-
 import pytest
 import yaml
 
@@ -22,12 +20,14 @@ PROMPTS = probe_overlap.collect_prompts(
         make_row("a cat and a dog", "cat", "dog"),
     ]
 )
-WORD_LIST = {
-    "nouns": ["cat", "dog", "ox", "guinea pig"],
-    "adjectives": {"color": ["red", "orange"]},
-    "intransitive": ["yawn"],
-    "transitive": ["chase"],
-}
+WORDS = probe_text.inflect_words(
+    {
+        "nouns": ["cat", "dog", "ox", "guinea pig"],
+        "adjectives": {"color": ["red", "orange"]},
+        "intransitive": ["yawn"],
+        "transitive": ["chase"],
+    }
+)
 
 
 @pytest.mark.parametrize(
@@ -53,8 +53,7 @@ def test_overlap_counts_captions():
 
 
 def test_captions_contain_no_prompt_and_no_noun_pair():
-    words_to_use = probe_text.inflect_words(WORD_LIST)
-    captions = list(probe_text.generate_captions(words_to_use, 2000, 0, PROMPTS))
+    captions = list(probe_text.generate_captions(WORDS, 2000, 0, PROMPTS))
     assert len(set(captions)) == 2000
     assert PROMPTS.count_overlap(captions) == (2000, 0, 0)
     used = {word for caption in captions for word in words(caption)}
@@ -63,10 +62,7 @@ def test_captions_contain_no_prompt_and_no_noun_pair():
 
 
 def test_captions_depend_on_the_seed_only():
-    words_to_use = probe_text.inflect_words(WORD_LIST)
-    first, repeated, different = (
-        list(islice(probe_text.generate_captions(words_to_use, 50, seed, PROMPTS), 50)) for seed in (0, 0, 1)
-    )
+    first, repeated, different = (list(probe_text.generate_captions(WORDS, 50, seed, PROMPTS)) for seed in (0, 0, 1))
     assert first == repeated != different
 
 
@@ -76,18 +72,14 @@ def test_error_if_all_captions_are_excluded():
             return True
 
     with pytest.raises(ValueError, match="5 captions requested; the grammar generates only about 0 distinct captions"):
-        list(
-            probe_text.generate_captions(
-                probe_text.inflect_words(WORD_LIST), 5, 0, AllCaptions(frozenset(), frozenset())
-            )
-        )
+        list(probe_text.generate_captions(WORDS, 5, 0, AllCaptions(frozenset(), frozenset())))
 
 
 def test_words_of_compprompts_are_used():
     listed = yaml.safe_load((compprompts.WORDS.parents[2] / "sample/words/compprompts.yaml").read_text())
-    inflected = probe_text.inflect_words(listed)
-    assert {"hippopotami", "hippopotamuses"} & {plural for _, plural in inflected.nouns}
-    assert {noun for noun, _ in inflected.nouns} >= set(listed["nouns"])
+    nouns = dict(probe_text.inflect_words(listed)["nouns"])
+    assert nouns["hippopotamus"] in ("hippopotami", "hippopotamuses")
+    assert nouns.keys() >= set(listed["nouns"])
 
 
 def test_error_without_prompts(tmp_path):

@@ -1,4 +1,4 @@
-"""Tests of the parser's check on hand-annotated captions: counts, annotations and sampling."""
+"""Tests of the parser's check on hand-annotated web captions: counts, annotations and sampling."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
+import yaml
 
-from bench.parser import GraphFacts, Score
-from bench.parser_check import ANNOTATIONS, KINDS, TABLE_3, check, read_annotations
+from bench.parser import TABLE_3, WEB_ANNOTATIONS, WEB_KINDS, GraphFacts, Score, read_web_captions, score_web_captions
 from generators.readers.corpora import Column, list_shards, read_captions
-from generators.schemas.scene_graph import Relation, SceneGraph, SceneObject
 
 SOURCES: dict[str, tuple[str, Column]] = {
     "cc3m": ("captions/cc3m_validation_8k.tsv", 0),
@@ -38,7 +37,7 @@ def test_check_counts_atoms_and_compounds() -> None:
         make_facts("cup table room", {("table", "red")}, {("cup", "on", "table"), ("room", "on", "table")}),
         make_facts("dog", set(), set()),
     ]
-    scores = check(parsed, annotated)
+    scores = score_web_captions(parsed, annotated)
     assert scores == {
         "object": Score(4, 4, 5),
         "attribute": Score(1, 1, 3),  # parsed: red; annotated: red, tall, wooden
@@ -50,39 +49,28 @@ def test_check_counts_atoms_and_compounds() -> None:
     assert scores["object"].recall == 4 / 5
 
 
-def test_annotations_are_read_as_graphs(tmp_path: Path) -> None:
-    path = tmp_path / "parser.yaml"
-    path.write_text(
-        "- source: web\n  caption: a red cup on a table\n  objects: [cup, table]\n"
-        '  attributes: [[cup, red]]\n  relations: [[cup, "on", table]]\n'
+def test_facts_are_normalised() -> None:
+    assert GraphFacts.of(
+        ["red cups", "tables"], [("red cups", "two")], [("red cups", "sitting on", "tables")]
+    ) == make_facts("table", set(), set())._replace(
+        objects=frozenset({"red cup", "table"}),
+        attributes=frozenset({("red cup", "2")}),
+        relations=frozenset({("red cup", "sit on", "table")}),
     )
-    [annotation] = read_annotations(path)
-    assert annotation == (
-        "web",
-        "a red cup on a table",
-        SceneGraph(
-            (SceneObject("cup", "cup", ("red",)), SceneObject("table", "table")), (Relation("cup", "on", "table"),)
-        ),
-    )
-
-
-def test_error_for_a_relation_with_an_unknown_object(tmp_path: Path) -> None:
-    path = tmp_path / "parser.yaml"
-    path.write_text(
-        '- {source: web, caption: cup on table, objects: [cup], attributes: [], relations: [[cup, "on", table]]}'
-    )
-    with pytest.raises(ValueError, match=r"'cup on table': table has .* not in its list of objects \(cup\)\. Add it"):
-        read_annotations(path)
 
 
 def test_sixty_captions_are_annotated() -> None:
-    annotations = read_annotations(ANNOTATIONS)
-    assert [item.source for item in annotations] == [source for source in SOURCES for _ in range(20)]
-    for item in annotations:  # an unquoted YAML "on" would be True
-        names = [scene_object.name for scene_object in item.graph.objects]
-        assert len(names) == len(set(names)), item.caption
-        assert all(isinstance(atom.text, str) for atom in item.graph.atoms), item.caption
-    assert {len(values) for values in TABLE_3.values()} == {len(KINDS) - 1}  # the paper has no pairs
+    assert [item.source for item in read_web_captions()] == [source for source in SOURCES for _ in range(20)]
+    for row in yaml.safe_load(WEB_ANNOTATIONS.read_text(encoding="utf-8")):
+        names = row["objects"]
+        assert len(names) == len(set(names)), row["caption"]
+        assert {name for name, _ in row["attributes"]} <= {*names}, row["caption"]
+        assert {name for subject, _, target in row["relations"] for name in (subject, target)} <= {*names}, row[
+            "caption"
+        ]
+        texts = [*names, *(text for fact in (*row["attributes"], *row["relations"]) for text in fact)]
+        assert all(isinstance(text, str) for text in texts), row["caption"]  # an unquoted YAML "on" would be True
+    assert {len(values) for values in TABLE_3.values()} == {len(WEB_KINDS) - 1}  # the paper has no pairs
 
 
 @pytest.mark.parametrize("source", SOURCES)
@@ -91,4 +79,4 @@ def test_annotated_captions_are_the_sampled_captions(source: str, real_data: Pat
     name, column = SOURCES[source]
     distinct = {text for shard in list_shards(str(real_data / name)) for text in read_captions(shard, column)}
     sampled = sorted(distinct, key=lambda text: sha256(f"0:{text}".encode()).digest())[:20]
-    assert [item.caption for item in read_annotations(ANNOTATIONS) if item.source == source] == sampled
+    assert [item.caption for item in read_web_captions() if item.source == source] == sampled

@@ -1,0 +1,5 @@
+"""``python -m bench.synthetic_data``."""
+
+from bench.synthetic_data.formats import app
+
+app()
