@@ -1,4 +1,4 @@
-"""Read What'sUp: captions that differ in a preposition.
+"""What'sUp: captions that differ in a preposition.
 
     controlled_{images,clevr}_dataset.json -> controlled_a, controlled_b   sets of four images with one caption each
     {coco,vg}_qa_{one,two}_obj.json        -> configs of the same names    an image, a caption and a wrong one
@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from generators.schemas.rows import CHOICE_SCHEMA
-from loaders.published.declaration import AuthorsRule, Benchmark, Flaw, google_drive
+from generators.sources import read_registry
+from loaders.published.declaration import AuthorsRule, Benchmark, Flaw
 from loaders.published.image_sets import COCO, VISUAL_GENOME, ImageSet
 from loaders.published.rows import Row, Unusable, read_each, read_json
 from loaders.published.schemas import set_schema
@@ -36,13 +37,13 @@ def read(path: Path, name: str) -> Iterator[Row | Unusable]:
         return _sets(read_json(path), *CONTROLLED[name])
     config = Path(name).stem
 
-    def row(item: list[Any]) -> Row:
+    def make_row(item: list[Any]) -> Row:
         image, caption, wrong_caption = item
         image_name = f"{image:0>12}.jpg" if config.startswith("coco") else f"{image}.jpg"
         by = (("preposition", _find_preposition(caption, is_last="one_obj" in config)),)
         return Row(config, (image_name,), (caption,), (wrong_caption,), categories=by)
 
-    return read_each(read_json(path), row)
+    return read_each(read_json(path), make_row)
 
 
 def _find_preposition(caption: str, *, is_last: bool) -> str:
@@ -62,7 +63,7 @@ def _sets(items: Sequence[Any], config: str, prepositions: Sequence[str]) -> Ite
         except (KeyError, TypeError, ValueError):
             yield Unusable("fields are missing")
 
-    def row(entry: tuple[tuple[str, str], dict[str, dict[str, Any]]]) -> Row:
+    def make_row(entry: tuple[tuple[str, str], dict[str, dict[str, Any]]]) -> Row:
         objects, by_preposition = entry
         members = [by_preposition[preposition] for preposition in prepositions if preposition in by_preposition]
         captions = tuple(member["caption_options"][0] for member in members)
@@ -72,7 +73,7 @@ def _sets(items: Sequence[Any], config: str, prepositions: Sequence[str]) -> Ite
             raise ValueError("the images of the set have different captions")
         return Row(config, tuple(member["image_path"] for member in members), captions, image_id="_".join(objects))
 
-    yield from read_each(sets.items(), row)
+    yield from read_each(sets.items(), make_row)
 
 
 def _choose_first(score_NIT: np.ndarray) -> dict[str, np.ndarray]:
@@ -83,35 +84,20 @@ def _choose_first(score_NIT: np.ndarray) -> dict[str, np.ndarray]:
 
 TIES = "A tie goes to the caption that is first in the file, which is the true one."
 IMAGES_A, IMAGES_B = (
-    ImageSet(f"whatsup_{name}", (name,), archives=(google_drive(file_id, f"{name}.tar.gz", makes=name),))
-    for name, file_id in (
-        ("controlled_images", "19KGYVQjrV3syb00GgcavB2nZTW5NXX0H"),
-        ("controlled_clevr", "13jdBpg8t3NqW3jrL6FK8HO93vwsUjDxG"),
-    )
+    ImageSet(f"whatsup_{archive.makes}", (archive.final_name,), archives=(archive,))
+    for archive in read_registry()["whatsup"].image_archives
 )
 BENCHMARK = Benchmark(
-    title="What'sUp",
-    asks="Which preposition, such as left, right, on or under, describes the image?",
+    description="Which preposition, such as left, right, on or under, describes the image?",
     year=2023,
-    paper="Kamath, Hessel and Chang 2023, What's \"up\" with vision-language models?, EMNLP, arXiv:2310.19785",
-    homepage="https://github.com/amitakamath/whatsup_vlms",
-    licence="MIT; images: the authors', COCO and Visual Genome, under their own licences",
     licence_id="mit",
-    files={
+    images={
         "controlled_images_dataset.json": IMAGES_A,
         "controlled_clevr_dataset.json": IMAGES_B,
         "coco_qa_*_obj.json": COCO,
         "vg_qa_*_obj.json": VISUAL_GENOME,
     },
-    downloads=(
-        google_drive("1ap8mmmpQjLIjPGuplkpBgc1hoEHCj4hm", "controlled_images_dataset.json"),
-        google_drive("1unNNosLbdy9NDjgj4l8fsQP3WiAAGA6z", "controlled_clevr_dataset.json"),
-        google_drive("1RsMdpE9mmwnK4zzMPpC1-wTU_hNis-dq", "coco_qa_one_obj.json"),
-        google_drive("1TCEoM0mgFmz8T4cF7PQ3XJmO6JjtiQ-s", "coco_qa_two_obj.json"),
-        google_drive("1ARMRzRdohs9QTr1gpIfzyUzvW20wYp_p", "vg_qa_one_obj.json"),
-        google_drive("1sjVG5O3QMY8s118k7kQM8zzDZH12i_95", "vg_qa_two_obj.json"),
-    ),
-    read=read,
+    read_file=read,
     schema=CHOICE_SCHEMA,
     other_schemas={"controlled_*": set_schema(4)},
     rows={

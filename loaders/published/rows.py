@@ -6,18 +6,17 @@ import ast
 import csv
 import json
 import math
-import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from generators.files import json_lines
 from generators.schemas.scene_graph import Box
 from generators.storage.crops import check_corners
 from loaders.audit import Texts
+from loaders.published import tables
 from loaders.published.image_sets import ImageSet
 
-CHARACTERS_PER_READ = 1 << 20
-LIST_START, LIST_NEXT = re.compile(r"\s*\[\s*(\])?"), re.compile(r"\s*(?:(\])|,\s*)")
 BOX_COLUMNS = ("x", "y", "width", "height")
 
 
@@ -139,32 +138,6 @@ def read_json(path: Path) -> list[Any]:
     return list(items.values()) if isinstance(items, dict) else items
 
 
-def read_items(path: Path) -> Iterator[Any]:
-    """Yield the items of a JSON list one by one, without keeping them. Raises ValueError for anything else."""
-    decoder, separator = json.JSONDecoder(), LIST_START
-    text, start, size, reason = "", 0, CHARACTERS_PER_READ, "it is empty"
-    with path.open(encoding="utf-8") as file:
-        while True:
-            match = separator.match(text, start)
-            if match and match[1]:
-                return
-            try:
-                item, end = decoder.raw_decode(text, match.end()) if match else (None, len(text))
-            except (ValueError, RecursionError) as error:
-                item, end, reason = None, len(text), str(error)
-            if end < len(text):
-                yield item
-                separator, start, size = LIST_NEXT, end, CHARACTERS_PER_READ
-                continue
-            try:
-                more = file.read(size)
-            except UnicodeDecodeError as error:
-                raise ValueError(f"{path}: not a JSON list ({error}).") from None
-            if not more:
-                raise ValueError(f"{path}: not a complete JSON list ({reason}).")
-            text, start, size = text[start:] + more, 0, 2 * size
-
-
 def read_object(path: Path) -> dict[str, Any]:
     """Return a JSON object. Raises ValueError for anything else."""
     items = _parse_json(path)
@@ -180,17 +153,22 @@ def _parse_json(path: Path) -> Any:
         raise ValueError(f"{path}: not JSON ({error}).") from None
 
 
-def read_lines(path: Path) -> Iterator[Any]:
-    """Yield the items of a file with one JSON value per line. Raises ValueError, which names the line."""
-    number = 0
-    with path.open(encoding="utf-8") as lines:
-        try:
-            for line in lines:
-                number += 1
-                if line.strip():
-                    yield json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"{path}, line {number}: not JSON ({error}).") from None
+def read_items(path: Path, name: str, fields: Iterable[str], image_columns: Collection[str] = ()) -> Iterator[Any]:
+    """Yield the items of a file in the format of its suffix, given its published name.
+
+    Tables need to have the columns ``fields``. Images inside a table (``image_columns``) are replaced by their names.
+    Raises ValueError if the file is damaged or lacks a column.
+    """
+    match path.suffix:
+        case ".parquet" | ".arrow":
+            for number, row in tables.read_table(path, [field for field in fields if field not in image_columns]):
+                yield row | {column: tables.name_image(name, number, column) for column in image_columns}
+        case ".csv" | ".tsv":
+            yield from read_csv(path, fields, "\t" if path.suffix == ".tsv" else ",")
+        case ".jsonl":
+            yield from (value for _, value in json_lines.read_numbered(path))
+        case _:
+            yield from read_json(path)
 
 
 def get_fields(items: list[Any]) -> set[str]:

@@ -131,7 +131,7 @@ def test_a_folder_with_a_wrong_archive(site: Site, tmp_path: Path):
 
 @pytest.mark.parametrize("source", read_registry().values(), ids=lambda source: source.name)
 def test_every_source_has_a_homepage_a_licence_and_a_citation(source: DataSource):
-    assert bool(source.files) != bool(source.how)
+    assert bool(source.files) != bool(source.download_instructions)
     assert source.title
     assert source.licence
     assert source.citation

@@ -23,8 +23,8 @@ def names(benchmark: Benchmark) -> str:
 
 @pytest.mark.parametrize("benchmark", ALL, ids=names)
 def test_declaration(benchmark: Benchmark):
-    assert benchmark.asks.endswith("?")
-    assert benchmark.downloads or benchmark.how
+    assert benchmark.description.endswith("?")
+    assert benchmark.downloads or benchmark.source.download_instructions
     for file in benchmark.downloads:
         is_read = benchmark.find_pattern(PurePosixPath(file.name)) or file.name in benchmark.companions
         assert is_read or file.makes

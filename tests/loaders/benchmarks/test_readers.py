@@ -17,7 +17,7 @@ from loaders.benchmarks import countercurate, imagecode, naturalbench, whatsup
 from loaders.datasets.load import load_dataset
 from loaders.importing.importing import ImportedFile, import_files
 from loaders.published.image_sets import COCO, SWIG, VISDIAL, VISUAL7W
-from loaders.published.rows import Row, read_items
+from loaders.published.rows import Row
 from tests.published_files import read_file
 
 
@@ -215,22 +215,6 @@ def test_negbench_puts_the_truth_first(tmp_path: Path):
     assert read_file(path)[1] == [
         Row("synthetic_mcq", ("data/a.png",), ("q",), ("p", "r", "s"), categories=(("template", "hybrid"),))
     ]
-
-
-@pytest.mark.parametrize("size", [1, 2, 7, 1 << 20])
-def test_items_of_a_json_list_are_read_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int):
-    monkeypatch.setattr("loaders.published.rows.CHARACTERS_PER_READ", size)
-    items = [{"a": "x]y", "b": [1, 2]}, 17, "[", [], None, {"c": "\u00e9"}]
-    path = tmp_path / "items.json"
-    for text in (json.dumps(items), json.dumps(items, indent=2) + "\n"):
-        path.write_text(text)
-        assert list(read_items(path)) == items
-    path.write_text(" [ ] ")
-    assert list(read_items(path)) == []
-    for text in ("", '{"a": 1}', "[1, 2", "[1 2]", '[{"a": 1}, {"b"', "[1,]"):
-        path.write_text(text)
-        with pytest.raises(ValueError, match=r"items\.json: not a complete JSON list"):
-            list(read_items(path))
 
 
 def valse(dataset: str, image: str, votes: int = 2) -> dict[str, Any]:

@@ -76,8 +76,9 @@ def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Site]:
         benchmark = load(name)
         if name in archives:
             images = replace(benchmark.find_images(files[name][0][0]), archives=(pin(*archives[name]),))
-            benchmark = replace(benchmark, files=dict.fromkeys(benchmark.files, images))
-        return replace(benchmark, downloads=tuple(pin(*file) for file in files.get(name, [])))
+            benchmark = replace(benchmark, images=dict.fromkeys(benchmark.files, images))
+        pins = tuple(pin(*file) for file in files.get(name, []))
+        return replace(benchmark, source=replace(benchmark.source, files=pins)) if pins else benchmark
 
     monkeypatch.setattr(benchmarks, "load", load_served)
     served = {f"/{name}/{file[0]}": file[1] for name, items in files.items() for file in items}

@@ -73,7 +73,8 @@ def pin(name: str, content: bytes) -> RemoteFile:
 
 
 def unpin(benchmark: Benchmark) -> Benchmark:
-    return replace(benchmark, downloads=tuple(replace(file, size=None, sha256=None) for file in benchmark.downloads))
+    files = tuple(replace(file, size=None, sha256=None) for file in benchmark.downloads)
+    return replace(benchmark, source=replace(benchmark.source, files=files))
 
 
 @pytest.fixture
@@ -88,9 +89,9 @@ def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Site]:
             *pins, images = pins
             benchmark = replace(
                 benchmark,
-                files={key: replace(images_of, archives=(images,)) for key, images_of in benchmark.files.items()},
+                images={key: replace(images_of, archives=(images,)) for key, images_of in benchmark.files.items()},
             )
-        return replace(benchmark, downloads=tuple(pins)) if name in FILES else benchmark
+        return replace(benchmark, source=replace(benchmark.source, files=tuple(pins))) if name in FILES else benchmark
 
     monkeypatch.setattr(benchmarks, "load", load_served)
     served = {f"/{name}/{file}": content for name, files in FILES.items() for file, content in files.items()}
