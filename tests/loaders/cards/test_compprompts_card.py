@@ -5,7 +5,7 @@ import pytest
 import yaml
 
 from generators import compprompts as generator
-from loaders.cards import compprompts
+from loaders.cards.write import check_compprompts, main
 from loaders.datasets.load import load_dataset
 from loaders.datasets.stats import list_configs
 from loaders.papers.prompt_types import PROMPT_TYPES, TOTAL_PROMPTS, is_in_table_3
@@ -47,7 +47,7 @@ def test_averages_of_the_published_cells_equal_table_1():
 
 def test_folder_is_checked_described_and_loadable(built: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(built)
-    compprompts.main()
+    main("compprompts")
     assert list_configs("compprompts", built)["obj1"] == {"test": 300}
     total = 0
     for config, kind in PROMPT_TYPES.items():
@@ -65,9 +65,10 @@ def test_folder_is_checked_described_and_loadable(built: Path, monkeypatch: pyte
     assert "| mine | 3 |" in card
 
 
-def test_a_config_with_a_wrong_number_of_rows_is_reported(built: Path):
+def test_a_config_with_a_wrong_number_of_rows_is_reported(tmp_path: Path):
     rows = {config: {"test": kind.num_prompts} for config, kind in PROMPT_TYPES.items()}
-    assert not list(compprompts.list_wrong_counts(rows))
+    assert check_compprompts(tmp_path, {"rows": rows | {"mine": {"test": 3}}})["added"] == {"mine": 3}
     rows["obj2"] = {"test": 499}
     del rows["obj1"]
-    assert list(compprompts.list_wrong_counts(rows)) == ["obj1: 0 rows, 300 expected", "obj2: 499 rows, 500 expected"]
+    with pytest.raises(ValueError, match=r": obj1: 0 rows, 300 expected; obj2: 499 rows, 500 expected \(loaders/"):
+        check_compprompts(tmp_path, {"rows": rows})

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from loaders.cards.crepe import main
+from loaders.cards.write import main
 from loaders.papers.figures import retrieval_set_size
 from tests.rows import toy_dataset
 
@@ -29,7 +29,7 @@ def test_card_says_that_data_is_synthetic_and_compares_counts_with_the_paper(
     counted = {"funnels": {"Regions": {"read": 12, "too small": 7}}, "unique": {"laion": {"uc": {"atoms": 2}}}}
     (tmp_path / "stats" / "crepe" / "regions.json").write_text(json.dumps(counted))
     monkeypatch.chdir(tmp_path)
-    main()
+    main("crepe")
     card = (folder / "README.md").read_text()
     assert "Synthetic replacement" in card
     assert "| LAION-400M UC | - (201,595) | 12 (49,604) | - (74,406) |" in card  # 3 rows of 4 negatives
