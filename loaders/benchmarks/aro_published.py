@@ -78,7 +78,7 @@ def _order(path: Path, name: str) -> Iterator[Row | Unusable]:
 
 def _negclip(path: Path, name: str) -> Iterator[Row | Unusable]:
     split = name.split("_")[0]
-    for row in read_csv(path, ("title", "filepath", "neg_caption"), "\t"):
+    for row in read_csv(path, ("title", "filepath", "neg_caption")):
         try:
             negatives, unordered = parse_texts(row["neg_caption"])
         except (ValueError, KeyError):

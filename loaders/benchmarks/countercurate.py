@@ -7,9 +7,6 @@ tabs and the columns captions, images, neg_captions, neg_images. The authors cou
 Winoground's text score needs both.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -17,19 +14,14 @@ import numpy as np
 from generators.schemas.rows import GROUP_SCHEMA
 from loaders.published.declaration import AuthorsRule, Benchmark
 from loaders.published.image_sets import ImageSet
-from loaders.published.rows import Row, Unusable, read_csv, read_each
+from loaders.published.rows import Row
 
 
-def read(path: Path, name: str) -> Iterator[Row | Unusable]:
-    """Yield the rows of one file, in order."""
-    config = Path(name).stem.removeprefix("test_").rstrip("_")
-
-    def make_row(item: dict[str, str]) -> Row:
-        # The positive and the negative image of a pair have the same file name in two folders.
-        images = tuple("/".join(PurePosixPath(item[column]).parts[-3:]) for column in ("images", "neg_images"))
-        return Row(config, images, (item["captions"], item["neg_captions"]))
-
-    return read_each(read_csv(path, ("captions", "images", "neg_captions", "neg_images"), "\t"), make_row)
+def make_row(item: dict[str, str], file: str) -> Row:
+    config = Path(file).stem.removeprefix("test_").rstrip("_")
+    # The positive and the negative image of a pair have the same file name in two folders.
+    images = tuple("/".join(PurePosixPath(item[column]).parts[-3:]) for column in ("images", "neg_images"))
+    return Row(config, images, (item["captions"], item["neg_captions"]))
 
 
 def count_choices(score_N22: np.ndarray) -> dict[str, np.ndarray]:
@@ -47,7 +39,8 @@ BENCHMARK = Benchmark(
     year=2024,
     licence_id="other",
     images=dict.fromkeys(("test_left_right_.csv", "test_up_down_.csv"), IMAGES),
-    read_file=read,
+    make_row=make_row,
+    fields=("captions", "images", "neg_captions", "neg_images"),
     schema=GROUP_SCHEMA,
     rows={},
     chance={"*": 1 / 4},

@@ -9,10 +9,6 @@ image score, except that a tie of the two images chooses the second one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import zip_longest
-from pathlib import Path
-
 import numpy as np
 
 from generators.files.untrusted import safe_name
@@ -20,19 +16,14 @@ from generators.schemas.rows import GROUP_SCHEMA
 from generators.sources import read_registry
 from loaders.published.declaration import AuthorsRule, Benchmark, Score
 from loaders.published.image_sets import ImageSet
-from loaders.published.rows import Row, Unusable, read_csv, read_each
+from loaders.published.rows import Row
 
 PROMPT = "a photo of "
 
 
-def read(path: Path, name: str) -> Iterator[Row | Unusable]:
-    """Yield a row for each pair. The columns are the number of the image, the visual pattern and the statement."""
-    rows = (list(row.values()) for row in read_csv(path, ()))
-    return read_each(zip_longest(rows, rows), _make_row)
-
-
-def _make_row(pair: tuple[list[str], list[str]]) -> Row:
-    numbers, patterns, statements = zip(*pair, strict=True)
+def make_row(pair: tuple[dict[str, str], dict[str, str]], file: str) -> Row:
+    """Return the row of a pair. The columns are the number of the image, the visual pattern and the statement."""
+    numbers, patterns, statements = zip(*(item.values() for item in pair), strict=True)
     first, second = map(int, numbers)
     if first % 2 != 1 or second != first + 1:
         raise ValueError("the rows are not numbered 2k - 1 and 2k")
@@ -60,7 +51,8 @@ BENCHMARK = Benchmark(
         bytes_per_image=150_000,
         url=QUESTIONS.url.replace("Questions.csv", FOLDER.replace(" ", "%20")),
     ),
-    read_file=read,
+    make_row=make_row,
+    items_per_row=2,
     schema=GROUP_SCHEMA,
     rows={"main": 135},
     image_count=270,

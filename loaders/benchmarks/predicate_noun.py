@@ -8,27 +8,16 @@ sentence of one image is the sentence of the other. The authors' accuracy is the
 sentence.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from itertools import zip_longest
-from pathlib import Path
 from typing import Any
 
 from generators.files.untrusted import safe_name
 from generators.schemas.rows import GROUP_SCHEMA
 from loaders.published.declaration import Benchmark
 from loaders.published.image_sets import OPEN_IMAGES
-from loaders.published.rows import Row, Unusable, read_each, read_json
+from loaders.published.rows import Row
 
 
-def read(path: Path, name: str) -> Iterator[Row | Unusable]:
-    """Yield a row for each two rows of the file, in order."""
-    items = read_json(path)
-    return read_each(zip_longest(items[::2], items[1::2]), _make_row)
-
-
-def _make_row(pair: tuple[dict[str, Any], dict[str, Any]]) -> Row:
+def make_row(pair: tuple[dict[str, Any], dict[str, Any]], file: str) -> Row:
     captions = tuple(item["sentence_target"] for item in pair)
     if captions != tuple(item["sentence_distractor"] for item in reversed(pair)):
         raise ValueError("the two rows of a pair do not mirror each other")
@@ -41,7 +30,8 @@ BENCHMARK = Benchmark(
     year=2022,
     licence_id="other",
     images=OPEN_IMAGES,
-    read_file=read,
+    make_row=make_row,
+    items_per_row=2,
     schema=GROUP_SCHEMA,
     rows={"main": 1292},
     image_count=1673,

@@ -101,5 +101,5 @@ def _read_sample(path: Path) -> list[Any]:
     if path.suffix in (".parquet", ".arrow"):
         return read_sample(path, SAMPLE_ROWS)
     if path.suffix in (".csv", ".tsv"):
-        return list(islice(read_csv(path, (), "\t" if path.suffix == ".tsv" else ","), SAMPLE_ROWS))
+        return list(islice(read_csv(path, ()), SAMPLE_ROWS))
     return read_json(path)[:SAMPLE_ROWS] if path.suffix == ".json" else []

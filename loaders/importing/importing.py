@@ -22,13 +22,14 @@ from pathlib import Path
 from typing import Any
 
 from generators.files.atomic import atomic_folder
+from generators.files.untrusted import allow_images
 from generators.storage.dataset import write_split
 from loaders.audit import FLAW_NAMES, Audit, audit
 from loaders.cards.card import render, write_card
 from loaders.datasets.stats import measure, split_name
 from loaders.importing.embedded import ProgressCallback, extract_images
 from loaders.importing.identify import PublishedFile, identify
-from loaders.importing.images import ImageFinder, allow_folder, make_dataset_row, measure_outside
+from loaders.importing.images import ImageFinder, make_dataset_row, measure_outside
 from loaders.importing.repair import repair as repair_row
 from loaders.published.declaration import Benchmark
 from loaders.published.image_sets import ImageSet
@@ -170,55 +171,50 @@ def import_published(
     """
     images = ImageFinder(output, image_folder)
     for read in files:
-        if skip_missing:
-            _drop_incomplete(read, images)
-        else:
+        if not skip_missing:
             for image_set, names in read.list_images().items():
                 images.require(image_set, names)
-        _drop_boxes_outside(read, images)
+        _select_rows(read, images)
     by_benchmark: defaultdict[str, list[ReadFile]] = defaultdict(list)
     for read in files:
         by_benchmark[read.file.benchmark.name].append(read)
     groups = [(of_benchmark, _group_by_split(of_benchmark)) for of_benchmark in by_benchmark.values()]
     output.mkdir(parents=True, exist_ok=True)
     if image_folder is not None:
-        allow_folder(image_folder, output)
+        allow_images(output, [image_folder.resolve()])
     for of_benchmark, splits in groups:
         _write(of_benchmark, splits, images, output)
     return [read.counts for read in files]
 
 
-def _drop_incomplete(read: ReadFile, images: ImageFinder) -> None:
-    """Drop the rows without all images."""
-    for key, rows in [*read.splits.items()]:
-        complete = [row for row in rows if len(read.find_images(row, images)) == len(row.images)]
-        read.counts.dropped["image missing"] += len(rows) - len(complete)
-        if complete:
-            read.splits[key] = complete
-        else:
-            del read.splits[key]
+def _select_rows(read: ReadFile, images: ImageFinder) -> None:
+    """Drop the rows without all images and those whose box is outside its image, and splits without other rows.
 
-
-def _drop_boxes_outside(read: ReadFile, images: ImageFinder) -> None:
-    """Drop the rows whose box is outside its image, and count those whose box is partly outside.
-
-    Raises ValueError if a split has no other rows.
+    Counts the rows whose box is partly outside. Raises ValueError if all boxes of a split are outside.
     """
+    counts = read.counts
     for (config, split), rows in read.splits.items():
-        inside: list[Row] = []
+        selected: list[Row] = []
+        num_outside = 0
         for row in rows:
-            share = measure_outside(row.box, *read.find_images(row, images)) if row.box else 0.0
-            read.counts.cut += 0 < share < 1
+            paths = read.find_images(row, images)
+            if len(paths) < len(row.images):
+                counts.dropped["image missing"] += 1
+                continue
+            share = measure_outside(row.box, paths[0]) if row.box else 0.0
+            counts.cut += 0 < share < 1
             if share < 1:
-                inside.append(row)
+                selected.append(row)
             else:
-                read.counts.dropped["the box is outside the image"] += 1
-        if not inside:
+                num_outside += 1
+        if num_outside and not selected:
             raise ValueError(
                 f"{read.file.path}: all boxes of {config}/{split} are outside their images, which must have another "
                 "size than those that were annotated. Use the original images."
             )
-        read.splits[config, split] = inside
+        counts.dropped += Counter({"the box is outside the image": num_outside})
+        read.splits[config, split] = selected
+    read.splits = {key: rows for key, rows in read.splits.items() if rows}
 
 
 def _group_by_split(files: Iterable[ReadFile]) -> dict[str, dict[str, list[ReadFile]]]:

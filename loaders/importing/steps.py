@@ -49,8 +49,7 @@ def get_benchmark(benchmark: Benchmark, data: Path, options: Options, user: User
 
     Raises ValueError or FileNotFoundError if a file or an image cannot be downloaded or read.
     """
-    if options.images is not None and not options.images.is_dir():
-        raise FileNotFoundError(f"{options.images}: no such image folder.")
+    finder = ImageFinder(data, options.images)
     if options.existing is None and (size := _measure_files_with_images(benchmark, data)):
         user.inform(f"The published files contain the images, about {size / 1e9:.2f} GB.")
         if size > ASK_BYTES:
@@ -58,7 +57,7 @@ def get_benchmark(benchmark: Benchmark, data: Path, options: Options, user: User
     with user.show_progress(in_bytes=True) as report:
         files = get_files(benchmark, data, options.mirror, options.existing, report)
     read = read_all(files, data, repair=options.repair, skip_missing=options.skip_missing)
-    read, missing = _list_missing_images(read, ImageFinder(data, options.images), options, user)
+    read, missing = _list_missing_images(read, finder, options, user)
     if missing:
         count, size = sum(map(len, missing.values())), _measure_images(missing)
         about = "of unknown size" if size is None else f"about {size / 1e9:.2f} GB"

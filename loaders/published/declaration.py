@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from itertools import zip_longest
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple, TypeVar
 
@@ -76,8 +77,9 @@ class Benchmark:
     files."""
     columns: Columns | None = None
     make_row: Callable[[Any, str], Row] | None = None
-    """Function that makes a row of an item of a file, given the file's published name. Raises ValueError if it cannot.
-    """
+    """Function that makes a row from an item of a file, given the file's published name. May raise ValueError."""
+    items_per_row: int = 1
+    """Number of consecutive items that are one row. If it is not 1, ``make_row`` gets a tuple of them."""
     read_file: Callable[[Path, str], Iterator[Row | Unusable]] | None = None
     """Function that yields the rows of one file in order, given its path and its published name.
 
@@ -140,7 +142,9 @@ class Benchmark:
             return self.read_file(path, name)
         make_row = self.columns.make_row if self.columns else self.make_row
         assert make_row is not None, self.name
-        items = read_items(path, name, self.required_fields, self.find_images(name).columns)
+        items: Iterable[Any] = read_items(path, name, self.required_fields, self.find_images(name).columns)
+        if self.items_per_row > 1:
+            items = zip_longest(*[iter(items)] * self.items_per_row)
         return read_each(items, lambda item: make_row(item, name))
 
     def recognise(self, name: str, items: list[Any]) -> str | None:

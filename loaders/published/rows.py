@@ -110,24 +110,28 @@ def read_each(items: Iterable[Any], read: Callable[[Any], Row]) -> Iterator[Row 
             yield Unusable("fields are missing")
 
 
-def read_csv(path: Path, columns: Iterable[str], delimiter: str = ",") -> Iterator[dict[str, str]]:
+def read_csv(path: Path, columns: Iterable[str], delimiter: str | None = None) -> Iterator[dict[str, str]]:
     """Yield the rows of a CSV or TSV file. A row that is too short lacks its last columns.
 
-    Raises ValueError if a column is missing, if the file is not in UTF-8, or if a field is too long for csv, usually
-    because of an unclosed quote.
+    None: the header tells the delimiter. Raises ValueError if a column is missing, if the file is not in UTF-8, or if a
+    field is too long for csv, usually because of an unclosed quote.
     """
     with path.open(encoding="utf-8", newline="") as file:
-        reader = csv.DictReader(file, delimiter=delimiter)
+        number = 0
         try:
+            delimiter = delimiter or ("\t" if "\t" in file.readline() else ",")
+            file.seek(0)
+            reader = csv.DictReader(file, delimiter=delimiter)
             header = reader.fieldnames or ()
             if missing := sorted(set(columns) - set(header)):
                 raise ValueError(
                     f"{path}: no column {', '.join(missing)}; its columns are {', '.join(header) or 'none'}."
                 )
             for row in reader:
+                number = reader.line_num
                 yield {name: value for name, value in row.items() if name is not None and value is not None}
         except (csv.Error, UnicodeDecodeError) as error:
-            raise ValueError(f"{path}, after line {reader.line_num}: not a valid table row ({error}).") from None
+            raise ValueError(f"{path}, after line {number}: not a valid table row ({error}).") from None
 
 
 def read_json(path: Path) -> list[Any]:
@@ -164,7 +168,7 @@ def read_items(path: Path, name: str, fields: Iterable[str], image_columns: Coll
             for number, row in tables.read_table(path, [field for field in fields if field not in image_columns]):
                 yield row | {column: tables.name_image(name, number, column) for column in image_columns}
         case ".csv" | ".tsv":
-            yield from read_csv(path, fields, "\t" if path.suffix == ".tsv" else ",")
+            yield from read_csv(path, fields)
         case ".jsonl":
             yield from (value for _, value in json_lines.read_numbered(path))
         case _:

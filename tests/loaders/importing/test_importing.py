@@ -11,9 +11,10 @@ from loaders.audit import audit_dataset
 from loaders.datasets.load import load_dataset
 from loaders.datasets.stats import read_stats
 from loaders.importing.identify import identify
-from loaders.importing.images import ImageFolder, measure_outside
+from loaders.importing.images import ImageFinder, measure_outside
 from loaders.importing.importing import import_files
 from loaders.importing.repair import match_stop, normalize_spacing, repair
+from loaders.published.image_sets import ImageSet
 from loaders.published.rows import Row, Unusable, parse_texts
 from tests.published_files import read_file
 from tests.stand_ins import write_stand_ins
@@ -119,13 +120,15 @@ def test_captions_that_are_not_strings_are_counted(tmp_path: Path):
 def test_no_name_leads_outside_the_image_folder(tmp_path: Path, name: str):
     (tmp_path / "secret.jpg").write_bytes(b"secret")
     (tmp_path / "images").mkdir()
-    assert ImageFolder(tmp_path / "images", ("below",)).find(name.format(folder=tmp_path)) is None
+    finder = ImageFinder(tmp_path, tmp_path / "images")
+    assert finder.find(ImageSet("mine", ("below",)), name.format(folder=tmp_path)) is None
 
 
 def test_an_absolute_name_is_found_by_its_end(tmp_path: Path):
     (tmp_path / "val2014").mkdir()
     (tmp_path / "val2014" / "x.jpg").write_bytes(b"")
-    assert ImageFolder(tmp_path, ()).find("/data/coco/val2014/x.jpg") == tmp_path / "val2014" / "x.jpg"
+    found = ImageFinder(tmp_path, tmp_path).find(ImageSet("mine", ()), "/data/coco/val2014/x.jpg")
+    assert found == tmp_path / "val2014" / "x.jpg"
 
 
 @pytest.mark.parametrize(
