@@ -100,7 +100,7 @@ def get(
         raise unknown_name("benchmark", name, benchmarks.list_names())
     benchmark, data = benchmarks.load(name), output or data_folder()
     source = benchmark.source
-    note(f"{benchmark.title}: {benchmark.description}\nLicence: {source.licence}.\nCite: {source.citation}.")
+    note(f"{source.title}: {benchmark.description}\nLicence: {source.licence}.\nCite: {source.citation}.")
     if benchmark.untested:
         note("Untested: its reader follows the documented format and was not tried on the published files.")
     imported = get_benchmark(benchmark, data, Options(images, existing, mirror, skip_missing, repair), Terminal(yes))

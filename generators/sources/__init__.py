@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 import yaml
 
 REGISTRY = Path(__file__).with_name("registry.yaml")
+TEXTS = ("title", "homepage", "licence", "citation", "download_instructions")
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,8 @@ class DataSource:
     download_instructions: str | None = None
     image_archives: tuple[RemoteFile, ...] = ()
     """Archives of images that are downloaded when rows of a benchmark need them."""
+    facts: dict[str, Any] = field(default_factory=dict)
+    """What else is known about a benchmark (loaders/published/declaration.py)."""
 
     @property
     def size(self) -> int | None:
@@ -71,7 +74,8 @@ def read_registry() -> dict[str, DataSource]:
 
 def _make_source(name: str, root: str = "", files: Any = (), image_archives: Any = (), **entry: Any) -> DataSource:
     files, archives = (tuple(_make_file(root, **file) for file in part) for part in (files, image_archives))
-    return DataSource(name, **entry, files=files, image_archives=archives)
+    texts = {key: entry.pop(key) for key in TEXTS if key in entry}
+    return DataSource(name, **texts, files=files, image_archives=archives, facts=entry)
 
 
 def _make_file(root: str, url: str = "", name: str = "", **entry: Any) -> RemoteFile:

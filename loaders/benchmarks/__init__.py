@@ -12,7 +12,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from generators.sources import read_registry
-from loaders.published.declaration import Benchmark
+from loaders.published.declaration import Benchmark, Flaw, Score
 
 OTHER_MODULES = ("photograph_pairs",)
 """Modules that are commands. The versioned data name their paths."""
@@ -28,7 +28,11 @@ def load(name: str) -> Benchmark:
     """Return the declaration of a benchmark. Raises KeyError if there is none."""
     if name not in list_names():
         raise KeyError(name)
-    return replace(import_module(f"{__name__}.{name}").BENCHMARK, name=name, source=read_registry()[name])
+    source = read_registry()[name]
+    flaws, scores = (source.facts.get(key, ()) for key in ("flaws", "scores"))
+    lists = {"flaws": tuple(Flaw(**flaw) for flaw in flaws), "scores": tuple(Score(**score) for score in scores)}
+    declared = import_module(f"{__name__}.{name}").BENCHMARK
+    return replace(declared, name=name, source=source, **source.facts | lists)
 
 
 def load_all() -> list[Benchmark]:

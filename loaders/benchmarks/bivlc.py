@@ -8,16 +8,12 @@ is Winoground's text score, and their T2I score its image score.
 
 from generators.schemas.rows import GROUP_SCHEMA
 from loaders.published.columns import Columns
-from loaders.published.declaration import Benchmark, Flaw, Score
+from loaders.published.declaration import Benchmark
 from loaders.published.image_sets import ImageSet
 
 IMAGES = ("image", "negative_image")
 SOURCE = "the authors' file of results, computed over all rows"
 BENCHMARK = Benchmark(
-    description="Which of two captions belongs to which of two images, one of COCO and one generated from a negative "
-    "caption?",
-    year=2024,
-    licence_id="mit",
     images={"test-*.parquet": ImageSet("bivlc", (), bytes_per_image=91_500, columns=IMAGES)},
     columns=Columns(
         config="main",
@@ -32,9 +28,4 @@ BENCHMARK = Benchmark(
     split_files=True,
     chance={"*": 1 / 6},
     untested=True,
-    flaws=(Flaw("all rows", "one image is a photograph and the other one generated", "the authors, section 3"),),
-    scores=tuple(
-        Score("ViT-B-32-quickgelu/openai", "main", metric, percent, SOURCE)
-        for metric, percent in (("text_score", 75.83), ("image_score", 52.40), ("group_score", 49.06))
-    ),
 )

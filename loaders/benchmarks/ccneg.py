@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from generators.schemas.rows import CHOICE_SCHEMA
-from loaders.published.declaration import Benchmark, Flaw
+from loaders.published.declaration import Benchmark
 from loaders.published.image_sets import ImageSet
 from loaders.published.rows import Row, Unusable, read_each
 
@@ -56,9 +56,6 @@ IMAGES = ImageSet(
     "ccneg_images.tar.gz.",
 )
 BENCHMARK = Benchmark(
-    description="Which of two captions, one with a negation, describes the image?",
-    year=2024,
-    licence_id="mit",
     images={"ccneg_preprocessed.pt": IMAGES},
     read_file=read,
     schema=CHOICE_SCHEMA,
@@ -66,5 +63,4 @@ BENCHMARK = Benchmark(
     chance={"*": 1 / 2},
     changes={"main": "the negated captions have no commas, as in the authors' loader"},
     untested=True,
-    flaws=(Flaw("all rows", "only the wrong caption has a negation, a cue without the image", "by construction"),),
 )

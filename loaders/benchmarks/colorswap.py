@@ -9,7 +9,7 @@ gated. The images are generated. The authors score as Winoground does.
 from typing import Any
 
 from generators.schemas.rows import GROUP_SCHEMA
-from loaders.published.declaration import Benchmark, Flaw
+from loaders.published.declaration import Benchmark
 from loaders.published.image_sets import ImageSet
 from loaders.published.rows import Row
 
@@ -25,9 +25,6 @@ def make_row(item: dict[str, Any], file: str) -> Row:
 TABLE = ImageSet("colorswap", (), bytes_per_image=1_400_000, columns=IMAGES)
 FILES = ImageSet("colorswap", ("images",))
 BENCHMARK = Benchmark(
-    description="Which of two captions with exchanged colours belongs to which of two images?",
-    year=2024,
-    licence_id="mit",
     images={"test-*.parquet": TABLE, "train-*.parquet": TABLE, "test.json": FILES, "train.json": FILES},
     make_row=make_row,
     fields=("id", "caption_1", "caption_2", *IMAGES),
@@ -37,5 +34,4 @@ BENCHMARK = Benchmark(
     split_files=True,
     chance={"*": 1 / 6},
     untested=True,
-    flaws=(Flaw("the download", "the name of the file on the Hub is not confirmed", "this project"),),
 )

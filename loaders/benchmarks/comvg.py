@@ -6,7 +6,7 @@ Source: Jiang et al. 2022 (ComCLIP, arXiv:2211.13854), https://github.com/eric-a
 images of Visual Genome.
 """
 
-from loaders.published.declaration import Benchmark, Flaw
+from loaders.published.declaration import Benchmark
 from loaders.published.image_sets import VISUAL_GENOME
 from loaders.published.rows import Row
 from loaders.published.schemas import image_choice_schema
@@ -22,9 +22,6 @@ def make_row(item: dict[str, str], file: str) -> Row:
 
 
 BENCHMARK = Benchmark(
-    description="Which of two images, with another subject, verb or object, does a sentence describe?",
-    year=2022,
-    licence_id="mit",
     images=VISUAL_GENOME,
     make_row=make_row,
     fields=("sentence", "pos_image_id", "neg_image_id", "neg_value"),
@@ -32,8 +29,4 @@ BENCHMARK = Benchmark(
     rows=ROWS,
     image_count=524,
     chance={"*": 1 / 2},
-    flaws=(
-        Flaw("78 rows", "they are repeated", "counted"),
-        Flaw("5,400 rows", "they have only 279 different sentences", "counted"),
-    ),
 )

@@ -10,7 +10,7 @@ question; a row without a question has captions.
 from pathlib import Path
 
 from generators.schemas.rows import CHOICE_SCHEMA
-from loaders.published.declaration import Benchmark, Flaw
+from loaders.published.declaration import Benchmark
 from loaders.published.image_sets import COCO
 from loaders.published.rows import Row
 
@@ -27,9 +27,6 @@ def make_row(item: dict[str, str], file: str) -> Row:
 
 
 BENCHMARK = Benchmark(
-    description="Which of two answers to a question about the image, one written to mislead, is correct?",
-    year=2024,
-    licence_id="apache-2.0",
     images=COCO,
     make_row=make_row,
     schema=CHOICE_SCHEMA,
@@ -37,5 +34,4 @@ BENCHMARK = Benchmark(
     image_count=5000,
     chance={"*": 1 / 2},
     untested=True,
-    flaws=(Flaw("all rows", "the wrong answers were chosen to mislead three generative models", "the authors"),),
 )

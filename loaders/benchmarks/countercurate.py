@@ -35,9 +35,6 @@ IMAGES = ImageSet(
     download_instructions="Download the images with the tables, and keep their folders left_right, up_down.",
 )
 BENCHMARK = Benchmark(
-    description="Which of two captions with opposite positions describes the image, and which its counterfactual?",
-    year=2024,
-    licence_id="other",
     images=dict.fromkeys(("test_left_right_.csv", "test_up_down_.csv"), IMAGES),
     make_row=make_row,
     fields=("captions", "images", "neg_captions", "neg_images"),

@@ -16,7 +16,7 @@ from typing import Any
 
 from generators.readers.records import stream_records
 from generators.schemas.rows import GROUP_SCHEMA
-from loaders.published.declaration import Benchmark, Flaw
+from loaders.published.declaration import Benchmark
 from loaders.published.image_sets import ImageSet
 from loaders.published.rows import Row, Unusable, get_fields, read_each
 
@@ -59,9 +59,6 @@ IMAGES = ImageSet(
     "unpack it, and pass its folder with --images.",
 )
 BENCHMARK = Benchmark(
-    description="Which of two captions belongs to which of two images that differ in one change?",
-    year=2023,
-    licence_id="other",
     images=dict.fromkeys(("private_info_global.json", "eqben_subset_10percent_final.json"), IMAGES),
     read_file=read,
     recognise_file=recognise,
@@ -70,5 +67,4 @@ BENCHMARK = Benchmark(
     image_count=502_096,
     chance={"*": 1 / 6},
     untested=True,
-    flaws=(Flaw("45,849 rows of youcook2", "the frames are NumPy arrays and not read", "the authors' loader"),),
 )

@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from generators.files.untrusted import safe_name
+from generators.readers.records import stream_records
 from generators.sources import read_registry
 from loaders.published.declaration import Benchmark
 from loaders.published.image_sets import ImageSet
-from loaders.published.rows import Row, Unusable, read_each, read_object
+from loaders.published.rows import Row, Unusable, read_each
 from loaders.published.schemas import image_choice_schema
 
 IMAGES = 10
@@ -34,7 +35,7 @@ def read(path: Path, name: str) -> Iterator[Row | Unusable]:
         kind = "static" if images.startswith("open-images") else "video"
         return Row("valid", names, (caption,), image_id=images, categories=(("kind of images", kind),))
 
-    for images, captions in read_object(path).items():
+    for images, captions in stream_records(path):
         if isinstance(captions, dict):
             yield from read_each(captions.items(), lambda entry, images=images: make_row(images, *entry))
         else:
@@ -49,9 +50,6 @@ def select(folder: Path, name: str) -> Path | None:
 
 
 BENCHMARK = Benchmark(
-    description="Which of ten similar images, most of them frames of one video, does a caption describe?",
-    year=2022,
-    licence_id="mit",
     images=ImageSet("imagecode", ("image-sets",), archives=read_registry()["imagecode"].image_archives, select=select),
     read_file=read,
     schema=image_choice_schema(IMAGES),

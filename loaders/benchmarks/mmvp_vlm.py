@@ -14,7 +14,7 @@ import numpy as np
 from generators.files.untrusted import safe_name
 from generators.schemas.rows import GROUP_SCHEMA
 from generators.sources import read_registry
-from loaders.published.declaration import AuthorsRule, Benchmark, Score
+from loaders.published.declaration import AuthorsRule, Benchmark
 from loaders.published.image_sets import ImageSet
 from loaders.published.rows import Row
 
@@ -42,9 +42,6 @@ def find_author_hits(score_N22: np.ndarray) -> dict[str, np.ndarray]:
 FOLDER = "MLLM_VLM Images"
 (QUESTIONS,) = read_registry()["mmvp_vlm"].files
 BENCHMARK = Benchmark(
-    description="Which of two images that CLIP encodes alike does a statement describe?",
-    year=2024,
-    licence_id="mit",
     images=ImageSet(
         "mmvp_vlm",
         (FOLDER,),
@@ -59,5 +56,4 @@ BENCHMARK = Benchmark(
     chance={"*": 1 / 4},
     authors={"*": AuthorsRule("a tie of the two images chooses the second one", find_author_hits, {"": 1 / 4})},
     untested=True,
-    scores=(Score("ViT-L-14-quickgelu/openai", "main", "authors_accuracy", 19.3, "the README of DIVA"),),
 )

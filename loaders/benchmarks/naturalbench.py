@@ -15,7 +15,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from loaders.published.declaration import Benchmark, Flaw
+from loaders.published.declaration import Benchmark
 from loaders.published.image_sets import ImageSet
 from loaders.published.rows import Row, Unusable, get_fields, read_each, read_items, read_json
 from loaders.published.schemas import QUESTIONS_SCHEMA
@@ -71,9 +71,6 @@ def recognise(name: str, items: list[Any]) -> str | None:
 
 
 BENCHMARK = Benchmark(
-    description="What is the answer to two questions about two images, which have opposite answers?",
-    year=2024,
-    licence_id="apache-2.0",
     images={
         "train-*.parquet": ImageSet("naturalbench", (), bytes_per_image=348_000, columns=IMAGES),
         "test_set.json": ImageSet(
@@ -90,5 +87,4 @@ BENCHMARK = Benchmark(
     split_files=True,
     chance={"*": 1 / 16},
     untested=True,
-    flaws=(Flaw("all questions", "there is no blank before the instruction, as in the authors' script", "counted"),),
 )

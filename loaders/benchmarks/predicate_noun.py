@@ -26,9 +26,6 @@ def make_row(pair: tuple[dict[str, Any], dict[str, Any]], file: str) -> Row:
 
 
 BENCHMARK = Benchmark(
-    description="Which of two sentences, with the same predicate or the same noun, describes which of two images?",
-    year=2022,
-    licence_id="other",
     images=OPEN_IMAGES,
     make_row=make_row,
     items_per_row=2,

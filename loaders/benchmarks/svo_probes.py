@@ -7,7 +7,7 @@ classify each image as matching or not, with a threshold; a similarity has none,
 sentence chooses between the two images. Like the authors, we use the rows with a negative of exactly one type.
 """
 
-from loaders.published.declaration import Benchmark, Flaw
+from loaders.published.declaration import Benchmark
 from loaders.published.image_sets import ImageSet
 from loaders.published.rows import Row
 from loaders.published.schemas import image_choice_schema
@@ -29,14 +29,10 @@ IMAGES = ImageSet(
     "no longer exist.",
 )
 BENCHMARK = Benchmark(
-    description="Which of two images, with another subject, verb or object, does a sentence describe?",
-    year=2021,
-    licence_id="cc-by-4.0",
     images={"svo_probes.csv": IMAGES},
     make_row=make_row,
     fields=("sentence", "pos_image_id", "neg_image_id", *TYPES),
     schema=image_choice_schema(2),
     rows={},
     chance={"*": 1 / 2},
-    flaws=(Flaw("many rows", "the images are web pages of others, and some no longer exist", "vl_compo's copy"),),
 )

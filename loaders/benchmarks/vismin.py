@@ -8,14 +8,11 @@ Winoground does, by category.
 
 from generators.schemas.rows import GROUP_SCHEMA
 from loaders.published.columns import Columns
-from loaders.published.declaration import Benchmark, Flaw
+from loaders.published.declaration import Benchmark
 from loaders.published.image_sets import ImageSet
 
 IMAGES = ("image_0", "image_1")
 BENCHMARK = Benchmark(
-    description="Which of two captions belongs to which of two images that differ in an object, attribute or relation?",
-    year=2024,
-    licence_id="cc-by-4.0",
     images=dict.fromkeys(
         ("data-*.arrow", "test/*.parquet"), ImageSet("vismin", (), bytes_per_image=361_000, columns=IMAGES)
     ),
@@ -32,5 +29,4 @@ BENCHMARK = Benchmark(
     split_files=True,
     chance={"*": 1 / 6},
     untested=True,
-    flaws=(Flaw("some rows", "images and captions are mixed up", "discussion 1 of the dataset on the Hub"),),
 )

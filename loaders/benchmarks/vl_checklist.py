@@ -16,7 +16,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from generators.schemas.rows import CHOICE_SCHEMA
-from loaders.published.declaration import Benchmark, Flaw
+from loaders.published.declaration import Benchmark
 from loaders.published.image_sets import HAKE, SWIG, VISUAL_GENOME
 from loaders.published.rows import Row
 
@@ -39,9 +39,6 @@ def parse_name(name: PurePosixPath) -> tuple[str, str]:
 
 
 BENCHMARK = Benchmark(
-    description="Which of two captions with one different object, attribute or relation describes the image?",
-    year=2022,
-    licence_id="other",
     images={
         "Attribute/*/*.json": VISUAL_GENOME,
         "Object/*/vg_*/*.json": VISUAL_GENOME,
@@ -62,12 +59,4 @@ BENCHMARK = Benchmark(
     },
     image_count=75258,
     chance={"*": 1 / 2},
-    flaws=(
-        Flaw("122 rows", "both captions are equal; 66 of them in Attribute/vg/color", "counted"),
-        Flaw("9,874 rows", "they are repeated; 4,448 of them in Relation/vg/spatial", "counted"),
-        Flaw("Object", "a wrong caption may be about another object altogether (man has leg, flower pot)", "read"),
-        Flaw("files of more than 1,000 rows", "the authors' configuration takes their first 1,000", "authors' code"),
-        Flaw("swig_place_large, _medium, _small", "the files are empty; they are not downloaded", "counted"),
-        Flaw("nine files, among them Attribute/vaw/color", "they are not pinned; import your own copies", "CompEval"),
-    ),
 )  # fmt: skip

@@ -9,23 +9,15 @@ down by relation.
 """
 
 from loaders.published.columns import Columns
-from loaders.published.declaration import Benchmark, Flaw, Score
+from loaders.published.declaration import Benchmark
 from loaders.published.image_sets import COCO
 from loaders.published.schemas import TRUTH_SCHEMA
 
 CLASSIFIER = "the authors' README: a classifier trained on CLIP's features, size not stated"
 BENCHMARK = Benchmark(
-    description="Is a statement about the spatial relation of two objects true of the image?",
-    year=2023,
-    licence_id="apache-2.0",
     images=COCO,
     columns=Columns(images=("image",), captions=("caption",), label="label", categories={"relation": ("relation",)}),
     schema=TRUTH_SCHEMA,
     rows={"random/dev": 1097, "random/test": 2195, "zeroshot/dev": 340, "zeroshot/test": 1222},
     chance={"*": 1 / 2},
-    flaws=(Flaw("some rows", "validators disagree with the label; the file has their votes", "the authors"),),
-    scores=(
-        Score("CLIP", "random", "trained_accuracy", 56.0, CLASSIFIER),
-        Score("CLIP", "zeroshot", "trained_accuracy", 54.5, CLASSIFIER),
-    ),
 )

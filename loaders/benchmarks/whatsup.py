@@ -19,7 +19,7 @@ import numpy as np
 
 from generators.schemas.rows import CHOICE_SCHEMA
 from generators.sources import read_registry
-from loaders.published.declaration import AuthorsRule, Benchmark, Flaw
+from loaders.published.declaration import AuthorsRule, Benchmark
 from loaders.published.image_sets import COCO, VISUAL_GENOME, ImageSet
 from loaders.published.rows import Row, Unusable, read_each, read_json
 from loaders.published.schemas import set_schema
@@ -88,9 +88,6 @@ IMAGES_A, IMAGES_B = (
     for archive in read_registry()["whatsup"].image_archives
 )
 BENCHMARK = Benchmark(
-    description="Which preposition, such as left, right, on or under, describes the image?",
-    year=2023,
-    licence_id="mit",
     images={
         "controlled_images_dataset.json": IMAGES_A,
         "controlled_clevr_dataset.json": IMAGES_B,
@@ -110,5 +107,4 @@ BENCHMARK = Benchmark(
         "*_qa_*": AuthorsRule(TIES, lambda score: {"": score[:, 0, 0] >= score[:, 0, 1:].max(axis=1)}, {"": 1 / 2}),
     },
     untested=True,
-    flaws=(Flaw("all rows", "the true caption is the first; an argmax of equal scores chooses it", "the authors"),),
 )  # fmt: skip

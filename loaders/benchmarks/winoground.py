@@ -38,9 +38,6 @@ def make_row(item: dict[str, Any], file: str) -> Row:
 
 ARCHIVES = read_registry()["winoground"].image_archives
 BENCHMARK = Benchmark(
-    description="Which of two captions with the same words in different order belongs to which of two images?",
-    year=2022,
-    licence_id="other",
     images={
         "examples.jsonl": ImageSet("winoground", ("images", "data/images"), archives=ARCHIVES),
         "test-*.parquet": ImageSet("winoground", (), columns=IMAGES),

@@ -272,7 +272,7 @@ def _write(
     entries |= {read.counts.file: read.counts.to_json() for read in files}
     stats = measure(folder) | {"imported": dict(sorted(entries.items()))}
     metadata = {
-        "pretty_name": benchmark.title,
+        "pretty_name": benchmark.source.title,
         "license": benchmark.licence_id,
         "language": ["en"],
         "tags": ["compositionality", "vision-language", "imported"],

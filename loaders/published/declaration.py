@@ -58,7 +58,8 @@ class AuthorsRule:
 
 @dataclass(frozen=True, kw_only=True)
 class Benchmark:
-    """A published benchmark. Its title, licence, citation and pinned files are in generators/sources/registry.yaml.
+    """A published benchmark. What is known about it, from its title to its flaws, and its pinned files are in
+    generators/sources/registry.yaml.
 
     Its rows are declared by ``columns``, or made one by one by ``make_row``, or else read by ``read_file``.
     """
@@ -66,12 +67,15 @@ class Benchmark:
     name: str = ""
     """Name of the module, filled in by :func:`loaders.benchmarks.load`."""
     source: DataSource = field(default_factory=lambda: DataSource(""))
-    """Entry of the registry, filled in by :func:`loaders.benchmarks.load`."""
-    description: str
+    """Entry of the registry, filled in by :func:`loaders.benchmarks.load`, as are the next five fields."""
+    description: str = ""
     """The question that a model has to answer, in one line."""
-    year: int
-    licence_id: str
+    year: int = 0
+    licence_id: str = ""
     """Licence of the dataset folder, which contains no images: the identifier on the Hugging Face Hub."""
+    flaws: tuple[Flaw, ...] = ()
+    scores: tuple[Score, ...] = ()
+    """Published scores that are not in vl_compo's table (evaluators/results/scores.py), which has twelve benchmarks."""
     images: ImageSet | Mapping[str, ImageSet]
     """Source of the images by file name or pattern, such as ``swap_obj.json`` or ``vg/*.json``; or that of all pinned
     files."""
@@ -108,13 +112,6 @@ class Benchmark:
     """True if the reader follows the documented format and has not been tried on the published files."""
     changes: Mapping[str, str] = field(default_factory=dict)
     """How texts differ from the published file, by config or pattern."""
-    flaws: tuple[Flaw, ...] = ()
-    scores: tuple[Score, ...] = ()
-    """Published scores that are not in vl_compo's table (evaluators/results/scores.py), which has twelve benchmarks."""
-
-    @property
-    def title(self) -> str:
-        return self.source.title
 
     @property
     def downloads(self) -> tuple[RemoteFile, ...]:

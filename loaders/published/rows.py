@@ -82,13 +82,16 @@ def parse_texts(literal: str) -> tuple[tuple[str, ...], bool]:
     return (tuple(sorted(texts)), True) if isinstance(texts, set) else (tuple(texts), False)
 
 
-def parse_box(x: Any, y: Any, width: Any, height: Any) -> Box:
-    """Make a box from numbers or strings. Raises ValueError if one is not a number or the box has no whole pixel."""
+def parse_box(*sides: Any) -> Box:
+    """Make a box from x, y, width and height, as numbers or strings.
+
+    Raises ValueError if one is not a number or the box has no whole pixel.
+    """
     try:
-        box = Box(float(x), float(y), float(width), float(height))
+        box = Box(*map(float, sides))
     except (TypeError, ValueError):
-        box = None
-    if box is None or not all(map(math.isfinite, box)):
+        box = Box(math.nan, 0, 0, 0)
+    if not all(map(math.isfinite, box)):
         raise ValueError("the box is not four numbers")
     try:
         check_corners(box)
@@ -136,25 +139,13 @@ def read_csv(path: Path, columns: Iterable[str], delimiter: str | None = None) -
 
 def read_json(path: Path) -> list[Any]:
     """Return the items of a JSON list or the values of a JSON object. Raises ValueError for anything else."""
-    items = _parse_json(path)
+    try:
+        items = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path}: not JSON ({error}).") from None
     if not isinstance(items, (list, dict)):
         raise ValueError(f"{path}: expected a list or an object of items.")
     return list(items.values()) if isinstance(items, dict) else items
-
-
-def read_object(path: Path) -> dict[str, Any]:
-    """Return a JSON object. Raises ValueError for anything else."""
-    items = _parse_json(path)
-    if not isinstance(items, dict):
-        raise ValueError(f"{path}: expected an object.")
-    return items
-
-
-def _parse_json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path}: not JSON ({error}).") from None
 
 
 def read_items(path: Path, name: str, fields: Iterable[str], image_columns: Collection[str] = ()) -> Iterator[Any]:
