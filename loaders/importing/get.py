@@ -8,7 +8,9 @@ others in archives. Existing files are skipped, and interrupted downloads resume
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from functools import partial
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
@@ -36,7 +38,7 @@ def get_files(
     are. Raises ValueError or FileNotFoundError like :func:`generators.sources.obtain.fetch`.
     """
     if existing is not None:
-        has_pinned = benchmark.downloads and all(_has(existing, file) for file in benchmark.downloads)
+        has_pinned = benchmark.source.files and all(_has(existing, file) for file in benchmark.source.files)
         if not has_pinned and (files := list(_find_files(benchmark, existing))):
             return files
     folder = data / SOURCES / benchmark.name
@@ -92,20 +94,16 @@ def _get_each(
 ) -> list[str]:
     """Download images one by one and return the names that the server does not have."""
     absent: list[str] = []
-    with ThreadPoolExecutor(CONNECTIONS) as pool:
-        tasks = {pool.submit(_get_one, images, name, folder, mirror): name for name in names}
-        try:
-            for done, task in enumerate(as_completed(tasks), 1):
-                if not task.result():
-                    absent.append(tasks[task])
-                report(f"images of {images.name}", done, len(names))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    get_one = partial(_get_one, images, folder, mirror)
+    # Closing the iterator cancels the downloads that have not begun.
+    with ThreadPoolExecutor(CONNECTIONS) as pool, closing(pool.map(get_one, names)) as results:  # pyright: ignore
+        for done, (name, is_available) in enumerate(zip(names, results, strict=True), 1):
+            absent += [] if is_available else [name]
+            report(f"images of {images.name}", done, len(names))
     return sorted(absent)
 
 
-def _get_one(images: ImageSet, name: str, folder: Path, mirror: str | None) -> bool:
+def _get_one(images: ImageSet, folder: Path, mirror: str | None, name: str) -> bool:
     """Download one image, unless it exists. Returns False if the server does not have it.
 
     Raises ValueError if the downloaded file is not an image.

@@ -7,14 +7,13 @@ benchmark that uses its name.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path, PurePosixPath
-from typing import Any
 
+from generators.files.hashes import hash_file
 from loaders import benchmarks
 from loaders.published.declaration import Benchmark
 from loaders.published.image_sets import ImageSet
@@ -50,12 +49,6 @@ class PublishedFile:
         return self.benchmark.find_images(self.name)
 
 
-def hash_file(path: Path) -> str:
-    """Return the SHA-256 of a file in hexadecimal digits."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def identify(path: Path) -> PublishedFile:
     """Return the benchmark of a published file and its published name.
 
@@ -74,7 +67,7 @@ def identify(path: Path) -> PublishedFile:
     if len(named) == 1:
         return named[0]
     digest = hash_file(path)
-    pinned = [(item, file.name) for item in declared for file in item.downloads if file.sha256 == digest]
+    pinned = [(item, file.name) for item in declared for file in item.source.files if file.sha256 == digest]
     for benchmark, name in chain(pinned, _find_by_content(path, declared)):
         if benchmark.find_pattern(PurePosixPath(name)):
             return PublishedFile(path, benchmark, name, digest)
@@ -89,17 +82,14 @@ def identify(path: Path) -> PublishedFile:
 def _find_by_content(path: Path, declared: Iterable[Benchmark]) -> Iterator[tuple[Benchmark, str]]:
     """Yield the benchmarks that recognise the first items of a file; first the one that needs the most fields."""
     try:
-        items = _read_sample(path)
+        if path.suffix in (".parquet", ".arrow"):
+            items = read_sample(path, SAMPLE_ROWS)
+        elif path.suffix in (".csv", ".tsv"):
+            items = list(islice(read_csv(path, ()), SAMPLE_ROWS))
+        else:
+            items = read_json(path)[:SAMPLE_ROWS] if path.suffix == ".json" else []
     except ValueError:
         return
     for benchmark in sorted(declared, key=lambda item: len(item.required_fields), reverse=True):
         if name := benchmark.recognise(path.name, items):
             yield benchmark, name
-
-
-def _read_sample(path: Path) -> list[Any]:
-    if path.suffix in (".parquet", ".arrow"):
-        return read_sample(path, SAMPLE_ROWS)
-    if path.suffix in (".csv", ".tsv"):
-        return list(islice(read_csv(path, ()), SAMPLE_ROWS))
-    return read_json(path)[:SAMPLE_ROWS] if path.suffix == ".json" else []

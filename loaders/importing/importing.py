@@ -11,6 +11,7 @@ exception: negatives that the file stores as a Python set, which has no fixed or
 
 from __future__ import annotations
 
+import fnmatch
 import json
 import shutil
 from collections import Counter, defaultdict
@@ -27,7 +28,7 @@ from generators.storage.dataset import write_split
 from loaders.audit import FLAW_NAMES, Audit, audit
 from loaders.cards.card import render, write_card
 from loaders.datasets.stats import measure, split_name
-from loaders.importing.embedded import ProgressCallback, extract_images
+from loaders.importing.embedded import extract_images
 from loaders.importing.identify import PublishedFile, identify
 from loaders.importing.images import ImageFinder, make_dataset_row, measure_outside
 from loaders.importing.repair import repair as repair_row
@@ -120,12 +121,7 @@ def read_published(file: PublishedFile, *, repair: bool = False) -> ReadFile:
 
 
 def read_all(
-    files: Iterable[PublishedFile],
-    output: Path,
-    *,
-    repair: bool = False,
-    skip_missing: bool = False,
-    report: ProgressCallback = lambda done: None,
+    files: Iterable[PublishedFile], output: Path, *, repair: bool = False, skip_missing: bool = False
 ) -> list[ReadFile]:
     """Read published files, and write the images that they contain below the data folder ``output``.
 
@@ -134,7 +130,7 @@ def read_all(
     """
     read = [read_published(file, repair=repair) for file in files]
     for file in (part.file for part in read if part.file.images.columns):
-        unreadable = extract_images(file, output, report)
+        unreadable = extract_images(file, output)
         if unreadable and not skip_missing:
             name, reason = next(iter(unreadable.items()))
             raise ValueError(
@@ -277,7 +273,7 @@ def _write(
         "language": ["en"],
         "tags": ["compositionality", "vision-language", "imported"],
     }
-    changes = benchmark.list_changes(stats["rows"])
+    changes = {configs: what for configs, what in benchmark.changes.items() if fnmatch.filter(stats["rows"], configs)}
     content = render("published", benchmark=benchmark, stats=stats, flaws=FLAW_NAMES, changes=changes)
     write_card(folder, metadata, content, stats)
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from generators.sources import DataSource, RemoteFile
+from generators.sources import DataSource
 from loaders.published.columns import Columns
 from loaders.published.image_sets import ImageSet
 from loaders.published.rows import Row, Unusable, get_fields, read_each, read_items
@@ -77,8 +77,7 @@ class Benchmark:
     scores: tuple[Score, ...] = ()
     """Published scores that are not in vl_compo's table (evaluators/results/scores.py), which has twelve benchmarks."""
     images: ImageSet | Mapping[str, ImageSet]
-    """Source of the images by file name or pattern, such as ``swap_obj.json`` or ``vg/*.json``; or that of all pinned
-    files."""
+    """Source of the images of all pinned files, or by the names or patterns of files."""
     columns: Columns | None = None
     make_row: Callable[[Any, str], Row] | None = None
     """Function that makes a row from an item of a file, given the file's published name. May raise ValueError."""
@@ -114,16 +113,11 @@ class Benchmark:
     """How texts differ from the published file, by config or pattern."""
 
     @property
-    def downloads(self) -> tuple[RemoteFile, ...]:
-        """The pinned files, named as in ``files``. A file without a known SHA-256 is recorded in sources.lock."""
-        return self.source.files
-
-    @property
     def files(self) -> Mapping[str, ImageSet]:
         """Source of the images by file name or pattern."""
         if isinstance(self.images, Mapping):
             return self.images
-        return dict.fromkeys((file.name for file in self.downloads), self.images)
+        return dict.fromkeys((file.name for file in self.source.files), self.images)
 
     @property
     def required_fields(self) -> tuple[str, ...]:
@@ -162,9 +156,7 @@ class Benchmark:
         return self.files[pattern]
 
     def find_chance(self, config: str) -> float:
-        chance = _find(self.chance, config)
-        assert chance is not None, config
-        return chance
+        return next(chance for pattern, chance in self.chance.items() if fnmatchcase(config, pattern))
 
     def find_schema(self, config: str) -> pa.Schema:
         return _find(self.other_schemas, config) or self.schema
@@ -172,15 +164,6 @@ class Benchmark:
     def find_authors_rule(self, config: str) -> AuthorsRule | None:
         """Return the authors' scoring rule of a config; None if they score as we do."""
         return _find(self.authors, config)
-
-    def list_changes(self, configs: Iterable[str]) -> dict[str, str]:
-        """Return how the texts of some configs differ from the published files, by pattern."""
-        names = list(configs)
-        return {
-            pattern: change
-            for pattern, change in self.changes.items()
-            if any(fnmatchcase(name, pattern) for name in names)
-        }
 
     @property
     def image_bytes(self) -> int:

@@ -24,8 +24,8 @@ def names(benchmark: Benchmark) -> str:
 @pytest.mark.parametrize("benchmark", ALL, ids=names)
 def test_declaration(benchmark: Benchmark):
     assert benchmark.description.endswith("?")
-    assert benchmark.downloads or benchmark.source.download_instructions
-    for file in benchmark.downloads:
+    assert benchmark.source.files or benchmark.source.download_instructions
+    for file in benchmark.source.files:
         is_read = benchmark.find_pattern(PurePosixPath(file.name)) or file.name in benchmark.companions
         assert is_read or file.makes
         if "github" in file.url:

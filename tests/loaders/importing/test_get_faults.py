@@ -73,7 +73,7 @@ def pin(name: str, content: bytes) -> RemoteFile:
 
 
 def unpin(benchmark: Benchmark) -> Benchmark:
-    files = tuple(replace(file, size=None, sha256=None) for file in benchmark.downloads)
+    files = tuple(replace(file, size=None, sha256=None) for file in benchmark.source.files)
     return replace(benchmark, source=replace(benchmark.source, files=files))
 
 
