@@ -89,11 +89,9 @@ def _read_blocks(member: Member) -> Iterator[bytes]:
 
 
 def _make_zip_member(zip_file: zipfile.ZipFile, info: zipfile.ZipInfo) -> Member:
-    is_plain = stat.S_IFMT(info.external_attr >> 16) in (0, stat.S_IFREG, stat.S_IFDIR)
-    is_folder = info.is_dir()
-    return Member(
-        info.filename, info.file_size, is_plain and not is_folder, is_plain and is_folder, lambda: zip_file.open(info)
-    )
+    is_plain, is_folder = stat.S_IFMT(info.external_attr >> 16) in (0, stat.S_IFREG, stat.S_IFDIR), info.is_dir()
+    is_file = is_plain and not is_folder
+    return Member(info.filename, info.file_size, is_file, is_plain and is_folder, lambda: zip_file.open(info))
 
 
 def _check(archive: Path, member: Member) -> None:

@@ -23,8 +23,6 @@ BENCHMARK = Benchmark(
         categories={"type": ("type",), "subtype": ("type", "subtype")},
     ),
     schema=GROUP_SCHEMA,
-    rows={"main": 2933},
-    image_count=5866,
     split_files=True,
     chance={"*": 1 / 6},
     untested=True,

@@ -27,7 +27,5 @@ BENCHMARK = Benchmark(
     images=VISUAL_GENOME,
     make_row=make_row,
     schema=GROUP_SCHEMA,
-    rows={"multi_object": 210},
-    image_count=218,
     chance={"*": 1 / 4},
 )

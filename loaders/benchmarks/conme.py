@@ -30,8 +30,6 @@ BENCHMARK = Benchmark(
     images=COCO,
     make_row=make_row,
     schema=CHOICE_SCHEMA,
-    rows={},
-    image_count=5000,
     chance={"*": 1 / 2},
     untested=True,
 )

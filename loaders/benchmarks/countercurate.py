@@ -39,7 +39,6 @@ BENCHMARK = Benchmark(
     make_row=make_row,
     fields=("captions", "images", "neg_captions", "neg_images"),
     schema=GROUP_SCHEMA,
-    rows={},
     chance={"*": 1 / 4},
     authors={"*": AuthorsRule("Each of the two choices of a row counts.", count_choices, {"": 1 / 2})},
     untested=True,

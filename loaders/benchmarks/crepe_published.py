@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from generators.language.texts import have_same_words
@@ -97,25 +98,14 @@ def _find_type(rows: Sequence[Mapping[str, str]]) -> str:
     """Return the type of the negatives of a productivity file: negate, swap or atom."""
     pairs: list[tuple[str, str]] = []
     for row in rows:
-        try:
+        with suppress(ValueError, KeyError):
             pairs += [(row["caption"], negative) for negative in parse_texts(row["hard_negs"])[0]]
-        except (ValueError, KeyError):
-            continue
-    for kind, is_of_kind in (
-        ("negate", lambda caption, negative: has_negation(negative) and not has_negation(caption)),
-        ("swap", have_same_words),
-    ):
-        if sum(is_of_kind(*pair) for pair in pairs) > MIN_SHARE * len(pairs):
-            return kind
-    return "atom"
+    least = MIN_SHARE * len(pairs)
+    if sum(has_negation(negative) and not has_negation(caption) for caption, negative in pairs) > least:
+        return "negate"
+    return "swap" if sum(have_same_words(*pair) for pair in pairs) > least else "atom"
 
 
-# Rows by complexity, from 4 to 12: the numbers of Table 5 divided by 5 negatives, as in the files of complexity 4,
-# 8 and 12. The files of negations have other numbers than the table; all 27 files together have 39,715 rows. The files
-# of systematicity were not counted.
-ATOM = (1258, 1454, 1805, 2082, 2241, 1897, 2265, 1724, 2001)
-SWAP = (27, 36, 262, 505, 991, 884, 1293, 1076, 1578)
-COMPLEXITIES = range(4, 13)
 BENCHMARK = Benchmark(
     images=dict.fromkeys(
         ("prod_vg_hard_negs_*_complexity_*.csv", "syst_vg_hard_negs_*_compounds_in_*.csv"), VISUAL_GENOME
@@ -123,10 +113,5 @@ BENCHMARK = Benchmark(
     read_file=read,
     recognise_file=recognise,
     schema=HARD_NEGATIVE_SCHEMA,
-    rows={
-        **{f"prod_hnatom/n{n}": rows for n, rows in zip(COMPLEXITIES, ATOM, strict=True)},
-        **{f"prod_hnswap/n{n}": rows for n, rows in zip(COMPLEXITIES, SWAP, strict=True)},
-        "prod_hnneg": 16_336,
-    },
     chance={"prod_*": 1 / 6, "*_hnatom": 1 / 5, "*_hncomp": 1 / 7, "*_hnall": 1 / 11},
 )

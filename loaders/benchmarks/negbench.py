@@ -94,10 +94,6 @@ BENCHMARK = Benchmark(
     read_file=read,
     schema=CHOICE_SCHEMA,
     other_schemas={"*_retrieval*": RETRIEVAL_SCHEMA},
-    rows={
-        "coco_mcq": 5914, "voc2007_mcq": 5031, "synthetic_mcq": 9997, "coco_retrieval": 5000,
-        "coco_retrieval_negated": 5000, "synthetic_retrieval_v1": 5000, "synthetic_retrieval_v2": 10_000,
-    },
     chance={"*_mcq": 1 / 4, "synthetic_retrieval_v2": 1 / 10_000, "*_retrieval*": 1 / 5000},
     authors={"coco_mcq": FIRST, "voc2007_mcq": FIRST},
-)  # fmt: skip
+)

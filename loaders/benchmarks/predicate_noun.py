@@ -30,7 +30,5 @@ BENCHMARK = Benchmark(
     make_row=make_row,
     items_per_row=2,
     schema=GROUP_SCHEMA,
-    rows={"main": 1292},
-    image_count=1673,
     chance={"*": 1 / 4},
 )

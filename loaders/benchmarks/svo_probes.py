@@ -33,6 +33,5 @@ BENCHMARK = Benchmark(
     make_row=make_row,
     fields=("sentence", "pos_image_id", "neg_image_id", *TYPES),
     schema=image_choice_schema(2),
-    rows={},
     chance={"*": 1 / 2},
 )

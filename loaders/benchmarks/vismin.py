@@ -24,8 +24,6 @@ BENCHMARK = Benchmark(
         categories={"category": ("category",)},
     ),
     schema=GROUP_SCHEMA,
-    rows={"main": 2084},
-    image_count=4168,
     split_files=True,
     chance={"*": 1 / 6},
     untested=True,

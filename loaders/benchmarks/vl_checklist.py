@@ -51,12 +51,5 @@ BENCHMARK = Benchmark(
     split_files=True,
     make_row=make_row,
     schema=CHOICE_SCHEMA,
-    rows={
-        "attribute_action": 4_931, "attribute_material": 14_305, "attribute_size": 18_016, "attribute_state": 5_880,
-        "attribute_color": 11_569, "object_location_margin": 24_841, "object_location_mid": 35_839,
-        "object_location_center": 34_665, "object_size_medium": 85_310, "object_size_small": 30_985,
-        "object_size_large": 37_400, "relation_action": 37_883, "relation_spatial": 30_650,
-    },
-    image_count=75258,
     chance={"*": 1 / 2},
-)  # fmt: skip
+)

@@ -45,8 +45,6 @@ BENCHMARK = Benchmark(
     make_row=make_row,
     fields=("id", "caption_0", "caption_1", "collapsed_tag", "secondary_tag", *IMAGES),
     schema=GROUP_SCHEMA,
-    rows={"main": 400},
-    image_count=800,
     split_files=True,
     chance={"*": 1 / 6},
 )

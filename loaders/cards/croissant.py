@@ -18,6 +18,7 @@ from generators.schemas.rows import RAW_SCHEMA
 
 REPOSITORY = "https://github.com/compeval/compeval"
 PARQUET = "application/x-parquet"
+CROPS = "Crops that several configs show."
 LICENCES = {
     "cc0-1.0": "https://creativecommons.org/publicdomain/zero/1.0/",
     "cc-by-4.0": "https://creativecommons.org/licenses/by/4.0/",
@@ -81,19 +82,14 @@ def _list_files(stats: Mapping[str, Any], configs: Collection[str]) -> list[dict
         )
         for name, entry in stats["files"].items()
     ]
-    for config in configs:
-        description, pattern = f"All splits of {config}.", f"{config}/*.parquet"
-        files.append(
-            _make_node("FileSet", f"{config}-files", description=description, encodingFormat=PARQUET, includes=pattern)
-        )
+    sets = [(f"{config}-files", f"All splits of {config}.", PARQUET, f"{config}/*.parquet") for config in configs]
     for hashes in stats["images"]:
-        folder = Path(hashes).parent.as_posix()
-        description = f"Crops that several configs show. {hashes} lists their SHA-256."
-        pattern = f"{folder}/*.jpg"
-        files.append(
-            _make_node("FileSet", folder, description=description, encodingFormat="image/jpeg", includes=pattern)
-        )
-    return files
+        folder, description = Path(hashes).parent.as_posix(), f"{CROPS} {hashes} lists their SHA-256."
+        sets.append((folder, description, "image/jpeg", f"{folder}/*.jpg"))
+    return files + [
+        _make_node("FileSet", name, description=description, encodingFormat=encoding, includes=pattern)
+        for name, description, encoding, pattern in sets
+    ]
 
 
 def _make_record_set(config: str, schema: pa.Schema, has_image_files: bool) -> dict[str, Any]:

@@ -179,7 +179,8 @@ def import_published(
     if image_folder is not None:
         allow_images(output, [image_folder.resolve()])
     for of_benchmark, splits in groups:
-        _write(of_benchmark, splits, images, output)
+        if splits:
+            _write(of_benchmark, splits, images, output)
     return [read.counts for read in files]
 
 

@@ -80,10 +80,9 @@ def get_benchmark(benchmark: Benchmark, data: Path, options: Options, user: User
 
 def _measure_files_with_images(benchmark: Benchmark, data: Path) -> int:
     """Return the bytes of those pinned files that contain images, estimated from mean sizes; 0 if all are there."""
-    folder = data / SOURCES / benchmark.name
-    contain_images = any(images.columns for images in benchmark.files.values())
-    contain_images |= any(file.makes for file in benchmark.source.files)
-    are_complete = all(check_file(file, folder) == "complete" for file in benchmark.source.files)
+    files, folder = benchmark.source.files, data / SOURCES / benchmark.name
+    contain_images = any(images.columns for images in benchmark.files.values()) or any(file.makes for file in files)
+    are_complete = all(check_file(file, folder) == "complete" for file in files)
     return benchmark.image_bytes if contain_images and not are_complete else 0
 
 

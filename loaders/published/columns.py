@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from itertools import chain
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -31,9 +32,8 @@ class Columns:
 
     @property
     def names(self) -> tuple[str, ...]:
-        optional = [name for name in (self.image_id, self.label) if name]
-        kinds = [name for names in self.categories.values() for name in names]
-        return (*self.images, *self.captions, *self.hard_negatives, *optional, *kinds)
+        optional = filter(None, (self.image_id, self.label))
+        return (*self.images, *self.captions, *self.hard_negatives, *optional, *chain(*self.categories.values()))
 
     def make_row(self, item: Mapping[str, Any], file: str) -> Row:
         """Return the row of an item of the published file ``file``. Raises ValueError if the label is not 0 or 1."""

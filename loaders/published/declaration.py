@@ -67,12 +67,16 @@ class Benchmark:
     name: str = ""
     """Name of the module, filled in by :func:`loaders.benchmarks.load`."""
     source: DataSource = field(default_factory=lambda: DataSource(""))
-    """Entry of the registry, filled in by :func:`loaders.benchmarks.load`, as are the next five fields."""
+    """Entry of the registry, filled in by :func:`loaders.benchmarks.load`, as are the next seven fields."""
     description: str = ""
     """The question that a model has to answer, in one line."""
     year: int = 0
     licence_id: str = ""
     """Licence of the dataset folder, which contains no images: the identifier on the Hugging Face Hub."""
+    rows: Mapping[str, int] = field(default_factory=dict)
+    """Rows of each config, or of each ``config/split`` if a config has several splits, in the published files."""
+    image_count: int | None = None
+    """Number of distinct images. None: not counted, at most one per row."""
     flaws: tuple[Flaw, ...] = ()
     scores: tuple[Score, ...] = ()
     """Published scores that are not in vl_compo's table (evaluators/results/scores.py), which has twelve benchmarks."""
@@ -95,10 +99,6 @@ class Benchmark:
     schema: pa.Schema
     other_schemas: Mapping[str, pa.Schema] = field(default_factory=dict)
     """Schema by config or pattern, for configs that have another one."""
-    rows: Mapping[str, int]
-    """Rows of each config, or of each ``config/split`` if a config has several splits, in the published files."""
-    image_count: int | None = None
-    """Number of distinct images. None: not counted, at most one per row."""
     chance: Mapping[str, float]
     """Chance level of the main metric by config or pattern. The first pattern that matches counts."""
     split_files: bool = False
