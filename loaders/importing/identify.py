@@ -43,7 +43,7 @@ class PublishedFile:
         """The end of its path that distinguishes it from other files of the benchmark."""
         return "/".join(self.path.absolute().parts[-len(PurePosixPath(self.name).parts) :])
 
-    @property
+    @cached_property
     def images(self) -> ImageSet:
         """The source of its images."""
         return self.benchmark.find_images(self.name)

@@ -13,9 +13,9 @@ from pathlib import Path, PurePosixPath
 from generators.sources import RemoteFile, read_registry
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ImageSet:
-    """Images that are downloaded one by one, in archives, or inside the published files."""
+    """Images that are downloaded one by one, in archives, or inside the published files. Compared by identity."""
 
     name: str
     """Source of the images in results, licences and sources/."""
