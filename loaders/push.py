@@ -99,9 +99,6 @@ def prepare_upload(folder: Path, sources: Mapping[str, Sequence[str]]) -> Iterat
                 _copy_without_pixels(path, target)
             else:
                 _copy_with_pixels(path, target, stored[path.parent.name])
-        for name in PAGES:
-            if (folder / name).is_file():
-                shutil.copy2(folder / name, copy)
         stats = json.loads((folder / "stats.json").read_text()) | measure(copy)
         _, front_matter, text = (folder / "README.md").read_text().split("---\n", 2)
         text = text.partition(PIXELS_HEADING)[0].lstrip("\n")

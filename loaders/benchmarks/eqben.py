@@ -35,8 +35,7 @@ def read(path: Path, name: str) -> Iterator[Row | Unusable]:
             raise ValueError("the first folder of the image is not a subset")
         if any(image.endswith(".npy") for image in images):
             raise ValueError("the frames are NumPy arrays, not images")
-        captions = (item["caption0"], item["caption1"])
-        captions = tuple(caption[0] if isinstance(caption, list) else caption for caption in captions)
+        captions = tuple(text[0] if isinstance(text, list) else text for text in (item["caption0"], item["caption1"]))
         return Row(subset, images, captions, image_id="/".join(parts[:2]), split=split)
 
     return read_each((item for _, item in stream_records(path)), make_row)

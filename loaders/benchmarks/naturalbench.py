@@ -41,9 +41,9 @@ def read(path: Path, name: str) -> Iterator[Row | Unusable]:
 
 
 def _make_row(item: dict[str, Any]) -> Row:
-    questions = [item[f"Question_{question}"] + SUFFIXES[item["Question_Type"]] for question in (0, 0, 1, 1)]
-    images = tuple(item[column] for column in IMAGES)
-    return _make_group("main", images, questions, [item[column] for column in ANSWERS], item["Question_Type"])
+    images, kind = (item["Image_0"], item["Image_1"]), item["Question_Type"]
+    questions = [item[f"Question_{question}"] + SUFFIXES[kind] for question in (0, 0, 1, 1)]
+    return _make_group("main", images, questions, [item[column] for column in ANSWERS], kind)
 
 
 def _join_lines(lines: Iterable[list[str]]) -> Row:

@@ -23,12 +23,11 @@ def make_row(item: dict[str, Any], file: str) -> Row:
     if item["mturk"]["caption"] < MIN_VOTES:
         raise ValueError(f"fewer than {MIN_VOTES} of three annotators chose the caption")
     config, image = Path(file).stem.replace("-", "_"), item["image_file"]
+    caption, foil = (item["caption"],), (item["foil"],)
     image_set = {"SWiG": SWIG, "visual7w": VISUAL7W}.get(item["dataset"], COCO)
     if str(image).startswith("VisualDialog"):
         image_set = VISDIAL
-    return Row(
-        config, (image,), (item["caption"],), (item["foil"],), swaps=config == "actant_swap", image_set=image_set
-    )
+    return Row(config, (image,), caption, foil, swaps=config == "actant_swap", image_set=image_set)
 
 
 BENCHMARK = Benchmark(

@@ -19,12 +19,6 @@ from generators.schemas.rows import RAW_SCHEMA
 REPOSITORY = "https://github.com/compeval/compeval"
 PARQUET = "application/x-parquet"
 CROPS = "Crops that several configs show."
-LICENCES = {
-    "cc0-1.0": "https://creativecommons.org/publicdomain/zero/1.0/",
-    "cc-by-4.0": "https://creativecommons.org/licenses/by/4.0/",
-    "cc-by-nc-4.0": "https://creativecommons.org/licenses/by-nc/4.0/",
-    "mit": "https://opensource.org/license/mit",
-}
 
 
 def make_croissant(
@@ -47,7 +41,7 @@ def make_croissant(
         "name": name,
         "description": f"{title}: a dataset of CompEval for vision-language compositionality. README.md describes it.",
         "version": f"0.1.0+{stats['version']}",
-        "license": LICENCES.get(metadata.get("license", "other"), f"{REPOSITORY}#licence"),
+        "license": facts["licences"].get(metadata.get("license"), f"{REPOSITORY}#licence"),
         "url": REPOSITORY,
         "creator": {"@type": "sc:Organization", "name": "The CompEval developers", "url": REPOSITORY},
         "keywords": list(metadata.get("tags", ())),

@@ -34,6 +34,5 @@ def find_image_columns(schema: pa.Schema) -> list[str]:
     return [
         field.name
         for field in schema
-        if field.name == "image_path"
-        or (pa.types.is_struct(field.type) and "bytes" in {part.name for part in field.type})
+        if field.name == "image_path" or (pa.types.is_struct(field.type) and field.type.get_field_index("bytes") >= 0)
     ]

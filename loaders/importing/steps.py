@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from generators.files.untrusted import SOURCES
+from generators.sources import DataSource
 from generators.sources.obtain import ProgressCallback, check_file
 from loaders.importing.get import explain_manual_download, get_files, get_images
 from loaders.importing.images import ImageFinder
@@ -88,10 +89,11 @@ def _measure_files_with_images(benchmark: Benchmark, data: Path) -> int:
 
 def _measure_images(missing: dict[ImageSet, dict[str, None]]) -> int | None:
     """Return the bytes to download, estimated from mean sizes; None if the size of an archive is unknown."""
-    sizes: list[int | None] = []
-    for images, names in missing.items():
-        sizes += [len(names) * images.bytes_per_image] if images.url else [file.size for file in images.archives]
-    return None if None in sizes else sum(size for size in sizes if size is not None)
+    sizes = [
+        len(names) * images.bytes_per_image if images.url else DataSource("", files=images.archives).size
+        for images, names in missing.items()
+    ]
+    return None if None in sizes else sum(size or 0 for size in sizes)
 
 
 def _list_missing_images(
