@@ -42,17 +42,16 @@ class Stage(NamedTuple):
     name: str
     command: tuple[str, ...]
     real_images: int = 108_077
-    rows: int | None = None
-    """Value of ``crepe_productivity.rows`` for this run."""
 
 
 STAGES = (
     Stage("annotations", ("generators.readers.annotations", "visual_genome")),
     Stage("annotations_gqa", ("generators.readers.annotations", "gqa"), 85_638),
-    Stage("regions", ("generators.crepe_systematicity", "regions")),
-    Stage("productivity 60", ("generators.crepe_productivity",), rows=60),
-    Stage("productivity 600", ("generators.crepe_productivity",), rows=600),
-    Stage("productivity_balanced 60", ("generators.crepe_productivity", "--balanced"), rows=60),
+    Stage("parsed_regions", ("generators.seen_analysis.regions",)),
+    Stage("regions", ("generators.crepe_regions",)),
+    Stage("captioned_walks", ("generators.captioned_walks",)),
+    Stage("productivity", ("generators.crepe_productivity",)),
+    Stage("productivity_balanced", ("generators.crepe_productivity", "--balanced")),
     Stage("aro", ("generators.aro",), 85_638),
 )
 
@@ -93,13 +92,12 @@ def read_tree_memory(pid: int) -> int:
     return 1024 * kilobytes
 
 
-def write_params(folder: Path, rows: int | None) -> None:
+def write_params(folder: Path) -> None:
     """Write params.yaml of the paper, without language models."""
     params: dict[str, Any] = yaml.safe_load((ROOT / "params/paper.yaml").read_text())
     params["crepe_systematicity"]["ranker"] = "statistics"
-    params["crepe_productivity"] |= {"captioner": {}, "entailment": None}
-    if rows:
-        params["crepe_productivity"]["rows"] = rows
+    params["captioned_walks"]["captioner"] = {}
+    params["crepe_productivity"]["entailment"] = None
     (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
 
 
@@ -108,9 +106,9 @@ def measure_stages(folder: Path, images: int, stages: Sequence[Stage]) -> Iterat
     write_visual_genome(folder / "sources/visual_genome", images)
     write_gqa(folder / "sources/gqa", images, pixels=False)
     (folder / "data").symlink_to(ROOT / "sample")
+    write_params(folder)
     for stage in STAGES:
         if stage in stages or stage.name.startswith("annotations"):
-            write_params(folder, stage.rows)
             usage = measure([sys.executable, "-m", *stage.command], folder)
             if stage in stages:
                 yield stage, usage

@@ -1,6 +1,6 @@
 """CompPrompts: prompts of growing compositionality, for probes of text encoders.
 
-    python -m generators.compprompts && python -m loaders.cards.compprompts
+    python -m generators.compprompts && python -m loaders.cards.write compprompts
 
 Source: Kamath, Hessel and Chang 2023 (arXiv:2305.14897), section 2.1 and the example prompts of Tables 2 and 3. The
 authors did not release their prompts. Here every word of a prompt is drawn independently from our word lists
@@ -87,7 +87,7 @@ GRID = {
     "negation_obj2_spatial": Cell("a NOUN that is not PLACE a NOUN", 500),
     "negation_obj2_verb2": Cell("a NOUN that is not TRANSITIVE a NOUN", 500),
 }
-"""The configs of the benchmark. loaders/cards/compprompts.py has the same configs in the layout of the tables."""
+"""The configs of the benchmark. loaders/papers/prompt_types.csv has the same configs in the layout of the tables."""
 
 
 class Filler(NamedTuple):

@@ -1,6 +1,6 @@
 """Compun: choose the image of a compound noun ("sunflower") among the images of the compound, "sun" and "flower".
 
-    python -m generators.compun && python -m loaders.cards.compun
+    python -m generators.compun && python -m loaders.cards.write compun
     python -m generators.compun --ask --max-cost 1      # requests answers of a language model into sample/llm/
 
 Source: Kumar et al. 2024 (arXiv:2404.00419), sections 3 and 4. Chance: 1/3.

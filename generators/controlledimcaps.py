@@ -1,6 +1,6 @@
 """ControlledImCaps from the micro-world: pairs of images whose captions differ in exactly one word.
 
-    python -m generators.controlledimcaps && python -m loaders.cards.controlledimcaps
+    python -m generators.controlledimcaps && python -m loaders.cards.write controlledimcaps
 
 Source: Kamath, Hessel and Chang 2023 (arXiv:2305.14897), section 2.2 and Figure 3. The paper has 600 pairs of COCO
 photographs of six types. A config is a type, and a row is a pair. Chance of the image score and of the text score: 1/4.

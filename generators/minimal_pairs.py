@@ -1,6 +1,6 @@
 """Minimal pairs from the micro-world: the same scene with one atom, one relation or one binding changed.
 
-    python -m generators.minimal_pairs && python -m loaders.cards.minimal_pairs
+    python -m generators.minimal_pairs && python -m loaders.cards.write minimal_pairs
 
 Both directions are asked of the same rows: one image and two captions, one caption and two images (the protocol
 ``group`` of Winoground, arXiv:2204.03162). Each caption is true of one image only; the oracle checks it. Chance of the

@@ -99,9 +99,6 @@ def prepare_upload(folder: Path, sources: Mapping[str, Sequence[str]]) -> Iterat
                 _copy_without_pixels(path, target)
             else:
                 _copy_with_pixels(path, target, stored[path.parent.name])
-        for name in PAGES:
-            if (folder / name).is_file():
-                shutil.copy2(folder / name, copy)
         stats = json.loads((folder / "stats.json").read_text()) | measure(copy)
         _, front_matter, text = (folder / "README.md").read_text().split("---\n", 2)
         text = text.partition(PIXELS_HEADING)[0].lstrip("\n")
@@ -122,12 +119,8 @@ def _lacks_pixels(path: Path) -> bool:
     with parquet.open_file(path) as file:
         groups = (file.metadata.row_group(number) for number in range(file.num_row_groups))
         chunks = (group.column(number) for group in groups for number in range(group.num_columns))
-        return any(chunk.path_in_schema in cells and _count_nulls(chunk) for chunk in chunks)
-
-
-def _count_nulls(chunk: Any) -> int:
-    """Return the number of null values in a part of a column; 1 if it is not known."""
-    return chunk.statistics.null_count if chunk.is_stats_set and chunk.statistics.has_null_count else 1
+        counts = [chunk.statistics for chunk in chunks if chunk.path_in_schema in cells]
+        return any(not (count and count.has_null_count) or count.null_count for count in counts)
 
 
 def _copy_with_pixels(path: Path, target: Path, stored: set[int]) -> None:
@@ -144,16 +137,14 @@ def _copy_with_pixels(path: Path, target: Path, stored: set[int]) -> None:
         schema = add_datasets_features(use_stored_images(schema))
     names = find_image_columns(schema)
     with parquet.open_writer(target, schema) as writer:
-        start = 0
-        for batch in parquet.read_batches(path, ROWS_PER_GROUP):
+        for start, batch in enumerate(parquet.read_batches(path, ROWS_PER_GROUP)):
             rows = batch.to_pylist()
-            for number, row in enumerate(rows, start):
+            for number, row in enumerate(rows, start * ROWS_PER_GROUP):
                 is_stored = row.get("image_row") in stored
                 place = f"{path}, row {number}"
                 row |= {name: None if is_stored else _encode(row, name, folder, place) for name in names}
                 stored |= {row["image_row"]} if "image_row" in row else set()
             writer.write_table(pa.Table.from_pylist(rows, schema))
-            start += len(rows)
 
 
 def _encode(row: Mapping[str, Any], column: str, folder: Path, place: str) -> dict[str, Any] | None:

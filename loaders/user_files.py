@@ -15,12 +15,12 @@ from __future__ import annotations
 import hashlib
 import re
 import tempfile
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from generators.files import csv_tables, json_lines
+from generators.files import csv_tables
 from generators.files.atomic import atomic_folder, check_replaceable
 from generators.files.untrusted import UnsafeNameError, is_file, resolve_below, safe_name
 from generators.readers import shards
@@ -30,7 +30,7 @@ from generators.storage.crops import crop_id, read_size
 from generators.storage.dataset import write_config
 from loaders.cards.card import render, write_card
 from loaders.datasets.stats import Stats, measure
-from loaders.published.rows import parse_texts, read_json
+from loaders.published.rows import parse_texts, read_items
 
 FILE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".tar")
 
@@ -53,7 +53,11 @@ def make(name: str, files: Sequence[Path], image_folder: Path | None, output: Pa
     inputs are read. Raises ValueError, with the row number, for an invalid table or an unreadable image, and
     FileNotFoundError for a missing image.
     """
-    folder = output / _check_name(name)
+    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", safe_name(name)):
+        raise ValueError(
+            f"{name!r} cannot be the name of a dataset: use letters of the English alphabet, digits, '_', '-' and '.'."
+        )
+    folder = output / name
     check_replaceable(folder)
     with tempfile.TemporaryDirectory() as scratch:
         entries = [
@@ -74,15 +78,6 @@ def make(name: str, files: Sequence[Path], image_folder: Path | None, output: Pa
             metadata = {"pretty_name": name, "language": ["en"], "tags": ["compositionality"]}
             write_card(partial, metadata, render("user_files", name=name, stats=stats), stats)
     return stats
-
-
-def _check_name(name: str) -> str:
-    """Return the name if it can be the name of a dataset and the first part of a task. Raises ValueError."""
-    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", safe_name(name)):
-        raise ValueError(
-            f"{name!r} cannot be the name of a dataset: use letters of the English alphabet, digits, '_', '-' and '.'."
-        )
-    return name
 
 
 def read_entries(file: Path, image_folder: Path, scratch: Path) -> Iterator[Entry]:
@@ -119,10 +114,8 @@ def _locate(name: str, image_folder: Path) -> Path:
 
 
 def _read_table(file: Path) -> Iterable[Any]:
-    if file.suffix == ".json":
-        return read_json(file)
-    if file.suffix == ".jsonl":
-        return (value for _, value in json_lines.read_numbered(file))
+    if file.suffix in (".json", ".jsonl"):
+        return read_items(file, file.name, ())
     delimiter = "\t" if file.suffix == ".tsv" else ","
     return (row for _, row in csv_tables.read_numbered(file, ("image",), delimiter))
 
@@ -150,12 +143,12 @@ def _read_shard(file: Path, folder: Path) -> Iterator[Entry]:
 
 def caption_rows(entries: Iterable[Entry], provenance: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield rows of RETRIEVAL_SCHEMA, one per image, with all distinct captions of the image."""
-    by_image: dict[Path, list[Entry]] = {}
+    by_image: defaultdict[Path, list[Entry]] = defaultdict(list)
     for entry in entries:
-        by_image.setdefault(entry.image, []).append(entry)
-    for image_entries in by_image.values():
-        captions = dict.fromkeys(caption for entry in image_entries for caption in entry.captions)
-        yield _image_columns(image_entries[0], provenance) | {"captions": list(captions)}
+        by_image[entry.image].append(entry)
+    for first, *others in by_image.values():
+        captions = dict.fromkeys(caption for entry in (first, *others) for caption in entry.captions)
+        yield _image_columns(first, provenance) | {"captions": list(captions)}
 
 
 def foil_rows(entries: Iterable[Entry], count: int, provenance: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.evaluators import tiny
 
-pytest_plugins = ["tests.hub_server"]
+pytest_plugins = ["tests.hub_server", "tests.generators.sources.server"]
 
 # All runs use the same random cases, so a new failure means that the code changed. Health checks are disabled: few
 # random graphs have walks and swaps, and durations depend on the load of the machine.

@@ -99,7 +99,8 @@ def get(
     if name not in benchmarks.list_names():
         raise unknown_name("benchmark", name, benchmarks.list_names())
     benchmark, data = benchmarks.load(name), output or data_folder()
-    note(f"{benchmark.title}: {benchmark.asks}\nLicence: {benchmark.licence}.\nCite: {benchmark.paper}.")
+    source = benchmark.source
+    note(f"{source.title}: {benchmark.description}\nLicence: {source.licence}.\nCite: {source.citation}.")
     if benchmark.untested:
         note("Untested: its reader follows the documented format and was not tried on the published files.")
     imported = get_benchmark(benchmark, data, Options(images, existing, mirror, skip_missing, repair), Terminal(yes))

@@ -64,13 +64,13 @@ def _list_benchmarks(data: Data) -> list[dict[str, str | int]]:
     return [
         {
             "benchmark": benchmark.name,
-            "asks": benchmark.asks,
+            "asks": benchmark.description,
             "rows": f"{sum(benchmark.rows.values()):,}" if benchmark.rows else "?",
             "images": decimal(benchmark.image_bytes) if benchmark.image_bytes else "?",
             "year": benchmark.year,
             "reader": "untested" if benchmark.untested else "tested",
             "here": str(here.get(benchmark.name, "no")),
-            "licence": benchmark.licence,
+            "licence": benchmark.source.licence,
         }
         for benchmark in benchmarks.load_all()
     ]

@@ -25,7 +25,9 @@ Folder = Annotated[Path, typer.Option("--output", help="Folder of the sources.")
 @app.command("list")
 def list_(as_json: AsJson = False) -> None:
     """List the sources with size, licence and citation."""
-    sources = list(_list_sources().values())
+    from generators.sources import read_registry
+
+    sources = list(read_registry().values())
     if as_json:
         echo_json([asdict(source) for source in sources])
         return
@@ -33,7 +35,8 @@ def list_(as_json: AsJson = False) -> None:
     for column in shown.columns[4:]:
         column.justify = "left"
     for source in sources:
-        size = f"{source.size / 1e9:.1f} GB" if source.size else "manual download" if source.how else "unknown"
+        unknown = "manual download" if source.download_instructions else "unknown"
+        size = f"{source.size / 1e9:.1f} GB" if source.size else unknown
         shown.add_row(source.name, source.title, str(len(source.files)), size, source.licence, source.citation)
     out.print(shown)
 
@@ -70,9 +73,10 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Check that downloaded files are complete and unchanged. The exit code is 1 if a file is not."""
+    from generators.sources import read_registry
     from generators.sources.obtain import check_file
 
-    names = names or [name for name in _list_sources() if (output / name).is_dir()]
+    names = names or [name for name in read_registry() if (output / name).is_dir()]
     states = {name: {file.name: check_file(file, output / name) for file in _find_source(name).files} for name in names}
     if as_json:
         echo_json(states)
@@ -82,26 +86,18 @@ def check(
         for name, file_states in states.items():
             for file, file_state in file_states.items():
                 shown.add_row(name, file, escape(file_state))
-            if how := _find_source(name).how:
-                shown.add_row(name, "manual download", escape(how))
+            if instructions := _find_source(name).download_instructions:
+                shown.add_row(name, "manual download", escape(instructions))
         out.print(shown)
     if any(file_state != "complete" for file_states in states.values() for file_state in file_states.values()):
         raise typer.Exit(1)
 
 
-def _list_sources() -> dict[str, DataSource]:
-    """Return name -> source: the registered sources, and the pinned files of the published benchmarks."""
-    from generators.sources import read_registry
-    from loaders import benchmarks
-
-    return read_registry() | {benchmark.name: benchmark.source for benchmark in benchmarks.load_all()}
-
-
 def _find_source(name: str) -> DataSource:
     """Return a source by its name. Raises ValueError if the name is unknown."""
+    from generators.sources import read_registry
     from loaders.datasets.folders import unknown_name
 
-    sources = _list_sources()
-    if name not in sources:
-        raise unknown_name("source", name, sources)
-    return sources[name]
+    if name not in read_registry():
+        raise unknown_name("source", name, read_registry())
+    return read_registry()[name]

@@ -1,4 +1,4 @@
-"""The registry of published data sources (registry.yaml).
+"""The registry of published data sources and of the files of published benchmarks (registry.yaml).
 
     compeval sources list
     compeval sources get visual_genome [--from DIR | --mirror URL]
@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 import yaml
 
 REGISTRY = Path(__file__).with_name("registry.yaml")
+TEXTS = ("title", "homepage", "licence", "citation", "download_instructions")
 
 
 @dataclass(frozen=True)
@@ -31,13 +32,9 @@ class RemoteFile:
 
     url: str
     name: str
-    makes: str | None
-    size: int | None
-    sha256: str | None
-
-    def choose_url(self, source: str, mirror: str | None) -> str:
-        """Return ``<mirror>/<source>/<name>`` if there is a mirror, otherwise the original URL."""
-        return f"{mirror.rstrip('/')}/{source}/{self.name}" if mirror else self.url
+    makes: str | None = None
+    size: int | None = None
+    sha256: str | None = None
 
     @property
     def final_name(self) -> str:
@@ -47,15 +44,19 @@ class RemoteFile:
 
 @dataclass(frozen=True)
 class DataSource:
-    """A data source with either ``files`` to download or instructions for a manual download (``how``)."""
+    """A data source with either ``files`` to download or instructions for a manual download."""
 
     name: str
-    title: str
-    homepage: str
-    licence: str
-    citation: str
+    title: str = ""
+    homepage: str = ""
+    licence: str = ""
+    citation: str = ""
     files: tuple[RemoteFile, ...] = ()
-    how: str | None = None
+    download_instructions: str | None = None
+    image_archives: tuple[RemoteFile, ...] = ()
+    """Archives of images that are downloaded when rows of a benchmark need them."""
+    facts: dict[str, Any] = field(default_factory=dict)
+    """What else is known about a benchmark (loaders/published/declaration.py)."""
 
     @property
     def size(self) -> int | None:
@@ -68,12 +69,15 @@ class DataSource:
 def read_registry() -> dict[str, DataSource]:
     """Return name -> source, in the order of registry.yaml."""
     entries = yaml.safe_load(REGISTRY.read_text(encoding="utf-8"))
-    return {
-        name: DataSource(name, **entry | {"files": tuple(map(_make_remote_file, entry.get("files", ())))})
-        for name, entry in entries.items()
-    }
+    return {name: _make_source(name, **entry) for name, entry in entries.items()}
 
 
-def _make_remote_file(entry: dict[str, Any]) -> RemoteFile:
-    name = entry.get("name") or PurePosixPath(urlsplit(entry["url"]).path).name
-    return RemoteFile(entry["url"], name, entry.get("makes"), entry["size"], entry["sha256"])
+def _make_source(name: str, root: str = "", files: Any = (), image_archives: Any = (), **entry: Any) -> DataSource:
+    files, archives = (tuple(_make_file(root, **file) for file in part) for part in (files, image_archives))
+    texts = {key: entry.pop(key) for key in TEXTS if key in entry}
+    return DataSource(name, **texts, files=files, image_archives=archives, facts=entry)
+
+
+def _make_file(root: str, url: str = "", name: str = "", **entry: Any) -> RemoteFile:
+    url = url or f"{root}/{name}"
+    return RemoteFile(url, name or PurePosixPath(urlsplit(url).path).name, **entry)

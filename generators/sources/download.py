@@ -9,7 +9,6 @@ bytes again. The package Pooch cannot resume downloads.
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import shutil
 import time
@@ -18,6 +17,8 @@ from pathlib import Path
 
 import requests
 import urllib3
+
+from generators.files.hashes import hash_file
 
 CHUNK = 1 << 20
 MAX_FAILURES = 5
@@ -74,13 +75,10 @@ def download(
 def verify(path: Path, size: int | None, sha256: str | None, name: str) -> None:
     """Raise ValueError if a file is empty or has another size or hash. ``name`` identifies the file in the message."""
     _check_size(path.stat().st_size, size, name)
-    if sha256 is not None:
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        if digest != sha256:
-            raise ValueError(
-                f"{name}: SHA-256 {digest}, {sha256} expected. The file differs from the registered file. {REMEDY}"
-            )
+    if sha256 is not None and (digest := hash_file(path)) != sha256:
+        raise ValueError(
+            f"{name}: SHA-256 {digest}, {sha256} expected. The file differs from the registered file. {REMEDY}"
+        )
 
 
 def _check_size(actual: int, size: int | None, name: str) -> None:
@@ -130,9 +128,9 @@ def _append_rest(url: str, partial: Path, version: Path, size: int | None, repor
         except urllib3.exceptions.HTTPError as error:
             raise requests.ConnectionError(str(error)) from None
         except OSError as error:
-            if error.errno in (errno.ENOSPC, errno.EDQUOT):
-                raise ValueError(_disk_full(url, partial, f"after {_size(partial):,} bytes")) from None
-            raise
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            raise ValueError(_disk_full(url, partial, f"after {_size(partial):,} bytes")) from None
     if total is not None and _size(partial) < total:
         raise requests.ConnectionError(f"{_size(partial):,} of {total:,} bytes")
 
@@ -143,13 +141,13 @@ def _route(url: str) -> tuple[str, dict[str, str]]:
     $HF_ENDPOINT selects another server.
     """
     headers = {"Accept-Encoding": "identity"}
-    if not url.startswith(HUB):
-        return url, headers
-    from huggingface_hub import get_token
+    if url.startswith(HUB):
+        from huggingface_hub import get_token
 
-    token = get_token()
-    url = os.environ.get("HF_ENDPOINT", HUB).rstrip("/") + url.removeprefix(HUB)
-    return url, headers | ({"Authorization": f"Bearer {token}"} if token else {})
+        url = os.environ.get("HF_ENDPOINT", HUB).rstrip("/") + url.removeprefix(HUB)
+        if token := get_token():
+            headers["Authorization"] = f"Bearer {token}"
+    return url, headers
 
 
 def _disk_full(url: str, partial: Path, detail: str) -> str:

@@ -1,8 +1,8 @@
 """Download, verify and unpack the files of a source into its folder.
 
-Files are downloaded to and unpacked in ``<folder>/.downloads``. A complete file is moved to ``<folder>``, and a record
-of its members is written (``.downloads/<file>.json``), so a stage never reads an incomplete file. The next call
-downloads only the files without a record. An archive is deleted after it has been unpacked.
+Files are downloaded to and unpacked in ``<folder>/.downloads``. Complete files are listed in a record
+(``.downloads/<file>.json``) and then moved to ``<folder>``, so a stage never reads an incomplete file. The next call
+downloads only the files that are not complete. An archive is deleted after it has been unpacked.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from generators.files.atomic import atomic_file, write_json
 from generators.sources import DataSource, RemoteFile
@@ -42,8 +41,8 @@ def fetch(
     if the source must be downloaded manually, a name is unknown, or a file is wrong or cannot be downloaded. Raises
     FileNotFoundError if the server or the folder ``existing`` does not have a file.
     """
-    if source.how:
-        raise ValueError(f"{source.name} must be downloaded manually. {source.how}")
+    if source.download_instructions:
+        raise ValueError(f"{source.name} must be downloaded manually. {source.download_instructions}")
     known = {file.name: file for file in source.files}
     if unknown := [name for name in names if name not in known]:
         raise ValueError(f"{source.name} has no file {unknown[0]}; it has {', '.join(known)}.")
@@ -51,15 +50,59 @@ def fetch(
     if existing is not None:
         _check_existing(source, missing, existing)
     for file in missing:
-        members = _fetch_file(source, file, folder, mirror, existing, lock, report)
-        write_json(folder / WORK_FOLDER / f"{file.name}.json", {"members": members})
-        (folder / WORK_FOLDER / file.name).unlink(missing_ok=True)
+        packed = (existing or folder / WORK_FOLDER) / file.name
+        if existing is None and not packed.is_file():
+            url = f"{mirror.rstrip('/')}/{source.name}/{file.name}" if mirror else file.url
+            download(url, packed, file.size, file.sha256, lambda *counts, name=file.name: report(name, *counts))
+        try:
+            _add_file(source, file, packed, folder, existing, lock, report)
+        except ValueError:
+            if existing is None:  # download the file again next time
+                packed.unlink()
+            raise
     return [file.name for file in missing]
+
+
+def _add_file(
+    source: DataSource,
+    file: RemoteFile,
+    packed: Path,
+    folder: Path,
+    existing: Path | None,
+    lock: Path | None,
+    report: ProgressCallback,
+) -> None:
+    """Add a file to ``folder``, unpacked if it is an archive. Files in ``existing`` stay there."""
+    root, place = (folder / WORK_FOLDER, os.replace) if existing is None else (existing, _link_or_copy)
+    if existing and not packed.is_file():
+        unpacked = existing / file.final_name
+        _install(file, root, [unpacked] if unpacked.is_file() else sorted(unpacked.rglob("*")), folder, place)
+        return
+    if existing:
+        verify(packed, file.size, file.sha256, str(packed))
+    if lock is not None and file.sha256 is None:
+        compare_or_record(lock, source.name, file, packed)
+    if file.makes is None:
+        _install(file, root, [packed], folder, place)
+        return
+    scratch = folder / WORK_FOLDER / f"{file.name}.unpacked"
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir(parents=True)
+    try:
+        names = unpack(packed, scratch, lambda *counts: report(f"{file.name}, unpacking", *counts))
+        if not (scratch / file.makes).exists():
+            content = ", ".join(sorted(path.name for path in scratch.iterdir())) or "nothing"
+            raise ValueError(f"{packed.name}: the archive contains {content}, {file.makes} expected.")
+        _install(file, scratch, [scratch / name for name in names], folder, os.replace)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    if existing is None:
+        packed.unlink()
 
 
 def check_file(file: RemoteFile, folder: Path) -> str:
     """Return ``complete``, ``missing``, or a description of the missing or changed files."""
-    record = folder / WORK_FOLDER / f"{file.name}.json"
+    record = _get_record(file, folder)
     if not record.is_file():
         return "missing"
     members: Mapping[str, int] = json.loads(record.read_text())["members"]
@@ -70,6 +113,10 @@ def check_file(file: RemoteFile, folder: Path) -> str:
     if changed:
         return f"{len(changed):,} of {len(members):,} files have changed; the first is {changed[0]}"
     return "complete"
+
+
+def _get_record(file: RemoteFile, folder: Path) -> Path:
+    return folder / WORK_FOLDER / f"{file.name}.json"
 
 
 def _check_existing(source: DataSource, files: Sequence[RemoteFile], existing: Path) -> None:
@@ -85,70 +132,22 @@ def _check_existing(source: DataSource, files: Sequence[RemoteFile], existing: P
         )
 
 
-def _fetch_file(
-    source: DataSource,
-    file: RemoteFile,
-    folder: Path,
-    mirror: str | None,
-    existing: Path | None,
-    lock: Path | None,
-    report: ProgressCallback,
-) -> dict[str, int]:
-    """Write one file to ``folder``, unpacked if it is an archive; return path -> size of the written files."""
-    if existing and not (existing / file.name).is_file():
-        return _move_files(existing, file.final_name, folder, _link)
-    download_path = (existing or folder / WORK_FOLDER) / file.name
-    if existing:
-        verify(download_path, file.size, file.sha256, str(download_path))
-    elif not download_path.is_file():
-        url = file.choose_url(source.name, mirror)
-        download(url, download_path, file.size, file.sha256, lambda done, total: report(file.name, done, total))
-    if lock is not None and file.sha256 is None:
-        try:
-            compare_or_record(lock, source.name, file, download_path)
-        except ValueError:
-            if not existing:  # download the file again next time
-                download_path.unlink()
-            raise
-    if file.makes is None:
-        _link(download_path, folder / file.name)
-        return {file.name: download_path.stat().st_size}
-    scratch = folder / WORK_FOLDER / f"{file.name}.unpacked"
-    shutil.rmtree(scratch, ignore_errors=True)
-    scratch.mkdir(parents=True)
-    try:
-        unpack(download_path, scratch, lambda done, total: report(f"{file.name}, unpacking", done, total))
-        if not (scratch / file.makes).exists():
-            content = ", ".join(sorted(path.name for path in scratch.iterdir())) or "nothing"
-            raise ValueError(f"{download_path.name}: the archive contains {content}, {file.makes} expected.")
-        moved = (_move_files(scratch, path.name, folder) for path in scratch.iterdir())
-        return {name: size for sizes in moved for name, size in sizes.items()}
-    except ValueError:
-        if not existing:  # download the archive again next time
-            download_path.unlink()
-        raise
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+def _install(
+    file: RemoteFile, root: Path, paths: Iterable[Path], folder: Path, place: Callable[[Path, Path], None]
+) -> None:
+    """Record the files among some paths below ``root``, and place them in ``folder``."""
+    members = {path.relative_to(root).as_posix(): path for path in paths if path.is_file()}
+    write_json(_get_record(file, folder), {"members": {name: path.stat().st_size for name, path in members.items()}})
+    for name, path in members.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        place(path, folder / name)
 
 
-def _move_files(
-    root: Path, name: str, folder: Path, move: Callable[[Path, Path], Any] = Path.replace
-) -> dict[str, int]:
-    """Move (or copy, with ``move``) the file or folder ``root/name`` to ``folder/name``; return path -> size of
-    files."""
-    source = root / name
-    paths = [source] if source.is_file() else sorted(path for path in source.rglob("*") if path.is_file())
-    members = {path.relative_to(root).as_posix(): path.stat().st_size for path in paths}
-    for path, member in zip(paths, members, strict=True):
-        (folder / member).parent.mkdir(parents=True, exist_ok=True)
-        move(path, folder / member)
-    return members
-
-
-def _link(path: Path, target: Path) -> None:
+def _link_or_copy(path: Path, target: Path) -> None:
     """Make ``target`` a hard link to the file; copy the file if ``target`` is on another file system."""
-    with atomic_file(target) as partial:
-        try:
-            os.link(path.resolve(), partial)
-        except OSError:
+    target.unlink(missing_ok=True)
+    try:
+        os.link(path.resolve(), target)
+    except OSError:
+        with atomic_file(target) as partial:
             shutil.copy2(path, partial)

@@ -6,13 +6,13 @@ who builds from a checkout reads the same bytes.
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from generators.files.atomic import atomic_file
+from generators.files.hashes import hash_file
 from generators.sources import RemoteFile
 
 RECORD = {"url", "size", "sha256"}
@@ -28,18 +28,16 @@ def compare_or_record(lock: Path, source: str, file: RemoteFile, path: Path) -> 
     malformed.
     """
     entries = _read_entries(lock)
-    with path.open("rb") as content:
-        digest = hashlib.file_digest(content, "sha256").hexdigest()
-    record = {"url": file.url, "size": path.stat().st_size, "sha256": digest}
+    record = {"url": file.url, "size": path.stat().st_size, "sha256": hash_file(path)}
     known = entries.get(source, {}).get(file.name)
     if known == record:
         return
     if known and known["url"] == file.url:
         raise ValueError(
-            f"{source}/{file.name}: {record['size']:,} bytes, SHA-256 {digest}; {known['size']:,} bytes, SHA-256 "
-            f"{known['sha256']} expected ({lock}, from the first download). The file at {file.url} has changed. Use a "
-            f"copy of the recorded file (--from DIR or --mirror URL), or accept the new one: delete its record in "
-            f"{lock.name}, download again and commit {lock.name}."
+            f"{source}/{file.name}: {record['size']:,} bytes, SHA-256 {record['sha256']}; {known['size']:,} bytes, "
+            f"SHA-256 {known['sha256']} expected ({lock}, from the first download). The file at {file.url} has "
+            f"changed. Use a copy of the recorded file (--from DIR or --mirror URL), or accept the new one: delete its "
+            f"record in {lock.name}, download again and commit {lock.name}."
         )
     entries[source] = dict(sorted((entries.get(source, {}) | {file.name: record}).items()))
     with atomic_file(lock) as partial:

@@ -37,7 +37,7 @@ class Member(NamedTuple):
 def unpack(archive: Path, folder: Path, report: ProgressCallback = lambda done, total: None) -> dict[str, int]:
     """Unpack a zip or tar into ``folder`` and return path -> size of its files.
 
-    Raises ValueError if the archive is damaged, unsafe or neither zip nor tar, or if there is not enough disk space.
+    Raises ValueError if the archive is damaged, unsafe or neither zip nor tar, and OSError without enough disk space.
     """
     try:
         with _members(archive) as members:
@@ -46,7 +46,10 @@ def unpack(archive: Path, folder: Path, report: ProgressCallback = lambda done, 
             files = {str(PurePosixPath(member.name)): member for member in members if member.is_file}
             total, free = sum(member.size for member in files.values()), shutil.disk_usage(folder).free
             if total > free:
-                raise ValueError(f"{archive.name}: {total:,} bytes needed, {free:,} bytes free in {folder}.")
+                raise OSError(
+                    f"{archive.name}: {total:,} bytes needed, {free:,} bytes free in {folder}. Free space and run the "
+                    "same command again."
+                )
             done = 0
             for name, member in files.items():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -86,11 +89,9 @@ def _read_blocks(member: Member) -> Iterator[bytes]:
 
 
 def _make_zip_member(zip_file: zipfile.ZipFile, info: zipfile.ZipInfo) -> Member:
-    is_plain = stat.S_IFMT(info.external_attr >> 16) in (0, stat.S_IFREG, stat.S_IFDIR)
-    is_folder = info.is_dir()
-    return Member(
-        info.filename, info.file_size, is_plain and not is_folder, is_plain and is_folder, lambda: zip_file.open(info)
-    )
+    is_plain, is_folder = stat.S_IFMT(info.external_attr >> 16) in (0, stat.S_IFREG, stat.S_IFDIR), info.is_dir()
+    is_file = is_plain and not is_folder
+    return Member(info.filename, info.file_size, is_file, is_plain and is_folder, lambda: zip_file.open(info))
 
 
 def _check(archive: Path, member: Member) -> None:

@@ -1,7 +1,7 @@
 """The published benchmarks, one module each, which declares ``BENCHMARK``.
 
-The name of the module is the name of the benchmark, of its dataset folder and of its results. Modules are found by
-their names; there is no registry. docs/add-a-benchmark.md describes how to add one.
+The name of the module is the name of the benchmark, of its dataset folder, of its results, and of its entry in
+generators/sources/registry.yaml. Modules are found by their names. docs/add-a-benchmark.md describes how to add one.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
-from loaders.published.declaration import Benchmark
+from generators.sources import read_registry
+from loaders.published.declaration import Benchmark, Flaw, Score
 
 OTHER_MODULES = ("photograph_pairs",)
 """Modules that are commands. The versioned data name their paths."""
@@ -27,7 +28,11 @@ def load(name: str) -> Benchmark:
     """Return the declaration of a benchmark. Raises KeyError if there is none."""
     if name not in list_names():
         raise KeyError(name)
-    return replace(import_module(f"{__name__}.{name}").BENCHMARK, name=name)
+    source = read_registry()[name]
+    flaws, scores = (source.facts.get(key, ()) for key in ("flaws", "scores"))
+    lists = {"flaws": tuple(Flaw(**flaw) for flaw in flaws), "scores": tuple(Score(**score) for score in scores)}
+    declared = import_module(f"{__name__}.{name}").BENCHMARK
+    return replace(declared, name=name, source=source, **source.facts | lists)
 
 
 def load_all() -> list[Benchmark]:

@@ -1,4 +1,4 @@
-"""Read ARO as its authors released it, and the training and validation captions of NegCLIP.
+"""ARO as its authors released it, and the training and validation captions of NegCLIP.
 
     visual_genome_{relation,attribution}.json -> vg_relation, vg_attribution   one swapped caption, a crop
     {coco_karpathy,flickr30k}_{val,test}.json -> coco_order, flickr30k_order   four shuffles of a caption, whole images
@@ -21,8 +21,7 @@ from typing import Any
 from generators.hard_negatives.aro.word_order import Tagger, make_wrong_captions
 from generators.readers import karpathy
 from generators.schemas.rows import CHOICE_SCHEMA
-from generators.sources import read_registry
-from loaders.published.declaration import Benchmark, Flaw, github, google_drive
+from loaders.published.declaration import Benchmark
 from loaders.published.image_sets import COCO, FLICKR30K, VISUAL_GENOME
 from loaders.published.rows import Row, Unusable, get_fields, parse_box, parse_texts, read_csv, read_each, read_json
 
@@ -41,7 +40,7 @@ def read(path: Path, name: str) -> Iterator[Row | Unusable]:
 def _visual_genome(path: Path, name: str) -> Iterator[Row | Unusable]:
     kind = Path(name).stem.removeprefix("visual_genome_").split(".")[0]
 
-    def row(item: dict[str, Any]) -> Row:
+    def make_row(item: dict[str, Any]) -> Row:
         if kind == "relation":
             category = ("relation", item["relation_name"])
         else:
@@ -57,7 +56,7 @@ def _visual_genome(path: Path, name: str) -> Iterator[Row | Unusable]:
             categories=(category,),
         )
 
-    return read_each(read_json(path), row)
+    return read_each(read_json(path), make_row)
 
 
 def _order(path: Path, name: str) -> Iterator[Row | Unusable]:
@@ -70,21 +69,16 @@ def _order(path: Path, name: str) -> Iterator[Row | Unusable]:
         else:
             changed, texts = words.text != caption, ((words.text,), tuple(shuffles))
             yield Row(f"{source}_order", (image,), *texts, split=split, swaps=True, changed=changed)
-    yield from _count_left_out(read_json(path), len(captions))
-
-
-def _count_left_out(entries: list[dict[str, Any]], distinct: int) -> Iterator[Unusable]:
-    """Yield the captions that are empty, or that an image has more than once."""
-    captions = [entry["caption"] for entry in entries]
-    texts = [text for caption in captions for text in ([caption] if isinstance(caption, str) else caption)]
+    entries = [entry["caption"] for entry in read_json(path)]
+    texts = [text for entry in entries for text in ([entry] if isinstance(entry, str) else entry)]
     empty = sum(not text.strip() for text in texts)
     yield from [Unusable("a caption is empty")] * empty
-    yield from [Unusable("the image has this caption twice")] * (len(texts) - empty - distinct)
+    yield from [Unusable("the image has this caption twice")] * (len(texts) - empty - len(captions))
 
 
 def _negclip(path: Path, name: str) -> Iterator[Row | Unusable]:
     split = name.split("_")[0]
-    for row in read_csv(path, ("title", "filepath", "neg_caption"), "\t"):
+    for row in read_csv(path, ("title", "filepath", "neg_caption")):
         try:
             negatives, unordered = parse_texts(row["neg_caption"])
         except (ValueError, KeyError):
@@ -108,70 +102,24 @@ def recognise(name: str, items: list[Any]) -> str | None:
     return None
 
 
-REPOSITORY = "mertyg/vision-language-models-are-bows"
-COMMIT = "81fdd20dc5b6f434aa5a4a971717bc80d1cedb0d"
 BENCHMARK = Benchmark(
-    title="ARO as published",
-    asks="Which of two captions with exchanged words, or of five word orders, describes the image?",
-    year=2023,
-    paper="Yuksekgonul et al. 2023, When and why vision-language models behave like bags-of-words, ICLR, "
-    "arXiv:2210.01936",
-    homepage=f"https://github.com/{REPOSITORY}",
-    licence="MIT; images and annotations CC BY 4.0 (Visual Genome)",
-    licence_id="mit",
-    files={
+    images={
         "visual_genome_relation*.json": VISUAL_GENOME,
         "visual_genome_attribution*.json": VISUAL_GENOME,
         "coco_karpathy_*.json": COCO,
         "flickr30k_*.json": FLICKR30K,
         "*_neg_clip*.tsv": COCO,
     },
-    downloads=(
-        google_drive("1kX2iCHEv0CADL8dSO1nMdW-V0NqIAiP3", "visual_genome_relation.json"),
-        google_drive("13tWvOrNOLHxl3Rm9cR3geAdHx2qR3-Tw", "visual_genome_attribution.json"),
-        *github(
-            REPOSITORY,
-            COMMIT,
-            {"valid_neg_clip.tsv": (1018978, "a9d00160062384faa2423df728ee3c15db05503fcbb28c212de11a6c8741eff4")},
-            folder="temp_data",
-        ),
-        *(
-            file
-            for file in read_registry()["karpathy"].files
-            if file.name in ("coco_karpathy_test.json", "flickr30k_test.json")
-        ),
-    ),
-    read=read,
-    recognise=recognise,
+    read_file=read,
+    recognise_file=recognise,
     schema=CHOICE_SCHEMA,
-    rows={
-        "vg_relation": 23_937,
-        "vg_attribution": 28_748,
-        "negclip_1/valid": 2891,
-        "negclip_2/valid": 1418,
-        "negclip_3/valid": 480,
-        "negclip_4/valid": 47,
-        "negclip_5/valid": 3,
-    },
-    image_count=None,
     chance={
         "vg_*": 1 / 2,
         "*_order": 1 / 5,
-        "negclip_1": 1 / 2,
-        "negclip_2": 1 / 3,
-        "negclip_3": 1 / 4,
-        "negclip_4": 1 / 5,
-        "negclip_5": 1 / 6,
+        **{f"negclip_{count}": 1 / (count + 1) for count in range(1, 6)},
     },
     changes={
         "*_order": "the shuffles are ours (seed 0), because the authors' were never released; a first word that is "
         "capitalised only because it starts the sentence is in lower case"
     },
-    flaws=(
-        Flaw(
-            "524 of 7,208 rows of vg_relation",
-            "the false caption is the true caption of another row of the same image",
-            "counted in a copy of the file",
-        ),
-    ),
 )

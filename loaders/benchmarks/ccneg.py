@@ -1,4 +1,4 @@
-"""Read CC-Neg: captions of CC3M, each with a negated one.
+"""CC-Neg: captions of CC3M, each with a negated one.
 
     ccneg_preprocessed.pt -> config main, the last 40,000 rows; chance 1/2
 
@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from generators.schemas.rows import CHOICE_SCHEMA
-from loaders.published.declaration import Benchmark, Flaw
+from loaders.published.declaration import Benchmark
 from loaders.published.image_sets import ImageSet
 from loaders.published.rows import Row, Unusable, read_each
 
@@ -24,29 +24,24 @@ EVALUATED = 40_000
 
 def read(path: Path, name: str) -> Iterator[Row | Unusable]:
     """Yield the rows for evaluation, in order. Raises ValueError if the file cannot be read without executing code."""
-    data = _load(path)
-    try:
-        images, annotations = data["image_paths"], data["annotations"]
-        pairs = list(zip(images, annotations, strict=True))[-EVALUATED:]
-    except (KeyError, TypeError, ValueError):
-        raise ValueError(f"{path}: expected image_paths and as many annotations.") from None
-    return read_each(pairs, _row)
-
-
-def _load(path: Path) -> Any:
     import torch
 
     try:
         with warnings.catch_warnings(action="ignore"):  # about the file's version of pickle
-            return torch.load(path, map_location="cpu", weights_only=True)
+            data = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # the unpickler raises many types for damaged data
         raise ValueError(
             f"{path}: cannot be read without executing code from the file ({type(error).__name__}). In a sandbox, save "
             "its lists and dictionaries with torch.save, then import this copy."
         ) from None
+    try:
+        pairs = list(zip(data["image_paths"], data["annotations"], strict=True))[-EVALUATED:]
+    except (KeyError, TypeError, ValueError):
+        raise ValueError(f"{path}: expected image_paths and as many annotations.") from None
+    return read_each(pairs, _make_row)
 
 
-def _row(pair: tuple[str, dict[str, Any]]) -> Row:
+def _make_row(pair: tuple[str, dict[str, Any]]) -> Row:
     image, annotation = pair
     negated = annotation["sop_data"]["negative-prompt"]
     if not isinstance(negated, str):
@@ -54,28 +49,17 @@ def _row(pair: tuple[str, dict[str, Any]]) -> Row:
     return Row("main", (PurePosixPath(image).name,), (annotation["json"]["caption"],), (negated.replace(",", ""),))
 
 
+IMAGES = ImageSet(
+    "ccneg",
+    ("cc3m_subset_images_extracted_final", "images"),
+    download_instructions="Follow https://github.com/jaisidhsingh/CoN-CLIP/tree/main/ccneg_dataset to get "
+    "ccneg_images.tar.gz.",
+)
 BENCHMARK = Benchmark(
-    title="CC-Neg",
-    asks="Which of two captions, one with a negation, describes the image?",
-    year=2024,
-    paper='Singh et al. 2024, Learn "No" to Say "Yes" Better, arXiv:2403.20312',
-    homepage="https://github.com/jaisidhsingh/CoN-CLIP",
-    licence="MIT; images: CC3M, under their own licences",
-    licence_id="mit",
-    files={
-        "ccneg_preprocessed.pt": ImageSet(
-            "ccneg",
-            ("cc3m_subset_images_extracted_final", "images"),
-            how="Follow https://github.com/jaisidhsingh/CoN-CLIP/tree/main/ccneg_dataset to get ccneg_images.tar.gz.",
-        )
-    },
-    how="Follow https://github.com/jaisidhsingh/CoN-CLIP/tree/main/ccneg_dataset to get ccneg_preprocessed.pt and the "
-    "images, then run `compeval import ccneg_preprocessed.pt --images DIR`.",
-    read=read,
+    images={"ccneg_preprocessed.pt": IMAGES},
+    read_file=read,
     schema=CHOICE_SCHEMA,
-    rows={"main": EVALUATED},
     chance={"*": 1 / 2},
     changes={"main": "the negated captions have no commas, as in the authors' loader"},
     untested=True,
-    flaws=(Flaw("all rows", "only the wrong caption has a negation, a cue without the image", "by construction"),),
 )

@@ -1,4 +1,4 @@
-"""Read CounterCurate's positions: an image and its caption, and a generated image with the opposite caption.
+"""CounterCurate's positions: an image and its caption, and a generated image with the opposite caption.
 
     test_{left_right,up_down}_.csv -> configs left_right, up_down; chance of the accuracy 1/2
 
@@ -7,9 +7,6 @@ tabs and the columns captions, images, neg_captions, neg_images. The authors cou
 Winoground's text score needs both.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -17,21 +14,14 @@ import numpy as np
 from generators.schemas.rows import GROUP_SCHEMA
 from loaders.published.declaration import AuthorsRule, Benchmark
 from loaders.published.image_sets import ImageSet
-from loaders.published.rows import Row, Unusable, read_csv, read_each
-
-COLUMNS = ("captions", "images", "neg_captions", "neg_images")
+from loaders.published.rows import Row
 
 
-def read(path: Path, name: str) -> Iterator[Row | Unusable]:
-    """Yield the rows of one file, in order."""
-    config = Path(name).stem.removeprefix("test_").rstrip("_")
-
-    def row(item: dict[str, str]) -> Row:
-        # The positive and the negative image of a pair have the same file name in two folders.
-        images = tuple("/".join(PurePosixPath(item[column]).parts[-3:]) for column in ("images", "neg_images"))
-        return Row(config, images, (item["captions"], item["neg_captions"]))
-
-    return read_each(read_csv(path, COLUMNS, "\t"), row)
+def make_row(item: dict[str, str], file: str) -> Row:
+    config = Path(file).stem.removeprefix("test_").rstrip("_")
+    # The positive and the negative image of a pair have the same file name in two folders.
+    images = tuple("/".join(PurePosixPath(item[column]).parts[-3:]) for column in ("images", "neg_images"))
+    return Row(config, images, (item["captions"], item["neg_captions"]))
 
 
 def count_choices(score_N22: np.ndarray) -> dict[str, np.ndarray]:
@@ -42,22 +32,13 @@ def count_choices(score_N22: np.ndarray) -> dict[str, np.ndarray]:
 IMAGES = ImageSet(
     "countercurate",
     ("train_data",),
-    how="Download the images with the tables, and keep their folders left_right, up_down.",
+    download_instructions="Download the images with the tables, and keep their folders left_right, up_down.",
 )
 BENCHMARK = Benchmark(
-    title="CounterCurate, positions",
-    asks="Which of two captions with opposite positions describes the image, and which its counterfactual?",
-    year=2024,
-    paper="Zhang et al. 2024, CounterCurate, Findings of ACL, arXiv:2402.13254",
-    homepage="https://github.com/HanSolo9682/CounterCurate",
-    licence="none stated; images: Flickr30k, and generated",
-    licence_id="other",
-    files={"test_left_right_.csv": IMAGES, "test_up_down_.csv": IMAGES},
-    how="Follow https://github.com/HanSolo9682/CounterCurate to get Flickr30k-Counterfactuals, then run "
-    "`compeval import test_left_right_.csv --images DIR`.",
-    read=read,
+    images=dict.fromkeys(("test_left_right_.csv", "test_up_down_.csv"), IMAGES),
+    make_row=make_row,
+    fields=("captions", "images", "neg_captions", "neg_images"),
     schema=GROUP_SCHEMA,
-    rows={},
     chance={"*": 1 / 4},
     authors={"*": AuthorsRule("Each of the two choices of a row counts.", count_choices, {"": 1 / 2})},
     untested=True,

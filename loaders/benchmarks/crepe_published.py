@@ -1,4 +1,4 @@
-"""Read CREPE as its authors released it: productivity and systematicity files with one row per caption.
+"""CREPE as its authors released it: productivity and systematicity files with one row per caption.
 
     prod_vg_hard_negs_{atom,swap,negate}_complexity_<n>.csv         prod_{hnatom,hnswap,hnneg}, split n<n>
     syst_vg_hard_negs_{seen,unseen}_compounds_in_<corpus>.csv       <corpus>_{sc,uc}_{hnatom,hncomp,hnall}, split test
@@ -12,53 +12,52 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from generators.language.texts import have_same_words
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
-from generators.sources import RemoteFile
 from loaders.audit import has_negation
 from loaders.papers.figures import retrieval_set_size
-from loaders.published.declaration import Benchmark, Flaw
+from loaders.published.declaration import Benchmark
 from loaders.published.image_sets import VISUAL_GENOME
 from loaders.published.rows import BOX_COLUMNS, Row, Unusable, parse_box, parse_texts, read_csv, read_each
 
 PRODUCTIVITY = re.compile(r"prod_vg_hard_negs_(atom|swap|negate)_complexity_(\d+)")
 SYSTEMATICITY = re.compile(r"syst_vg_hard_negs_(seen|unseen)_compounds_in_(cc12m|yfcc|laion)")
 TYPES = {"atom": "hnatom", "swap": "hnswap", "negate": "hnneg"}
-COLUMNS = {"atom": "hnatom", "comp": "hncomp", "combined": "hnall"}
+COLUMNS = {
+    "valid_hard_negs_atom": "hnatom",
+    "valid_hard_negs_comp": "hncomp",
+    "valid_hard_negs_combined": "hnall",
+}
+"""Configs by column of the systematicity files."""
 
 
 def read(path: Path, name: str) -> Iterator[Row | Unusable]:
     """Yield the rows of one file. A systematicity row is repeated for each type of its negatives."""
     if match := PRODUCTIVITY.match(name):
-        return _productivity(path, f"prod_{TYPES[match[1]]}", int(match[2]))
+        config, complexity = f"prod_{TYPES[match[1]]}", int(match[2])
+        rows = read_csv(path, ("image_id", "caption", "hard_negs", *BOX_COLUMNS))
+        return read_each(rows, lambda row: _make_row(row, config, "hard_negs", complexity))
     if match := SYSTEMATICITY.match(name):
-        return _systematicity(path, f"{match[2]}_{'sc' if match[1] == 'seen' else 'uc'}")
+        return _read_systematicity(path, f"{match[2]}_{'sc' if match[1] == 'seen' else 'uc'}")
     raise ValueError(
         f"{path}: unknown file name. Expected prod_vg_hard_negs_<type>_complexity_<n>.csv or "
         "syst_vg_hard_negs_<seen or unseen>_compounds_in_<corpus>.csv."
     )
 
 
-def _productivity(path: Path, config: str, complexity: int) -> Iterator[Row | Unusable]:
-    rows = read_csv(path, ("image_id", "caption", "hard_negs", *BOX_COLUMNS))
-    return read_each(rows, lambda row: _row(row, config, f"n{complexity}", "hard_negs", complexity))
-
-
-def _systematicity(path: Path, prefix: str) -> Iterator[Row | Unusable]:
-    columns = {key: f"valid_hard_negs_{key}" for key in COLUMNS}
-    for row in read_csv(path, ("image_id", "caption", *columns.values(), *BOX_COLUMNS)):
-        if missing := columns.values() - row.keys():
+def _read_systematicity(path: Path, prefix: str) -> Iterator[Row | Unusable]:
+    for row in read_csv(path, ("image_id", "caption", *COLUMNS, *BOX_COLUMNS)):
+        if missing := COLUMNS.keys() - row.keys():
             yield Unusable(f"the row ends before {min(missing)}")
             continue
-        present = [key for key in COLUMNS if row[columns[key]].strip() not in ("", "[]", "set()", "nan")]
-        yield from read_each(
-            present, lambda key, row=row: _row(row, f"{prefix}_{COLUMNS[key]}", "test", columns[key], 0)
-        )
+        present = [column for column in COLUMNS if row[column].strip() not in ("", "[]", "set()", "nan")]
+        yield from read_each(present, lambda column, row=row: _make_row(row, f"{prefix}_{COLUMNS[column]}", column))
 
 
-def _row(row: dict[str, str], config: str, split: str, column: str, complexity: int) -> Row:
+def _make_row(row: dict[str, str], config: str, column: str, complexity: int = 0) -> Row:
     negatives, unordered = parse_texts(row[column])
     size = retrieval_set_size(config)
     assert size is not None
@@ -71,7 +70,7 @@ def _row(row: dict[str, str], config: str, split: str, column: str, complexity: 
         (row["caption"],),
         negatives,
         image_id=image_id,
-        split=split,
+        split=f"n{complexity}" if complexity else "test",
         box=parse_box(*(row[side] for side in BOX_COLUMNS)),
         swaps=config.endswith("hnswap"),
         unordered=unordered,
@@ -99,57 +98,20 @@ def _find_type(rows: Sequence[Mapping[str, str]]) -> str:
     """Return the type of the negatives of a productivity file: negate, swap or atom."""
     pairs: list[tuple[str, str]] = []
     for row in rows:
-        try:
+        with suppress(ValueError, KeyError):
             pairs += [(row["caption"], negative) for negative in parse_texts(row["hard_negs"])[0]]
-        except (ValueError, KeyError):
-            continue
-    for kind, is_of_kind in (
-        ("negate", lambda caption, negative: has_negation(negative) and not has_negation(caption)),
-        ("swap", have_same_words),
-    ):
-        if sum(is_of_kind(*pair) for pair in pairs) > MIN_SHARE * len(pairs):
-            return kind
-    return "atom"
+    least = MIN_SHARE * len(pairs)
+    if sum(has_negation(negative) and not has_negation(caption) for caption, negative in pairs) > least:
+        return "negate"
+    return "swap" if sum(have_same_words(*pair) for pair in pairs) > least else "atom"
 
 
-# Rows by complexity, from 4 to 12: the numbers of Table 5 divided by 5 negatives, as in the files of complexity 4,
-# 8 and 12. The files of negations have other numbers than the table; all 27 files together have 39,715 rows. The files
-# of systematicity were not counted.
-ATOM = (1258, 1454, 1805, 2082, 2241, 1897, 2265, 1724, 2001)
-SWAP = (27, 36, 262, 505, 991, 884, 1293, 1076, 1578)
-COMPLEXITIES = range(4, 13)
-COMMIT = "1fa81c425f442396fe304f170c8eb6dc0747c814"
 BENCHMARK = Benchmark(
-    title="CREPE as published",
-    asks="Which caption of a crop is true, among foils of atoms, of word order or with negations?",
-    year=2023,
-    paper="Ma et al. 2023, CREPE, CVPR, arXiv:2212.07796",
-    homepage="https://github.com/RAIVNLab/CREPE",
-    licence="CC BY 4.0 (Visual Genome's annotations)",
-    licence_id="cc-by-4.0",
-    files={
-        "prod_vg_hard_negs_*_complexity_*.csv": VISUAL_GENOME,
-        "syst_vg_hard_negs_*_compounds_in_*.csv": VISUAL_GENOME,
-    },
-    # The whole repository; the zip files of the hard negatives are in its folder data.
-    downloads=(
-        RemoteFile(
-            f"https://github.com/RAIVNLab/CREPE/archive/{COMMIT}.zip", f"{COMMIT}.zip", f"CREPE-{COMMIT}", None, None
-        ),
+    images=dict.fromkeys(
+        ("prod_vg_hard_negs_*_complexity_*.csv", "syst_vg_hard_negs_*_compounds_in_*.csv"), VISUAL_GENOME
     ),
-    read=read,
-    recognise=recognise,
+    read_file=read,
+    recognise_file=recognise,
     schema=HARD_NEGATIVE_SCHEMA,
-    rows={
-        **{f"prod_hnatom/n{n}": rows for n, rows in zip(COMPLEXITIES, ATOM, strict=True)},
-        **{f"prod_hnswap/n{n}": rows for n, rows in zip(COMPLEXITIES, SWAP, strict=True)},
-        "prod_hnneg": 16_336,
-    },
     chance={"prod_*": 1 / 6, "*_hnatom": 1 / 5, "*_hncomp": 1 / 7, "*_hnall": 1 / 11},
-    flaws=(
-        Flaw("34 swap rows", "the caption is among its negatives", "counted over all productivity files"),
-        Flaw("222 negation rows", "a negative equals the caption up to case", "counted over all productivity files"),
-        Flaw("3,768 rows", "the negatives are a set, without order", "counted over all productivity files"),
-        Flaw("80,626 of 81,680 negations", "they begin with a capital, the caption does not", "counted"),
-    ),
 )

@@ -1,4 +1,4 @@
-"""Read EqBen: two images that differ in one change, such as a moved object, with one caption each.
+"""EqBen: two images that differ in one change, such as a moved object, with one caption each.
 
     private_info_global.json, eqben_subset_10percent_final.json -> configs ag, youcook2, gebc, kubric_*, sd;
     chance: text 1/4, image 1/4, group 1/6
@@ -14,20 +14,20 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from generators.readers.records import stream_records
 from generators.schemas.rows import GROUP_SCHEMA
-from loaders.published.declaration import Benchmark, Flaw
+from loaders.published.declaration import Benchmark
 from loaders.published.image_sets import ImageSet
-from loaders.published.rows import Row, Unusable, get_fields, read_each, read_items
+from loaders.published.rows import Row, Unusable, get_fields, read_each
 
 SUBSETS = ("ag", "youcook2", "gebc", "kubric_loc", "kubric_attr", "kubric_cnt", "sd")
-FIELDS = {"image0", "image1", "caption0", "caption1"}
 
 
 def read(path: Path, name: str) -> Iterator[Row | Unusable]:
     """Yield the rows of one file, in order. The file is not read as a whole."""
     split = "subset" if "subset" in name else "test"
 
-    def row(item: dict[str, Any]) -> Row:
+    def make_row(item: dict[str, Any]) -> Row:
         images = (item["image0"], item["image1"])
         parts = PurePosixPath(images[0]).parts
         subset = parts[0].removeprefix("eqben")
@@ -35,47 +35,29 @@ def read(path: Path, name: str) -> Iterator[Row | Unusable]:
             raise ValueError("the first folder of the image is not a subset")
         if any(image.endswith(".npy") for image in images):
             raise ValueError("the frames are NumPy arrays, not images")
-        captions = tuple(_first(item[key]) for key in ("caption0", "caption1"))
+        captions = tuple(text[0] if isinstance(text, list) else text for text in (item["caption0"], item["caption1"]))
         return Row(subset, images, captions, image_id="/".join(parts[:2]), split=split)
 
-    return read_each(read_items(path), row)
-
-
-def _first(caption: Any) -> Any:
-    return caption[0] if isinstance(caption, list) else caption
+    return read_each((item for _, item in stream_records(path)), make_row)
 
 
 def recognise(name: str, items: list[Any]) -> str | None:
     """Recognise renamed files. The annotations of one subset have other formats, which are not read."""
-    return "private_info_global.json" if get_fields(items) >= FIELDS else None
+    return "private_info_global.json" if get_fields(items) >= {"image0", "image1", "caption0", "caption1"} else None
 
 
-STORE = "https://storage.googleapis.com/eqben-data"
 IMAGES = ImageSet(
     "eqben",
     (),
     bytes_per_image=200_000,
-    how=f"Download {STORE}/eqben_image_full.tar.gz (about 100 GB), unpack it, and pass its folder with --images.",
+    download_instructions="Download https://storage.googleapis.com/eqben-data/eqben_image_full.tar.gz (about 100 GB), "
+    "unpack it, and pass its folder with --images.",
 )
 BENCHMARK = Benchmark(
-    title="EqBen",
-    asks="Which of two captions belongs to which of two images that differ in one change?",
-    year=2023,
-    paper="Wang et al. 2023, Equivariant Similarity for Vision-Language Foundation Models, ICCV, arXiv:2303.14465",
-    homepage="https://github.com/Wangt-CN/EqBen",
-    licence="not stated; images: Action Genome, YouCook2, GEBC, Kubric and Stable Diffusion, under their own licences",
-    licence_id="other",
-    files={"private_info_global.json": IMAGES, "eqben_subset_10percent_final.json": IMAGES},
-    how=f"Download {STORE}/eqben_ann/private_info_global.json and pass its folder with --from.",
-    read=read,
-    recognise=recognise,
+    images=dict.fromkeys(("private_info_global.json", "eqben_subset_10percent_final.json"), IMAGES),
+    read_file=read,
+    recognise_file=recognise,
     schema=GROUP_SCHEMA,
-    rows={
-        "ag/test": 195872, "youcook2/test": 45849, "gebc/test": 1814, "kubric_loc/test": 2000,
-        "kubric_attr/test": 2000, "kubric_cnt/test": 2000, "sd/test": 1513,
-    },
-    image_count=502_096,
     chance={"*": 1 / 6},
     untested=True,
-    flaws=(Flaw("45,849 rows of youcook2", "the frames are NumPy arrays and not read", "the authors' loader"),),
-)  # fmt: skip
+)

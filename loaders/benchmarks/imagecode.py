@@ -1,4 +1,4 @@
-"""Read ImageCoDe: which of ten similar images does a caption describe?
+"""ImageCoDe: which of ten similar images does a caption describe?
 
     valid_data.json -> config valid; chance 1/10
 
@@ -13,9 +13,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from generators.files.untrusted import safe_name
-from loaders.published.declaration import Benchmark, github, google_drive
+from generators.readers.records import stream_records
+from generators.sources import read_registry
+from loaders.published.declaration import Benchmark
 from loaders.published.image_sets import ImageSet
-from loaders.published.rows import Row, Unusable, read_each, read_object
+from loaders.published.rows import Row, Unusable, read_each
 from loaders.published.schemas import image_choice_schema
 
 IMAGES = 10
@@ -25,21 +27,17 @@ INDICES = tuple(map(str, range(IMAGES)))
 def read(path: Path, name: str) -> Iterator[Row | Unusable]:
     """Yield the rows of the file, in order."""
 
-    def row(images: str, index: str, caption: str) -> Row:
+    def make_row(images: str, index: str, caption: str) -> Row:
         if index not in INDICES:
             raise ValueError(f"the index of the image is not one of 0 to {IMAGES - 1}")
         order = (index, *(other for other in INDICES if other != index))
-        return Row(
-            "valid",
-            tuple(f"{safe_name(images)}/{other}" for other in order),
-            (caption,),
-            image_id=images,
-            categories=(("kind of images", "static" if images.startswith("open-images") else "video"),),
-        )
+        names = tuple(f"{safe_name(images)}/{other}" for other in order)
+        kind = "static" if images.startswith("open-images") else "video"
+        return Row("valid", names, (caption,), image_id=images, categories=(("kind of images", kind),))
 
-    for images, captions in read_object(path).items():
+    for images, captions in stream_records(path):
         if isinstance(captions, dict):
-            yield from read_each(captions.items(), lambda entry, images=images: row(images, *entry))
+            yield from read_each(captions.items(), lambda entry, images=images: make_row(images, *entry))
         else:
             yield Unusable("the captions of a set are not an object")
 
@@ -51,30 +49,9 @@ def select(folder: Path, name: str) -> Path | None:
     return frames[sorted(frames)[int(index)]] if len(frames) == IMAGES else None
 
 
-SETS = ImageSet(
-    "imagecode",
-    ("image-sets",),
-    archives=(google_drive("1OIKNyU0F9lThbaZZ3Jvm7AlF94n1MzDk", "image-sets.zip", makes="image-sets"),),
-    select=select,
-)
 BENCHMARK = Benchmark(
-    title="ImageCoDe",
-    asks="Which of ten similar images, most of them frames of one video, does a caption describe?",
-    year=2022,
-    paper="Krojer et al. 2022, Image Retrieval from Contextual Descriptions, ACL, arXiv:2203.15867",
-    homepage="https://github.com/McGill-NLP/imagecode",
-    licence="MIT",
-    licence_id="mit",
-    files={"valid_data.json": SETS},
-    downloads=github(
-        "McGill-NLP/imagecode",
-        "609f07611aed2599f946c30d730f40a41af1079b",
-        {"valid_data.json": (321098, "cb4b8482354ba9bac62b6e101f145f9e59722dcf3b3fd42583f5b6de12bc698a")},
-        folder="data",
-    ),
-    read=read,
+    images=ImageSet("imagecode", ("image-sets",), archives=read_registry()["imagecode"].image_archives, select=select),
+    read_file=read,
     schema=image_choice_schema(IMAGES),
-    rows={"valid": 2302},
-    image_count=10_390,
     chance={"*": 1 / 10},
 )

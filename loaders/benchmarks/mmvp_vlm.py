@@ -1,4 +1,4 @@
-"""Read MMVP-VLM: pairs of images that CLIP encodes alike, with one statement each, by visual pattern.
+"""MMVP-VLM: pairs of images that CLIP encodes alike, with one statement each, by visual pattern.
 
     Questions.csv -> config main; chance: text 1/4, image 1/4, group 1/6
 
@@ -9,36 +9,28 @@ image score, except that a tie of the two images chooses the second one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import zip_longest
-from pathlib import Path
-
 import numpy as np
 
 from generators.files.untrusted import safe_name
 from generators.schemas.rows import GROUP_SCHEMA
-from loaders.published.declaration import AuthorsRule, Benchmark, Score, huggingface
+from generators.sources import read_registry
+from loaders.published.declaration import AuthorsRule, Benchmark
 from loaders.published.image_sets import ImageSet
-from loaders.published.rows import Row, Unusable, read_csv, read_each
+from loaders.published.rows import Row
 
 PROMPT = "a photo of "
-PAIR = 2
 
 
-def read(path: Path, name: str) -> Iterator[Row | Unusable]:
-    """Yield a row for each pair. The columns are the number of the image, the visual pattern and the statement."""
-
-    def row(pair: tuple[list[str], list[str]]) -> Row:
-        numbers, patterns, statements = zip(*pair, strict=True)
-        first, second = map(int, numbers)
-        if first % PAIR != 1 or second != first + 1:
-            raise ValueError("the rows are not numbered 2k - 1 and 2k")
-        images = tuple(f"{safe_name(patterns[0].strip())}/{number}.jpg" for number in (first, second))
-        captions = tuple(PROMPT + statement for statement in statements)
-        return Row("main", images, captions, image_id=str(first), categories=(("visual pattern", patterns[0].strip()),))
-
-    rows = (list(row.values()) for row in read_csv(path, ()))
-    return read_each(zip_longest(rows, rows), row)
+def make_row(pair: tuple[dict[str, str], dict[str, str]], file: str) -> Row:
+    """Return the row of a pair. The columns are the number of the image, the visual pattern and the statement."""
+    numbers, patterns, statements = zip(*(item.values() for item in pair), strict=True)
+    first, second = map(int, numbers)
+    if first % 2 != 1 or second != first + 1:
+        raise ValueError("the rows are not numbered 2k - 1 and 2k")
+    pattern = patterns[0].strip()
+    images = tuple(f"{safe_name(pattern)}/{number}.jpg" for number in (first, second))
+    captions = tuple(PROMPT + statement for statement in statements)
+    return Row("main", images, captions, image_id=str(first), categories=(("visual pattern", pattern),))
 
 
 def find_author_hits(score_N22: np.ndarray) -> dict[str, np.ndarray]:
@@ -47,30 +39,19 @@ def find_author_hits(score_N22: np.ndarray) -> dict[str, np.ndarray]:
     return {"": first_N & ~(score_N22[:, 0, 1] > score_N22[:, 1, 1])}
 
 
-REPOSITORY, REVISION = "MMVP/MMVP_VLM", "69218ac4ba2ec1fa303ba9b1b4bff54c0b5516c6"
 FOLDER = "MLLM_VLM Images"
-IMAGES = ImageSet(
-    "mmvp_vlm",
-    (FOLDER,),
-    bytes_per_image=150_000,
-    url=f"https://huggingface.co/datasets/{REPOSITORY}/resolve/{REVISION}/{FOLDER.replace(' ', '%20')}",
-)
+(QUESTIONS,) = read_registry()["mmvp_vlm"].files
 BENCHMARK = Benchmark(
-    title="MMVP-VLM",
-    asks="Which of two images that CLIP encodes alike does a statement describe?",
-    year=2024,
-    paper="Tong et al. 2024, Eyes Wide Shut?, CVPR, arXiv:2401.06209",
-    homepage=f"https://huggingface.co/datasets/{REPOSITORY}",
-    licence="MIT",
-    licence_id="mit",
-    files={"Questions.csv": IMAGES},
-    downloads=huggingface(REPOSITORY, REVISION, {"Questions.csv": (None, None)}),
-    read=read,
+    images=ImageSet(
+        "mmvp_vlm",
+        (FOLDER,),
+        bytes_per_image=150_000,
+        url=QUESTIONS.url.replace("Questions.csv", FOLDER.replace(" ", "%20")),
+    ),
+    make_row=make_row,
+    items_per_row=2,
     schema=GROUP_SCHEMA,
-    rows={"main": 135},
-    image_count=270,
     chance={"*": 1 / 4},
     authors={"*": AuthorsRule("a tie of the two images chooses the second one", find_author_hits, {"": 1 / 4})},
     untested=True,
-    scores=(Score("ViT-L-14-quickgelu/openai", "main", "authors_accuracy", 19.3, "the README of DIVA"),),
 )

@@ -1,4 +1,4 @@
-"""Read NaturalBench: two questions about two images, which have opposite answers.
+"""NaturalBench: two questions about two images, which have opposite answers.
 
     train-*.parquet (with images) -> config main; test_set.json -> config finetuning_test
     chance: group accuracy 1/16
@@ -10,16 +10,15 @@ in the authors' script, a question ends in an instruction, without a blank befor
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from loaders.published.declaration import Benchmark, Flaw, github, huggingface
+from loaders.published.declaration import Benchmark
 from loaders.published.image_sets import ImageSet
-from loaders.published.rows import Row, Unusable, get_fields, read_each, read_json
+from loaders.published.rows import Row, Unusable, get_fields, read_each, read_items, read_json
 from loaders.published.schemas import QUESTIONS_SCHEMA
-from loaders.published.tables import name_image, read_table
 
 SUFFIXES = {
     "yes_no": "Please answer Yes or No.",
@@ -28,7 +27,7 @@ SUFFIXES = {
 KINDS = {"yes_no": "yes/no", "mcq": "multiple choice", "multiple_choice": "multiple choice"}
 IMAGES = ("Image_0", "Image_1")
 ANSWERS = ("Image_0_Question_0", "Image_1_Question_0", "Image_0_Question_1", "Image_1_Question_1")
-TEXTS = ("Question_0", "Question_1", "Question_Type", *ANSWERS)
+FIELDS = ("Question_0", "Question_1", "Question_Type", *ANSWERS, *IMAGES)
 LINES = 4
 """Lines of a group: question 0 about both images, then question 1."""
 
@@ -36,26 +35,27 @@ LINES = 4
 def read(path: Path, name: str) -> Iterator[Row | Unusable]:
     """Yield the groups of one file, in order."""
     if path.suffix == ".parquet":
-        return read_each(read_table(path, TEXTS), lambda numbered: _read_row(name, *numbered))
+        return read_each(read_items(path, name, FIELDS, IMAGES), _make_row)
     lines = iter(read_json(path))
-    return read_each(zip_longest(*[lines] * LINES), _read_lines)
+    return read_each(zip_longest(*[lines] * LINES), _join_lines)
 
 
-def _read_row(name: str, number: int, item: dict[str, Any]) -> Row:
-    questions = [item[f"Question_{question}"] + SUFFIXES[item["Question_Type"]] for question in (0, 0, 1, 1)]
-    images = tuple(name_image(name, number, column) for column in IMAGES)
-    return _make_row("main", images, questions, [item[column] for column in ANSWERS], item["Question_Type"])
+def _make_row(item: dict[str, Any]) -> Row:
+    images, kind = (item["Image_0"], item["Image_1"]), item["Question_Type"]
+    questions = [item[f"Question_{question}"] + SUFFIXES[kind] for question in (0, 0, 1, 1)]
+    return _make_group("main", images, questions, [item[column] for column in ANSWERS], kind)
 
 
-def _read_lines(lines: Iterable[list[str]]) -> Row:
+def _join_lines(lines: Iterable[list[str]]) -> Row:
     questions, images, answers, kinds = zip(*lines, strict=True)
     if questions[::2] != questions[1::2] or images[:2] != images[2:]:
         raise ValueError("four lines are not two questions about two images")
-    return _make_row("finetuning_test", images[:2], questions, answers, kinds[0])
+    return _make_group("finetuning_test", images[:2], questions, answers, kinds[0])
 
 
-def _make_row(config: str, images: tuple[str, ...], questions: Iterable[str], answers: Iterable[str], kind: str) -> Row:
-    answers = list(answers)
+def _make_group(
+    config: str, images: tuple[str, ...], questions: Iterable[str], answers: Sequence[str], kind: str
+) -> Row:
     if answers[0] == answers[1] or answers[2] == answers[3]:
         raise ValueError("a question has the same answer for both images")
     captions = tuple(f"{question} {answer}" for question, answer in zip(questions, answers, strict=True))
@@ -64,48 +64,25 @@ def _make_row(config: str, images: tuple[str, ...], questions: Iterable[str], an
 
 def recognise(name: str, items: list[Any]) -> str | None:
     """Other tables have the same file names."""
-    if get_fields(items) >= {*TEXTS, *IMAGES}:
+    if get_fields(items) >= {*FIELDS}:
         return name
     is_line = bool(items) and isinstance(items[0], list) and len(items[0]) == LINES and items[0][3] in KINDS
     return "test_set.json" if is_line else None
 
 
 BENCHMARK = Benchmark(
-    title="NaturalBench",
-    asks="What is the answer to two questions about two images, which have opposite answers?",
-    year=2024,
-    paper="Li et al. 2024, NaturalBench, NeurIPS Datasets and Benchmarks, arXiv:2410.14669",
-    homepage="https://huggingface.co/datasets/BaiqiL/NaturalBench",
-    licence="Apache-2.0; images: Flickr30k and DOCCI, under their own licences",
-    licence_id="apache-2.0",
-    files={
+    images={
         "train-*.parquet": ImageSet("naturalbench", (), bytes_per_image=348_000, columns=IMAGES),
         "test_set.json": ImageSet(
             "naturalbench_images",
             ("images", "flickr30k-images"),
-            how="They are images of Flickr30k and DOCCI; name a folder that has both.",
+            download_instructions="They are images of Flickr30k and DOCCI; name a folder that has both.",
         ),
     },
-    downloads=(
-        *huggingface(
-            "BaiqiL/NaturalBench",
-            "b6a84a18ba24544169681d4b15543dd103d4d3bb",
-            {f"data/train-0000{part}-of-00003.parquet": (None, None) for part in range(3)},
-        ),
-        *github(
-            "Baiqi-Li/NaturalBench",
-            "99676059da42c0094df345bb3333b1140a18483b",
-            {"test_set.json": (657950, "f4ca78dc9f75cddd5f076b15213e20eacf2c6574a7cefa9a30a8f17b829b3633")},
-            folder="dataset_split_for_finetuning",
-        ),
-    ),
-    read=read,
-    recognise=recognise,
+    read_file=read,
+    recognise_file=recognise,
     schema=QUESTIONS_SCHEMA,
-    rows={"main": 1900, "finetuning_test": 950},
-    image_count=3800,
     split_files=True,
     chance={"*": 1 / 16},
     untested=True,
-    flaws=(Flaw("all questions", "there is no blank before the instruction, as in the authors' script", "counted"),),
 )

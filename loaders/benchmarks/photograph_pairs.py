@@ -11,7 +11,7 @@ without suffix.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,25 +33,22 @@ def read(path: Path) -> list[dict[str, str]]:
     """Return the accepted pairs. Raises ValueError, with the line, if a type, caption or answer is invalid."""
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file.")
-    pairs = [row for line, row in csv_tables.read_numbered(path, COLUMNS) if _is_accepted(path, line, row)]
+    pairs: list[dict[str, str]] = []
+    types = figures("controlledimcaps")["types"]
+    for line, row in csv_tables.read_numbered(path, COLUMNS):
+        answer = (row.get("accepted", "yes") or "").strip().lower()
+        if answer not in ("yes", "no", ""):
+            raise ValueError(f"{path}, line {line}: accepted is {answer!r}; expected yes, no or an empty cell.")
+        if answer != "yes":
+            continue
+        if row["type"] not in types:
+            raise ValueError(f"{path}, line {line}: unknown type {row['type']!r}; known: {', '.join(types)}.")
+        if count_different_words(row["caption_0"], row["caption_1"]) != 1:
+            raise ValueError(f"{path}, line {line}: the captions do not differ in exactly one word.")
+        pairs.append(row)
     if not pairs:
         raise ValueError(f"{path}: no accepted pair. Write yes into the column accepted of each correct pair.")
     return pairs
-
-
-def _is_accepted(path: Path, line: int, row: Mapping[str, str | None]) -> bool:
-    """Return True if the pair is accepted. Raises ValueError if the answer or an accepted pair is invalid."""
-    answer = (row.get("accepted", "yes") or "").strip().lower()
-    types = figures("controlledimcaps")["types"]
-    if answer not in ("yes", "no", ""):
-        raise ValueError(f"{path}, line {line}: accepted is {answer!r}; expected yes, no or an empty cell.")
-    if answer != "yes":
-        return False
-    if row["type"] not in types:
-        raise ValueError(f"{path}, line {line}: unknown type {row['type']!r}; known: {', '.join(types)}.")
-    if count_different_words(row["caption_0"] or "", row["caption_1"] or "") != 1:
-        raise ValueError(f"{path}, line {line}: the captions do not differ in exactly one word.")
-    return True
 
 
 def count_different_words(caption_0: str, caption_1: str) -> int:

@@ -1,4 +1,4 @@
-"""Read predicate-noun dependencies: pairs of images that share a subject, a predicate or an object.
+"""Predicate-noun dependencies: pairs of images that share a subject, a predicate or an object.
 
     eval_set.json -> config main; chance of the text score 1/4
 
@@ -8,27 +8,16 @@ sentence of one image is the sentence of the other. The authors' accuracy is the
 sentence.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from itertools import zip_longest
-from pathlib import Path
 from typing import Any
 
 from generators.files.untrusted import safe_name
 from generators.schemas.rows import GROUP_SCHEMA
-from loaders.published.declaration import Benchmark, github
+from loaders.published.declaration import Benchmark
 from loaders.published.image_sets import OPEN_IMAGES
-from loaders.published.rows import Row, Unusable, read_each, read_json
+from loaders.published.rows import Row
 
 
-def read(path: Path, name: str) -> Iterator[Row | Unusable]:
-    """Yield a row for each two rows of the file, in order."""
-    items = read_json(path)
-    return read_each(zip_longest(items[::2], items[1::2]), _row)
-
-
-def _row(pair: tuple[dict[str, Any], dict[str, Any]]) -> Row:
+def make_row(pair: tuple[dict[str, Any], dict[str, Any]], file: str) -> Row:
     captions = tuple(item["sentence_target"] for item in pair)
     if captions != tuple(item["sentence_distractor"] for item in reversed(pair)):
         raise ValueError("the two rows of a pair do not mirror each other")
@@ -37,24 +26,9 @@ def _row(pair: tuple[dict[str, Any], dict[str, Any]]) -> Row:
 
 
 BENCHMARK = Benchmark(
-    title="Predicate-noun dependencies",
-    asks="Which of two sentences, with the same predicate or the same noun, describes which of two images?",
-    year=2022,
-    paper="Nikolaus et al. 2022, Do Vision-and-Language Transformers Learn Grounded Predicate-Noun Dependencies?, "
-    "EMNLP, arXiv:2210.12079",
-    homepage="https://github.com/mitjanikolaus/multimodal-predicate-noun-dependencies",
-    licence="none stated; images CC BY 2.0 (Open Images)",
-    licence_id="other",
-    files={"eval_set.json": OPEN_IMAGES},
-    downloads=github(
-        "mitjanikolaus/multimodal-predicate-noun-dependencies",
-        "d2bb433ee4c1aaf988b9c36d9bf3f064e4c86a16",
-        {"eval_set.json": (1921825, "fe9d4a5d052b30207df799a544c3d8697b4eccada672276f9256f3ff2e693ef5")},
-        folder="data/sentence-semantics",
-    ),
-    read=read,
+    images=OPEN_IMAGES,
+    make_row=make_row,
+    items_per_row=2,
     schema=GROUP_SCHEMA,
-    rows={"main": 1292},
-    image_count=1673,
     chance={"*": 1 / 4},
 )

@@ -1,4 +1,4 @@
-"""Read What'sUp: captions that differ in a preposition.
+"""What'sUp: captions that differ in a preposition.
 
     controlled_{images,clevr}_dataset.json -> controlled_a, controlled_b   sets of four images with one caption each
     {coco,vg}_qa_{one,two}_obj.json        -> configs of the same names    an image, a caption and a wrong one
@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from generators.schemas.rows import CHOICE_SCHEMA
-from loaders.published.declaration import AuthorsRule, Benchmark, Flaw, google_drive
+from generators.sources import read_registry
+from loaders.published.declaration import AuthorsRule, Benchmark
 from loaders.published.image_sets import COCO, VISUAL_GENOME, ImageSet
 from loaders.published.rows import Row, Unusable, read_each, read_json
 from loaders.published.schemas import set_schema
@@ -28,6 +29,7 @@ CONTROLLED = {
     "controlled_clevr_dataset.json": ("controlled_b", ("left", "right", "in-front", "behind")),
 }
 """Config and order of the prepositions of each file of sets; the first two and the last two are opposites."""
+PREPOSITIONS = ("left", "right", "above", "below", "front", "behind", "top", "bottom")
 
 
 def read(path: Path, name: str) -> Iterator[Row | Unusable]:
@@ -36,20 +38,16 @@ def read(path: Path, name: str) -> Iterator[Row | Unusable]:
         return _sets(read_json(path), *CONTROLLED[name])
     config = Path(name).stem
 
-    def row(item: list[Any]) -> Row:
+    def make_row(item: list[Any]) -> Row:
         image, caption, wrong_caption = item
         image_name = f"{image:0>12}.jpg" if config.startswith("coco") else f"{image}.jpg"
-        by = (("preposition", _find_preposition(caption, is_last="one_obj" in config)),)
-        return Row(config, (image_name,), (caption,), (wrong_caption,), categories=by)
+        words = caption.lower().rstrip(".").split()
+        # The last word about one object, else the first known word.
+        known = [word for word in words if word in PREPOSITIONS] if "two_obj" in config else []
+        categories = (("preposition", (known or words[-1:])[0]),)
+        return Row(config, (image_name,), (caption,), (wrong_caption,), categories=categories)
 
-    return read_each(read_json(path), row)
-
-
-def _find_preposition(caption: str, *, is_last: bool) -> str:
-    """Return the preposition of a caption: the last word about one object, else the first known word."""
-    words = caption.lower().rstrip(".").split()
-    known = ("left", "right", "above", "below", "front", "behind", "top", "bottom")
-    return words[-1] if is_last else next((word for word in words if word in known), words[-1])
+    return read_each(read_json(path), make_row)
 
 
 def _sets(items: Sequence[Any], config: str, prepositions: Sequence[str]) -> Iterator[Row | Unusable]:
@@ -62,7 +60,7 @@ def _sets(items: Sequence[Any], config: str, prepositions: Sequence[str]) -> Ite
         except (KeyError, TypeError, ValueError):
             yield Unusable("fields are missing")
 
-    def row(entry: tuple[tuple[str, str], dict[str, dict[str, Any]]]) -> Row:
+    def make_row(entry: tuple[tuple[str, str], dict[str, dict[str, Any]]]) -> Row:
         objects, by_preposition = entry
         members = [by_preposition[preposition] for preposition in prepositions if preposition in by_preposition]
         captions = tuple(member["caption_options"][0] for member in members)
@@ -72,7 +70,7 @@ def _sets(items: Sequence[Any], config: str, prepositions: Sequence[str]) -> Ite
             raise ValueError("the images of the set have different captions")
         return Row(config, tuple(member["image_path"] for member in members), captions, image_id="_".join(objects))
 
-    yield from read_each(sets.items(), row)
+    yield from read_each(sets.items(), make_row)
 
 
 def _choose_first(score_NIT: np.ndarray) -> dict[str, np.ndarray]:
@@ -83,46 +81,23 @@ def _choose_first(score_NIT: np.ndarray) -> dict[str, np.ndarray]:
 
 TIES = "A tie goes to the caption that is first in the file, which is the true one."
 IMAGES_A, IMAGES_B = (
-    ImageSet(f"whatsup_{name}", (name,), archives=(google_drive(file_id, f"{name}.tar.gz", makes=name),))
-    for name, file_id in (
-        ("controlled_images", "19KGYVQjrV3syb00GgcavB2nZTW5NXX0H"),
-        ("controlled_clevr", "13jdBpg8t3NqW3jrL6FK8HO93vwsUjDxG"),
-    )
+    ImageSet(f"whatsup_{archive.makes}", (archive.final_name,), archives=(archive,))
+    for archive in read_registry()["whatsup"].image_archives
 )
 BENCHMARK = Benchmark(
-    title="What'sUp",
-    asks="Which preposition, such as left, right, on or under, describes the image?",
-    year=2023,
-    paper="Kamath, Hessel and Chang 2023, What's \"up\" with vision-language models?, EMNLP, arXiv:2310.19785",
-    homepage="https://github.com/amitakamath/whatsup_vlms",
-    licence="MIT; images: the authors', COCO and Visual Genome, under their own licences",
-    licence_id="mit",
-    files={
+    images={
         "controlled_images_dataset.json": IMAGES_A,
         "controlled_clevr_dataset.json": IMAGES_B,
         "coco_qa_*_obj.json": COCO,
         "vg_qa_*_obj.json": VISUAL_GENOME,
     },
-    downloads=(
-        google_drive("1ap8mmmpQjLIjPGuplkpBgc1hoEHCj4hm", "controlled_images_dataset.json"),
-        google_drive("1unNNosLbdy9NDjgj4l8fsQP3WiAAGA6z", "controlled_clevr_dataset.json"),
-        google_drive("1RsMdpE9mmwnK4zzMPpC1-wTU_hNis-dq", "coco_qa_one_obj.json"),
-        google_drive("1TCEoM0mgFmz8T4cF7PQ3XJmO6JjtiQ-s", "coco_qa_two_obj.json"),
-        google_drive("1ARMRzRdohs9QTr1gpIfzyUzvW20wYp_p", "vg_qa_one_obj.json"),
-        google_drive("1sjVG5O3QMY8s118k7kQM8zzDZH12i_95", "vg_qa_two_obj.json"),
-    ),
-    read=read,
+    read_file=read,
     schema=CHOICE_SCHEMA,
     other_schemas={"controlled_*": set_schema(4)},
-    rows={
-        "controlled_a": 412 // 4, "controlled_b": 408 // 4, "coco_qa_one_obj": 2247, "coco_qa_two_obj": 440,
-        "vg_qa_one_obj": 1160, "vg_qa_two_obj": 291,
-    },
     chance={"controlled_*": 1 / 4, "*_qa_*": 1 / 2},
     authors={
         "controlled_*": AuthorsRule(TIES, _choose_first, {"": 1 / 4, "pair": 1 / 16, "set": 1 / 256}),
         "*_qa_*": AuthorsRule(TIES, lambda score: {"": score[:, 0, 0] >= score[:, 0, 1:].max(axis=1)}, {"": 1 / 2}),
     },
     untested=True,
-    flaws=(Flaw("all rows", "the true caption is the first; an argmax of equal scores chooses it", "the authors"),),
-)  # fmt: skip
+)

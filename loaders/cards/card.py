@@ -64,22 +64,14 @@ def front_matter(stats: Stats, metadata: Mapping[str, Any]) -> str:
     The description of each config contains a hash of its files. ``datasets`` uses only this block as the cache key of a
     local folder, so without the hash it would return the old rows of a rebuilt folder.
     """
-    configs = [
-        {
-            "config_name": config,
-            "description": f"data {config_digest(stats, config)}",
-            "data_files": [{"split": split, "path": f"{config}/{split}-*.parquet"} for split in splits],
-        }
-        for config, splits in stats["rows"].items()
-    ]
+    configs: list[dict[str, Any]] = []
+    for config, splits in stats["rows"].items():
+        hashes = "".join(file["sha256"] for name, file in stats["files"].items() if Path(name).parent.name == config)
+        description = f"data {hashlib.sha256(hashes.encode()).hexdigest()[:12]}"
+        files = [{"split": split, "path": f"{config}/{split}-*.parquet"} for split in splits]
+        configs.append({"config_name": config, "description": description, "data_files": files})
     block = yaml.safe_dump({**metadata, "configs": configs}, sort_keys=False, allow_unicode=True)
     return f"---\n{block}---\n"
-
-
-def config_digest(stats: Stats, config: str) -> str:
-    """Return 12 hex digits of a hash over the files of one config."""
-    hashes = "".join(entry["sha256"] for name, entry in stats["files"].items() if Path(name).parent.name == config)
-    return hashlib.sha256(hashes.encode()).hexdigest()[:12]
 
 
 def hub_metadata(name: str, stats: Stats, tasks: Sequence[str]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,19 +18,15 @@ def list_image_sources(folder: Path) -> dict[str, list[str]]:
 
     If a file has no column ``provenance``, its source is ``unknown``.
     """
-    sources: dict[str, set[str]] = {}
+    sources: defaultdict[str, set[str]] = defaultdict(set)
     for path in parquet_files(folder):
         schema = parquet.read_schema(path)
         if find_image_columns(schema):
-            sources.setdefault(path.parent.name, set()).update(_read_sources(path, schema))
+            has_sources = "provenance" in schema.names
+            batches = parquet.read_batches(path, columns=["provenance"]) if has_sources else ()
+            names = {name for batch in batches for name in batch.column(0).field("source").unique().to_pylist()}
+            sources[path.parent.name] |= names if has_sources else {UNKNOWN}
     return {config: sorted(names) for config, names in sources.items()}
-
-
-def _read_sources(path: Path, schema: pa.Schema) -> set[str]:
-    if "provenance" not in schema.names:
-        return {UNKNOWN}
-    batches = parquet.read_batches(path, columns=["provenance"])
-    return {name for batch in batches for name in batch.column(0).field("source").unique().to_pylist()}
 
 
 def find_image_columns(schema: pa.Schema) -> list[str]:
@@ -37,6 +34,5 @@ def find_image_columns(schema: pa.Schema) -> list[str]:
     return [
         field.name
         for field in schema
-        if field.name == "image_path"
-        or (pa.types.is_struct(field.type) and "bytes" in {part.name for part in field.type})
+        if field.name == "image_path" or (pa.types.is_struct(field.type) and field.type.get_field_index("bytes") >= 0)
     ]

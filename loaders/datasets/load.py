@@ -22,7 +22,7 @@ from loaders.datasets.image_sources import find_image_columns
 from loaders.datasets.referenced_images import add_images, find_first_split, share_images
 from loaders.datasets.revisions import find_revision, split_revision
 from loaders.datasets.split_names import to_stored
-from loaders.datasets.stats import list_rows, parquet_files, read_stats, split_name
+from loaders.datasets.stats import list_rows, read_stats, split_name
 from loaders.datasets.verified import verify_files, verify_images
 
 if TYPE_CHECKING:
@@ -61,13 +61,13 @@ def load_dataset(
     if split is not None and split not in configs[config]:
         raise unknown_name(f"split of {name}/{config}", split, configs[config])
     stats = read_stats(folder, config, split)
-    used = [path for path in map(Path, stats["files"]) if path.parent.name == config]
-    verify_files(folder, stats, [str(path) for path in used if split in (None, split_name(path))])
-    verify_images(folder, stats)
     files: dict[str, list[str]] = {}
-    for path in parquet_files(folder):
+    for path in map(Path, stats["files"]):
         if path.parent.name == config:
-            files.setdefault(split_name(path), []).append(str(path))
+            files.setdefault(split_name(path), []).append(str(folder / path))
+    used = [path for name, paths in files.items() if split in (None, name) for path in paths]
+    verify_files(folder, stats, [str(Path(path).relative_to(folder)) for path in used])
+    verify_images(folder, stats)
     read: Any = partial(datasets.load_dataset, "parquet")
     loaded = read(data_files=files) if split is None else read(data_files={split: files[split]}, split=split)
     rows = decode_stored(loaded, folder)

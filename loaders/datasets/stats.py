@@ -13,6 +13,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from generators.files.hashes import hash_file
 from generators.files.untrusted import safe_name
 from generators.storage import parquet
 from generators.storage.crops import HASHES, IMAGES
@@ -43,13 +44,11 @@ def measure_files(folder: Path, config: str | None = None, split: str | None = N
 
 def measure(folder: Path) -> Stats:
     """Return the files with their SHA-256, the rows by config and split, and the version of a dataset folder."""
-    files: dict[str, dict[str, Any]] = {
-        name: entry | {"sha256": hashlib.sha256((folder / name).read_bytes()).hexdigest()}
-        for name, entry in measure_files(folder).items()
-    }
+    files: dict[str, dict[str, Any]] = measure_files(folder)
+    for name, entry in files.items():
+        entry["sha256"] = hash_file(folder / name)
     images = {
-        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.glob(f"{IMAGES}/*/{HASHES}"))
+        path.relative_to(folder).as_posix(): hash_file(path) for path in sorted(folder.glob(f"{IMAGES}/*/{HASHES}"))
     }
     rows: dict[str, dict[str, int]] = {}
     for name, entry in files.items():

@@ -18,6 +18,7 @@ from typing import Any
 
 from generators.files.atomic import write_json
 from generators.files.cache_folder import cache_folder
+from generators.files.hashes import hash_file
 from generators.files.untrusted import resolve_below, safe_name
 from generators.storage.crops import IMAGES
 
@@ -27,9 +28,9 @@ def verify_files(folder: Path, stats: dict[str, Any], names: Iterable[str]) -> N
 
     Raises ValueError, which names the first file that differs.
     """
-    with _remember(folder) as (known, new):
+    with _remember(folder) as known:
         for name in names:
-            _verify(folder / name, stats["files"][name]["sha256"], "stats.json", name, known, new)
+            _verify(folder / name, stats["files"][name]["sha256"], "stats.json", name, known)
 
 
 def verify_images(folder: Path, stats: dict[str, Any]) -> None:
@@ -60,30 +61,29 @@ def _verify_images(
 
     ``states`` are those of all files in the folders of the lists: as long as they stay the same, the result does.
     """
-    with _remember(folder / IMAGES) as (known, new):
+    with _remember(folder / IMAGES) as known:
         for name, sha256 in lists:
             hashes = resolve_below(folder, name)
-            _verify(hashes, sha256, "stats.json", name, known, new)
+            _verify(hashes, sha256, "stats.json", name, known)
             for image, image_sha256 in _read_hashes(hashes):
-                _verify(image, image_sha256, name, str(image.relative_to(folder)), known, new)
+                _verify(image, image_sha256, name, str(image.relative_to(folder)), known)
 
 
 @contextmanager
-def _remember(folder: Path) -> Iterator[tuple[dict[str, str], dict[str, str]]]:
-    """Yield the states of the files that were equal to their hash before, and a dictionary for new ones."""
+def _remember(folder: Path) -> Iterator[dict[str, str]]:
+    """Yield the states of the files that were equal to their hash before; new ones are added."""
     memory = cache_folder() / "verified" / f"{hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]}.json"
     try:
-        known = json.loads(memory.read_text())
+        stored = json.loads(memory.read_text())
     except (OSError, ValueError, RecursionError):
-        known = None
-    known = known if isinstance(known, dict) else {}
-    new: dict[str, str] = {}
+        stored = None
+    known = dict(stored) if isinstance(stored, dict) else {}
     try:
-        yield known, new
+        yield known
     finally:  # also after a file that differs, so that the files before it are not hashed again
-        if new:
+        if known != stored:
             with suppress(OSError):  # a cache folder that is not writable
-                write_json(memory, known | new)
+                write_json(memory, known)
 
 
 def _read_hashes(path: Path) -> Iterator[tuple[Path, str]]:
@@ -99,7 +99,7 @@ def _read_hashes(path: Path) -> Iterator[tuple[Path, str]]:
         raise ValueError(f"{path}: not a list of hashes ({error}). {_REMEDY}") from None
 
 
-def _verify(path: Path, sha256: str, origin: str, name: str, known: dict[str, str], new: dict[str, str]) -> None:
+def _verify(path: Path, sha256: str, origin: str, name: str, known: dict[str, str]) -> None:
     """Raise ValueError if the hash of a file differs, unless it was equal before and the file is not newer.
 
     ``origin`` is the file that contains the expected hash.
@@ -109,13 +109,12 @@ def _verify(path: Path, sha256: str, origin: str, name: str, known: dict[str, st
         state = f"{sha256} {status.st_size} {status.st_mtime_ns}"
         if known.get(name) == state:
             return
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        digest = hash_file(path)
     except OSError as error:
         raise ValueError(f"{path}: cannot be read ({error.strerror}), but {origin} lists it. {_REMEDY}") from None
     if digest != sha256:
         raise ValueError(f"{path}: SHA-256 {digest}, {sha256} expected ({origin}). {_REMEDY}")
-    new[name] = state
+    known[name] = state
 
 
 _REMEDY = (

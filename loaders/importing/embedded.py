@@ -7,19 +7,16 @@ resumes. At most one batch of rows is in memory.
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from generators.files.atomic import atomic_file
 from generators.files.untrusted import MAX_FILE_BYTES, SOURCES, decode_image, resolve_below
 from loaders.importing.identify import PublishedFile
-from loaders.published.tables import name_image, read_batches
-
-ProgressCallback = Callable[[int], None]
-"""Called with the number of finished images."""
+from loaders.published.tables import name_image, read_table
 
 
-def extract_images(file: PublishedFile, output: Path, report: ProgressCallback = lambda done: None) -> dict[str, str]:
+def extract_images(file: PublishedFile, output: Path) -> dict[str, str]:
     """Write the images of a table below the data folder ``output``. Returns the names of unreadable images, with the
     reason.
 
@@ -27,41 +24,33 @@ def extract_images(file: PublishedFile, output: Path, report: ProgressCallback =
     """
     folder = output / SOURCES / file.images.name
     unreadable: dict[str, str] = {}
-    for done, (name, data) in enumerate(_read_images(file), 1):
+    for name, data in _read_images(file):
         target = resolve_below(folder, name)
-        if not target.is_file():
-            try:
-                _write_image(target, data)
-            except ValueError as error:
-                unreadable[name] = str(error)
-            except OSError as error:
-                if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-                    raise
-                raise ValueError(
-                    f"{file.path}: no space left in {folder} for its images. Free space and run the same command again "
-                    "to resume."
-                ) from None
-        report(done)
+        if target.is_file():
+            continue
+        try:
+            if data is None:
+                raise ValueError("the table contains no bytes")
+            if len(data) > MAX_FILE_BYTES:
+                raise ValueError(f"{len(data):,} bytes, at most {MAX_FILE_BYTES:,} are read")
+            decode_image(data)
+            with atomic_file(target) as partial:
+                partial.write_bytes(data)
+        except ValueError as error:
+            unreadable[name] = str(error)
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            raise ValueError(
+                f"{file.path}: no space left in {folder} for its images. Free space and run the same command again to "
+                "resume."
+            ) from None
     return unreadable
 
 
 def _read_images(file: PublishedFile) -> Iterator[tuple[str, bytes | None]]:
     """Yield the name and the bytes of each image of a table; None if the table contains no bytes."""
-    number = 0
-    for batch in read_batches(file.path, file.images.columns):
-        for row in batch.to_pylist():
-            for column, cell in row.items():
-                data = cell.get("bytes") if isinstance(cell, dict) else cell
-                yield name_image(file.name, number, column), data if isinstance(data, bytes) else None
-            number += 1
-
-
-def _write_image(target: Path, data: bytes | None) -> None:
-    """Write an image file. Raises ValueError if the data are not an image."""
-    if data is None:
-        raise ValueError("the table contains no bytes")
-    if len(data) > MAX_FILE_BYTES:
-        raise ValueError(f"{len(data):,} bytes, at most {MAX_FILE_BYTES:,} are read")
-    decode_image(data)
-    with atomic_file(target) as partial:
-        partial.write_bytes(data)
+    for number, row in read_table(file.path, file.images.columns):
+        for column, cell in row.items():
+            data = cell.get("bytes") if isinstance(cell, dict) else cell
+            yield name_image(file.name, number, column), data if isinstance(data, bytes) else None

@@ -7,14 +7,13 @@ benchmark that uses its name.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path, PurePosixPath
-from typing import Any
 
+from generators.files.hashes import hash_file
 from loaders import benchmarks
 from loaders.published.declaration import Benchmark
 from loaders.published.image_sets import ImageSet
@@ -44,16 +43,10 @@ class PublishedFile:
         """The end of its path that distinguishes it from other files of the benchmark."""
         return "/".join(self.path.absolute().parts[-len(PurePosixPath(self.name).parts) :])
 
-    @property
+    @cached_property
     def images(self) -> ImageSet:
         """The source of its images."""
         return self.benchmark.find_images(self.name)
-
-
-def hash_file(path: Path) -> str:
-    """Return the SHA-256 of a file in hexadecimal digits."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def identify(path: Path) -> PublishedFile:
@@ -65,48 +58,38 @@ def identify(path: Path) -> PublishedFile:
         raise ValueError(f"{path} is a folder. Name its files, for example {path}/*.json.")
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file.")
-    named = list(_find_by_name(path))
+    declared = benchmarks.load_all()
+    named = [
+        PublishedFile(path, benchmark, "/".join(path.absolute().parts[-len(PurePosixPath(pattern).parts) :]))
+        for benchmark in declared
+        if (pattern := benchmark.find_pattern(PurePosixPath(path.absolute())))
+    ]
     if len(named) == 1:
         return named[0]
     digest = hash_file(path)
-    if found := next(chain(_find_by_hash(path, digest), _find_by_content(path), named), None):
-        return replace(found, known_sha256=digest)
+    pinned = [(item, file.name) for item in declared for file in item.source.files if file.sha256 == digest]
+    for benchmark, name in chain(pinned, _find_by_content(path, declared)):
+        if benchmark.find_pattern(PurePosixPath(name)):
+            return PublishedFile(path, benchmark, name, digest)
+    if named:
+        return replace(named[0], known_sha256=digest)
     raise ValueError(
         f"{path}: not recognised as a published file, neither by its name nor by its content. Give it its published "
         f"name. Known benchmarks: {', '.join(benchmarks.list_names())}."
     )
 
 
-def _find_by_name(path: Path) -> Iterator[PublishedFile]:
-    for benchmark in benchmarks.load_all():
-        if pattern := benchmark.find_pattern(PurePosixPath(path.absolute())):
-            depth = len(PurePosixPath(pattern).parts)
-            yield PublishedFile(path, benchmark, "/".join(path.absolute().parts[-depth:]))
-
-
-def _find_by_hash(path: Path, sha256: str) -> Iterator[PublishedFile]:
-    pinned = {
-        file.sha256: (benchmark, file.name) for benchmark in benchmarks.load_all() for file in benchmark.downloads
-    }
-    found = pinned.get(sha256)
-    if found and found[0].find_pattern(PurePosixPath(found[1])):
-        yield PublishedFile(path, *found)
-
-
-def _find_by_content(path: Path) -> Iterator[PublishedFile]:
+def _find_by_content(path: Path, declared: Iterable[Benchmark]) -> Iterator[tuple[Benchmark, str]]:
+    """Yield the benchmarks that recognise the first items of a file; first the one that needs the most fields."""
     try:
-        items = _read_sample(path)
+        if path.suffix in (".parquet", ".arrow"):
+            items = read_sample(path, SAMPLE_ROWS)
+        elif path.suffix in (".csv", ".tsv"):
+            items = list(islice(read_csv(path, ()), SAMPLE_ROWS))
+        else:
+            items = read_json(path)[:SAMPLE_ROWS] if path.suffix == ".json" else []
     except ValueError:
         return
-    for benchmark in benchmarks.load_all():
-        name = benchmark.recognise(path.name, items)
-        if name and benchmark.find_pattern(PurePosixPath(name)):
-            yield PublishedFile(path, benchmark, name)
-
-
-def _read_sample(path: Path) -> list[Any]:
-    if path.suffix in (".parquet", ".arrow"):
-        return read_sample(path, SAMPLE_ROWS)
-    if path.suffix in (".csv", ".tsv"):
-        return list(islice(read_csv(path, (), "\t" if path.suffix == ".tsv" else ","), SAMPLE_ROWS))
-    return read_json(path)[:SAMPLE_ROWS] if path.suffix == ".json" else []
+    for benchmark in sorted(declared, key=lambda item: len(item.required_fields), reverse=True):
+        if name := benchmark.recognise(path.name, items):
+            yield benchmark, name

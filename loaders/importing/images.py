@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pyarrow as pa
 
-from generators.files.untrusted import SOURCES, allow_images, is_file
+from generators.files.untrusted import SOURCES, is_file
 from generators.schemas.scene_graph import Box
 from generators.storage.crops import Crop, crop_id, read_size, round_corners
 from loaders.published.image_sets import ImageSet
@@ -20,74 +20,48 @@ CACHED_PATHS = 10_000
 """Rows of one image usually follow each other."""
 
 
-class ImageFolder:
-    """The images in a folder and its subfolders."""
-
-    def __init__(
-        self, folder: Path, subfolders: Sequence[str], select: Callable[[Path, str], Path | None] | None = None
-    ) -> None:
-        """Search ``folder``, and the ``subfolders`` in which the images of the source are usually stored."""
-        if not folder.is_dir():
-            raise FileNotFoundError(f"{folder}: no such image folder.")
-        self.folder, self.subfolders, self.select = folder, subfolders, select
-        self._find = lru_cache(CACHED_PATHS)(self._search)
-
-    def find(self, name: str) -> Path | None:
-        """Return the path of an image, or None if it is missing."""
-        return self._find(name)
-
-    def _search(self, name: str) -> Path | None:
-        return self._select(name) if self.select else next(filter(is_file, self.candidates(name)), None)
-
-    def _select(self, name: str) -> Path | None:
-        assert self.select is not None
-        folders = (self.folder, *(self.folder / subfolder for subfolder in self.subfolders))
-        return next((path for folder in folders if (path := self.select(folder, name))), None)
-
-    def candidates(self, name: str) -> list[Path]:
-        """Return all possible paths of an image, which are never outside ``folder``.
-
-        These are the full name, the name without one or more leading folders, and the file name in each subfolder.
-        """
-        parts = [part for part in PurePosixPath(name).parts if part not in ("/", "..")]
-        suffixes = [Path(*parts[start:]) for start in range(len(parts))]
-        return [
-            self.folder / suffix
-            for suffix in (*suffixes, *(Path(folder, part) for folder in self.subfolders for part in parts[-1:]))
-        ]
-
-
 class ImageFinder:
     """Finds images in a folder of the user, or else among the shared images of a data folder."""
 
     def __init__(self, output: Path, folder: Path | None = None) -> None:
         """Search ``folder`` if it is given, and ``sources/<set>/`` in the data folder ``output``."""
+        if folder and not folder.is_dir():
+            raise FileNotFoundError(f"{folder}: no such image folder.")
         self.output, self.folder = output, folder
-        self._folders: dict[tuple[str, tuple[str, ...]], list[ImageFolder]] = {}
+        self.find = lru_cache(CACHED_PATHS)(self._find)
 
-    def find(self, images: ImageSet, name: str) -> Path | None:
+    def _find(self, images: ImageSet, name: str) -> Path | None:
         """Return the path of an image, or None if it is missing."""
-        return next((path for folder in self._list_folders(images) if (path := folder.find(name))), None)
+        if images.select is None:
+            return next(filter(is_file, self._list_candidates(images, name)), None)
+        folders = [folder / subfolder for folder in self._list_folders(images) for subfolder in ("", *images.folders)]
+        return next((path for folder in folders if (path := images.select(folder, name))), None)
+
+    def _list_folders(self, images: ImageSet) -> list[Path]:
+        shared = self.output / SOURCES / images.name
+        return [*([self.folder] if self.folder else []), *([shared] if shared.is_dir() else [])]
+
+    def _list_candidates(self, images: ImageSet, name: str) -> list[Path]:
+        """Return all possible paths of an image, which are never outside the folders.
+
+        These are the full name, the name without one or more leading folders, and the file name in each subfolder in
+        which images of the source are usually stored.
+        """
+        parts = [part for part in PurePosixPath(name).parts if part not in ("/", "..")]
+        suffixes = [Path(*parts[start:]) for start in range(len(parts))]
+        suffixes += [Path(folder, part) for folder in images.folders for part in parts[-1:]]
+        return [folder / suffix for folder in self._list_folders(images) for suffix in suffixes]
 
     def require(self, images: ImageSet, names: Collection[str]) -> None:
         """Raise FileNotFoundError if images are missing. The message names the first and counts all."""
         missing = [name for name in names if self.find(images, name) is None]
         if missing:
-            folders = self._list_folders(images)
-            searched = dict.fromkeys(str(path.parent) for folder in folders for path in folder.candidates(missing[0]))
+            searched = dict.fromkeys(str(path.parent) for path in self._list_candidates(images, missing[0]))
             raise FileNotFoundError(
                 f"{missing[0]}: image not found in {', '.join(searched) or self.output / SOURCES / images.name}; "
                 f"{len(missing):,} of {len(names):,} images are missing. Name their folder with --images, or drop "
                 "their rows with --skip-missing."
             )
-
-    def _list_folders(self, images: ImageSet) -> list[ImageFolder]:
-        key = (images.name, images.folders)
-        if key not in self._folders:
-            shared = self.output / SOURCES / images.name
-            folders = [*([self.folder] if self.folder else []), *([shared] if shared.is_dir() else [])]
-            self._folders[key] = [ImageFolder(folder, images.folders, images.select) for folder in folders]
-        return self._folders[key]
 
 
 def measure_outside(box: Box, path: Path) -> float:
@@ -107,11 +81,6 @@ def measure_outside(box: Box, path: Path) -> float:
         return 1.0
     inside = max(0, min(right, width) - max(left, 0)) * max(0, min(bottom, height) - max(top, 0))
     return 1 - inside / ((right - left) * (bottom - top))
-
-
-def allow_folder(image_folder: Path, output: Path) -> None:
-    """Allow the datasets in ``output`` to reference images in ``image_folder``."""
-    allow_images(output, [image_folder.resolve()])
 
 
 def make_dataset_row(
@@ -138,12 +107,8 @@ def make_dataset_row(
         "label": row.label,
     }
     columns |= arrange_captions(schema, row.captions)
-    columns |= dict(
-        zip([column.replace("image", "crop_id") for column in list_image_columns(schema)], ids, strict=True)
-    )
+    for column, path, crop in zip(list_image_columns(schema), stored, ids, strict=True):
+        columns |= {column: {"bytes": None, "path": path.as_posix()}, column.replace("image", "crop_id"): crop}
     if "x" in schema.names:
         columns |= boxes[0]._asdict() | {"image": Crop(stored[0], boxes[0])}
-    else:
-        cells = [{"bytes": None, "path": path.as_posix()} for path in stored]
-        columns |= dict(zip(list_image_columns(schema), cells, strict=True))
     return {name: columns[name] for name in schema.names}

@@ -1,9 +1,9 @@
 """Import published benchmarks as datasets with the same schema and tasks as the generated datasets.
 
-identify.py recognises the files; the module of the benchmark (loaders/benchmarks/) reads them row by row. This module
-repairs the rows if requested, keeps them in temporary files (spool.py), finds their images, which the rows reference,
-and writes a dataset folder named after the benchmark. A file is read once, and its rows are never all in memory.
-For each file, the card and stats.json list the numbers of rows that were read, dropped and repaired, and the flaws.
+identify.py recognises the files; the declaration of the benchmark (loaders/benchmarks/) makes their rows. This module
+repairs the rows if requested, finds their images, which the rows reference, and writes a dataset folder named after the
+benchmark. A file is read once. For each file, the card and stats.json list the numbers of rows that were read, dropped
+and repaired, and the flaws.
 
 Without repair, the rows are exactly as published, so that scores can be compared with published scores. There is one
 exception: negatives that the file stores as a Python set, which has no fixed order, are sorted.
@@ -11,25 +11,27 @@ exception: negatives that the file stores as a Python set, which has no fixed or
 
 from __future__ import annotations
 
+import fnmatch
 import json
 import shutil
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from generators.files.atomic import atomic_folder
+from generators.files.untrusted import allow_images
 from generators.storage.dataset import write_split
 from loaders.audit import FLAW_NAMES, Audit, audit
 from loaders.cards.card import render, write_card
 from loaders.datasets.stats import measure, split_name
-from loaders.importing.embedded import ProgressCallback, extract_images
+from loaders.importing.embedded import extract_images
 from loaders.importing.identify import PublishedFile, identify
-from loaders.importing.images import ImageFinder, allow_folder, make_dataset_row, measure_outside
+from loaders.importing.images import ImageFinder, make_dataset_row, measure_outside
 from loaders.importing.repair import repair as repair_row
-from loaders.importing.spool import RowSpool
 from loaders.published.declaration import Benchmark
 from loaders.published.image_sets import ImageSet
 from loaders.published.rows import Row, Unusable
@@ -66,12 +68,12 @@ class ImportedFile:
 
 @dataclass
 class ReadFile:
-    """The rows of a published file, kept in temporary files."""
+    """The usable rows of a published file."""
 
     file: PublishedFile
     counts: ImportedFile
-    splits: dict[tuple[str, str], RowSpool]
-    """Usable rows by config and split."""
+    splits: dict[tuple[str, str], list[Row]]
+    """Rows by config and split."""
 
     def __iter__(self) -> Iterator[Row]:
         return chain.from_iterable(self.splits.values())
@@ -83,46 +85,43 @@ class ReadFile:
             names.setdefault(row.image_set or self.file.images, {}).update(dict.fromkeys(row.images))
         return {image_set: list(set_names) for image_set, set_names in names.items()}
 
+    def find_images(self, row: Row, images: ImageFinder) -> list[Path]:
+        """Return the paths of those images of a row that are not missing."""
+        image_set = row.image_set or self.file.images
+        return [path for name in row.images if (path := images.find(image_set, name))]
+
 
 def read_published(file: PublishedFile, *, repair: bool = False) -> ReadFile:
-    """Read a published file once, row by row. Raises ValueError if no row is usable."""
-    path, benchmark = file.path, file.benchmark
-    counts = ImportedFile(benchmark.name, file.label, file.sha256, repair)
-    published: defaultdict[tuple[str, str], RowSpool] = defaultdict(RowSpool)
-    repaired: defaultdict[tuple[str, str], RowSpool] = defaultdict(RowSpool)
-    with_negatives: set[tuple[str, str]] = set()
-    for row in benchmark.read(path, file.name):
+    """Read a published file. Raises ValueError if no row is usable."""
+    counts = ImportedFile(file.benchmark.name, file.label, file.sha256, repair)
+    published: defaultdict[tuple[str, str], list[Row]] = defaultdict(list)
+    repaired: defaultdict[tuple[str, str], list[Row]] = defaultdict(list)
+    for row in file.benchmark.read(file.path, file.name):
         counts.read += 1
         if isinstance(row, Row) and not all(caption.strip() for caption in row.captions):
             row = Unusable("a caption is empty")
         if isinstance(row, Row):
-            published[row.config, row.split].append(row)
             counts.changed += row.changed
-            with_negatives |= {(row.config, row.split)} if row.hard_negatives else set()
+            published[row.config, row.split].append(row)
             row = repair_row(row, counts.repaired) if repair else row
-        if not isinstance(row, Row):
+        if isinstance(row, Unusable):
             counts.dropped[row.reason] += 1
         elif repair:
             repaired[row.config, row.split].append(row)
     splits = repaired if repair else published
     if not splits:
         reasons = "; ".join(f"{count:,} {reason}" for reason, count in counts.dropped.items()) or "it is empty"
-        raise ValueError(f"{path}: none of its {counts.read:,} rows is usable ({reasons}).")
+        raise ValueError(f"{file.path}: none of its {counts.read:,} rows is usable ({reasons}).")
     counts.audits = {
         f"{config}/{split}": audit(row.texts() for row in rows)
         for (config, split), rows in published.items()
-        if (config, split) in with_negatives
+        if any(row.hard_negatives for row in rows)
     }
     return ReadFile(file, counts, dict(splits))
 
 
 def read_all(
-    files: Iterable[PublishedFile],
-    output: Path,
-    *,
-    repair: bool = False,
-    skip_missing: bool = False,
-    report: ProgressCallback = lambda done: None,
+    files: Iterable[PublishedFile], output: Path, *, repair: bool = False, skip_missing: bool = False
 ) -> list[ReadFile]:
     """Read published files, and write the images that they contain below the data folder ``output``.
 
@@ -131,7 +130,7 @@ def read_all(
     """
     read = [read_published(file, repair=repair) for file in files]
     for file in (part.file for part in read if part.file.images.columns):
-        unreadable = extract_images(file, output, report)
+        unreadable = extract_images(file, output)
         if unreadable and not skip_missing:
             name, reason = next(iter(unreadable.items()))
             raise ValueError(
@@ -166,81 +165,67 @@ def import_published(
     an image is missing, unless ``skip_missing`` drops its rows. Raises ValueError if two files contain the same split
     of a benchmark that keeps each split in one file.
     """
-    splits = _group_by_split(files)
     images = ImageFinder(output, image_folder)
     for read in files:
-        if skip_missing:
-            _drop_incomplete(read, images)
-        else:
+        if not skip_missing:
             for image_set, names in read.list_images().items():
                 images.require(image_set, names)
-        _drop_boxes_outside(read, images)
+        _select_rows(read, images)
+    by_benchmark: defaultdict[str, list[ReadFile]] = defaultdict(list)
+    for read in files:
+        by_benchmark[read.file.benchmark.name].append(read)
+    groups = [(of_benchmark, _group_by_split(of_benchmark)) for of_benchmark in by_benchmark.values()]
     output.mkdir(parents=True, exist_ok=True)
     if image_folder is not None:
-        allow_folder(image_folder, output)
-    for benchmark in {read.file.benchmark.name: read.file.benchmark for read in files}.values():
-        own_splits = {
-            key[1:]: parts
-            for key, files_of_split in splits.items()
-            if key[0] == benchmark.name and (parts := [read for read in files_of_split if key[1:] in read.splits])
-        }
-        _write(
-            benchmark,
-            [read for read in files if read.file.benchmark.name == benchmark.name],
-            own_splits,
-            images,
-            output,
-        )
+        allow_images(output, [image_folder.resolve()])
+    for of_benchmark, splits in groups:
+        if splits:
+            _write(of_benchmark, splits, images, output)
     return [read.counts for read in files]
 
 
-def _drop_incomplete(read: ReadFile, images: ImageFinder) -> None:
-    """Count the rows without all images, and drop splits that consist of such rows. Writing skips these rows."""
-    for key, rows in [*read.splits.items()]:
-        complete = sum(1 for _ in _find_complete(read.file, rows, images))
-        read.counts.dropped["image missing"] += len(rows) - complete
-        if not complete:
-            del read.splits[key]
+def _select_rows(read: ReadFile, images: ImageFinder) -> None:
+    """Drop the rows without all images and those whose box is outside its image, and splits without other rows.
 
-
-def _drop_boxes_outside(read: ReadFile, images: ImageFinder) -> None:
-    """Drop the rows whose box is outside its image, and count those whose box is partly outside.
-
-    Raises ValueError if a split has no other rows.
+    Counts the rows whose box is partly outside. Raises ValueError if all boxes of a split are outside.
     """
-    for (config, split), rows in [*read.splits.items()]:
-        if next(iter(rows)).box is None:
-            continue
-        inside = RowSpool()
-        for row, (path, *_) in _find_complete(read.file, rows, images):
-            share = measure_outside(row.box, path) if row.box else 0.0
-            read.counts.cut += 0 < share < 1
+    counts = read.counts
+    for (config, split), rows in read.splits.items():
+        selected: list[Row] = []
+        num_outside = 0
+        for row in rows:
+            paths = read.find_images(row, images)
+            if len(paths) < len(row.images):
+                counts.dropped["image missing"] += 1
+                continue
+            share = measure_outside(row.box, paths[0]) if row.box else 0.0
+            counts.cut += 0 < share < 1
             if share < 1:
-                inside.append(row)
+                selected.append(row)
             else:
-                read.counts.dropped["the box is outside the image"] += 1
-        if not len(inside):
+                num_outside += 1
+        if num_outside and not selected:
             raise ValueError(
                 f"{read.file.path}: all boxes of {config}/{split} are outside their images, which must have another "
                 "size than those that were annotated. Use the original images."
             )
-        read.splits[config, split] = inside
+        counts.dropped += Counter({"the box is outside the image": num_outside})
+        read.splits[config, split] = selected
+    read.splits = {key: rows for key, rows in read.splits.items() if rows}
 
 
-def _group_by_split(files: Iterable[ReadFile]) -> dict[tuple[str, str, str], list[ReadFile]]:
-    """Return the files of each benchmark, config and split. Raises ValueError for files with the same rows."""
-    splits: dict[tuple[str, str, str], list[ReadFile]] = {}
+def _group_by_split(files: Iterable[ReadFile]) -> dict[str, dict[str, list[ReadFile]]]:
+    """Return the files of a benchmark by config and split. Raises ValueError for files with the same rows."""
+    configs: dict[str, dict[str, list[ReadFile]]] = {}
     for read in files:
+        file = read.file
         for config, split in read.splits:
-            parts = splits.setdefault((read.file.benchmark.name, config, split), [])
-            allowed = read.file.benchmark.split_files
-            first = next((part.file for part in parts if part.file.name == read.file.name or not allowed), None)
-            if first:
-                raise ValueError(
-                    f"{read.file.path} and {first.path} are both {config}/{split} of {read.file.benchmark.name}."
-                )
+            parts = configs.setdefault(config, {}).setdefault(split, [])
+            is_one_file = not file.benchmark.split_files
+            if first := next((part.file for part in parts if is_one_file or part.file.name == file.name), None):
+                raise ValueError(f"{file.path} and {first.path} are both {config}/{split} of {file.benchmark.name}.")
             parts.append(read)
-    return splits
+    return configs
 
 
 def compare_counts(benchmark: Benchmark, imported: Sequence[ImportedFile]) -> list[str]:
@@ -257,65 +242,48 @@ def compare_counts(benchmark: Benchmark, imported: Sequence[ImportedFile]) -> li
     ]
 
 
-def find_images(row: Row, file: PublishedFile, images: ImageFinder) -> list[Path | None]:
-    return [images.find(row.image_set or file.images, name) for name in row.images]
-
-
-def _find_complete(file: PublishedFile, rows: Iterable[Row], images: ImageFinder) -> Iterator[tuple[Row, list[Path]]]:
-    """Yield each row whose images are all there, with their paths."""
-    for row in rows:
-        paths = [path for path in find_images(row, file, images) if path is not None]
-        if len(paths) == len(row.images):
-            yield row, paths
-
-
 def _write(
-    benchmark: Benchmark,
     files: Sequence[ReadFile],
-    splits: Mapping[tuple[str, str], Sequence[ReadFile]],
+    splits: Mapping[str, Mapping[str, Sequence[ReadFile]]],
     images: ImageFinder,
     output: Path,
 ) -> None:
-    """Write the splits and then the card. Fills in the counts of written rows."""
+    """Write the configs of a benchmark, all or none, and then the card. Fills in the counts of written rows."""
+    benchmark = files[0].file.benchmark
     folder = output / benchmark.name
-    for config in dict.fromkeys(config for config, _ in splits):
-        schema = benchmark.find_schema(config)
-        storage = "by_reference" if "x" in schema.names else "embedded"
-        by_split = {split: parts for (name, split), parts in splits.items() if name == config}
-        with atomic_folder(folder / config) as scratch:
+    with ExitStack() as stack:
+        for config, by_split in splits.items():
+            schema = benchmark.find_schema(config)
+            storage = "by_reference" if "x" in schema.names else "embedded"
+            scratch = stack.enter_context(atomic_folder(folder / config))
             for path in (folder / config).glob("*.parquet"):
                 if split_name(path) not in by_split:
                     shutil.copy2(path, scratch)
             for split, parts in by_split.items():
-                rows = chain.from_iterable(_dataset_rows(part, config, split, images) for part in parts)
+                rows = chain.from_iterable(_make_dataset_rows(part, config, split, images) for part in parts)
                 write_split(scratch, split, rows, schema, storage)
-    entries = _read_earlier_imports(folder, {f"{config}/{split}" for config, split in splits})
+    replaced = {f"{config}/{split}" for config, by_split in splits.items() for split in by_split}
+    earlier = folder / "stats.json"
+    known = json.loads(earlier.read_text())["imported"] if earlier.is_file() else {}
+    entries = {file: entry for file, entry in known.items() if replaced.isdisjoint(entry["written"])}
     entries |= {read.counts.file: read.counts.to_json() for read in files}
     stats = measure(folder) | {"imported": dict(sorted(entries.items()))}
     metadata = {
-        "pretty_name": benchmark.title,
+        "pretty_name": benchmark.source.title,
         "license": benchmark.licence_id,
         "language": ["en"],
         "tags": ["compositionality", "vision-language", "imported"],
     }
-    changes = benchmark.list_changes(stats["rows"])
+    changes = {configs: what for configs, what in benchmark.changes.items() if fnmatch.filter(stats["rows"], configs)}
     content = render("published", benchmark=benchmark, stats=stats, flaws=FLAW_NAMES, changes=changes)
     write_card(folder, metadata, content, stats)
 
 
-def _read_earlier_imports(folder: Path, replaced: set[str]) -> dict[str, Any]:
-    """Return the counts of the files that were imported before and whose splits are not replaced now."""
-    path = folder / "stats.json"
-    known = json.loads(path.read_text())["imported"] if path.is_file() else {}
-    return {file: entry for file, entry in known.items() if replaced.isdisjoint(entry["written"])}
-
-
-def _dataset_rows(read: ReadFile, config: str, split: str, images: ImageFinder) -> Iterator[dict[str, Any]]:
+def _make_dataset_rows(read: ReadFile, config: str, split: str, images: ImageFinder) -> Iterator[dict[str, Any]]:
     """Yield the dataset rows of one split of a file, and count them."""
-    name, schema = f"{config}/{split}", read.file.benchmark.find_schema(config)
-    read.counts.written[name] = read.counts.unordered[name] = 0
-    for row, paths in _find_complete(read.file, read.splits[config, split], images):
-        read.counts.written[name] += 1
-        read.counts.unordered[name] += row.unordered
+    name, schema, rows = f"{config}/{split}", read.file.benchmark.find_schema(config), read.splits[config, split]
+    read.counts.written[name] = len(rows)
+    read.counts.unordered[name] = sum(row.unordered for row in rows)
+    for row in rows:
         provenance = {"source": (row.image_set or read.file.images).name, "captioner": "published", "seed": 0}
-        yield make_dataset_row(row, paths, schema, provenance, images.output)
+        yield make_dataset_row(row, read.find_images(row, images), schema, provenance, images.output)

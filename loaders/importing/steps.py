@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from loaders.importing.get import (
-    ProgressCallback,
-    find_missing_images,
-    get_files,
-    get_images,
-    leave_out_manual,
-    measure_download,
-    measure_tables,
-)
+from generators.files.untrusted import SOURCES
+from generators.sources import DataSource
+from generators.sources.obtain import ProgressCallback, check_file
+from loaders.importing.get import explain_manual_download, get_files, get_images
+from loaders.importing.images import ImageFinder
 from loaders.importing.importing import ImportedFile, ReadFile, compare_counts, import_published, read_all
 from loaders.published.declaration import Benchmark
 from loaders.published.image_sets import ImageSet
@@ -55,49 +50,78 @@ def get_benchmark(benchmark: Benchmark, data: Path, options: Options, user: User
 
     Raises ValueError or FileNotFoundError if a file or an image cannot be downloaded or read.
     """
-    if options.images is not None and not options.images.is_dir():
-        raise FileNotFoundError(f"{options.images}: no such image folder.")
-    if options.existing is None and (size := measure_tables(benchmark, data)):
+    finder = ImageFinder(data, options.images)
+    if options.existing is None and (size := _measure_files_with_images(benchmark, data)):
         user.inform(f"The published files contain the images, about {size / 1e9:.2f} GB.")
         if size > ASK_BYTES:
             user.confirm(benchmark.name)
     with user.show_progress(in_bytes=True) as report:
-        files = get_files(benchmark, data, mirror=options.mirror, existing=options.existing, report=report)
+        files = get_files(benchmark, data, options.mirror, options.existing, report)
     read = read_all(files, data, repair=options.repair, skip_missing=options.skip_missing)
-    read, missing = _leave_out_manual(read, data, options, user)
+    read, missing = _list_missing_images(read, finder, options, user)
     if missing:
-        count, size = sum(map(len, missing.values())), measure_download(missing)
+        count, size = sum(map(len, missing.values())), _measure_images(missing)
         about = "of unknown size" if size is None else f"about {size / 1e9:.2f} GB"
         user.inform(f"{count:,} images are missing, {about}.")
         if options.existing is None and (size is None or size > ASK_BYTES):
             user.confirm(benchmark.name)
-    _get_missing(missing, data, options, user)
+    for images, names in missing.items():
+        with user.show_progress(in_bytes=not images.url) as report:
+            absent = get_images(images, list(names), data, options.mirror, options.existing, report)
+        if absent and not options.skip_missing:
+            raise FileNotFoundError(
+                f"{images.url}: the server does not have {len(absent):,} of {len(names):,} images; the first is "
+                f"{absent[0]}. Name a folder that has them with --images, or drop their rows with --skip-missing."
+            )
     imported = import_published(read, options.images, data, skip_missing=options.skip_missing)
     for difference in compare_counts(benchmark, imported):
         user.inform(difference)
     return imported
 
 
-def _leave_out_manual(
-    read: list[ReadFile], data: Path, options: Options, user: User
-) -> tuple[list[ReadFile], dict[ImageSet, list[str]]]:
-    """Return the files to import and the images to download, without those that have to be downloaded manually."""
-    missing = find_missing_images(read, data, options.images)
-    if missing and not options.skip_missing:
-        read, left_out = leave_out_manual(read, missing)
-        for message in left_out:
-            user.inform(message)
-        missing = find_missing_images(read, data, options.images) if left_out else missing
-    return read, {image_set: names for image_set, names in missing.items() if not image_set.is_manual}
+def _measure_files_with_images(benchmark: Benchmark, data: Path) -> int:
+    """Return the bytes of those pinned files that contain images, estimated from mean sizes; 0 if all are there."""
+    files, folder = benchmark.source.files, data / SOURCES / benchmark.name
+    contain_images = any(images.columns for images in benchmark.files.values()) or any(file.makes for file in files)
+    are_complete = all(check_file(file, folder) == "complete" for file in files)
+    return benchmark.image_bytes if contain_images and not are_complete else 0
 
 
-def _get_missing(missing: Mapping[ImageSet, Sequence[str]], data: Path, options: Options, user: User) -> None:
-    """Download the missing images. Raises FileNotFoundError if the server lacks one, unless its rows are dropped."""
-    for image_set, names in missing.items():
-        with user.show_progress(in_bytes=not image_set.url) as report:
-            absent = get_images(image_set, names, data, mirror=options.mirror, existing=options.existing, report=report)
-        if absent and not options.skip_missing:
-            raise FileNotFoundError(
-                f"{image_set.url}: the server does not have {len(absent):,} of {len(names):,} images; the first is "
-                f"{absent[0]}. Name a folder that has them with --images, or drop their rows with --skip-missing."
-            )
+def _measure_images(missing: dict[ImageSet, dict[str, None]]) -> int | None:
+    """Return the bytes to download, estimated from mean sizes; None if the size of an archive is unknown."""
+    sizes = [
+        len(names) * images.bytes_per_image if images.url else DataSource("", files=images.archives).size
+        for images, names in missing.items()
+    ]
+    return None if None in sizes else sum(size or 0 for size in sizes)
+
+
+def _list_missing_images(
+    files: list[ReadFile], finder: ImageFinder, options: Options, user: User
+) -> tuple[list[ReadFile], dict[ImageSet, dict[str, None]]]:
+    """Return the files to import, and the names of the images to download.
+
+    A file whose missing images must be downloaded manually is left out, unless their rows are dropped. Raises
+    ValueError if no file is left. Images that come with the files are not missing.
+    """
+    usable: list[ReadFile] = []
+    missing: dict[ImageSet, dict[str, None]] = {}
+    reason = ""
+    for read in files:
+        absent = {
+            images: [name for name in names if finder.find(images, name) is None]
+            for images, names in read.list_images().items()
+            if images.is_separate
+        }
+        manual = next((images for images, names in absent.items() if names and images.is_manual), None)
+        if manual and not options.skip_missing:
+            reason = f"{explain_manual_download(manual)} Name their folder with --images."
+            user.inform(f"{read.counts.file}: left out. {reason}")
+            continue
+        usable.append(read)
+        for images, names in absent.items():
+            if names and not images.is_manual:
+                missing.setdefault(images, {}).update(dict.fromkeys(names))
+    if reason and not usable:
+        raise ValueError(reason)
+    return usable, missing

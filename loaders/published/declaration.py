@@ -1,19 +1,23 @@
-"""The declaration of a published benchmark: its files, images, licence, reader and sizes."""
+"""The declaration of a published benchmark: its files, images, licence, rows and sizes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from itertools import zip_longest
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
-from generators.sources import DataSource, RemoteFile
+from generators.sources import DataSource
+from loaders.published.columns import Columns
 from loaders.published.image_sets import ImageSet
-from loaders.published.rows import Row, Unusable
+from loaders.published.rows import Row, Unusable, get_fields, read_each, read_items
+
+T = TypeVar("T")
 
 
 class Flaw(NamedTuple):
@@ -54,40 +58,47 @@ class AuthorsRule:
 
 @dataclass(frozen=True, kw_only=True)
 class Benchmark:
-    """A published benchmark."""
+    """A published benchmark. What is known about it, from its title to its flaws, and its pinned files are in
+    generators/sources/registry.yaml.
+
+    Its rows are declared by ``columns``, or made one by one by ``make_row``, or else read by ``read_file``.
+    """
 
     name: str = ""
     """Name of the module, filled in by :func:`loaders.benchmarks.load`."""
-    title: str
-    asks: str
+    source: DataSource = field(default_factory=lambda: DataSource(""))
+    """Entry of the registry, filled in by :func:`loaders.benchmarks.load`, as are the next seven fields."""
+    description: str = ""
     """The question that a model has to answer, in one line."""
-    year: int
-    paper: str
-    homepage: str
-    licence: str
-    """Licence of texts and images, as its publisher states it."""
-    licence_id: str
+    year: int = 0
+    licence_id: str = ""
     """Licence of the dataset folder, which contains no images: the identifier on the Hugging Face Hub."""
-    files: Mapping[str, ImageSet]
-    """Source of the images by file name or pattern, such as ``swap_obj.json`` or ``vg/*.json``."""
-    downloads: tuple[RemoteFile, ...] = ()
-    """The pinned files, named as in ``files``. A file without a known SHA-256 is recorded in sources.lock."""
-    how: str | None = None
-    """Instructions, if the files have to be downloaded manually."""
-    read: Callable[[Path, str], Iterator[Row | Unusable]]
+    rows: Mapping[str, int] = field(default_factory=dict)
+    """Rows of each config, or of each ``config/split`` if a config has several splits, in the published files."""
+    image_count: int | None = None
+    """Number of distinct images. None: not counted, at most one per row."""
+    flaws: tuple[Flaw, ...] = ()
+    scores: tuple[Score, ...] = ()
+    """Published scores that are not in vl_compo's table (evaluators/results/scores.py), which has twelve benchmarks."""
+    images: ImageSet | Mapping[str, ImageSet]
+    """Source of the images of all pinned files, or by the names or patterns of files."""
+    columns: Columns | None = None
+    make_row: Callable[[Any, str], Row] | None = None
+    """Function that makes a row from an item of a file, given the file's published name. May raise ValueError."""
+    items_per_row: int = 1
+    """Number of consecutive items that are one row. If it is not 1, ``make_row`` gets a tuple of them."""
+    read_file: Callable[[Path, str], Iterator[Row | Unusable]] | None = None
     """Function that yields the rows of one file in order, given its path and its published name.
 
     Raises ValueError if the file has an unexpected format."""
-    recognise: Callable[[str, list[Any]], str | None] = lambda name, items: None
+    fields: tuple[str, ...] = ()
+    """Fields that ``make_row`` needs. By these fields, a file is recognised whose name other benchmarks use as well."""
+    recognise_file: Callable[[str, list[Any]], str | None] | None = None
     """Function that returns the published name of a file with another or an ambiguous name, given this name and its
     first rows; None if they are not of this benchmark."""
     schema: pa.Schema
     other_schemas: Mapping[str, pa.Schema] = field(default_factory=dict)
     """Schema by config or pattern, for configs that have another one."""
-    rows: Mapping[str, int]
-    """Rows of each config, or of each ``config/split`` if a config has several splits, in the published files."""
-    image_count: int | None = None
-    """Number of distinct images. None: not counted, at most one per row."""
     chance: Mapping[str, float]
     """Chance level of the main metric by config or pattern. The first pattern that matches counts."""
     split_files: bool = False
@@ -100,9 +111,39 @@ class Benchmark:
     """True if the reader follows the documented format and has not been tried on the published files."""
     changes: Mapping[str, str] = field(default_factory=dict)
     """How texts differ from the published file, by config or pattern."""
-    flaws: tuple[Flaw, ...] = ()
-    scores: tuple[Score, ...] = ()
-    """Published scores that are not in vl_compo's table (evaluators/results/scores.py), which has twelve benchmarks."""
+
+    @property
+    def files(self) -> Mapping[str, ImageSet]:
+        """Source of the images by file name or pattern."""
+        if isinstance(self.images, Mapping):
+            return self.images
+        return dict.fromkeys((file.name for file in self.source.files), self.images)
+
+    @property
+    def required_fields(self) -> tuple[str, ...]:
+        """Fields that a file's items need to have."""
+        return self.columns.names if self.columns else self.fields
+
+    def read(self, path: Path, name: str) -> Iterator[Row | Unusable]:
+        """Yield the rows of one file in order, given its published name.
+
+        Raises ValueError if the file has an unexpected format.
+        """
+        if self.read_file:
+            return self.read_file(path, name)
+        make_row = self.columns.make_row if self.columns else self.make_row
+        assert make_row is not None, self.name
+        items: Iterable[Any] = read_items(path, name, self.required_fields, self.find_images(name).columns)
+        if self.items_per_row > 1:
+            items = zip_longest(*[iter(items)] * self.items_per_row)
+        return read_each(items, lambda item: make_row(item, name))
+
+    def recognise(self, name: str, items: list[Any]) -> str | None:
+        """Return the published name of a file with an ambiguous name, given its first items; None if it is another
+        benchmark's."""
+        if self.recognise_file:
+            return self.recognise_file(name, items)
+        return name if self.required_fields and get_fields(items) >= {*self.required_fields} else None
 
     def find_pattern(self, path: PurePosixPath) -> str | None:
         """Return the pattern of ``files`` that the end of a path matches."""
@@ -118,19 +159,11 @@ class Benchmark:
         return next(chance for pattern, chance in self.chance.items() if fnmatchcase(config, pattern))
 
     def find_schema(self, config: str) -> pa.Schema:
-        schemas = (schema for pattern, schema in self.other_schemas.items() if fnmatchcase(config, pattern))
-        return next(schemas, self.schema)
-
-    def list_changes(self, configs: Iterable[str]) -> dict[str, str]:
-        """Return how the texts of some configs differ from the published files, by pattern."""
-        names = list(configs)
-        return {
-            pattern: how for pattern, how in self.changes.items() if any(fnmatchcase(name, pattern) for name in names)
-        }
+        return _find(self.other_schemas, config) or self.schema
 
     def find_authors_rule(self, config: str) -> AuthorsRule | None:
         """Return the authors' scoring rule of a config; None if they score as we do."""
-        return next((rule for pattern, rule in self.authors.items() if fnmatchcase(config, pattern)), None)
+        return _find(self.authors, config)
 
     @property
     def image_bytes(self) -> int:
@@ -141,38 +174,6 @@ class Benchmark:
         count = self.image_count or sum(self.rows.values())
         return count * max(images.bytes_per_image for images in sets)
 
-    @property
-    def source(self) -> DataSource:
-        """The pinned files as a source of ``compeval sources``."""
-        return DataSource(self.name, self.title, self.homepage, self.licence, self.paper, self.downloads, self.how)
 
-
-def github(
-    repository: str, commit: str, files: Mapping[str, tuple[int, str]], folder: str = ""
-) -> tuple[RemoteFile, ...]:
-    """Return files of a repository at a full commit, given the bytes and SHA-256 of each path below ``folder``."""
-    root = PurePosixPath(repository, commit, folder)
-    return tuple(
-        RemoteFile(f"https://raw.githubusercontent.com/{root / path}", path, None, size, sha256)
-        for path, (size, sha256) in files.items()
-    )
-
-
-def huggingface(
-    repository: str, revision: str, files: Mapping[str, tuple[int | None, str | None]]
-) -> tuple[RemoteFile, ...]:
-    """Return files of a dataset on the Hugging Face Hub, given the bytes and SHA-256 of each path, if they are known.
-
-    Archives are unpacked; their name without suffix is the folder that they contain.
-    """
-    root = f"https://huggingface.co/datasets/{repository}/resolve/{revision}"
-    return tuple(
-        RemoteFile(f"{root}/{path}", path, path.removesuffix(".zip") if path.endswith(".zip") else None, size, sha256)
-        for path, (size, sha256) in files.items()
-    )
-
-
-def google_drive(file_id: str, name: str, makes: str | None = None) -> RemoteFile:
-    """Return a file on Google Drive, which states neither size nor SHA-256."""
-    url = f"https://drive.usercontent.google.com/download?id={file_id}&export=download&confirm=t"
-    return RemoteFile(url, name, makes, None, None)
+def _find(by_pattern: Mapping[str, T], config: str) -> T | None:
+    return next((value for pattern, value in by_pattern.items() if fnmatchcase(config, pattern)), None)

@@ -13,9 +13,9 @@ from pathlib import Path, PurePosixPath
 from generators.sources import RemoteFile, read_registry
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ImageSet:
-    """Images that are downloaded one by one, in archives, or inside the published files."""
+    """Images that are downloaded one by one, in archives, or inside the published files. Compared by identity."""
 
     name: str
     """Source of the images in results, licences and sources/."""
@@ -34,13 +34,13 @@ class ImageSet:
     """All images. Each archive is unpacked to one of ``folders``."""
     columns: tuple[str, ...] = ()
     """Columns with images, if the published files are tables that contain them (loaders/published/tables.py)."""
-    how: str | None = None
+    download_instructions: str | None = None
     """Instructions, if the images have to be downloaded manually."""
 
     @property
     def is_separate(self) -> bool:
         """True if the images are downloaded in addition to the published files."""
-        return bool(self.url or self.archives or self.how)
+        return bool(self.url or self.archives or self.download_instructions)
 
     @property
     def is_manual(self) -> bool:
@@ -55,48 +55,48 @@ def _locate_coco(name: str) -> tuple[str, ...]:
     return (f"val2017/{file}", f"train2017/{file}")
 
 
-def _locate_visual_genome(name: str) -> tuple[str, ...]:
-    file = PurePosixPath(name).name
-    return (f"VG_100K/{file}", f"VG_100K_2/{file}")
-
-
+REGISTRY = read_registry()
 COCO = ImageSet(
     "coco",
     ("val2017", "val2014", "train2014", "train2017", "images"),
     bytes_per_image=163_000,
     url="http://images.cocodataset.org",
     locate=_locate_coco,
-    archives=read_registry()["coco"].files,
+    archives=REGISTRY["coco"].files,
 )
 VISUAL_GENOME = ImageSet(
     "visual_genome",
     ("VG_100K", "VG_100K_2", "images"),
     bytes_per_image=140_000,
     url="https://cs.stanford.edu/people/rak248",
-    locate=_locate_visual_genome,
-    archives=tuple(file for file in read_registry()["visual_genome"].files if file.name.startswith("images")),
+    locate=lambda name: tuple(f"{folder}/{PurePosixPath(name).name}" for folder in ("VG_100K", "VG_100K_2")),
+    archives=tuple(file for file in REGISTRY["visual_genome"].files if file.name.startswith("images")),
 )
-FLICKR30K = ImageSet("flickr30k", ("flickr30k-images", "images"), how=read_registry()["flickr30k"].how)
+FLICKR30K = ImageSet(
+    "flickr30k",
+    ("flickr30k-images", "images"),
+    download_instructions=REGISTRY["flickr30k"].download_instructions,
+)
 OPEN_IMAGES = ImageSet(
-    "open_images", ("train", "validation", "test", "images"), bytes_per_image=330_000,
+    "open_images",
+    ("train", "validation", "test", "images"),
+    bytes_per_image=330_000,
     url="https://open-images-dataset.s3.amazonaws.com",
-)  # fmt: skip
-SWIG = ImageSet(
-    "swig",
-    ("images_512", "images"),
-    archives=(
-        RemoteFile(
-            "https://swig-data-weights.s3.us-east-2.amazonaws.com/images_512.zip", "images_512.zip", "images_512", None,
-            None,
-        ),
-    ),
-)  # fmt: skip
-HAKE = ImageSet("hake", ("hake", "images"), how="Download the images of HAKE (https://github.com/DirtyHarryLYL/HAKE).")
+)
+SWIG_URL = "https://swig-data-weights.s3.us-east-2.amazonaws.com/images_512.zip"
+SWIG = ImageSet("swig", ("images_512", "images"), archives=(RemoteFile(SWIG_URL, "images_512.zip", "images_512"),))
+HAKE = ImageSet(
+    "hake",
+    ("hake", "images"),
+    download_instructions="Download the images of HAKE (https://github.com/DirtyHarryLYL/HAKE).",
+)
 VISUAL7W = ImageSet(
-    "visual7w", ("visual7w", "images"), how="Download the images of Visual7W (http://ai.stanford.edu/~yukez/visual7w/)."
+    "visual7w",
+    ("visual7w", "images"),
+    download_instructions="Download the images of Visual7W (http://ai.stanford.edu/~yukez/visual7w/).",
 )
 VISDIAL = ImageSet(
     "visdial",
     ("VisualDialog_val2018", "images"),
-    how="Download the validation images of VisDial v1.0 (https://visualdialog.org/data).",
+    download_instructions="Download the validation images of VisDial v1.0 (https://visualdialog.org/data).",
 )

@@ -6,18 +6,17 @@ import ast
 import csv
 import json
 import math
-import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from generators.files import json_lines
 from generators.schemas.scene_graph import Box
 from generators.storage.crops import check_corners
 from loaders.audit import Texts
+from loaders.published import tables
 from loaders.published.image_sets import ImageSet
 
-CHARACTERS_PER_READ = 1 << 20
-LIST_START, LIST_NEXT = re.compile(r"\s*\[\s*(\])?"), re.compile(r"\s*(?:(\])|,\s*)")
 BOX_COLUMNS = ("x", "y", "width", "height")
 
 
@@ -83,13 +82,16 @@ def parse_texts(literal: str) -> tuple[tuple[str, ...], bool]:
     return (tuple(sorted(texts)), True) if isinstance(texts, set) else (tuple(texts), False)
 
 
-def parse_box(x: Any, y: Any, width: Any, height: Any) -> Box:
-    """Make a box from numbers or strings. Raises ValueError if one is not a number or the box has no whole pixel."""
+def parse_box(*sides: Any) -> Box:
+    """Make a box from x, y, width and height, as numbers or strings.
+
+    Raises ValueError if one is not a number or the box has no whole pixel.
+    """
     try:
-        box = Box(float(x), float(y), float(width), float(height))
+        box = Box(*map(float, sides))
     except (TypeError, ValueError):
-        box = None
-    if box is None or not all(map(math.isfinite, box)):
+        box = Box(math.nan, 0, 0, 0)
+    if not all(map(math.isfinite, box)):
         raise ValueError("the box is not four numbers")
     try:
         check_corners(box)
@@ -111,86 +113,57 @@ def read_each(items: Iterable[Any], read: Callable[[Any], Row]) -> Iterator[Row 
             yield Unusable("fields are missing")
 
 
-def read_csv(path: Path, columns: Iterable[str], delimiter: str = ",") -> Iterator[dict[str, str]]:
+def read_csv(path: Path, columns: Iterable[str], delimiter: str | None = None) -> Iterator[dict[str, str]]:
     """Yield the rows of a CSV or TSV file. A row that is too short lacks its last columns.
 
-    Raises ValueError if a column is missing, if the file is not in UTF-8, or if a field is too long for csv, usually
-    because of an unclosed quote.
+    None: the header tells the delimiter. Raises ValueError if a column is missing, if the file is not in UTF-8, or if a
+    field is too long for csv, usually because of an unclosed quote.
     """
     with path.open(encoding="utf-8", newline="") as file:
-        reader = csv.DictReader(file, delimiter=delimiter)
+        number = 0
         try:
+            delimiter = delimiter or ("\t" if "\t" in file.readline() else ",")
+            file.seek(0)
+            reader = csv.DictReader(file, delimiter=delimiter)
             header = reader.fieldnames or ()
             if missing := sorted(set(columns) - set(header)):
                 raise ValueError(
                     f"{path}: no column {', '.join(missing)}; its columns are {', '.join(header) or 'none'}."
                 )
             for row in reader:
+                number = reader.line_num
                 yield {name: value for name, value in row.items() if name is not None and value is not None}
         except (csv.Error, UnicodeDecodeError) as error:
-            raise ValueError(f"{path}, after line {reader.line_num}: not a valid table row ({error}).") from None
+            raise ValueError(f"{path}, after line {number}: not a valid table row ({error}).") from None
 
 
 def read_json(path: Path) -> list[Any]:
     """Return the items of a JSON list or the values of a JSON object. Raises ValueError for anything else."""
-    items = _parse_json(path)
+    try:
+        items = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path}: not JSON ({error}).") from None
     if not isinstance(items, (list, dict)):
         raise ValueError(f"{path}: expected a list or an object of items.")
     return list(items.values()) if isinstance(items, dict) else items
 
 
-def read_items(path: Path) -> Iterator[Any]:
-    """Yield the items of a JSON list one by one, without keeping them. Raises ValueError for anything else."""
-    decoder, separator = json.JSONDecoder(), LIST_START
-    text, start, size, reason = "", 0, CHARACTERS_PER_READ, "it is empty"
-    with path.open(encoding="utf-8") as file:
-        while True:
-            match = separator.match(text, start)
-            if match and match[1]:
-                return
-            try:
-                item, end = decoder.raw_decode(text, match.end()) if match else (None, len(text))
-            except (ValueError, RecursionError) as error:
-                item, end, reason = None, len(text), str(error)
-            if end < len(text):
-                yield item
-                separator, start, size = LIST_NEXT, end, CHARACTERS_PER_READ
-                continue
-            try:
-                more = file.read(size)
-            except UnicodeDecodeError as error:
-                raise ValueError(f"{path}: not a JSON list ({error}).") from None
-            if not more:
-                raise ValueError(f"{path}: not a complete JSON list ({reason}).")
-            text, start, size = text[start:] + more, 0, 2 * size
+def read_items(path: Path, name: str, fields: Iterable[str], image_columns: Collection[str] = ()) -> Iterator[Any]:
+    """Yield the items of a file in the format of its suffix, given its published name.
 
-
-def read_object(path: Path) -> dict[str, Any]:
-    """Return a JSON object. Raises ValueError for anything else."""
-    items = _parse_json(path)
-    if not isinstance(items, dict):
-        raise ValueError(f"{path}: expected an object.")
-    return items
-
-
-def _parse_json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path}: not JSON ({error}).") from None
-
-
-def read_lines(path: Path) -> Iterator[Any]:
-    """Yield the items of a file with one JSON value per line. Raises ValueError, which names the line."""
-    number = 0
-    with path.open(encoding="utf-8") as lines:
-        try:
-            for line in lines:
-                number += 1
-                if line.strip():
-                    yield json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"{path}, line {number}: not JSON ({error}).") from None
+    Tables need to have the columns ``fields``. Images inside a table (``image_columns``) are replaced by their names.
+    Raises ValueError if the file is damaged or lacks a column.
+    """
+    match path.suffix:
+        case ".parquet" | ".arrow":
+            for number, row in tables.read_table(path, [field for field in fields if field not in image_columns]):
+                yield row | {column: tables.name_image(name, number, column) for column in image_columns}
+        case ".csv" | ".tsv":
+            yield from read_csv(path, fields)
+        case ".jsonl":
+            yield from (value for _, value in json_lines.read_numbered(path))
+        case _:
+            yield from read_json(path)
 
 
 def get_fields(items: list[Any]) -> set[str]:

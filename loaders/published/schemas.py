@@ -24,22 +24,18 @@ TRUTH_SCHEMA = pa.schema(
 )
 """An image and a caption that is true (label 1) or false (label 0), scored by evaluators/protocols/true_or_false.py."""
 
+KINDS = {name: GROUP_SCHEMA.field(f"{name}_0").type for name in ("image", "crop_id", "caption")}
+GROUP_FIELDS = tuple(GROUP_SCHEMA.field(name) for name in ("image_id", "categories", "provenance"))
+
 
 def image_choice_schema(count: int) -> pa.Schema:
     """Return the schema of a caption and ``count`` images, of which the first (``image``) is the one it describes.
 
     The others are ``image_n1``, ``image_n2`` and so on (evaluators/protocols/image_choice.py).
     """
-    kinds = {name: GROUP_SCHEMA.field(f"{name}_0").type for name in ("image", "crop_id")}
     suffixes = ["", *(f"_n{number}" for number in range(1, count))]
-    images = [(f"{name}{suffix}", kind) for suffix in suffixes for name, kind in kinds.items()]
-    return pa.schema(
-        [
-            *images,
-            *(GROUP_SCHEMA.field(name) for name in ("image_id", "categories", "provenance")),
-            ("caption", pa.string()),
-        ]
-    )
+    images = [(f"{name}{suffix}", KINDS[name]) for suffix in suffixes for name in ("image", "crop_id")]
+    return pa.schema([*images, *GROUP_FIELDS, ("caption", pa.string())])
 
 
 def set_schema(count: int) -> pa.Schema:
@@ -47,9 +43,8 @@ def set_schema(count: int) -> pa.Schema:
 
     Images 0 and 1, 2 and 3 are pairs (evaluators/protocols/sets.py).
     """
-    names = [(name, f"{name}_{number}") for name in ("image", "crop_id", "caption") for number in range(count)]
-    columns = [(column, GROUP_SCHEMA.field(f"{name}_0").type) for name, column in names]
-    return pa.schema([*columns, *(GROUP_SCHEMA.field(name) for name in ("image_id", "categories", "provenance"))])
+    names = ("image", "crop_id", "caption")
+    return pa.schema([*((f"{name}_{number}", KINDS[name]) for name in names for number in range(count)), *GROUP_FIELDS])
 
 
 def list_image_columns(schema: pa.Schema) -> list[str]:

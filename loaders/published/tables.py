@@ -20,42 +20,33 @@ ROWS_PER_BATCH = 64
 """Rows in memory at once. A row may contain images of several megabytes."""
 
 
-def read_batches(path: Path, columns: Iterable[str]) -> Iterator[pa.RecordBatch]:
-    """Yield some columns of a table in batches. Raises ValueError if one is missing or the file is damaged."""
-    names = list(columns)
-    schema = read_schema(path)
-    if missing := [name for name in names if name not in schema.names]:
-        raise ValueError(f"{path}: no column {', '.join(missing)}; its columns are {', '.join(schema.names)}.")
-    if path.suffix == ".arrow":
-        yield from _read_arrow(path, names)
-        return
-    for batch in parquet.read_batches(path, ROWS_PER_BATCH, names):
-        _check(batch, path)
-        yield batch
-
-
 def read_schema(path: Path) -> pa.Schema:
     """Return the schema of a table. Raises ValueError if the file is damaged."""
     if path.suffix != ".arrow":
         return parquet.read_schema(path)
     with _open_arrow(path) as stream:
-        _list_names(stream.schema)
+        parts = [part for field in stream.schema if pa.types.is_struct(field.type) for part in field.type]
+        _ = [field.name for field in (*stream.schema, *parts)]  # UnicodeDecodeError for a name that is not in UTF-8
         return stream.schema
 
 
-def _list_names(fields: Iterable[pa.Field]) -> list[str]:
-    """Return the names of fields and of their parts. Raises UnicodeDecodeError if one is not in UTF-8."""
-    parts = [part for field in fields if pa.types.is_struct(field.type) for part in field.type]
-    return [field.name for field in (*fields, *parts)]
+def read_batches(path: Path, columns: Iterable[str]) -> Iterator[pa.RecordBatch]:
+    """Yield some columns of a table in batches. Raises ValueError if one is missing or the file is damaged."""
+    names, schema = list(columns), read_schema(path)
+    if missing := [name for name in names if name not in schema.names]:
+        raise ValueError(f"{path}: no column {', '.join(missing)}; its columns are {', '.join(schema.names)}.")
+    is_arrow = path.suffix == ".arrow"
+    for batch in _read_arrow(path) if is_arrow else parquet.read_batches(path, ROWS_PER_BATCH, names):
+        selected = batch.select(names)
+        with _explain(path):  # Arrow checks neither offsets nor texts when it reads a file
+            selected.validate(full=True)
+        for start in range(0, selected.num_rows, ROWS_PER_BATCH):
+            yield selected.slice(start, ROWS_PER_BATCH)
 
 
 def read_table(path: Path, columns: Iterable[str]) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the number and some columns of each row. Raises ValueError if one is missing or the file is damaged."""
-    number = 0
-    for batch in read_batches(path, columns):
-        for row in batch.to_pylist():
-            yield number, row
-            number += 1
+    return enumerate(row for batch in read_batches(path, columns) for row in batch.to_pylist())
 
 
 def name_image(file: str, row: int, column: str) -> str:
@@ -70,35 +61,27 @@ def read_sample(path: Path, count: int) -> list[dict[str, Any]]:
     return [{**dict.fromkeys(schema.names), **row} for _, row in islice(read_table(path, columns), count)]
 
 
-def _read_arrow(path: Path, columns: list[str]) -> Iterator[pa.RecordBatch]:
+def _read_arrow(path: Path) -> Iterator[pa.RecordBatch]:
     with _open_arrow(path) as stream:
-        for batch in stream:
-            selected = batch.select(columns)
-            _check(selected, path)
-            for start in range(0, selected.num_rows, ROWS_PER_BATCH):
-                yield selected.slice(start, ROWS_PER_BATCH)
-
-
-def _check(batch: pa.RecordBatch, path: Path) -> None:
-    """Raise ValueError if offsets or texts of a batch are not valid. Arrow checks neither when it reads a file."""
-    try:
-        batch.validate(full=True)
-    except (pa.ArrowException, UnicodeDecodeError) as error:
-        raise _damaged(path, error) from None
-
-
-def _damaged(path: Path, error: Exception) -> ValueError:
-    reason = str(error).strip().splitlines()[0].rstrip(".")
-    return ValueError(f"{path}: not a readable table ({reason}). It is cut off or damaged. Download it again.")
+        yield from stream
 
 
 @contextmanager
 def _open_arrow(path: Path) -> Iterator[pa.RecordBatchStreamReader]:
     """Open a file of ``datasets``. Raises ValueError if the block cannot read it."""
+    with _explain(path), pa.OSFile(str(path)) as source, pa.ipc.open_stream(source) as stream:
+        yield stream
+
+
+@contextmanager
+def _explain(path: Path) -> Iterator[None]:
+    """Raise ValueError if the block cannot read a table."""
     try:
-        with pa.OSFile(str(path)) as source, pa.ipc.open_stream(source) as stream:
-            yield stream
+        yield
     except FileNotFoundError:
         raise FileNotFoundError(f"{path}: no such file.") from None
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise _damaged(path, error) from None
+        reason = str(error).strip().splitlines()[0].rstrip(".")
+        raise ValueError(
+            f"{path}: not a readable table ({reason}). It is cut off or damaged. Download it again."
+        ) from None

@@ -14,7 +14,7 @@ from generators.microworld.scenes.splits import TEST_IDS, training_ids
 from generators.microworld.world import ALL_NOUNS
 from generators.storage.parquet import read_schema
 from loaders.cards.card import render
-from loaders.cards.classification import count_classes
+from loaders.cards.write import count_classes
 from loaders.datasets.stats import measure
 
 
@@ -101,6 +101,6 @@ def test_folder_and_card(tmp_path: Path):
     assert [len(by_name), *map(len, by_name)] == [2, 80, 80]
     assert [len(by_example), *map(len, by_example)] == [2, 5, 5]
     assert all("An example of apple in an image is" in prompt for prompt in by_example[0])
-    assert count_classes(tmp_path / "set", stats) == {"cifar10": 2}
+    assert count_classes(tmp_path / "set", stats) == {"classes": {"cifar10": 2}}
     assert "| cifar10 | 2 | 3 | 50.0% |" in render("classification", stats=stats, classes={"cifar10": 2})
     assert pq.read_table(tmp_path / "set" / "cifar10")["label"].to_pylist() == [0, 1, 0] * 2

@@ -15,8 +15,7 @@ from generators.hard_negatives.aro import word_order
 from generators.hard_negatives.aro.patch_order import GRIDS, draw_patches
 from generators.hard_negatives.aro.word_order import TEXT_PERTURBATIONS, Tagger, Words
 from generators.storage.patches import Patches, arrange_patches
-from loaders.cards import aro as aro_card
-from loaders.cards import retrieval as retrieval_card
+from loaders.cards.write import main as write_card
 from loaders.datasets.image_sources import list_image_sources
 from loaders.datasets.load import load_dataset
 from loaders.datasets.stats import list_configs
@@ -60,8 +59,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         write_params("microworld")
         Path("truth.jsonl").touch()
         retrieval.main("coco")
-        aro_card.main()
-        retrieval_card.main()
+        write_card("aro")
+        write_card("retrieval")
     return root
 
 
@@ -75,8 +74,8 @@ def referencing(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
             shutil.copy2(built / name, root)
         write_params("microworld", pixels="by_reference")
         retrieval.main("coco")
-        aro_card.main()
-        retrieval_card.main()
+        write_card("aro")
+        write_card("retrieval")
     return root
 
 
@@ -103,7 +102,7 @@ def test_every_seed_has_the_same_captions_with_four_other_orders(built: Path) ->
 def test_options_for_source_and_output(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(built)
     retrieval.main("coco", source=built, output=Path("elsewhere"))
-    aro_card.main(Path("elsewhere/aro"))
+    write_card("aro", Path("elsewhere/aro"))
     assert read_rows(built, "elsewhere/aro/coco_order", "test.s1") == read_rows(built, "aro/coco_order", "test.s1")
     cards = [json.loads((built / root / "aro/stats.json").read_text()) for root in (".", "elsewhere")]
     assert cards[0] == cards[1]
@@ -264,7 +263,7 @@ def test_rows_and_card_have_the_source_and_licence_of_their_images(
         shutil.copy2(built / name, tmp_path)
     write_params("visual_genome", "coco")
     retrieval.main("coco")
-    retrieval_card.main()
+    write_card("retrieval")
     assert {row["provenance"]["source"] for row in read_rows(tmp_path, "retrieval/coco", "test")} == {"coco"}
     card = Path("retrieval/README.md").read_text()
     assert "license: other" in card

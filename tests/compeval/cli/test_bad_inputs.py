@@ -9,7 +9,6 @@ from typer.testing import CliRunner
 
 from compeval.cli import app
 from generators.sources import read_registry
-from loaders import benchmarks
 from tests.evaluators import tiny
 
 KNOWS = "python:toy_models:Knows"
@@ -48,7 +47,7 @@ NOT_PUBLISHED = (
     "not recognised as a published file, neither by its name nor by its content. Give it its published name. "
     "Known benchmarks: aro_published, "
 )
-SOURCES = f"Known: {', '.join(sorted([*read_registry(), *benchmarks.list_names()]))}."
+SOURCES = f"Known: {', '.join(sorted(read_registry()))}."
 NO_SAMPLE = "notes/crepe/items.csv: no sample. Draw a sample with `compeval annotate sample`."
 NOT_JSON = "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"
 DATASET_NAME = "cannot be the name of a dataset: use letters of the English alphabet, digits, '_', '-' and '.'."

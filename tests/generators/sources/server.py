@@ -1,12 +1,18 @@
-"""A local web server that can cut connections and answer with errors."""
+"""A local web server that can cut connections and answer with errors, and archives to serve."""
 
 from __future__ import annotations
 
+import hashlib
+import io
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+import zipfile
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from generators.sources import RemoteFile, download
 
 
 @dataclass
@@ -28,40 +34,39 @@ class Site:
     """The ``Range`` header of each request."""
     url: str = ""
 
+    def answer(self, request: BaseHTTPRequestHandler) -> None:
+        requested_range, data = request.headers.get("Range"), self.files.get(request.path)
+        self.requested_ranges.append(requested_range)
+        if self.num_busy_answers:
+            self.num_busy_answers -= 1
+            request.send_error(503)
+        elif self.refusal and not request.headers.get("Authorization"):
+            request.send_error(self.refusal)
+        elif data is None:
+            request.send_error(404)
+        else:
+            start = 0
+            if requested_range and self.supports_ranges and request.headers.get("If-Range") == self.etag:
+                start = int(requested_range.removeprefix("bytes=").removesuffix("-"))
+            is_complete = start and start >= len(data)
+            request.send_response(416 if is_complete else 206 if start else 200)
+            if is_complete:
+                request.send_header("Content-Range", f"bytes */{len(data)}")
+            request.send_header("Content-Length", str(max(0, len(data) - start)))
+            request.send_header("Content-Type", self.content_type)
+            if self.etag:
+                request.send_header("ETag", self.etag)
+            request.end_headers()
+            request.wfile.write(data[start : start + self.cuts.pop(0)] if self.cuts else data[start:])
 
-@contextmanager
-def serve(site: Site) -> Iterator[Site]:
+
+@pytest.fixture(scope="session")
+def running_site() -> Iterator[Site]:
+    site = Site()
+
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            site.requested_ranges.append(self.headers.get("Range"))
-            if site.num_busy_answers:
-                site.num_busy_answers -= 1
-                self.send_error(503)
-                return
-            if site.refusal and not self.headers.get("Authorization"):
-                self.send_error(site.refusal)
-                return
-            data = site.files.get(self.path)
-            if data is None:
-                self.send_error(404)
-                return
-            start = 0
-            requested_range = self.headers.get("Range")
-            if requested_range and site.supports_ranges and self.headers.get("If-Range") == site.etag:
-                start = int(requested_range.removeprefix("bytes=").removesuffix("-"))
-            if start and start >= len(data):
-                self.send_response(416)
-                self.send_header("Content-Range", f"bytes */{len(data)}")
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-                return
-            self.send_response(206 if start else 200)
-            self.send_header("Content-Length", str(len(data) - start))
-            self.send_header("Content-Type", site.content_type)
-            if site.etag:
-                self.send_header("ETag", site.etag)
-            self.end_headers()
-            self.wfile.write(data[start : start + site.cuts.pop(0)] if site.cuts else data[start:])
+            site.answer(self)
 
         def log_message(self, *_: object) -> None:
             pass
@@ -70,9 +75,27 @@ def serve(site: Site) -> Iterator[Site]:
     site.url = f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
-    try:
-        yield site
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    yield site
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def site(running_site: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
+    """Return the server, without files. Downloads are repeated without a pause."""
+    monkeypatch.setattr(download, "PAUSE", 0.0)
+    vars(running_site).update(vars(Site(url=running_site.url)))
+    return running_site
+
+
+def make_zip(members: Mapping[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return buffer.getvalue()
+
+
+def pin(name: str, content: bytes, makes: str | None = None, url: str = "http://nowhere.invalid") -> RemoteFile:
+    return RemoteFile(f"{url}/{name}", name, makes, len(content), hashlib.sha256(content).hexdigest())

@@ -2,24 +2,21 @@
 
 import hashlib
 from collections import namedtuple
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from generators.sources import download as module
 from generators.sources.download import MAX_FAILURES, download
-from tests.generators.sources.server import Site, serve
+from tests.generators.sources.server import Site
 
 DATA = bytes(range(256)) * 40
 SHA256 = hashlib.sha256(DATA).hexdigest()
 
 
-@pytest.fixture
-def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
-    monkeypatch.setattr(module, "PAUSE", 0.0)
-    with serve(Site({"/a.bin": DATA})) as running_site:
-        yield running_site
+@pytest.fixture(autouse=True)
+def serve_a(site: Site) -> None:
+    site.files["/a.bin"] = DATA
 
 
 def download_a(site: Site, folder: Path, size: int | None = len(DATA), sha256: str | None = SHA256) -> Path:

@@ -1,9 +1,7 @@
 import hashlib
-import io
 import re
-import zipfile
-from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import pytest
@@ -11,38 +9,22 @@ import yaml
 from typer.testing import CliRunner
 
 from compeval.cli import app
-from generators.sources import DataSource, RemoteFile, read_registry
-from generators.sources import download as downloads
+from generators.sources import DataSource, RemoteFile, read_registry, unpack
 from generators.sources.obtain import check_file, fetch
-from tests.generators.sources.server import Site, serve
-
-
-def make_zip(members: dict[str, bytes]) -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for name, data in members.items():
-            archive.writestr(name, data)
-    return buffer.getvalue()
-
+from tests.generators.sources.server import Site, make_zip, pin
 
 IMAGES = make_zip({"VG_100K/1.jpg": b"one", "VG_100K/2.jpg": b"two"})
 FACTS = b'{"facts": 1}'
 
 
-@pytest.fixture
-def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
-    monkeypatch.setattr(downloads, "PAUSE", 0.0)
-    with serve(Site({"/images.zip": IMAGES, "/facts.json": FACTS})) as running_site:
-        yield running_site
+@pytest.fixture(autouse=True)
+def serve_files(site: Site) -> None:
+    site.files |= {"/images.zip": IMAGES, "/facts.json": FACTS}
 
 
 def make_source(site: Site, images: bytes = IMAGES) -> DataSource:
-    digest = hashlib.sha256(images).hexdigest()
-    files = (
-        RemoteFile(f"{site.url}/images.zip", "images.zip", "VG_100K", len(images), digest),
-        RemoteFile(f"{site.url}/facts.json", "facts.json", None, None, None),
-    )
-    return DataSource("toy", "A toy.", "", "CC0", "", files)
+    files = (pin("images.zip", images, "VG_100K", site.url), RemoteFile(f"{site.url}/facts.json", "facts.json"))
+    return DataSource("toy", "A toy.", licence="CC0", files=files)
 
 
 def read_files(folder: Path) -> dict[str, bytes]:
@@ -89,6 +71,18 @@ def test_a_rejected_archive_leaves_no_files(site: Site, tmp_path: Path, members:
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
+def test_an_archive_stays_until_there_is_space_to_unpack_it(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    with monkeypatch.context() as patch:
+        patch.setattr(unpack, "shutil", SimpleNamespace(disk_usage=lambda folder: SimpleNamespace(free=5)))
+        with pytest.raises(OSError, match=r"images\.zip: 6 bytes needed, 5 bytes free in .*\. Free space and run"):
+            fetch(make_source(site), tmp_path, ["images.zip"])
+    assert read_files(tmp_path) == {}
+    fetch(make_source(site), tmp_path, ["images.zip"])
+    assert (len(site.requested_ranges), len(read_files(tmp_path))) == (1, 2)
+
+
 def test_a_mirror_has_the_files_in_a_folder_named_after_the_source(site: Site, tmp_path: Path):
     site.files = {f"/mirror/toy{path}": data for path, data in site.files.items()}
     fetch(make_source(site), tmp_path, mirror=f"{site.url}/mirror/")
@@ -108,7 +102,7 @@ def test_a_folder_that_already_contains_the_files(site: Site, tmp_path: Path, pa
     fetch(make_source(site), tmp_path / "toy", existing=existing)
     assert read_files(tmp_path / "toy") == FILES
     assert site.requested_ranges == []
-    assert (existing / "facts.json").is_file()
+    assert (existing / "facts.json").samefile(tmp_path / "toy" / "facts.json"), "not copied"
     assert (existing / "images.zip").is_file() == packed
 
 
@@ -131,7 +125,7 @@ def test_a_folder_with_a_wrong_archive(site: Site, tmp_path: Path):
 
 @pytest.mark.parametrize("source", read_registry().values(), ids=lambda source: source.name)
 def test_every_source_has_a_homepage_a_licence_and_a_citation(source: DataSource):
-    assert bool(source.files) != bool(source.how)
+    assert bool(source.files) != bool(source.download_instructions)
     assert source.title
     assert source.licence
     assert source.citation

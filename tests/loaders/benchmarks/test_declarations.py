@@ -23,9 +23,9 @@ def names(benchmark: Benchmark) -> str:
 
 @pytest.mark.parametrize("benchmark", ALL, ids=names)
 def test_declaration(benchmark: Benchmark):
-    assert benchmark.asks.endswith("?")
-    assert benchmark.downloads or benchmark.how
-    for file in benchmark.downloads:
+    assert benchmark.description.endswith("?")
+    assert benchmark.source.files or benchmark.source.download_instructions
+    for file in benchmark.source.files:
         is_read = benchmark.find_pattern(PurePosixPath(file.name)) or file.name in benchmark.companions
         assert is_read or file.makes
         if "github" in file.url:

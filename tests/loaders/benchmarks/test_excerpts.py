@@ -1,6 +1,7 @@
 """Each benchmark on excerpts of its published files: all rows are read, and the scores of known models are right.
 
-The numbers of rows are those of the excerpts' own README, or were counted in the files.
+An oracle scores 1, a constant model 0, and a random one at chance. The numbers of rows are those of the excerpts' own
+README, or were counted in the files.
 """
 
 import csv
@@ -11,7 +12,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from PIL import Image
 from typer.testing import CliRunner
 
 from compeval.cli import app
@@ -20,7 +24,7 @@ from evaluators.protocols import authors
 from evaluators.protocols.base import Directions, RowProtocol
 from loaders import benchmarks
 from loaders.importing.importing import import_files
-from loaders.published.rows import Row
+from loaders.published.rows import Row, read_csv
 from tests.published_files import read_file
 from tests.stand_ins import write_stand_ins
 
@@ -50,12 +54,9 @@ VL_CHECKLIST = {
     "Relation/swig_action": 1, "Relation/vg/action": 1, "Relation/vg/spatial": 0,
 }  # fmt: skip
 """Rows with two equal captions."""
+SUGARCREPE_PP = {"replace_att": 0, "replace_obj": 0, "replace_rel": 0, "swap_att": 0, "swap_obj": 1}
 EXCERPTS = [
-    *(
-        Excerpt(f"sugarcrepe_pp/data/{name}.json", "sugarcrepe_pp", 60)
-        for name in ("replace_att", "replace_obj", "replace_rel", "swap_att")
-    ),
-    Excerpt("sugarcrepe_pp/data/swap_obj.json", "sugarcrepe_pp", 60, 0, 1),
+    *(Excerpt(f"sugarcrepe_pp/data/{name}.json", "sugarcrepe_pp", 60, 0, n) for name, n in SUGARCREPE_PP.items()),
     *(Excerpt(f"valse/data/{name}.json", "valse", 27, dropped) for name, dropped in VALSE.items()),
     *(Excerpt(f"vl_checklist/data/{name}.json", "vl_checklist", 18, 0, equal) for name, equal in VL_CHECKLIST.items()),
     Excerpt("cola/data/COLA_multiobjects_matching_benchmark.json", "cola", 100),
@@ -67,6 +68,7 @@ EXCERPTS = [
     Excerpt("predicate_noun/eval_set.json", "predicate_noun", 150 // 2),
     Excerpt("comvg/ComVG.csv", "comvg", 265),
     Excerpt("svo_probes/svo_probes.csv", "svo_probes", 240),
+    Excerpt("negbench/images/synthetic_mcq_llama3.1_rephrased.csv", "negbench", 40),
 ]
 
 
@@ -146,6 +148,24 @@ def check_chance(benchmark: str, config: str, shape: Sequence[int]) -> None:
     assert all(abs(share - chance) <= 3.3 * sqrt(chance * (1 - chance) / shape[0]) for share in shares)
 
 
+# Runs
+
+
+def run(model: str, dataset: str) -> dict[str, Any]:
+    """Return the first result of a model on a dataset in the current folder."""
+    options = ["--task", f"{dataset}/*", "--data", "data", "--json"]
+    result = CliRunner().invoke(app, ["run", f"python:{model}", *options])
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)[0]
+
+
+def run_constant(path: Path, folder: Path) -> dict[str, float]:
+    """Import a file with stand-ins for its images, and return the metrics of a constant model on its first task."""
+    write_stand_ins([path], folder / "images")
+    (counts, *_) = import_files([path], folder / "images", folder / "data")
+    return run("toy_models:Constant", counts.family)["metrics"]
+
+
 RUNS = {
     "valse/data/existence.json": {"recall@1": 0, "tie_rate": 1},
     "vl_checklist/data/Relation/vg/action.json": {"recall@1_macro_source": 0},
@@ -158,8 +178,7 @@ RUNS = {
 
 @pytest.mark.parametrize("name", RUNS)
 def test_runs_of_real_rows(real_data: Path, here: Path, name: str):
-    path = real_data / "benchmarks" / name
-    assert run_constant(path, here).items() >= RUNS[name].items()
+    assert run_constant(real_data / "benchmarks" / name, here).items() >= RUNS[name].items()
 
 
 def test_runs_of_image_sets(here: Path):
@@ -181,11 +200,141 @@ def test_runs_of_image_sets(here: Path):
     assert [metrics[name] for name in authors_metrics] == [1, 1, 1]
 
 
-def run_constant(path: Path, folder: Path) -> dict[str, float]:
-    """Import a file with stand-ins for its images, and return the metrics of a constant model on its first task."""
-    write_stand_ins([path], folder / "images")
-    (counts, *_) = import_files([path], folder / "images", folder / "data")
-    options = ["--task", f"{counts.family}/*", "--data", "data", "--json"]
-    result = CliRunner().invoke(app, ["run", "python:toy_models:Constant", *options])
-    assert result.exit_code == 0, result.output
-    return json.loads(result.stdout)[0]["metrics"]
+MODELS = '''
+import hashlib
+import json
+from pathlib import Path
+
+import numpy as np
+
+
+class Oracle:
+    """Encodes an image as its number, and a text as the numbers of the images that it is true of."""
+
+    fingerprint = "oracle"
+
+    def __init__(self, device):
+        self.truths = json.loads(Path("truths.json").read_text())
+
+    def number(self, image):
+        red, green, _ = image.getpixel((0, 0))
+        return 256 * red + green
+
+    def encode_image(self, images):
+        return np.eye(len(self.truths[""]) + 1)[[self.number(image) for image in images]]
+
+    def encode_text(self, texts):
+        unknown = [len(self.truths[""])]
+        return np.array([np.eye(unknown[0] + 1)[self.truths.get(text, unknown)].sum(axis=0) for text in texts])
+
+
+class Random(Oracle):
+    fingerprint = "random"
+
+    def draw(self, key):
+        return np.random.default_rng(int(hashlib.sha256(key.encode()).hexdigest()[:8], 16)).normal(size=64)
+
+    def encode_image(self, images):
+        return np.array([self.draw(str(self.number(image))) for image in images])
+
+    def encode_text(self, texts):
+        return np.array([self.draw(text) for text in texts])
+
+
+class Constant(Oracle):
+    fingerprint = "constant"
+
+    def encode_text(self, texts):
+        return np.ones((len(texts), len(self.truths[""]) + 1))
+'''
+FILES = {
+    "negbench/images/COCO_val_mcq_llama3.1_rephrased.csv": 62,
+    "negbench/images/VOC2007_mcq_llama3.1_rephrased.csv": 30,
+    "negbench/images/COCO_val_retrieval.csv": 25,
+    "naturalbench/dataset_split_for_finetuning/test_set.json": 65,
+    "vsr/splits/zeroshot/dev.jsonl": 68,
+    "colorswap/test.json": 100,
+}
+"""Number of rows (of groups for NaturalBench) of excerpts, one for each protocol."""
+OTHER_FILES = {
+    "negbench/images/COCO_val_negated_retrieval_llama3.1_rephrased_affneg_true.csv": ("coco_retrieval_negated", 25),
+    "negbench/images/synthetic_retrieval_v1.csv": ("synthetic_retrieval_v1", 25),
+    "negbench/images/synthetic_retrieval_v2.csv": ("synthetic_retrieval_v2", 26),
+    "vsr/splits/random/dev.jsonl": ("random", 70),
+    "vsr/splits/zeroshot/test.jsonl": ("zeroshot", 67),
+}
+"""Config and number of rows of excerpts in the formats of FILES."""
+
+
+def list_truths(row: Row) -> Iterator[tuple[str, str]]:
+    """Yield pairs of an image and a text that is true of it."""
+    if row.label is not None:
+        yield from zip(row.images, row.captions, strict=True) if row.label else ()
+    elif len(row.images) == 1:
+        yield from ((row.images[0], caption) for caption in row.captions)
+    else:
+        yield from ((row.images[place % 2], caption) for place, caption in enumerate(row.captions))
+
+
+def make_images(rows: list[Row], folder: Path) -> None:
+    """Write an image in its own colour for each name, and the truths for the oracle."""
+    names = list(dict.fromkeys(name for row in rows for name in row.images))
+    truths: dict[str, list[int]] = {"": list(range(len(names)))}
+    for number, name in enumerate(names):
+        path = folder / "images" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (2, 2), (number // 256, number % 256, 0)).save(path, "PNG")
+    for image, text in sorted({truth for row in rows for truth in list_truths(row)}):
+        truths.setdefault(text, []).append(names.index(image))
+    (folder / "truths.json").write_text(json.dumps(truths))
+    (folder / "real_models.py").write_text(MODELS)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_oracle_constant_and_chance(real_data: Path, here: Path, name: str):
+    path = real_data / "benchmarks" / name
+    counts, rows = read_file(path)
+    assert (counts.read, len(rows)) == (FILES[name], FILES[name])
+    make_images(rows, here)
+    import_files([path], here / "images", here / "data")
+    models = ("Oracle", "Constant", "Random")
+    oracle, constant, random = (run(f"real_models:{model}", counts.family) for model in models)
+    for metric in oracle["main"]:
+        if metric.startswith("authors"):
+            continue
+        assert (oracle["metrics"][metric], constant["metrics"][metric]) == (1, 0), metric
+        chance = random["chance"][metric]
+        error = np.sqrt(chance * (1 - chance) / len(rows))
+        assert abs(random["metrics"][metric] - chance) < 4 * error, metric
+    if name.endswith("mcq_llama3.1_rephrased.csv"):
+        assert constant["metrics"]["authors_accuracy"] == 1, "the truth is the first option"
+    if counts.family == "vsr":
+        assert (oracle["metrics"]["auc"], constant["metrics"]["auc"]) == (1, 0)
+
+
+@pytest.mark.parametrize("name", OTHER_FILES)
+def test_rows_of_other_files(real_data: Path, name: str):
+    counts, rows = read_file(real_data / "benchmarks" / name)
+    assert not counts.dropped
+    assert ({row.config for row in rows}, len(rows)) == ({OTHER_FILES[name][0]}, OTHER_FILES[name][1])
+
+
+def test_bivlc_texts_in_the_layout_of_the_hub(real_data: Path, tmp_path: Path):
+    results = list(read_csv(real_data / "benchmarks/bivlc/results/BiVLC_ViT-B-32.csv", ()))
+    cell = {"bytes": b"no image", "path": None}
+    texts = ("caption", "negative_caption", "type", "subtype")
+    items = [{key: row[key] for key in texts} | dict.fromkeys(("image", "negative_image"), cell) for row in results]
+    path = tmp_path / "test-00000-of-00002-23fe2e02660e9182.parquet"
+    pq.write_table(pa.Table.from_pylist(items), path)
+    counts, rows = read_file(path)
+    assert (counts.family, counts.read, len(rows)) == ("bivlc", 180, 180)
+    assert [row.captions for row in rows] == [(row["caption"], row["negative_caption"]) for row in results]
+    assert rows[0].categories == (("type", "add"), ("subtype", "add obj"))
+    # The authors' outcomes agree with the group protocol: a score is the conjunction of its two comparisons.
+    for one in results:
+        text, image = (
+            all(one[key] == "True" for key in keys)
+            for keys in (("text_score_i0", "text_score_i1"), ("image_score_c0", "image_score_c1"))
+        )
+        scores = [str(outcome) for outcome in (text, image, text and image)]
+        assert scores == [one[f"{name}_score"] for name in ("text", "image", "group")]

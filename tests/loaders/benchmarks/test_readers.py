@@ -1,9 +1,11 @@
-"""The readers of published formats, on rows written by hand."""
+"""The rows of published formats, on files written by hand."""
 
 import json
 import pickle
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -13,16 +15,206 @@ import torch
 from PIL import Image
 
 from evaluators.protocols import authors
+from generators.schemas.scene_graph import Box
 from loaders.benchmarks import countercurate, imagecode, naturalbench, whatsup
 from loaders.datasets.load import load_dataset
 from loaders.importing.importing import ImportedFile, import_files
 from loaders.published.image_sets import COCO, SWIG, VISDIAL, VISUAL7W
-from loaders.published.rows import Row, read_items
+from loaders.published.rows import Row
 from tests.published_files import read_file
 
 
-def read(folder: Path, name: str, content: object) -> list[Row]:
-    return read_counts(folder, name, content)[1]
+class Case(NamedTuple):
+    file: str
+    content: object
+    """Text, or the content of a JSON file."""
+    rows: list[Row]
+    dropped: Mapping[str, int] = MappingProxyType({})
+    """Number of dropped rows by reason."""
+
+
+def choice(config: str, image: str, caption: str, *negatives: str, **fields: Any) -> Row:
+    return Row(config, (image,), (caption,), negatives, **fields)
+
+
+def pair(config: str, images: str, captions: str, **fields: Any) -> Row:
+    return Row(config, tuple(images.split()), tuple(captions.split("|")), **fields)
+
+
+def table(header: str, *lines: str, separator: str = ",") -> str:
+    return "".join(f"{line}\n" for line in (header.replace(" ", separator), *lines))
+
+
+def make_valse(dataset: str, image: str, votes: int = 2) -> dict[str, Any]:
+    return {"dataset": dataset, "image_file": image, "caption": "a", "foil": "b", "mturk": {"caption": votes}}
+
+
+def make_controlled(preposition: str, objects: str = "mug_{}_table") -> dict[str, Any]:
+    options = [f"A mug {word} a table" for word in ("on", "under", "left_of", "right_of")]
+    options.sort(key=lambda option: preposition not in option)
+    return {"image_path": f"data/controlled_images/{objects.format(preposition)}.jpeg", "caption_options": options}
+
+
+SUGARCREPE = {"id": 3, "filename": "7.jpg", "caption": "a b", "negative_caption": "b a"}
+MISSING = {"fields are missing": 1}
+UNSAFE = (
+    "'../x' cannot be used as a file name: it has to begin with a letter, a digit or an underscore, without slashes, "
+    "and have at most 200 characters."
+)
+LEFT, RIGHT = (f"A photo of a bench to the {side} of a dog" for side in ("left", "right"))
+PREDICATE = {"img_filename": "a.jpg", "open_images_split": "train", "pos": "object"}
+PREDICATE |= {"sentence_target": "s", "sentence_distractor": "t"}
+MIRRORED = PREDICATE | {"img_filename": "b.jpg", "sentence_target": "t", "sentence_distractor": "s"}
+ARO = {"true_caption": "t", "false_caption": "f", "image_id": "2", "image_path": "2.jpg", "attributes": ["x", "y"]}
+ARO |= {f"bbox_{side}": 5 for side in "xywh"}
+ATOM, COMP = [f"a{n}" for n in range(4)], [f"c{n}" for n in range(6)]
+# fmt: off
+CASES = [
+    Case("swap_obj.json", {"0": SUGARCREPE}, [choice("swap_obj", "7.jpg", "a b", "b a", swaps=True)]),
+    Case("swap_obj.json", [SUGARCREPE | {"caption2": "b and a"}],
+         [Row("swap_obj", ("7.jpg",), ("a b", "b and a"), ("b a",), swaps=True)]),
+    Case("swap_att.json", [SUGARCREPE, *(SUGARCREPE | {key: value} for key, value in
+                                         (("caption", None), ("negative_caption", 3), ("filename", ["x"])))],
+         [choice("swap_att", "7.jpg", "a b", "b a", swaps=True)], {"a caption or name is not a text": 3}),
+    Case("COLA_multiobjects_matching_benchmark.json",
+         [["https://a.org/vg/12.jpg", "red", "https://a.org/vg/7.jpg", "blue"], ["https://a.org/1.jpg", "cup"]],
+         [pair("multi_object", "12.jpg 7.jpg", "red|blue", image_id="12_7")],
+         {"not enough values to unpack (expected 4, got 2)": 1}),
+    Case("private_info_global.json",
+         [{"image0": "eqbenag/v1/0.png", "image1": "eqbenag/v1/1.png", "caption0": ["a", "x"], "caption1": ["b"]},
+          {"image0": "eqbensd/3/0.png", "image1": "eqbensd/3/1.png", "caption0": "c", "caption1": "d"},
+          {"image0": "eqbenyoucook2/v/0.npy", "image1": "eqbenyoucook2/v/1.npy", "caption0": "c", "caption1": "d"},
+          {"image0": "other/0.png", "image1": "other/1.png", "caption0": "c", "caption1": "d"}],
+         [pair("ag", "eqbenag/v1/0.png eqbenag/v1/1.png", "a|b", image_id="eqbenag/v1"),
+          pair("sd", "eqbensd/3/0.png eqbensd/3/1.png", "c|d", image_id="eqbensd/3")],
+         {"the frames are NumPy arrays, not images": 1, "the first folder of the image is not a subset": 1}),
+    Case("Questions.csv",
+         table("Question_ID Type Statement", "1,Texts,a sign", "2,Texts,no sign", "3,Texts,a", "5,Texts,b", "7,../x,a",
+               "8,../x,b", "9,Texts,a"),
+         [pair("main", "Texts/1.jpg Texts/2.jpg", "a photo of a sign|a photo of no sign", image_id="1",
+               categories=(("visual pattern", "Texts"),))],
+         {"the rows are not numbered 2k - 1 and 2k": 1, UNSAFE: 1, **MISSING}),
+    Case("existence/image2text.json",
+         [{"query": "3.jpg", "keys": ["a cat", "no cat"], "label": label} for label in (1, 2)],
+         [choice("existence_i2t", "existence/3.jpg", "no cat", "a cat")],
+         {"not 2 candidates and the number of one of them": 1}),
+    Case("existence/text2image.json", [{"query": "a cat", "keys": ["3.jpg", "4.jpg"], "label": 0}],
+         [pair("existence_t2i", "existence/3.jpg existence/4.jpg", "a cat")]),
+    Case("replace-att_HUMAN_FILTER.csv",
+         table("image_path question correct neg", "val2017/1.jpg,What is it?,A cup,A hat"),
+         [choice("replace_att_human_filter", "val2017/1.jpg", "What is it? A cup", "What is it? A hat")]),
+    Case("replace-rel.csv", table("image pos new_neg", "1.jpg,a,b", "2.jpg,a"),
+         [choice("replace_rel", "1.jpg", "a", "b")], MISSING),
+    Case("synthetic_retrieval_v1.csv",
+         table("filepath captions", *(f"data/{kind}/7_img.png,\"['a cup']\"" for kind in ("positive", "negative"))),
+         [choice("synthetic_retrieval_v1", f"data/{kind}/7_img.png", "a cup", image_id=f"{kind}/7_img")
+          for kind in ("positive", "negative")]),
+    Case("synthetic_mcq_llama3.1_rephrased.csv",
+         table("image_path correct_answer caption_0 caption_1 caption_2 caption_3 correct_answer_template",
+               "data/a.png,1,p,q,r,s,hybrid", "data/a.png,4,p,q,r,s,hybrid"),
+         [choice("synthetic_mcq", "data/a.png", "q", "p", "r", "s", categories=(("template", "hybrid"),))],
+         {"the correct answer is not one of 0 to 3": 1}),
+    Case("actant-swap.json",
+         {"1": make_valse("visual7w", "v7w_1.jpg"),
+          "2": make_valse("SWiG", "swinging_57.jpg", 3),
+          "3": make_valse("VisDial_v1.0", "COCO_train2014_1.jpg"),
+          "4": make_valse("VisDial_v1.0", "VisualDialog_val2018_1.jpg"),
+          "5": make_valse("coco2017", "000000569030.jpg", 1),
+          "6": make_valse("coco2017", "000000569030.jpg") | {"image_file": 7},
+          "7": {"mturk": None}},
+         [choice("actant_swap", "v7w_1.jpg", "a", "b", swaps=True, image_set=VISUAL7W),
+          choice("actant_swap", "swinging_57.jpg", "a", "b", swaps=True, image_set=SWIG),
+          choice("actant_swap", "COCO_train2014_1.jpg", "a", "b", swaps=True, image_set=COCO),
+          choice("actant_swap", "VisualDialog_val2018_1.jpg", "a", "b", swaps=True, image_set=VISDIAL)],
+         {"fewer than 2 of three annotators chose the caption": 1, "a caption or name is not a text": 1, **MISSING}),
+    *(Case(name, [["1.jpg", {"POS": ["a", "c"], "NEG": [" b", "d"]}], ["2.jpg", {"POS": [], "NEG": ["b"]}]],
+           [choice(config, "1.jpg", "a", " b", categories=(("source", part.split("_")[0]), ("part", part)))], MISSING)
+      for name, config, part in (
+          ("Attribute/vaw/color.json", "attribute_color", "vaw"),
+          ("Object/Location/swig_location/swig_tool/swig_tool_margin.json", "object_location_margin", "swig_tool"),
+          ("Object/Size/vg_size/vg_obj_small.json", "object_size_small", "vg_obj"),
+          ("Relation/vg/spatial.json", "relation_spatial", "vg"),
+          ("Relation/swig_action.json", "relation_action", "swig"))),
+    Case("eval_set.json", [PREDICATE, MIRRORED, PREDICATE, PREDICATE, PREDICATE],
+         [pair("main", "train/a.jpg train/b.jpg", "s|t", categories=(("part that differs", "object"),))],
+         {"the two rows of a pair do not mirror each other": 1, **MISSING}),
+    Case("ComVG.csv",
+         table("id sentence pos_image_id neg_image_id neg_value", "1,a man eats.,12,7,verb", "1,a man eats.,12,7,noun"),
+         [pair("verb", "12.jpg 7.jpg", "a man eats.")],
+         {"the part that differs is not one of subject, verb, object": 1}),
+    Case("svo_probes.csv",
+         table("sentence pos_image_id neg_image_id subj_neg verb_neg obj_neg",
+               "A man eats.,12,7,False,False,True", "A man eats.,12,7,True,True,False"),
+         [pair("object", "12.jpg 7.jpg", "A man eats.")],
+         {"the negative is not of exactly one type": 1}),
+    Case("random/dev.jsonl",
+         '{"image": "1.jpg", "caption": "a", "label": 1, "relation": "on"}\n\n{"image": "1.jpg", "label": 2}\n',
+         [choice("random", "1.jpg", "a", split="dev", label=1, categories=(("relation", "on"),))],
+         {"the label is neither 0 nor 1": 1}),
+    Case("controlled_images_dataset.json",
+         [*map(make_controlled, ("on", "right_of", "under", "left_of")), make_controlled("on", "cup_{}_tv"),
+          {"image_path": "data/controlled_images/x.jpeg"}],
+         [Row("controlled_a",
+              tuple(f"data/controlled_images/mug_{p}_table.jpeg" for p in ("left_of", "right_of", "on", "under")),
+              tuple(f"A mug {p} a table" for p in ("left_of", "right_of", "on", "under")), image_id="mug_table")],
+         {"the set does not have one image for each preposition": 1, **MISSING}),
+    Case("coco_qa_two_obj.json", [[285, LEFT, RIGHT], [285, 1, 2], ["1", "", ""]],
+         [choice("coco_qa_two_obj", "000000000285.jpg", LEFT, RIGHT, categories=(("preposition", "left"),))],
+         {"fields are missing": 2}),
+    Case("vg_qa_one_obj.json", [[71, "A counter top on the left", "b"]],  # "top" is not the preposition
+         [choice("vg_qa_one_obj", "71.jpg", "A counter top on the left", "b", categories=(("preposition", "left"),))]),
+    Case("test_up_down_.csv",
+         table("captions images neg_captions neg_images", "a\t./x/up_down/pos/1.jpg\tb\t/y/up_down/neg/1.png",
+               separator="\t"),
+         [pair("up_down", "up_down/pos/1.jpg up_down/neg/1.png", "a|b")]),
+    Case("visual_genome_attribution.json", [ARO],
+         [choice("vg_attribution", "2.jpg", "t", "f", categories=(("attribute pair", "x_y"),), image_id="2", swaps=True,
+                 box=Box(5, 5, 5, 5))]),
+    Case("train_neg_clip.tsv",
+         table("n title filepath neg_caption", "0\ta b c\tcoco/x.jpg\t['b a c', 'c b a']", "1\ta\tx.jpg\t[]",
+               separator="\t"),
+         [choice("negclip_2", "coco/x.jpg", "a b c", "b a c", "c b a", split="train", swaps=True)],
+         {"there are no negatives": 1}),
+    Case("prod_vg_hard_negs_swap_complexity_8.csv",
+         table("image_id caption n hard_negs x y width height", "1.0,a cup,8,\"{'e', 'd', 'c', 'b', 'a'}\",1,2,30,40"),
+         [choice("prod_hnswap", "1.jpg", "a cup", *"abcde", image_id="1", split="n8", swaps=True, complexity=8,
+                 unordered=True, box=Box(1, 2, 30, 40))]),
+    Case("prod_vg_hard_negs_atom_complexity_4.csv",
+         table("image_id caption n hard_negs x y width height",
+               *(f"1,{caption},4,\"{negatives}\",{box}" for caption, negatives, box in (
+                   ("a cup", [*"abcde"], "1,2,30,40"), (" ", [*"abcde"], "1,2,30,40"), ("a cup", "oops", "1,2,30,40"),
+                   ("a cup", ["a"], "1,2,30,40"), ("a cup", [*"abcde"], "1,2,0,40"), ("a cup", [*"abcde"], "a,2,3,4"))),
+               "1"),
+         [choice("prod_hnatom", "1.jpg", "a cup", *"abcde", image_id="1", split="n4", complexity=4,
+                 box=Box(1, 2, 30, 40))],
+         {"a caption is empty": 1, "the negatives are not a list of texts": 1, "1 negatives instead of 5": 1,
+          "the box has no area": 1, "the box is not four numbers": 1, **MISSING}),
+    Case("syst_vg_hard_negs_seen_compounds_in_cc12m.csv",  # rows that end early, wherever they end
+         table("image_id caption valid_hard_negs_atom valid_hard_negs_comp valid_hard_negs_combined x y width height",
+               *(f'5,red cup,"{ATOM}"{rest}' for rest in (",,,1,2,30,40", "", ",,,1,2,30"))),
+         [choice("cc12m_sc_hnatom", "5.jpg", "red cup", *ATOM, image_id="5", box=Box(1, 2, 30, 40))],
+         {"the row ends before valid_hard_negs_combined": 1, **MISSING}),
+    Case("syst_vg_hard_negs_unseen_compounds_in_laion.csv",
+         table("region_id caption x y width height valid_hard_negs_comp valid_hard_negs_atom valid_hard_negs_combined "
+               "image_id",
+               f'7,red cup,"1","2","30","40","{COMP}","{ATOM}","{ATOM + COMP}",5',
+               f'8,red hat,"1","2","30","40",[],"{ATOM}",,6',
+               f'9,red bag,"1","2","30","40",[],"{ATOM[:3]}",[],6',
+               "9,red bag,1,2,3,4,[]"),
+         [choice("laion_uc_hnatom", "5.jpg", "red cup", *ATOM, image_id="5", box=Box(1, 2, 30, 40)),
+          choice("laion_uc_hnatom", "6.jpg", "red hat", *ATOM, image_id="6", box=Box(1, 2, 30, 40)),
+          choice("laion_uc_hncomp", "5.jpg", "red cup", *COMP, image_id="5", box=Box(1, 2, 30, 40)),
+          choice("laion_uc_hnall", "5.jpg", "red cup", *ATOM, *COMP, image_id="5", box=Box(1, 2, 30, 40))],
+         {"3 negatives instead of 4": 1, "the row ends before valid_hard_negs_atom": 1}),
+]
+# fmt: on
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.file)
+def test_rows(tmp_path: Path, case: Case):
+    counts, rows = read_counts(tmp_path, case.file, case.content)
+    assert (rows, counts.dropped) == (case.rows, case.dropped)
+    assert counts.read == len(case.rows) + sum(case.dropped.values())
 
 
 def read_counts(folder: Path, name: str, content: object) -> tuple[ImportedFile, list[Row]]:
@@ -32,27 +224,9 @@ def read_counts(folder: Path, name: str, content: object) -> tuple[ImportedFile,
     return read_file(path)
 
 
-def test_sugarcrepe_pp_is_told_from_sugarcrepe_by_its_second_caption(tmp_path: Path):
-    item = {"id": 3, "filename": "000000000007.jpg", "caption": "a b", "negative_caption": "b a"}
-    assert read(tmp_path, "swap_obj.json", {"0": item}) == [
-        Row("swap_obj", ("000000000007.jpg",), ("a b",), ("b a",), swaps=True)
-    ]
-    assert read(tmp_path, "swap_obj.json", [item | {"caption2": "b and a"}]) == [
-        Row("swap_obj", ("000000000007.jpg",), ("a b", "b and a"), ("b a",), swaps=True)
-    ]
-
-
-def test_cola_pairs_captions_with_images(tmp_path: Path):
-    item = ["https://example.org/vg/12.jpg", "red cup", "https://example.org/vg/7.jpg", "blue cup"]
-    name = "COLA_multiobjects_matching_benchmark.json"
-    assert read(tmp_path, name, [item, item[:3]]) == [
-        Row("multi_object", ("12.jpg", "7.jpg"), ("red cup", "blue cup"), image_id="12_7")
-    ]
-
-
 def test_imagecode_puts_the_described_image_first(tmp_path: Path):
     sets = {"video-x": {"2": "a cat", "10": "a dog"}, "open-images-1": {"0": "a hat"}, "../x": {"1": "y"}, "bad": []}
-    rows = read(tmp_path, "valid_data.json", sets)
+    rows = read_counts(tmp_path, "valid_data.json", sets)[1]
     assert [row.images[:4] for row in rows] == [
         ("video-x/2", "video-x/0", "video-x/1", "video-x/3"),
         ("open-images-1/0", "open-images-1/1", "open-images-1/2", "open-images-1/3"),
@@ -71,15 +245,12 @@ def test_imagecode_indexes_frames_in_numerical_order(tmp_path: Path, index: int,
     assert imagecode.select(tmp_path, f"video-x/{index}") is None
 
 
-def read_table(folder: Path, name: str, items: list[dict]) -> list[Row]:
-    """Write a table in which every image cell contains bytes, and read its rows."""
+def read_table(folder: Path, name: str, item: dict) -> list[Row]:
+    """Write a table of one row in which every image cell contains bytes, and read its rows."""
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
-    cells = [
-        {key: {"bytes": value, "path": None} if isinstance(value, bytes) else value for key, value in item.items()}
-        for item in items
-    ]
-    table = pa.Table.from_pylist(cells)
+    cells = {key: {"bytes": value, "path": None} if isinstance(value, bytes) else value for key, value in item.items()}
+    table = pa.Table.from_pylist([cells])
     if path.suffix == ".arrow":
         with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
             writer.write_table(table)
@@ -90,196 +261,38 @@ def read_table(folder: Path, name: str, items: list[dict]) -> list[Row]:
 
 def test_tables_of_the_same_name_are_told_apart_by_their_columns(tmp_path: Path):
     swap = {"id": 3, "image_1": b"", "image_2": b"", "caption_1": "a red cup", "caption_2": "b", "image_source": "x"}
-    assert read_table(tmp_path, "test-00000-of-00001.parquet", [swap]) == [
-        Row("main", ("test-00000-of-00001/000000_image_1", "test-00000-of-00001/000000_image_2"), ("a red cup", "b"),
-            image_id="3")
-    ]  # fmt: skip
-    assert read_table(tmp_path, "train-00000-of-00001.parquet", [swap])[0].split == "train"
+    for split in ("test", "train"):
+        images = " ".join(f"{split}-00000-of-00001/000000_image_{place}" for place in (1, 2))
+        rows = read_table(tmp_path, f"{split}-00000-of-00001.parquet", swap)
+        assert rows == [pair("main", images, "a red cup|b", image_id="3", split=split)]
     change = {"image_0": b"", "text_0": "one cat", "image_1": b"", "text_1": "two cats", "category": "counting"}
     for name in ("data-00000-of-00001.arrow", "default/test/0000.parquet"):
-        (row,) = read_table(tmp_path, name, [change])
+        (row,) = read_table(tmp_path, name, change)
         assert (row.captions, row.categories) == (("one cat", "two cats"), (("category", "counting"),))
         assert row.images == tuple(f"{Path(name).stem}/000000_image_{place}" for place in (0, 1))
+        assert row.image_id == row.images[0]
 
 
 def test_naturalbench_pairs_answers_with_images(tmp_path: Path):
     item = {"Question_0": "Is it red?", "Question_1": "Is it blue?", "Image_0": b"", "Image_1": b""}
-    answers = dict(zip(naturalbench.ANSWERS, ("Yes", "No", "No", "Yes"), strict=True))
-    rows = read_table(tmp_path, "train-00000-of-00003.parquet", [item | answers | {"Question_Type": "yes_no"}])
-    suffix = "Please answer Yes or No."
-    assert rows == [
-        Row(
-            "main",
-            ("train-00000-of-00003/000000_Image_0", "train-00000-of-00003/000000_Image_1"),
-            (
-                f"Is it red?{suffix} Yes",
-                f"Is it red?{suffix} No",
-                f"Is it blue?{suffix} No",
-                f"Is it blue?{suffix} Yes",
-            ),
-            categories=(("type", "yes/no"),),
-        )
-    ]
-    lines = [
-        ["Q?", "1.jpg", "A", "mcq"],
-        ["Q?", "2.jpg", "B", "mcq"],
-        ["R?", "1.jpg", "B", "mcq"],
-        ["R?", "2.jpg", "A", "mcq"],
-    ]
+    item |= dict(zip(naturalbench.ANSWERS, ("Yes", "No", "No", "Yes"), strict=True)) | {"Question_Type": "yes_no"}
+    questions = [f"Is it {colour}?Please answer Yes or No." for colour in ("red", "red", "blue", "blue")]
+    captions = "|".join(f"{text} {answer}" for text, answer in zip(questions, ("Yes", "No", "No", "Yes"), strict=True))
+    images = "train-00000-of-00003/000000_Image_0 train-00000-of-00003/000000_Image_1"
+    rows = read_table(tmp_path, "train-00000-of-00003.parquet", item)
+    assert rows == [pair("main", images, captions, categories=(("type", "yes/no"),))]
+    lines = [[f"{q}?", f"{n}.jpg", answer, "mcq"] for q, n, answer in (("Q", 1, "A"), ("Q", 2, "B"), ("R", 1, "B"))]
+    lines.append(["R?", "2.jpg", "A", "mcq"])
     same = [[*line[:2], "A", "mcq"] for line in lines]
-    (row,) = read(tmp_path, "test_set.json", lines + same + lines[:2])
-    assert (row.config, row.images, row.captions) == (
-        "finetuning_test",
-        ("1.jpg", "2.jpg"),
-        ("Q? A", "Q? B", "R? B", "R? A"),
-    )
-
-
-def test_eqben_takes_the_subset_from_the_folder_of_the_image(tmp_path: Path):
-    items = [
-        {"image0": "eqbenag/v1/0.png", "image1": "eqbenag/v1/1.png", "caption0": ["a", "x"], "caption1": ["b"]},
-        {"image0": "eqbenkubric_cnt/3/0.png", "image1": "eqbenkubric_cnt/3/1.png", "caption0": "c", "caption1": "d"},
-        {"image0": "eqbenyoucook2/v/0.npy", "image1": "eqbenyoucook2/v/1.npy", "caption0": "c", "caption1": "d"},
-        {"image0": "other/0.png", "image1": "other/1.png", "caption0": "c", "caption1": "d"},
-    ]
-    (tmp_path / "private_info_global.json").write_text(json.dumps(items))
-    counts, rows = read_file(tmp_path / "private_info_global.json")
-    assert rows == [
-        Row("ag", ("eqbenag/v1/0.png", "eqbenag/v1/1.png"), ("a", "b"), image_id="eqbenag/v1"),
-        Row(
-            "kubric_cnt",
-            ("eqbenkubric_cnt/3/0.png", "eqbenkubric_cnt/3/1.png"),
-            ("c", "d"),
-            image_id="eqbenkubric_cnt/3",
-        ),
-    ]
-    assert counts.dropped == {
-        "the frames are NumPy arrays, not images": 1,
-        "the first folder of the image is not a subset": 1,
-    }
-
-
-def test_mmvp_pairs_consecutive_statements(tmp_path: Path):
-    (tmp_path / "Questions.csv").write_text(
-        "Question ID,Type,Statement\n1,Texts,a sign\n2,Texts,no sign\n3,Texts,a\n5,Texts,b\n"
-        "7,../x,a\n8,../x,b\n9,Texts,a\n"
-    )
-    counts, rows = read_file(tmp_path / "Questions.csv")
-    assert rows == [
-        Row("main", ("Texts/1.jpg", "Texts/2.jpg"), ("a photo of a sign", "a photo of no sign"), image_id="1",
-            categories=(("visual pattern", "Texts"),))
-    ]  # fmt: skip
-    assert (counts.read, sum(counts.dropped.values())) == (4, 3)
-
-
-def test_spec_puts_the_truth_first(tmp_path: Path):
-    (tmp_path / "existence").mkdir()
-    texts = {"query": "3.jpg", "keys": ["a cat", "no cat"], "label": 1}
-    assert read(tmp_path, "existence/image2text.json", [texts, texts | {"label": 2}]) == [
-        Row("existence_i2t", ("existence/3.jpg",), ("no cat",), ("a cat",))
-    ]
-    images = {"query": "a cat", "keys": ["3.jpg", "4.jpg"], "label": 0}
-    assert read(tmp_path, "existence/text2image.json", [images]) == [
-        Row("existence_t2i", ("existence/3.jpg", "existence/4.jpg"), ("a cat",))
-    ]
-
-
-def test_conme_joins_a_question_and_its_answers(tmp_path: Path):
-    path = tmp_path / "replace-att_HUMAN_FILTER.csv"
-    path.write_text("image_path,question,correct,neg\nval2017/1.jpg,What is it?,A cup,A hat\n")
-    assert read_file(path)[1] == [
-        Row("replace_att_human_filter", ("val2017/1.jpg",), ("What is it? A cup",), ("What is it? A hat",))
-    ]
-    path.write_text("image,pos,new_neg\n1.jpg,a cup,a hat\n")
-    assert read_file(path)[1][0].captions == ("a cup",)
-
-
-def test_generated_images_of_negbench_are_told_apart(tmp_path: Path):
-    lines = [f"data/{kind}/7_img.png,\"['a cup']\"" for kind in ("positive", "negative")]
-    rows = read(tmp_path, "synthetic_retrieval_v1.csv", "\n".join(["filepath,captions", *lines]))
-    assert [row.image_id for row in rows] == ["positive/7_img", "negative/7_img"]
-
-
-def test_whatsup_names_the_last_word_about_one_object(tmp_path: Path):
-    item = [7, "A photo of a counter top on the left", "A photo of a counter top on the right"]
-    (row,) = read(tmp_path, "coco_qa_one_obj.json", [item])
-    assert row.categories == (("preposition", "left"),)
-
-
-def test_negbench_puts_the_truth_first(tmp_path: Path):
-    path = tmp_path / "synthetic_mcq_llama3.1_rephrased.csv"
-    path.write_text(
-        "image_path,correct_answer,caption_0,caption_1,caption_2,caption_3,correct_answer_template\n"
-        "data/a.png,1,p,q,r,s,hybrid\ndata/a.png,4,p,q,r,s,hybrid\n"
-    )
-    assert read_file(path)[1] == [
-        Row("synthetic_mcq", ("data/a.png",), ("q",), ("p", "r", "s"), categories=(("template", "hybrid"),))
-    ]
-
-
-@pytest.mark.parametrize("size", [1, 2, 7, 1 << 20])
-def test_items_of_a_json_list_are_read_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int):
-    monkeypatch.setattr("loaders.published.rows.CHARACTERS_PER_READ", size)
-    items = [{"a": "x]y", "b": [1, 2]}, 17, "[", [], None, {"c": "\u00e9"}]
-    path = tmp_path / "items.json"
-    for text in (json.dumps(items), json.dumps(items, indent=2) + "\n"):
-        path.write_text(text)
-        assert list(read_items(path)) == items
-    path.write_text(" [ ] ")
-    assert list(read_items(path)) == []
-    for text in ("", '{"a": 1}', "[1, 2", "[1 2]", '[{"a": 1}, {"b"', "[1,]"):
-        path.write_text(text)
-        with pytest.raises(ValueError, match=r"items\.json: not a complete JSON list"):
-            list(read_items(path))
-
-
-def valse(dataset: str, image: str, votes: int = 2) -> dict[str, Any]:
-    return {"dataset": dataset, "image_file": image, "caption": "a", "foil": "b", "mturk": {"caption": votes}}
-
-
-def test_valse_drops_what_the_annotators_rejected(tmp_path: Path):
-    items = {
-        "1": valse("visual7w", "v7w_1.jpg"),
-        "2": valse("SWiG", "swinging_57.jpg", 3),
-        "3": valse("VisDial_v1.0", "COCO_train2014_000000327694.jpg"),
-        "4": valse("VisDial_v1.0", "VisualDialog_val2018_000000284024.jpg"),
-        "5": valse("coco2017", "000000569030.jpg", 1),
-        "6": valse("coco2017", "000000569030.jpg") | {"image_file": 7},
-        "7": {"mturk": None},
-    }
-    counts, rows = read_counts(tmp_path, "actant-swap.json", items)
-    assert rows[0] == Row("actant_swap", ("v7w_1.jpg",), ("a",), ("b",), swaps=True, image_set=VISUAL7W)
-    assert [row.image_set for row in rows] == [VISUAL7W, SWIG, COCO, VISDIAL]
-    assert counts.read == 7
-    assert counts.dropped == {
-        "fewer than 2 of three annotators chose the caption": 1,
-        "a caption or name is not a text": 1,
-        "fields are missing": 1,
-    }
-
-
-@pytest.mark.parametrize(
-    ("name", "config", "source"),
-    [
-        ("Attribute/vaw/color.json", "attribute_color", "vaw"),
-        ("Object/Location/swig_location/swig_tool/swig_tool_margin.json", "object_location_margin", "swig_tool"),
-        ("Object/Size/vg_size/vg_obj_small.json", "object_size_small", "vg_obj"),
-        ("Relation/vg/spatial.json", "relation_spatial", "vg"),
-        ("Relation/swig_action.json", "relation_action", "swig"),
-    ],
-)
-def test_vl_checklist_uses_the_first_caption_of_a_side(tmp_path: Path, name: str, config: str, source: str):
-    item = ["VG_100K/1.jpg", {"POS": ["a", "c"], "NEG": [" b", "d"]}]
-    assert read(tmp_path, name, [item, ["VG_100K/2.jpg", {"POS": [], "NEG": ["b"]}]]) == [
-        Row(
-            config, ("VG_100K/1.jpg",), ("a",), (" b",), categories=(("source", source.split("_")[0]), ("part", source))
-        )
-    ]
+    (row,) = read_counts(tmp_path, "test_set.json", lines + same + lines[:2])[1]
+    expected = pair("finetuning_test", "1.jpg 2.jpg", "Q? A|Q? B|R? B|R? A", categories=(("type", "multiple choice"),))
+    assert row == expected
 
 
 def test_files_of_two_sources_are_one_config(tmp_path: Path):
     for source, negatives in {"vg": ["b"], "vaw": ["c", "d"]}.items():
-        read(tmp_path, f"Attribute/{source}/color.json", [["1.jpg", {"POS": ["a"], "NEG": [n]}] for n in negatives])
+        items = [["1.jpg", {"POS": ["a"], "NEG": [n]}] for n in negatives]
+        read_counts(tmp_path, f"Attribute/{source}/color.json", items)
     Image.new("RGB", (2, 2)).save(tmp_path / "1.jpg")
     files = [tmp_path / f"Attribute/{source}/color.json" for source in ("vg", "vaw")]
     counts = import_files(files, tmp_path, tmp_path / "data")
@@ -288,11 +301,8 @@ def test_files_of_two_sources_are_one_config(tmp_path: Path):
         "Attribute/vaw/color.json": {"attribute_color/test": 2},
     }
     rows = load_dataset("vl_checklist", "attribute_color", "test", data_dir=tmp_path / "data").to_list()
-    assert [(row["hard_negatives"], row["categories"][0]["name"]) for row in rows] == [
-        (["b"], "vg"),
-        (["c"], "vaw"),
-        (["d"], "vaw"),
-    ]
+    found = [(row["hard_negatives"], row["categories"][0]["name"]) for row in rows]
+    assert found == [(["b"], "vg"), (["c"], "vaw"), (["d"], "vaw")]
     copy = tmp_path / "copy" / "Attribute" / "vg"
     copy.mkdir(parents=True)
     (copy / "color.json").write_bytes(files[0].read_bytes())
@@ -307,71 +317,16 @@ def hard_positive(caption: str, negative: str = "n") -> dict[str, str]:
 def test_hard_positives_are_in_a_second_file(tmp_path: Path):
     name = "vl_checklist_attributes.json"
     with pytest.raises(ValueError, match="the hard positives are missing"):
-        read(tmp_path, f"data/{name}", [hard_positive("a"), hard_positive("b")])
+        read_counts(tmp_path, f"data/{name}", [hard_positive("a"), hard_positive("b")])
     (tmp_path / "swapped_data").mkdir()
     (tmp_path / "swapped_data" / name).write_text(json.dumps([hard_positive("c"), hard_positive("d", "m")]))
     counts, rows = read_counts(tmp_path, f"data/{name}", [hard_positive("a"), hard_positive("b")])
     assert rows == [Row("replace_attribute", ("data/VG_100K/5.jpg",), ("a", "c"), ("n",), image_id="5")]
     assert counts.dropped == {"the hard positive belongs to another row": 1}
     with pytest.raises(ValueError, match="2 rows; expected 1"):
-        read(tmp_path, f"data/{name}", [hard_positive("a")])
+        read_counts(tmp_path, f"data/{name}", [hard_positive("a")])
     with pytest.raises(ValueError, match="not recognised"):
         read_file(tmp_path / "swapped_data" / name)
-
-
-def test_predicate_noun_joins_two_rows(tmp_path: Path):
-    first = {"img_filename": "a.jpg", "open_images_split": "train", "pos": "object"}
-    first |= {"sentence_target": "s", "sentence_distractor": "t"}
-    second = first | {"img_filename": "b.jpg", "sentence_target": "t", "sentence_distractor": "s"}
-    counts, rows = read_counts(tmp_path, "eval_set.json", [first, second, first, first, first])
-    assert rows == [
-        Row("main", ("train/a.jpg", "train/b.jpg"), ("s", "t"), categories=(("part that differs", "object"),))
-    ]
-    assert counts.dropped == {"the two rows of a pair do not mirror each other": 1, "fields are missing": 1}
-
-
-def test_comvg_and_svo_probes_choose_between_two_images(tmp_path: Path):
-    header = "id,sentence,pos_triplet,neg_triplet,pos_image_id,neg_image_id,neg_value,sentence_id\n"
-    line = "1,a man eats.,\"man,eat,pie\",\"('man', 'cut', 'pie')\",12,7,{},4\n"
-    counts, rows = read_counts(tmp_path, "ComVG.csv", header + line.format("verb") + line.format("noun"))
-    assert rows == [Row("verb", ("12.jpg", "7.jpg"), ("a man eats.",))]
-    assert counts.dropped == {"the part that differs is not one of subject, verb, object": 1}
-    header = "sentence,pos_image_id,neg_image_id,subj_neg,verb_neg,obj_neg\n"
-    lines = "A man eats.,12,7,False,False,True\nA man eats.,12,7,True,True,False\n"
-    counts, rows = read_counts(tmp_path, "svo_probes.csv", header + lines)
-    assert rows == [Row("object", ("12.jpg", "7.jpg"), ("A man eats.",))]
-    assert counts.dropped == {"the negative is not of exactly one type": 1}
-
-
-def controlled(preposition: str, objects: str = "mug_{}_table") -> dict[str, Any]:
-    options = [f"A mug {word} a table" for word in ("on", "under", "left_of", "right_of")]
-    options.sort(key=lambda option: preposition not in option)
-    return {"image_path": f"data/controlled_images/{objects.format(preposition)}.jpeg", "caption_options": options}
-
-
-def test_whatsup_sets(tmp_path: Path):
-    items = [controlled(preposition) for preposition in ("on", "right_of", "under", "left_of")]
-    items += [controlled("on", "cup_{}_tv"), {"image_path": "data/controlled_images/x.jpeg"}]
-    counts, rows = read_counts(tmp_path, "controlled_images_dataset.json", items)
-    order = ("left_of", "right_of", "on", "under")
-    assert rows == [
-        Row(
-            "controlled_a",
-            tuple(f"data/controlled_images/mug_{preposition}_table.jpeg" for preposition in order),
-            tuple(f"A mug {preposition} a table" for preposition in order),
-            image_id="mug_table",
-        )
-    ]
-    assert counts.dropped == {"the set does not have one image for each preposition": 1, "fields are missing": 1}
-
-
-def test_whatsup_pairs(tmp_path: Path):
-    item = [285, "A photo of a bench to the left of a dog", "A photo of a bench to the right of a dog"]
-    assert read(tmp_path, "coco_qa_two_obj.json", [item, [285, 1, 2], [285]]) == [
-        Row("coco_qa_two_obj", ("000000000285.jpg",), (item[1],), (item[2],), categories=(("preposition", "left"),))
-    ]
-    item = [713090, "A photo of a dog on the top", "A photo of a dog on the bottom"]
-    assert read(tmp_path, "vg_qa_one_obj.json", [item])[0].images == ("713090.jpg",)
 
 
 def test_whatsup_authors_count_a_tie_as_a_hit():
@@ -387,11 +342,7 @@ def test_whatsup_authors_count_a_tie_as_a_hit():
     assert rule.hits(np.array([[[0.5, 0.5]], [[0.5, 0.6]]]))[""].tolist() == [True, False]
 
 
-def test_countercurate_counts_each_choice(tmp_path: Path):
-    table = "captions\timages\tneg_captions\tneg_images\na\t./train_data/up_down/pos/1.jpg\tb\t/x/up_down/neg/1.png\n"
-    assert read(tmp_path, "test_up_down_.csv", table) == [
-        Row("up_down", ("up_down/pos/1.jpg", "up_down/neg/1.png"), ("a", "b"))
-    ]
+def test_countercurate_counts_each_choice():
     # The first image chooses its caption, the second has a tie.
     hits = countercurate.count_choices(np.array([[[0.9, 0.1], [0.5, 0.5]]]))
     assert hits[""].tolist() == [[True, False]]
@@ -410,8 +361,7 @@ def test_ccneg_is_read_without_executing_code(tmp_path: Path, capsys: pytest.Cap
     data = {"image_paths": ["/home/x/1.jpg", "2.jpg"], "annotations": [annotation, {"json": {}}]}
     torch.save(data, path)
     counts, rows = read_file(path)
-    assert rows == [Row("main", ("1.jpg",), ("a dog",), ("a dog not a cat",))]
-    assert counts.dropped == {"fields are missing": 1}
+    assert (rows, counts.dropped) == ([choice("main", "1.jpg", "a dog", "a dog not a cat")], MISSING)
     torch.save({"image_paths": ["1.jpg"], "annotations": []}, path)
     with pytest.raises(ValueError, match="expected image_paths and as many annotations"):
         read_file(path)

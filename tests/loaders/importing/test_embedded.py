@@ -14,10 +14,7 @@ from loaders.benchmarks import load
 from loaders.datasets.load import load_dataset
 from loaders.importing import embedded, importing
 from loaders.importing.identify import PublishedFile, identify
-from loaders.importing.spool import RowSpool
 from loaders.published import tables
-from loaders.published.image_sets import COCO
-from loaders.published.rows import Row, parse_box
 
 
 def picture(value: int) -> bytes:
@@ -95,7 +92,7 @@ def test_a_name_cannot_leave_the_folder(tmp_path: Path):
     pq.write_table(pa.table({"../../out": [{"bytes": picture(1), "path": "/etc/passwd"}]}), path)
     benchmark = load("winoground")
     images = replace(benchmark.find_images("test-0.parquet"), columns=("../../out",))
-    benchmark = replace(benchmark, files={"test-*.parquet": images})
+    benchmark = replace(benchmark, images={"test-*.parquet": images})
     with pytest.raises(ValueError, match="does not name a file below"):
         embedded.extract_images(PublishedFile(path, benchmark, "test-0.parquet"), tmp_path / "data")
     assert not (tmp_path / "data").exists()
@@ -115,15 +112,3 @@ def test_arrow_files_are_read_like_parquet(tmp_path: Path):
         list(tables.read_table(tmp_path / "a.arrow", ["id"]))
     with pytest.raises(ValueError, match=r"a\.parquet: no column question; its columns are id, caption_0"):
         list(tables.read_table(tmp_path / "a.parquet", ["question"]))
-
-
-def test_spooled_rows_are_unchanged():
-    rows = [
-        Row("a", ("1.jpg",), ("caf\u00e9 \ud800",), ("b\n", "c"), box=parse_box(1, 2, 3, 4), categories=(("x", "y"),)),
-        Row("a", ("1.jpg", "2.jpg"), ("b", "c"), image_set=COCO, unordered=True, complexity=3),
-    ]
-    spool = RowSpool()
-    spool.append(rows[0])
-    assert list(spool) == rows[:1]
-    spool.append(rows[1])
-    assert (list(spool), len(spool)) == (rows, 2)

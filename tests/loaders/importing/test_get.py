@@ -1,29 +1,28 @@
-"""``compeval get`` against a local server: annotations, single images, archives, and what can go wrong."""
+"""``compeval get`` against a local server, for each kind of benchmark: single images, archives, tables with images."""
 
-import hashlib
+import errno
 import io
 import json
-import zipfile
-from collections.abc import Iterator
+import random
+import shutil
+from collections import namedtuple
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 from typer.testing import CliRunner, Result
 
 from compeval.cli import app
-from generators.sources import RemoteFile, download
+from generators.sources import download
 from loaders import benchmarks
 from loaders.datasets.load import load_dataset
-from tests.generators.sources.server import Site, serve
-
-PAIRS = [
-    {"id": number, "filename": f"{number % 2:012}.jpg", "caption": f"red cup {number}",
-     "caption2": f"a cup {number} that is red", "negative_caption": f"blue cup {number}"}
-    for number in range(5)
-]  # fmt: skip
-CONTENT = json.dumps(PAIRS).encode()
+from loaders.importing import embedded, importing
+from loaders.published.declaration import Benchmark
+from tests.generators.sources.server import Site, make_zip, pin
 
 
 def picture(value: int) -> bytes:
@@ -32,71 +31,132 @@ def picture(value: int) -> bytes:
     return file.getvalue()
 
 
-def pin(name: str, content: bytes, makes: str | None = None) -> RemoteFile:
-    return RemoteFile(f"http://nowhere.invalid/{name}", name, makes, len(content), hashlib.sha256(content).hexdigest())
-
-
-def archive(files: dict[str, bytes]) -> bytes:
+def make_table(rows: int = 3) -> bytes:
     file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as zipped:
-        for name, content in files.items():
-            zipped.writestr(name, content)
+    texts = {"caption": "a", "negative_caption": "b", "type": "add", "subtype": "obj"}
+    images = [{"bytes": picture(40 * number), "path": None} for number in range(2 * rows)]
+    items = [texts | {"image": images[2 * n], "negative_image": images[2 * n + 1]} for n in range(rows)]
+    pq.write_table(pa.Table.from_pylist(items), file)
     return file.getvalue()
 
 
+def make_valse(dataset: str) -> bytes:
+    item = {"caption": "a", "foil": "b", "image_file": "000000000001.jpg", "mturk": {"caption": 3}, "dataset": dataset}
+    return json.dumps({"1": item}).encode()
+
+
+def make_lines(items: list[dict]) -> bytes:
+    return b"".join(json.dumps(item).encode() + b"\n" for item in items)
+
+
+PAIRS = json.dumps([
+    {"id": number, "filename": f"{number % 2:012}.jpg", "caption": f"red cup {number}",
+     "caption2": f"a cup {number} that is red", "negative_caption": f"blue cup {number}"}
+    for number in range(5)
+]).encode()  # fmt: skip
+STATEMENTS = [{"image": f"{n:012}.jpg", "caption": f"cup {n}", "label": n % 2, "relation": "on"} for n in range(3)]
+EXAMPLES = [
+    {"id": n, "image_0": f"ex_{n}_img_0", "image_1": f"ex_{n}_img_1", "caption_0": "an old dog",
+     "caption_1": "a dog old", "collapsed_tag": "Relation", "secondary_tag": ""}
+    for n in range(3)
+]  # fmt: skip
+FRAMES = {f"image-sets/video-x/img{3 * n}.jpg": picture(20 * n) for n in range(10)}
+SPEC = {
+    "count/image2text.json": json.dumps(
+        [{"query": f"{n}.jpg", "keys": [f"{k} cups" for k in range(9)], "label": n} for n in range(2)]
+    ).encode(),
+    **{f"count/{n}.jpg": picture(50 * n) for n in range(2)},
+}
+FILES: dict[str, dict[str, bytes]] = {
+    "sugarcrepe_pp": {"swap_obj.json": PAIRS},
+    "valse": {"relations.json": make_valse("coco_2017"), "existence.json": make_valse("visual7w")},
+    "vsr": {"random/dev.jsonl": make_lines(STATEMENTS)},
+    "imagecode": {"valid_data.json": json.dumps({"video-x": {"4": "a dog"}}).encode()},
+    "winoground": {"data/examples.jsonl": make_lines(EXAMPLES)},
+    "bivlc": {"data/test-00000-of-00002-23fe2e02660e9182.parquet": make_table()},
+    "spec": {"data.zip": make_zip(SPEC)},
+}
+IMAGES = {
+    "imagecode": ("image-sets.zip", make_zip(FRAMES), "image-sets"),
+    "winoground": (
+        "data/images.zip",
+        make_zip({f"images/ex_{n}_img_{i}.png": picture(40 * n + i) for n in range(3) for i in (0, 1)}),
+        "images",
+    ),
+}
+"""Archives of images: name, content, and the folder that it contains."""
+SPLITS = {
+    "vsr": ("random", "dev", 3),
+    "imagecode": ("valid", "test", 1),
+    "bivlc": ("main", "test", 3),
+    "spec": ("count_i2t", "test", 2),
+}
+"""Config, split and number of rows that the server offers of a benchmark of each kind."""
+
+
 @pytest.fixture
-def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Site]:
-    """A mirror with one file and two images of SugarCrepe++, and the images of ImageCoDe and Winoground in archives."""
-    monkeypatch.setattr(download, "PAUSE", 0.0)
+def mirror(site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Site:
+    """Return a mirror with the files and images of these benchmarks."""
     monkeypatch.setenv("COMPEVAL_DATA", str(tmp_path / "data"))
-    folder = "image-sets/video-x"
-    sets = archive({f"{folder}/img{3 * n}.jpg": picture(20 * n) for n in range(10)})
-    examples = b"".join(
-        json.dumps({
-            "id": n, "image_0": f"ex_{n}_img_0", "image_1": f"ex_{n}_img_1", "caption_0": "an old dog",
-            "caption_1": "a dog old", "collapsed_tag": "Relation", "secondary_tag": "",
-        }).encode() + b"\n"
-        for n in range(3)
-    )  # fmt: skip
-    photographs = archive({f"images/ex_{n}_img_{i}.png": picture(40 * n + i) for n in range(3) for i in (0, 1)})
-    valid = json.dumps({"video-x": {"4": "a dog"}}).encode()
-    files = {
-        "sugarcrepe_pp": [("swap_obj.json", CONTENT, None)],
-        "imagecode": [("valid_data.json", valid, None)],
-        "winoground": [("data/examples.jsonl", examples, None)],
-        "valse": [("relations.json", valse("coco_2017"), None), ("existence.json", valse("visual7w"), None)],
-    }
-    archives = {
-        "imagecode": ("image-sets.zip", sets, "image-sets"),
-        "winoground": ("data/images.zip", photographs, "images"),
-    }
+    site.files |= {f"/coco/val2017/{n:012}.jpg": picture(100 * n) for n in range(3)}
+    site.files |= {f"/{name}/{file}": data for name, files in FILES.items() for file, data in files.items()}
+    site.files |= {f"/{name}/{file}": data for name, (file, data, _) in IMAGES.items()}
+    pin_files(monkeypatch)
+    return site
+
+
+def pin_files(monkeypatch: pytest.MonkeyPatch, makes: str = "count", *, with_hashes: bool = True) -> None:
+    """Pin the benchmarks to FILES and IMAGES. ``makes`` is what the archive of SPEC contains."""
     load = benchmarks.load
 
-    def load_served(name: str):
+    def load_pinned(name: str) -> Benchmark:
         benchmark = load(name)
-        if name in archives:
-            images = replace(benchmark.find_images(files[name][0][0]), archives=(pin(*archives[name]),))
-            benchmark = replace(benchmark, files=dict.fromkeys(benchmark.files, images))
-        return replace(benchmark, downloads=tuple(pin(*file) for file in files.get(name, [])))
+        if name not in FILES:
+            return benchmark
+        pins = [pin(file, data, makes if file == "data.zip" else None) for file, data in FILES[name].items()]
+        if not with_hashes:
+            pins = [replace(file, size=None, sha256=None) for file in pins]
+        if name in IMAGES:
+            archives = (pin(*IMAGES[name]),)
+            images = {file: replace(of_file, archives=archives) for file, of_file in benchmark.files.items()}
+            benchmark = replace(benchmark, images=images)
+        return replace(benchmark, source=replace(benchmark.source, files=tuple(pins)))
 
-    monkeypatch.setattr(benchmarks, "load", load_served)
-    served = {f"/{name}/{file[0]}": file[1] for name, items in files.items() for file in items}
-    served |= {f"/{name}/{file[0]}": file[1] for name, file in archives.items()}
-    served |= {f"/coco/val2017/{n:012}.jpg": picture(100 * n) for n in (0, 1)}
-    with serve(Site(files=served)) as running:
-        yield running
+    monkeypatch.setattr(benchmarks, "load", load_pinned)
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner().invoke(app, list(arguments))
 
 
 def get(name: str, site: Site, *options: str) -> Result:
-    return CliRunner().invoke(app, ["get", name, "--mirror", site.url, *options])
+    return call("get", name, "--mirror", site.url, *options)
 
 
-def test_get_downloads_what_a_run_needs(site: Site, here: Path, tmp_path: Path):
+def get_all_rows(name: str, site: Site, *options: str) -> None:
+    """Download a benchmark again, and check that all its rows and images are there."""
+    done = get(name, site, "--yes", *options)
+    assert done.exit_code == 0, done.output
+    config, split, count = SPLITS[name]
+    rows: Any = load_dataset(name, config, split)
+    images = [column for column in rows[0] if column.startswith("image") and column not in ("image_id", "image_path")]
+    assert all(row[column].size for row in rows for column in images)
+    assert len(rows) == count
+
+
+def assert_one_message(done: Result, message: str, data: Path, name: str) -> None:
+    assert (done.exit_code, done.stderr.count("Error:")) == (2, 1), done.output
+    assert message in " ".join(done.stderr.split())
+    assert "Traceback" not in done.output
+    assert not (data / name / "stats.json").exists(), "no part of a dataset is used"
+
+
+def test_get_downloads_what_a_run_needs(mirror: Site, here: Path, tmp_path: Path):
     run = ["run", "python:toy_models:Constant", "--task", "sugarcrepe_pp/*", "--json"]
-    absent = CliRunner().invoke(app, run)
+    absent = call(*run)
     assert absent.exit_code == 2
     assert "compeval get" in absent.stderr
-    done = get("sugarcrepe_pp", site)
+    done = get("sugarcrepe_pp", mirror)
     assert done.exit_code == 0, done.output
     assert "Licence: CC BY 4.0" in done.stderr
     assert "arXiv:2406.11171" in done.stderr
@@ -106,27 +166,20 @@ def test_get_downloads_what_a_run_needs(site: Site, here: Path, tmp_path: Path):
     (_, row, *_) = load_dataset("sugarcrepe_pp", "swap_obj", "test")
     assert (row["image_path"], row["paraphrase"]) == ("sources/coco/val2017/000000000001.jpg", "a cup 1 that is red")
     assert row["image"].size == (8, 6)
-    result = CliRunner().invoke(app, run)
-    assert result.exit_code == 0, result.output
-    (record,) = json.loads(result.stdout)
-    assert {name: record["metrics"][name] for name in ("accuracy", "caption_accuracy", "text_accuracy")} == {
-        "accuracy": 0,
-        "caption_accuracy": 0,
-        "text_accuracy": 0,
-    }
-    listed = {line.split("\t")[0]: line for line in CliRunner().invoke(app, ["list", "benchmarks"]).stdout.splitlines()}
+    (record,) = json.loads(call(*run).stdout)
+    assert [record["metrics"][name] for name in ("accuracy", "caption_accuracy", "text_accuracy")] == [0, 0, 0]
+    listed = {line.split("\t")[0]: line for line in call("list", "benchmarks").stdout.splitlines()}
     assert str(tmp_path / "data" / "sugarcrepe_pp") in listed["sugarcrepe_pp"]
-    assert CliRunner().invoke(app, ["audit", "sugarcrepe_pp"]).exit_code == 0
-    other = CliRunner().invoke(app, [*run[:3], "cola/*"])
+    assert call("audit", "sugarcrepe_pp").exit_code == 0
+    other = call(*run[:3], "cola/*")
     assert "cola is a published benchmark that is not here. Download it with `compeval get cola`." in other.stderr
 
 
-def test_images_in_archives_and_rows_of_several_images(site: Site, here: Path):
+def test_images_in_archives_and_rows_of_several_images(mirror: Site, here: Path):
     for name, config, metric in (("imagecode", "valid", "recall@1"), ("winoground", "main", "group_score")):
-        done = get(name, site)
+        done = get(name, mirror)
         assert done.exit_code == 0, done.output
-        result = CliRunner().invoke(app, ["run", "python:toy_models:Constant", "--task", f"{name}/{config}", "--json"])
-        assert result.exit_code == 0, result.output
+        result = call("run", "python:toy_models:Constant", "--task", f"{name}/{config}", "--json")
         assert json.loads(result.stdout)[0]["metrics"][metric] == 0
     (row,) = load_dataset("imagecode", "valid", "test")
     # Index 4 is the fifth frame, img12.jpg; the others follow in order.
@@ -136,79 +189,178 @@ def test_images_in_archives_and_rows_of_several_images(site: Site, here: Path):
     assert lengths == ["at most 5 words"] * 3
 
 
-def valse(dataset: str) -> bytes:
-    item = {"caption": "a", "foil": "b", "image_file": "000000000001.jpg", "mturk": {"caption": 3}, "dataset": dataset}
-    return json.dumps({"1": item}).encode()
-
-
-def test_files_whose_images_must_be_downloaded_manually_are_left_out(site: Site, tmp_path: Path):
-    done = get("valse", site)
+def test_files_whose_images_must_be_downloaded_manually_are_left_out(mirror: Site, tmp_path: Path):
+    done = get("valse", mirror)
     assert done.exit_code == 0, done.output
     message = " ".join(done.stderr.split())
     assert "existence.json: left out. The images of visual7w must be downloaded manually." in message
     assert "valse/relations: 1 rows written, 535 expected." in message
     assert not (tmp_path / "data/valse/existence").exists()
-    (tmp_path / "own").mkdir()
-    (tmp_path / "own" / "000000000001.jpg").write_bytes(picture(100))
-    done = get("valse", site, "--images", str(tmp_path / "own"))
+    own = write(tmp_path / "own", {"000000000001.jpg": picture(100)})
+    done = get("valse", mirror, "--images", str(own))
     assert done.exit_code == 0, done.output
     assert (tmp_path / "data/valse/existence").exists()
-    del site.files["/valse/relations.json"]
-    only = tmp_path / "only"
-    only.mkdir()
-    (only / "existence.json").write_bytes(valse("visual7w"))
-    failed = get("valse", site, "--from", str(only), "--output", str(tmp_path / "other"))
-    assert failed.exit_code == 2
-    assert "The images of visual7w must be downloaded manually" in " ".join(failed.stderr.split())
+    del mirror.files["/valse/relations.json"]
+    only = write(tmp_path / "only", {"existence.json": make_valse("visual7w")})
+    failed = get("valse", mirror, "--from", str(only), "--output", str(tmp_path / "other"))
+    assert_one_message(failed, "The images of visual7w must be downloaded manually", tmp_path / "other", "valse")
 
 
-def test_a_cut_connection_resumes_and_nothing_is_downloaded_twice(site: Site):
-    site.cuts = [100, 50]
-    assert get("sugarcrepe_pp", site).exit_code == 0
-    count = len(site.requested_ranges)
-    assert f"bytes={100}-" in site.requested_ranges
-    assert get("sugarcrepe_pp", site).exit_code == 0
-    assert len(site.requested_ranges) == count
+@pytest.mark.parametrize(("seed", "name"), [*enumerate(SPLITS)])
+def test_cut_connections_resume_and_nothing_is_downloaded_twice(mirror: Site, name: str, seed: int):
+    rng = random.Random(seed)
+    mirror.cuts = [rng.randrange(1, 60) for _ in range(4)]
+    get_all_rows(name, mirror)
+    assert any(mirror.requested_ranges), "a request continues where the connection ended"
+    requests = len(mirror.requested_ranges)
+    assert get(name, mirror, "--yes").exit_code == 0
+    assert len(mirror.requested_ranges) == requests
 
 
 @pytest.mark.parametrize(
-    ("path", "content", "message"),
+    ("name", "path", "change", "message"),
     [
-        ("/sugarcrepe_pp/swap_obj.json", CONTENT[:-1], "bytes, {size:,} expected. The file differs"),
-        ("/sugarcrepe_pp/swap_obj.json", CONTENT[:-2] + b" ]", "expected. The file differs from the registered file"),
-        ("/sugarcrepe_pp/swap_obj.json", None, "The server no longer has the file"),
-        ("/coco/val2017/000000000001.jpg", b"no image", "000000000001.jpg: not an image"),
-        ("/coco/val2017/000000000001.jpg", None, "the server does not have 1 of 2 images; the first is"),
+        ("vsr", "/vsr/random/dev.jsonl", lambda data: data[:-1], " bytes, {size:,} expected. The file differs"),
+        ("vsr", "/vsr/random/dev.jsonl", lambda data: data[:-1] + b" ", "differs from the registered file"),
+        ("vsr", "/vsr/random/dev.jsonl", None, "The server no longer has the file"),
+        ("vsr", "/coco/val2017/000000000001.jpg", lambda data: b"no image", "000000000001.jpg: not an image"),
+        ("vsr", "/coco/val2017/000000000001.jpg", None, "does not have 1 of 3 images; the first is 000000000001.jpg"),
+        *(
+            (name, path, lambda data: data[:-1] + bytes([data[-1] ^ 1]), "differs from the registered file")
+            for name, path in (
+                ("imagecode", "/imagecode/image-sets.zip"),
+                ("bivlc", "/bivlc/data/test-00000-of-00002-23fe2e02660e9182.parquet"),
+                ("spec", "/spec/data.zip"),
+            )
+        ),
     ],
 )
-def test_what_goes_wrong_is_one_message(site: Site, tmp_path: Path, path: str, content: bytes | None, message: str):
-    site.files.pop(path)
-    if content is not None:
-        site.files[path] = content
-    done = get("sugarcrepe_pp", site)
-    assert (done.exit_code, done.stderr.count("Error:")) == (2, 1)
-    assert message.format(size=len(CONTENT)) in done.stderr
-    assert not (tmp_path / "data" / "sugarcrepe_pp").exists()
+def test_a_wrong_or_missing_file_is_one_message(
+    mirror: Site, tmp_path: Path, name: str, path: str, change: Any, message: str
+):
+    content = mirror.files.pop(path)
+    if change:
+        mirror.files[path] = change(content)
+    done = get(name, mirror, "--yes")
+    assert_one_message(done, message.format(size=len(content)), tmp_path / "data", name)
     assert not list((tmp_path / "data").rglob("val2017/000000000001.jpg"))
+    mirror.files[path] = content
+    get_all_rows(name, mirror)
 
 
-def test_missing_images_can_be_skipped_or_named(site: Site, tmp_path: Path):
-    del site.files["/coco/val2017/000000000001.jpg"]
-    assert get("sugarcrepe_pp", site, "--skip-missing").exit_code == 0
+@pytest.mark.parametrize(
+    ("name", "changed"),
+    [("vsr", make_lines([*STATEMENTS, {}])), ("bivlc", make_table(2)), ("spec", make_zip({"count/a": b"b"}))],
+)
+def test_a_file_that_changed(mirror: Site, tmp_path: Path, name: str, changed: bytes, monkeypatch: pytest.MonkeyPatch):
+    pin_files(monkeypatch, with_hashes=False)
+    assert get(name, mirror, "--yes").exit_code == 0
+    shutil.rmtree(tmp_path / "data/sources" / name)
+    mirror.files[f"/{name}/{next(iter(FILES[name]))}"] = changed
+    done = get(name, mirror, "--yes")
+    assert (done.exit_code, done.stderr.count("Error:")) == (2, 1)
+    assert "from the first download). The file at" in done.stderr
+    assert "has changed" in done.stderr
+
+
+def test_an_image_that_is_missing_from_an_archive(mirror: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    mirror.files["/imagecode/image-sets.zip"] = fewer = make_zip(dict([*FRAMES.items()][1:]))
+    monkeypatch.setitem(IMAGES, "imagecode", ("image-sets.zip", fewer, "image-sets"))
+    assert_one_message(get("imagecode", mirror, "--yes"), "image not found", tmp_path / "data", "imagecode")
+    mirror.files["/spec/data.zip"] = fewer = make_zip(
+        {name: data for name, data in SPEC.items() if "1.jpg" not in name}
+    )
+    monkeypatch.setitem(FILES["spec"], "data.zip", fewer)
+    assert_one_message(get("spec", mirror, "--yes"), "count/1.jpg", tmp_path / "data", "spec")
+    assert get("spec", mirror, "--yes", "--skip-missing").exit_code == 0
+    assert len(load_dataset("spec", "count_i2t", "test")) == 1
+
+
+def test_missing_images_can_be_skipped_or_named(mirror: Site, tmp_path: Path):
+    del mirror.files["/coco/val2017/000000000001.jpg"]
+    assert get("sugarcrepe_pp", mirror, "--skip-missing").exit_code == 0
     assert load_dataset("sugarcrepe_pp", "swap_obj", "test").num_rows == 3  # pyright: ignore
-    (tmp_path / "own").mkdir()
-    (tmp_path / "own" / "000000000001.jpg").write_bytes(picture(7))
-    assert get("sugarcrepe_pp", site, "--images", str(tmp_path / "own")).exit_code == 0
+    own = write(tmp_path / "own", {"000000000001.jpg": picture(7)})
+    assert get("sugarcrepe_pp", mirror, "--images", str(own)).exit_code == 0
     assert load_dataset("sugarcrepe_pp", "swap_obj", "test").num_rows == 5  # pyright: ignore
 
 
-def test_large_downloads_need_a_confirmation(site: Site, monkeypatch: pytest.MonkeyPatch):
+def fail(*_: object) -> int:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize("name", SPLITS)
+def test_a_full_disk(mirror: Site, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch):
+    usage = namedtuple("usage", "total used free")(100, 90, 10)
+    with monkeypatch.context() as patch:
+        patch.setattr(download.shutil, "disk_usage", lambda path: usage)
+        done = get(name, mirror, "--yes")
+    assert_one_message(done, "Free space and run the same command again", tmp_path / "data", name)
+    with monkeypatch.context() as patch:
+        patch.setattr(importing, "write_split", fail)
+        assert_one_message(get(name, mirror, "--yes"), "No space left on device", tmp_path / "data", name)
+    if name == "bivlc":
+        shutil.rmtree(tmp_path / "data/sources/bivlc/test-00000-of-00002-23fe2e02660e9182")
+        with monkeypatch.context() as patch:
+            patch.setattr(embedded, "atomic_file", fail)
+            assert_one_message(get(name, mirror, "--yes"), "no space left in", tmp_path / "data", name)
+    get_all_rows(name, mirror)
+
+
+def test_no_network(site: Site, tmp_path: Path):
+    done = call("get", "vsr", "--mirror", "http://127.0.0.1:9", "--output", str(tmp_path))
+    assert_one_message(done, "the connection failed 5 times in a row", tmp_path, "vsr")
+    assert "--from DIR" in done.stderr
+
+
+def write(folder: Path, files: dict[str, bytes]) -> Path:
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    return folder
+
+
+@pytest.mark.parametrize("name", ["imagecode", "bivlc", "spec"])
+def test_own_copies(mirror: Site, tmp_path: Path, name: str):
+    images = dict([IMAGES[name][:2]]) if name in IMAGES else {}
+    get_all_rows(name, mirror, "--from", str(write(tmp_path / "own", FILES[name] | images)))
+    assert mirror.requested_ranges == []
+
+
+def test_files_that_must_be_downloaded_manually(mirror: Site, tmp_path: Path):
+    done = get("negbench", mirror)
+    assert_one_message(
+        done, "negbench must be downloaded manually. Download the files of", tmp_path / "data", "negbench"
+    )
+    row = b"data/coco/images/val2017/000000000001.jpg,0,a,b,c,d,positive\n"
+    header = b"image_path,correct_answer,caption_0,caption_1,caption_2,caption_3,correct_answer_template\n"
+    names = ("COCO_val_mcq_llama3.1_rephrased.csv", "val2017/000000000001.jpg", "unrelated.csv")
+    own = str(write(tmp_path / "own", dict(zip(names, (header + row, picture(1), b"a,b\n"), strict=True))))
+    done = call("get", "negbench", "--from", own, "--images", own)
+    assert done.exit_code == 0, done.output
+    assert len(load_dataset("negbench", "coco_mcq", "test")) == 1
+
+
+@pytest.mark.parametrize("unsafe", [False, True])
+def test_an_archive_in_an_archive(mirror: Site, tmp_path: Path, unsafe: bool, monkeypatch: pytest.MonkeyPatch):
+    inner = {"../../../out.txt": b""} if unsafe else {name.removeprefix("count/"): SPEC[name] for name in SPEC}
+    mirror.files["/spec/data.zip"] = nested = make_zip({"count.zip": make_zip(inner)})
+    monkeypatch.setitem(FILES["spec"], "data.zip", nested)
+    pin_files(monkeypatch, makes="count.zip")
+    if unsafe:
+        assert_one_message(get("spec", mirror, "--yes"), "out.txt", tmp_path / "data", "spec")
+        assert not list(tmp_path.rglob("out.txt"))
+    else:
+        get_all_rows("spec", mirror)
+
+
+def test_large_downloads_need_a_confirmation(mirror: Site, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("loaders.importing.steps.ASK_BYTES", 1)
-    refused = get("sugarcrepe_pp", site)
+    refused = get("sugarcrepe_pp", mirror)
     assert (refused.exit_code, "Pass --yes to download" in refused.stderr) == (2, True)
-    assert get("sugarcrepe_pp", site, "--yes").exit_code == 0
+    assert get("sugarcrepe_pp", mirror, "--yes").exit_code == 0
 
 
-def test_an_unknown_benchmark_lists_the_known_ones(site: Site):
-    done = get("sugarcreep", site)
+def test_an_unknown_benchmark_lists_the_known_ones():
+    done = call("get", "sugarcreep")
     assert (done.exit_code, "Did you mean sugarcrepe" in done.stderr) == (2, True)

@@ -1,7 +1,9 @@
+import errno
 import hashlib
 import json
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
@@ -10,10 +12,12 @@ from generators.schemas.scene_graph import Box
 from loaders.audit import audit_dataset
 from loaders.datasets.load import load_dataset
 from loaders.datasets.stats import read_stats
+from loaders.importing import importing
 from loaders.importing.identify import identify
-from loaders.importing.images import ImageFolder, measure_outside
+from loaders.importing.images import ImageFinder, measure_outside
 from loaders.importing.importing import import_files
 from loaders.importing.repair import match_stop, normalize_spacing, repair
+from loaders.published.image_sets import ImageSet
 from loaders.published.rows import Row, Unusable, parse_texts
 from tests.published_files import read_file
 from tests.stand_ins import write_stand_ins
@@ -40,92 +44,25 @@ def test_lists_and_sets_are_parsed_without_executing_code():
             parse_texts(text)
 
 
-def test_productivity_rows(tmp_path: Path):
-    _, rows = read_file(productivity(tmp_path, line(), line(2, "{'e', 'd', 'c', 'b', 'a'}"), kind="swap", complexity=8))
-    assert rows[0] == Row(
-        "prod_hnswap", ("1.jpg",), ("a cup",), ("a hat", "a bag", "a cat", "a car", "a bus"),
-        image_id="1", split="n8", box=Box(1, 2, 30, 40), swaps=True, complexity=8,
-    )  # fmt: skip
-    assert (rows[1].hard_negatives, rows[1].unordered) == (("a", "b", "c", "d", "e"), True)
-
-
-def test_systematicity_rows_are_repeated_for_each_type_of_negatives(tmp_path: Path):
-    path = tmp_path / "syst_vg_hard_negs_unseen_compounds_in_laion.csv"
-    atom, comp = [f"a{n}" for n in range(4)], [f"c{n}" for n in range(6)]
-    path.write_text(
-        "region_id,caption,x,y,width,height,valid_hard_negs_comp,valid_hard_negs_atom,valid_hard_negs_combined,image_id\n"
-        f'7,red cup,"1","2","30","40","{comp}","{atom}","{atom + comp}",5\n'
-        f'8,red hat,"1","2","30","40",[],"{atom}",,6\n'
-        f'9,red bag,"1","2","30","40",[],"{atom[:3]}",[],6\n'
-    )
-    report, rows = read_file(path)
-    assert [(row.config, row.image_id, len(row.hard_negatives)) for row in rows] == [
-        ("laion_uc_hnatom", "5", 4),
-        ("laion_uc_hnatom", "6", 4),
-        ("laion_uc_hncomp", "5", 6),
-        ("laion_uc_hnall", "5", 10),
-    ]
-    assert report.dropped == {"3 negatives instead of 4": 1}
-
-
-def test_rows_that_cannot_be_read_are_counted_by_reason(tmp_path: Path):
-    path = productivity(
-        tmp_path,
-        line(),
-        line(negatives="oops"),
-        line(negatives="['a']"),
-        line(box="1,2,0,40"),
-        line(box="a,2,3,4"),
-        "1",
-    )
-    report, rows = read_file(path)
-    assert (report.read, len(rows)) == (6, 1)
-    assert report.dropped == {
-        "the negatives are not a list of texts": 1,
-        "1 negatives instead of 5": 1,
-        "the box has no area": 1,
-        "the box is not four numbers": 1,
-        "fields are missing": 1,
-    }
-
-
-def test_a_row_that_ends_early_is_counted_wherever_it_ends(tmp_path: Path):
-    path = tmp_path / "syst_vg_hard_negs_seen_compounds_in_cc12m.csv"
-    columns = ("image_id", "caption", *(f"valid_hard_negs_{kind}" for kind in ("atom", "comp", "combined")))
-    whole = """5,red cup,"['a', 'b', 'c', 'd']",,,1,2,30,40"""
-    path.write_text(",".join((*columns, "x,y,width,height")) + f"\n{whole}\n{whole[:32]}\n{whole[:-6]}\n")
-    report, rows = read_file(path)
-    assert (len(rows), report.dropped) == (
-        1,
-        {"the row ends before valid_hard_negs_combined": 1, "fields are missing": 1},
-    )
-
-
 def test_an_unclosed_quote_is_one_message(tmp_path: Path):
     path = productivity(tmp_path, line(), '1,"a cup' + "x" * 11_000_000)
     with pytest.raises(ValueError, match=r"complexity_4\.csv, after line 2: not a valid table row \(field larger"):
         read_file(path)
 
 
-def test_captions_that_are_not_strings_are_counted(tmp_path: Path):
-    item = {"filename": "0001.jpg", "caption": "a b", "negative_caption": "b a"}
-    items = [item, item | {"caption": None}, item | {"negative_caption": 3}, item | {"filename": ["x"]}]
-    (tmp_path / "swap_obj.json").write_text(json.dumps(items))
-    report, rows = read_file(tmp_path / "swap_obj.json")
-    assert (len(rows), report.dropped) == (1, {"a caption or name is not a text": 3})
-
-
 @pytest.mark.parametrize("name", ["../secret.jpg", "{folder}/secret.jpg", "below/../../secret.jpg", "..", "/", ""])
 def test_no_name_leads_outside_the_image_folder(tmp_path: Path, name: str):
     (tmp_path / "secret.jpg").write_bytes(b"secret")
     (tmp_path / "images").mkdir()
-    assert ImageFolder(tmp_path / "images", ("below",)).find(name.format(folder=tmp_path)) is None
+    finder = ImageFinder(tmp_path, tmp_path / "images")
+    assert finder.find(ImageSet("mine", ("below",)), name.format(folder=tmp_path)) is None
 
 
 def test_an_absolute_name_is_found_by_its_end(tmp_path: Path):
     (tmp_path / "val2014").mkdir()
     (tmp_path / "val2014" / "x.jpg").write_bytes(b"")
-    assert ImageFolder(tmp_path, ()).find("/data/coco/val2014/x.jpg") == tmp_path / "val2014" / "x.jpg"
+    found = ImageFinder(tmp_path, tmp_path).find(ImageSet("mine", ()), "/data/coco/val2014/x.jpg")
+    assert found == tmp_path / "val2014" / "x.jpg"
 
 
 @pytest.mark.parametrize(
@@ -136,10 +73,19 @@ def test_an_absolute_name_is_found_by_its_end(tmp_path: Path):
         ("swap_att.json", "1", "expected a list or an object of items"),
         ("swap_att.json", "[{}, 2]", r"none of its 2 rows is usable \(2 fields are missing\)"),
         ("prod_vg_hard_negs_atom_complexity_4.csv", "", r"no column caption, hard_negs, .*its columns are none"),
-        (
-            "prod_vg_hard_negs_atm_complexity_4.csv",
-            HEADER,
-            "unknown file name. Expected prod_vg_hard_negs_",
+        ("prod_vg_hard_negs_atm_complexity_4.csv", HEADER, "unknown file name. Expected prod_vg_hard_negs_"),
+        # Hostile content under another name.
+        *(
+            (name, text, "not recognised as a published file")
+            for name, text in (
+                ("rows.json", '[{"n": [1], "hard_negs": "[]"}]'),
+                ("rows.json", '[{"n": 4, "hard_negs": {"a": 1}, "caption": 3}]'),
+                ("rows.json", '[{"title": 1, "filepath": null, "neg_caption": 2}, {"title": 1}]'),
+                ("rows.json", '[1, {"true_caption": "a", "false_caption": "b", "bbox_x": 1}]'),
+                ("rows.csv", "caption,n,hard_negs\na,4,[]\nb\n"),
+                ("rows.csv", "caption,n,hard_negs\na,../4,oops\n"),
+                ("rows.tsv", "title\tfilepath\tneg_caption\na\n"),
+            )
         ),
     ],
 )
@@ -154,27 +100,6 @@ def test_a_folder_is_not_a_file(tmp_path: Path):
         identify(tmp_path)
 
 
-NOT_RECOGNISED = "not recognised as a published file"
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        ("rows.json", '[{"n": [1], "hard_negs": "[]"}]', NOT_RECOGNISED),
-        ("rows.json", '[{"n": 4, "hard_negs": {"a": 1}, "caption": 3}]', NOT_RECOGNISED),
-        ("rows.json", '[{"title": 1, "filepath": null, "neg_caption": 2}, {"title": 1}]', NOT_RECOGNISED),
-        ("rows.json", '[1, {"true_caption": "a", "false_caption": "b", "bbox_x": 1}]', NOT_RECOGNISED),
-        ("rows.csv", "caption,n,hard_negs\na,4,[]\nb\n", NOT_RECOGNISED),
-        ("rows.csv", "caption,n,hard_negs\na,../4,oops\n", NOT_RECOGNISED),
-        ("rows.tsv", "title\tfilepath\tneg_caption\na\n", NOT_RECOGNISED),
-    ],
-)
-def test_hostile_content_under_another_name_is_one_message(tmp_path: Path, name: str, text: str, message: str):
-    (tmp_path / name).write_text(text)
-    with pytest.raises(ValueError, match=message):
-        read_file(tmp_path / name)
-
-
 def test_a_file_with_its_published_name_is_hashed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     path, hashed = productivity(tmp_path, line()), []
     write_stand_ins([path], tmp_path / "images")
@@ -184,29 +109,6 @@ def test_a_file_with_its_published_name_is_hashed_once(tmp_path: Path, monkeypat
     assert not hashed
     import_files([path], tmp_path / "images", tmp_path)
     assert hashed.count(path) + hashed.count(str(path)) == 1
-
-
-def test_sugarcrepe_and_aro_rows(tmp_path: Path):
-    swaps = {"0": {"filename": "0001.jpg", "caption": "a b", "negative_caption": "b a"}}
-    (tmp_path / "swap_obj.json").write_text(json.dumps(swaps))
-    (found,) = read_file(tmp_path / "swap_obj.json")[1]
-    assert found == Row("swap_obj", ("0001.jpg",), ("a b",), ("b a",), swaps=True)
-    pair = {"true_caption": "t", "false_caption": "f", "image_id": "2", "image_path": "2.jpg", "attributes": ["x", "y"]}
-    pairs = [pair | {f"bbox_{side}": 5 for side in "xywh"}]
-    (tmp_path / "visual_genome_attribution.json").write_text(json.dumps(pairs))
-    (found,) = read_file(tmp_path / "visual_genome_attribution.json")[1]
-    assert (found.config, found.categories, found.box) == (
-        "vg_attribution",
-        (("attribute pair", "x_y"),),
-        Box(5, 5, 5, 5),
-    )
-    (tmp_path / "train_neg_clip.tsv").write_text(
-        "\ttitle\tfilepath\tneg_caption\tneg_image\n0\ta b c\tcoco/val2014/x.jpg\t['b a c', 'c b a']\t[1]\n"
-    )
-    rows = read_file(tmp_path / "train_neg_clip.tsv")[1]
-    assert [(row.config, row.split, row.images, row.hard_negatives) for row in rows] == [
-        ("negclip_2", "train", ("coco/val2014/x.jpg",), ("b a c", "c b a"))
-    ]
 
 
 # Repair
@@ -297,6 +199,30 @@ def test_a_missing_image_is_named_or_its_rows_are_skipped(tmp_path: Path):
     assert not (tmp_path / "crepe_published").exists()
     (report,) = import_files([path], tmp_path / "images", tmp_path, skip_missing=True)
     assert (report.written, report.dropped) == ({"prod_hnatom/n4": 2}, {"image missing": 1})
+    (tmp_path / "none").mkdir()
+    (report,) = import_files([path], tmp_path / "none", tmp_path / "other", skip_missing=True)
+    assert (report.written, report.dropped) == ({}, {"image missing": 3})
+
+
+def test_all_configs_are_written_or_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path = tmp_path / "valid_neg_clip.tsv"
+    path.write_text("title\tfilepath\tneg_caption\na b\tx.jpg\t['b a']\na b c\tx.jpg\t['b a c', 'c b a']\n")
+    Image.new("RGB", (4, 4)).save(tmp_path / "x.jpg")
+    write, written = importing.write_split, []
+
+    def write_one(folder: Path, *arguments: Any) -> int:
+        if written:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written.append(folder.name)
+        return write(folder, *arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(importing, "write_split", write_one)
+        with pytest.raises(OSError, match="No space"):
+            import_files([path], tmp_path, tmp_path / "data")
+    assert (written, list((tmp_path / "data").glob("aro_published/*"))) == (["negclip_1"], [])
+    import_files([path], tmp_path, tmp_path / "data")
+    assert read_stats(tmp_path / "data/aro_published")["rows"].keys() == {"negclip_1", "negclip_2"}
 
 
 def test_a_new_import_keeps_other_splits_and_replaces_its_own(tmp_path: Path):
@@ -318,22 +244,15 @@ def test_a_new_import_keeps_other_splits_and_replaces_its_own(tmp_path: Path):
     assert f"| {four.name} |" in (folder / "README.md").read_text()
 
 
-def test_a_file_that_is_named_twice_is_imported_once(tmp_path: Path):
-    path = productivity(tmp_path, line())
-    write_stand_ins([path], tmp_path / "images")
-    (report,) = import_files([path, path], tmp_path / "images", tmp_path)
-    assert (report.written, read_stats(tmp_path / "crepe_published")["rows"]) == (
-        {"prod_hnatom/n4": 1},
-        {"prod_hnatom": {"n4": 1}},
-    )
-
-
-def test_two_files_of_one_split_are_an_error(tmp_path: Path):
+def test_a_file_that_is_named_twice_is_imported_once_and_two_files_of_one_split_are_an_error(tmp_path: Path):
     (tmp_path / "again").mkdir()
     files = [productivity(tmp_path, line()), productivity(tmp_path / "again", line())]
     write_stand_ins(files, tmp_path / "images")
     with pytest.raises(ValueError, match=r"are both prod_hnatom/n4 of crepe_published\."):
         import_files(files, tmp_path / "images", tmp_path)
+    (report,) = import_files([files[0], files[0]], tmp_path / "images", tmp_path)
+    assert report.written == {"prod_hnatom/n4": 1}
+    assert read_stats(tmp_path / "crepe_published")["rows"] == {"prod_hnatom": {"n4": 1}}
 
 
 REAL = {
@@ -371,6 +290,9 @@ def test_boxes_that_leave_the_image(tmp_path: Path):
     (counts,) = import_files([path], tmp_path, tmp_path / "data")
     assert (counts.read, counts.written, counts.cut) == (5, {"prod_hnatom/n4": 3}, 1)
     assert counts.dropped == {"the box is outside the image": 2}
+    card = (tmp_path / "data/crepe_published/README.md").read_text()
+    assert "The texts are the authors', including their flaws.\n\n## Files" in card
+    assert "has not been tried" not in card
     shrunken = tmp_path / "shrunken"
     shrunken.mkdir()
     path = write_boxes(shrunken, "1,2,30,40", size=(2, 2))
@@ -380,24 +302,11 @@ def test_boxes_that_leave_the_image(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("box", "share"),
-    [
-        (Box(0, 0, 10, 10), 0),
-        (Box(35, 0, 10, 10), 1 / 2),
-        (Box(-5, -5, 10, 10), 3 / 4),
-        (Box(40, 0, 10, 10), 1),
-        (Box(-10, 0, 10, 10), 1),
-    ],
+    ("corner", "share"), [((0, 0), 0), ((35, 0), 1 / 2), ((-5, -5), 3 / 4), ((40, 0), 1), ((-10, 0), 1)]
 )
-def test_share_of_a_box_outside_its_image(tmp_path: Path, box: Box, share: float):
+def test_share_of_a_box_outside_its_image(tmp_path: Path, corner: tuple[float, float], share: float):
     Image.new("RGB", (40, 50)).save(tmp_path / "1.png")
-    assert measure_outside(box, tmp_path / "1.png") == share
-
-
-def test_a_row_without_a_caption_is_dropped(tmp_path: Path):
-    path = productivity(tmp_path, line(), line().replace("a cup", " "))
-    counts, rows = read_file(path)
-    assert (len(rows), counts.read, counts.dropped) == (1, 2, {"a caption is empty": 1})
+    assert measure_outside(Box(*corner, 10, 10), tmp_path / "1.png") == share
 
 
 def test_captions_of_karpathy_are_all_counted_and_the_card_names_the_changes(tmp_path: Path):
@@ -416,10 +325,3 @@ def test_captions_of_karpathy_are_all_counted_and_the_card_names_the_changes(tmp
     card = (tmp_path / "data/aro_published/README.md").read_text()
     assert "with these exceptions:\n\n- `*_order`: the shuffles are ours (seed 0)" in card
     assert "1 captions differ from the published ones." in card
-
-
-def test_the_card_of_unchanged_texts(tmp_path: Path):
-    import_files([write_boxes(tmp_path, "1,2,30,40")], tmp_path, tmp_path / "data")
-    card = (tmp_path / "data/crepe_published/README.md").read_text()
-    assert "The texts are the authors', including their flaws.\n\n## Files" in card
-    assert "has not been tried" not in card

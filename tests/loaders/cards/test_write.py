@@ -1,3 +1,6 @@
+"""Cards of generated datasets: checks, counts beside those of the papers, and provenance."""
+
+import json
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -5,10 +8,12 @@ import pytest
 import yaml
 
 from generators import compprompts as generator
-from loaders.cards import compprompts
+from loaders.cards.write import check_compprompts, main
 from loaders.datasets.load import load_dataset
 from loaders.datasets.stats import list_configs
+from loaders.papers.figures import retrieval_set_size
 from loaders.papers.prompt_types import PROMPT_TYPES, TOTAL_PROMPTS, is_in_table_3
+from tests.rows import toy_dataset
 
 WORDS = Path(__file__).parents[3] / "sample/words/compprompts.yaml"
 
@@ -47,7 +52,7 @@ def test_averages_of_the_published_cells_equal_table_1():
 
 def test_folder_is_checked_described_and_loadable(built: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(built)
-    compprompts.main()
+    main("compprompts")
     assert list_configs("compprompts", built)["obj1"] == {"test": 300}
     total = 0
     for config, kind in PROMPT_TYPES.items():
@@ -65,9 +70,42 @@ def test_folder_is_checked_described_and_loadable(built: Path, monkeypatch: pyte
     assert "| mine | 3 |" in card
 
 
-def test_a_config_with_a_wrong_number_of_rows_is_reported(built: Path):
+def test_a_config_with_a_wrong_number_of_rows_is_reported(tmp_path: Path):
     rows = {config: {"test": kind.num_prompts} for config, kind in PROMPT_TYPES.items()}
-    assert not list(compprompts.list_wrong_counts(rows))
+    assert check_compprompts(tmp_path, {"rows": rows | {"mine": {"test": 3}}})["added"] == {"mine": 3}
     rows["obj2"] = {"test": 499}
     del rows["obj1"]
-    assert list(compprompts.list_wrong_counts(rows)) == ["obj1: 0 rows, 300 expected", "obj2: 499 rows, 500 expected"]
+    with pytest.raises(ValueError, match=r": obj1: 0 rows, 300 expected; obj2: 499 rows, 500 expected \(loaders/"):
+        check_compprompts(tmp_path, {"rows": rows})
+
+
+@pytest.mark.parametrize(
+    ("config", "size"),
+    [("laion_uc_hnatom", 5), ("cc12m_sc_hnall", 11), ("prod_hnatom", 6), ("prod_hnall", 16), ("laion_ua_raw", None)],
+)
+def test_retrieval_set_sizes_of_table_6(config: str, size: int | None):
+    assert retrieval_set_size(config) == size
+
+
+def test_card_says_that_data_is_synthetic_and_compares_counts_with_the_paper(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    folder, parts = tmp_path / "crepe", tmp_path / "parts"
+    parts.mkdir()
+    toy_dataset(parts)
+    (parts / "crepe/toy_hnatom").rename(parts / "crepe/laion_uc_hnatom")
+    (tmp_path / "params.yaml").write_text("source: microworld\n")
+    (tmp_path / "stats" / "crepe").mkdir(parents=True)
+    counted = {"funnels": {"Regions": {"read": 12, "too small": 7}}, "unique": {"laion": {"uc": {"atoms": 2}}}}
+    (tmp_path / "stats" / "crepe" / "regions.json").write_text(json.dumps(counted))
+    monkeypatch.chdir(tmp_path)
+    main("crepe")
+    card = (folder / "README.md").read_text()
+    assert "Synthetic replacement" in card
+    assert "| LAION-400M UC | - (201,595) | 12 (49,604) | - (74,406) |" in card  # 3 rows of 4 negatives
+    assert "| too small | 7 |" in card
+    assert "| LAION-400M | - (2,968) | - (12,401) | 2 (1,951) | - (15,721) |" in card
+    block = yaml.safe_load(card.split("---\n")[1])
+    assert block["license"] == "cc0-1.0"
+    assert {entry["config_name"] for entry in block["configs"]} == {"laion_uc_hnatom", "toy_raw"}
+    assert len(json.loads((folder / "stats.json").read_text())["version"]) == 16

@@ -1,0 +1,58 @@
+"""Rows of published files that are declared by the names of their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from itertools import chain
+from pathlib import PurePosixPath
+from typing import Any
+
+from loaders.published.rows import Row
+
+
+@dataclass(frozen=True, kw_only=True)
+class Columns:
+    """The columns of a published file each of whose items is a row. An item is an object of a JSON file, or a row of a
+    table.
+    """
+
+    images: tuple[str, ...]
+    captions: tuple[str, ...]
+    hard_negatives: tuple[str, ...] = ()
+    image_id: str | None = None
+    label: str | None = None
+    categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Columns by kind of category. The values of several columns are joined by a space."""
+    swaps: str = ""
+    """Pattern of the configs whose negatives are meant to contain the caption's words in another order."""
+    config: str | None = None
+    """By default the config, or the config and the split, are the file's name: ``random/dev.jsonl``."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        optional = filter(None, (self.image_id, self.label))
+        return (*self.images, *self.captions, *self.hard_negatives, *optional, *chain(*self.categories.values()))
+
+    def make_row(self, item: Mapping[str, Any], file: str) -> Row:
+        """Return the row of an item of the published file ``file``. Raises ValueError if the label is not 0 or 1."""
+        config, _, split = (self.config or str(PurePosixPath(file).with_suffix(""))).partition("/")
+        if self.label and item[self.label] not in (0, 1):
+            raise ValueError("the label is neither 0 nor 1")
+        images, captions, hard_negatives = (
+            tuple(item[name] for name in names) for names in (self.images, self.captions, self.hard_negatives)
+        )
+        return Row(
+            config,
+            images,
+            captions,
+            hard_negatives,
+            image_id=str(item[self.image_id]) if self.image_id else "",
+            split=split or "test",
+            swaps=fnmatchcase(config, self.swaps),
+            categories=tuple(
+                (kind, " ".join(str(item[name]) for name in names)) for kind, names in self.categories.items()
+            ),
+            label=int(item[self.label]) if self.label else None,
+        )
