@@ -136,9 +136,15 @@ def test_page_of_a_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert read_text_only([output / "text_only_crepe.json"])["crepe"]["prod_hnatom"] == report
     assert (report["rows"], report["candidates"], report["sampled"]) == (9, {"4": 9}, 9)
     page = (output / "crepe.html").read_text()
-    assert page.count('class="example"') == page.count("data:image/jpeg") == 9
+    assert (
+        page.count('class="example"')
+        == page.count("data:image/jpeg")
+        == len(set(re.findall(r'id="row-[^"]+', page)))
+        == 9
+    )
     assert "judges 9,998 of 10,000 captions as true." in page
-    assert '<td>99.5<span class="spread">1,234 captions</span></td>' in page
+    assert '<td><span class="value">99.5</span> <span class="spread">(1,234 captions)</span></td>' in page
+    assert "a text-only baseline is more than 5 points above chance" in page
     assert "Synthetic data." in page
     assert not re.findall(r'(?:src|href)="(?:https?:)?//', page)
 

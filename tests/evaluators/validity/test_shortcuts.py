@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from compeval.cli import app
 from evaluators.report.results import Result, Results
-from evaluators.report.sections.shortcuts import make_section
+from evaluators.report.sections.text_only import make_section
 from evaluators.validity.shortcuts import MAX_ROWS, find_published_shortcuts, find_shortcut, find_shortcuts
 from loaders.importing.identify import identify
 from loaders.importing.importing import read_published
@@ -91,11 +91,11 @@ def test_audit_of_several_sets_and_report_show_the_rules(tmp_path: Path):
     }  # fmt: skip
     results = Results([Result(tmp_path, document)])
     assert make_section(results) is None
-    results.shortcuts = find_published_shortcuts({"sugarcrepe"}, tmp_path)
+    results.best_baselines = find_published_shortcuts({"sugarcrepe"}, tmp_path)
     section = make_section(results.copy_with(results))
     assert section is not None
     (line,) = section.tables[0].cells.to_dict("records")
-    assert (line["Set"], line["Best rule without the image"], line["Above chance"], line["Best model"]) == (
+    assert (line["Set"], line["Best text-only baseline"], line["Above chance"], line["Best model"]) == (
         "sugarcrepe/swap_obj",
         rule,
         "yes",
