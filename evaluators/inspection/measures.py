@@ -14,7 +14,7 @@ from scipy import sparse
 from scipy.stats import norm
 
 from evaluators.inspection.rows import SetRows
-from evaluators.results.compare import correct_by_holm
+from evaluators.metrics.statistics import correct_by_holm
 from evaluators.validity.rules import RULES, beats_chance
 from evaluators.validity.text_only import measure_scorers
 from generators.text_only.baselines import (

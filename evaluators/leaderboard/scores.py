@@ -18,9 +18,8 @@ import numpy as np
 from evaluators.metrics import ranking
 from evaluators.metrics.intervals import Interval, compute_weighted_interval
 from evaluators.report.results import Result
-from evaluators.results.compare import get_query_values
 from evaluators.results.compose import get_clusters
-from evaluators.results.rank import read_common_rows
+from evaluators.results.paired import get_query_values, read_common_rows
 from generators.schemas.corpus_names import parse_systematicity
 from loaders.datasets.natural import natural_key
 

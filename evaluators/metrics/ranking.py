@@ -16,7 +16,7 @@ import numpy as np
 from scipy.stats import binom, norm
 
 from evaluators.metrics.intervals import Clusters
-from evaluators.metrics.statistics import CONFIDENCE
+from evaluators.metrics.statistics import CONFIDENCE, correct_by_holm
 
 MIN_DISCORDANT = 25
 
@@ -62,12 +62,9 @@ def _compare(difference_KC: np.ndarray) -> np.ndarray:
 
 def correct_pairs(p_MM: np.ndarray) -> np.ndarray:
     """Return the p-values, Holm-corrected over all pairs."""
-    from statsmodels.stats.multitest import multipletests
-
     upper = np.triu_indices(len(p_MM), 1)
-    corrected_MM = np.ones_like(p_MM)
-    if len(upper[0]):
-        corrected_MM[upper] = corrected_MM.T[upper] = multipletests(p_MM[upper], method="holm")[1]
+    corrected_MM = np.ones(p_MM.shape)
+    corrected_MM[upper] = corrected_MM.T[upper] = correct_by_holm(p_MM[upper])
     return corrected_MM
 
 

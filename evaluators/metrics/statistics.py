@@ -94,3 +94,10 @@ def wilcoxon_p(rank_a_N: np.ndarray, rank_b_N: np.ndarray) -> float:
 
     difference_N = np.asarray(rank_a_N, dtype=np.int64) - np.asarray(rank_b_N, dtype=np.int64)
     return 1.0 if not difference_N.any() else float(signed_rank(difference_N).pvalue)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def correct_by_holm(p_values: Sequence[float] | np.ndarray) -> list[float]:
+    """Return the p-values, Holm-corrected for the number of tests."""
+    from statsmodels.stats.multitest import multipletests
+
+    return [float(p) for p in multipletests(p_values, method="holm")[1]] if len(p_values) else []  # pyright: ignore

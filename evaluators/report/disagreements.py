@@ -9,7 +9,7 @@ from evaluators.report.examples import Example, choose_rows, load_split, make_ch
 from evaluators.report.pages import render
 from evaluators.report.results import Result
 from evaluators.results import documents
-from evaluators.results.compare import check_same_data, find_documents
+from evaluators.results.paired import check_same_data, find_documents
 
 ROWS_PER_TASK = 6
 """Number of rows of each kind: only A is right, only B is right."""

@@ -3,7 +3,7 @@ import pytest
 from statsmodels.stats.contingency_tables import mcnemar
 
 from evaluators.metrics import power, ranking
-from evaluators.results.compare import correct_by_holm
+from evaluators.metrics.statistics import correct_by_holm
 
 
 def make_pair(both: int, only_a: int, only_b: int, none: int) -> np.ndarray:

@@ -10,10 +10,15 @@ import pytest
 from evaluators import models
 from evaluators.engine.tasks import Task
 from evaluators.results import compose, documents
-from evaluators.results.agreement import measure_sensitivity
-from evaluators.results.compare import Comparison, compare, compare_categories, correct_p_values
+from evaluators.results.compare import (
+    Comparison,
+    compare,
+    compare_categories,
+    correct_p_values,
+    measure_sensitivity,
+    rank_models,
+)
 from evaluators.results.external import score_file
-from evaluators.results.rank import rank_models
 from evaluators.run import run
 from generators.pipeline.code_digest import list_code_files
 from tests.evaluators import tiny
