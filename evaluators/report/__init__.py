@@ -21,14 +21,13 @@ from typing import Any
 from evaluators.probes.analysis import PAIR_DATASETS
 from evaluators.report.examples import Example, collect_examples, find_other_tasks
 from evaluators.report.headlines import compare_with_chance
-from evaluators.report.pages import render
+from evaluators.report.pages import Section, render
 from evaluators.report.results import PARTS, Result, Results, read_results, split_parts
-from evaluators.report.section import Section
 from evaluators.report.sections import SECTIONS, tasks
 from evaluators.report.sections.atom_counts import read_atom_counts
 from evaluators.report.tables import Table, make_table, to_csv, to_latex
 from evaluators.report.text_only import read_text_only
-from evaluators.validity.shortcuts import find_published_shortcuts
+from evaluators.validity.best_baselines import find_best_of_published
 
 TRUNCATED = re.compile(r"[\d,]+ of [\d,]+ (texts are longer than .*)")
 """A warning of evaluators/engine/score.py."""
@@ -115,7 +114,7 @@ def build(
     """
     results = read_results(folders)
     results.text_only = read_text_only(text_only)
-    results.best_baselines = find_published_shortcuts({result.data["dataset"] for result in results}, data_dir)
+    results.best_baselines = find_best_of_published({result.data["dataset"] for result in results}, data_dir)
     results.atom_counts = read_atom_counts(counts, data_dir) if counts else None
     results.validity = json.loads(validity.read_text()) if validity else None
     by_part = split_parts(results)

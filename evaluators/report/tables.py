@@ -76,7 +76,7 @@ def make_table(
 
 
 def make_pivot(name: str, values: pd.DataFrame, suffix: str = "", note: str = "", **texts: object) -> Table:
-    """Make a table of values (values.py), whose rows, columns and cells are declared in tables.yaml."""
+    """Make a table of values (results.py), whose rows, columns and cells are declared in tables.yaml."""
     return make_table(name, pivot(values, **TABLES[name]["pivot"]), suffix, note, **texts)
 
 

@@ -18,11 +18,10 @@ from matplotlib.axes import Axes
 from evaluators.metrics.macro_views import MIN_ROWS, select_frequent
 from evaluators.report.figures import add_bars, describe_rows, draw
 from evaluators.report.headlines import MAX_MODELS, compare_value
-from evaluators.report.results import Results
-from evaluators.report.section import Section, get_keys
+from evaluators.report.pages import Section, get_keys
+from evaluators.report.results import Results, sort_by
 from evaluators.report.tables import TABLES, TEXTS, Table, make_pivot, make_table
 from evaluators.report.text_only import describe_best_baseline
-from evaluators.report.values import sort_by
 from generators.language.lexicon.relations import kind_of_relation
 
 CHOICES = ("vg_relation", "vg_attribution")

@@ -15,8 +15,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import NullFormatter
 
 from evaluators.report.figures import COLOURS, OTHER_COLOUR, draw, share_axes
+from evaluators.report.pages import Section
 from evaluators.report.results import Results, get_corpus_name
-from evaluators.report.section import Section
 from evaluators.report.tables import make_table
 from generators.storage import parquet
 from loaders.datasets.folders import dataset_folder

@@ -9,8 +9,8 @@ import pandas as pd
 
 from evaluators.metrics.intervals import compute_share_interval
 from evaluators.report.headlines import read_hits
+from evaluators.report.pages import Section, get_keys
 from evaluators.report.results import Results
-from evaluators.report.section import Section, get_keys
 from evaluators.report.sections.crepe import PRODUCTIVITY_KINDS
 from evaluators.report.tables import Table, format_with_interval, make_table
 from evaluators.report.text_only import find_best_baseline

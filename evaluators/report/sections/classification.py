@@ -15,8 +15,8 @@ from matplotlib.axes import Axes
 from scipy.stats import linregress
 
 from evaluators.report.figures import COLOURS, OTHER_COLOUR, draw, share_axes
+from evaluators.report.pages import Section, get_keys
 from evaluators.report.results import Results
-from evaluators.report.section import Section, get_keys
 from evaluators.report.sections.crepe import PRODUCTIVITY_KINDS, SINGLE_KINDS, SYSTEMATICITY_KINDS
 from evaluators.report.tables import Table, make_pivot, make_table
 

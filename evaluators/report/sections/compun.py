@@ -15,10 +15,9 @@ from matplotlib.axes import Axes
 
 from evaluators.report import headlines
 from evaluators.report.figures import DASHES, add_chance_line, add_legend, describe_rows, draw
-from evaluators.report.results import Results
-from evaluators.report.section import Section, get_keys
+from evaluators.report.pages import Section, get_keys
+from evaluators.report.results import Results, sort_by
 from evaluators.report.tables import TABLES, Table, make_pivot, make_table
-from evaluators.report.values import sort_by
 
 ACCURACY, AMONG_ALL = "recall@1", "all_recall@1"
 TEMPLATE, FIVE_EXAMPLES = "template", "examples-5"

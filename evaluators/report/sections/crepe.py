@@ -16,13 +16,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from evaluators.report import figures
-from evaluators.report.below_chance import explain_below_chance
-from evaluators.report.headlines import test_trend
-from evaluators.report.results import Results
-from evaluators.report.section import Section, get_keys
+from evaluators.report.headlines import explain_below_chance, test_trend
+from evaluators.report.pages import Section, get_keys
+from evaluators.report.results import Results, sort_by
 from evaluators.report.tables import TEXTS, Table, make_pivot
 from evaluators.report.text_only import describe_best_baseline
-from evaluators.report.values import sort_by
 from generators.schemas.corpus_names import CORPORA
 
 SYSTEMATICITY_KINDS: dict[str, str] = TEXTS["labels"]["systematicity_kinds"]

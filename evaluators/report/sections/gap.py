@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from evaluators.metrics.seen_gap import compute_directions, compute_gaps
+from evaluators.report.pages import Section
 from evaluators.report.results import Results
-from evaluators.report.section import Section
 from evaluators.report.sections.crepe import SYSTEMATICITY_KINDS
 from evaluators.report.tables import make_table
 

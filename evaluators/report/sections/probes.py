@@ -14,8 +14,8 @@ import pandas as pd
 
 from evaluators.probes.aggregates import GROUPS, average_over_groups, average_published
 from evaluators.probes.analysis import PAIR_DATASETS, Recovered, Scores, collect_scores, get_cell
+from evaluators.report.pages import Section, get_keys
 from evaluators.report.results import Result, Results
-from evaluators.report.section import Section, get_keys
 from evaluators.report.tables import TEXTS, Table, make_pivot, make_table
 from loaders.papers.prompt_types import PROMPT_TYPES
 

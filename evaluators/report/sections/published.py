@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from evaluators.report.pages import Section
 from evaluators.report.results import Results
-from evaluators.report.section import Section
 from evaluators.report.tables import Table, make_table
 from evaluators.results.causes import KINDS
 from evaluators.results.published import SHUFFLE_TOLERANCE, TOLERANCE, Match, match_scores

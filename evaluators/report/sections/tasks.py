@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from evaluators.report.pages import Section
 from evaluators.report.results import Result, Results
-from evaluators.report.section import Section
 from evaluators.report.tables import Table, format_with_interval, make_table
 from evaluators.report.text_only import find_best_baseline
 from loaders.datasets.natural import natural_key

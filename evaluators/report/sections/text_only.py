@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from evaluators.report.pages import Section
 from evaluators.report.results import Results
-from evaluators.report.section import Section
 from evaluators.report.tables import make_table
 
 

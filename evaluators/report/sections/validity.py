@@ -7,8 +7,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from evaluators.report.figures import add_legend, draw
+from evaluators.report.pages import Section
 from evaluators.report.results import Results
-from evaluators.report.section import Section
 from evaluators.report.tables import MISSING, make_table
 
 CAPTION = "Genuine hard negatives by annotation recall (share of facts that are annotated)."

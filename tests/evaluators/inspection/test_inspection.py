@@ -115,7 +115,7 @@ def one_process(monkeypatch: pytest.MonkeyPatch) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
     monkeypatch.setattr("evaluators.inspection.ProcessPoolExecutor", lambda workers, context: ThreadPoolExecutor(1))
-    monkeypatch.setattr(measures, "RULES", {"fewest words": measures.RULES["fewest words"]})
+    monkeypatch.setattr(measures, "BASELINES", {"fewest words": measures.BASELINES["fewest words"]})
 
 
 @pytest.mark.usefixtures("one_process")

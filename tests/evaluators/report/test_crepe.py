@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 from evaluators.report import build, make_sections
-from evaluators.report.below_chance import explain_below_chance
 from evaluators.report.figures import make_lines, summarise_seeds
+from evaluators.report.headlines import explain_below_chance
+from evaluators.report.pages import Section
 from evaluators.report.results import Results, read_results, split_parts
-from evaluators.report.section import Section
 from evaluators.report.sections import atom_counts, captioners, crepe, gap, validity
 from evaluators.report.sections.crepe import PRODUCTIVITY_KINDS
 from generators.schemas.corpus_names import ProductivityConfig, parse_productivity

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from evaluators.report import build
+from evaluators.report.pages import Section
 from evaluators.report.results import Results, read_results
-from evaluators.report.section import Section
 from evaluators.report.sections import aro, classification, compun, probes
 from tests.evaluators.written import write_result
 

@@ -159,10 +159,8 @@ def test_all_scores_of_vl_compos_table_are_entered(real_data: Path):
         name = get_canonical_name(f"{row.pop('arch')}/{row.pop('pretrained')}")
         for column, percent in row.items():
             measured = read_columns()[column]
-            assert scores[name, measured.task, measured.metric] == pytest.approx(float(percent), abs=0.0051), (
-                name,
-                column,
-            )
+            score = scores[name, measured["task"], measured["metric"]]
+            assert score == pytest.approx(float(percent), abs=0.0051), (name, column)
     assert scores[MODEL, "winoground/main", "group_score"] == 8.75
     assert scores["ViT-L-14-quickgelu/openai", "mmvp_vlm/main", "group_score"] == 7.41  # 10 of 135
 
