@@ -48,7 +48,7 @@ def inspect(source: Source, output: Path, report: Callable[[str], object] = lamb
         "inspection.html.j2",
         Path(__file__).parent,
         source=source,
-        is_synthetic=source.synthetic,
+        is_synthetic=source.is_synthetic,
         reports=reports,
         tables=make_tables(source, reports),
         name_baseline=name_baseline,
@@ -74,7 +74,8 @@ def make_example(source: Source, number: int, row: TextRow) -> Example:
 def make_tables(source: Source, reports: Sequence[SetReport]) -> Mapping[str, tuple[str, Table]]:
     """Return id of a section of the page -> its title and its table."""
     genuine: dict[str, dict[str, object]] = {}
-    for entry in sorted(source.genuine, key=lambda entry: (entry["type"], -entry["recall"])):
+    shares = source.validity["genuine"] if source.validity else []
+    for entry in sorted(shares, key=lambda entry: (entry["type"], -entry["recall"])):
         cell = f"{format_percent(entry['genuine'])} ({entry['captions']:,} captions)"
         genuine.setdefault(entry["type"], {"Type": entry["type"]})[f"recall {entry['recall']}"] = cell
     contrasts = [vars(contrast) | {"set": report.name} for report in reports for contrast in report.contrasts]
@@ -112,6 +113,5 @@ def _describe_words(report: SetReport) -> dict[str, str]:
 def _describe_rows(report: SetReport) -> dict[str, object]:
     sizes = report.candidates
     candidates = [f"{size} ({rows:,} rows)" if len(sizes) > 1 else str(size) for size, rows in sizes.items()]
-    counts = {kind.capitalize(): count for kind, count in report.duplicates.items()}
-    described: dict[str, object] = {"Set": report.name, "Images": report.images, "Candidates": ", ".join(candidates)}
-    return described | counts | {"Flaws": "; ".join(report.flaws) or "none"}
+    texts = {"candidates": ", ".join(candidates), "flaws": "; ".join(report.flaws) or "none"}
+    return {**vars(report), **report.duplicates, **texts}

@@ -25,27 +25,14 @@ from evaluators.report.pages import Section, render
 from evaluators.report.results import PARTS, Result, Results, read_results, split_parts
 from evaluators.report.sections import SECTIONS, tasks
 from evaluators.report.sections.atom_counts import read_atom_counts
-from evaluators.report.tables import Table, make_table, to_csv, to_latex
+from evaluators.report.tables import TEXTS, Table, make_table, to_csv, to_latex
 from evaluators.report.text_only import read_text_only
 from evaluators.validity.best_baselines import find_best_of_published
 
 TRUNCATED = re.compile(r"[\d,]+ of [\d,]+ (texts are longer than .*)")
 """A warning of evaluators/engine/score.py."""
-EXAMPLE_TASKS = (
-    "crepe/laion_sc_hnatom",
-    "crepe/laion_uc_hnatom",
-    "crepe/laion_uc_hncomp",
-    "crepe/laion_sc_hnall",
-    "crepe/laion_uc_hnall",
-    "crepe/prod_hnatom/n4",
-    "crepe/prod_hnswap/n8",
-    "crepe/prod_hnneg/n8",
-    "crepe/prod_hnatom/n12",
-)
-DATASETS_WITH_SECTION = (
-    *("crepe", "crepe_published", "aro", "aro_published", "retrieval", "classification", "compprompts", "compun"),
-    *PAIR_DATASETS,
-)
+EXAMPLE_TASKS: list[str] = TEXTS["example_tasks"]
+DATASETS_WITH_SECTION = (*TEXTS["datasets_with_section"], *PAIR_DATASETS)
 """Datasets that have a section. For all other datasets, the page shows examples only."""
 PRODUCTIVITY_SPLITS = tuple(f"n{complexity}" for complexity in range(4, 13))
 """The splits of which examples.html shows a few rows."""
@@ -144,7 +131,7 @@ def make_part(name: str, results: Results, data_dir: Path | None) -> ReportPart:
     if not complete:
         lines.append("All results are on a limited number of rows (--limit), so there are no findings.")
     crepe = sorted({result.data["dataset"] for result in complete.select("crepe")})
-    shown_tasks = [f"{dataset}/{task.partition('/')[2]}" for dataset in crepe for task in EXAMPLE_TASKS]
+    shown_tasks = [f"{dataset}/{task}" for dataset in crepe for task in EXAMPLE_TASKS]
     shown_tasks += find_other_tasks(complete, DATASETS_WITH_SECTION)
     examples = collect_examples(complete, shown_tasks, data_dir)
     return ReportPart(name, results, complete, make_models_table(results), sections, lines, examples)

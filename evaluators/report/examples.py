@@ -116,28 +116,22 @@ def find_other_tasks(results: Sequence[Result], known: Sequence[str]) -> list[st
 
 def make_choice_examples(task: str, frames: Frames, rows: Sequence[int], split: Any) -> list[Example]:
     """Make examples of some rows of a task with hard negatives. ``split``: the rows with images, or None."""
-    return [_make_choice_example(task, frames, int(row), split[int(row)] if split else {}) for row in rows]
+    return [make_choice_example(task, frames, int(row), split[int(row)] if split else {}) for row in rows]
 
 
-def _make_choice_example(task: str, frames: Frames, row: int, columns: Mapping[str, Any]) -> Example:
-    texts, score_by_model = next(iter(frames.values())).loc[row], {name: frames[name]["scores"][row] for name in frames}
+def make_choice_example(task: str, frames: Frames, row: int, columns: Mapping[str, Any]) -> Example:
+    """Make an example of a row. ``columns``: the row of the dataset, {} without images."""
+    texts = next(iter(frames.values())).loc[row]
     captions = [texts["caption"], *texts["hard_negatives"]]
     kinds = ["", *map(_get_kind, columns.get("foils") or [[]] * (len(captions) - 1))]
-    ranking = {name: find_top(scores) for name, scores in score_by_model.items()}
-    candidates = [
-        Candidate(
-            caption,
-            index == 0,
-            tuple(name for name, best in ranking.items() if best[0] == index),
-            kinds[index],
-            mark_changes(captions[0], caption),
-        )
-        for index, caption in enumerate(captions)
-    ]
+    ranking = {name: find_top(rows["scores"][row]) for name, rows in frames.items()}
+    candidates = []
+    for index, caption in enumerate(captions):
+        picked_by = [name for name, best in ranking.items() if best[0] == index]
+        candidates.append(Candidate(caption, not index, picked_by, kinds[index], mark_changes(captions[0], caption)))
     top = {name: [candidates[index] for index in best] for name, best in ranking.items()}
-    is_failure = any(best[0] for best in ranking.values())
     image = make_data_uri(columns["image"]) if columns else None
-    return Example(task, row, image, candidates, is_failure, top)
+    return Example(task, row, image, candidates, any(best[0] for best in ranking.values()), top)
 
 
 def mark_changes(truth: str, text: str) -> list[tuple[str, bool]]:
@@ -181,22 +175,14 @@ def _get_kind(foils: Sequence[Mapping[str, str]]) -> str:
 def make_retrieval_examples(task: str, frames: Frames, split: Any, count: int) -> list[Example]:
     """Make examples of a retrieval task: images with their captions, and the ranks by each model."""
     captions_by_row: dict[Any, Sequence[str]] = next(iter(frames.values()))["captions"].to_dict()
-    order = sorted(captions_by_row, key=lambda row: _hash(str(list(captions_by_row[row]))))
     examples = []
-    for row in order[:count]:
-        captions = captions_by_row[row]
-        first_hit = tuple(name for name, rows in frames.items() if np.atleast_1d(rows["i2t_rank"][row])[0] == 1)
+    for row in sorted(captions_by_row, key=lambda row: _hash(str(list(captions_by_row[row]))))[:count]:
+        first_hit = [name for name, rows in frames.items() if np.atleast_1d(rows["i2t_rank"][row])[0] == 1]
         image_ranks = {name: np.atleast_1d(rows["t2i_rank"][row]) for name, rows in frames.items()}
-        candidates = [
-            Candidate(
-                caption,
-                True,
-                first_hit,
-                "; ".join(f"{name}: image rank {ranks[index]}" for name, ranks in image_ranks.items()),
-                [(caption, False)],
-            )
-            for index, caption in enumerate(captions)
-        ]
+        candidates = []
+        for index, caption in enumerate(captions_by_row[row]):
+            ranks = "; ".join(f"{name}: image rank {ranks[index]}" for name, ranks in image_ranks.items())
+            candidates.append(Candidate(caption, True, first_hit, ranks, [(caption, False)]))
         is_failure = len(first_hit) < len(frames) or any((ranks > 1).any() for ranks in image_ranks.values())
         examples.append(Example(task, int(row), make_data_uri(split[int(row)]["image"]), candidates, is_failure))
     return examples

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -62,18 +62,29 @@ def add_chance_line(axes: Axes, chance: float) -> None:
     axes.set_ylim(bottom=0)
 
 
-def add_bars(axes: Axes, values: pd.DataFrame, xlabel: str, chance: float | None = None) -> None:
-    """Draw horizontal bars: one group per row of ``values`` (percent), from top to bottom, and one bar per column.
+def draw_bars(
+    panels: Sequence[pd.DataFrame],
+    xlabel: str,
+    titles: Sequence[str] = (),
+    chances: Sequence[float] = (),
+    size: tuple[float, float] = (3.3, 3.0),
+) -> str:
+    """Draw a panel of horizontal bars for each frame: one group per row, from top to bottom, and one bar per column.
 
-    ``chance``: level of a dashed line, as a fraction of 1.
+    Values are in percent. ``titles`` and ``chances`` (dashed lines, as fractions of 1): one per panel, or none.
     """
-    values.plot.barh(ax=axes, width=0.8)
-    if chance is not None:
-        axes.axvline(100 * chance, color="#999999", linestyle="--", linewidth=1)
-    axes.invert_yaxis()
-    axes.grid(visible=False, axis="y")
-    axes.set(xlabel=xlabel, ylabel="", xlim=(0, 100))
-    axes.legend(loc="upper left", bbox_to_anchor=(0, -0.18))
+
+    def paint(axes_of_panels: list[Axes]) -> None:
+        for index, (axes, values) in enumerate(zip(axes_of_panels, panels, strict=True)):
+            values.plot.barh(ax=axes, width=0.8)
+            axes.invert_yaxis()
+            axes.grid(visible=False, axis="y")
+            axes.set(xlabel=xlabel, ylabel="", xlim=(0, 100), title=titles[index] if titles else "")
+            axes.legend(loc="upper left", bbox_to_anchor=(0, -0.18))
+            if chances:
+                axes.axvline(100 * chances[index], color="#999999", linestyle="--", linewidth=1)
+
+    return draw(len(panels), paint, size)
 
 
 class Line(NamedTuple):

@@ -9,14 +9,14 @@ percent, not shares of 1.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
 from evaluators.metrics.macro_views import MIN_ROWS, select_frequent
-from evaluators.report.figures import add_bars, describe_rows, draw
+from evaluators.report.figures import describe_rows, draw, draw_bars
 from evaluators.report.headlines import MAX_MODELS, compare_value
 from evaluators.report.pages import Section, get_keys
 from evaluators.report.results import Results, sort_by
@@ -113,15 +113,11 @@ def average_tasks(values: pd.DataFrame, titles: Iterable[str]) -> pd.DataFrame:
 
 def draw_figures(values: pd.DataFrame) -> dict[str, str]:
     """Return caption -> SVG: Figure 1, and Figure 3 if a model has results on at least three tasks."""
-    panels = {titles[0]: means for titles in PANELS if (means := average_tasks(values, titles)).size}
-
-    def paint(axes_of_panels: list[Axes]) -> None:
-        for axes, means in zip(axes_of_panels, panels.values(), strict=True):
-            add_bars(axes, means, "accuracy (%)", select_task(values, means.index[0])["chance"].iloc[0])
-
+    panels = [means for titles in PANELS if (means := average_tasks(values, titles)).size]
+    chances = [select_task(values, means.index[0])["chance"].iloc[0] for means in panels]
     counts = {title: select_task(values, title)["rows"] for titles in PANELS for title in titles}
     rows = " ".join(describe_rows(count, f"rows of {title}") for title, count in counts.items() if len(count))
-    drawings = {f"{FIGURE_1} {rows}": draw(len(panels), paint)} if panels else {}
+    drawings = {f"{FIGURE_1} {rows}": draw_bars(panels, "accuracy (%)", chances=chances)} if panels else {}
     complete = average_tasks(values, TASKS).dropna(axis=1)
     if len(complete) >= MIN_TASKS and complete.size:
         drawings[FIGURE_3] = draw(1, lambda panels: paint_radar(panels[0], complete), (6.0, 4.2), "polar")
@@ -157,7 +153,8 @@ def make_retrieval(results: Results) -> Section | None:
                 tables.append(make_pivot("retrieval", selected, suffix, set=set_title, what=perturbed))
         if rows["strategy"].nunique() > 1:
             caption = f"{set_title}: {FIGURE_2} {describe_rows(rows['rows'], 'images')}"
-            figures[caption] = draw_retrieval(average_strategies(rows))
+            means = average_strategies(rows)
+            figures[caption] = draw_bars(list(means.values()), "recall (%)", titles=list(means), size=(4.2, 4.0))
     return Section("retrieval", tables, figures, shown=get_keys(values))
 
 
@@ -170,14 +167,3 @@ def average_strategies(values: pd.DataFrame) -> dict[str, pd.DataFrame]:
         )
         for metric in ("i2t_recall@1", "t2i_recall@1")
     }
-
-
-def draw_retrieval(values_by_metric: Mapping[str, pd.DataFrame]) -> str:
-    """Draw Figure 2: one panel per metric, one group of bars per strategy, one bar per model."""
-
-    def paint(panels: list[Axes]) -> None:
-        for axes, (title, values) in zip(panels, values_by_metric.items(), strict=True):
-            add_bars(axes, values, "recall (%)")
-            axes.set_title(title)
-
-    return draw(len(values_by_metric), paint, (4.2, 4.0))

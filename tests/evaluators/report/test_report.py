@@ -45,7 +45,7 @@ def write_on_dataset(root: Path, task: Task) -> None:
 
 @pytest.fixture
 def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    monkeypatch.setattr("evaluators.report.EXAMPLE_TASKS", ("crepe/toy_hnatom",))
+    monkeypatch.setattr("evaluators.report.EXAMPLE_TASKS", ("toy_hnatom",))
     return write_toy(tmp_path)
 
 
@@ -54,7 +54,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a report on both models."""
     root = tmp_path_factory.mktemp("report")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("evaluators.report.EXAMPLE_TASKS", ("crepe/toy_hnatom",))
+        patch.setattr("evaluators.report.EXAMPLE_TASKS", ("toy_hnatom",))
         headline = build(write_toy(root), root / "report", root / "data")
     (root / "report" / "headline.txt").write_text(headline)
     return root / "report"
