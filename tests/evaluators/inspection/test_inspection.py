@@ -46,10 +46,7 @@ def test_contrast_by_hand():
     # The same rows twice per image are no more evidence.
     twice = contrast("words", np.repeat(value_NK, 2, axis=0), [str(row // 2) for row in range(32)])
     assert twice.p == pytest.approx(found.p)
-
-
-def test_too_few_images_have_no_p_value():
-    assert contrast("words", np.array([[3.0, 1.0]] * 30), ["a", "b", "c"] * 10).p is None
+    assert contrast("words", value_NK, list("abcd") * 4).p is None  # too few images
 
 
 def test_words_that_occur_in_true_captions_only():

@@ -74,6 +74,7 @@ def test_power_by_connors_formula():
         power.count_rows(0.3, 0.2)
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize(("difference", "disagreement"), [(0.05, 0.2), (0.1, 0.15)])
 def test_power_against_simulation(difference: float, disagreement: float):
     rows = round(power.count_rows(difference, disagreement))
