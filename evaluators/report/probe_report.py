@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from evaluators.report.sections.probes import (
     make_recovery_tables,
 )
 from evaluators.report.tables import Table, make_table, to_markdown
-from evaluators.results.compare import Comparison, compare
+from evaluators.results.compare import compare
 from generators.files.atomic import write_json
 
 
@@ -31,12 +31,6 @@ def correlate(probes: Sequence[ProbeResult], dataset: str) -> dict[str, Correlat
             scores["image"][key], scores["text"][key] = score.image, score.text
     lines = {name: compute_correlation(matches, values) for name, values in scores.items()}
     return {name: line for name, line in lines.items() if line}
-
-
-def compare_models(pairs: Mapping[str, PairResult]) -> dict[str, list[Comparison]]:
-    """Compare every two models (B minus A) per type of image pairs."""
-    folders = {name: result.results_folder for name, result in pairs.items()}
-    return {f"{a}, {b}": compare(folders[a], folders[b]) for a, b in combinations(folders, 2)}
 
 
 def make_tables(probes: Sequence[ProbeResult]) -> list[Table]:
@@ -53,8 +47,8 @@ def make_tables(probes: Sequence[ProbeResult]) -> list[Table]:
 def make_pair_tables(probes: Sequence[ProbeResult], dataset: str) -> list[Table]:
     """Make the tables of sections 4.3 to 4.5 on a dataset of image pairs.
 
-    Zero scores by recovery of the captions, correlations, and pairs of models per type and score with p-values of
-    Wilcoxon's test, Holm-corrected over the lines of a pair.
+    Zero scores by recovery of the captions, correlations, and pairs of models (B minus A) per type and score, with
+    p-values of Wilcoxon's test, Holm-corrected over the lines of a pair.
     """
     pairs = {probe.recovered.name: probe.pairs[dataset] for probe in probes}
     captions = {True: "both recovered", False: "one or both not recovered"}
@@ -66,12 +60,12 @@ def make_pair_tables(probes: Sequence[ProbeResult], dataset: str) -> list[Table]
     correlations = [line._asdict() | {"score": score} for score, line in correlate(probes, dataset).items()]
     comparisons = [
         {
-            **{"models": models, "type": line.task.partition("/")[2], "score": line.metric.removesuffix("_score")},
+            **{"models": f"{a}, {b}", "type": line.task.partition("/")[2], "score": line.metric.removesuffix("_score")},
             **vars(line),
             **dict(zip(("low", "high"), line.interval, strict=True)),
         }
-        for models, lines in compare_models(pairs).items()
-        for line in lines
+        for (a, first), (b, second) in combinations(pairs.items(), 2)
+        for line in compare(first.results_folder, second.results_folder)
         if line.metric != "group_score"
     ]
     tables = {"necessity": necessity, "correlation": correlations, "models": comparisons}

@@ -32,9 +32,10 @@ def make_section(results: Results) -> Section | None:
     values = values[values["family"] == "compun"]
     if values.empty:
         return None
-    accuracy = values[values["metric"] == ACCURACY]
+    accuracy = values[values["metric"] == ACCURACY].assign(column=values["prompts"])
+    among_all = values[(values["metric"] == AMONG_ALL) & (values["prompts"] == TEMPLATE)].assign(column=AMONG_ALL)
     tables = [
-        make_prompts_table(values),
+        make_pivot("compun", pd.concat([accuracy, among_all]).sort_index()),
         *([make_pivot("compun_examples", counted)] if len(counted := count_examples(accuracy)) else []),
         make_categories_table(results, accuracy),
         make_similarity_table(results, accuracy),
@@ -49,13 +50,6 @@ def make_section(results: Results) -> Section | None:
         if TEMPLATE in set(rows["prompts"])
     ]
     return Section("compun", tables, draw_figures(results, accuracy), lines, shown=get_keys(values))
-
-
-def make_prompts_table(values: pd.DataFrame) -> Table:
-    """Make Table 1, with an additional column for all images of the benchmark as candidates."""
-    among_all = (values["metric"] == AMONG_ALL) & (values["prompts"] == TEMPLATE)
-    shown = values[among_all | (values["metric"] == ACCURACY)]
-    return make_pivot("compun", shown.assign(column=shown["prompts"].where(shown["metric"] == ACCURACY, AMONG_ALL)))
 
 
 def count_examples(accuracy: pd.DataFrame) -> pd.DataFrame:
