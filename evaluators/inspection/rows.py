@@ -26,7 +26,7 @@ from loaders.importing.identify import PublishedFile, identify
 from loaders.importing.importing import read_published
 
 SAMPLE_ROWS = 500
-"""Random rows per set that the learned rules and the tests use."""
+"""Random rows per set that the learned baselines and the tests use."""
 
 
 PAIR_COLUMNS = ("caption_0", "caption_1")

@@ -93,7 +93,8 @@ def pivot(
     """Return the rows of a table as heading -> cell (tables.yaml). Several values of a cell are seeds."""
     if isinstance(titles, str):
         titles = {value: titles.format(value) for value in sorted(values[column].dropna().unique())}
-    values = values[values[column].isin(list(titles)) & (values["metric"] == (metric or values["metric"]))]
+    values = values[values[column].isin(list(titles))]
+    values = values if metric is None else values[values["metric"] == metric]
     body = []
     for key, group in values.groupby(list(rows.values()), sort=False):
         by_value = dict(iter(group.groupby(column)))

@@ -77,10 +77,9 @@ def test_records_are_formatted_as_declared_and_columns_without_a_value_are_left_
     ]
     gap = make_table("gap", [{"corpus": "c", "gap": 0.051, "low": -0.01, "high": 0.1, "p": 0.0456}], kind="k")
     assert gap.cells.to_numpy().tolist() == [["c", "+5.1", "-1.0 to +10.0", "0.046"]]
-    table = make_table(
-        "captioner_scores", [{"A": "Random", "B": "", "C": 0.5}, {"A": "x", "B": None, "C": 1_200}], variant="v"
-    )
-    assert table.cells.to_numpy().tolist() == [["Random", "50.0"], ["x", "1,200"]]
+    rows = [{"A": "Random", "B": "", "C": 0.5, "D": 0.25}, {"A": "x", "B": None, "C": 1_200, "D": None}]
+    table = make_table("captioner_scores", rows, variant="v")
+    assert table.cells.to_numpy().tolist() == [["Random", "50.0"], ["x", "1,200"]]  # D has a chance level only
     assert make_table("models", []).cells.empty
 
 
