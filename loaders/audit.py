@@ -3,8 +3,8 @@
 Each flaw occurs in a published set: CREPE's productivity files (arXiv:2212.07796), ARO's shuffles or NegCLIP's
 negatives (arXiv:2210.01936). What counts as a word is defined in generators/language/texts.py.
 
-The audit also measures cues. A cue is a simple rule that selects a caption without the image. A model can exploit a cue
-that selects the correct caption more often than chance.
+The audit also measures cues. A cue is a simple text-only baseline: it selects a caption by one property of the texts. A
+model can exploit a cue that selects the correct caption more often than chance.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ CUES: Mapping[str, Callable[[str], int]] = {
     "most words": lambda text: -len(words(text)),
     "no final stop, or outer spaces": lambda text: has_final_stop(text) - (text != text.strip()),
 }
-"""Value that each rule computes for a text. The rule selects the text with the smallest value, ties at random."""
+"""Value that each cue computes for a text. The cue selects the text with the smallest value, ties at random."""
 
 
 @dataclass(frozen=True)
@@ -150,8 +150,8 @@ class Audit:
         """One line per flaw that occurs, and per cue that selects the correct caption more often than chance."""
         negated = f", and {self.negated:,} negatives add one" if self.negated else ""
         cues = [
-            f"{rule} selects the caption in {share:.1%} of rows" + (negated if rule == "no negation word" else "")
-            for rule, share in self.cues.items()
+            f"{cue} selects the caption in {share:.1%} of rows" + (negated if cue == "no negation word" else "")
+            for cue, share in self.cues.items()
             if self._is_above_chance(share)
         ]
         return self.flaws_found + cues

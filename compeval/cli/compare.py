@@ -60,7 +60,7 @@ def _print_comparison(a: Path, b: Path, output_format: FormatName) -> None:
 
 
 def print_ranking(folders: Sequence[Path], output_format: FormatName) -> None:
-    from evaluators.results.rank import rank_models
+    from evaluators.results.compare import rank_models
 
     lines = rank_models(folders)
     header = ("task", "model", "rank", "metric", "rows", "%", "95 % interval", "p to the next")
@@ -158,7 +158,7 @@ def power(
 
 
 def _print_sensitivity(a: Path, b: Path, difference: float, wanted: float, output_format: FormatName) -> None:
-    from evaluators.results.agreement import measure_sensitivity
+    from evaluators.results.compare import measure_sensitivity
 
     lines = measure_sensitivity(a, b, difference, wanted)
     header = (

@@ -17,15 +17,15 @@ def inspect(
     output_format: Format = "table",
     as_json: AsJson = False,
 ) -> None:
-    """Make a page per dataset: what text-only rules score, how captions differ from negatives, duplicates, random rows.
+    """Make a page per dataset: text-only baselines, how captions differ from negatives, duplicates, random rows.
 
-    A rule that learns is trained on other images of the same set, so the page shows what a model can learn from the
-    texts of the set. `compeval audit` prints the simplest rules and all flaws in seconds.
+    A baseline that learns is trained on other images of the same set, so the page shows what a model can learn from the
+    texts of the set. `compeval audit` prints the simplest baselines and all flaws in seconds.
     """
     from evaluators.inspection import inspect as make_page
     from evaluators.inspection import open_sources
     from evaluators.report.tables import format_percent
-    from evaluators.report.text_only import label
+    from evaluators.report.text_only import name_baseline
 
     rows, records = [], []
     with err.status("Reading"):
@@ -35,8 +35,8 @@ def inspect(
             reports = make_page(source, output, status.update)
         note(f"{source.name}: {output / source.name}.html")
         for report in reports:
-            low, high = report.rules[report.best_rule]["interval"]
-            rule = label(report.best_rule)
+            low, high = report.rules[report.best_baseline]["interval"]
+            rule = name_baseline(report.best_baseline)
             verdict = "above chance" if report.above_chance else "not above chance"
             rows.append(
                 (
@@ -51,5 +51,5 @@ def inspect(
                     **{"rule": rule, "recall@1": report.best_recall, "low": low, "high": high, "verdict": verdict},
                 }
             )
-    header = ("dataset", "set", "rows", "chance %", "best rule %", "95 %", "rule", "verdict")
+    header = ("dataset", "set", "rows", "chance %", "best baseline %", "95 %", "text-only baseline", "verdict")
     print_records("json" if as_json else output_format, header, rows, records, records, left=2)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -29,7 +27,7 @@ def report(
     text_only: Annotated[
         list[Path] | None,
         typer.Option(
-            help="text_only.json or text_only_DATASET.json, rules without the image (stage text_only, `inspect`)."
+            help="text_only.json or text_only_DATASET.json, text-only baselines (stage text_only, `inspect`)."
         ),
     ] = None,
     where: Annotated[
@@ -42,14 +40,8 @@ def report(
         from evaluators.report import build
 
         folders = results or [Path("results")]
-        text = build(folders, output, data, validity, counts, text_only or (), partial(_find_shortcuts, data=data))
+        text = build(folders, output, data, validity, counts, text_only or ())
         headline.write_text(text + "\n")
     if not page.is_file():
         raise FileNotFoundError(f"{page}: no such report. `make demo` or `compeval report` writes one.")
     typer.echo(f"{headline.read_text()}\nThe report: {page}")
-
-
-def _find_shortcuts(names: Iterable[str], data: Path | None) -> Mapping[str, Any]:
-    from evaluators.validity.shortcuts import find_published_shortcuts
-
-    return find_published_shortcuts(names, data)

@@ -50,53 +50,43 @@ class Line:
 
 def make_report(items: Sequence[Item], answers: Answers) -> list[Line]:
     """Return a line per type and a line per type and complexity. Raises ValueError if there are no answers."""
-    answer_AI = make_matrix(items, answers)
-    if not np.isfinite(answer_AI).any():
-        raise ValueError("No item of the sample has an answer. Import answers with `compeval annotate import`.")
-    groups = {(item.type, complexity) for item in items for complexity in (None, item.complexity)}
-    lines = []
-    for kind, complexity in sorted(groups, key=lambda group: (group[0], group[1] or 0)):
-        indices = [
-            index for index, item in enumerate(items) if item.type == kind and complexity in (None, item.complexity)
+    rows = pd.DataFrame(
+        [
+            {**vars(item), "annotator": annotator, "answer": float(ANSWERS.index(by_item[item.id]))}
+            | {"is_correct": float(by_item[item.id] == item.expected)}
+            for annotator, by_item in answers.items()
+            for item in items
+            if item.id in by_item
         ]
-        group_AI = answer_AI[:, indices]
-        if np.isfinite(group_AI).any():
-            lines.append(_make_line(kind, complexity, [items[index] for index in indices], group_AI))
+    )
+    if rows.empty:
+        raise ValueError("No item of the sample has an answer. Import answers with `compeval annotate import`.")
+    lines = []
+    for kind, of_kind in rows.groupby("type"):
+        lines.append(_make_line(str(kind), None, of_kind))
+        lines += [
+            _make_line(str(kind), int(group["complexity"].iloc[0]), group) for _, group in of_kind.groupby("complexity")
+        ]
     return lines
 
 
-def _make_line(kind: str, complexity: int | None, items: Sequence[Item], answer_AI: np.ndarray) -> Line:
-    is_answered_AI = np.isfinite(answer_AI)
-    is_answered_I, has_answers_A = is_answered_AI.any(axis=0), is_answered_AI.any(axis=1)
-    expected_I = np.array([ANSWERS.index(item.expected) for item in items])
-    correct_AI = np.where(is_answered_AI, answer_AI == expected_I, np.nan)
-    accuracy_A = np.nanmean(correct_AI[has_answers_A], axis=1)
-    image_ids = [items[index].image_id for index in np.flatnonzero(is_answered_I).tolist()]
+def _make_line(kind: str, complexity: int | None, rows: pd.DataFrame) -> Line:
+    by_annotator = rows.groupby("annotator")["is_correct"]
+    accuracy_A, weight_N = by_annotator.mean(), 1 / by_annotator.transform("size")
+    answer_AI = rows.pivot(index="annotator", columns="id", values="answer").to_numpy()
     return Line(
         kind,
         complexity,
-        items=int(is_answered_I.sum()),
-        annotators=int(has_answers_A.sum()),
+        items=rows["id"].nunique(),
+        annotators=len(accuracy_A),
         accuracy=float(accuracy_A.mean()),
-        deviation=float(accuracy_A.std()),
-        interval=_compute_interval(correct_AI[has_answers_A][:, is_answered_I], image_ids),
+        deviation=float(accuracy_A.std(ddof=0)),
+        interval=compute_weighted_interval(
+            rows["is_correct"].to_numpy(), rows["image_id"].to_numpy(), weight_N.to_numpy()
+        ),
         agreement=compute_pairwise_agreement(answer_AI),
         alpha=compute_alpha(answer_AI),
     )
-
-
-def _compute_interval(correct_AI: np.ndarray, image_ids: Sequence[str]) -> Interval:
-    """Return the 95 % interval of the annotators' mean accuracy; images are clusters."""
-    annotator_N, item_N = np.nonzero(np.isfinite(correct_AI))
-    weight_N = 1 / np.bincount(annotator_N)[annotator_N]
-    return compute_weighted_interval(correct_AI[annotator_N, item_N], np.asarray(image_ids)[item_N], weight_N)
-
-
-def make_matrix(items: Sequence[Item], answers: Answers) -> np.ndarray:
-    """Return the answers as indices of ``ANSWERS``, an array of shape (A, I)."""
-    index_of = {answer: float(index) for index, answer in enumerate(ANSWERS)}
-    rows = [[index_of.get(by_item.get(item.id, ""), np.nan) for item in items] for by_item in answers.values()]
-    return np.array(rows).reshape(len(answers), len(items))
 
 
 def compute_pairwise_agreement(answer_AI: np.ndarray) -> float | None:

@@ -3,7 +3,7 @@
     for source in open_sources(["crepe"]):
         inspect(source, Path("inspection"))
 
-For each set (a config with hard negatives): what text-only rules score, how the true captions differ from their
+For each set (a config with hard negatives): what text-only baselines score, how the true captions differ from their
 negatives, duplicates, flaws, and random rows with pictures. The page works from a file, without a network. The same
 content is written as JSON.
 """
@@ -14,17 +14,16 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
+from itertools import chain, zip_longest
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
-
-import jinja2
 
 from evaluators.inspection.measures import SetReport, measure_set
 from evaluators.inspection.rows import Source, TextRow, open_sources
-from evaluators.report.examples import make_data_uri, mark_changes
-from evaluators.report.tables import format_p, format_percent
-from evaluators.report.text_only import label
+from evaluators.report.examples import Candidate, Example, make_data_uri, mark_changes
+from evaluators.report.pages import render
+from evaluators.report.tables import ABOVE_CHANCE, Table, format_percent, format_with_interval, make_table
+from evaluators.report.text_only import name_baseline
 from generators.files.atomic import atomic_file
 
 __all__ = ["inspect", "open_sources"]
@@ -43,47 +42,76 @@ def inspect(source: Source, output: Path, report: Callable[[str], object] = lamb
         for job in jobs:
             report(f"{source.name}: {len(reports)} of {len(jobs)} sets are measured")
             reports.append(job.result())
+    samples = zip_longest(*(source.sets[report.name].sample for report in reports))
+    rows = [row for row in chain.from_iterable(samples) if row][:NUM_EXAMPLES]
+    page = render(
+        "inspection.html.j2",
+        Path(__file__).parent,
+        source=source,
+        is_synthetic=source.is_synthetic,
+        reports=reports,
+        tables=make_tables(source, reports),
+        name_baseline=name_baseline,
+        examples=[make_example(source, number, row) for number, row in enumerate(rows)],
+    )
     output.mkdir(parents=True, exist_ok=True)
-    page = output / f"{source.name}.html"
     version = {"version": source.version} if source.version else {}
     with atomic_file(output / f"text_only_{source.name}.json") as path:
         path.write_text(json.dumps({report.name: asdict(report) | version for report in reports}, indent=1) + "\n")
-    with atomic_file(page) as path:
-        path.write_text(render(source, reports), encoding="utf-8")
+    with atomic_file(output / f"{source.name}.html") as path:
+        path.write_text(page, encoding="utf-8")
     return reports
 
 
-def render(source: Source, reports: Sequence[SetReport]) -> str:
-    folder = Path(__file__).parent
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader([folder, folder.parent / "report"]),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["percent"] = format_percent
-    environment.filters["p_value"] = format_p
-    return environment.get_template("page.html.j2").render(
-        source=source,
-        reports=reports,
-        rules={name: label(name) for name in reports[0].rules},
-        examples=make_examples(source, [report.name for report in reports]),
-    )
-
-
-def make_examples(source: Source, names: Sequence[str]) -> list[Mapping[str, Any]]:
-    """Return ``NUM_EXAMPLES`` random rows, equally many of each set if possible."""
-    columns = [source.sets[name].sample for name in names]
-    order = [row for rank in range(max(map(len, columns))) for column in columns for row in column[rank : rank + 1]]
-    return [_make_example(source, row) for row in order[:NUM_EXAMPLES]]
-
-
-def _make_example(source: Source, row: TextRow) -> Mapping[str, Any]:
+def make_example(source: Source, number: int, row: TextRow) -> Example:
+    """Return a row with its picture and a number of its own; a row with two images is two examples."""
     image = source.read_image(row)
-    return {
-        "set": row.set,
-        "image": None if image is None else make_data_uri(image),
-        "caption": row.caption,
-        "negatives": [mark_changes(row.caption, text) for text in row.hard_negatives],
+    texts = (row.caption, *row.hard_negatives)
+    candidates = [Candidate(text, not index, parts=mark_changes(row.caption, text)) for index, text in enumerate(texts)]
+    return Example(row.set, number, None if image is None else make_data_uri(image), candidates)
+
+
+def make_tables(source: Source, reports: Sequence[SetReport]) -> Mapping[str, tuple[str, Table]]:
+    """Return id of a section of the page -> its title and its table."""
+    genuine: dict[str, dict[str, object]] = {}
+    shares = source.validity["genuine"] if source.validity else []
+    for entry in sorted(shares, key=lambda entry: (entry["type"], -entry["recall"])):
+        cell = f"{format_percent(entry['genuine'])} ({entry['captions']:,} captions)"
+        genuine.setdefault(entry["type"], {"Type": entry["type"]})[f"recall {entry['recall']}"] = cell
+    contrasts = [vars(contrast) | {"set": report.name} for report in reports for contrast in report.contrasts]
+    records = {
+        "baselines": ("Text-only baselines", map(_describe_baselines, reports)),
+        "genuine": ("Genuine negatives", genuine.values()),
+        "contrasts": ("Captions against negatives", contrasts),
+        "words": ("Words", map(_describe_words, reports)),
+        "duplicates": ("Duplicates and flaws", map(_describe_rows, reports)),
     }
+    tables = {id: (title, make_table(f"inspection_{id}", lines)) for id, (title, lines) in records.items()}
+    return {id: (title, table) for id, (title, table) in tables.items() if len(table.cells)}
+
+
+def _describe_baselines(report: SetReport) -> dict[str, object]:
+    marks = {key: ABOVE_CHANCE if key in report.above_chance else "" for key in report.rules}
+    best = report.best_baseline
+    scores = {
+        name_baseline(key): format_with_interval(scores["recall@1"], scores["interval"], mark=marks[key])
+        for key, scores in report.rules.items()
+    }
+    best_score = f"{format_percent(report.best_recall)}{marks[best]} ({name_baseline(best)})"
+    return {"Set": report.name, "Rows": report.rows, "Chance": report.chance, "Best": best_score, **scores}
+
+
+def _describe_words(report: SetReport) -> dict[str, str]:
+    record = {"set": report.name}
+    for column, is_true in (("captions", True), ("negatives", False)):
+        words = [word for word in report.words if (word.truth > word.negatives) == is_true]
+        shares = [f"{word.name} ({format_percent(word.truth)}, {format_percent(word.negatives)})" for word in words]
+        record[column] = "; ".join(shares) or "none"
+    return record
+
+
+def _describe_rows(report: SetReport) -> dict[str, object]:
+    sizes = report.candidates
+    candidates = [f"{size} ({rows:,} rows)" if len(sizes) > 1 else str(size) for size, rows in sizes.items()]
+    texts = {"candidates": ", ".join(candidates), "flaws": "; ".join(report.flaws) or "none"}
+    return {**vars(report), **report.duplicates, **texts}

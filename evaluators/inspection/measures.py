@@ -1,4 +1,4 @@
-"""Measure text-only rules on a set, and test how its true captions differ from its negatives.
+"""Measure text-only baselines on a set, and test how its true captions differ from its negatives.
 
 Shapes: N rows of K candidates, with the true caption in column 0; V words; C images.
 """
@@ -14,9 +14,9 @@ from scipy import sparse
 from scipy.stats import norm
 
 from evaluators.inspection.rows import SetRows
-from evaluators.results.compare import correct_by_holm
-from evaluators.validity.rules import RULES, beats_chance
+from evaluators.metrics.statistics import correct_by_holm
 from evaluators.validity.text_only import measure_scorers
+from evaluators.validity.text_only_baselines import BASELINES, beats_chance
 from generators.text_only.baselines import (
     RetrievalSets,
     count_words,
@@ -51,10 +51,10 @@ class SetReport:
     images: int
     candidates: Mapping[int, int]
     sampled: int
-    """Number of rows, with the most frequent number of candidates, that rules and contrasts are measured on."""
+    """Number of rows, with the most frequent number of candidates, that baselines and contrasts are measured on."""
     chance: float
     rules: Mapping[str, Mapping[str, Any]]
-    """Rule -> ``recall@1``, ``interval``, ``pairwise_accuracy``."""
+    """Text-only baseline -> ``recall@1``, ``interval``, ``pairwise_accuracy``."""
     contrasts: list[Contrast]
     words: list[Contrast]
     """Words that are significantly more or less frequent in true captions, most significant first."""
@@ -62,20 +62,18 @@ class SetReport:
     flaws: list[str]
 
     @property
-    def best_rule(self) -> str:
+    def best_baseline(self) -> str:
         return max(self.rules, key=lambda name: self.rules[name]["recall@1"])
 
     @property
     def best_recall(self) -> float:
-        return self.rules[self.best_rule]["recall@1"]
+        return self.rules[self.best_baseline]["recall@1"]
 
     @property
     def above_chance(self) -> list[str]:
-        """The rules that beat chance by more than ``CUE_MARGIN`` with their whole interval above it, the best first."""
-        above = [
-            name for name, rule in self.rules.items() if beats_chance(rule["recall@1"], rule["interval"], self.chance)
-        ]
-        return sorted(above, key=lambda name: -self.rules[name]["recall@1"])
+        """The baselines more than ``CUE_MARGIN`` above chance, with their whole interval above it, the best first."""
+        ranked = sorted(self.rules.items(), key=lambda item: -item[1]["recall@1"])
+        return [key for key, scores in ranked if beats_chance(scores["recall@1"], scores["interval"], self.chance)]
 
 
 def measure_set(name: str, rows: SetRows) -> SetReport:
@@ -92,7 +90,7 @@ def measure_set(name: str, rows: SetRows) -> SetReport:
         candidates=rows.candidates,
         sampled=len(sets),
         chance=sets.chance,
-        rules=measure_scorers(sets, RULES),
+        rules=measure_scorers(sets, BASELINES),
         contrasts=[contrast(name, value_NK, sets.images) for name, value_NK in values.items()],
         words=contrast_words(sets)[:MAX_WORDS],
         duplicates=rows.duplicates,

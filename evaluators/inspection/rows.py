@@ -10,7 +10,7 @@ import heapq
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,7 +26,7 @@ from loaders.importing.identify import PublishedFile, identify
 from loaders.importing.importing import read_published
 
 SAMPLE_ROWS = 500
-"""Random rows per set that the learned rules and the tests use."""
+"""Random rows per set that the learned baselines and the tests use."""
 
 
 PAIR_COLUMNS = ("caption_0", "caption_1")
@@ -79,17 +79,13 @@ class Source:
 
     name: str
     sets: Mapping[str, SetRows]
-    synthetic: bool
+    is_synthetic: bool
     version: str | None
     """Version of the dataset. None for published files."""
     read_image: Callable[[TextRow], Any]
     """Function that returns the image of a row, or None if images are not here."""
-    genuine: list[dict[str, Any]] = field(default_factory=list)
-    """Shares of genuine negatives by type and annotation recall, as measured by the stage ``validity``."""
-    num_judged: int = 0
-    """Number of true captions that the oracle of the stage ``validity`` judged."""
-    num_true: int = 0
-    """Number of these that are true of their scene."""
+    validity: Mapping[str, Any] | None = None
+    """Results of the stage ``validity``, for the generated dataset crepe."""
 
 
 def open_sources(targets: Sequence[str], data_dir: Path | None = None) -> list[Source]:
@@ -116,7 +112,7 @@ def _open_files(name: str, files: Iterable[PublishedFile]) -> Source:
                 )
     if not sets:
         raise ValueError(f"{name}: no row of the files has hard negatives to inspect.")
-    return Source(name, _sort(sets), synthetic=False, version=None, read_image=lambda row: None)
+    return Source(name, _sort(sets), is_synthetic=False, version=None, read_image=lambda row: None)
 
 
 def _open_folder(folder: Path) -> Source:
@@ -133,11 +129,11 @@ def _open_folder(folder: Path) -> Source:
             splits[row.set, row.split] = load_dataset(str(folder), row.set, row.split)
         return splits[row.set, row.split][row.position][row.column]
 
-    synthetic = any("microworld" in sources for sources in list_image_sources(folder).values())
+    is_synthetic = any("microworld" in sources for sources in list_image_sources(folder).values())
     sets = {config: gather(_read_rows(paths)) for config, paths in files.items()}
-    return Source(
-        folder.name, _sort(sets), synthetic, read_stats(folder)["version"], read_image, **_read_validity(folder)
-    )
+    path = folder.parent / "validity.json"
+    validity = json.loads(path.read_text()) if folder.name == "crepe" and path.is_file() else None
+    return Source(folder.name, _sort(sets), is_synthetic, read_stats(folder)["version"], read_image, validity)
 
 
 def _sort(sets: Mapping[str, SetRows]) -> Mapping[str, SetRows]:
@@ -152,42 +148,26 @@ def _read_rows(paths: Iterable[Path]) -> Iterator[TextRow]:
     count = Counter[str]()
     for path in paths:
         split = split_name(path)
-        read = _read_choices if "hard_negatives" in parquet.read_schema(path).names else _read_pairs
-        for image, of_row in read(path):
-            is_complete = all(texts.caption and all(texts.hard_negatives) for texts in of_row.values())
-            for column, texts in of_row.items() if is_complete else ():
-                yield TextRow(path.parent.name, split, count[split], image, texts, column)
+        for image, texts_by_column in _read_texts(path):
+            for column, texts in texts_by_column.items():
+                if all((texts.caption, *texts.hard_negatives)):
+                    yield TextRow(path.parent.name, split, count[split], image, texts, column)
             count[split] += 1
 
 
-def _read_choices(path: Path) -> Iterator[tuple[str, Mapping[str, Texts]]]:
-    for row, texts in zip(_read_columns(path, "image_id"), read_texts(path), strict=True):
-        yield row["image_id"], {"image": texts}
-
-
-def _read_pairs(path: Path) -> Iterator[tuple[str, Mapping[str, Texts]]]:
-    for row in _read_columns(path, "image_id", *PAIR_COLUMNS):
-        first, second = (row[name] for name in PAIR_COLUMNS)
-        yield (
-            row["image_id"],
-            {"image_0": Texts(first, [second], [False]), "image_1": Texts(second, [first], [False])},
-        )
-
-
-def _read_columns(path: Path, *columns: str) -> Iterator[dict[str, Any]]:
-    for batch in parquet.read_batches(path, columns=list(columns)):
-        yield from batch.to_pylist()
-
-
-def _read_validity(folder: Path) -> dict[str, Any]:
-    """Return the results of the stage ``validity``, which are next to the generated dataset crepe."""
-    path = folder.parent / "validity.json"
-    if folder.name != "crepe" or not path.is_file():
-        return {}
-    validity = json.loads(path.read_text())
-    judged = validity["positives"]["captions"]
-    num_true = round(judged * validity["positives"]["true_share"])
-    return {"genuine": validity["genuine"], "num_judged": judged, "num_true": num_true}
+def _read_texts(path: Path) -> Iterator[tuple[str, Mapping[str, Texts]]]:
+    """Yield the image of each row, and its texts by column of the image."""
+    is_pair = "hard_negatives" not in parquet.read_schema(path).names
+    batches = parquet.read_batches(path, columns=["image_id", *(PAIR_COLUMNS if is_pair else ())])
+    rows = (row for batch in batches for row in batch.to_pylist())
+    if is_pair:
+        for row in rows:
+            first, second = (row[name] for name in PAIR_COLUMNS)
+            pairs = {"image_0": Texts(first, [second], [False]), "image_1": Texts(second, [first], [False])}
+            yield row["image_id"], pairs
+    else:
+        for row, texts in zip(rows, read_texts(path), strict=True):
+            yield row["image_id"], {"image": texts}
 
 
 def gather(rows: Iterable[TextRow]) -> SetRows:
@@ -215,19 +195,14 @@ def gather(rows: Iterable[TextRow]) -> SetRows:
             yield row.texts
 
     result = audit(observe())
-    return SetRows(
-        result,
-        len(images),
-        dict(sorted(sizes.items())),
-        [row for _, row in sorted(samples[max(sizes, key=lambda size: sizes[size])], key=itemgetter(0))[:SAMPLE_ROWS]],
-        {
-            "rows that repeat another row": sum(sets.values()) - len(sets),
-            "rows that repeat the caption of another row": sum(captions.values()) - len(captions),
-            "negatives that are a true caption of the same image in another row": sum(
-                count for text, count in negatives_of_image.items() if text in true_of_image
-            ),
-        },
-    )
+    sample = sorted(samples[max(sizes, key=lambda size: sizes[size])], key=itemgetter(0))[:SAMPLE_ROWS]
+    true_elsewhere = sum(count for text, count in negatives_of_image.items() if text in true_of_image)
+    duplicates = {
+        "rows that repeat another row": sum(sets.values()) - len(sets),
+        "rows that repeat the caption of another row": sum(captions.values()) - len(captions),
+        "negatives that are a true caption of the same image in another row": true_elsewhere,
+    }
+    return SetRows(result, len(images), dict(sorted(sizes.items())), [row for _, row in sample], duplicates)
 
 
 def _hash(*texts: str) -> bytes:

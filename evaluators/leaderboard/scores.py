@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,10 +18,9 @@ import numpy as np
 from evaluators.metrics import ranking
 from evaluators.metrics.intervals import Interval, compute_weighted_interval
 from evaluators.report.results import Result
-from evaluators.results.compare import get_query_values
 from evaluators.results.compose import get_clusters
+from evaluators.results.paired import get_query_values, read_common_rows
 from generators.schemas.corpus_names import parse_systematicity
-from generators.storage import parquet
 from loaders.datasets.natural import natural_key
 
 COUNTED = {
@@ -60,7 +59,7 @@ class BenchmarkScores:
     is_recognition: bool
     scores: Mapping[str, Score]
     """Model -> its score."""
-    paths: Mapping[str, Mapping[str, Result]] = field(repr=False)
+    results: Mapping[str, Mapping[str, Result]] = field(repr=False)
     """Task -> model -> result."""
 
 
@@ -68,11 +67,9 @@ def make_benchmarks(results: Iterable[Result]) -> list[BenchmarkScores]:
     """Make the benchmarks of all results, composition before recognition."""
     groups: dict[tuple[str, bool, float], list[Result]] = {}
     for result in filter(is_ranked, results):
-        data = result.data
-        chance = float(np.mean([data["chance"][metric] for metric in COUNTED[data["protocol"]]]))
-        candidates = round(chance, 3) if data["protocol"] not in RECOGNITION else 0.0
-        key = (data["dataset"], data["protocol"] in RECOGNITION, candidates)
-        groups.setdefault(key, []).append(result)
+        is_recognition = result.data["protocol"] in RECOGNITION
+        chance = 0.0 if is_recognition else round(float(np.mean(get_chances(result))), 3)
+        groups.setdefault((result.data["dataset"], is_recognition, chance), []).append(result)
     counts = Counter(dataset for dataset, *_ in groups)
     benchmarks = []
     for (dataset, is_recognition, chance), members in groups.items():
@@ -112,10 +109,8 @@ def _make_benchmark(name: str, results: Sequence[Result], is_recognition: bool) 
     chosen = choose_tasks(tasks_of)
     models = [model for model in models if chosen <= tasks_of[model]]
     tasks = sorted(chosen, key=natural_key)
-    hits, clusters, weights = zip(
-        *(part for task in tasks for part in _read_hits([by_task[task][model] for model in models])), strict=True
-    )
-    hit_MN, cluster_N, weight_N = np.concatenate(hits, axis=1), np.concatenate(clusters), np.concatenate(weights)
+    columns = [hits for task in tasks for hits in _read_hits([by_task[task][model] for model in models])]
+    hit_MN, cluster_N, weight_N = (np.concatenate(parts, axis=-1) for parts in zip(*columns, strict=True))
     found = ranking.rank(hit_MN, cluster_N, weight_N)
     scores = {
         model: Score(
@@ -125,28 +120,20 @@ def _make_benchmark(name: str, results: Sequence[Result], is_recognition: bool) 
         )
         for index, model in enumerate(models)
     }
-    chance = np.mean(
-        [
-            data["chance"][metric]
-            for task in tasks
-            for data in [by_task[task][models[0]].data]
-            for metric in COUNTED[data["protocol"]]
-        ]
-    )
-    return BenchmarkScores(
-        *(name, tasks, hit_MN.shape[1], float(chance), is_recognition, scores),
-        {task: {model: by_task[task][model] for model in models} for task in tasks},
-    )
+    chance = float(np.mean([chance for task in tasks for chance in get_chances(by_task[task][models[0]])]))
+    by_task = {task: {model: by_task[task][model] for model in models} for task in tasks}
+    return BenchmarkScores(name, tasks, hit_MN.shape[1], chance, is_recognition, scores, by_task)
 
 
-def _read_hits(results: Sequence[Result]) -> Iterable[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+def get_chances(result: Result) -> list[float]:
+    """Return the chance level of each metric that makes up the score of a result."""
+    return [result.data["chance"][metric] for metric in COUNTED[result.data["protocol"]]]
+
+
+def _read_hits(results: Sequence[Result]) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Yield hits (M, N), clusters (N) and weights (N) of each column of a task, on the rows that all models scored."""
     columns = COUNTED[results[0].data["protocol"]].values()
-    tables = [parquet.read_table(result.path.with_suffix(".parquet")) for result in results]
-    rows = tables[0]["row"].to_numpy()
-    for table in tables[1:]:
-        rows = np.intersect1d(rows, table["row"].to_numpy())
-    tables = [table.filter(np.isin(table["row"].to_numpy(), rows)) for table in tables]
+    tables = read_common_rows([result.path for result in results])
     for column in columns:
         values = [get_query_values(table, column) for table in tables]
         cluster_N = get_clusters(tables[0]).astype(str)[values[0][1]]

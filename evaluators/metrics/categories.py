@@ -61,17 +61,12 @@ def _macro_means(
     for (view_by, view), select in VIEWS.items():
         if view_by == by and (selected := select(dict(zip(names, rows, strict=True)))):
             selections[f"{key}_{view}"] = selected
-    return {
-        name: (
-            float(np.mean([means[category] for category in selected])),
-            _compute_interval(resampled_RG[:, [names.index(category) for category in selected]].mean(axis=1)),
-        )
-        for name, selected in selections.items()
-    }
-
-
-def _compute_interval(mean_R: np.ndarray) -> Interval | None:
-    return statistics.compute_interval(mean_R) if np.ptp(mean_R) > 0 else None
+    means_of_views: dict[str, tuple[float, Interval | None]] = {}
+    for name, selected in selections.items():
+        mean_R = resampled_RG[:, [names.index(category) for category in selected]].mean(axis=1)
+        interval = statistics.compute_interval(mean_R) if np.ptp(mean_R) > 0 else None
+        means_of_views[name] = float(np.mean([means[category] for category in selected])), interval
+    return means_of_views
 
 
 def read_categories(examples: pa.Table) -> dict[str, np.ndarray]:

@@ -17,9 +17,8 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 from scipy.stats import norm, t
 
-from evaluators.metrics.statistics import CONFIDENCE, bootstrap_intervals
+from evaluators.metrics.statistics import CONFIDENCE, Interval, bootstrap_interval, number_clusters
 
-Interval = tuple[float, float]
 Clusters = Sequence[str] | np.ndarray
 MIN_CLUSTERS = 10
 """With fewer clusters, their variance cannot be estimated, and each cluster counts as one row."""
@@ -51,7 +50,7 @@ def compute_share_interval(value_N: np.ndarray, cluster_N: Clusters) -> Interval
 
 def compute_weighted_interval(value_N: np.ndarray, cluster_N: Clusters, weight_N: np.ndarray) -> Interval:
     """Return Wilson's interval of the weighted mean of values between 0 and 1, such as a mean over tasks."""
-    member_N = np.unique(np.asarray(cluster_N), return_inverse=True)[1]
+    member_N = number_clusters(cluster_N)
     weight_N, clusters = weight_N / weight_N.sum(), int(member_N.max()) + 1
     share = float(weight_N @ value_N)
     residual_C = np.bincount(member_N, weights=weight_N * (value_N - share))
@@ -83,7 +82,7 @@ def compute_mean_interval(value_N: np.ndarray, cluster_N: Clusters) -> Interval 
     """Return the bootstrap interval of a mean, or None for equal values or too few clusters."""
     if len(np.unique(np.asarray(cluster_N))) < MIN_CLUSTERS or np.ptp(value_N) == 0:
         return None
-    return bootstrap_intervals({"": value_N}, cluster_N)[""]
+    return bootstrap_interval(value_N, cluster_N)
 
 
 def count_effective_rows(value_N: np.ndarray, cluster_N: Clusters) -> float:
@@ -93,7 +92,7 @@ def count_effective_rows(value_N: np.ndarray, cluster_N: Clusters) -> float:
     clusters, it is the number of clusters. An estimate from C clusters is reduced by Student's quantile with C - 1
     degrees of freedom.
     """
-    member_N = np.unique(np.asarray(cluster_N), return_inverse=True)[1]
+    member_N = number_clusters(cluster_N)
     rows, clusters = len(member_N), int(member_N.max()) + 1
     if clusters == rows:
         return float(rows)

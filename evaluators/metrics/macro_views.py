@@ -28,11 +28,8 @@ def select_table_2_relations(rows: Mapping[str, int]) -> list[str]:
 
 def select_frequent(by: str, rows: Mapping[str, int]) -> list[str]:
     """Return the categories with at least MIN_ROWS rows. Symmetric relations are left out."""
-    return [name for name, count in rows.items() if count >= MIN_ROWS[by] and (by != "relation" or _has_order(name))]
-
-
-def _has_order(relation: str) -> bool:
-    return relation in RELATIONS or is_asymmetric(relation)
+    frequent = [name for name, count in rows.items() if count >= MIN_ROWS[by]]
+    return [name for name in frequent if by != "relation" or name in RELATIONS or is_asymmetric(name)]
 
 
 def name_frequent(by: str) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.stats import binom, norm
 
 from evaluators.metrics.intervals import Clusters
-from evaluators.metrics.statistics import CONFIDENCE
+from evaluators.metrics.statistics import CONFIDENCE, correct_by_holm, number_clusters
 
 MIN_DISCORDANT = 25
 
@@ -40,7 +40,7 @@ def compare_all_pairs(
     score_MN: np.ndarray, cluster_N: Clusters, weight_N: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean score (M) and the two-sided p-values (M, M) of all pairs, without correction."""
-    member_N = np.unique(np.asarray(cluster_N), return_inverse=True)[1]
+    member_N = number_clusters(cluster_N)
     weight_N = np.ones(len(member_N)) if weight_N is None else weight_N
     total_MC = np.array([np.bincount(member_N, weights=weight_N * score_N) for score_N in score_MN.astype(np.float64)])
     share_M = total_MC.sum(axis=1) / weight_N.sum()
@@ -62,12 +62,9 @@ def _compare(difference_KC: np.ndarray) -> np.ndarray:
 
 def correct_pairs(p_MM: np.ndarray) -> np.ndarray:
     """Return the p-values, Holm-corrected over all pairs."""
-    from statsmodels.stats.multitest import multipletests
-
     upper = np.triu_indices(len(p_MM), 1)
-    corrected_MM = np.ones_like(p_MM)
-    if len(upper[0]):
-        corrected_MM[upper] = corrected_MM.T[upper] = multipletests(p_MM[upper], method="holm")[1]
+    corrected_MM = np.ones(p_MM.shape)
+    corrected_MM[upper] = corrected_MM.T[upper] = correct_by_holm(p_MM[upper])
     return corrected_MM
 
 

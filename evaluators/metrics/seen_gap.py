@@ -21,9 +21,8 @@ from itertools import permutations
 
 import numpy as np
 import pandas as pd
-from statsmodels.stats.multitest import multipletests
 
-from evaluators.metrics.statistics import bootstrap_group_means
+from evaluators.metrics.statistics import bootstrap_group_means, correct_by_holm
 
 NUM_RESAMPLES = 2000
 
@@ -104,6 +103,6 @@ def compute_gaps(hits: Mapping[str, pd.DataFrame], seed: int = 0) -> list[Gap]:
     low_C, high_C = np.quantile(sample_RC, [0.025, 0.975], axis=0)
     beyond_C = np.minimum((sample_RC <= 0).mean(axis=0), (sample_RC >= 0).mean(axis=0))
     p_C = np.minimum(1.0, 2 * np.maximum(beyond_C, 1 / len(sample_RC)))
-    p_C[:-1] = multipletests(p_C[:-1], method="holm")[1]
+    p_C[:-1] = correct_by_holm(p_C[:-1])
     columns = ((weight_CP @ estimate_P).tolist(), low_C.tolist(), high_C.tolist(), p_C.tolist())
     return [Gap(*values) for values in zip([*corpora, "all"], *columns, strict=True)]

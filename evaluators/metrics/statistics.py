@@ -7,37 +7,26 @@ Both tests assume independent rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+Interval = tuple[float, float]
 NUM_RESAMPLES = 1000
 CONFIDENCE = 0.95
 CLUSTERS_PER_BLOCK = 1_000_000
 
 
-def bootstrap_interval(
-    value_N: np.ndarray, cluster_N: Sequence[str] | np.ndarray, seed: int = 0
-) -> tuple[float, float]:
+def bootstrap_interval(value_N: np.ndarray, cluster_N: Sequence[str] | np.ndarray, seed: int = 0) -> Interval:
     """Return the 95 % percentile interval of the mean of ``value_N``. Clusters are resampled with replacement."""
-    return bootstrap_intervals({"": value_N}, cluster_N, seed)[""]
-
-
-def bootstrap_intervals(
-    values: Mapping[str, np.ndarray], cluster_N: Sequence[str] | np.ndarray, seed: int = 0
-) -> dict[str, tuple[float, float]]:
-    """Return the interval of several values of the same N rows. All values use the same resamples."""
-    member_N = _number_clusters(cluster_N)
-    totals = {name: np.bincount(member_N, weights=value_N) for name, value_N in values.items()}
-    size_C = np.bincount(member_N)
+    member_N = number_clusters(cluster_N)
+    total_C, size_C = np.bincount(member_N, weights=value_N), np.bincount(member_N)
     generator = np.random.default_rng(seed)
-    means: dict[str, list[np.ndarray]] = {name: [] for name in values}
+    means = []
     for block_size in _split_into_blocks(NUM_RESAMPLES, len(size_C)):
         draw_RC = generator.integers(len(size_C), size=(block_size, len(size_C)))
-        rows_R = size_C[draw_RC].sum(axis=1)
-        for name, total_C in totals.items():
-            means[name].append(total_C[draw_RC].sum(axis=1) / rows_R)
-    return {name: compute_interval(np.concatenate(mean_R)) for name, mean_R in means.items()}
+        means.append(total_C[draw_RC].sum(axis=1) / size_C[draw_RC].sum(axis=1))
+    return compute_interval(np.concatenate(means))
 
 
 def bootstrap_group_means(
@@ -53,7 +42,7 @@ def bootstrap_group_means(
     """
     order_N = np.argsort(np.asarray(group_N), kind="stable")
     starts_G = np.unique(np.asarray(group_N)[order_N], return_index=True)[1]
-    member_N, value_N = _number_clusters(cluster_N)[order_N], np.asarray(value_N, dtype=np.float64)[order_N]
+    member_N, value_N = number_clusters(cluster_N)[order_N], np.asarray(value_N, dtype=np.float64)[order_N]
     generator = np.random.default_rng(seed)
     means = []
     for count in _split_into_blocks(num_resamples, len(value_N)):
@@ -70,13 +59,14 @@ def _split_into_blocks(num_resamples: int, width: int) -> Iterator[int]:
         yield min(step, num_resamples - start)
 
 
-def compute_interval(value_R: np.ndarray) -> tuple[float, float]:
+def compute_interval(value_R: np.ndarray) -> Interval:
     """Return the 95 % percentile interval of resampled values."""
     low, high = np.quantile(value_R, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     return float(low), float(high)
 
 
-def _number_clusters(cluster_N: Sequence[str] | np.ndarray) -> np.ndarray:
+def number_clusters(cluster_N: Sequence[str] | np.ndarray) -> np.ndarray:
+    """Return the number of each row's cluster, from 0."""
     return np.unique(np.asarray(cluster_N), return_inverse=True)[1]
 
 
@@ -94,3 +84,10 @@ def wilcoxon_p(rank_a_N: np.ndarray, rank_b_N: np.ndarray) -> float:
 
     difference_N = np.asarray(rank_a_N, dtype=np.int64) - np.asarray(rank_b_N, dtype=np.int64)
     return 1.0 if not difference_N.any() else float(signed_rank(difference_N).pvalue)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def correct_by_holm(p_values: Sequence[float] | np.ndarray) -> list[float]:
+    """Return the p-values, Holm-corrected for the number of tests."""
+    from statsmodels.stats.multitest import multipletests
+
+    return [float(p) for p in multipletests(p_values, method="holm")[1]] if len(p_values) else []  # pyright: ignore

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evaluators.metrics.intervals import MIN_CLUSTERS, Clusters
-from evaluators.metrics.statistics import CONFIDENCE
+from evaluators.metrics.statistics import CONFIDENCE, number_clusters
 
 
 class Slope(NamedTuple):
@@ -38,7 +38,7 @@ def regress(
     """
     from statsmodels.regression.linear_model import OLS
 
-    group_N, member_N = (np.unique(np.asarray(values), return_inverse=True)[1] for values in (group_N, cluster_N))
+    group_N, member_N = (number_clusters(values) for values in (group_N, cluster_N))
     if member_N.max(initial=-1) + 1 < MIN_CLUSTERS or np.all(x_N == x_N[0]) or np.all(hit_N == hit_N[0]):
         return None
     design = np.column_stack([x_N, np.eye(group_N.max() + 1)[group_N]]).astype(np.float64)

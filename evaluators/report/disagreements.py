@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
-
-from evaluators.report import render_template
-from evaluators.report.examples import Example, is_current, make_choice_examples
+from evaluators.report.examples import Example, choose_rows, load_split, make_choice_examples, read_frames
+from evaluators.report.pages import render
 from evaluators.report.results import Result
 from evaluators.results import documents
-from evaluators.results.compare import check_same_data, find_documents
-from loaders.datasets.load import load_dataset
+from evaluators.results.paired import check_same_data, find_documents
 
 ROWS_PER_TASK = 6
 """Number of rows of each kind: only A is right, only B is right."""
@@ -22,11 +19,13 @@ def write_page(a: Path, b: Path, output: Path, data_dir: Path | None = None) -> 
     """Write the page and return its path. Raises ValueError if there is no such row, or if no dataset is here."""
     paths_a, paths_b = find_documents(a), find_documents(b)
     groups: dict[str, list[Example]] = {}
+    is_synthetic = False
     for task in (task for task in paths_a if task in paths_b):
         results = [Result(paths[task], documents.read(paths[task])) for paths in (paths_a, paths_b)]
         check_same_data(results[0].data, results[1].data)
-        if results[0].data["protocol"] == "choice" and is_current(results[0], data_dir):
+        if results[0].data["protocol"] == "choice":
             groups |= dict(_collect(results[0], results[1], data_dir))
+            is_synthetic |= results[0].data["synthetic"]
     if not groups:
         raise ValueError(
             f"{a} and {b}: no rows with hard negatives on which one model is right, or their dataset is not here. "
@@ -34,22 +33,21 @@ def write_page(a: Path, b: Path, output: Path, data_dir: Path | None = None) -> 
         )
     output.mkdir(parents=True, exist_ok=True)
     page = output / "index.html"
-    page.write_text(render_template("disagreements.html.j2", {"groups": groups}))
+    page.write_text(render("disagreements.html.j2", groups=groups, is_synthetic=is_synthetic))
     return page
 
 
 def _collect(a: Result, b: Result, data_dir: Path | None) -> Iterator[tuple[str, list[Example]]]:
     """Yield a title with the examples of each kind."""
-    data = a.data
-    split = load_dataset(data["dataset"], data["config"], data["split"], data_dir)
-    frames = {result.model: result.examples.set_index("row") for result in (a, b)}
-    if len(frames) < 2:
+    if a.model == b.model:
         raise ValueError(f"Both models are named {a.model}. Choose names with `compeval run --name`.")
-    shared = np.intersect1d(frames[a.model].index.to_numpy(), frames[b.model].index.to_numpy())
-    hit = {name: rows.loc[shared, "rank"] == 1 for name, rows in frames.items()}
+    if (split := load_split(a, data_dir)) is None:
+        return
+    frames, task = read_frames([a, b]), a.data["task"]
+    hits = {name: rows["rank"] == 1 for name, rows in frames.items()}
     for right, wrong in ((a.model, b.model), (b.model, a.model)):
-        rows = shared[(hit[right] & ~hit[wrong]).to_numpy()]
-        if len(rows):
-            selected = {name: frame.loc[rows] for name, frame in frames.items()}
-            title = f"{data['task']}: only {right} is right ({len(rows):,} of {len(shared):,} rows)"
-            yield title, make_choice_examples(data["task"], selected, split, ROWS_PER_TASK)
+        is_chosen = hits[right] & ~hits[wrong]
+        if is_chosen.any():
+            selected = {name: rows[is_chosen] for name, rows in frames.items()}
+            title = f"{task}: only {right} is right ({is_chosen.sum():,} of {len(is_chosen):,} rows)"
+            yield title, make_choice_examples(task, selected, choose_rows(selected, ROWS_PER_TASK), split)

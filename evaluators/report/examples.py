@@ -1,6 +1,6 @@
 """Collect examples with images, as in CREPE's Table 17: crop, true caption, hard negatives, and the models' choices.
 
-For each model, the table shows whether the true caption ranks first, and the three captions that rank first.
+For each model, an example shows whether the true caption ranks first, and the three captions that rank first.
 
 Rows are chosen by a hash of their content, so the same results always have the same examples. On half of them, at least
 one model is wrong.
@@ -14,6 +14,7 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
+from functools import reduce
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -33,6 +34,8 @@ IMAGE_SIZE = 480
 NUM_TOP = 3
 """Number of captions that are shown per model."""
 KINDS = {"swap": "HN-Swap", "negation": "HN-Neg"}
+Frames = Mapping[str, pd.DataFrame]
+"""Model -> its per-example rows, by number of the row."""
 
 
 @dataclass(frozen=True)
@@ -45,21 +48,28 @@ class Candidate:
 
     caption: str
     is_truth: bool
-    picked_by: tuple[str, ...]
-    kind: str
+    picked_by: Sequence[str] = ()
+    kind: str = ""
     parts: Sequence[tuple[str, bool]] = ()
     """The caption in parts, and for each part whether it differs from the true caption."""
 
 
 @dataclass(frozen=True)
 class Example:
+    """A row of a task (or of a set) with its image, a data URI; None if the dataset is not here."""
+
     task: str
-    image: str
-    candidates: list[Candidate]
-    is_failure: bool
+    row: int
+    image: str | None
+    candidates: Sequence[Candidate]
+    is_failure: bool = False
     """True if a model ranked a wrong candidate first."""
     top: Mapping[str, Sequence[Candidate]] = field(default_factory=dict)
     """Model -> the captions that it ranked first, best first. Empty for retrieval tasks."""
+
+    @property
+    def id(self) -> str:
+        return f"row-{self.task}-{self.row}".replace("/", "-").replace("@", "-")
 
 
 def collect_examples(
@@ -68,25 +78,34 @@ def collect_examples(
     """Return ``count`` examples per task that has results, unless its dataset has changed since the evaluation."""
     examples = []
     for task in tasks:
-        task_results = [result for result in results if result.data["task"] == task]
-        functions = {"choice": make_choice_examples, "recall": make_retrieval_examples}
-        if task_results and task_results[0].data["protocol"] in functions and is_current(task_results[0], data_dir):
-            data = task_results[0].data
-            split = load_dataset(data["dataset"], data["config"], data["split"], data_dir)
-            frames = {result.model: result.examples.set_index("row") for result in task_results}
-            examples += functions[data["protocol"]](task, frames, split, count)
+        members = [result for result in results if result.data["task"] == task]
+        protocol = members[0].data["protocol"] if members else None
+        if protocol in ("choice", "recall") and (split := load_split(members[0], data_dir)):
+            frames = read_frames(members)
+            if protocol == "choice":
+                examples += make_choice_examples(task, frames, choose_rows(frames, count), split)
+            else:
+                examples += make_retrieval_examples(task, frames, split, count)
     return examples
 
 
-def is_current(result: Result, data_dir: Path | None) -> bool:
-    """Return True if the dataset is there and has the rows that the result was computed on."""
+def load_split(result: Result, data_dir: Path | None) -> Any:
+    """Return the rows of a result's task, None if they are not here or have changed since the evaluation."""
     data = result.data
     task = Task(data["dataset"], data["config"], data["split"], data.get("variant") or "")
     try:
         (rows,) = load([task], data_dir, data["data"]["limit"])
     except ValueError:
-        return False
-    return rows.fingerprint == data["data"]["fingerprint"]
+        return None
+    is_current = rows.fingerprint == data["data"]["fingerprint"]
+    return load_dataset(task.dataset, task.config, task.split, data_dir) if is_current else None
+
+
+def read_frames(results: Sequence[Result]) -> Frames:
+    """Return the per-example rows of each model, of the rows that all of them scored."""
+    frames = {result.model: result.examples.set_index("row") for result in results}
+    shared = reduce(pd.Index.intersection, (rows.index for rows in frames.values()))
+    return {model: rows.loc[shared] for model, rows in frames.items()}
 
 
 def find_other_tasks(results: Sequence[Result], known: Sequence[str]) -> list[str]:
@@ -95,31 +114,24 @@ def find_other_tasks(results: Sequence[Result], known: Sequence[str]) -> list[st
     return sorted({data["task"] for data in others if not data["variant"]}, key=natural_key)
 
 
-def make_choice_examples(task: str, frames: Mapping[str, pd.DataFrame], split: Any, count: int) -> list[Example]:
-    """Make examples of a task with hard negatives. ``frames``: model -> its per-example rows."""
-    first = next(iter(frames.values()))
-    shared = first.index[np.all([first.index.isin(rows.index) for rows in frames.values()], axis=0)]
-    ranks = np.stack([rows.loc[shared, "rank"].to_numpy() for rows in frames.values()], axis=1)
-    examples = []
-    for row in choose_rows(first.loc[shared, ["caption"]].assign(ranks=list(ranks)), count):
-        captions = [first["caption"][row], *first["hard_negatives"][row]]
-        picks = {name: find_best(rows["scores"][row]) for name, rows in frames.items()}
-        columns: Any = split[row]
-        kinds = ["", *map(_get_kind, columns.get("foils") or [[]] * (len(captions) - 1))]
-        candidates = [
-            Candidate(
-                caption,
-                index == 0,
-                tuple(name for name, best in picks.items() if best == index),
-                kinds[index],
-                mark_changes(captions[0], caption),
-            )
-            for index, caption in enumerate(captions)
-        ]
-        top = {name: [candidates[index] for index in find_top(rows["scores"][row])] for name, rows in frames.items()}
-        is_failure = any(picks.values())
-        examples.append(Example(task, make_data_uri(columns["image"]), candidates, is_failure, top))
-    return examples
+def make_choice_examples(task: str, frames: Frames, rows: Sequence[int], split: Any) -> list[Example]:
+    """Make examples of some rows of a task with hard negatives. ``split``: the rows with images, or None."""
+    return [make_choice_example(task, frames, int(row), split[int(row)] if split else {}) for row in rows]
+
+
+def make_choice_example(task: str, frames: Frames, row: int, columns: Mapping[str, Any]) -> Example:
+    """Make an example of a row. ``columns``: the row of the dataset, {} without images."""
+    texts = next(iter(frames.values())).loc[row]
+    captions = [texts["caption"], *texts["hard_negatives"]]
+    kinds = ["", *map(_get_kind, columns.get("foils") or [[]] * (len(captions) - 1))]
+    ranking = {name: find_top(rows["scores"][row]) for name, rows in frames.items()}
+    candidates = []
+    for index, caption in enumerate(captions):
+        picked_by = [name for name, best in ranking.items() if best[0] == index]
+        candidates.append(Candidate(caption, not index, picked_by, kinds[index], mark_changes(captions[0], caption)))
+    top = {name: [candidates[index] for index in best] for name, best in ranking.items()}
+    image = make_data_uri(columns["image"]) if columns else None
+    return Example(task, row, image, candidates, any(best[0] for best in ranking.values()), top)
 
 
 def mark_changes(truth: str, text: str) -> list[tuple[str, bool]]:
@@ -137,18 +149,14 @@ def mark_changes(truth: str, text: str) -> list[tuple[str, bool]]:
     return [(" ".join(word for word, _ in part), is_changed) for is_changed, part in parts]
 
 
-def choose_rows(rows: pd.DataFrame, count: int) -> list[int]:
+def choose_rows(frames: Frames, count: int) -> list[int]:
     """Choose ``count`` rows by content hash. On half of them, some model is wrong, if there are enough such rows."""
-    order = rows["caption"].map(lambda text: _hash(str(text))).sort_values().index
-    wrong = [row for row in order if (rows.loc[row, "ranks"] > 1).any()]  # pyright: ignore
-    right = [row for row in order if row not in set(wrong)]
+    captions = next(iter(frames.values()))["caption"]
+    is_wrong = dict(zip(captions.index, np.any([rows["rank"] > 1 for rows in frames.values()], axis=0), strict=True))
+    order = captions.map(lambda text: _hash(str(text))).sort_values().index
+    wrong, right = ([row for row in order if is_wrong[row] == expected] for expected in (True, False))
     half = wrong[: count // 2]
     return [*half, *right, *wrong[len(half) :]][:count]
-
-
-def find_best(scores: Sequence[float]) -> int:
-    """Return the index of the best score."""
-    return find_top(scores)[0]
 
 
 def find_top(scores: Sequence[float], count: int = NUM_TOP) -> list[int]:
@@ -164,26 +172,19 @@ def _get_kind(foils: Sequence[Mapping[str, str]]) -> str:
     return KINDS.get(foils[0]["type"], "HN-Comp" if len(foils) > 1 else "HN-Atom") if foils else ""
 
 
-def make_retrieval_examples(task: str, frames: Mapping[str, pd.DataFrame], split: Any, count: int) -> list[Example]:
+def make_retrieval_examples(task: str, frames: Frames, split: Any, count: int) -> list[Example]:
     """Make examples of a retrieval task: images with their captions, and the ranks by each model."""
     captions_by_row: dict[Any, Sequence[str]] = next(iter(frames.values()))["captions"].to_dict()
-    order = sorted(captions_by_row, key=lambda row: _hash(str(list(captions_by_row[row]))))
     examples = []
-    for row in [row for row in order if all(row in rows.index for rows in frames.values())][:count]:
-        first_hit = tuple(name for name, rows in frames.items() if np.atleast_1d(rows["i2t_rank"][row])[0] == 1)
+    for row in sorted(captions_by_row, key=lambda row: _hash(str(list(captions_by_row[row]))))[:count]:
+        first_hit = [name for name, rows in frames.items() if np.atleast_1d(rows["i2t_rank"][row])[0] == 1]
         image_ranks = {name: np.atleast_1d(rows["t2i_rank"][row]) for name, rows in frames.items()}
-        candidates = [
-            Candidate(
-                caption,
-                True,
-                first_hit,
-                "; ".join(f"{name}: image rank {ranks[index]}" for name, ranks in image_ranks.items()),
-                [(caption, False)],
-            )
-            for index, caption in enumerate(captions_by_row[row])
-        ]
+        candidates = []
+        for index, caption in enumerate(captions_by_row[row]):
+            ranks = "; ".join(f"{name}: image rank {ranks[index]}" for name, ranks in image_ranks.items())
+            candidates.append(Candidate(caption, True, first_hit, ranks, [(caption, False)]))
         is_failure = len(first_hit) < len(frames) or any((ranks > 1).any() for ranks in image_ranks.values())
-        examples.append(Example(task, make_data_uri(split[row]["image"]), candidates, is_failure))
+        examples.append(Example(task, int(row), make_data_uri(split[int(row)]["image"]), candidates, is_failure))
     return examples
 
 

@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import matplotlib as mpl
 import pandas as pd
+import yaml
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 COLOURS = {"cc12m": "#0072b2", "yfcc": "#d55e00", "laion": "#009e73"}
 OTHER_COLOUR = "#555555"
 DASHES = ("-", "--", ":", "-.")
-STYLE: Any = {
-    "text.parse_math": False,
-    "svg.hashsalt": "compeval",
-    "svg.fonttype": "none",
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],
-    "font.size": 10,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.grid.axis": "y",
-    "grid.color": "#e6e6e6",
-    "axes.edgecolor": "#888888",
-}
+STYLE: dict[Any, Any] = yaml.safe_load(Path(__file__).with_name("figures.yaml").read_text())
 
 
 def draw(
@@ -52,7 +41,7 @@ def draw(
 
 def add_legend(axes: Axes, ylabel: str) -> None:
     axes.set_ylabel(ylabel)
-    axes.legend(frameon=False, fontsize=8)
+    axes.legend()
 
 
 def share_axes(panels: list[Axes], *axes: str) -> None:
@@ -73,44 +62,48 @@ def add_chance_line(axes: Axes, chance: float) -> None:
     axes.set_ylim(bottom=0)
 
 
-def add_bars(axes: Axes, values: pd.DataFrame, xlabel: str, chance: float | None = None) -> None:
-    """Draw horizontal bars: one group per row of ``values`` (percent), from top to bottom, and one bar per column.
+def draw_bars(
+    panels: Sequence[pd.DataFrame],
+    xlabel: str,
+    titles: Sequence[str] = (),
+    chances: Sequence[float] = (),
+    size: tuple[float, float] = (3.3, 3.0),
+) -> str:
+    """Draw a panel of horizontal bars for each frame: one group per row, from top to bottom, and one bar per column.
 
-    ``chance``: level of a dashed line, as a fraction of 1.
+    Values are in percent. ``titles`` and ``chances`` (dashed lines, as fractions of 1): one per panel, or none.
     """
-    height = 0.8 / len(values.columns)
-    for index, (name, column) in enumerate(values.items()):
-        position = [row + (index - (len(values.columns) - 1) / 2) * height for row in range(len(values))]
-        axes.barh(position, column, height, label=str(name))
-    if chance is not None:
-        axes.axvline(100 * chance, color="#999999", linestyle="--", linewidth=1)
-    axes.set_yticks(range(len(values)), list(values.index))
-    axes.invert_yaxis()
-    axes.grid(visible=False, axis="y")
-    axes.set(xlabel=xlabel, xlim=(0, 100))
-    axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(0, -0.18))
+
+    def paint(axes_of_panels: list[Axes]) -> None:
+        for index, (axes, values) in enumerate(zip(axes_of_panels, panels, strict=True)):
+            values.plot.barh(ax=axes, width=0.8)
+            axes.invert_yaxis()
+            axes.grid(visible=False, axis="y")
+            axes.set(xlabel=xlabel, ylabel="", xlim=(0, 100), title=titles[index] if titles else "")
+            axes.legend(loc="upper left", bbox_to_anchor=(0, -0.18))
+            if chances:
+                axes.axvline(100 * chances[index], color="#999999", linestyle="--", linewidth=1)
+
+    return draw(len(panels), paint, size)
 
 
 class Line(NamedTuple):
-    """The results of all training seeds of a model, and the style of its line."""
+    """The values of all training seeds of a model, and the style of its line."""
 
-    rows: pd.DataFrame
+    values: pd.DataFrame
     style: dict[str, Any]
 
 
-def make_lines(rows: pd.DataFrame) -> Iterator[Line]:
+def make_lines(values: pd.DataFrame) -> Iterator[Line]:
     """Yield one line per model, over its training seeds.
 
     Colours show the corpus; dashes distinguish models of a corpus. All models are named.
     """
-    for corpus, corpus_rows in rows.groupby(rows["trained_on"].fillna("other")):
-        for index, (series, series_rows) in enumerate(corpus_rows.groupby("series")):
-            training_data = series_rows["training_data"].iloc[0]
-            label = f"{training_data}, {series}" if corpus in COLOURS else str(series)
-            dashes = DASHES[index % len(DASHES)]
-            yield Line(
-                series_rows, {"color": COLOURS.get(str(corpus), OTHER_COLOUR), "linestyle": dashes, "label": label}
-            )
+    for corpus, corpus_values in values.groupby(values["trained_on"].fillna("other")):
+        for index, (series, rows) in enumerate(corpus_values.groupby("series")):
+            label = f"{rows['training_data'].iloc[0]}, {series}" if corpus in COLOURS else str(series)
+            colour, dashes = COLOURS.get(str(corpus), OTHER_COLOUR), DASHES[index % len(DASHES)]
+            yield Line(rows, {"color": colour, "linestyle": dashes, "label": label})
 
 
 def describe_rows(counts: Iterable[int], unit: str = "rows per set") -> str:
@@ -119,25 +112,23 @@ def describe_rows(counts: Iterable[int], unit: str = "rows per set") -> str:
     return f"{' to '.join(f'{count:,}' for count in dict.fromkeys((distinct[0], distinct[-1])))} {unit}."
 
 
-def describe_spread(rows: pd.DataFrame, mark: str) -> str:
+def describe_spread(values: pd.DataFrame, mark: str) -> str:
     """Return what ``mark`` (bands or bars) shows: intervals, or the range over the training seeds of a model."""
-    seeds = rows.groupby("series")["model"].nunique()
+    seeds = values.groupby("series")["model"].nunique()
     texts = {
-        1: "95 % intervals over images",
-        2: "minimum and maximum over the training seeds",
+        "95 % intervals over images": (seeds == 1).any(),
+        "minimum and maximum over the training seeds": (seeds > 1).any(),
     }
-    kinds = sorted({min(count, 2) for count in seeds})
-    joined = " (models with one seed) or ".join(texts[kind] for kind in kinds)
-    return f"{mark}: {joined}." if kinds else ""
+    joined = " (models with one seed) or ".join(text for text, is_shown in texts.items() if is_shown)
+    return f"{mark}: {joined}." if joined else ""
 
 
-def summarise_seeds(rows: pd.DataFrame, key: str) -> pd.DataFrame:
-    """Return Recall@1 in percent by ``key``: columns mean, low, high.
+def summarise_seeds(values: pd.DataFrame, key: str) -> pd.DataFrame:
+    """Return the mean in percent by ``key``: columns mean, low, high.
 
     With several seeds, low and high are the minimum and the maximum; otherwise, they are the confidence interval.
     """
-    grouped = rows.groupby(key)
+    grouped = values.groupby(key)
     has_several_seeds = (grouped["model"].nunique() > 1).any()
-    low, high = ("recall@1", "recall@1") if has_several_seeds else ("low", "high")
-    table = pd.DataFrame({"mean": grouped["recall@1"].mean(), "low": grouped[low].min(), "high": grouped[high].max()})
-    return 100 * table
+    low, high = ("value", "value") if has_several_seeds else ("low", "high")
+    return 100 * pd.DataFrame({"mean": grouped["value"].mean(), "low": grouped[low].min(), "high": grouped[high].max()})

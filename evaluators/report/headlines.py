@@ -2,65 +2,77 @@
 
 Models are compared only on the tasks that all of them were evaluated on, and results on a limited number of rows take
 no part. Intervals are 95 % intervals over images.
+
+Results below chance are explained by the form of the sets, with the balanced sets as control. In CREPE's sets, every
+negative is an edit of the true caption. The true caption lies between its negatives, so a baseline that knows nothing
+rarely ranks it above all of them: random word weights (stage ``text_only``) select it less often than 1/K. The captions
+of a balanced set differ from each other in the same way, and random word weights are at chance. A model that is below
+chance on the first and not on the second is misled by the form of the sets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from statistics import mean
 
 import pandas as pd
 
+from evaluators.metrics.intervals import compute_share_interval
 from evaluators.metrics.trend import Slope, regress
 from evaluators.report.results import Result, Results
-from evaluators.report.tables import format_p
+from evaluators.report.tables import TEXTS, format_p
+from evaluators.report.text_only import find_measured
 
 MAX_MODELS = 6
 """With more models, there are no sentences about single models."""
+CONTROL = "_balanced"
+"""Suffix of the kinds of hard negatives that are the control of another kind."""
 
 
-def read_hits(results: Sequence[Result], column: str, values: Sequence[object]) -> pd.DataFrame:
-    """Return one row per example: hit, model, image_id, and the given value of its result in ``column``."""
+def read_hits(results: Results, values: pd.DataFrame, column: str = "task") -> pd.DataFrame:
+    """Return one row per example of the results of some values: hit, image_id, model, and ``column`` of the values."""
     parts = []
-    for result, value in zip(results, values, strict=True):
+    for result, value in zip(results.find(values), values[column], strict=True):
         rows = result.examples
-        images = rows["image_id"] if "image_id" in rows else rows["row"].astype(str)
-        part = pd.DataFrame({"hit": rows["rank"] == 1, "image_id": images.astype(str), column: value})
-        parts.append(part.assign(model=result.model))
+        images = (rows["image_id"] if "image_id" in rows else rows["row"]).astype(str)
+        parts.append(pd.DataFrame({"hit": rows["rank"] == 1, "image_id": images, "model": result.model, column: value}))
     return pd.concat(parts, ignore_index=True)
 
 
-def keep_complete_models(rows: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Return the rows of the models that have all values of ``column``."""
-    complete = rows.groupby("model")[column].nunique() == rows[column].nunique()
-    return rows[rows["model"].map(complete)]
+def test_trend(name: str, results: Results, recall: pd.DataFrame, column: str) -> list[str]:
+    """Return a sentence on whether the hits of HN-Atom depend on a column of ``recall``, or [] if it cannot be tested.
+
+    Only the models that have all values of the column count. ``name``: key of the sentences in texts.yaml.
+    """
+    rows = recall[(recall["kind"] == "hnatom") & recall[column].notna()]
+    if rows[column].nunique() < 2:
+        return []
+    hits = read_hits(results, rows, column)
+    is_complete = hits.groupby("model")[column].nunique() == hits[column].nunique()
+    hits = hits[hits["model"].map(is_complete)]
+    slope = regress(*(hits[key].to_numpy() for key in ("hit", column, "model", "image_id"))) if len(hits) else None
+    if slope is None:
+        return []
+    means = hits.groupby([column, "model"])["hit"].mean().groupby(column).mean()
+    values = {"first": means.index[0], "last": means.index[-1], "at_first": means.iloc[0], "at_last": means.iloc[-1]}
+    values |= {"rows": len(hits), "models": count_models(hits), "chance": rows["chance"].iloc[0]}
+    return [describe_slope(name, slope, **values)]
 
 
-def test_slope(rows: pd.DataFrame, column: str) -> Slope | None:
-    """Regress the hits of all models on a column."""
-    return regress(*(rows[name].to_numpy() for name in ("hit", column, "model", "image_id")))
-
-
-def describe_interval(slope: Slope, sign: int = 1) -> str:
-    """Return the interval in percentage points and the p-value: "95 % interval 1.0 to 2.0, p < 0.001"."""
-    low, high = sorted((sign * slope.low, sign * slope.high))
+def describe_slope(name: str, slope: Slope, **values: object) -> str:
+    """Return the sentence of texts.yaml on a slope: not significant, positive or negative."""
+    sign = -1 if slope.is_significant and slope.slope < 0 else 1
+    kind = {1: "positive", -1: "negative"}[sign] if slope.is_significant else "not_significant"
+    low, high = sorted((100 * sign * slope.low, 100 * sign * slope.high))
     p = format_p(slope.p)
-    return f"95 % interval {100 * low:.1f} to {100 * high:.1f}, p {p if p.startswith('<') else f'= {p}'}"
+    interval = f"95 % interval {low:.1f} to {high:.1f}, p {p if p.startswith('<') else f'= {p}'}"
+    points = 100 * sign * slope.slope
+    return TEXTS["headlines"][name][kind].format(points=points, interval=interval, **values)
 
 
 def count_models(rows: pd.DataFrame) -> str:
     number = rows["model"].nunique()
     return "1 model" if number == 1 else f"{number} models"
-
-
-def compare_with_chance(results: Results) -> list[str]:
-    """Return one sentence per model: how many of its results with hard negatives differ from chance."""
-    models: dict[str, list[Result]] = {}
-    for result in results:
-        if result.data["protocol"] == "choice" and result.data["intervals"].get("recall@1"):
-            models.setdefault(result.label, []).append(result)
-    if len(models) > MAX_MODELS:
-        return []
-    return [_describe_chance(name, members) for name, members in sorted(models.items())]
 
 
 def compare_value(results: Sequence[Result], metric: str) -> str:
@@ -74,22 +86,64 @@ def compare_value(results: Sequence[Result], metric: str) -> str:
     return f"{relation} chance, {chance:.1%}"
 
 
+def compare_with_chance(results: Results) -> list[str]:
+    """Return one sentence per model: how many of its results with hard negatives differ from chance."""
+    models: dict[str, list[Result]] = {}
+    for result in results:
+        if result.data["protocol"] == "choice" and result.data["intervals"].get("recall@1"):
+            models.setdefault(result.label, []).append(result)
+    return [_describe_chance(*item) for item in sorted(models.items())] if len(models) <= MAX_MODELS else []
+
+
 def _describe_chance(name: str, results: Sequence[Result]) -> str:
-    relations = [compare_value([result], "recall@1").split()[0] for result in results]
-    above, below = relations.count("above"), relations.count("below")
-    rows = sum(result.data["data"]["rows"] for result in results)
-    ties = sum(result.data["data"]["rows"] * result.metrics.get("tie_rate", 0) for result in results) / rows
-    parts = [
-        f"{count} {text}"
-        for count, text in (
-            (above, "above chance"),
-            (len(results) - above - below, "not different from chance"),
-            (below, "below chance"),
-        )
-        if count
-    ]
-    tied = f" In {ties:.0%} of the rows, the true caption ties with a wrong one, which counts as an error." * (
-        ties > 0.01
-    )
+    relations = [compare_value([result], "recall@1").partition(" chance")[0] for result in results]
+    counts = [f"{relations.count(text)} {text} chance" for text in ("above", "not different from", "below")]
+    rows = [result.data["data"]["rows"] for result in results]
+    ties = sum(count * result.metrics.get("tie_rate", 0) for count, result in zip(rows, results, strict=True))
+    share = ties / sum(rows)
+    tied = f" In {share:.0%} of the rows, the true caption ties with a wrong one, which counts as an error."
     tasks = "1 task" if len(results) == 1 else f"{len(results)} tasks"
-    return f"{name}, {tasks} with hard negatives: {', '.join(parts)} (95 % intervals).{tied}"
+    described = ", ".join(text for text in counts if not text.startswith("0 "))
+    return f"{name}, {tasks} with hard negatives: {described} (95 % intervals).{tied if share > 0.01 else ''}"
+
+
+def explain_below_chance(results: Results, values: pd.DataFrame, titles: Mapping[str, str]) -> list[str]:
+    """Return a line for each kind on which the models together and random word weights are below chance.
+
+    ``values``: Recall@1 of the results to consider. ``titles``: kind of hard negatives -> its title.
+    """
+    lines = []
+    for kind, title in titles.items():
+        rows, control = values[values["kind"] == kind], values[values["kind"] == kind + CONTROL]
+        if rows.empty or kind.endswith(CONTROL):
+            continue
+        (relation, found), random = _compare(results, rows), _average_random_recall(results, rows)
+        if relation != "below" or random is None or random >= rows["chance"].iloc[0]:
+            continue
+        line = f"{title} Recall@1 is below chance, {found}. "
+        line += f"Random word weights, which know nothing of the image, reach {random:.1%}."
+        if not control.empty:
+            relation, found = _compare(results, control)
+            random = _average_random_recall(results, control)
+            line += f" On the balanced sets it is {relation} chance, {found}"
+            line += "." if random is None else f", and random word weights reach {random:.1%}."
+        lines.append(line)
+    return lines
+
+
+def _compare(results: Results, values: pd.DataFrame) -> tuple[str, str]:
+    """Return how the results together compare with chance, and Recall@1 with its interval."""
+    hits, chance = read_hits(results, values), values["chance"].iloc[0]
+    low, high = compute_share_interval(hits["hit"].to_numpy(dtype=float), hits["image_id"].tolist())
+    relation = "below" if high < chance else "above" if low > chance else "not different from"
+    return relation, (
+        f"{hits['hit'].mean():.1%} (95 % interval {100 * low:.1f} to {100 * high:.1f}; {len(hits):,} rows, "
+        f"{count_models(hits)}; chance {chance:.1%})"
+    )
+
+
+def _average_random_recall(results: Results, values: pd.DataFrame) -> float | None:
+    """Return Recall@1 of random word weights on the sets of the results, or None if it was not measured."""
+    measured = (find_measured(results, result) for result in results.find(values))
+    shares = [group["random_scorers"] for group in measured if group and "random_scorers" in group]
+    return mean(shares) if shares else None

@@ -1,15 +1,23 @@
-"""Read the results of ``compeval run`` (evaluators/results/documents.py) into a list and a data frame.
+"""Read the results of ``compeval run`` (evaluators/results/documents.py) into a list and a tidy frame of values.
 
 A report has one part for each world that its results are of: numbers on drawn scenes, on photographs and on the
 published sets are never in the same table.
+
+The frame has one row per model, task and metric.
+
+Columns that describe the model: ``model``, ``label`` (with * if contaminated), ``series`` (the label without training
+seed), ``trained_on``, ``training_data`` (title of the corpus). The task: ``task``, ``dataset``, ``family``, ``config``,
+``variant`` and ``strategy`` (the variant without seed), both "" for none, ``rows``, ``set_size``. Of CREPE's tasks:
+``kind`` of hard negatives, ``split`` (sc, uc or ua), ``complexity``, and
+``is_own_corpus``, True if the model was trained on the corpus of the set. The value: ``metric``, ``value``, ``low`` and
+``high`` (95 % interval), ``std`` (over folds), ``chance``. Values are fractions of 1; what is missing is NaN or None.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -24,25 +32,16 @@ from generators.storage import parquet
 
 COMPLEXITY = re.compile(r"n(\d+)")
 SEED = re.compile(r"-s\d+$")
-"""Suffix of model names with the training seed."""
+"""Suffix with a seed, of the names of models and of variants."""
+NO_INTERVAL = (float("nan"), float("nan"))
 PUBLISHED = "_published"
 """Suffix of the names of datasets that were imported from published files."""
-SYSTEMATICITY_KINDS = {
-    "hnall": "HN-Atom + HN-Comp",
-    "hnatom": "HN-Atom",
-    "hncomp": "HN-Comp",
-    "hnatom_balanced": "HN-Atom, balanced",
-    "hncomp_balanced": "HN-Comp, balanced",
+PARTS = {
+    "microworld": "Drawn scenes (micro-world)",
+    "photographs": "Photographs",
+    "published": "Published sets",
 }
-PRODUCTIVITY_KINDS = {
-    "hnatom": "HN-Atom",
-    "hnswap": "HN-Swap",
-    "hnneg": "HN-Neg",
-    "hnatom_balanced": "HN-Atom, balanced",
-    "hnswap_balanced": "HN-Swap, balanced",
-    "hnneg_balanced": "HN-Neg, balanced",
-    "hnall": "All types",
-}
+"""Id of a part -> its title, in the order of the page."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,15 +75,24 @@ class Result:
         return self.data["dataset"].removesuffix(PUBLISHED)
 
     @property
+    def is_published(self) -> bool:
+        """Whether the dataset was imported under a name of its own beside the generated dataset."""
+        return self.data["dataset"].endswith(PUBLISHED)
+
+    @property
     def key(self) -> tuple[str, str]:
         """Model and task."""
         return self.model, self.data["task"]
 
     @property
+    def is_limited(self) -> bool:
+        """Whether the result is on the first rows of the task only (--limit)."""
+        return self.data["data"]["limit"] is not None
+
+    @property
     def is_synthetic(self) -> bool | None:
         """Whether the images are drawn scenes. None for tasks without images."""
-        has_images = self.data["protocol"] in _list_image_protocols()
-        return self.data["synthetic"] if has_images else None
+        return self.data["synthetic"] if self.data["protocol"] in _list_image_protocols() else None
 
     @property
     def is_trained_on_microworld(self) -> bool:
@@ -105,29 +113,50 @@ class Results(list[Result]):
     validity: dict[str, Any] | None = None
     """Content of validity.json, which the stage ``validity`` writes."""
     atom_counts: pd.DataFrame | None = None
-    """The frequencies of atoms (evaluators/report/atom_counts.py)."""
+    """The frequencies of atoms (evaluators/report/sections/atom_counts.py)."""
     text_only: Mapping[str, Any] = {}
     """Dataset -> content of text_only.json, which the stage ``text_only`` writes."""
-    shortcuts: Mapping[str, Any] = {}
-    """``dataset/config`` of published sets -> the best rule without the image (evaluators/validity/shortcuts.py)."""
+    best_baselines: Mapping[str, Any] = {}
+    """``dataset/config`` of published sets -> best text-only baseline (evaluators/validity/best_baselines.py)."""
 
     def select(self, family: str) -> list[Result]:
         return [result for result in self if result.family == family]
 
-    def select_keys(self, keys: Collection[tuple[str, str]]) -> Results:
-        """Return the results with the given models and tasks."""
-        return self.copy_with(result for result in self if result.key in keys)
+    def find(self, values: pd.DataFrame) -> list[Result]:
+        """Return the result of each row of ``values``, which are rows of ``self.values``."""
+        by_key = {result.key: result for result in self}
+        return [by_key[key] for key in zip(values["model"], values["task"], strict=True)]
 
     def copy_with(self, results: Iterable[Result]) -> Results:
-        """Return other results with the same validity, counts and text-only rules."""
+        """Return other results with the same validity, counts and text-only baselines."""
         copy = Results(results)
         copy.validity, copy.atom_counts, copy.text_only = self.validity, self.atom_counts, self.text_only
-        copy.shortcuts = self.shortcuts
+        copy.best_baselines = self.best_baselines
         return copy
 
     @cached_property
-    def frame(self) -> pd.DataFrame:
-        return make_frame(self)
+    def values(self) -> pd.DataFrame:
+        """One row per model, task and metric. Raises ValueError for results that must not be in one report."""
+        check(self)
+        return make_values(self)
+
+
+def check(results: Iterable[Result]) -> None:
+    """Raise ValueError for results that must not be in one report.
+
+    These are results without chance level, two results of a model on a task, and results on different data.
+    """
+    versions: dict[str, str] = {}
+    keys: set[tuple[str, str]] = set()
+    for result in results:
+        task, data = result.data["task"], result.data["data"]["fingerprint"]
+        if not result.data["chance"]:
+            raise ValueError(f"{result.path}: no chance level. The report shows no metric without its chance level.")
+        if result.key in keys:
+            raise ValueError(f"Two results of {result.model} on {task}. Pass each model's folder once.")
+        if versions.setdefault(task, data) != data:
+            raise ValueError(f"{task}: the results come from different versions of the data. Run the models again.")
+        keys.add(result.key)
 
 
 def read_results(folders: Iterable[Path]) -> Results:
@@ -146,109 +175,22 @@ def read_results(folders: Iterable[Path]) -> Results:
     return Results(results.values())
 
 
-PARTS = {
-    "microworld": "Drawn scenes (micro-world)",
-    "photographs": "Photographs",
-    "published": "Published sets",
-}
-"""Id of a part -> its title, in the order of the page."""
-
-
 def split_parts(results: Results) -> dict[str, Results]:
     """Return id of a part -> its results, without empty parts.
 
     The published sets have a part of their own if the same sets were also built from photographs. Tasks without images
     belong to the first part.
     """
-    built = {result.family for result in results if result.is_synthetic is False and not _is_published(result)}
-    parts = {name: results.copy_with([]) for name in PARTS}
-    without_images = []
-    for result in results:
-        if result.is_synthetic is None:
-            without_images.append(result)
-        elif result.is_synthetic:
-            parts["microworld"].append(result)
-        else:
-            parts["published" if _is_published(result) and result.family in built else "photographs"].append(result)
-    first = next((name for name, members in parts.items() if members), "photographs")
-    parts[first] += without_images
-    return {name: members for name, members in parts.items() if members}
-
-
-def _is_published(result: Result) -> bool:
-    return result.data["dataset"].endswith(PUBLISHED)
-
-
-def group_by_series(results: Iterable[Result]) -> dict[str, list[Result]]:
-    """Return model label without the training seed -> results of all seeds."""
-    series: dict[str, list[Result]] = {}
-    for result in sorted(results, key=lambda result: result.model):
-        name = SEED.sub("", result.model) + result.label.removeprefix(result.model)
-        series.setdefault(name, []).append(result)
-    return series
-
-
-def make_frame(results: Iterable[Result]) -> pd.DataFrame:
-    """Return one row per result: model, training corpus, parts of the task, metrics, chance and interval of Recall@1.
-
-    Raises ValueError for a result without chance level, and for results of a task on different data.
-    """
-    rows = []
-    for result in results:
-        data, model = result.data, result.data["model"]
-        if not data["chance"]:
-            raise ValueError(f"{result.path}: no chance level. The report shows no metric without its chance level.")
-        is_crepe = result.family == "crepe"
-        systematicity = parse_systematicity(data["config"]) if is_crepe else None
-        number = COMPLEXITY.fullmatch(data["split"])
-        low, high = data["intervals"].get("recall@1") or (None, None)
-        rows.append(
-            {
-                "model": model["name"],
-                "series": SEED.sub("", model["name"]),
-                "trained_on": model["corpus"],
-                "training_data": result.training_data,
-                "is_own_world": result.is_trained_on_microworld == bool(result.is_synthetic),
-                "contaminated": model["contaminated"],
-                "task": data["task"],
-                "dataset": data["dataset"],
-                "config": data["config"],
-                "corpus": systematicity.corpus if systematicity else None,
-                "split": systematicity.split if systematicity else None,
-                "kind": _get_kind(data["config"]) if is_crepe else None,
-                "complexity": int(number[1]) if number else None,
-                "rows": data["data"]["rows"],
-                "set_size": data["data"]["set_size"],
-                "data": data["data"]["fingerprint"],
-                "source": data["source"],
-                "synthetic": result.is_synthetic,
-                "low": low,
-                "high": high,
-                "chance": data["chance"].get("recall@1", data["chance"].get("i2t_recall@1")),
-                "recall@1": math.nan,
-                **data["metrics"],
-                **{f"{key}_std": value for key, value in data["std"].items()},
-            }
-        )
-    table = pd.DataFrame(rows)
-    for column in ("trained_on", "contaminated", "synthetic"):
-        # pandas converts None to NaN, which is truthy, so every model would be marked as contaminated.
-        table[column] = pd.Series([row[column] for row in rows], dtype=object)
-    repeated = table.duplicated(["model", "task"])
-    if repeated.any():
-        model, task = table.loc[repeated, ["model", "task"]].iloc[0]
-        raise ValueError(f"Two results of {model} on {task}. Pass each model's folder once.")
-    versions = table.groupby("task")["data"].nunique()
-    if (versions > 1).any():
-        raise ValueError(
-            f"{versions.idxmax()}: the results come from different versions of the data. Run the models again."
-        )
-    return table
-
-
-def _get_kind(config: str) -> str:
-    """Return the type of a CREPE config's hard negatives, such as "hnatom" or "hnneg_balanced"."""
-    return get_kind(config).removeprefix("prod_")
+    built = {result.family for result in results if result.is_synthetic is False and not result.is_published}
+    part_of = {
+        result: "published" if result.is_published and result.family in built else "photographs"
+        for result in results
+        if result.is_synthetic is False
+    } | {result: "microworld" for result in results if result.is_synthetic}
+    names = [name for name in PARTS if name in part_of.values()] or ["photographs"]
+    return {
+        name: results.copy_with(result for result in results if part_of.get(result, names[0]) == name) for name in names
+    }
 
 
 def get_corpus_name(corpus: str | None, is_microworld: bool = False) -> str:
@@ -266,20 +208,55 @@ def _list_image_protocols() -> frozenset[str]:
     return frozenset(protocol.name for protocol in all_protocols() if protocol.images)
 
 
-def select_own_corpus(results: pd.DataFrame) -> pd.DataFrame:
-    """Return the systematicity rows in which the model was trained on the corpus of the set."""
-    is_own = (results["corpus"] == results["trained_on"]) & results["is_own_world"]
-    return results[results["split"].notna() & is_own]
+def make_values(results: Iterable[Result]) -> pd.DataFrame:
+    """Return the values of all results, by training corpus (in the paper's order), model and task."""
+    results = list(results)
+    described = pd.DataFrame(list(map(_describe, results))).astype({"complexity": "Int64", "set_size": "Int64"})
+    measured = [
+        {"result": number, "metric": metric, "value": value, "low": low, "high": high}
+        | {"std": result.data["std"].get(metric), "chance": result.data["chance"].get(metric)}
+        for number, result in enumerate(results)
+        for metric, value in result.metrics.items()
+        for low, high in [result.data["intervals"].get(metric) or NO_INTERVAL]
+    ]
+    values = described.join(pd.DataFrame(measured).set_index("result").astype({"std": float, "chance": float}))
+    position = values["trained_on"].map({corpus: number for number, corpus in enumerate(CORPORA)}).fillna(len(CORPORA))
+    order = values.assign(position=position).sort_values(["position", "model"], kind="stable").index
+    return values.loc[order.unique()].reset_index(drop=True)
 
 
-def group_by_model(results: pd.DataFrame, index: str) -> Iterator[tuple[list[str], dict[Any, dict[Any, Any]]]]:
-    """Yield [training data, label] of each model with its rows as a dictionary by column ``index``.
+def sort_by(values: pd.DataFrame, column: str, order: Iterable[Any]) -> pd.DataFrame:
+    """Return the rows whose value of ``column`` is in ``order``, in this order."""
+    position = {value: number for number, value in enumerate(order)}
+    selected = values[values[column].isin(list(position))]
+    return selected.sort_values(column, key=lambda cells: cells.map(position), kind="stable")
 
-    Models are in the paper's order of training corpora.
-    """
-    position = {corpus: number for number, corpus in enumerate(CORPORA)}
-    ranked = results.assign(position=results["trained_on"].map(position).fillna(len(position)))
-    for (_, model), group in ranked.groupby(["position", "model"]):
-        first = group.iloc[0]
-        label = f"{model} *" if first["contaminated"] else str(model)
-        yield [first["training_data"], label], group.set_index(index).to_dict("index")
+
+def _describe(result: Result) -> dict[str, Any]:
+    data = result.data
+    config, variant = data["config"], data["variant"] or ""
+    is_crepe = result.family == "crepe"
+    systematicity = parse_systematicity(config) if is_crepe else None
+    complexity = COMPLEXITY.fullmatch(data["split"])
+    corpus = data["model"]["corpus"]
+    return {
+        "model": result.model,
+        "label": result.label,
+        "series": SEED.sub("", result.model) + result.label.removeprefix(result.model),
+        "trained_on": corpus,
+        "training_data": result.training_data,
+        "task": data["task"],
+        "dataset": data["dataset"],
+        "family": result.family,
+        "config": config,
+        "variant": variant,
+        "strategy": SEED.sub("", variant),
+        "rows": data["data"]["rows"],
+        "set_size": data["data"]["set_size"],
+        "kind": get_kind(config).removeprefix("prod_") if is_crepe else None,
+        "split": systematicity.split if systematicity else None,
+        "complexity": int(complexity[1]) if complexity else None,
+        "is_own_corpus": systematicity is not None
+        and systematicity.corpus == corpus
+        and result.is_trained_on_microworld == bool(result.is_synthetic),
+    }

@@ -1,38 +1,45 @@
-"""Tables of the report. Cells are formatted as text, for HTML, Markdown, LaTeX and CSV."""
+"""Tables of reports, leaderboards and inspections: their declarations, and one renderer for all formats.
+
+tables.yaml declares what a table shows. A cell is text that contains all that belongs to a value: its interval or
+deviation, and a mark if it is below chance.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+import string
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 import yaml
+from pandas.io.formats.style import Styler
 
 from generators.files.csv_tables import quote_formula
 from loaders.cards import card
 
+FOLDER = Path(__file__).parent
+TEXTS = yaml.safe_load((FOLDER / "texts.yaml").read_text(encoding="utf-8"))
+"""Titles and texts of sections, sentences of findings, labels."""
+TABLES = yaml.safe_load((FOLDER / "tables.yaml").read_text(encoding="utf-8"))
+"""What each table shows."""
 MISSING = "-"
 RANDOM = "Random"
 """First cell of the row with the chance levels."""
-BELOW_CHANCE = "↓"
-BELOW_CHANCE_NOTE = (
-    "↓ The 95 % interval is below chance: the model prefers wrong captions systematically, for example captions in a "
-    "more common word order, or its scores are tied, and a tie counts as an error."
-)
+BELOW_CHANCE, ABOVE_CHANCE = "↓", "↑"
 SMALL = 0.1
 """Percentages below this are printed with two significant digits, such as chance among many images."""
-LATEX = {character: f"\\{character}" for character in "{}$&#_%"} | {
-    "\\": r"\textbackslash{}",
-    "^": r"\textasciicircum{}",
-    "~": r"\textasciitilde{}",
-}
-
-
-TEXTS = yaml.safe_load(Path(__file__).with_name("texts.yaml").read_text(encoding="utf-8"))
-"""Titles and texts of sections, captions and labels of tables."""
+LATEX = str.maketrans(
+    {character: f"\\{character}" for character in "{}$&#_%"}
+    | {"\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}"}
+)
+SPREAD = re.compile(rf"(-?[\d.,]+)([{BELOW_CHANCE}{ABOVE_CHANCE}]| #\d+|) (\[.+\]|± .+|\(.+\))")
+"""A value, its mark, and its interval, deviation or a remark."""
+EMPHASIS = {ABOVE_CHANCE: " above", " #1": " best"}
+"""Mark -> class of the value in HTML."""
 
 
 @dataclass(frozen=True)
@@ -45,34 +52,107 @@ class Table:
 
 
 def make_table(
-    name: str,
-    header: Sequence[str],
-    rows: Iterable[Sequence[object]],
-    *,
-    suffix: str = "",
-    note: str = "",
-    **values: object,
+    name: str, records: Iterable[Mapping[str, object]], suffix: str = "", note: str = "", **texts: object
 ) -> Table:
-    """Make a table from cells that are text, counts (int) or shares (float, None or NaN).
+    """Make a table with one row per record, whose cells are declared in tables.yaml.
 
-    Counts get thousands separators, shares are printed in percent, and None and NaN are printed as "-". Columns without
-    any value are left out. The caption is the text of ``name`` in texts.yaml, formatted with ``values``, and ``note``.
+    Columns without any value are left out. The caption is that of tables.yaml, formatted with ``texts``, and ``note``.
     ``suffix`` is appended to the name of the files.
     """
-
-    def format_cell(cell: object) -> str:
-        if isinstance(cell, int | np.integer):
-            return f"{cell:,}"
-        return cell if isinstance(cell, str) else format_percent(cell)
-
-    cells = pd.DataFrame([list(map(format_cell, row)) for row in rows], columns=pd.Index(header))
-    measured = cells[cells.iloc[:, 0] != RANDOM] if len(cells.columns) else cells
-    has_value = ~measured.isin([MISSING, ""]).all() | measured.empty
-    cells = cells.loc[:, has_value]
-    caption = f"{TEXTS['tables'][name].format(**values)} {note}".strip()
-    if cells.astype(str).apply(lambda column: column.str.contains(BELOW_CHANCE)).any(axis=None):
-        caption = f"{caption} {BELOW_CHANCE_NOTE}"
+    declared = TABLES[name]
+    if columns := declared.get("columns"):
+        rows = [
+            {heading: _format_field(record, template) for heading, template in columns.items()} for record in records
+        ]
+    else:
+        rows = [{heading: format_cell(value) for heading, value in record.items()} for record in records]
+    cells = pd.DataFrame(rows, dtype=object).fillna(MISSING)
+    measured = cells[cells.iloc[:, 0] != RANDOM] if len(cells) else cells
+    cells = cells.loc[:, ~measured.isin([MISSING, ""]).all()]
+    caption = f"{declared['caption'].format(**texts)} {note}".strip()
+    if any(BELOW_CHANCE in cell for cell in cells.to_numpy().flat):
+        caption = f"{caption} {TEXTS['below_chance']}"
     return Table(name + suffix, caption, cells)
+
+
+def make_pivot(name: str, values: pd.DataFrame, suffix: str = "", note: str = "", **texts: object) -> Table:
+    """Make a table of values (results.py), whose rows, columns and cells are declared in tables.yaml."""
+    return make_table(name, pivot(values, **TABLES[name]["pivot"]), suffix, note, **texts)
+
+
+def pivot(
+    values: pd.DataFrame,
+    rows: Mapping[str, str],
+    column: str,
+    titles: Mapping[Any, str] | str,
+    spread: Literal["interval", "deviation"] = "interval",
+    random_row: bool = False,
+    joined: Mapping[str, str] | None = None,
+    metric: str | None = None,
+) -> list[dict[str, str]]:
+    """Return the rows of a table as heading -> cell (tables.yaml). Several values of a cell are seeds."""
+    if isinstance(titles, str):
+        titles = {value: titles.format(value) for value in sorted(values[column].dropna().unique())}
+    values = values[values[column].isin(list(titles))]
+    values = values if metric is None else values[values["metric"] == metric]
+    body = []
+    for key, group in values.groupby(list(rows.values()), sort=False):
+        by_value = dict(iter(group.groupby(column)))
+        row = {heading: format_cell(value) for heading, value in zip(rows, key, strict=True)}
+        for value, title in titles.items():
+            row[title] = format_values(by_value[value], spread) if value in by_value else MISSING
+        for heading, name in (joined or {}).items():
+            distinct = [format_cell(by_value[value][name].iloc[0]) for value in titles if value in by_value]
+            row[heading] = distinct[0] if len(set(distinct)) == 1 else " / ".join(distinct)
+        body.append(row)
+    if random_row:
+        chance = values.groupby(column)["chance"].first()
+        first = dict.fromkeys(rows, "") | {next(iter(rows)): RANDOM}
+        body.insert(0, first | {title: format_percent(chance.get(value)) for value, title in titles.items()})
+    return body
+
+
+class _CellFormatter(string.Formatter):
+    """Format the fields of a record. A field that it lacks is a missing value."""
+
+    def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        return kwargs.get(str(key))
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        return format_cell(value, format_spec)
+
+
+def _format_field(record: Mapping[str, object], template: str) -> str:
+    if "{" not in template:
+        return format_cell(record.get(template))
+    cell = _CellFormatter().vformat(template, (), record)
+    return cell if any(map(str.isalnum, cell)) else MISSING  # all fields are missing
+
+
+def format_cell(value: Any, spec: str = "") -> str:
+    """Format a value of a table: with ``spec`` (tables.yaml) or, without, a text, a count or a share."""
+    if spec == "interval":
+        return f"[{MISSING}]" if value is None else f"[{format_percent(value[0])}, {format_percent(value[1])}]"
+    if pd.isna(value):
+        return MISSING
+    if spec == "points":
+        return f"{100 * value:+.1f}"
+    if spec:
+        return format_p(value) if spec == "p" else format(value, spec)
+    if isinstance(value, int | np.integer):
+        return f"{value:,}"
+    return value if isinstance(value, str) else format_percent(value)
+
+
+def format_values(values: pd.DataFrame, spread: Literal["interval", "deviation"] = "interval") -> str:
+    """Format the mean of the values of a cell in percent, with their ``spread`` (tables.yaml)."""
+    share, first = values["value"].mean(), values.iloc[0]
+    if spread == "deviation":
+        deviation = values["value"].std() if len(values) > 1 else first["std"]
+        return format_percent(share) + ("" if pd.isna(deviation) else f" ± {format_percent(deviation)}")
+    if len(values) > 1:
+        return format_with_interval(share, (values["value"].min(), values["value"].max()))
+    return format_with_interval(share, (first["low"], first["high"]), first["chance"])
 
 
 def format_percent(share: object) -> str:
@@ -88,44 +168,47 @@ def format_p(p: float | None) -> str:
     return MISSING if p is None else "< 0.001" if p < 0.001 else f"{p:.2g}"
 
 
-def format_with_interval(share: float | None, interval: Sequence[float] | None, chance: float | None = None) -> str:
+def format_with_interval(
+    share: float | None, interval: Sequence[float] | None, chance: float | None = None, mark: str = ""
+) -> str:
     """Format a share and its interval in percent: "50.0 [40.0, 60.0]", or "50.0 [-]" if there is no interval.
 
-    A share whose interval is below ``chance`` is marked: "50.0↓ [40.0, 60.0]". Returns "-" if there is no share.
+    A share whose interval is below ``chance`` is marked: "50.0↓ [40.0, 60.0]". ``mark``: a mark of other shares.
+    Returns "-" if there is no share.
     """
     if share is None or pd.isna(share):
         return MISSING
-    if interval is None or pd.isna(interval[0]):
-        return f"{format_percent(share)} [{MISSING}]"
-    mark = BELOW_CHANCE if chance is not None and interval[1] < chance else ""
-    return f"{format_percent(share)}{mark} [{format_percent(interval[0])}, {format_percent(interval[1])}]"
+    interval = None if interval is None or pd.isna(interval[0]) else interval
+    mark = BELOW_CHANCE if interval and chance is not None and interval[1] < chance else mark
+    return f"{format_percent(share)}{mark} {format_cell(interval, 'interval')}"
 
 
-def split_spread(cell: str) -> tuple[str, str]:
-    """Return the value and the interval or deviation ("" for none) of a cell."""
-    match = re.fullmatch(rf"(-?[\d.,]+{BELOW_CHANCE}?) (\[.+\]|± .+)", cell)
-    return (match[1], match[2]) if match else (cell, "")
+def to_html(table: Table) -> str:
+    """Return the table in HTML with row headings in the first column. Cells are text, so their markup is escaped."""
 
+    def format_cell(cell: Any) -> str:
+        if not (match := SPREAD.fullmatch(cell)):
+            return cell
+        value, mark, spread = match.groups()
+        return f'<span class="value{EMPHASIS.get(mark, "")}">{value}{mark}</span> <span class="spread">{spread}</span>'
 
-def format_mean_and_deviation(shares: Sequence[float]) -> str:
-    """Format the mean of shares in percent, with the standard deviation if there are several. Returns "-" for []."""
-    if not shares:
-        return MISSING
-    deviation = f" ± {format_percent(np.std(shares, ddof=1))}" if len(shares) > 1 else ""
-    return f"{format_percent(np.mean(shares))}{deviation}"
+    is_text = [not any(re.match(r"[-+<]? ?\d", cell) for cell in table.cells[name]) for name in table.cells]
+    style = Styler.from_custom_template(str(FOLDER), html_table="table.html.j2")(table.cells).hide(axis="index")
+    style = style.format(format_cell, escape="html").format_index(escape="html", axis="columns")
+    return style.to_html(is_text=is_text)
 
 
 def to_latex(table: Table) -> str:
-    """Return the table as LaTeX with special characters escaped, in the caption too."""
-    caption = re.sub(r"[\\{}$&#^_~%]", lambda match: LATEX[match[0]], table.caption)
+    """Return the table in LaTeX with special characters escaped, in the caption too."""
+    caption = table.caption.translate(LATEX)
     latex = table.cells.to_latex(index=False, caption=caption, label=f"tab:{table.name}", escape=True)
-    return latex.replace(BELOW_CHANCE, r"$\downarrow$")
+    return latex.replace(BELOW_CHANCE, r"$\downarrow$").replace(ABOVE_CHANCE, r"$\uparrow$")
 
 
 def to_markdown(table: Table) -> str:
     """Return the caption and the table in GitHub's Markdown. Cells are text, so their markup is escaped."""
-    rows = [[escape_markdown(str(cell)) for cell in row] for row in table.cells.to_numpy().tolist()]
-    return f"{table.caption}\n\n{card.table(list(table.cells.columns), rows)}"
+    rows = [[escape_markdown(cell) for cell in row] for row in table.cells.to_numpy().tolist()]
+    return f"{table.caption}\n\n{card.table(list(map(str, table.cells)), rows)}"
 
 
 def escape_markdown(text: str) -> str:

@@ -140,9 +140,14 @@ def read_finished(path: Path, expected: Mapping[str, Any]) -> Result | None:
         result = read(path)
     except (ValueError, FileNotFoundError):
         return None
-    is_same = all(result.get(part) == expected[part] for part in ("model", "code"))
-    is_same &= result.get("data", {}).get("fingerprint") == expected["data"]["fingerprint"]
-    return result if is_same and not result.get("skipped") else None
+    is_same_model = result.get("model") == expected["model"]
+    return result if is_same_model and is_finished(result, expected["data"]["fingerprint"], expected["code"]) else None
+
+
+def is_finished(result: Result, data_fingerprint: str, code: Mapping[str, str]) -> bool:
+    """Return True if no row was skipped and the result has the expected data and code."""
+    is_same_data = result.get("data", {}).get("fingerprint") == data_fingerprint
+    return is_same_data and result.get("code") == code and not result.get("skipped")
 
 
 def list_documents(folder: Path) -> list[Path]:

@@ -63,8 +63,9 @@ def plan_run(
         except ValueError as reason:
             error = error or str(reason)
             continue
-        expected = {"fingerprint": task_rows.fingerprint, "code": get_code(task.dataset, task.config)}
-        if any(_is_finished(result, task.name, expected) for result in earlier.values()):
+        expected = (task_rows.fingerprint, get_code(task.dataset, task.config))
+        of_task = (result for result in earlier.values() if result["task"] == task.name)
+        if any(documents.is_finished(result, *expected) for result in of_task):
             finished += 1
         else:
             rows += len(task_rows)
@@ -102,15 +103,6 @@ def find_results(output: Path, spec: str) -> dict[Path, Result]:
         if result["model"]["spec"] == spec and path.with_suffix(".parquet").is_file():
             results[path] = result
     return results
-
-
-def _is_finished(result: Result, task: str, expected: dict[str, object]) -> bool:
-    return (
-        result["task"] == task
-        and result["data"]["fingerprint"] == expected["fingerprint"]
-        and result["code"] == expected["code"]
-        and not result.get("skipped")
-    )
 
 
 def _measure_rate(output: Path, paths: Iterable[Path]) -> float | None:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import jinja2
 import pyarrow.parquet as pq
 import yaml
 
@@ -29,6 +30,7 @@ from loaders.hub import check_repository, explain_errors
 
 EVAL_RESULTS = ".eval_results/compeval.yaml"
 CARD = "README.md"
+CARD_TEMPLATE = Path(__file__).with_name("card.md.j2")
 SOURCE_NAME = "CompEval"
 OBJECTS = ("model", "data", "code", "metrics", "intervals", "chance", "std", "categories")
 TEXTS = ("task", "dataset", "config", "split", "protocol", "source")
@@ -58,13 +60,7 @@ def prepare(
     results does not say so, or if the files for a model's page are of several models or of no benchmark on the Hub.
     """
     check_repository(repository)
-    paths = [path for folder in folders for path in documents.list_documents(folder)]
-    results = {path: documents.read(path) for path in paths}
-    results = {path: result for path, result in results.items() if result["data"]["limit"] is None}
-    if not results:
-        raise ValueError(
-            f"{', '.join(map(str, folders))}: no complete results. `compeval run` writes them to results/."
-        )
+    results = read_complete(folders)
     if any(result["synthetic"] for result in results.values()) and "microworld" not in repository.lower():
         raise ValueError(
             f"{repository}: the results are of the micro-world, a synthetic replacement for real images. The name must "
@@ -72,10 +68,10 @@ def prepare(
         )
     files: dict[str, bytes | Path] = {}
     for path, result in results.items():
-        folder = documents.get_result_path(Path(), result["source"], result["model"]["name"], result["task"])
-        name = folder.as_posix()
+        model, task = result["model"]["name"], result["task"]
+        name = documents.get_result_path(Path(), result["source"], model, task).as_posix()
         if name in files:
-            raise ValueError(f"{path}: a second result of {result['model']['name']} on {result['task']}.")
+            raise ValueError(f"{path}: a second result of {model} on {task}.")
         files[name], files[name.removesuffix(".json") + ".parquet"] = path, path.with_suffix(".parquet")
     files[CARD] = make_card(list(results.values()), list(files)).encode()
     if model_repository is None:
@@ -85,14 +81,23 @@ def prepare(
     return Publication(repository, files, model_repository, {EVAL_RESULTS: entries.encode()})
 
 
+def read_complete(folders: Sequence[Path]) -> dict[Path, Result]:
+    """Return the results that are not on a limited number of rows. Raises ValueError if there is none."""
+    paths = [path for folder in folders for path in documents.list_documents(folder)]
+    results = {path: result for path in paths if (result := documents.read(path))["data"]["limit"] is None}
+    if not results:
+        raise ValueError(
+            f"{', '.join(map(str, folders))}: no complete results. `compeval run` writes them to results/."
+        )
+    return results
+
+
 def make_card(results: Sequence[Result], names: Sequence[str]) -> str:
     """Return the card of the dataset of results. A config has the rows of all models on one task."""
     tasks: dict[str, list[str]] = {}
     for name in names:
         if name.endswith(".parquet"):
-            task = PurePosixPath(name).with_suffix("").parts[2:]
-            tasks.setdefault("--".join(task), []).append(name)
-    models = sorted({result["model"]["name"] for result in results})
+            tasks.setdefault("--".join(PurePosixPath(name).with_suffix("").parts[2:]), []).append(name)
     metadata = {
         "tags": ["compeval", "evaluation-results", *(["synthetic"] if results[0]["synthetic"] else [])],
         "configs": [
@@ -100,15 +105,9 @@ def make_card(results: Sequence[Result], names: Sequence[str]) -> str:
             for task, paths in tasks.items()
         ],
     }
-    lines = [
-        f"Results of {len(models)} models on {len(tasks)} tasks, by CompEval. A task has a document (json) with",
-        "metrics, intervals, chance and fingerprints, and the scores of its rows (parquet, without images).",
-        "",
-        *(f"- {model}" for model in models),
-        "",
-        "`compeval results pull REPOSITORY` downloads them; `compeval compare` and `compeval leaderboard` read them.",
-    ]
-    return f"---\n{yaml.safe_dump(metadata, sort_keys=False)}---\n\n# Results\n\n" + "\n".join(lines) + "\n"
+    template = jinja2.Template(CARD_TEMPLATE.read_text(), trim_blocks=True, keep_trailing_newline=True)
+    models = sorted({result["model"]["name"] for result in results})
+    return template.render(metadata=yaml.safe_dump(metadata, sort_keys=False), models=models, tasks=len(tasks))
 
 
 def make_entries(results: Sequence[Result], repository: str, benchmarks: Mapping[str, str]) -> str:
@@ -164,31 +163,23 @@ def publish(publication: Publication, *, private: bool = False) -> list[str]:
     The file for the model's page becomes a pull request, unless the repository belongs to the user or to one of the
     user's organisations.
     """
-    from huggingface_hub import CommitOperationAdd, HfApi
-
-    def make_operations(files: Mapping[str, bytes | Path]) -> list[CommitOperationAdd]:
-        return [CommitOperationAdd(path_in_repo=name, path_or_fileobj=content) for name, content in files.items()]
+    from huggingface_hub import CommitInfo, CommitOperationAdd, HfApi
 
     api = HfApi(endpoint=os.environ.get("HF_ENDPOINT"))
+
+    def commit(repository: str, files: Mapping[str, bytes | Path], **options: Any) -> CommitInfo:
+        operations = [CommitOperationAdd(path_in_repo=name, path_or_fileobj=file) for name, file in files.items()]
+        return api.create_commit(repository, operations, commit_message=f"Results of {SOURCE_NAME}", **options)
+
     with explain_errors(publication.repository, api.endpoint):
         api.create_repo(publication.repository, repo_type="dataset", private=private, exist_ok=True)
-        commit = api.create_commit(
-            publication.repository,
-            make_operations(publication.files),
-            commit_message=f"Results of {SOURCE_NAME}",
-            repo_type="dataset",
-        )
-    urls = [commit.commit_url]
+        urls = [commit(publication.repository, publication.files, repo_type="dataset").commit_url]
     if publication.model_repository:
         with explain_errors(publication.model_repository, api.endpoint):
             account = api.whoami()
             owners = {account["name"], *(member["name"] for member in account.get("orgs", []))}
-            proposal = api.create_commit(
-                publication.model_repository,
-                make_operations(publication.model_files),
-                commit_message=f"Results of {SOURCE_NAME}",
-                create_pr=publication.model_repository.split("/")[0] not in owners,
-            )
+            is_foreign = publication.model_repository.split("/")[0] not in owners
+            proposal = commit(publication.model_repository, publication.model_files, create_pr=is_foreign)
         urls.append(proposal.pr_url or proposal.commit_url)
     return urls
 

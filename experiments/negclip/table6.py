@@ -23,8 +23,8 @@ import numpy as np
 
 from evaluators.metrics.macro_views import select_frequent
 from evaluators.metrics.statistics import bootstrap_group_means, bootstrap_interval, compute_interval
-from evaluators.results.compare import get_query_values
 from evaluators.results.compose import get_clusters
+from evaluators.results.paired import get_query_values
 from generators.files.atomic import write_json
 from generators.pipeline import stage
 from generators.pipeline.params import read_params

@@ -20,40 +20,28 @@ def texts(caption: str, *negatives: str, swaps: bool = False, unordered: bool = 
 
 
 @pytest.mark.parametrize(
-    ("negative", "flaws"),
+    ("negative", "swaps", "flaws"),
     [
-        ("a cup on a table", {"truth": 1}),
-        ("A cup on  a table", {"case": 1, "capital": 1, "double space": 1}),
-        ("a cup on a table .", {"space .": 1, "final stop": 1}),
-        ("a cup under a table ", {"outer space": 1}),
-        ("a cup under a table.", {"final stop": 1}),
-        ("A cup under a table", {"capital": 1}),
-        ("a cup under a table", {}),
+        ("a cup on a table", False, {"truth": 1}),
+        ("A cup on  a table", False, {"case": 1, "capital": 1, "double space": 1}),
+        ("a cup on a table .", False, {"space .": 1, "final stop": 1}),
+        ("a cup under a table ", False, {"outer space": 1}),
+        ("a cup under a table.", False, {"final stop": 1}),
+        ("A cup under a table", False, {"capital": 1}),
+        ("a cup under a table", False, {}),
+        ("a table on a cup", True, {}),
+        ("a table on the cup", True, {"words": 1}),
+        ("a cup, on a table", True, {"same order": 1}),  # only punctuation differs
+        ("a cup on a table", True, {"truth": 1, "same order": 1}),
     ],
 )
-def test_flaws_of_any_negative(negative: str, flaws: dict[str, int]):
-    assert count_flaws(texts("a cup on a table", negative)) == flaws
-
-
-@pytest.mark.parametrize(
-    ("negative", "flaws"),
-    [
-        ("a table on a cup", {}),
-        ("a table on the cup", {"words": 1}),
-        ("a cup, on a table", {"same order": 1}),  # only punctuation differs
-        ("a cup on a table", {"truth": 1, "same order": 1}),
-    ],
-)
-def test_flaws_of_a_swap(negative: str, flaws: dict[str, int]):
-    assert count_flaws(texts("a cup on a table", negative, swaps=True)) == flaws
-
-
-def test_a_feature_of_the_caption_is_not_a_flaw_of_the_negative():
-    assert not count_flaws(texts("A man . He  sits ", "A dog . It  sits "))
-    assert count_flaws(texts("A man sits", "a dog sits")) == {"lower case": 1}
+def test_flaws_of_a_negative(negative: str, swaps: bool, flaws: dict[str, int]):
+    assert count_flaws(texts("a cup on a table", negative, swaps=swaps)) == flaws
 
 
 def test_the_form_of_the_caption():
+    assert not count_flaws(texts("A man . He  sits ", "A dog . It  sits "))  # a feature of both is no flaw
+    assert count_flaws(texts("A man sits", "a dog sits")) == {"lower case": 1}
     assert count_flaws(texts("a cup ", "a hat", "a bag")) == {"caption space": 1}
     assert count_flaws(texts("A cup.", "A hat", "A bag.")) == {"final stop": 1}
     # The caption alone has no stop; a tie; the caption alone has outer spaces; the negative alone has outer spaces.
@@ -88,10 +76,7 @@ def test_a_tie_of_k_texts_counts_as_1_over_k():
     )
     assert (found.rows, found.negatives, found.negated) == (2, 4, 1)
     assert found.chance == pytest.approx(1 / 3)
-
-
-def test_negations_of_negatives_do_not_count_if_the_caption_has_a_negation():
-    assert audit([texts("no red cup", "no red hat", "a hat")]).negated == 0
+    assert audit([texts("no red cup", "no red hat", "a hat")]).negated == 0  # the caption has a negation as well
 
 
 @given(st.lists(st.tuples(st.text("aA .", max_size=4), st.lists(st.text("aA .", max_size=4), min_size=1)), min_size=1))
@@ -100,9 +85,6 @@ def test_an_audit_is_the_sum_of_its_rows(rows: list[tuple[str, list[str]]]):
     total = sum((count_flaws(one) for one in given_rows), Counter[str]())
     assert {name: count for name, count in audit(given_rows).flaws.items() if count} == total
     assert tuple(audit(given_rows).flaws) == FLAW_NAMES
-
-
-def test_nothing_to_audit_is_an_error(tmp_path: Path):
     with pytest.raises(ValueError, match="Nothing to audit"):
         audit([])
 

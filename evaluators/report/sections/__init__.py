@@ -1,7 +1,7 @@
 """The sections of the report, in the order of the page.
 
-Each module has a function ``make_section(results)``, which returns None if there are no results for the section. The
-module ``tasks`` makes the last section, of all results that no other section shows.
+Each is a function that returns None if there are no results for the section. The module ``tasks`` makes the last
+section, of all results that no other section shows.
 """
 
 from __future__ import annotations
@@ -11,19 +11,18 @@ from evaluators.report.sections import (
     atom_counts,
     captioners,
     classification,
-    compprompts,
     compun,
-    controlledimcaps,
+    crepe,
     gap,
-    productivity,
+    probes,
     published,
-    retrieval,
-    shortcuts,
-    systematicity,
+    text_only,
     validity,
 )
 
-MODULES = (
-    *(systematicity, gap, atom_counts, productivity, captioners, validity),
-    *(aro, retrieval, compprompts, controlledimcaps, compun, classification, published, shortcuts),
+SECTIONS = (
+    *(crepe.make_systematicity, gap.make_section, atom_counts.make_section, crepe.make_productivity),
+    *(captioners.make_section, validity.make_section, aro.make_section, aro.make_retrieval),
+    *(probes.make_compprompts, probes.make_controlledimcaps, compun.make_section, classification.make_section),
+    *(published.make_section, text_only.make_section),
 )

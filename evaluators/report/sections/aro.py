@@ -1,136 +1,169 @@
-"""Make the tables and figures of ARO (Yuksekgonul et al. 2023, arXiv:2210.01936).
+"""Make the tables and figures of ARO and of retrieval with perturbed captions and images.
 
-Source: Table 2 (accuracy per relation), section 2.1 and Table 6 (VG-Attribution), Table 5 (order of words, over seeds),
-Figures 1 (accuracy on the four tasks) and 3 (radar chart with the downstream tasks of Table 6). Difference from the
-paper: values are in percent, not shares of 1.
+Source: Yuksekgonul et al. 2023 (arXiv:2210.01936), Table 2 (accuracy per relation), section 2.1 and Table 6
+(VG-Attribution), Table 5 (order of words, over seeds), Figures 1 (accuracy on the four tasks) and 3 (radar chart with
+the downstream tasks of Table 6); section 3.1, Tables 3 and 4 (retrieval with perturbed captions and images) and Figure
+2. Values of figures are means over the seeds of perturbations and training. Difference from the paper: values are in
+percent, not shares of 1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable
 
 import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
 
-from evaluators.metrics.macro_views import MIN_ROWS, name_frequent, select_frequent
-from evaluators.report import headlines
-from evaluators.report.aro_figures import draw_figures
-from evaluators.report.results import Result, Results, group_by_series
-from evaluators.report.section import Section, format_over_seeds
-from evaluators.report.tables import Table, format_mean_and_deviation, make_table
-from evaluators.report.text_only import describe_rules
+from evaluators.metrics.macro_views import MIN_ROWS, select_frequent
+from evaluators.report.figures import describe_rows, draw, draw_bars
+from evaluators.report.headlines import MAX_MODELS, compare_value
+from evaluators.report.pages import Section, get_keys
+from evaluators.report.results import Results, sort_by
+from evaluators.report.tables import TABLES, TEXTS, Table, make_pivot, make_table
+from evaluators.report.text_only import describe_best_baseline
 from generators.language.lexicon.relations import kind_of_relation
 
-RELATION, ATTRIBUTION = "vg_relation", "vg_attribution"
-ORDER = {"flickr30k_order": "Flickr30k-PRC", "coco_order": "COCO-PRC"}
+CHOICES = ("vg_relation", "vg_attribution")
+"""Configs of two captions per image."""
+ORDERS = ("flickr30k_order", "coco_order")
 KINDS = {"spatial": "Spatial relations", "verb": "Verbs"}
-MACROS = {
-    RELATION: {
-        "recall@1": "Micro",
-        f"recall@1_macro_relation_{name_frequent('relation')}": (
-            f"Macro, relations of {MIN_ROWS['relation']} rows or more"
-        ),
-        "recall@1_macro_relation_table_2": "Macro, the paper's 45 relations",
-    },
-    ATTRIBUTION: {
-        "recall@1": "Micro",
-        f"recall@1_macro_attribute_pair_{name_frequent('attribute pair')}": (
-            f"Macro, pairs of {MIN_ROWS['attribute pair']} rows or more"
-        ),
-    },
-}
-Models = Mapping[str, list[Result]]
-"""Model -> results of all its training seeds."""
+TASKS: dict[str, list[str]] = TEXTS["labels"]["aro_tasks"]
+"""Title in figures -> family, config and metric. Sets with too few rows for the metric are shown by Recall@1."""
+PANELS = (["VG-Relation", "VG-Attribution"], ["COCO-PRC", "Flickr30k-PRC"])
+FIGURE_1 = (
+    "ARO: accuracy on the four tasks, means over training and shuffling seeds; dashed lines show chance (Figure 1 of "
+    "the paper)."
+)
+FIGURE_3 = "ARO and downstream tasks, percent, for models with results on all of them (Figure 3 of the paper)."
+MIN_TASKS = 3
+"""Minimum number of tasks in a radar chart."""
+FIGURE_2 = "Recall@1 with perturbed captions and images, means over seeds (Figure 2 of the ARO paper)."
+UNPERTURBED = "No shuffling"
+STRATEGIES: dict[str, dict[str, str]] = TEXTS["labels"]["retrieval_strategies"]
+"""What is perturbed -> strategy (a variant without seed) -> its title."""
+SETS = {"coco": "COCO", "flickr30k": "Flickr30k"}
 
 
 def make_section(results: Results) -> Section | None:
-    """Make the section. Returns None if there are no results on ARO."""
-    models = group_by_series(results.select("aro"))
-    if not models:
+    """Make the section on ARO. Returns None if there are no results."""
+    values = results.values[results.values["family"] == "aro"]
+    if values.empty:
         return None
-    tables = [table for config in MACROS for table in make_choice_tables(models, config, results)]
+    recall = values[values["metric"] == "recall@1"]
+    on_relations = recall[recall["config"] == "vg_relation"]
+    tables = []
+    for config in CHOICES:
+        rows = values[values["config"] == config]
+        if len(rows):
+            note = describe_best_baseline(results, results.find(rows))
+            tables.append(make_pivot(f"aro_{config}", rows, note=note))
+    if len(on_relations):
+        tables.append(make_relations_table(results, on_relations))
+    if recall["config"].isin(ORDERS).any():
+        tables.append(make_pivot("aro_order", recall))
     lines = [
-        f"{name} prefers the true caption to the swapped caption in {np.mean(_get_recalls(config_results)):.1%} of "
-        f"VG-Relation ({headlines.compare_value(config_results, 'recall@1')})."
-        for name, config_results in select_config(models, RELATION).items()
+        f"{name} prefers the true caption to the swapped caption in {rows['value'].mean():.1%} of VG-Relation "
+        f"({compare_value(results.find(rows), 'recall@1')})."
+        for name, rows in on_relations.groupby("series", sort=False)
     ]
-    tables += [*make_relations_table(models), *make_order_table(models)]
-    configs = {*MACROS, *ORDER}
-    shown = {result.key for result in results.select("aro") if result.data["config"] in configs}
-    return Section(
-        "aro", tables, draw_figures(results), lines if len(lines) <= headlines.MAX_MODELS else [], shown=shown
-    )
+    shown = get_keys(values[values["config"].isin([*CHOICES, *ORDERS])])
+    return Section("aro", tables, draw_figures(results.values), lines if len(lines) <= MAX_MODELS else [], shown=shown)
 
 
-def select_config(models: Models, config: str) -> Models:
-    """Return the models' results on a config, without models that have none."""
-    selected = {
-        name: [result for result in results if result.data["config"] == config] for name, results in models.items()
-    }
-    return {name: results for name, results in selected.items() if results}
-
-
-def make_choice_tables(models: Models, config: str, results: Results) -> Iterator[Table]:
-    """Make the table of micro and macro accuracy on a config."""
-    models = select_config(models, config)
-    available = {metric for results in models.values() for result in results for metric in result.metrics}
-    columns = {metric: name for metric, name in MACROS[config].items() if metric in available}
-    if models:
-        rows = [[name, *(format_over_seeds(members, metric) for metric in columns)] for name, members in models.items()]
-        note = describe_rules(results, [result for members in models.values() for result in members])
-        yield make_table(f"aro_{config}", ["Model", *columns.values()], rows, note=note)
-
-
-def make_relations_table(models: Models) -> Iterator[Table]:
+def make_relations_table(results: Results, values: pd.DataFrame) -> Table:
     """Make Table 2: the accuracy of each relation and the mean over the frequent relations of each kind."""
-    models = select_config(models, RELATION)
-    if not models:
-        return
-    num_rows: dict[str, int] = {}
-    shares: dict[str, dict[str, float]] = {}
-    for name, results in models.items():
-        categories = [result.data["categories"]["relation"] for result in results]
-        num_rows |= {relation: entry["rows"] for relation, entry in categories[0].items()}
-        shares[name] = {
-            relation: float(np.mean([by[relation]["recall@1"] for by in categories if relation in by]))
-            for relation in categories[0]
-        }
+    measured = pd.DataFrame(
+        [
+            {"relation": relation, "series": series, "share": entry["recall@1"], "rows": entry["rows"]}
+            for result, series in zip(results.find(values), values["series"], strict=True)
+            for relation, entry in result.data["categories"]["relation"].items()
+        ]
+    )
+    num_rows = dict(measured.groupby("relation")["rows"].first())
+    shares = measured.pivot_table(index="relation", columns="series", values="share", sort=False).sort_index()
     frequent = set(select_frequent("relation", num_rows))
-    rows = []
+    records = []
     for kind, title in KINDS.items():
-        members = sorted(relation for relation in num_rows if kind_of_relation(relation) == kind)
+        members = [relation for relation in num_rows if kind_of_relation(relation) == kind]
         averaged = [relation for relation in members if relation in frequent]
         if members:
-            means = (_mean([by[relation] for relation in averaged if relation in by]) for by in shares.values())
-            rows.append([title, *means, sum(num_rows[relation] for relation in averaged)])
-            rows += [
-                [
-                    f"- {relation}" + ("" if relation in frequent else " (not in the mean)"),
-                    *(by.get(relation) for by in shares.values()),
-                    num_rows[relation],
-                ]
-                for relation in members
-            ]
-    yield make_table("aro_relations", ["Relation", *shares, "Rows"], rows, min_rows=MIN_ROWS["relation"])
+            rows = sum(num_rows[relation] for relation in averaged)
+            records.append({"Relation": title, **shares.loc[averaged].mean(), "Rows": rows})
+        for relation in members:
+            name = f"- {relation}" + ("" if relation in frequent else " (not in the mean)")
+            records.append({"Relation": name, **shares.loc[relation], "Rows": num_rows[relation]})
+    return make_table("aro_relations", records, min_rows=MIN_ROWS["relation"])
 
 
-def make_order_table(models: Models) -> Iterator[Table]:
-    """Make Table 5: mean and standard deviation over the seeds of the shuffles and of the training."""
-    by_config = {config: select_config(models, config) for config in ORDER}
-    names = [name for name in models if any(name in selected for selected in by_config.values())]
-    rows = [
-        [
-            name,
-            *(format_mean_and_deviation(_get_recalls(selected.get(name, []))) for selected in by_config.values()),
-        ]
-        for name in names
-    ]
-    if rows:
-        yield make_table("aro_order", ["Model", *ORDER.values()], rows)
+def select_task(values: pd.DataFrame, title: str) -> pd.DataFrame:
+    """Return the values of a task of the figures, one per result. Variants count if they are shuffling seeds."""
+    family, config, metric = TASKS[title]
+    is_seed = values["variant"].str.fullmatch(r"(s\d+)?")
+    values = values[(values["family"] == family) & (values["config"] == config) & is_seed]
+    has_metric = (values["metric"] == metric).any()
+    return values[values["metric"] == (metric if has_metric else "recall@1")]
 
 
-def _get_recalls(results: list[Result]) -> list[float]:
-    return [result.metrics["recall@1"] for result in results]
+def average_tasks(values: pd.DataFrame, titles: Iterable[str]) -> pd.DataFrame:
+    """Return the means in percent: one row per task that has results, one column per model that has results."""
+    means = {title: 100 * select_task(values, title).groupby("series")["value"].mean() for title in titles}
+    return pd.DataFrame(means).T.dropna(axis=0, how="all").dropna(axis=1, how="all")
 
 
-def _mean(shares: list[float]) -> float | None:
-    return float(np.mean(shares)) if shares else None
+def draw_figures(values: pd.DataFrame) -> dict[str, str]:
+    """Return caption -> SVG: Figure 1, and Figure 3 if a model has results on at least three tasks."""
+    panels = [means for titles in PANELS if (means := average_tasks(values, titles)).size]
+    chances = [select_task(values, means.index[0])["chance"].iloc[0] for means in panels]
+    counts = {title: select_task(values, title)["rows"] for titles in PANELS for title in titles}
+    rows = " ".join(describe_rows(count, f"rows of {title}") for title, count in counts.items() if len(count))
+    drawings = {f"{FIGURE_1} {rows}": draw_bars(panels, "accuracy (%)", chances=chances)} if panels else {}
+    complete = average_tasks(values, TASKS).dropna(axis=1)
+    if len(complete) >= MIN_TASKS and complete.size:
+        drawings[FIGURE_3] = draw(1, lambda panels: paint_radar(panels[0], complete), (6.0, 4.2), "polar")
+    return drawings
+
+
+def paint_radar(axes: Axes, values: pd.DataFrame) -> None:
+    """Draw one closed line per column of ``values``, with one direction per row."""
+    angle_T = np.linspace(0, 2 * np.pi, len(values), endpoint=False)
+    for name, column in values.items():
+        axes.plot([*angle_T, angle_T[0]], [*column, column.iloc[0]], label=str(name), linewidth=1.5)
+    axes.set_xticks(angle_T, list(values.index), fontsize=8)
+    axes.set_ylim(0, 100)
+    axes.tick_params(axis="x", pad=12)
+    axes.tick_params(axis="y", labelsize=7)
+    axes.legend(loc="upper left", bbox_to_anchor=(1.15, 1.1))
+
+
+def make_retrieval(results: Results) -> Section | None:
+    """Make the section on retrieval. Returns None if there are no results."""
+    titles = {"": UNPERTURBED} | {key: title for group in STRATEGIES.values() for key, title in group.items()}
+    values = results.values[(results.values["family"] == "retrieval") & results.values["config"].isin(list(SETS))]
+    values = sort_by(values.assign(title=values["strategy"].map(titles)), "strategy", titles)
+    if values.empty:
+        return None
+    tables, figures = [], {}
+    for config, set_title in SETS.items():
+        rows = values[values["config"] == config]
+        for perturbed, strategies in STRATEGIES.items():
+            selected = rows[rows["strategy"].isin(["", *strategies])]
+            if (selected["strategy"] != "").any() or (len(selected) and perturbed == "captions"):
+                suffix = f"_{config}_{perturbed}"
+                tables.append(make_pivot("retrieval", selected, suffix, set=set_title, what=perturbed))
+        if rows["strategy"].nunique() > 1:
+            caption = f"{set_title}: {FIGURE_2} {describe_rows(rows['rows'], 'images')}"
+            means = average_strategies(rows)
+            figures[caption] = draw_bars(list(means.values()), "recall (%)", titles=list(means), size=(4.2, 4.0))
+    return Section("retrieval", tables, figures, shown=get_keys(values))
+
+
+def average_strategies(values: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return title of a metric -> Recall@1 in percent, with one row per strategy and one column per model."""
+    values = values.assign(value=100 * values["value"])
+    return {
+        TABLES["retrieval"]["pivot"]["titles"][metric]: values[values["metric"] == metric].pivot_table(
+            index="title", columns="series", values="value", sort=False
+        )
+        for metric in ("i2t_recall@1", "t2i_recall@1")
+    }

@@ -7,17 +7,18 @@ classification set is ImageNet.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import pandas as pd
 from matplotlib.axes import Axes
 from scipy.stats import linregress
 
 from evaluators.report.figures import COLOURS, OTHER_COLOUR, draw, share_axes
-from evaluators.report.results import PRODUCTIVITY_KINDS, SYSTEMATICITY_KINDS, Results, select_own_corpus
-from evaluators.report.section import Section, make_task_table
-from evaluators.report.tables import Table, make_table
+from evaluators.report.pages import Section, get_keys
+from evaluators.report.results import Results
+from evaluators.report.sections.crepe import PRODUCTIVITY_KINDS, SINGLE_KINDS, SYSTEMATICITY_KINDS
+from evaluators.report.tables import Table, make_pivot, make_table
 
 MIN_MODELS = 3
 COMPLEXITIES = (4, 8, 12)
@@ -27,83 +28,77 @@ CAPTION = "Zero-shot classification of {} against retrieval among hard negatives
 class Correlated(NamedTuple):
     """The models with results on a classification set and on a hard-negative set."""
 
-    figure: str
     classification_set: str
+    figure: str
     name: str
     """Title of the hard-negative set."""
     models: pd.DataFrame
-    """One row per model: trained_on, accuracy and recall@1."""
-
-    @property
-    def caption(self) -> str:
-        return CAPTION.format(self.classification_set, self.figure)
+    """One row per model: trained_on, accuracy and recall."""
 
 
 def make_section(results: Results) -> Section | None:
     """Make the section. Returns None if there are no results on classification."""
-    classification_results = results.select("classification")
-    if not classification_results:
+    values = results.values[results.values["family"] == "classification"]
+    if values.empty:
         return None
-    tables = [make_task_table("classification", classification_results, {"top1": "Accuracy"})]
-    frame, shown = results.frame, {result.key for result in classification_results}
-    without_variants = frame[frame["task"] == "classification/" + frame["config"]]
-    sets = [item for name, rows in without_variants.groupby("config") for item in correlate(str(name), rows, frame)]
+    tables, shown = [make_pivot("classification", values)], get_keys(values)
+    sets = correlate(values, results.values[results.values["metric"] == "recall@1"])
     if not sets:
         return Section("classification", tables, shown=shown)
     tables.append(make_correlation_table(sets))
     return Section("classification", tables, draw_figures(sets), shown=shown, variant="_correlated")
 
 
-def correlate(name: str, classified: pd.DataFrame, results: pd.DataFrame) -> Iterator[Correlated]:
-    """Yield the hard-negative sets on which at least three models with different accuracies were evaluated.
-
-    ``classified``: the results on the classification set ``name``.
-    """
-    accuracy = classified.set_index("model")["top1"]
-    own_corpus_rows = select_own_corpus(results)
-    sets = [
-        (
-            "Figure 7",
-            f"{SYSTEMATICITY_KINDS[kind]} {split.upper()}",
-            own_corpus_rows[(own_corpus_rows["kind"] == kind) & (own_corpus_rows["split"] == split)],
-        )
-        for kind in ("hnatom", "hncomp")
-        for split in ("sc", "uc")
+def correlate(classified: pd.DataFrame, recall: pd.DataFrame) -> list[Correlated]:
+    """Return the pairs of sets on which at least three models with different accuracies were evaluated."""
+    is_seen_set = (
+        recall["is_own_corpus"] & recall["kind"].isin(["hnatom", "hncomp"]) & recall["split"].isin(["sc", "uc"])
+    )
+    by_split, by_number = recall[is_seen_set], recall[recall["complexity"].isin(COMPLEXITIES)]
+    by_number = by_number[by_number["kind"].isin(SINGLE_KINDS)]
+    split_titles = by_split["kind"].map(SYSTEMATICITY_KINDS) + " " + by_split["split"].str.upper()
+    number_titles = by_number["kind"].map(PRODUCTIVITY_KINDS) + " n = " + by_number["complexity"].astype(str)
+    sets = pd.concat(
+        [
+            by_split.assign(figure="Figure 7", title=split_titles).sort_values(["kind", "split"], kind="stable"),
+            by_number.assign(figure="Figure 8", title=number_titles).sort_values(["kind", "complexity"], kind="stable"),
+        ]
+    )
+    accuracies = classified[(classified["variant"] == "") & (classified["metric"] == "top1")]
+    accuracies = accuracies[["model", "config", "value"]].set_axis(["model", "set", "accuracy"], axis="columns")
+    models = sets.rename(columns={"value": "recall"}).merge(accuracies, on="model")
+    return [
+        Correlated(str(classification_set), str(figure), str(title), rows)
+        for (classification_set, figure, title), rows in models.groupby(["set", "figure", "title"], sort=False)
+        if len(rows) >= MIN_MODELS and rows["accuracy"].nunique() > 1
     ]
-    for kind in ("hnatom", "hnswap", "hnneg"):
-        kind_rows = results[results["kind"] == kind]
-        for number in COMPLEXITIES:
-            rows = kind_rows[kind_rows["complexity"] == number]
-            sets.append(("Figure 8", f"{PRODUCTIVITY_KINDS[kind]} n = {number}", rows))
-    for figure, title, rows in sets:
-        models = rows.set_index("model")[["trained_on", "recall@1"]].join(accuracy.rename("accuracy"), how="inner")
-        if len(models) >= MIN_MODELS and models["accuracy"].nunique() > 1:
-            yield Correlated(figure, name, title, models)
 
 
-def make_correlation_table(sets: list[Correlated]) -> Table:
+def make_correlation_table(sets: Sequence[Correlated]) -> Table:
     """Make the table of R2, slope and p-value per pair of sets."""
-    rows = []
+    records = []
     for item in sets:
-        line = linregress(item.models["accuracy"], item.models["recall@1"])
-        numbers = (f"{line.rvalue**2:.2f}", f"{line.slope:+.2f}", f"{line.pvalue:.2g}")  # pyright: ignore[reportAttributeAccessIssue]
-        rows.append([item.classification_set, item.name, len(item.models), *numbers])
-    return make_table("correlation", ["Classification of", "Set", "Models", "R2", "Slope", "p"], rows)
+        line: Any = linregress(item.models["accuracy"], item.models["recall"])
+        fit = {"r2": line.rvalue**2, "slope": line.slope, "p": line.pvalue}
+        records.append(item._asdict() | {"models": len(item.models)} | fit)
+    return make_table("correlation", records)
 
 
-def draw_figures(sets: list[Correlated]) -> dict[str, str]:
+def draw_figures(sets: Sequence[Correlated]) -> dict[str, str]:
     """Return caption -> SVG. A figure has one panel per hard-negative set and one point per model."""
+    by_caption: dict[str, list[Correlated]] = {}
+    for item in sets:
+        by_caption.setdefault(CAPTION.format(item.classification_set, item.figure), []).append(item)
+    return {caption: _draw_panels(items) for caption, items in by_caption.items()}
 
-    def draw_sets(panel_sets: list[Correlated]) -> str:
-        def paint(panels: list[Axes]) -> None:
-            for axes, item in zip(panels, panel_sets, strict=True):
-                colours = [COLOURS.get(str(corpus), OTHER_COLOUR) for corpus in item.models["trained_on"]]
-                axes.scatter(100 * item.models["accuracy"], 100 * item.models["recall@1"], c=colours, s=20)
-                axes.set(title=f"{item.name}, {len(item.models)} models", xlabel="zero-shot accuracy (%)")
-            share_axes(panels, "x", "y")
-            panels[0].set_ylabel("Recall@1 (%)")
 
-        return draw(len(panel_sets), paint)
+def _draw_panels(sets: Sequence[Correlated]) -> str:
+    def paint(panels: list[Axes]) -> None:
+        for axes, item in zip(panels, sets, strict=True):
+            colours = [COLOURS.get(str(corpus), OTHER_COLOUR) for corpus in item.models["trained_on"]]
+            axes.scatter(100 * item.models["accuracy"], 100 * item.models["recall"], c=colours, s=20)
+            axes.set(title=f"{item.name}, {len(item.models)} models", xlabel="zero-shot accuracy (%)")
+        share_axes(panels, "x", "y")
+        panels[0].set_ylabel("Recall@1 (%)")
 
-    captions = dict.fromkeys(item.caption for item in sets)
-    return {caption: draw_sets([item for item in sets if item.caption == caption]) for caption in captions}
+    return draw(len(sets), paint)

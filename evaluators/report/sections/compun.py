@@ -8,188 +8,136 @@ counts; here, accuracies are shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
 from evaluators.report import headlines
 from evaluators.report.figures import DASHES, add_chance_line, add_legend, describe_rows, draw
-from evaluators.report.results import Result, Results, group_by_series
-from evaluators.report.section import Section, format_over_seeds
-from evaluators.report.tables import MISSING, Table, make_table
+from evaluators.report.pages import Section, get_keys
+from evaluators.report.results import Results, sort_by
+from evaluators.report.tables import TABLES, Table, make_pivot, make_table
 
 ACCURACY, AMONG_ALL = "recall@1", "all_recall@1"
-CHANCE = 1 / 3
 TEMPLATE, FIVE_EXAMPLES = "template", "examples-5"
-PROMPTS = {
-    TEMPLATE: "Template",
-    "reversed": "Reversed",
-    "descriptors": "Descriptors",
-    FIVE_EXAMPLES: "Examples (5)",
-}
-"""Variant -> its title in Table 1."""
-CLASS_PROMPTS = {variant: PROMPTS[variant] for variant in (TEMPLATE, "descriptors", FIVE_EXAMPLES)}
-"""Variant -> its title in Table 3."""
-Variants = Mapping[str, list[Result]]
-"""Variant -> results of all training seeds of a model."""
+PROMPTS: dict[str, str] = TABLES["compun"]["pivot"]["titles"]
+"""Kind of prompt -> its title in Table 1."""
 
 
 def make_section(results: Results) -> Section | None:
     """Make the section. Returns None if there are no results on Compun."""
-    series = group_by_series(results.select("compun"))
-    models = {name: _group_by_variant(series_results) for name, series_results in series.items()}
-    if not models:
+    values = results.values.assign(prompts=results.values["variant"].replace("", TEMPLATE))
+    classified = values[(values["family"] == "classification") & (values["metric"] == "top1")]
+    values = values[values["family"] == "compun"]
+    if values.empty:
         return None
-    return Section(
-        "compun",
-        [
-            make_prompts_table(models),
-            *make_examples_tables(models),
-            make_categories_table(models),
-            make_similarity_table(models),
-            *make_classification_tables(results),
-        ],
-        draw_figures(models),
-        [_make_headline(name, variants) for name, variants in models.items() if TEMPLATE in variants],
-        shown={result.key for result in results.select("compun")},
-    )
+    accuracy = values[values["metric"] == ACCURACY].assign(column=values["prompts"])
+    among_all = values[(values["metric"] == AMONG_ALL) & (values["prompts"] == TEMPLATE)].assign(column=AMONG_ALL)
+    tables = [
+        make_pivot("compun", pd.concat([accuracy, among_all]).sort_index()),
+        *([make_pivot("compun_examples", counted)] if len(counted := count_examples(accuracy)) else []),
+        make_categories_table(results, accuracy),
+        make_similarity_table(results, accuracy),
+    ]
+    compared = classified[classified["prompts"].isin(["descriptors", FIVE_EXAMPLES])]
+    classified = classified[classified["series"].isin(compared["series"])]
+    if len(classified):
+        tables.append(make_pivot("compun_classification", classified))
+    lines = [
+        make_headline(results, str(name), rows)
+        for name, rows in values.groupby("series", sort=False)
+        if TEMPLATE in set(rows["prompts"])
+    ]
+    return Section("compun", tables, draw_figures(results, accuracy), lines, shown=get_keys(values))
 
 
-def _group_by_variant(results: Sequence[Result]) -> Variants:
-    variants: dict[str, list[Result]] = {}
-    for result in results:
-        variants.setdefault(result.data["variant"] or TEMPLATE, []).append(result)
-    return variants
+def count_examples(accuracy: pd.DataFrame) -> pd.DataFrame:
+    """Return the results with example captions, with their number as column ``k``."""
+    numbers = accuracy["variant"].str.extract(r"^examples-(\d+)$")[0]
+    return accuracy.assign(k=numbers.astype("Int64")).dropna(subset="k")
 
 
-def _mean(results: Sequence[Result], metric: str) -> float:
-    return float(np.mean([result.metrics[metric] for result in results]))
+def group_by_prompts(accuracy: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    """Yield model, title of the kind of prompt, and its values over all seeds."""
+    for name, of_model in accuracy.groupby("series", sort=False):
+        for kind, rows in sort_by(of_model, "prompts", PROMPTS).groupby("prompts", sort=False):
+            yield str(name), PROMPTS[str(kind)], rows
 
 
-def _describe(results: Sequence[Result], metric: str) -> str:
-    return f"{_mean(results, metric):.1%} ({headlines.compare_value(results, metric)})"
-
-
-def make_prompts_table(models: Mapping[str, Variants]) -> Table:
-    """Make Table 1, with an additional column for all images of the benchmark as candidates."""
-    template = next((variants[TEMPLATE][0] for variants in models.values() if TEMPLATE in variants), None)
-    chance_among_all = template.data["chance"].get(AMONG_ALL) if template else None
-    rows = [["Random", *[CHANCE] * len(PROMPTS), chance_among_all]]
-    for name, variants in models.items():
-        accuracies = (format_over_seeds(variants.get(variant, []), ACCURACY) for variant in PROMPTS)
-        rows.append([name, *accuracies, format_over_seeds(variants.get(TEMPLATE, []), AMONG_ALL)])
-    return make_table("compun", ["Model", *PROMPTS.values(), "Template, all images"], rows)
-
-
-def _find_example_counts(models: Mapping[str, Variants]) -> list[int]:
-    """Return the numbers of example captions for which there are results."""
-    names = {variant for variants in models.values() for variant in variants if variant.startswith("examples-")}
-    return sorted(int(name.removeprefix("examples-")) for name in names)
-
-
-def make_examples_tables(models: Mapping[str, Variants]) -> Iterator[Table]:
-    """Make Table 2: accuracy by number of example captions."""
-    if counts := _find_example_counts(models):
-        rows = [
-            [name, *(format_over_seeds(variants.get(f"examples-{count}", []), ACCURACY) for count in counts)]
-            for name, variants in models.items()
-        ]
-        yield make_table("compun_examples", ["Model", *(f"k = {count}" for count in counts)], rows)
-
-
-def _iterate_prompts(models: Mapping[str, Variants]) -> Iterator[tuple[str, str, list[Result]]]:
-    """Yield model, title of the kind of prompt, and results of all seeds."""
-    for name, variants in models.items():
-        yield from ((name, title, variants[variant]) for variant, title in PROMPTS.items() if variant in variants)
-
-
-def make_categories_table(models: Mapping[str, Variants]) -> Table:
+def make_categories_table(results: Results, accuracy: pd.DataFrame) -> Table:
     """Make the table of accuracy by shown constituents and by surface form."""
-    rows = []
-    for name, title, results in _iterate_prompts(models):
-        for by, categories in results[0].data["categories"].items():
+    records = []
+    for name, title, of_prompts in group_by_prompts(accuracy):
+        seeds = [result.data["categories"] for result in results.find(of_prompts)]
+        for by, categories in seeds[0].items():
             for category, entry in categories.items():
-                metrics = [result.data["categories"][by][category] for result in results]
-                means = (float(np.mean([item.get(key, np.nan) for item in metrics])) for key in (ACCURACY, AMONG_ALL))
-                rows.append([name, title, by, category, entry["rows"], *means])
-    header = ["Model", "Prompts", "By", "Category", "Rows", "Accuracy", "All images"]
-    return make_table("compun_categories", header, rows)
+                means = pd.DataFrame([seed[by][category] for seed in seeds]).mean().to_dict()
+                records.append(
+                    means | {"model": name, "prompts": title, "by": by, "category": category, "rows": entry["rows"]}
+                )
+    return make_table("compun_categories", records)
 
 
-def make_classification_tables(results: Results) -> Iterator[Table]:
-    """Make Table 3: zero-shot accuracy with prompts from templates, descriptors and example captions."""
-    rows = []
-    for name, series in group_by_series(results.select("classification")).items():
-        for config in sorted({result.data["config"] for result in series}):
-            variants = _group_by_variant([result for result in series if result.data["config"] == config])
-            if variants.keys() & CLASS_PROMPTS.keys() - {TEMPLATE}:
-                accuracies = (format_over_seeds(variants.get(variant, []), "top1") for variant in CLASS_PROMPTS)
-                rows.append([name, config, *accuracies])
-    if rows:
-        yield make_table("compun_classification", ["Model", "Set", *CLASS_PROMPTS.values()], rows)
-
-
-def read_correct_scores(results: Sequence[Result]) -> pd.DataFrame:
-    """Read similarity and margin of the correct rows of all seeds."""
-    rows = pd.concat([result.examples[["rank", "similarity", "margin"]] for result in results])
+def read_correct_scores(results: Results, accuracy: pd.DataFrame) -> pd.DataFrame:
+    """Return similarity and margin of the correct rows of all seeds."""
+    rows = pd.concat([result.examples[["rank", "similarity", "margin"]] for result in results.find(accuracy)])
     return rows[rows["rank"] == 1]
 
 
-def make_similarity_table(models: Mapping[str, Variants]) -> Table:
+def make_similarity_table(results: Results, accuracy: pd.DataFrame) -> Table:
     """Make the table of the values in Figure 4."""
-    rows = []
-    for name, title, results in _iterate_prompts(models):
-        scores = read_correct_scores(results)
-        cells = [f"{scores[key].mean():.3f} ± {scores[key].std(ddof=0):.3f}" for key in ("similarity", "margin")]
-        rows.append([name, title, len(scores), *(cells if len(scores) else [MISSING, MISSING])])
-    return make_table("compun_similarity", ["Model", "Prompts", "Correct", "Similarity", "Margin"], rows)
+    records = []
+    for name, title, of_prompts in group_by_prompts(accuracy):
+        scores = read_correct_scores(results, of_prompts)
+        deviations = scores.std(ddof=0).add_suffix("_std")
+        record = {"model": name, "prompts": title, "correct": len(scores)}
+        records.append(record | scores.mean().to_dict() | deviations.to_dict())
+    return make_table("compun_similarity", records)
 
 
-def draw_figures(models: Mapping[str, Variants]) -> dict[str, str]:
+def draw_figures(results: Results, accuracy: pd.DataFrame) -> dict[str, str]:
     """Return caption -> SVG: accuracy by number of example captions, and similarities of correct answers."""
-    counts, drawings = _find_example_counts(models), {}
-    results = (result for variants in models.values() for series in variants.values() for result in series)
-    rows = describe_rows((result.data["data"]["rows"] for result in results), "rows per result")
+    rows = describe_rows(accuracy["rows"], "rows per result")
+    counted, with_template = count_examples(accuracy), accuracy[accuracy["prompts"] == TEMPLATE]
+    drawings = {}
 
     def paint_accuracy(panels: list[Axes]) -> None:
-        for index, (name, variants) in enumerate(models.items()):
-            points = {
-                count: 100 * _mean(results, ACCURACY)
-                for count in counts
-                if (results := variants.get(f"examples-{count}"))
-            }
+        for index, (name, of_model) in enumerate(counted.groupby("series", sort=False)):
+            points = 100 * of_model.groupby("k")["value"].mean()
             style = {"marker": "o", "markersize": 4, "linestyle": DASHES[index % len(DASHES)]}
-            panels[0].plot(list(points), list(points.values()), label=name, **style)
-        add_chance_line(panels[0], CHANCE)
-        panels[0].set(xlabel="example captions k", xticks=counts)
+            panels[0].plot(points.index.astype(int), points, label=str(name), **style)
+        add_chance_line(panels[0], counted["chance"].iloc[0])
+        panels[0].set(xlabel="example captions k", xticks=sorted(counted["k"].unique()))
         add_legend(panels[0], "accuracy (%)")
 
     def paint_similarity(panels: list[Axes]) -> None:
-        for name, variants in models.items():
-            if TEMPLATE in variants:
-                scores = read_correct_scores(variants[TEMPLATE])["similarity"]
-                panels[0].hist(scores, bins=20, range=(-1, 1), histtype="step", label=name)
+        for name, of_model in with_template.groupby("series", sort=False):
+            scores = read_correct_scores(results, of_model)["similarity"]
+            panels[0].hist(scores, bins=20, range=(-1, 1), histtype="step", label=str(name))
         panels[0].set(xlabel="similarity (cosine)")
         add_legend(panels[0], "correct answers")
 
-    if counts:
-        drawings[
-            f"Compun: accuracy against the number of example captions, means over seeds (Table 2 of the paper). {rows}"
-        ] = draw(1, paint_accuracy)
-    if any(TEMPLATE in variants for variants in models.values()):
-        drawings[
-            f"Compun: similarity of the correct answers of all seeds, template (Figure 4 of the paper). {rows}"
-        ] = draw(1, paint_similarity)
+    if len(counted):
+        caption = "Compun: accuracy against the number of example captions, means over seeds (Table 2 of the paper)."
+        drawings[f"{caption} {rows}"] = draw(1, paint_accuracy)
+    if len(with_template):
+        caption = "Compun: similarity of the correct answers of all seeds, template (Figure 4 of the paper)."
+        drawings[f"{caption} {rows}"] = draw(1, paint_similarity)
     return drawings
 
 
-def _make_headline(name: str, variants: Variants) -> str:
-    template = variants[TEMPLATE]
-    line = f"Compound nouns, {name}: accuracy {_describe(template, ACCURACY)} with the template"
-    if FIVE_EXAMPLES in variants:
-        line += f", {_describe(variants[FIVE_EXAMPLES], ACCURACY)} with five example captions"
-    if AMONG_ALL in template[0].metrics:
-        line += f", {_describe(template, AMONG_ALL)} against all images"
-    return f"{line}."
+def make_headline(results: Results, name: str, values: pd.DataFrame) -> str:
+    """Return the finding on a model: its accuracy with the template, with examples and among all images."""
+    parts = {
+        "with the template": (ACCURACY, TEMPLATE),
+        "with five example captions": (ACCURACY, FIVE_EXAMPLES),
+        "against all images": (AMONG_ALL, TEMPLATE),
+    }
+    found = []
+    for text, (metric, prompts) in parts.items():
+        rows = values[(values["metric"] == metric) & (values["prompts"] == prompts)]
+        if len(rows):
+            compared = headlines.compare_value(results.find(rows), metric)
+            found.append(f"{rows['value'].mean():.1%} ({compared}) {text}")
+    return f"Compound nouns, {name}: accuracy {', '.join(found)}."

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from evaluators.report.pages import Section
 from evaluators.report.results import Results
-from evaluators.report.section import Section
-from evaluators.report.tables import MISSING, Table, make_table
+from evaluators.report.tables import Table, make_table
 from evaluators.results.causes import KINDS
 from evaluators.results.published import SHUFFLE_TOLERANCE, TOLERANCE, Match, match_scores
 
-COLUMNS = (
-    *("Model", "Task", "Metric", "Rows", "Ours", "Published", "Difference", "Tolerance", "Source", "Known causes"),
-)
 UNKNOWN = "unknown"
 
 
@@ -21,45 +18,43 @@ def make_section(results: Results) -> Section | None:
     matches = match_scores([result.data for result in results])
     if not matches:
         return None
-    rows = [
-        [
-            *(match.score.model, match.score.task, match.metric, match.rows),
-            *(f"{match.ours:.2f}", f"{match.score.percent:.2f}"),
-            f"{match.difference:+.2f}" + ("" if match.agrees else " !"),
-            *(f"{match.tolerance:.2f}", match.score.source),
-            "; ".join(cause.text for cause in match.causes) or ("" if match.agrees else UNKNOWN),
-        ]
+    records = [
+        match.to_json()
+        | {"metric": match.metric, "difference": match.difference, "tolerance": match.tolerance}
+        | {"mark": "" if match.agrees else " !"}
+        | {"causes": "; ".join(cause.text for cause in match.causes) or ("" if match.agrees else UNKNOWN)}
         for match in matches
     ]
     comparable = [match for match in matches if match.is_comparable]
     agreeing = sum(match.agrees for match in comparable)
     return Section(
         "published",
-        [make_map(matches), make_table("published", COLUMNS, rows)],
+        [make_overview(matches), make_table("published", records)],
         headline=[f"{agreeing} of {len(comparable)} published scores are reproduced within tolerance."],
-        values={"points": f"{TOLERANCE:g}", "redrawn_points": f"{SHUFFLE_TOLERANCE:g}"},
+        text_values={"points": f"{TOLERANCE:g}", "redrawn_points": f"{SHUFFLE_TOLERANCE:g}"},
     )
 
 
-def make_map(matches: Sequence[Match]) -> Table:
+def make_overview(matches: Sequence[Match]) -> Table:
     """Make a table of models and benchmarks: how many scores agree, and the kinds of causes for the others."""
     cells: dict[str, dict[str, list[Match]]] = {}
-    for match in matches:
+    for match in sorted(matches, key=lambda match: match.score.task):
         benchmark = match.score.task.partition("/")[0]
-        cells.setdefault(match.score.model, {}).setdefault(benchmark, []).append(match)
-    benchmarks = sorted({benchmark for row in cells.values() for benchmark in row})
-    rows = [[model, *(format_cell(row.get(name, ())) for name in benchmarks)] for model, row in sorted(cells.items())]
+        cells.setdefault(benchmark, {}).setdefault(match.score.model, []).append(match)
+    models = sorted({match.score.model for match in matches})
+    rows = (
+        {"Model": model} | {benchmark: format_cell(by_model.get(model, ())) for benchmark, by_model in cells.items()}
+        for model in models
+    )
     kinds = {cause.kind for match in matches for cause in match.causes}
     legend = "; ".join(f"{kind}: {meaning}" for kind, meaning in KINDS.items() if kind in kinds)
-    return make_table(
-        "published_map", ["Model", *benchmarks], rows, note=f"{legend[:1].upper()}{legend[1:]}." * bool(legend)
-    )
+    return make_table("published_map", rows, note=f"{legend[:1].upper()}{legend[1:]}." if legend else "")
 
 
-def format_cell(matches: Sequence[Match]) -> str:
-    """Return, for example, "5 of 7 ! ties": two disagree and ties are the only known cause."""
+def format_cell(matches: Sequence[Match]) -> str | None:
+    """Return, for example, "5 of 7 ! ties": two disagree and ties are the only known cause. None without matches."""
     if not matches:
-        return MISSING
+        return None
     differing = [match for match in matches if not match.agrees]
     kinds = [kind for kind in KINDS if any(cause.kind == kind for match in differing for cause in match.causes)]
     kinds += [UNKNOWN] * any(not match.causes for match in differing)

@@ -46,10 +46,7 @@ def test_contrast_by_hand():
     # The same rows twice per image are no more evidence.
     twice = contrast("words", np.repeat(value_NK, 2, axis=0), [str(row // 2) for row in range(32)])
     assert twice.p == pytest.approx(found.p)
-
-
-def test_too_few_images_have_no_p_value():
-    assert contrast("words", np.array([[3.0, 1.0]] * 30), ["a", "b", "c"] * 10).p is None
+    assert contrast("words", value_NK, list("abcd") * 4).p is None  # too few images
 
 
 def test_words_that_occur_in_true_captions_only():
@@ -115,7 +112,7 @@ def one_process(monkeypatch: pytest.MonkeyPatch) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
     monkeypatch.setattr("evaluators.inspection.ProcessPoolExecutor", lambda workers, context: ThreadPoolExecutor(1))
-    monkeypatch.setattr(measures, "RULES", {"fewest words": measures.RULES["fewest words"]})
+    monkeypatch.setattr(measures, "BASELINES", {"fewest words": measures.BASELINES["fewest words"]})
 
 
 @pytest.mark.usefixtures("one_process")
@@ -136,9 +133,15 @@ def test_page_of_a_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert read_text_only([output / "text_only_crepe.json"])["crepe"]["prod_hnatom"] == report
     assert (report["rows"], report["candidates"], report["sampled"]) == (9, {"4": 9}, 9)
     page = (output / "crepe.html").read_text()
-    assert page.count('class="example"') == page.count("data:image/jpeg") == 9
+    assert (
+        page.count('class="example"')
+        == page.count("data:image/jpeg")
+        == len(set(re.findall(r'id="row-[^"]+', page)))
+        == 9
+    )
     assert "judges 9,998 of 10,000 captions as true." in page
-    assert '<td>99.5<span class="spread">1,234 captions</span></td>' in page
+    assert '<td><span class="value">99.5</span> <span class="spread">(1,234 captions)</span></td>' in page
+    assert "a text-only baseline is more than 5 points above chance" in page
     assert "Synthetic data." in page
     assert not re.findall(r'(?:src|href)="(?:https?:)?//', page)
 

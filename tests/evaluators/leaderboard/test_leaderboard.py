@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,41 +14,13 @@ from evaluators.leaderboard.scores import COUNTED, choose_tasks, make_benchmarks
 from evaluators.metrics.intervals import compute_weighted_interval, wilson_interval
 from evaluators.protocols import all_protocols
 from evaluators.report.results import read_results
+from tests.evaluators.written import write_hits
 
 ROWS = 40
 
 
-def write(root: Path, model: str, task: str, hits: int, **changes: object) -> None:
-    """Write a result with ROWS rows of as many images, of which the first ``hits`` are hits."""
-    path = root / model.replace("/", "--") / f"{task}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    dataset, config = task.split("/")[:2]
-    metrics = {"recall@1": hits / ROWS}
-    document = {
-        **{"schema": 1, "task": task, "dataset": dataset, "config": config, "split": "test", "variant": None},
-        **{"protocol": "choice", "source": "coco", "synthetic": False, "main": ["recall@1"], "warnings": []},
-        "model": {
-            "spec": model,
-            "name": model,
-            "effective": model,
-            "corpus": None,
-            "contaminated": None,
-            "precision": "fp32",
-        },
-        "data": {"fingerprint": task, "rows": ROWS, "limit": None, "set_size": 2, "version": "v"},
-        **{"code": {"version": "0", "fingerprint": "0"}, "std": {}, "categories": {}, "skipped": []},
-        **{"metrics": metrics, "intervals": dict.fromkeys(metrics), "chance": {"recall@1": 0.5}},
-    }
-    path.write_text(json.dumps(document | changes))
-    rank = np.where(np.arange(ROWS) < hits, 1, 2)
-    columns = {"row": range(ROWS), "image_id": [str(row) for row in range(ROWS)], "rank": rank}
-    texts = {"caption": "<b>a</b> cat", "hard_negatives": [["a dog"]] * ROWS, "scores": [[2.0 - r, 0.5] for r in rank]}
-    pd.DataFrame(columns | texts).to_parquet(path.with_suffix(".parquet"))
-
-
-def write_accuracy(root: Path, model: str, hits: int) -> None:
-    metrics = {"metrics": {"top1": hits / ROWS}, "chance": {"top1": 0.1}, "main": ["top1"], "intervals": {"top1": None}}
-    write(root, model, "classification/cifar10", hits, protocol="classification", **metrics)
+def write(root: Path, model: str, task: str, hits: int, **changes: Any) -> Path:
+    return write_hits(root, model, task, hits, ROWS, **{"chance": 0.5, "synthetic": False, "source": "coco", **changes})
 
 
 @pytest.fixture
@@ -56,10 +29,11 @@ def results(tmp_path: Path) -> Path:
     for model, first, second, accuracy in (("A/x", 36, 40, 30), ("B/x", 34, 38, 35), ("C/y", 10, 12, 20)):
         write(root, model, "sugarcrepe/swap_obj", first)
         write(root, model, "sugarcrepe/swap_att", second)
-        write_accuracy(root, model, accuracy)
+        metrics = {"top1": accuracy / ROWS}
+        write(root, model, "classification/cifar10", accuracy, protocol="classification", chance=0.1, metrics=metrics)
     write(root, "D/y", "sugarcrepe/swap_obj", 40)  # not the other task
     write(root, "A/x", "crepe_published/laion_sc_hnatom", 40)
-    write(root / "few", "A/x", "other/test", 40, data={"fingerprint": "f", "rows": 5, "limit": 5, "set_size": 2})
+    write(root / "few", "A/x", "other/test", 40, data={"limit": 5})
     return root
 
 
@@ -78,15 +52,8 @@ def test_benchmarks_are_means_over_tasks_with_ranks(results: Path):
 def test_the_score_of_other_protocols_is_that_of_one_metric(tmp_path: Path):
     """Metrics of the authors' rule and of the texts alone have columns of their own and do not count."""
     metrics = {"accuracy": 0.5, "text_accuracy": 0.9, "authors_accuracy": 0.7}
-    document = {
-        "protocol": "paraphrase",
-        "metrics": metrics,
-        "main": list(metrics),
-        "intervals": dict.fromkeys(metrics),
-    }
-    chance = {"chance": dict.fromkeys(metrics, 1 / 3)}
-    write(tmp_path, "A/x", "sugarcrepe_pp/swap_obj", 20, **document, **chance)
-    path = tmp_path / "A--x" / "sugarcrepe_pp" / "swap_obj.parquet"
+    changes = {"protocol": "paraphrase", "metrics": metrics, "main": list(metrics), "chance": 1 / 3}
+    path = write(tmp_path, "A/x", "sugarcrepe_pp/swap_obj", 20, **changes).with_suffix(".parquet")
     rows = pd.read_parquet(path)
     columns = {"hit": rows["rank"] == 1, "text_hit": True, "authors_hit": False}
     rows.drop(columns="rank").assign(**columns).to_parquet(path)
@@ -117,7 +84,7 @@ def test_pareto_front():
 
 
 def test_page_is_self_contained(results: Path, tmp_path: Path):
-    for name in ("altair", "itables", "vl_convert"):
+    for name in ("itables", "vl_convert"):
         pytest.importorskip(name)
     (tmp_path / "about.csv").write_text("model,date,text_only\nC/y,2024,yes\n")
     page = leaderboard.build([results], tmp_path / "out", about=tmp_path / "about.csv").read_text()
@@ -125,14 +92,22 @@ def test_page_is_self_contained(results: Path, tmp_path: Path):
     assert 'src="http' not in page
     assert "<b>a</b> cat" not in body  # markup of captions is escaped
     assert "vegaEmbed(" in page
-    assert 'data-text_only="yes"' in body
-    rows = re.findall(r'<tr id="([^"]+)"', body)
-    assert rows == ["model-A-x", "model-B-x", "model-C-y"]
+    assert '<input type="checkbox" name="images"> without text-only baselines' in body
+    table = body[: body.index("</table>")]
+    assert re.findall(r'<th scope="row">([^<]+)', table) == ["A/x", "B/x", "C/y"]
+    assert "sugarcrepe (chance 50.0)" in table
+    assert '<span class="value best">95.0 #1</span> <span class="spread">[8' in table
+    points = json.loads(re.search(r'vegaEmbed\("#scatter", (.+), \{ actions', page)[1])["data"]["values"]  # pyright: ignore
+    assert [(point["model"], point["on the front"]) for point in points] == [
+        ("A/x", "yes"),
+        ("B/x", "yes"),
+        ("C/y", "no"),
+    ]
     assert "2 of 3 models" in body  # the choices of a row
     table = pd.read_parquet(tmp_path / "out/leaderboard.parquet")
     assert table["mean"].tolist() == pytest.approx([0.95, 0.9, 0.275])
     assert pd.read_csv(tmp_path / "out/leaderboard.csv")["sugarcrepe rank"].tolist() == [1, 1, 3]
-    assert "95.0 (1)" in (tmp_path / "out/leaderboard.tex").read_text()
+    assert r"95.0 \#1 [8" in (tmp_path / "out/leaderboard.tex").read_text()
 
 
 def test_errors(results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

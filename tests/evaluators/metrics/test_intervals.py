@@ -76,6 +76,7 @@ def test_the_interval_contains_the_share_and_is_wider_than_that_of_independent_r
     assert high - low >= independent_high - independent_low - 1e-9
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize(("share", "rows"), [(1 / 6, 7), (0.01, 100), (1 / 300, 300), (0, 50), (1, 50), (0.05, 20)])
 def test_coverage_is_95_percent_over_the_shares_near_a_share(share: float, rows: int):
     """At one share, the coverage of any interval jumps with the few numbers of hits that have a probability."""

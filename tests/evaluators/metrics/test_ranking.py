@@ -3,7 +3,7 @@ import pytest
 from statsmodels.stats.contingency_tables import mcnemar
 
 from evaluators.metrics import power, ranking
-from evaluators.results.compare import correct_by_holm
+from evaluators.metrics.statistics import correct_by_holm
 
 
 def make_pair(both: int, only_a: int, only_b: int, none: int) -> np.ndarray:
@@ -74,6 +74,7 @@ def test_power_by_connors_formula():
         power.count_rows(0.3, 0.2)
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize(("difference", "disagreement"), [(0.05, 0.2), (0.1, 0.15)])
 def test_power_against_simulation(difference: float, disagreement: float):
     rows = round(power.count_rows(difference, disagreement))

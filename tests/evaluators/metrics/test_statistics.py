@@ -50,10 +50,3 @@ def test_every_resample_contains_a_group_with_rows_of_one_image():
     # The weights of x and z are exchangeable, so the mean of b is uniformly distributed between 0 and 1.
     assert means_RG[:, 1].mean() == pytest.approx(0.5, abs=0.04)
     assert means_RG[:, 1].std() == pytest.approx(12**-0.5, abs=0.03)
-
-
-def test_all_values_use_the_same_resamples():
-    values = {"single": np.arange(6.0), "double": 2 * np.arange(6.0)}
-    intervals = statistics.bootstrap_intervals(values, np.arange(6))
-    assert intervals["double"] == pytest.approx(tuple(2 * bound for bound in intervals["single"]))
-    assert intervals["single"] == statistics.bootstrap_interval(values["single"], np.arange(6))

@@ -7,7 +7,7 @@ import pytest
 from evaluators.probes.aggregates import average_over_groups, average_published
 from evaluators.probes.analysis import Recovered, compute_conditions, compute_correlation
 from evaluators.protocols import recovery
-from evaluators.report import probe_tables
+from evaluators.report.sections.probes import make_recovery_tables
 
 
 def make_rows(*recovered: tuple[str, str, str]) -> pd.DataFrame:
@@ -80,9 +80,8 @@ def test_table_4_uses_only_left_and_right():
 
 
 def test_tables_have_the_shape_of_the_papers_tables():
-    overall = probe_tables.make_overall_table([RECOVERED]).cells
+    overall, types, multiples, _ = (table.cells for table in make_recovery_tables([RECOVERED]))
     assert overall.loc[0, ["EM, cell mean", "EM, prompt mean", "Shuffled %"]].tolist() == ["46.7", "44.4", "50.0"]
-    types, multiples = (table.cells for table in probe_tables.make_prompt_type_tables([RECOVERED]))
     assert types.shape == (4, 16)
     assert types.iloc[:, 0].tolist() == ["1 unique object", "m", "2 unique objects", "m"]
     assert types.loc[0, ["0 attributes", "1 2-obj verb"]].tolist() == ["a cat", "-"]

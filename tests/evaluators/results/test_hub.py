@@ -10,8 +10,15 @@ from typer.testing import CliRunner
 
 from compeval.cli import app
 from evaluators.results import hub
-from tests.evaluators.leaderboard.test_leaderboard import ROWS, write
+from tests.evaluators.written import write_hits
 from tests.hub_server import Repositories
+
+ROWS = 40
+
+
+def write(root: Path, model: str, task: str, hits: int, **changes: object) -> None:
+    defaults = {"chance": 0.5, "synthetic": False, "source": "coco", "code": {"version": "0", "fingerprint": "0"}}
+    write_hits(root, model, task, hits, ROWS, **defaults | changes)
 
 
 def call(*arguments: object):

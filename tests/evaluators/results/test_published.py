@@ -10,7 +10,7 @@ from evaluators.report.results import Result, Results
 from evaluators.report.sections.published import make_section
 from evaluators.results import scores as published_scores
 from evaluators.results.published import find_scores, get_canonical_name, get_tolerance, match_scores
-from evaluators.results.scores import TABLE_SOURCE, PublishedScore, parse_column, read_scores, read_table
+from evaluators.results.scores import TABLE_SOURCE, PublishedScore, read_columns, read_scores, read_table
 from loaders import benchmarks
 from tests.evaluators import tiny
 
@@ -36,6 +36,7 @@ def test_agreement_depends_on_the_tolerance():
     assert (near.agrees, far.agrees) == (True, False)
     assert match_scores([make_result(task, 0.195, limit=9)]) == []
     assert match_scores([make_result("crepe/prod_hnatom/n8", 0.195)]) == []
+    assert match_scores([make_result(task, 0.195) | {"synthetic": True}]) == []
 
 
 def test_raw_pairs_have_scores_in_both_directions():
@@ -90,23 +91,27 @@ def test_report_section_compares_scores():
     assert make_section(Results([Result(Path(), make_result("mine/test", 0.6))])) is None
 
 
-def test_validate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("name", ["ViT-B-32/openai", MODEL, "transformers:openai/clip-vit-base-patch32"])
+def test_validate_finds_results_under_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str):
     monkeypatch.chdir(tmp_path)
 
     def validate(*arguments: str):
         return CliRunner().invoke(app, ["validate", *arguments, "--data", "."])
 
+    def write(share: float) -> None:
+        result = make_result("sugarcrepe/swap_obj", share)
+        result["model"] |= {"spec": MODEL, "name": MODEL} if name == MODEL else {}
+        (tmp_path / "results" / "a.json").write_text(json.dumps(result))
+
     (tmp_path / "results").mkdir()
     assert "no published scores. Models with published scores: " in validate("mine").stderr
-    missing = validate("ViT-B-16/laion400m_e32")
-    assert "Import the files with `compeval import`" in missing.stderr
-    path = tmp_path / "results" / "a.json"
-    path.write_text(json.dumps(make_result("sugarcrepe/swap_obj", 0.6122)))
-    agreed = validate("ViT-B-32/openai")
+    assert "Import the files with `compeval import`" in validate("ViT-B-16/laion400m_e32").stderr
+    write(0.6122)
+    agreed = validate(name)
     assert (agreed.exit_code, "yes" in agreed.stdout) == (0, True)
     assert agreed.stderr.startswith("1 of 1 agree; ")
-    path.write_text(json.dumps(make_result("sugarcrepe/swap_obj", 0.5)))
-    disagreed = validate("ViT-B-32/openai", "--json")
+    write(0.5)
+    disagreed = validate(name, "--json")
     assert disagreed.exit_code == 1
     assert json.loads(disagreed.stdout)[0]["agrees"] is False
 
@@ -126,26 +131,6 @@ def test_canonical_names(name: str, same: str):
     assert get_canonical_name(name) == same
 
 
-def test_every_name_of_vl_compos_table_has_its_scores(real_data: Path):
-    with (real_data / "published" / "scores.csv").open(newline="") as file:
-        names = [
-            f"{row['arch']}/{row['pretrained']}" if row["pretrained"] else row["arch"] for row in csv.DictReader(file)
-        ]
-    missing = [name for name in names if not any("vl_compo" in score.source for score in find_scores(name))]
-    assert (len(names), missing) == (10, [])
-
-
-def test_validate_finds_results_under_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(tmp_path)
-    result = make_result("sugarcrepe/swap_obj", 0.6122)
-    result["model"] |= {"spec": MODEL, "name": MODEL}
-    (tmp_path / "results").mkdir()
-    (tmp_path / "results" / "a.json").write_text(json.dumps(result))
-    for name in ("ViT-B-32/openai", MODEL, "transformers:openai/clip-vit-base-patch32"):
-        done = CliRunner().invoke(app, ["validate", name, "--data", "."])
-        assert done.stderr.startswith("1 of 1 agree; "), done.stderr
-
-
 def test_all_scores_of_vl_compos_table_are_entered(real_data: Path):
     scores = {
         (score.model, score.task, score.metric): score.percent
@@ -156,11 +141,13 @@ def test_all_scores_of_vl_compos_table_are_entered(real_data: Path):
         rows = list(csv.DictReader(file))
     assert sum(len(row) - 2 for row in rows) == 170
     for row in rows:
-        name = get_canonical_name(f"{row.pop('arch')}/{row.pop('pretrained')}")
+        given = "/".join(filter(None, (row.pop("arch"), row.pop("pretrained"))))
+        assert any("vl_compo" in score.source for score in find_scores(given))
+        name = get_canonical_name(given)
         for column, percent in row.items():
-            parsed = parse_column(column)
-            assert parsed is not None
-            assert scores[name, parsed.task, parsed.metric] == pytest.approx(float(percent), abs=0.0051), (name, column)
+            measured = read_columns()[column]
+            score = scores[name, measured["task"], measured["metric"]]
+            assert score == pytest.approx(float(percent), abs=0.0051), (name, column)
     assert scores[MODEL, "winoground/main", "group_score"] == 8.75
     assert scores["ViT-L-14-quickgelu/openai", "mmvp_vlm/main", "group_score"] == 7.41  # 10 of 135
 
@@ -228,49 +215,35 @@ LAION = "ViT-B-32-quickgelu/laion400m_e32"
 
 
 @pytest.mark.parametrize(
-    ("result", "kinds", "text"),
+    ("task", "rows", "metrics", "causes"),
     [
         # sugarcrepe/swap_obj has 245 rows; ViT-B-32/openai is published with 61.22.
-        (make_result("sugarcrepe/swap_obj", 0.55, rows=245), [], ""),
-        (make_result("sugarcrepe/swap_obj", 0.55, rows=200), ["rows"], "200 rows here, 245 published"),
+        ("sugarcrepe/swap_obj", 245, {"recall@1": 0.55}, {}),
+        ("sugarcrepe/swap_obj", 200, {"recall@1": 0.55}, {"rows": "200 rows here, 245 published"}),
+        ("sugarcrepe/swap_obj", 245, {"recall@1": 0.55, "tie_rate": 0.1}, {"ties": "10.0% of the queries are ties"}),
+        ("sugarcrepe/swap_obj", 245, {"recall@1": 0.55, "tie_rate": 0.01}, {}),
         (
-            make_result("sugarcrepe/swap_obj", 0.55, rows=245) | {"metrics": {"recall@1": 0.55, "tie_rate": 0.1}},
-            ["ties"],
-            "10.0% of the queries are ties",
+            *("whatsup/controlled_a", 103, {"accuracy": 0.2, "authors_accuracy": 0.3058}),
+            {"mean": "authors_accuracy agrees (30.58)"},
         ),
         (
-            make_result("sugarcrepe/swap_obj", 0.55, rows=245) | {"metrics": {"recall@1": 0.55, "tie_rate": 0.01}},
-            [],
-            "",
+            *("aro_published/vg_relation", 23_937),
+            {"recall@1_macro_relation": 0.5, "recall@1": 0.6, "recall@3": 0.6},
+            {"mean": "recall@1 agrees (60.00)"},
         ),
-        (
-            make_result("whatsup/controlled_a", 0.2, rows=103, metric="accuracy")
-            | {"metrics": {"accuracy": 0.2, "authors_accuracy": 0.3058}},
-            ["mean"],
-            "authors_accuracy agrees (30.58)",
-        ),
-        (
-            make_result("aro_published/vg_relation", 0.5, rows=23_937, metric="recall@1_macro_relation")
-            | {"metrics": {"recall@1_macro_relation": 0.5, "recall@1": 0.6, "recall@3": 0.6}},
-            ["mean"],
-            "recall@1 agrees (60.00)",
-        ),
-        (make_result("aro_published/coco_order", 0.4, rows=25_010), ["shuffles"], "the published shuffles"),
+        ("aro_published/coco_order", 25_010, {"recall@1": 0.4}, {"shuffles": "the published shuffles"}),
     ],
 )
-def test_known_causes_of_a_disagreement(result: dict, kinds: list[str], text: str):
+def test_known_causes_of_a_disagreement(task: str, rows: int, metrics: dict[str, float], causes: dict[str, str]):
+    result = make_result(task, 0, rows) | {"metrics": metrics}
     match = next(match for match in match_scores([result]) if match.score.source == TABLE_SOURCE)
     assert not match.agrees
     assert match.is_comparable
-    assert [cause.kind for cause in match.causes] == kinds
-    assert text in " ".join(cause.text for cause in match.causes)
-
-
-def test_precision_is_a_known_cause_of_a_disagreement():
-    result = make_result("sugarcrepe/swap_obj", 0.55, rows=245)
+    assert [cause.kind for cause in match.causes] == list(causes)
+    assert all(text in cause.text for cause, text in zip(match.causes, causes.values(), strict=True))
     result["model"] |= {"precision": "bf16"}
-    (match,) = match_scores([result])
-    assert [cause.text for cause in match.causes] == ["computed in bf16"]
+    match = next(match for match in match_scores([result]) if match.score.source == TABLE_SOURCE)
+    assert match.causes[-1].text == "computed in bf16"
 
 
 def test_a_published_run_with_another_activation_is_shown_but_does_not_count(
@@ -308,10 +281,6 @@ def test_scores_of_a_category_are_compared_with_the_same_rows():
     static, video = matches["recall@1 (static)"], matches["recall@1 (video)"]
     assert (static.rows, static.agrees) == (302, True)
     assert (video.rows, video.agrees, video.difference) == (2000, False, pytest.approx(20 - 15.06))
-
-
-def test_results_on_drawn_scenes_are_not_compared():
-    assert match_scores([make_result("sugarcrepe/swap_obj", 0.6, rows=245) | {"synthetic": True}]) == []
 
 
 def test_validate_evaluates_what_is_here_and_lacks_a_result(here: Path, monkeypatch: pytest.MonkeyPatch):

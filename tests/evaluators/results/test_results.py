@@ -10,10 +10,15 @@ import pytest
 from evaluators import models
 from evaluators.engine.tasks import Task
 from evaluators.results import compose, documents
-from evaluators.results.agreement import measure_sensitivity
-from evaluators.results.compare import Comparison, compare, compare_categories, correct_p_values
+from evaluators.results.compare import (
+    Comparison,
+    compare,
+    compare_categories,
+    correct_p_values,
+    measure_sensitivity,
+    rank_models,
+)
 from evaluators.results.external import score_file
-from evaluators.results.rank import rank_models
 from evaluators.run import run
 from generators.pipeline.code_digest import list_code_files
 from tests.evaluators import tiny
@@ -111,10 +116,12 @@ def test_compare(here: Path, data: Path):
     assert json.dumps(line.to_json())
 
 
-def test_holm_correction():
-    lines = [Comparison(str(p), "recall@1", 1, 0, 1, 1, (0, 1), p, p) for p in (0.01, 0.04, 0.03)]
+def test_each_test_is_corrected_over_all_lines():
+    lines = [Comparison(str(p), "recall@1", 1, 0, 1, 1, (0, 1), p, 2 * p) for p in (0.01, 0.04, 0.03)]
     # The sorted p-values .01, .03, .04 are multiplied by 3, 2, 1. Then .04 is raised to .06 to keep the order.
-    assert [line.mcnemar_holm for line in correct_p_values(lines)] == pytest.approx([0.03, 0.06, 0.06])
+    corrected = correct_p_values(lines)
+    assert [line.mcnemar_holm for line in corrected] == pytest.approx([0.03, 0.06, 0.06])
+    assert [line.wilcoxon_holm for line in corrected] == pytest.approx([0.06, 0.12, 0.12])
 
 
 def test_ranking_of_three_models(here: Path, data: Path):
@@ -180,8 +187,20 @@ def test_result_that_another_process_is_replacing(here: Path, data: Path, monkey
     assert document.read_bytes() == expected
 
 
+def test_code_fingerprint_covers_models_and_protocols():
+    files = {path.name for path in list_code_files(Path(compose.__file__))}
+    assert {"openclip.py", "prefix_forest.py", "huggingface.py", "choice.py", "group.py", "crops.py"} <= files
+
+
 def make_score_table(num_rows: int, num_scores: int = 5) -> pa.Table:
     return pa.table({"row": list(range(num_rows)), "scores": [[1.0, *[0.5] * (num_scores - 1)]] * num_rows})
+
+
+FORMS_OF_SCORES = {
+    "scores.csv": ("row,scores\n", '{},"[1.0, 0.5, 0.5, 0.5, 0.5]"\n'),
+    "scores.tsv": ("row\tscores\n", "{}\t1 .5 .5 .5 .5\n"),
+    "scores.jsonl": ("", '{{"row": {}, "scores": [1, 0.5, 0.5, 0.5, 0.5]}}\n'),
+}
 
 
 def test_scores_of_another_program(here: Path, data: Path):
@@ -189,6 +208,9 @@ def test_scores_of_another_program(here: Path, data: Path):
     result = score_file(Path("scores.parquet"), LAION.name, "gpt", data_dir=data)
     assert result["metrics"]["recall@1"] == 1.0
     assert documents.read(Path("results/microworld/gpt/crepe/laion_uc_hnatom.json")) == result
+    for name, (header, line) in FORMS_OF_SCORES.items():
+        Path(name).write_text(header + "".join(line.format(row) for row in reversed(range(23))))
+        assert score_file(Path(name), LAION.name, "gpt", data_dir=data) == result
 
 
 def test_task_name_selects_the_task_without_its_variants(here: Path, tmp_path: Path):
@@ -199,90 +221,42 @@ def test_task_name_selects_the_task_without_its_variants(here: Path, tmp_path: P
     assert (result["task"], result["data"]["rows"]) == (LAION.name, 3)
 
 
-@pytest.mark.parametrize(
-    ("table", "message"),
-    [
-        (
-            make_score_table(22),
-            r"row 22 occurs 0 times; crepe/laion_uc_hnatom has rows 0 to 22, and each must occur once\.",
-        ),
-        (make_score_table(23, num_scores=4), "row 0: 4 scores; expected 5"),
-        (pa.table({"row": [0]}), "no column 'scores'; it has row"),
-        (make_score_table(24), "row 23 occurs 1 times"),
-        (pa.concat_tables([make_score_table(23), make_score_table(1)]), "row 0 occurs 2 times"),
-        (
-            pa.table({"row": range(23), "scores": [None, *[[1.0] * 5] * 22]}),
-            "line 1: scores 'None' are not a list of numbers",
-        ),
-        (
-            pa.table({"row": range(23), "scores": [["a"] * 5] * 23}),
-            r"line 1: scores .* are not a list of finite numbers",
-        ),
-    ],
+NOT_UTF8 = pa.Array.from_buffers(
+    pa.string(), 1, [None, pa.py_buffer(np.array([0, 1], dtype=np.int32).tobytes()), pa.py_buffer(b"\xff")]
 )
-def test_errors_for_scores_that_do_not_fit(here: Path, data: Path, table: pa.Table, message: str):
-    pq.write_table(table, "scores.parquet")
-    with pytest.raises(ValueError, match=message):
-        score_file(Path("scores.parquet"), LAION.name, "gpt", data_dir=data)
-
-
-def test_error_for_scores_in_parquet_that_are_not_utf8(here: Path, data: Path):
-    offsets = pa.py_buffer(np.array([0, 1], dtype=np.int32).tobytes())
-    text = pa.Array.from_buffers(pa.string(), 1, [None, offsets, pa.py_buffer(b"\xff")])
-    pq.write_table(pa.table({"row": [0], "scores": text}), "scores.parquet")
-    with pytest.raises(ValueError, match=r"scores.parquet: contains a text that is not in UTF-8"):
-        score_file(Path("scores.parquet"), LAION.name, "gpt", data_dir=data)
-
-
-def test_code_fingerprint_covers_models_and_protocols():
-    files = {path.name for path in list_code_files(Path(compose.__file__))}
-    assert {"openclip.py", "prefix_forest.py", "huggingface.py", "choice.py", "group.py", "crops.py"} <= files
-
-
-FORMS_OF_SCORES = {
-    "scores.csv": ("row,scores\n", '{},"[1.0, 0.5, 0.5, 0.5, 0.5]"\n'),
-    "scores.tsv": ("row\tscores\n", "{}\t1 .5 .5 .5 .5\n"),
-    "scores.jsonl": ("", '{{"row": {}, "scores": [1, 0.5, 0.5, 0.5, 0.5]}}\n'),
-}
-
-
-@pytest.mark.parametrize("name", FORMS_OF_SCORES)
-def test_scores_in_text_files_give_the_result_of_the_parquet_file(here: Path, data: Path, name: str):
-    pq.write_table(make_score_table(23), "scores.parquet")
-    header, line = FORMS_OF_SCORES[name]
-    Path(name).write_text(header + "".join(line.format(row) for row in reversed(range(23))))
-    assert score_file(Path(name), LAION.name, "gpt", data_dir=data) == score_file(
-        Path("scores.parquet"), LAION.name, "gpt", data_dir=data
-    )
 
 
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("scores.csv", "row,scores\n0,[1; x]\n", r"scores.csv, line 2: scores .* are not a list of finite numbers"),
-        ("scores.csv", "row,scores\n0.5,1 2\n", r"scores.csv, line 2: row '0.5' is not a whole number"),
-        ("scores.csv", "row,score\n0,1\n", r"scores.csv: no column"),
-        ("scores.jsonl", "[0, [1.0]]\n", r"scores.jsonl, line 1: not a JSON object with `row` and `scores`"),
-        ("scores.jsonl", '{"row": 0, "scores": [1, NaN]}', r"line 1: scores '\[1, nan\]' are not a list of finite"),
-        ("scores.jsonl", '{"row": 0, "scores": [true]}', r"line 1: scores '\[True\]' are not a list of numbers"),
-        ("scores.jsonl", "{", r"scores.jsonl, line 1: not JSON"),
-        ("scores.jsonl", f'{{"row": 0, "scores": [{10**400}]}}', r"scores.jsonl, line 1: .* not a list of finite"),
+        ("parquet", make_score_table(22), r"row 22 occurs 0 times; .* has rows 0 to 22, and each must occur once\."),
+        ("parquet", make_score_table(23, num_scores=4), "row 0: 4 scores; expected 5"),
+        ("parquet", pa.table({"row": [0]}), "no column 'scores'; it has row"),
+        ("parquet", make_score_table(24), "row 23 occurs 1 times"),
+        ("parquet", pa.concat_tables([make_score_table(23), make_score_table(1)]), "row 0 occurs 2 times"),
+        ("parquet", pa.table({"row": [0], "scores": pa.nulls(1)}), "line 1: scores 'None' are not a list of numbers"),
+        ("parquet", pa.table({"row": [0], "scores": [["a"] * 5]}), "line 1: scores .* are not a list of finite"),
+        ("parquet", pa.table({"row": [0], "scores": NOT_UTF8}), "scores.parquet: contains a text that is not in UTF-8"),
+        ("parquet", "row,scores\n0,1\n", r"scores.parquet: not in Parquet format\. Other formats: .csv"),
+        ("csv", "row,scores\n0,[1; x]\n", r"scores.csv, line 2: scores .* are not a list of finite numbers"),
+        ("csv", "row,scores\n0.5,1 2\n", r"scores.csv, line 2: row '0.5' is not a whole number"),
+        ("csv", "row,score\n0,1\n", r"scores.csv: no column"),
+        ("jsonl", "[0, [1.0]]\n", r"scores.jsonl, line 1: not a JSON object with `row` and `scores`"),
+        ("jsonl", '{"row": 0, "scores": [1, NaN]}', r"line 1: scores '\[1, nan\]' are not a list of finite"),
+        ("jsonl", '{"row": 0, "scores": [true]}', r"line 1: scores '\[True\]' are not a list of numbers"),
+        ("jsonl", "{", r"scores.jsonl, line 1: not JSON"),
+        ("jsonl", f'{{"row": 0, "scores": [{10**400}]}}', r"scores.jsonl, line 1: .* not a list of finite"),
         (
-            "scores.jsonl",
-            '{"row": 0, "scores": [1]}\n{"row": 1, "scores": [1' + "0" * 5000 + "]}",
+            *("jsonl", '{"row": 0, "scores": [1]}\n{"row": 1, "scores": [1' + "0" * 5000 + "]}"),
             r"scores.jsonl, after line 1: not readable as JSON \(Exceeds the limit",
         ),
-        (
-            "scores.parquet",
-            "row,scores\n0,1\n",
-            r"scores.parquet: not in Parquet format\. Other formats: .csv",
-        ),
-        ("scores.npy", "", r"scores.npy: unknown file type; supported: .parquet, .csv, .tsv, .jsonl"),
+        ("npy", "", r"scores.npy: unknown file type; supported: .parquet, .csv, .tsv, .jsonl"),
     ],
 )
-def test_files_of_scores_are_never_called_damaged(here: Path, data: Path, name: str, content: str, message: str):
-    Path(name).write_text(content)
+def test_errors_for_files_of_scores(here: Path, data: Path, name: str, content: pa.Table | str, message: str):
+    path = Path(f"scores.{name}")
+    pq.write_table(content, path) if isinstance(content, pa.Table) else path.write_text(content)
     with pytest.raises(ValueError, match=message) as error:
-        score_file(Path(name), LAION.name, "gpt", data_dir=data)
+        score_file(path, LAION.name, "gpt", data_dir=data)
     assert "damaged" not in str(error.value)
     assert "elete" not in str(error.value)

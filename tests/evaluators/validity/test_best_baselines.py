@@ -1,4 +1,4 @@
-"""The best rule without the image, on rows made to have one and on rows that have none."""
+"""The best text-only baseline, on rows made to have one and on rows that have none."""
 
 import random
 from pathlib import Path
@@ -8,8 +8,8 @@ from typer.testing import CliRunner
 
 from compeval.cli import app
 from evaluators.report.results import Result, Results
-from evaluators.report.sections.shortcuts import make_section
-from evaluators.validity.shortcuts import MAX_ROWS, find_published_shortcuts, find_shortcut, find_shortcuts
+from evaluators.report.sections.text_only import make_section
+from evaluators.validity.best_baselines import MAX_ROWS, find_best, find_best_of_dataset, find_best_of_published
 from loaders.importing.identify import identify
 from loaders.importing.importing import read_published
 from tests.evaluators import tiny
@@ -18,7 +18,7 @@ WORDS = ("red", "blue", "small", "big", "old", "new", "wet", "dry")
 
 
 def make_pairs(count: int, truth: str = "a {} dog", foil: str = "a {} dog") -> list[tuple[str, tuple[str, ...]]]:
-    """Rows whose words are drawn, so that no rule can learn them; ``truth`` and ``foil`` may differ in form."""
+    """Rows whose words are drawn, so that no baseline can learn them; ``truth`` and ``foil`` may differ in form."""
     rng = random.Random(0)
     return [
         (str(number), (truth.format(" ".join(rng.choices(WORDS, k=3))), foil.format(" ".join(rng.choices(WORDS, k=3)))))
@@ -27,29 +27,29 @@ def make_pairs(count: int, truth: str = "a {} dog", foil: str = "a {} dog") -> l
 
 
 @pytest.mark.parametrize(
-    ("truth", "foil", "rule"),
+    ("truth", "foil", "cue"),
     [
         ("a {} dog", "a {} dog.", "no final stop, or outer spaces"),
         ("a {} dog", "no {} dog", "no negation word"),
         ("{} dog", "a {} dog there", "fewest words"),
     ],
 )
-def test_a_cue_is_found(truth: str, foil: str, rule: str):
-    found = find_shortcut(make_pairs(60, truth, foil))
+def test_a_cue_is_found(truth: str, foil: str, cue: str):
+    found = find_best(make_pairs(60, truth, foil))
     assert found is not None
-    assert (found.rule, found.recall, found.chance, found.rows, found.beats_chance) == (rule, 1, 0.5, 60, True)
+    assert (found.name, found.recall, found.chance, found.rows, found.beats_chance) == (cue, 1, 0.5, 60, True)
 
 
 def test_the_medoid_is_found():
     """Every negative has one other word: the truth differs from each in one, two negatives differ in two."""
     rows = [(str(n), (f"a{n} b c", f"a{n} x c", f"a{n} b y", f"z{n} b c")) for n in range(40)]
-    found = find_shortcut(rows)
+    found = find_best(rows)
     assert found is not None
-    assert (found.rule, found.recall, found.chance) == ("medoid of characters", 1, 0.25)
+    assert (found.name, found.recall, found.chance) == ("medoid of characters", 1, 0.25)
 
 
-def test_drawn_words_have_no_shortcut_and_rows_are_limited():
-    found = find_shortcut(make_pairs(3 * MAX_ROWS))
+def test_drawn_words_have_no_baseline_above_chance_and_rows_are_limited():
+    found = find_best(make_pairs(3 * MAX_ROWS))
     assert found is not None
     assert found.rows <= MAX_ROWS
     assert not found.beats_chance
@@ -58,50 +58,50 @@ def test_drawn_words_have_no_shortcut_and_rows_are_limited():
 
 
 def test_rows_without_negatives_have_none():
-    assert find_shortcut([("1", ("a dog",))]) is None
-    assert find_shortcut([]) is None
-    assert find_shortcut([("1", ("a", "b")), ("2", ("a", "b", "c"))]) is None
+    assert find_best([("1", ("a dog",))]) is None
+    assert find_best([]) is None
+    assert find_best([("1", ("a", "b")), ("2", ("a", "b", "c"))]) is None
 
 
 def test_published_crepe_falls_to_the_medoid(real_data: Path):
     """CREPE's atoms at n = 12, chance 1/6: every negative is an edit of the truth."""
     name = "prod_vg_hard_negs_atom_complexity_12.csv"
     read = read_published(identify(real_data / "crepe" / "prod_hard_negatives" / "atom" / name))
-    found = find_shortcut((row.image_id, row.list_candidates()) for row in read)
+    found = find_best((row.image_id, row.list_candidates()) for row in read)
     assert found is not None
-    assert found.rule.startswith("medoid")
+    assert found.name.startswith("medoid")
     assert found.recall > 0.98
 
 
-def test_audit_of_several_sets_and_report_show_the_rules(tmp_path: Path):
+def test_audit_of_several_sets_and_report_show_the_baselines(tmp_path: Path):
     rows = [
         row | {"caption": f"ball {number}", "hard_negatives": [f"ball {number} ."]}
         for number, row in enumerate(tiny.choice_rows(12, 1))
     ]
     tiny.write_dataset(tmp_path, {name: {"test": rows} for name in ("swap_obj", "swap_att")}, "sugarcrepe")
-    found = find_shortcuts(tmp_path / "sugarcrepe")
+    found = find_best_of_dataset(tmp_path / "sugarcrepe")
     rule = "no final stop, or outer spaces"
     assert [(name, *best[:2]) for name, best in found.items()] == [("swap_att", rule, 1), ("swap_obj", rule, 1)]
     printed = CliRunner().invoke(app, ["audit", "sugarcrepe", "--data", str(tmp_path), "--format", "md"])
     assert f"| sugarcrepe/swap_obj | {rule} | 100.0% |" in printed.stdout
-    assert "A rule without the image beats chance on 2 of 2 sets." in printed.stderr
+    assert "A text-only baseline beats chance on 2 of 2 sets." in printed.stderr
     document = {
         "dataset": "sugarcrepe", "config": "swap_obj", "task": "sugarcrepe/swap_obj", "main": ["recall@1"],
         "metrics": {"recall@1": 0.75}, "model": {"name": "A", "contaminated": None},
     }  # fmt: skip
     results = Results([Result(tmp_path, document)])
     assert make_section(results) is None
-    results.shortcuts = find_published_shortcuts({"sugarcrepe"}, tmp_path)
+    results.best_baselines = find_best_of_published({"sugarcrepe"}, tmp_path)
     section = make_section(results.copy_with(results))
     assert section is not None
     (line,) = section.tables[0].cells.to_dict("records")
-    assert (line["Set"], line["Best rule without the image"], line["Above chance"], line["Best model"]) == (
+    assert (line["Set"], line["Best text-only baseline"], line["Above chance"], line["Best model"]) == (
         "sugarcrepe/swap_obj",
         rule,
         "yes",
         "75.0",
     )
-    assert find_published_shortcuts({"crepe"}, tmp_path) == {}
+    assert find_best_of_published({"crepe"}, tmp_path) == {}
 
 
 def test_audit_reads_the_other_targets_after_a_bad_one(tmp_path: Path):

@@ -1,4 +1,4 @@
-"""Rules that select a caption without the image, and when one of them beats chance."""
+"""Text-only baselines, which select a caption without the image, and when one of them beats chance."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from loaders.audit import CUE_MARGIN, CUES
 
 LENGTH_SCORERS = ("wordiest", "tersest")
 """Held-out scorers that the cues of the audit repeat."""
-RULES: Mapping[str, Scorer] = {
+BASELINES: Mapping[str, Scorer] = {
     **{name: partial(score_by_function, function=value, sign=-1) for name, value in CUES.items()},
     **{name: scorer for name, scorer in HELD_OUT_SCORERS.items() if name not in LENGTH_SCORERS},
     "cooccurrence": score_cooccurrence,
     **COMPARING_SCORERS,
 }
-SLOW_RULES = ("learned", "character_trigrams", "nearest_to_mean")
-"""The rules that take more than a few seconds on a thousand rows."""
+SLOW_BASELINES = ("learned", "character_trigrams", "nearest_to_mean")
+"""The baselines that take more than a few seconds on a thousand rows."""
 
 
 def beats_chance(recall: float, interval: Interval, chance: float) -> bool:
