@@ -24,7 +24,7 @@ from PIL import Image
 
 from bench.precision import rank, read_scores
 from compeval.demo import FOLDER, write_model
-from evaluators.engine.encode import retry_with_smaller_batches
+from evaluators.engine.compute import retry_with_smaller_batches
 from evaluators.engine.tasks import discover
 from evaluators.models import Precision, resolve
 from evaluators.run import run

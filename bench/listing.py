@@ -18,7 +18,7 @@ from typing import Annotated, Any
 import pyarrow as pa
 import typer
 
-from evaluators.engine.rows import load
+from evaluators.engine.task_dataset import load
 from evaluators.engine.tasks import discover
 from evaluators.protocols import all_protocols
 from evaluators.results.compose import get_code
@@ -96,9 +96,9 @@ def main(
         all_protocols()
         time_twice("list tasks", lambda: discover(data))
         tasks = discover(data)
-        time_twice("dry run: load tasks", lambda: load(tasks, data, verify=False))
+        time_twice("dry run: load tasks", lambda: [load(task, data, verify=False) for task in tasks])
         time_twice("dry run: their code", lambda: [get_code(task.dataset, task.config) for task in tasks])
-        time_twice("run: load tasks", lambda: load(tasks, data))
+        time_twice("run: load tasks", lambda: [load(task, data) for task in tasks])
 
 
 if __name__ == "__main__":

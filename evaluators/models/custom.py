@@ -140,6 +140,8 @@ class _WithImages(_Custom):
 
 
 class CustomDualEncoder(_WithImages):
+    gets_whole_images = True
+
     def __init__(self, model: Any, spec: str) -> None:
         super().__init__(model, spec)
         self._sizes: dict[str, int] = {}

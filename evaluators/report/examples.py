@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evaluators.engine.rows import load
+from evaluators.engine.task_dataset import load
 from evaluators.engine.tasks import Task
 from evaluators.report.results import Result
 from loaders.datasets.load import load_dataset
@@ -83,10 +83,10 @@ def is_current(result: Result, data_dir: Path | None) -> bool:
     data = result.data
     task = Task(data["dataset"], data["config"], data["split"], data.get("variant") or "")
     try:
-        (rows,) = load([task], data_dir, data["data"]["limit"])
+        dataset = load(task, data_dir, data["data"]["limit"])
     except ValueError:
         return False
-    return rows.fingerprint == data["data"]["fingerprint"]
+    return dataset.fingerprint == data["data"]["fingerprint"]
 
 
 def find_other_tasks(results: Sequence[Result], known: Sequence[str]) -> list[str]:

@@ -196,21 +196,21 @@ def test_data_that_kill_every_worker_end_the_run_with_a_message(
 
     actors = make_cluster(here)
     model = actors.load("python:toy_models:Knows", "auto")
-    monkeypatch.setattr(Actor, "encode_texts", die)
+    monkeypatch.setattr(Actor, "compute", die)
     with pytest.raises(ValueError, match="a worker died 6 times on the same data"):
         run(model, discover(data), data_dir=data, cluster=actors)
 
 
 def test_chunks_of_actors_that_die_are_repeated(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
-    deaths, moments, encode_images = [], random.Random(0), Actor.encode_images
+    deaths, moments, compute = [], random.Random(0), Actor.compute
 
     def die_sometimes(*arguments: Any) -> Any:
         if moments.random() < 0.4:
             deaths.append(1)
             raise ActorError
-        return encode_images(*arguments)
+        return compute(*arguments)
 
-    monkeypatch.setattr(Actor, "encode_images", die_sometimes)
+    monkeypatch.setattr(Actor, "compute", die_sometimes)
     run_both("python:toy_models:Company", data, here, monkeypatch)
     assert deaths
 

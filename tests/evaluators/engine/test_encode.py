@@ -1,5 +1,6 @@
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,13 +11,12 @@ import open_clip
 import pyarrow.parquet as pq
 import pytest
 import torch
-from PIL import Image
 
 from evaluators import models
+from evaluators.engine import compute, images, plan
 from evaluators.engine import encode as encode_module
-from evaluators.engine import images, plan
-from evaluators.engine.encode import retry_with_smaller_batches
-from evaluators.engine.rows import load
+from evaluators.engine.compute import Chunk, ImageCrops, retry_with_smaller_batches
+from evaluators.engine.task_dataset import load
 from evaluators.engine.tasks import Task, discover, select
 from evaluators.models import Model
 from evaluators.models.batches import in_batches
@@ -129,7 +129,7 @@ def test_limit_takes_the_first_rows_and_is_part_of_the_fingerprint(here: Path, d
 
 def test_results_that_are_up_to_date_are_not_scored_again(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
     (first,) = run(toy("Knows"), [LAION], data_dir=data)
-    monkeypatch.setattr("evaluators.run.score", lambda *_: pytest.fail("scored again"))
+    monkeypatch.setattr("evaluators.engine.score._score_features", lambda *_: pytest.fail("scored again"))
     assert run(toy("Knows"), [LAION], data_dir=data) == [first]
 
 
@@ -339,26 +339,24 @@ def test_a_batch_may_be_larger_than_the_usual_chunk(here: Path, data: Path):
     assert [encode_module.crops_per_chunk(small, size) for size in (64, 300)] == [256, 300]
 
 
-def test_large_chunks_are_not_decoded_ahead(monkeypatch: pytest.MonkeyPatch, data: Path):
-    planned = plan.make(load([LAION], data))
-    preprocessed = 0
-
-    def preprocess(image: Image.Image) -> Image.Image:
-        nonlocal preprocessed
-        preprocessed += 1
-        return image
-
-    def decoded_ahead() -> list[int]:
-        nonlocal preprocessed
-        preprocessed, used, ahead = 0, 0, []
-        chunks = plan.crop_chunks(planned.crops, 5)
-        for chunk in images.stream(planned.crops, chunks, lambda keys: [*range(len(keys))], preprocess):
-            used += len(chunk.images)
-            ahead.append(preprocessed - used)
-        return ahead
-
-    monkeypatch.setattr(images, "READ_AHEAD_BYTES", 1)
-    assert decoded_ahead() == [0] * 5
+@pytest.mark.parametrize(("limit", "expected"), [(1, [0] * 5), (10**9, [0, *[5] * 2, 3, 0])])
+def test_large_chunks_are_not_decoded_ahead(
+    monkeypatch: pytest.MonkeyPatch, data: Path, limit: int, expected: list[int]
+):
+    planned = plan.make([load(LAION, data)])
+    prepared: list[int] = []
+    encoder = SimpleNamespace(preprocess=lambda image: prepared.append(1) or image)
+    items = [ImageCrops(file, [crop]) for file, crop in zip(images.read(planned.crops), planned.crops, strict=True)]
+    parts = plan.chunks(len(items), 5)
+    chunks = [Chunk("images", "encode_images", [], items[part], part, len(items)) for part in parts]
+    monkeypatch.setattr(compute, "READ_AHEAD_BYTES", limit)
+    used, ahead = 0, []
+    with ThreadPoolExecutor(1) as pool:
+        for _, inputs in compute._prepare_ahead(pool, encoder, chunks):
+            pool.submit(int).result()  # after what was submitted before
+            used += len(inputs)
+            ahead.append(len(prepared) - used)
+    assert ahead == expected
 
 
 def test_crops_of_two_datasets_are_not_confused(here: Path, tmp_path: Path):
@@ -379,7 +377,7 @@ def test_crops_of_two_datasets_are_not_confused(here: Path, tmp_path: Path):
 
 
 def test_a_raw_task_plans_only_the_rows_of_its_folds(data: Path):
-    planned = plan.make(load([Task("crepe", "laion_uc_raw")], data))
+    planned = plan.make([load(Task("crepe", "laion_uc_raw"), data)])
     (task,) = planned.tasks
     assert len(task.row_N) == len(planned.crops) == len(planned.texts) == 8
     assert np.bincount(task.fold_N).tolist() == [4, 4]
@@ -387,7 +385,7 @@ def test_a_raw_task_plans_only_the_rows_of_its_folds(data: Path):
 
 
 def test_the_plan_depends_only_on_the_tasks(data: Path):
-    first, second = (plan.make(load(discover(data), data)) for _ in range(2))
+    first, second = (plan.make([load(task, data) for task in discover(data)]) for _ in range(2))
     assert first.texts == second.texts == tuple(sorted(first.texts, key=str.lower))
     assert list(map(str, first.crops)) == list(map(str, second.crops))
 

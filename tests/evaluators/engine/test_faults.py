@@ -18,8 +18,7 @@ from typer.testing import CliRunner
 from compeval.cli import app
 from evaluators.engine import feature_cache as features
 from evaluators.engine import images
-from evaluators.engine.plan import CropSource
-from evaluators.engine.rows import Rows
+from evaluators.engine.task_dataset import CropSource, TaskDataset
 from evaluators.engine.tasks import Task
 from tests.evaluators import tiny
 from tests.evaluators.engine.test_encode import all_files
@@ -96,7 +95,7 @@ def test_a_full_disk_leaves_no_partial_result(here: Path, data: Path, monkeypatc
 def test_an_unwritable_output_is_reported_before_anything_is_encoded(
     here: Path, data: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("evaluators.run.encode", lambda *_: pytest.fail("encoded in vain"))
+    monkeypatch.setattr("evaluators.engine.score.encode", lambda *_: pytest.fail("encoded in vain"))
     Path("taken").write_text("")
     told = failure("python:toy_models:Knows", "--data", data, "--task", TASK, "--output", "taken")
     assert "the result cannot be written (Not a directory)" in told
@@ -136,7 +135,7 @@ def test_an_image_format_whose_decoder_raises_unusual_errors():
     header, name, pixels = buffer.getvalue().partition(b"mdat")
     data = header + name + bytes(len(pixels))
     with pytest.raises(images.UnreadableImageError, match="crepe/prod_hnatom, row 3: the image cannot be decoded"):
-        images.decode(data, CropSource(cast(Rows, SimpleNamespace(task=Task("crepe", "prod_hnatom"))), 3))
+        images.decode(data, CropSource(cast(TaskDataset, SimpleNamespace(task=Task("crepe", "prod_hnatom"))), 3))
 
 
 def test_equal_pixels_of_several_crops_are_encoded_once(here: Path, tmp_path: Path):

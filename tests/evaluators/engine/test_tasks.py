@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluators.engine import rows as rows_of
 from evaluators.engine import tasks
+from evaluators.engine.task_dataset import find_smallest_raw_split, load
 from evaluators.engine.tasks import Task
 from evaluators.models import Model
 from loaders.datasets.stats import list_configs
@@ -92,13 +92,13 @@ def test_a_damaged_split_is_a_task_that_cannot_be_loaded(tmp_path: Path):
     file = data / "crepe" / "prod_hnatom" / "n4-00000-of-00001.parquet"
     file.write_bytes(file.read_bytes()[:100])
     damaged, sound = tasks.discover(data)
-    assert len(rows_of.load([sound], data)[0]) == 3
+    assert len(load(sound, data)) == 3
     with pytest.raises(ValueError, match=r"n4-00000-of-00001.parquet: not a readable parquet file"):
-        rows_of.load([damaged], data)
+        load(damaged, data)
     file.unlink()
     damaged, _ = tasks.discover(data)
     with pytest.raises(ValueError, match="no file on disk, 2 rows in"):
-        rows_of.load([damaged], data)
+        load(damaged, data)
 
 
 def test_a_task_that_matches_nothing_is_an_error():
@@ -152,16 +152,16 @@ def test_discover_and_load(data: Path):
         "crepe/prod_hnatom/n4",
         "crepe/prod_hnatom/n5",
     ]
-    rows = rows_of.load([Task("crepe", "laion_uc_hnatom")], data)[0]
+    rows = load(Task("crepe", "laion_uc_hnatom"), data)
     assert (len(rows), rows.set_size, rows.protocol.name, rows.source) == (23, 5, "choice", "microworld")
-    assert rows.fingerprint != rows_of.load([Task("crepe", "laion_uc_hnatom")], data, limit=22)[0].fingerprint
+    assert rows.fingerprint != load(Task("crepe", "laion_uc_hnatom"), data, limit=22).fingerprint
 
 
 def test_folds_have_the_size_of_the_smallest_raw_split(data: Path):
     # laion_uc_raw has 9 rows, laion_sc_raw 4: N = 4.
-    rows = rows_of.load([Task("crepe", "laion_uc_raw")], data)[0]
+    rows = load(Task("crepe", "laion_uc_raw"), data)
     assert (rows.protocol.name, rows.fold_size, rows.set_size) == ("recall", 4, 4)
-    assert rows_of.load([Task("crepe", "laion_uc_raw")], data, limit=3)[0].fold_size == 3
+    assert load(Task("crepe", "laion_uc_raw"), data, limit=3).fold_size == 3
 
 
 def test_the_smallest_raw_split_of_each_family():
@@ -172,14 +172,14 @@ def test_the_smallest_raw_split_of_each_family():
         "prod_raw": {"n4": 3, "n5": 2},
         "laion_sc_hnatom": {"test": 1},
     }
-    assert rows_of.smallest_raw_split(Task("crepe", "laion_sc_raw"), rows) == 5
-    assert rows_of.smallest_raw_split(Task("crepe", "prod_raw", "n4"), rows) == 2
+    assert find_smallest_raw_split(Task("crepe", "laion_sc_raw"), rows) == 5
+    assert find_smallest_raw_split(Task("crepe", "prod_raw", "n4"), rows) == 2
 
 
 def test_rows_with_different_numbers_of_negatives_are_an_error(tmp_path: Path):
     rows = [tiny.row(0, "red", "ball", ["blue"]), tiny.row(1, "red", "box", ["blue", "green"])]
     data = tiny.write_dataset(tmp_path, {"odd_hnatom": {"test": rows}})
-    loaded = rows_of.load([Task("crepe", "odd_hnatom")], data)[0]
+    loaded = load(Task("crepe", "odd_hnatom"), data)
     with pytest.raises(
         ValueError, match=r"crepe/odd_hnatom: rows have \[1, 2\] hard negatives, one positive number expected"
     ):

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from evaluators.engine.rows import load
+from evaluators.engine.task_dataset import load
 from evaluators.engine.tasks import Task
 from evaluators.report import build, summarise_warnings
 from evaluators.report.examples import find_best, find_top, mark_changes
@@ -78,7 +78,7 @@ def write_result(
 
 def describe_data(data_dir: Path, task: Task) -> dict[str, object]:
     """Return the part of a result that describes the task's rows."""
-    (rows,) = load([task], data_dir)
+    rows = load(task, data_dir)
     return {"fingerprint": rows.fingerprint, "rows": 3, "limit": None, "set_size": 3}
 
 
