@@ -65,14 +65,15 @@ def make_model(device: str, layers: int, width: int) -> Generative:
     torch.manual_seed(0)
     with torch.device(device):
         model = hf.Qwen2_5_VLForConditionalGeneration(config).eval()
-    return Generative(model.bfloat16() if device.startswith("cuda") else model, processor, Scoring().ask)
+    answer = partial(log_probability, tokens=[WORDS.index("Yes")])
+    return Generative(model.bfloat16() if device.startswith("cuda") else model, processor, Scoring().ask, answer)
 
 
 def measure(model: Generative, pictures: list[Any], captions: list[str]) -> tuple[int, float, np.ndarray]:
     """Return the tokens, the seconds and the scores of pairs."""
-    before, start = model.work.tokens, time.perf_counter()
-    scores = model.read(pictures, captions, partial(log_probability, tokens=[WORDS.index("Yes")])).numpy()
-    return model.work.tokens - before, time.perf_counter() - start, scores
+    before, start = model.num_tokens, time.perf_counter()
+    scores = model.read(pictures, captions).numpy()
+    return model.num_tokens - before, time.perf_counter() - start, scores
 
 
 def main() -> None:
