@@ -92,8 +92,9 @@ def run(
     """
     start = time.monotonic()
     datasets = _collect(partial(_load_supported, model, data_dir, limit), {task: task for task in tasks}, on_refused)
-    paths = {task: _get_result_path(output, model, dataset) for task, dataset in datasets.items()}
-    folders = {task: documents.get_model_folder(output, datasets[task].source, model.name, limit) for task in datasets}
+    sources = {task: dataset.source for task, dataset in datasets.items()}
+    paths = {task: documents.get_result_path(output, sources[task], model.name, task.name, limit) for task in datasets}
+    folders = {task: documents.get_model_folder(output, sources[task], model.name, limit) for task in datasets}
     for folder in dict.fromkeys(folders.values()):
         documents.check_owner(folder, model)
     results = _read_finished(paths, datasets, model) if model.is_cached else {}
@@ -138,10 +139,6 @@ def _load_supported(model: Model, data_dir: Path | None, limit: int | None, task
     if reason := explain_unsupported(model, dataset):
         raise ValueError(reason)
     return dataset
-
-
-def _get_result_path(output: Path, model: Model, dataset: TaskDataset) -> Path:
-    return documents.get_result_path(output, dataset.source, model.name, dataset.task.name, dataset.limit)
 
 
 def _read_finished(

@@ -68,15 +68,12 @@ class OpenClipEncoder:
     ) -> None:
         self._model, self._tokenizer, self._device = model, tokenizer, device
         self._image_dtype = image_dtype or open_clip.get_input_dtype(precision) or torch.float32
-        self._preprocess = preprocess
+        self.preprocess = preprocess
         self.prefix_forest: PrefixForestEncoder | None = None
         self.warnings: tuple[str, ...] = ()
         tower = causal_tower(model)
         if tower is not None:
             self._check_prefix_forest(PrefixForestEncoder(tower, device), TOLERANCE[precision])
-
-    def preprocess(self, image: Image) -> Tensor:
-        return self._preprocess(image)
 
     def encode_images(self, images: Sequence[Tensor], batch_size: int) -> np.ndarray:
         # Features are copied at the end, so that the host prepares a batch while the device computes the previous one.
@@ -151,12 +148,8 @@ def bound_tokens(text: str, words: Mapping[str, int]) -> float:
 
 def _difference(feature_ND: np.ndarray, expected_ND: np.ndarray) -> float:
     """Return the largest absolute difference at unit length, or infinity if a feature is not finite."""
-    difference = float(np.abs(_unit(feature_ND) - _unit(expected_ND)).max())
-    return difference if np.isfinite(difference) else np.inf
-
-
-def _unit(feature_ND: np.ndarray) -> np.ndarray:
-    return feature_ND / np.linalg.norm(feature_ND, axis=1, keepdims=True)
+    one_ND, other_ND = (one / np.linalg.norm(one, axis=1, keepdims=True) for one in (feature_ND, expected_ND))
+    return float(np.nan_to_num(np.abs(one_ND - other_ND).max(), nan=np.inf))
 
 
 def in_process(model: Any, preprocess: Callable[[Image], Tensor], tokenizer: Callable[[list[str]], Tensor]) -> Model:
@@ -227,11 +220,17 @@ def parse_name(name: str) -> tuple[str, str, bool]:
     Raises ValueError if the name is unknown, or if it does not state the activation of a weights file.
     """
     architecture, weights = split(name)
-    tag = open_clip.get_pretrained_cfg(architecture, weights)
-    if not tag:
-        _refuse_unstated_activation(architecture, weights)
     built = architecture.removesuffix("-gelu")
-    return built, weights, bool(tag.get("quick_gelu")) and not _has_quick_gelu(built)
+    tag = open_clip.get_pretrained_cfg(architecture, weights)
+    has_both = open_clip.get_model_config(f"{architecture}-quickgelu") is not None
+    if not tag and built == architecture and has_both:  # a file of weights does not state its activation
+        raise ValueError(
+            f"{weights}: nothing states the activation that these weights were trained with. Ask for "
+            f"{architecture}-quickgelu/... (OpenAI, NegCLIP, LAION-400M ViT-B-32) or {architecture}-gelu/...; the "
+            "wrong one moves scores by several points."
+        )
+    config = open_clip.get_model_config(built) or {}
+    return built, weights, bool(tag.get("quick_gelu")) and not config.get("quick_gelu")
 
 
 def create_named(name: str, device: str, precision: str) -> tuple[Any, Callable[[Image], Tensor]]:
@@ -310,24 +309,6 @@ def describe(
         warnings=encoder.warnings,
         **about,
     )
-
-
-def _has_quick_gelu(architecture: str) -> bool:
-    config = open_clip.get_model_config(architecture)
-    return bool(config and config.get("quick_gelu"))
-
-
-def _refuse_unstated_activation(architecture: str, weights: str) -> None:
-    """Raise ValueError if the architecture exists with both activations and the name does not choose one of them.
-
-    A weights file does not state its activation.
-    """
-    if not architecture.endswith("-gelu") and open_clip.get_model_config(f"{architecture}-quickgelu") is not None:
-        raise ValueError(
-            f"{weights}: nothing states the activation that these weights were trained with. Ask for "
-            f"{architecture}-quickgelu/... (OpenAI, NegCLIP, LAION-400M ViT-B-32) or {architecture}-gelu/...; the "
-            "wrong one moves scores by several points."
-        )
 
 
 def describe_error(error: Exception) -> str:
