@@ -22,7 +22,7 @@ from generators.storage.dataset import write_config
 from loaders.cards.card import write_card
 from loaders.datasets.stats import measure
 from tests.evaluators import tiny
-from tests.evaluators.engine.test_encode import all_files
+from tests.evaluators.tiny import all_files
 
 COLORS = list(tiny.COLORS)
 TASKS = [Task("crepe", f"laion_uc_{kind}") for kind in ("hnatom", "hncomp")]

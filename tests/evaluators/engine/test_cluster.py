@@ -24,7 +24,7 @@ from evaluators.engine.cluster import Cluster
 from evaluators.engine.tasks import discover
 from evaluators.run import run
 from tests.evaluators import tiny
-from tests.evaluators.engine.test_encode import all_files
+from tests.evaluators.tiny import all_files
 
 ROOT = Path(__file__).parents[3]
 

@@ -21,7 +21,7 @@ from evaluators.engine import images
 from evaluators.engine.task_dataset import CropSource, TaskDataset
 from evaluators.engine.tasks import Task
 from tests.evaluators import tiny
-from tests.evaluators.engine.test_encode import all_files
+from tests.evaluators.tiny import all_files
 
 TASK = "crepe/laion_uc_hnatom"
 
@@ -52,12 +52,6 @@ def test_an_unknown_task_names_similar_tasks_and_the_list_command(here: Path, da
     assert failure("python:toy_models:Knows", "--data", data, "--task", "crepe/laion_uc_hnatm") == (
         "Unknown task 'crepe/laion_uc_hnatm'. Did you mean crepe/laion_uc_hnatom or crepe/laion_uc_raw or "
         "crepe/laion_sc_raw? `compeval list tasks` lists all 6."
-    )
-
-
-def test_a_model_without_text_tower(here: Path, data: Path):
-    assert failure("python:toy_models:NoTexts", "--data", data).startswith(
-        "python:toy_models:NoTexts: has no encode_text."
     )
 
 
@@ -136,19 +130,6 @@ def test_an_image_format_whose_decoder_raises_unusual_errors():
     data = header + name + bytes(len(pixels))
     with pytest.raises(images.UnreadableImageError, match="crepe/prod_hnatom, row 3: the image cannot be decoded"):
         images.decode(data, CropSource(cast(TaskDataset, SimpleNamespace(task=Task("crepe", "prod_hnatom"))), 3))
-
-
-def test_equal_pixels_of_several_crops_are_encoded_once(here: Path, tmp_path: Path):
-    from evaluators import models
-    from evaluators.engine.tasks import discover
-    from evaluators.run import run
-
-    rows = [row | {"image": {"bytes": tiny.picture("red"), "path": None}} for row in tiny.choice_rows(5)]
-    data = tiny.write_dataset(tmp_path / "alike", {"laion_uc_hnatom": {"test": rows}})
-    model = models.resolve("python:toy_models:Knows")
-    run(model, discover(data), data_dir=data)
-    theirs = model.encoder.model  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue]
-    assert theirs.calls == [1, 25]
 
 
 def test_ctrl_c_keeps_encoded_features(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
