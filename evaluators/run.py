@@ -99,16 +99,15 @@ def run(
         documents.check_owner(folder, model)
     results = _read_finished(paths, datasets, model) if model.is_cached else {}
     unfinished = {task: dataset for task, dataset in datasets.items() if task not in results}
-    drafts = _collect(plan.draft, unfinished, on_refused)
-    outdated = {folders[task] for task in drafts}
+    planned = plan.combine([*_collect(plan.draft, unfinished, on_refused).values()])
+    outdated = {folders[task.dataset.task] for task in planned.tasks}
     outdated |= {folders[task] for task in results if not documents.get_side_file(folders[task]).exists()}
     for folder in outdated:
         documents.make_folder(folder)
-    planned = plan.combine([*drafts.values()])
     remote = cluster.compute if cluster and cluster.is_used else None
     with closing(FeatureStore(cache_folder() if model.is_cached else None, model.fingerprint)) as store:
         engine = Engine(model, planned, store, batch_size or default_batch_size(device), on_error, report, remote)
-        if drafts and isinstance(model.encoder, MeteredScorer):
+        if planned.tasks and isinstance(model.encoder, MeteredScorer):
             on_cost(model.encoder.state_cost(stream_missing(engine)))
         for scored in score_all(engine):
             task, examples = scored.task.dataset.task, make_examples(scored)
