@@ -21,6 +21,7 @@ from evaluators import models
 from evaluators.engine import cluster, encode, pairs
 from evaluators.engine.actor import Actor
 from evaluators.engine.cluster import Cluster
+from evaluators.engine.compute import Chunk
 from evaluators.engine.tasks import discover
 from evaluators.run import run
 from tests.evaluators import tiny
@@ -76,7 +77,27 @@ def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encode, "MIN_TEXTS_PER_CHUNK", 16)
     monkeypatch.setattr(encode, "MIN_CROPS_PER_CHUNK", 4)
     monkeypatch.setattr(pairs, "PAIRS_PER_CHUNK", 20)
-    monkeypatch.setattr(cluster, "REST_SECONDS", 0.001)
+
+
+class Clock:
+    """A clock on which only sleep takes time."""
+
+    def __init__(self) -> None:
+        self.now, self.slept = 1000.0, list[float]()
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(cluster, "time", clock)
+    return clock
 
 
 def run_both(spec: str, data: Path, here: Path, monkeypatch: pytest.MonkeyPatch, seed: int = 0, **options: Any) -> None:
@@ -188,17 +209,42 @@ def test_a_dead_worker_is_passed_over_when_a_model_is_loaded(here: Path, data: P
         make_cluster(here).load("python:toy_models:Knows", "auto")
 
 
-def test_data_that_kill_every_worker_end_the_run_with_a_message(
-    here: Path, data: Path, monkeypatch: pytest.MonkeyPatch
-):
-    def die(*_: object) -> None:
-        raise ActorError
+class Mortal:
+    """Actor that dies during its first calls."""
 
+    def __init__(self, deaths: int) -> None:
+        self.deaths, self.calls = deaths, 0
+        self.compute = SimpleNamespace(remote=lambda *_: self._call)
+
+    def _call(self) -> list[str]:
+        self.calls += 1
+        if self.calls <= self.deaths:
+            raise ActorError
+        return ["done"]
+
+
+CHUNK = Chunk("texts", "encode_texts", [b"key"], [["a red ball"]], slice(0, 1), 1)
+
+
+def test_a_worker_that_dies_rests_longer_each_time(clock: Clock):
+    actor = Mortal(5)
+    assert list(Cluster(FakeRay(), [actor], "cpu").compute([CHUNK], 1, "stop")) == [(CHUNK, ["done"])]
+    assert (actor.calls, clock.slept) == (6, [5, 10, 20, 40, 80])
+
+
+def test_another_worker_repeats_the_chunk_at_once(clock: Clock):
+    actors = [Mortal(9), Mortal(0)]
+    assert list(Cluster(FakeRay(), actors, "cpu").compute([CHUNK], 1, "stop")) == [(CHUNK, ["done"])]
+    assert ([actor.calls for actor in actors], clock.slept) == ([1, 1], [])
+
+
+def test_data_that_kill_every_worker_end_the_run_with_a_message(here: Path):
     actors = make_cluster(here)
-    model = actors.load("python:toy_models:Knows", "auto")
-    monkeypatch.setattr(Actor, "compute", die)
-    with pytest.raises(ValueError, match="a worker died 6 times on the same data"):
-        run(model, discover(data), data_dir=data, cluster=actors)
+    actors.load("python:toy_models:Knows", "auto")
+    actors._actors = [Mortal(6)]
+    with pytest.raises(ValueError, match="python:toy_models:Knows: a worker died 6 times on the same data"):
+        list(actors.compute([CHUNK], 1, "stop"))
+    assert actors._actors[0].calls == 6
 
 
 def test_chunks_of_actors_that_die_are_repeated(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):

@@ -65,7 +65,7 @@ def test_a_constant_encoder_scores_nothing(here: Path, data: Path):
 def test_each_crop_and_text_is_encoded_once_and_batches_may_be_ragged(here: Path, data: Path):
     tasks = select(discover(data), ["crepe/*"])
     model = toy("Knows")
-    theirs = model.encoder.model  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue]
+    theirs = model.encoder.model
     run(model, tasks, data_dir=data, batch_size=4)
     # Crops: the ids are "crop 0" to "crop 22" in every config. Texts: 23 x 5 "ball" captions (those of the productivity
     # and raw rows are among them), 7 x 5 "box" captions.
@@ -132,17 +132,41 @@ def test_an_unreadable_image_is_named_and_can_be_skipped(here: Path, tmp_path: P
     (result,) = run(toy(name), [LAION], data_dir=data, on_error="skip")
     assert [(item["row"], f"cannot be {kind}" in item["error"]) for item in result["skipped"]] == [(1, True), (3, True)]
     assert result["metrics"]["recall@1"] == 1.0
+    counts = json.loads(Path(f"results/microworld/{name}.run.json").read_text())
+    assert (counts["rows"], counts["images_encoded"]) == (5, 3 if name == "Knows" else 0)
     table = pq.read_table(f"results/microworld/{name}/crepe/laion_uc_hnatom.parquet")
     assert table["row"].to_pylist() == [0, 2, 4]
 
 
 def test_pair_scorers_score_each_pair_once(here: Path, data: Path):
     model = toy("Pairs")
-    theirs = model.encoder.model  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue]
+    theirs = model.encoder.model
     (result,) = run(model, [LAION], data_dir=data)
     assert (result["metrics"]["recall@1"], theirs.pairs) == (1.0, 23 * 5)
     assert run(model, [LAION], data_dir=data, output=Path("elsewhere")) == [result]
     assert theirs.pairs == 23 * 5
+
+
+def test_a_pair_in_two_rows_is_scored_once(here: Path, tmp_path: Path):
+    data = tiny.write_dataset(tmp_path, {"laion_uc_hnatom": {"test": [*tiny.choice_rows(2), *tiny.choice_rows(2)]}})
+    model = toy("Pairs")
+    (result,) = run(model, [LAION], data_dir=data)
+    assert (result["data"]["rows"], model.encoder.model.pairs) == (4, 2 * 5)
+
+
+def test_the_result_of_a_task_is_written_before_the_next_task_is_scored(here: Path, data: Path):
+    model = toy("Pairs")
+    score = model.encoder.score
+    tasks = select(discover(data), "crepe/prod_hnatom/n4,crepe/cc12m_uc_hnatom")
+
+    def fail_on_balls(images: list[Any], texts: list[str]) -> Any:
+        assert not any("ball" in text for text in texts)
+        return score(images, texts)
+
+    model.encoder.score = fail_on_balls
+    with pytest.raises(AssertionError):
+        run(model, tasks, data_dir=data)
+    assert [path.stem for path in Path("results").rglob("*.json")] == ["cc12m_uc_hnatom"]
 
 
 def test_a_pair_score_that_is_not_finite_is_never_stored(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
@@ -225,7 +249,7 @@ def test_equal_pixels_of_several_crops_are_encoded_once(here: Path, tmp_path: Pa
     data = tiny.write_dataset(tmp_path / "alike", {"laion_uc_hnatom": {"test": rows}})
     model = toy("Knows")
     run(model, discover(data), data_dir=data)
-    theirs = model.encoder.model  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue]
+    theirs = model.encoder.model
     assert theirs.calls == [1, 25]
 
 

@@ -161,6 +161,18 @@ def test_a_batch_that_does_not_fit_is_halved_and_scores_the_same(vlm_folder: Fol
     assert max(sizes) <= 2
 
 
+def test_prompts_of_like_length_are_in_one_batch(vlm_folder: Folders):
+    encoder: Any = models.resolve(f"vlm:{vlm_folder('internvl')}").encoder
+    picture, generative = encoder.preprocess(Image.new("RGB", (20, 30), "red")), encoder.generative
+    generative._limit, short, long = 2, "a dog", "a dog on a red table beside two boxes"
+    tokens = []
+    for texts in ([short, short, long, long], [short, long, short, long]):
+        before = generative.num_tokens
+        encoder.score([picture] * 4, texts)
+        tokens.append(generative.num_tokens - before)
+    assert tokens[0] == tokens[1]
+
+
 def test_a_caption_cannot_add_an_image(vlm_folder: Folders):
     encoder: Any = models.resolve(f"vlm:{vlm_folder('internvl')}").encoder
     pictures = [encoder.preprocess(Image.new("RGB", (20, 30), "red"))] * 2
