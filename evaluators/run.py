@@ -85,18 +85,13 @@ def run(
 ) -> list[Result]:
     """Evaluate the model, write the results to ``output`` and return them in the order of the tasks.
 
-    Results in ``output`` that are up to date are read instead of computed again. Tasks that cannot be evaluated are
-    passed to ``on_refused`` before anything is encoded; by default, it raises ValueError. ``on_cost`` is called with
-    what a model behind an endpoint will be asked, before the first request. With a ``cluster``, its actors encode;
-    ``model`` is what ``cluster.load`` returned.
+    Results that are up to date are read instead of computed again. Tasks that cannot be evaluated are passed to
+    ``on_refused`` before anything is encoded; by default, it raises ValueError. ``on_cost`` is called with what a model
+    behind an endpoint will be asked, before the first request. ``cluster`` is the one that loaded ``model``, if any.
     """
     start = time.monotonic()
     datasets = _collect(partial(_load_supported, model, data_dir, limit), {task: task for task in tasks}, on_refused)
-    sources = {task: dataset.source for task, dataset in datasets.items()}
-    paths = {task: documents.get_result_path(output, sources[task], model.name, task.name, limit) for task in datasets}
-    folders = {task: documents.get_model_folder(output, sources[task], model.name, limit) for task in datasets}
-    for folder in dict.fromkeys(folders.values()):
-        documents.check_owner(folder, model)
+    folders, paths = _locate_results(datasets, model, output)
     results = _read_finished(paths, datasets, model) if model.is_cached else {}
     unfinished = {task: dataset for task, dataset in datasets.items() if task not in results}
     planned = plan.combine([*_collect(plan.draft, unfinished, on_refused).values()])
@@ -107,16 +102,11 @@ def run(
     remote = cluster.compute if cluster and cluster.is_used else None
     with closing(FeatureStore(cache_folder() if model.is_cached else None, model.fingerprint)) as store:
         engine = Engine(model, planned, store, batch_size or default_batch_size(device), on_error, report, remote)
-        if planned.tasks and isinstance(model.encoder, MeteredScorer):
-            on_cost(model.encoder.state_cost(stream_missing(engine)))
-        for scored in score_all(engine):
-            task, examples = scored.task.dataset.task, make_examples(scored)
-            results[task] = compose(scored, examples, model)
-            documents.write(paths[task], results[task], examples)
-    counts = {"rows": sum(len(task.row_N) for task in planned.tasks)}
-    counts |= {f"{stage}_encoded": engine.counts[stage] for stage in ("images", "texts")}
+        results |= _score_tasks(engine, paths, on_cost)
+    rows, seconds = sum(len(task.row_N) for task in planned.tasks), time.monotonic() - start
+    counts = {f"{stage}_encoded": engine.counts[stage] for stage in ("images", "texts")}
     for folder in outdated:
-        documents.write_side_file(folder, device, time.monotonic() - start, counts)
+        documents.write_side_file(folder, device, seconds, {"rows": rows} | counts)
     return [results[task] for task in tasks if task in results]
 
 
@@ -129,6 +119,35 @@ def _collect(function: Callable[[Item], Value], items: Mapping[Task, Item], on_r
         except ValueError as error:
             on_refused(RefusedTask(task, str(error)))
     return values
+
+
+def _locate_results(
+    datasets: Mapping[Task, TaskDataset], model: Model, output: Path
+) -> tuple[dict[Task, Path], dict[Task, Path]]:
+    """Return the folder of the model's results, and the path of the result, of each task.
+
+    Raises ValueError if a folder has results of another model.
+    """
+    folders: dict[Task, Path] = {}
+    paths: dict[Task, Path] = {}
+    for task, dataset in datasets.items():
+        folders[task] = documents.get_model_folder(output, dataset.source, model.name, dataset.limit)
+        paths[task] = documents.get_result_path(output, dataset.source, model.name, task.name, dataset.limit)
+    for folder in dict.fromkeys(folders.values()):
+        documents.check_owner(folder, model)
+    return folders, paths
+
+
+def _score_tasks(engine: Engine, paths: Mapping[Task, Path], on_cost: Callable[[str], None]) -> dict[Task, Result]:
+    """Score the tasks of the plan, and write each result before the next one is computed."""
+    if engine.plan.tasks and isinstance(engine.model.encoder, MeteredScorer):
+        on_cost(engine.model.encoder.state_cost(stream_missing(engine)))
+    results: dict[Task, Result] = {}
+    for scored in score_all(engine):
+        task, examples = scored.task.dataset.task, make_examples(scored)
+        results[task] = compose(scored, examples, engine.model)
+        documents.write(paths[task], results[task], examples)
+    return results
 
 
 def _load_supported(model: Model, data_dir: Path | None, limit: int | None, task: Task) -> TaskDataset:

@@ -186,16 +186,14 @@ def _score_pairs(engine: Engine, task: TaskPlan, answer_keys: AnswerKeys) -> Sco
     score_NIT = np.stack([row.score_IT for row in readable])
     metrics = evaluate_scores(task.dataset, score_NIT, task.label_N[index_N])
     bias = measure_position_bias([row.first_IQ for row in readable])
-    notes = (_describe_bias(bias),) if bias else ()
-    warnings = (*notes, *_warn_of_declined(engine.model, readable))
+    warnings = _warn_of_declined(engine.model, readable)
+    if bias:
+        warnings = (
+            f"Position bias: the first of two captions is chosen in {bias.first:.1%} of the questions, and for "
+            f"{bias.flipped:.1%} of the pairs the choice depends on the order.",
+            *warnings,
+        )
     return Scored(task, index_N, score_NIT, metrics, skipped, bias, warnings)
-
-
-def _describe_bias(bias: PositionBias) -> str:
-    return (
-        f"Position bias: the first of two captions is chosen in {bias.first:.1%} of the questions, and for "
-        f"{bias.flipped:.1%} of the pairs the choice depends on the order."
-    )
 
 
 def _warn_of_declined(model: Model, rows: Sequence[PairScores]) -> tuple[str, ...]:

@@ -160,7 +160,9 @@ def in_process(model: Any, preprocess: Callable[[Image], Tensor], tokenizer: Cal
     """
     weights = (parameter for parameter in model.parameters() if parameter.is_floating_point())
     parameter = min(weights, key=lambda parameter: parameter.dtype.itemsize)
-    precision = _name_precision(parameter)
+    device = parameter.device.type
+    dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else parameter.dtype
+    precision = {torch.float16: "fp16", torch.bfloat16: "bf16"}.get(dtype, "fp32")
     encoder = OpenClipEncoder(model, preprocess, tokenizer, str(parameter.device), precision, parameter.dtype)
     return Model(
         spec="in-process",
@@ -170,13 +172,6 @@ def in_process(model: Any, preprocess: Callable[[Image], Tensor], tokenizer: Cal
         precision=precision,
         warnings=encoder.warnings,
     )
-
-
-def _name_precision(parameter: Tensor) -> str:
-    """Return the precision of the matrix products with a parameter: that of autocast, or its own."""
-    device = parameter.device.type
-    dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else parameter.dtype
-    return {torch.float16: "fp16", torch.bfloat16: "bf16"}.get(dtype, "fp32")
 
 
 def load(name: str, device: str, precision: str) -> Model:
@@ -239,8 +234,16 @@ def create_named(name: str, device: str, precision: str) -> tuple[Any, Callable[
     try:
         return create(built, device, precision, pretrained=weights, force_quick_gelu=quick_gelu)
     except UNREADABLE as error:
-        architecture, _ = split(name)
-        raise _unavailable(name, open_clip.get_pretrained_cfg(architecture, weights), error) from None
+        reason, tag = describe_error(error), open_clip.get_pretrained_cfg(split(name)[0], weights)
+        if not tag:
+            raise ValueError(f"{name}: the weights do not fit or cannot be read ({reason}).") from None
+        repository = str(tag.get("hf_hub", "")).rstrip("/")
+        location = f"{repository} on the Hugging Face Hub" if repository else str(tag.get("url"))
+        raise FileNotFoundError(
+            f"{name}: the weights are not on this machine and could not be downloaded: {location} ({reason}).\n"
+            f"With a network: `hf download {repository}` (into HF_HOME, then HF_HUB_OFFLINE=1 works without one).\n"
+            f"With a file: --model <architecture>-quickgelu/<file> or <architecture>-gelu/<file>."
+        ) from None
 
 
 def split(name: str) -> tuple[str, str]:
@@ -321,17 +324,3 @@ def describe_error(error: Exception) -> str:
         return "it contains more than tensors, or is damaged: save only its state dict, preferably as safetensors"
     first, *others = message.splitlines() or [type(error).__name__]
     return f"{first} {others[0].strip()}".rstrip(".") if first.endswith(":") and others else first
-
-
-def _unavailable(spec: str, tag: dict[str, Any], error: Exception) -> Exception:
-    """Return the error for weights that are missing or cannot be read. It says which file and how to get it."""
-    reason = describe_error(error)
-    if not tag:
-        return ValueError(f"{spec}: the weights do not fit or cannot be read ({reason}).")
-    repository = str(tag.get("hf_hub", "")).rstrip("/")
-    location = f"{repository} on the Hugging Face Hub" if repository else str(tag.get("url"))
-    return FileNotFoundError(
-        f"{spec}: the weights are not on this machine and could not be downloaded: {location} ({reason}).\n"
-        f"With a network: `hf download {repository}` (into HF_HOME, then HF_HUB_OFFLINE=1 works without one).\n"
-        f"With a file: --model <architecture>-quickgelu/<file> or <architecture>-gelu/<file>."
-    )

@@ -25,12 +25,12 @@ def evaluate(score_NIT: np.ndarray) -> Directions:
     truth_N2, wrong_NK = score_NIT[:, 0, :TRUTHS], score_NIT[:, 0, TRUTHS:]
     wrong_N1 = wrong_NK.max(axis=1, keepdims=True)
     metrics = _compare(truth_N2, np.repeat(wrong_N1, TRUTHS, axis=1), wrong_NK.shape[1])
-    hit_N2 = truth_N2 > wrong_N1
-    alone = {f"{name}_accuracy": hit_N2[:, i].astype(np.float64) for i, name in enumerate(("caption", "paraphrase"))}
-    alone["brittleness"] = (hit_N2.any(axis=1) & (truth_N2 < wrong_N1).any(axis=1)).astype(np.float64)
-    chance = {name: 1 / (wrong_NK.shape[1] + 1) for name in alone}
+    hit_N2, alone = truth_N2 > wrong_N1, 1 / (wrong_NK.shape[1] + 1)
+    is_brittle_N = hit_N2.any(axis=1) & (truth_N2 < wrong_N1).any(axis=1)
+    values = {"caption_accuracy": hit_N2[:, 0], "paraphrase_accuracy": hit_N2[:, 1], "brittleness": is_brittle_N}
+    chance = {"caption_accuracy": alone, "paraphrase_accuracy": alone}
     chance["brittleness"] = wrong_NK.shape[1] * metrics.chance["accuracy"]
-    return {"": metrics.add(alone, chance)}
+    return {"": metrics.add({name: value_N.astype(np.float64) for name, value_N in values.items()}, chance)}
 
 
 def evaluate_texts(sample: Sample) -> Directions:

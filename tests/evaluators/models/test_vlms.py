@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -19,7 +20,6 @@ from typer.testing import CliRunner
 from compeval.cli import app
 from evaluators import models
 from evaluators.models import generative
-from evaluators.models.questions import join_settings
 from tests.evaluators import tiny
 from tests.evaluators.tiny_vlms import FAMILIES, ID, num2words_installed
 
@@ -215,7 +215,7 @@ def test_a_prefix_cache_that_changes_scores_is_given_up_with_a_warning(
     ],
 )
 def test_wrong_settings_are_one_clear_message(vlm_folder: Folders, settings: dict[str, str], message: str):
-    spec = join_settings(f"vlm:{vlm_folder('internvl')}", settings)
+    spec = f"vlm:{vlm_folder('internvl')}?{urlencode(settings)}"
     with pytest.raises(ValueError, match="vlm:") as caught:
         models.resolve(spec)
     assert message in str(caught.value)
@@ -231,7 +231,7 @@ def test_models_that_cannot_be_asked(vlm_folder: Folders, transformers_folder: F
     with pytest.raises(ValueError, match="has no chat template, and its family 'internvl' no known prompt"):
         models.resolve(f"vlm:{folder}")
     question = 'Is "{}" shown? Answer Yes or No.'
-    model = models.resolve(join_settings(f"vlm:{vlm_folder('internvl')}", {"question": question, "answers": "No,Yes"}))
+    model = models.resolve(f"vlm:{vlm_folder('internvl')}?{urlencode({'question': question, 'answers': 'No,Yes'})}")
     assert model.scoring is not None
     assert (model.scoring["question"], model.scoring["answers"]) == (question, ["No", "Yes"])
     assert model.fingerprint != models.resolve(f"vlm:{vlm_folder('internvl')}").fingerprint
