@@ -150,11 +150,6 @@ class WrongScore(Knows):
         return []
 
 
-class WrongKind(Knows):
-    def encode_text(self, texts):
-        return None
-
-
 class WrongStart(Knows):
     def __init__(self, device):
         raise RuntimeError("no weights")
