@@ -24,13 +24,13 @@ import torch
 from PIL import Image
 
 from compeval.demo import FOLDER, write_model
-from evaluators.engine.encode import retry_with_smaller_batches
+from evaluators.engine.compute import retry_with_smaller_batches
 from evaluators.engine.tasks import discover
 from evaluators.models import Precision, resolve
 from evaluators.protocols.choice import rank_truth
 from evaluators.run import run
 from tests.evaluators import tiny
-from tests.evaluators.tiny_transformers import transformers_folder
+from tests.evaluators.tiny_transformers import write_model as write_transformers
 from tests.evaluators.tiny_vlms import FAMILIES, num2words_installed, write_vlm
 
 NUM_ROWS = 40
@@ -46,7 +46,7 @@ def write_models(folder: Path) -> Iterator[tuple[str, Path]]:
     rows = tiny.write_varied_rows(folder / "rows", NUM_ROWS)
     torch.manual_seed(0)
     for family in ("clip", "metaclip_2", "siglip2", "blip-2"):
-        yield f"transformers:{transformers_folder(family, folder / family)}", rows
+        yield f"transformers:{write_transformers(family, folder / family)}", rows
     yield f"transformers:{folder / 'blip-2'}@itm", rows
     for family in FAMILIES:
         yield f"vlm:{write_vlm(family, folder / f'{family}-vlm')}", rows

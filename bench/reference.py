@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 import torch
 from PIL import Image
 
-from evaluators.engine.rows import load
+from evaluators.engine.task_dataset import load
 from evaluators.engine.tasks import Task, discover, select
 from evaluators.models.openclip import in_process
 from evaluators.protocols.choice import rank_truth
@@ -107,8 +107,9 @@ def check(
     """Yield each task with the loop's scores of its first rows and the agreement of the engine's ranks."""
     with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, COMPEVAL_CACHE=f"{folder}/cache"):
         run(in_process(*model), tasks, data_dir=data, limit=limit, output=Path(folder))
-        for task, rows in zip(tasks, load(tasks, data, limit), strict=True):
-            reference_NK = score_row_by_row(*model, read_rows(rows.files[0], len(rows)))
+        for task in tasks:
+            dataset = load(task, data, limit)
+            reference_NK = score_row_by_row(*model, read_rows(dataset.files[0], len(dataset)))
             yield task, reference_NK, compare_ranks(reference_NK, read_ranks(Path(folder), task))
 
 

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from evaluators.engine import plan
 from evaluators.engine.cluster import Cluster
-from evaluators.engine.encode import Encoded, Engine, OnError, Report, encode, encode_texts, quiet
+from evaluators.engine.compute import OnError
+from evaluators.engine.encode import Engine, Report, quiet
 from evaluators.engine.feature_cache import FeatureStore, cache_folder
 from evaluators.engine.pairs import stream_missing
-from evaluators.engine.rows import Rows, load
-from evaluators.engine.score import Scored, explain_unsupported, score
+from evaluators.engine.score import explain_unsupported, score_all
+from evaluators.engine.task_dataset import TaskDataset, load
 from evaluators.engine.tasks import Task, defaults, discover, select
-from evaluators.models import DualEncoder, MeteredScorer, Model, PairScorer, TextEncoder, TextRecoverer
+from evaluators.models import MeteredScorer, Model
 from evaluators.results import documents
 from evaluators.results.compose import compose, describe, make_examples
 from evaluators.results.documents import Result
 
 CPU_BATCH, ACCELERATOR_BATCH = 64, 512
+Item = TypeVar("Item")
+Value = TypeVar("Value")
 
 
 def default_batch_size(device: str) -> int:
@@ -51,8 +55,7 @@ def default_tasks(known: Sequence[Task], model: Model, data_dir: Path | None = N
     supported: list[Task] = []
     for task in defaults(known, model):
         try:
-            (rows,) = load([task], data_dir)
-            reason = explain_unsupported(model, rows)
+            reason = explain_unsupported(model, load(task, data_dir, verify=False))
         except ValueError:  # a damaged split, which is reported when it is evaluated
             reason = None
         if reason is None:
@@ -82,120 +85,98 @@ def run(
 ) -> list[Result]:
     """Evaluate the model, write the results to ``output`` and return them in the order of the tasks.
 
-    Results in ``output`` that are up to date are read instead of computed again. Tasks that cannot be evaluated are
-    passed to ``on_refused`` before anything is encoded; by default, it raises ValueError. ``on_cost`` is called with
-    what a model behind an endpoint will be asked, before the first request. With a ``cluster``, its actors encode;
-    ``model`` is what ``cluster.load`` returned.
+    Results that are up to date are read instead of computed again. Tasks that cannot be evaluated are passed to
+    ``on_refused`` before anything is encoded; by default, it raises ValueError. ``on_cost`` is called with what a model
+    behind an endpoint will be asked, before the first request. ``cluster`` is the one that loaded ``model``, if any.
     """
     start = time.monotonic()
-    batch_size = batch_size or default_batch_size(device)
-    rows = _load_usable(model, tasks, data_dir, limit, on_refused)
-    paths = {
-        item.task: documents.get_result_path(output, item.source, model.name, item.task.name, limit) for item in rows
-    }
-    folders = {item: documents.get_model_folder(output, item.source, model.name, limit) for item in rows}
-    for folder in set(folders.values()):
-        documents.check_owner(folder, model)
-    results = {
-        item.task: _read_finished(paths[item.task], describe(item, model)) if model.is_cached else None for item in rows
-    }
-    todo, planned = _plan([item for item in rows if results[item.task] is None], on_refused)
-    outdated = {
-        folder
-        for item, folder in folders.items()
-        if item in todo or (results[item.task] and not documents.get_side_file(folder).exists())
-    }
+    datasets = _collect(partial(_load_supported, model, data_dir, limit), {task: task for task in tasks}, on_refused)
+    folders, paths = _locate_results(datasets, model, output)
+    results = _read_finished(paths, datasets, model) if model.is_cached else {}
+    unfinished = {task: dataset for task, dataset in datasets.items() if task not in results}
+    planned = plan.combine([*_collect(plan.draft, unfinished, on_refused).values()])
+    outdated = {folders[task.dataset.task] for task in planned.tasks}
+    outdated |= {folders[task] for task in results if not documents.get_side_file(folders[task]).exists()}
     for folder in outdated:
         documents.make_folder(folder)
-
-    def save_result(scored: Scored) -> None:
-        table, task = make_examples(scored), scored.task.rows.task
-        result = results[task] = compose(scored, table, model)
-        documents.write(paths[task], result, table)
-
+    remote = cluster.compute if cluster and cluster.is_used else None
     with closing(FeatureStore(cache_folder() if model.is_cached else None, model.fingerprint)) as store:
-        engine = Engine(model, planned, store, batch_size, on_error, report)
-        if todo and isinstance(model.encoder, MeteredScorer):
-            on_cost(model.encoder.state_cost(stream_missing(engine)))
-        by_actors = cluster.fill(engine) if cluster and todo else {}
-        counts = {name: count + by_actors.get(name, 0) for name, count in _score_all(engine, save_result).items()}
+        engine = Engine(model, planned, store, batch_size or default_batch_size(device), on_error, report, remote)
+        results |= _score_tasks(engine, paths, on_cost)
+    rows, seconds = sum(len(task.row_N) for task in planned.tasks), time.monotonic() - start
+    counts = {f"{stage}_encoded": engine.counts[stage] for stage in ("images", "texts")}
     for folder in outdated:
-        documents.write_side_file(folder, device, time.monotonic() - start, counts)
-    return [result for task in tasks if (result := results.get(task))]
+        documents.write_side_file(folder, device, seconds, {"rows": rows} | counts)
+    return [results[task] for task in tasks if task in results]
 
 
-def _read_finished(path: Path, expected: Result) -> Result | None:
-    """Read a result that is up to date, and write the dataset's version into it if only other configs have changed.
-
-    Returns None if there is no such result. Raises ValueError if it cannot be written.
-    """
-    result = documents.read_finished(path, expected)
-    versions = {name: expected["data"][name] for name in ("version", "revision")}
-    if result and result["data"] != (data := result["data"] | versions):
-        result["data"] = data
-        documents.write_document(path, result)
-    return result
-
-
-def _load_usable(
-    model: Model, tasks: Sequence[Task], data_dir: Path | None, limit: int | None, on_refused: OnRefused
-) -> list[Rows]:
-    """Return the rows of the tasks that can be read and that the model supports."""
-    usable: list[Rows] = []
-    try:
-        loaded = dict(zip(tasks, load(tasks, data_dir, limit), strict=True))
-    except ValueError:  # of a task that is loaded alone below, to be refused
-        loaded = {}
-    for task in tasks:
+def _collect(function: Callable[[Item], Value], items: Mapping[Task, Item], on_refused: OnRefused) -> dict[Task, Value]:
+    """Call a function for each task. Tasks for which it raises ValueError are passed to ``on_refused`` instead."""
+    values: dict[Task, Value] = {}
+    for task, item in items.items():
         try:
-            rows = loaded[task] if loaded else load([task], data_dir, limit)[0]
-            describe(rows, model)
-            reason = explain_unsupported(model, rows)
+            values[task] = function(item)
         except ValueError as error:
-            reason, rows = str(error), None
-        if reason is None and rows is not None:
-            usable.append(rows)
-        else:
-            on_refused(RefusedTask(task, reason or ""))
-    return usable
+            on_refused(RefusedTask(task, str(error)))
+    return values
 
 
-def _plan(rows: Sequence[Rows], on_refused: OnRefused) -> tuple[list[Rows], plan.Plan]:
-    """Return the plan of the tasks that can be planned, and their rows."""
-    try:
-        return list(rows), plan.make(rows)
-    except ValueError:
-        usable: list[Rows] = []
-        for item in rows:
-            try:
-                plan.make([item])
-                usable.append(item)
-            except ValueError as error:
-                on_refused(RefusedTask(item.task, str(error)))
-        return usable, plan.make(usable)
+def _locate_results(
+    datasets: Mapping[Task, TaskDataset], model: Model, output: Path
+) -> tuple[dict[Task, Path], dict[Task, Path]]:
+    """Return the folder of the model's results, and the path of the result, of each task.
+
+    Raises ValueError if a folder has results of another model.
+    """
+    folders: dict[Task, Path] = {}
+    paths: dict[Task, Path] = {}
+    for task, dataset in datasets.items():
+        folders[task] = documents.get_model_folder(output, dataset.source, model.name, dataset.limit)
+        paths[task] = documents.get_result_path(output, dataset.source, model.name, task.name, dataset.limit)
+    for folder in dict.fromkeys(folders.values()):
+        documents.check_owner(folder, model)
+    return folders, paths
 
 
-def _score_all(engine: Engine, on_scored: Callable[[Scored], None]) -> dict[str, int]:
-    """Score every task of the plan, pass its scores to ``on_scored``, and return the counts for the side file."""
-    encoded = _encode(engine) if engine.plan.tasks else Encoded()
-    for task in engine.plan.tasks:
-        on_scored(score(engine, task, encoded))
-    return {
-        "rows": sum(len(task.row_N) for task in engine.plan.tasks),
-        "images_encoded": encoded.images_encoded,
-        "texts_encoded": encoded.texts_encoded,
-    }
+def _score_tasks(engine: Engine, paths: Mapping[Task, Path], on_cost: Callable[[str], None]) -> dict[Task, Result]:
+    """Score the tasks of the plan, and write each result before the next one is computed."""
+    if engine.plan.tasks and isinstance(engine.model.encoder, MeteredScorer):
+        on_cost(engine.model.encoder.state_cost(stream_missing(engine)))
+    results: dict[Task, Result] = {}
+    for scored in score_all(engine):
+        task, examples = scored.task.dataset.task, make_examples(scored)
+        results[task] = compose(scored, examples, engine.model)
+        documents.write(paths[task], results[task], examples)
+    return results
 
 
-def _encode(engine: Engine) -> Encoded:
-    """Encode images and texts, or the texts if the model is a pure text encoder. Other models score pairs directly."""
-    encoder = engine.model.encoder
-    if isinstance(encoder, DualEncoder):
-        return encode(engine)
-    if not isinstance(encoder, TextEncoder) or isinstance(encoder, PairScorer | TextRecoverer):
-        return Encoded()
-    keys, count = encode_texts(engine.model, engine.plan.texts, engine.store, engine.batch_size, engine.report)
-    return Encoded(text_keys=keys, texts_encoded=count)
+def _load_supported(model: Model, data_dir: Path | None, limit: int | None, task: Task) -> TaskDataset:
+    """Return the rows of a task. Raises ValueError if they cannot be read or the model does not support the task."""
+    dataset = load(task, data_dir, limit)
+    describe(dataset, model)  # reads the columns that a result describes
+    if reason := explain_unsupported(model, dataset):
+        raise ValueError(reason)
+    return dataset
+
+
+def _read_finished(
+    paths: Mapping[Task, Path], datasets: Mapping[Task, TaskDataset], model: Model
+) -> dict[Task, Result]:
+    """Return the results that are up to date.
+
+    If only other configs of a dataset have changed, the dataset's version is written into its results. Raises
+    ValueError if they cannot be written.
+    """
+    results: dict[Task, Result] = {}
+    for task, dataset in datasets.items():
+        expected = describe(dataset, model)
+        if result := documents.read_finished(paths[task], expected):
+            results[task] = result
+            versions = {name: expected["data"][name] for name in ("version", "revision")}
+            if not versions.items() <= result["data"].items():
+                result["data"] |= versions
+                documents.write_document(paths[task], result)
+    return results
 
 
 def evaluate(
@@ -219,18 +200,17 @@ def evaluate(
 
     modes = [(module, module.training) for module in model.modules()]
     model.eval()
-    results: dict[str, Result] = {}
-
-    def add_result(scored: Scored) -> None:
-        results[scored.task.rows.task.name] = compose(scored, make_examples(scored), loaded)
-
     try:
         loaded = in_process(model, preprocess, tokenizer)
-        rows = _load_usable(loaded, select(discover(data_dir), tasks), data_dir, limit, _raise_refused)
+        selected = {task: task for task in select(discover(data_dir), tasks)}
+        datasets = _collect(partial(_load_supported, loaded, data_dir, limit), selected, _raise_refused)
         batch_size = batch_size or default_batch_size(next(model.parameters()).device.type)
         with closing(FeatureStore(None, loaded.fingerprint)) as store:
-            _score_all(Engine(loaded, plan.make(rows), store, batch_size), add_result)
+            engine = Engine(loaded, plan.make(datasets.values()), store, batch_size)
+            return {
+                scored.task.dataset.task.name: compose(scored, make_examples(scored), loaded)
+                for scored in score_all(engine)
+            }
     finally:
         for module, was_training in modes:  # some modules may have been in evaluation mode, for example frozen layers
             module.training = was_training
-    return results

@@ -2,6 +2,8 @@ import gc
 import os
 from pathlib import Path
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # threads of several test processes would wait for each other
+
 import pytest
 from hypothesis import HealthCheck, settings
 

@@ -1,4 +1,4 @@
-"""The part of a run that a Ray actor executes: decode and encode what it is sent. See ``cluster``."""
+"""The part of a run that a Ray actor executes: prepare and compute the chunks that it is sent. See ``cluster``."""
 
 from __future__ import annotations
 
@@ -13,37 +13,28 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evaluators.engine import images, plan
-from evaluators.engine.encode import retry_with_smaller_batches
-from evaluators.engine.pairs import AskedImage, score_questions
-from evaluators.models import (
-    CaptionChooser,
-    DualEncoder,
-    MeteredScorer,
-    Model,
-    PairScorer,
-    Precision,
-    TruncatingReader,
-    resolve,
-)
-from evaluators.models.custom import CustomDualEncoder
+from evaluators.engine.compute import Chunk, OnError, Results, compute, prepare
+from evaluators.models import DualEncoder, MeteredScorer, Model, PairScorer, Precision, resolve
 
-Results = list[np.ndarray | str]
-"""A feature or the scores of each item, or its error message if it is unreadable."""
+MEMBERS = ("preprocess", "encode_images", "encode_texts", "score", "chooses", "gets_whole_images", "max_tokens")
+"""Members of an encoder that tell the caller how to plan for it. ``Cluster`` adds ``find_truncated``."""
 
 
 class ModelOptions(NamedTuple):
-    """A model and its batch size: what each call of an actor begins with."""
+    """A model: what each call of an actor begins with."""
 
     spec: str
     precision: Precision
     fingerprint: str | None = None
     """Fingerprint that the actor's model must have. None: not known yet."""
-    batch_size: int = 1
+
+
+def _refuse(*_: Any) -> Any:
+    raise AssertionError("only the actors have the model")
 
 
 class Actor:
-    """Loads a model on its device and encodes what it is sent. Its methods run in several threads."""
+    """Loads a model on its device and computes what it is sent. Its methods run in several threads."""
 
     def __init__(self, folder: Path, device: str, threads: int) -> None:
         os.chdir(folder)  # relative paths of weights, and modules of ``python:`` specs, are the caller's
@@ -52,64 +43,36 @@ class Actor:
         self._lock = Lock()
         self._models: dict[tuple[str, Precision], Model] = {}
 
-    def describe(self, options: ModelOptions) -> tuple[Model, str, int | None]:
-        """Return the model without its encoder, the encoder's kind, and the tokens that it reads if it knows its limit.
+    def describe(self, options: ModelOptions) -> tuple[Model, dict[str, Any] | None]:
+        """Return the model without its encoder, and the members of the encoder, whose methods cannot be called.
 
-        The kinds are custom, dual, choices, pairs, and other, which actors cannot run.
+        The members are None for models that actors do not run: text encoders, and models behind an endpoint.
         """
         model = self._load(options)
-        kinds = (
-            *(("other", MeteredScorer), ("custom", CustomDualEncoder), ("dual", DualEncoder)),
-            *(("choices", CaptionChooser), ("pairs", PairScorer)),
-        )
-        kind = next((name for name, kind in kinds if isinstance(model.encoder, kind)), "other")
-        max_tokens = model.encoder.max_tokens if isinstance(model.encoder, TruncatingReader) else None
-        return replace(model, encoder=None), kind, max_tokens
+        encoder, is_run_here = model.encoder, isinstance(model.encoder, DualEncoder | PairScorer)
+        members = {name: getattr(encoder, name) for name in MEMBERS if hasattr(encoder, name)}
+        members = {name: _refuse if callable(value) else value for name, value in members.items()}
+        is_run_here &= not isinstance(encoder, MeteredScorer)
+        return replace(model, encoder=None), members if is_run_here else None
 
     def find_truncated(self, options: ModelOptions, texts: list[str]) -> np.ndarray:
-        encoder = self._load(options).encoder
-        assert isinstance(encoder, TruncatingReader)
+        encoder: Any = self._load(options).encoder
         return encoder.find_truncated(texts)
 
-    def encode_images(self, options: ModelOptions, groups: list[tuple[Any, list[plan.CropSource]]]) -> Results:
-        """Return the feature of each crop, or its error message if it is unreadable."""
-        encoder = self._load(options).encoder
-        assert isinstance(encoder, DualEncoder)
-        with ThreadPoolExecutor(self._threads) as pool:
-            groups_preprocessed = pool.map(lambda group: images.preprocess_crops(encoder.preprocess, *group), groups)
-            crops = [crop for group in groups_preprocessed for crop in group]
-        readable = [index for index, crop in enumerate(crops) if not isinstance(crop, images.UnreadableImageError)]
-        results: Results = [str(crop) for crop in crops]
-        if readable:
-            encode = partial(encoder.encode_images, [crops[index] for index in readable])
-            with self._lock:
-                feature_ND = retry_with_smaller_batches(encode, options.batch_size)
-            for index, feature_D in zip(readable, np.asarray(feature_ND), strict=True):
-                results[index] = feature_D
-        return results
-
-    def encode_texts(self, options: ModelOptions, texts: list[str]) -> Results:
-        encoder = self._load(options).encoder
-        assert isinstance(encoder, DualEncoder)
-        with self._lock:
-            return list(
-                np.asarray(retry_with_smaller_batches(partial(encoder.encode_texts, texts), options.batch_size))
-            )
-
-    def score(self, options: ModelOptions, asked: list[AskedImage]) -> Results:
-        """Return the score of each question about each image, or the error message of an unreadable image."""
+    def compute(self, options: ModelOptions, chunk: Chunk, batch_size: int, on_error: OnError) -> Results:
+        """Return the results of a chunk. Images are decoded while another thread encodes those of another chunk."""
         model = self._load(options)
-        with self._lock:
-            scores = score_questions(model, asked, options.batch_size)
-        return [
-            score
-            for item, of_image in zip(asked, scores, strict=True)
-            for score in (
-                [str(of_image)] * len(item.questions)
-                if isinstance(of_image, images.UnreadableImageError)
-                else of_image.reshape(-1, 1)
-            )
-        ]
+        if chunk.method == "encode_images":
+            inputs = self._prepare(model, chunk)
+            with self._lock:
+                return compute(model, chunk.method, inputs, batch_size, on_error)
+        with self._lock:  # also for the preparation, because tokenisers are not thread-safe
+            return compute(model, chunk.method, self._prepare(model, chunk), batch_size, on_error)
+
+    def _prepare(self, model: Model, chunk: Chunk) -> list[Any]:
+        with ThreadPoolExecutor(self._threads) as pool:
+            parts = pool.map(partial(prepare, model.encoder, chunk.method), chunk.items)
+            return [value for part in parts for value in part]
 
     def _load(self, options: ModelOptions) -> Model:
         """Return the model. The previous one is freed before another one is loaded."""

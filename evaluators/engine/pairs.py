@@ -10,24 +10,23 @@ Shapes: I images and T texts per row.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from collections.abc import Iterator, Sequence
 from itertools import combinations, permutations
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from evaluators.engine import images, plan
-from evaluators.engine.encode import Engine, retry_with_smaller_batches
+from evaluators.engine.compute import AskedImage, Chunk, Question, prepare
+from evaluators.engine.encode import Engine
 from evaluators.engine.images import UnreadableImageError
-from evaluators.engine.plan import CropSource, TaskPlan
-from evaluators.models import CaptionChooser, Model, PairScorer
+from evaluators.engine.plan import TaskPlan
+from evaluators.models import CaptionChooser
 from evaluators.models.fingerprint import digest
 
 PAIRS_PER_CHUNK = 256
-Question = tuple[str, ...]
-"""One caption, or two captions to choose from in this order."""
+AnswerKeys = list[list[list[bytes]]]
+"""Row -> image -> the cache keys of the answers to all questions about it."""
 
 
 class PairScores(NamedTuple):
@@ -49,41 +48,39 @@ class PositionBias(NamedTuple):
     """Share of the pairs of captions whose preferred caption changes with the order."""
 
 
-class AskedImage(NamedTuple):
-    """An image, as bytes and a crop, and the questions about it."""
-
-    data: bytes | UnreadableImageError
-    crop: CropSource
-    questions: list[Question]
-
-
-class _Asked(NamedTuple):
-    """An image of a row, the questions about it, and their keys in the cache."""
-
-    crop: CropSource
-    data: bytes | UnreadableImageError
-    questions: list[Question]
-    keys: list[bytes]
+def answer(engine: Engine, tasks: Sequence[TaskPlan]) -> list[AnswerKeys]:
+    """Answer the questions of the tasks that are not in the cache. Returns the keys of all answers of each task."""
+    keys_by_task: list[AnswerKeys] = [[] for _ in tasks]
+    engine.fill(_list_chunks(engine, tasks, keys_by_task))
+    return keys_by_task
 
 
-def compute_pair_scores(engine: Engine, task: TaskPlan) -> Iterator[tuple[int, PairScores | UnreadableImageError]]:
-    """Yield the position and the scores, or the image error, of each row.
-
-    Scores that are not in the cache are computed and stored.
-    """
-    for chunk in list_chunks(engine, task):
-        asked = [ask_row(engine, task, index) for index in range(chunk.start, chunk.stop)]
-        errors = _answer(engine, [item for row in asked for item in row])
-        for index, row in zip(range(chunk.start, chunk.stop), asked, strict=True):
-            error = next((errors[id(item)] for item in row if id(item) in errors), None)
-            yield index, error or _collect(engine, task, index, row)
-        engine.report(task.rows.task.name, chunk.stop, len(task.row_N))
+def stream_missing(engine: Engine) -> Iterator[tuple[Any, Any]]:
+    """Yield the distinct pairs of preprocessed image and text of all tasks that are not in the cache."""
+    for chunk in _list_chunks(engine, engine.plan.tasks, [[] for _ in engine.plan.tasks]):
+        for item in chunk.items:
+            pairs = prepare(engine.model.encoder, chunk.method, item)
+            yield from ((pair.image, pair.text) for pair in pairs if not isinstance(pair, UnreadableImageError))
 
 
-def list_chunks(engine: Engine, task: TaskPlan) -> list[slice]:
-    """Return the chunks of a task's rows that are scored and committed together."""
-    num_questions = len(list_questions(engine.model.encoder, [""] * task.text_NT.shape[1]))
-    return plan.chunks(len(task.row_N), max(1, PAIRS_PER_CHUNK // max(1, task.crop_NI.shape[1] * num_questions)))
+def _list_chunks(engine: Engine, tasks: Sequence[TaskPlan], keys_by_task: Sequence[AnswerKeys]) -> Iterator[Chunk]:
+    """Yield the questions whose answers are missing, and append the keys of all answers to ``keys_by_task``."""
+    submitted: set[bytes] = set()
+    for task, answer_keys in zip(tasks, keys_by_task, strict=True):
+        num_questions = len(list_questions(engine.model.encoder, [""] * task.text_NT.shape[1]))
+        num_rows = max(1, PAIRS_PER_CHUNK // max(1, task.crop_NI.shape[1] * num_questions))
+        for part in plan.chunks(len(task.row_N), num_rows):
+            asked = [_ask_row(engine, task, row) for row in range(part.start, part.stop)]
+            answer_keys += [[item.keys for item in row] for row in asked]
+            items: list[AskedImage] = []
+            for item in (item for row in asked for item in row):
+                missing = {item.keys[index]: item.questions[index] for index in engine.store.missing(item.keys)}
+                missing = {key: question for key, question in missing.items() if key not in submitted}
+                submitted.update(missing)
+                if missing:
+                    items.append(item._replace(questions=list(missing.values()), keys=list(missing)))
+            keys = [key for item in items for key in item.keys]
+            yield Chunk(task.dataset.task.name, "score", keys, items, part, len(task.row_N))
 
 
 def list_questions(scorer: Any, texts: Sequence[str]) -> list[Question]:
@@ -93,138 +90,31 @@ def list_questions(scorer: Any, texts: Sequence[str]) -> list[Question]:
     return [(text,) for text in texts]
 
 
-def ask_row(engine: Engine, task: TaskPlan, index: int) -> list[_Asked]:
-    """Return the questions about each image of a row."""
-    texts = [engine.plan.texts[text] for text in task.text_NT[index] if text >= 0]
+def _ask_row(engine: Engine, task: TaskPlan, row: int) -> list[AskedImage]:
+    """Return all questions about each image of a row."""
+    texts = [engine.plan.texts[text] for text in task.text_NT[row] if text >= 0]
     questions = list_questions(engine.model.encoder, texts)
-    crops = [engine.plan.crops[crop] for crop in task.crop_NI[index]]
+    encoded = [[text.encode() for text in question] for question in questions]
+    crops = [engine.plan.crops[crop] for crop in task.crop_NI[row]]
     return [
-        _Asked(crop, data, questions, [_key(images.key(data, crop), question) for question in questions])
-        for crop, data in zip(crops, images.read(crops), strict=True)
+        AskedImage(file, crop, questions, [digest(b"pair", images.key(file, crop), *texts) for texts in encoded])
+        for file, crop in zip(images.read(crops), crops, strict=True)
     ]
 
 
-def _key(image_key: bytes, question: Question) -> bytes:
-    return digest(b"pair", image_key, *(text.encode() for text in question))
+def collect(engine: Engine, task: TaskPlan, answer_keys: AnswerKeys) -> Iterator[PairScores | str]:
+    """Yield the scores of each row of a task that was answered, or the error of an unreadable image."""
+    for is_text_T, keys_IQ in zip(task.text_NT >= 0, answer_keys, strict=True):
+        error = next((engine.errors[key] for keys_Q in keys_IQ for key in keys_Q if key in engine.errors), None)
+        yield error or _collect_row(engine, is_text_T, keys_IQ)
 
 
-def _answer(engine: Engine, asked: Sequence[_Asked]) -> dict[int, UnreadableImageError]:
-    """Answer the questions that are not in the cache and store the answers.
-
-    Returns the error of each unreadable image, by the ``id`` of its item.
-    """
-    todo = find_missing(engine, asked)
-    images_asked = [AskedImage(item.data, item.crop, list(missing.values())) for item, missing in todo]
-    errors: dict[bytes, UnreadableImageError] = {}
-    for (item, missing), scores in zip(
-        todo, score_questions(engine.model, images_asked, engine.batch_size), strict=True
-    ):
-        if isinstance(scores, UnreadableImageError):
-            errors[images.key(item.data, item.crop)] = scores
-        else:
-            engine.store.put(list(missing), scores.reshape(-1, 1))
-    return {id(item): error for item in asked if (error := errors.get(images.key(item.data, item.crop)))}
-
-
-def score_questions(
-    model: Model, asked: Sequence[AskedImage], batch_size: int
-) -> list[np.ndarray | UnreadableImageError]:
-    """Return the scores of the questions about each image, or the error of an unreadable image.
-
-    Batches are over all images. Raises ValueError if a score is not finite.
-    """
-    scorer = model.encoder
-    assert isinstance(scorer, PairScorer)
-    with ThreadPoolExecutor(images.NUM_THREADS) as pool:
-        prepared = list(pool.map(partial(_prepare, scorer.preprocess), asked))
-    readable = [
-        (item, image)
-        for item, image in zip(asked, prepared, strict=True)
-        if not isinstance(image, UnreadableImageError)
-    ]
-    questions = [question for item, _ in readable for question in item.questions]
-    shown = [image for item, image in readable for _ in item.questions]
-    score_M = np.empty(0, np.float32)
-    if readable:
-        score_M = retry_with_smaller_batches(partial(_score, scorer, shown, questions), batch_size)
-    if not np.isfinite(score_M).all():
-        crops = [item.crop for item, _ in readable for _ in item.questions]
-        raise ValueError(
-            f"{crops[int(np.argmin(np.isfinite(score_M)))]}: {model.name} returned a score that is not a finite "
-            "number. Check the weights, or try `--precision fp32`."
-        )
-    ends = np.cumsum([len(item.questions) for item, _ in readable])
-    parts = iter(np.split(score_M, ends[:-1]) if len(ends) else [])
-    return [image if isinstance(image, UnreadableImageError) else next(parts) for image in prepared]
-
-
-def stream_missing(engine: Engine) -> Iterator[tuple[Any, Any]]:
-    """Yield the distinct pairs of preprocessed image and text of all tasks that are not in the cache."""
-    scorer = engine.model.encoder
-    assert isinstance(scorer, PairScorer)
-    seen: set[bytes] = set()
-    for task in engine.plan.tasks:
-        for index in range(len(task.row_N)):
-            for item, missing in find_missing(engine, ask_row(engine, task, index)):
-                image = _prepare(scorer.preprocess, item)
-                if not isinstance(image, UnreadableImageError):
-                    yield from ((image, _text(scorer, missing[key])) for key in missing if key not in seen)
-                seen.update(missing)
-
-
-def _text(scorer: PairScorer, question: Question) -> Any:
-    """Return the text argument of ``scorer.score`` for a question."""
-    return question if isinstance(scorer, CaptionChooser) else question[0]
-
-
-def find_missing(engine: Engine, asked: Sequence[_Asked]) -> list[tuple[_Asked, Mapping[bytes, Question]]]:
-    """Return each image with its questions that are neither in the cache nor asked about an earlier equal image."""
-    seen: set[bytes] = set()
-    todo: list[tuple[_Asked, Mapping[bytes, Question]]] = []
-    for item in asked:
-        new = {item.keys[position]: item.questions[position] for position in engine.store.missing(item.keys)}
-        new = {key: question for key, question in new.items() if key not in seen}
-        seen.update(new)
-        if new:
-            todo.append((item, new))
-    return todo
-
-
-def _prepare(preprocess: Callable[[Any], Any], item: AskedImage | _Asked) -> Any:
-    """Return the preprocessed image, or the error if it is unreadable."""
-    try:
-        return preprocess(images.cut(images.decode(item.data, item.crop), item.crop))
-    except UnreadableImageError as error:
-        return error
-
-
-def _score(scorer: PairScorer, shown: Sequence[Any], questions: Sequence[Question], batch_size: int) -> np.ndarray:
-    """Return the scores (M,) of images with their questions."""
-    texts = [_text(scorer, question) for question in questions]
-    scores = [scorer.score(shown[batch], texts[batch]) for batch in batches_of_whole_images(shown, batch_size)]
-    return np.concatenate([np.asarray(score_B, np.float32).ravel() for score_B in scores])
-
-
-def batches_of_whole_images(shown: Sequence[Any], size: int) -> list[slice]:
-    """Return batches of at most ``size`` consecutive pairs. The pairs of an image are split only if they exceed it."""
-    starts = [index for index in range(len(shown)) if index == 0 or shown[index] is not shown[index - 1]]
-    batches: list[slice] = []
-    for start, stop in zip(starts, [*starts[1:], len(shown)], strict=True):
-        if batches and stop - batches[-1].start <= size:
-            batches[-1] = slice(batches[-1].start, stop)
-        else:
-            batches += [slice(first, min(first + size, stop)) for first in range(start, stop, size)]
-    return batches
-
-
-def _collect(engine: Engine, task: TaskPlan, index: int, row: Sequence[_Asked]) -> PairScores:
-    """Return the scores of a row whose answers are all in the cache."""
-    is_text_T = task.text_NT[index] >= 0
-    score_IT = np.full((len(row), len(is_text_T)), np.nan, dtype=np.float32)
-    answer_IQ = np.stack([engine.store.get(item.keys)[:, 0] for item in row])
+def _collect_row(engine: Engine, is_text_T: np.ndarray, keys_IQ: list[list[bytes]]) -> PairScores:
+    score_IT = np.full((len(keys_IQ), len(is_text_T)), np.nan, dtype=np.float32)
+    answer_IQ = np.stack([engine.store.get(keys_Q)[:, 0] for keys_Q in keys_IQ])
     if not isinstance(engine.model.encoder, CaptionChooser):
         score_IT[:, is_text_T] = answer_IQ
-        return PairScores(score_IT, np.empty((len(row), 0), np.float32))
+        return PairScores(score_IT, np.empty((len(keys_IQ), 0), np.float32))
     score_IT[:, is_text_T] = [average_choices(answer_Q, int(is_text_T.sum())) for answer_Q in answer_IQ]
     return PairScores(score_IT, answer_IQ)
 

@@ -10,53 +10,22 @@ from array import array
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
+from itertools import chain, count
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from evaluators.engine.rows import Reference, Rows
+from evaluators.engine.task_dataset import CropSource, TaskDataset
 from evaluators.protocols import recall
-from generators.storage.patches import Patches
 
 FOLD_SEED = 0
-
-
-@dataclass(frozen=True, slots=True)
-class CropSource:
-    """Location of a crop's pixels: a row and column of a task, or the image file that the row names."""
-
-    rows: Rows
-    row: int
-    column: str = "image"
-    reference: Reference | None = None
-    patches: Patches | None = None
-    """Order of the image's patches; None for the image as it is."""
-
-    @property
-    def image_file(self) -> Path | None:
-        """File that the crop is cut from; None if the dataset stores the crop itself."""
-        return self.reference and self.reference.crop.path
-
-    @property
-    def refusal(self) -> str | None:
-        """Why the image file must not be read; None if it may be read."""
-        return self.reference and self.reference.refusal
-
-    @property
-    def image(self) -> Hashable:
-        """Identity of the file or cell with the image, from which several crops can be made."""
-        return self.image_file or (self.rows.files, self.row, self.column)
-
-    def __str__(self) -> str:
-        return f"{self.rows.task.name}, row {self.row}"
 
 
 @dataclass(frozen=True)
 class TaskPlan:
     """The scored rows of a task, with crops and texts given by their positions in the plan."""
 
-    rows: Rows
+    dataset: TaskDataset
     row_N: np.ndarray
     """Numbers of the scored rows in the split, in increasing order."""
     crop_NI: np.ndarray
@@ -80,94 +49,92 @@ class Plan:
     """Distinct texts, sorted case-insensitively, so that texts with a common prefix are consecutive."""
 
 
-def make(tasks: Sequence[Rows]) -> Plan:
-    """Return the plan for scoring the rows of all tasks."""
-    crops: list[CropSource] = []
-    crop_number, text_number = _numbering(), _numbering()
-    drafts = [_draft(rows, crops, crop_number, text_number) for rows in tasks]
-    texts = list(text_number)
-    text_order_T = np.array(sorted(range(len(texts)), key=lambda number: (texts[number].lower(), texts[number])), int)
-    crop_order_C = _by_image(crops)
-    crop_position_C = np.argsort(crop_order_C).astype(np.int32)
-    text_position_T = np.append(np.argsort(text_order_T), -1).astype(np.int32)  # -1 (no text) is mapped to -1
-    return Plan(
-        tuple(
-            replace(
-                draft,
-                crop_NI=crop_position_C[draft.crop_NI],
-                text_NT=text_position_T[draft.text_NT],
-                class_CP=text_position_T[draft.class_CP],
-            )
-            for draft in drafts
-        ),
-        tuple(crops[number] for number in crop_order_C),
-        tuple(texts[number] for number in text_order_T),
-    )
+class Draft(NamedTuple):
+    """The plan of one task, whose positions are those in its own crops and texts."""
 
+    task: TaskPlan
+    crops: dict[Hashable, CropSource]
+    """Distinct crops in order of first use, by dataset folder and crop id.
 
-def _numbering() -> defaultdict[Any, int]:
-    """Return a dictionary that assigns consecutive numbers to keys when they are first used."""
-    numbers: defaultdict[Any, int] = defaultdict()
-    numbers.default_factory = numbers.__len__
-    return numbers
-
-
-def _draft(
-    rows: Rows,
-    crops: list[CropSource],
-    crop_number: defaultdict[Any, int],
-    text_number: defaultdict[Any, int],
-) -> TaskPlan:
-    """Return the plan of one task, in which crops and texts are numbered in order of first use.
-
-    Appends new crops to ``crops``. A crop is identified by its id and its dataset folder, since two datasets may store
-    the same crop with different pixels or use the same id for different crops. Identical files of two datasets are
-    recognised later by their bytes. Raises ValueError if the rows cannot be scored.
+    The folder is needed because two datasets may use the same id for different crops. Identical files of two datasets
+    are recognised later by their bytes.
     """
-    protocol = rows.protocol
-    row_N, fold_N = list_scored_rows(rows)
+    texts: list[str]
+    """Distinct texts in order of first use."""
+
+
+def make(datasets: Iterable[TaskDataset]) -> Plan:
+    """Return the plan for scoring the rows of all tasks. Raises ValueError if the rows of a task cannot be scored."""
+    return combine([draft(dataset) for dataset in datasets])
+
+
+def draft(dataset: TaskDataset) -> Draft:
+    """Return the plan of one task. Raises ValueError if its rows cannot be scored."""
+    protocol = dataset.protocol
+    row_N, fold_N = _list_scored_rows(dataset)
     crop_NI = np.empty((len(row_N), len(protocol.images)), dtype=np.int32)
     label_N = np.zeros(len(row_N), dtype=np.int32)
+    crops: dict[Hashable, CropSource] = {}
+    crop_number: defaultdict[str, int] = defaultdict(count().__next__)
+    text_number: defaultdict[str, int] = defaultdict(count().__next__)
     text_J, texts_N = array("i"), array("i")
-    for index, (row, item) in enumerate(_items(rows, row_N)):
+    for index, (row, columns) in enumerate(_read_rows(dataset, row_N)):
         for position, (column, id_column) in enumerate(zip(protocol.images, protocol.crop_ids, strict=True)):
-            crop_NI[index, position] = crop_number[rows.folder, item[id_column]]
+            crop_id = columns[id_column]
+            crop_NI[index, position] = crop_number[crop_id]
             if len(crop_number) > len(crops):
-                image_rows, image_row = rows.find_image(row, item)
-                reference, patches = rows.reference(row, item), rows.patches(row, item)
-                crops.append(CropSource(image_rows, image_row, column, reference, patches))
+                crops[dataset.folder, crop_id] = dataset.find_crop(row, columns, column)
         if protocol.label:
-            label_N[index] = _label(rows, row, item[protocol.label])
-        numbers = [text_number[text] for text in _texts(item, protocol.texts)]
+            label_N[index] = _check_label(dataset, row, columns[protocol.label])
+        numbers = [text_number[text] for text in _list_texts(columns, protocol.texts)]
         text_J.extend(numbers)
         texts_N.append(len(numbers))
-    class_CP = np.array([[text_number[prompt] for prompt in prompts] for prompts in rows.classes], dtype=np.int32)
-    is_text_NT = np.arange(max(texts_N, default=0)) < np.array(texts_N)[:, None]
-    text_NT = np.full(is_text_NT.shape, -1, dtype=np.int32)
-    text_NT[is_text_NT] = text_J
-    if rows.fold_size is not None:
-        for fold in np.unique(fold_N):
-            if not recall.is_measurable(crop_NI[fold_N == fold, 0], text_NT[fold_N == fold]):
-                raise ValueError(
-                    f"{rows.task.name}: retrieval needs a wrong candidate for each image and each caption, and some "
-                    f"image or caption of the {(fold_N == fold).sum():,} rows has none. Use more images with different "
-                    "captions."
-                )
-    return TaskPlan(rows, row_N, crop_NI, text_NT, fold_N, class_CP, label_N)
+    class_CP = np.array([[text_number[prompt] for prompt in prompts] for prompts in dataset.classes], dtype=np.int32)
+    text_NT = np.full((len(row_N), max(texts_N, default=0)), -1, dtype=np.int32)
+    text_NT[np.arange(text_NT.shape[1]) < np.array(texts_N)[:, None]] = text_J
+    if dataset.fold_size is not None:
+        _check_folds(dataset, crop_NI, text_NT, fold_N)
+    task = TaskPlan(dataset, row_N, crop_NI, text_NT, fold_N, class_CP, label_N)
+    return Draft(task, crops, list(text_number))
 
 
-def _label(rows: Rows, row: int, label: Any) -> int:
+def combine(drafts: Sequence[Draft]) -> Plan:
+    """Return the plan of several tasks."""
+    crops: dict[Hashable, CropSource] = {}
+    for key, crop in chain.from_iterable(one.crops.items() for one in drafts):
+        crops.setdefault(key, crop)
+    first_use: dict[Hashable, int] = {}
+    for number, crop in enumerate(crops.values()):
+        first_use.setdefault(crop.image, number)
+    keys = sorted(crops, key=lambda key: first_use[crops[key].image])  # stable: otherwise in order of first use
+    texts = sorted({text for one in drafts for text in one.texts}, key=lambda text: (text.lower(), text))
+    crop_position = {key: position for position, key in enumerate(keys)}
+    text_position = {text: position for position, text in enumerate(texts)}
+    tasks = []
+    for task, task_crops, task_texts in drafts:
+        crop_C = np.array([crop_position[key] for key in task_crops], dtype=np.int32)
+        text_T = np.array([*(text_position[text] for text in task_texts), -1], dtype=np.int32)  # no text stays -1
+        arrays = {"crop_NI": crop_C[task.crop_NI], "text_NT": text_T[task.text_NT], "class_CP": text_T[task.class_CP]}
+        tasks.append(replace(task, **arrays))
+    return Plan(tuple(tasks), tuple(crops[key] for key in keys), tuple(texts))
+
+
+def _check_label(dataset: TaskDataset, row: int, label: Any) -> int:
     """Return the class of a row. Raises ValueError if there is no such class."""
-    if not isinstance(label, int) or not 0 <= label < len(rows.classes):
-        raise ValueError(f"{rows.task.name}, row {row}: label {label!r}, expected 0 to {len(rows.classes) - 1}.")
+    if not isinstance(label, int) or not 0 <= label < len(dataset.classes):
+        raise ValueError(f"{dataset.task.name}, row {row}: label {label!r}, expected 0 to {len(dataset.classes) - 1}.")
     return label
 
 
-def _by_image(crops: Sequence[CropSource]) -> np.ndarray:
-    """Return an order (C,) of the crops in which all crops of a source image follow the first of them."""
-    first: dict[Hashable, int] = {}
-    first_C = [first.setdefault(crop.image, position) for position, crop in enumerate(crops)]
-    return np.argsort(np.array(first_C, int), kind="stable")
+def _check_folds(dataset: TaskDataset, crop_NI: np.ndarray, text_NT: np.ndarray, fold_N: np.ndarray) -> None:
+    """Raise ValueError if an image or caption has no wrong candidate in its fold."""
+    for fold in np.unique(fold_N):
+        is_member_N = fold_N == fold
+        if not recall.is_measurable(crop_NI[is_member_N, 0], text_NT[is_member_N]):
+            raise ValueError(
+                f"{dataset.task.name}: retrieval needs a wrong candidate for each image and each caption, and some "
+                f"image or caption of the {is_member_N.sum():,} rows has none. Use more images with different captions."
+            )
 
 
 def chunks(num_items: int, size: int) -> list[slice]:
@@ -188,27 +155,27 @@ def crop_chunks(crops: Sequence[CropSource], size: int) -> list[slice]:
     return chunk_slices
 
 
-def _texts(item: Mapping[str, Any], columns: Iterable[str]) -> Iterator[str]:
+def _list_texts(columns: Mapping[str, Any], names: Iterable[str]) -> Iterator[str]:
     """Yield all texts of a row, column by column."""
-    for column in columns:
-        yield from [item[column]] if isinstance(item[column], str) else item[column]
+    for name in names:
+        yield from [columns[name]] if isinstance(columns[name], str) else columns[name]
 
 
-def list_scored_rows(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+def _list_scored_rows(dataset: TaskDataset) -> tuple[np.ndarray, np.ndarray]:
     """Return the numbers of the scored rows in increasing order, and the retrieval fold of each."""
-    if rows.fold_size is None:
-        return np.arange(len(rows)), np.zeros(len(rows), dtype=np.int32)
-    folds = list(recall.make_folds(len(rows), rows.fold_size, FOLD_SEED))
+    if dataset.fold_size is None:
+        return np.arange(len(dataset)), np.zeros(len(dataset), dtype=np.int32)
+    folds = list(recall.make_folds(len(dataset), dataset.fold_size, FOLD_SEED))
     row_N = np.concatenate(folds)
-    fold_N = np.repeat(np.arange(len(folds), dtype=np.int32), rows.fold_size)
+    fold_N = np.repeat(np.arange(len(folds), dtype=np.int32), dataset.fold_size)
     order_N = np.argsort(row_N, kind="stable")
     return row_N[order_N], fold_N[order_N]
 
 
-def _items(rows: Rows, row_N: np.ndarray) -> Iterator[tuple[int, dict[str, Any]]]:
+def _read_rows(dataset: TaskDataset, row_N: np.ndarray) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the number and the columns of each scored row."""
     start = 0
-    for block in rows.texts():
+    for block in dataset.texts():
         row_B = row_N[(row_N >= start) & (row_N < start + block.num_rows)]
         yield from zip(row_B.tolist(), block.take(row_B - start).to_pylist(), strict=True)
         start += block.num_rows

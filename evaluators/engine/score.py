@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from evaluators.engine import plan
-from evaluators.engine.encode import Encoded, Engine
-from evaluators.engine.images import UnreadableImageError
-from evaluators.engine.pairs import PairScores, PositionBias, compute_pair_scores, measure_position_bias
+from evaluators.engine import pairs, plan
+from evaluators.engine.encode import Encoded, Engine, encode
+from evaluators.engine.pairs import AnswerKeys, PairScores, PositionBias, measure_position_bias
 from evaluators.engine.plan import TaskPlan
-from evaluators.engine.rows import Rows
+from evaluators.engine.task_dataset import TaskDataset
 from evaluators.models import (
     CaptionChooser,
     DualEncoder,
@@ -48,9 +47,9 @@ class Scored:
     """Warnings for readers of the task's result."""
 
 
-def explain_unsupported(model: Model, rows: Rows) -> str | None:
+def explain_unsupported(model: Model, dataset: TaskDataset) -> str | None:
     """Return the reason why the model does not support the task, or None if it does."""
-    protocol, encoder = rows.protocol, model.encoder
+    protocol, encoder = dataset.protocol, model.encoder
     if isinstance(protocol, TextProtocol):
         if isinstance(encoder, TextRecoverer):
             return None
@@ -63,9 +62,9 @@ def explain_unsupported(model: Model, rows: Rows) -> str | None:
             return None
         return f"{model.name} encodes no images. Choose tasks without images."
     if isinstance(protocol, SetProtocol) and not isinstance(encoder, DualEncoder):
-        pairs = rows.set_size**2 if rows.fold_size else len(rows) * sum(map(len, rows.classes))
+        num_pairs = dataset.set_size**2 if dataset.fold_size else len(dataset) * sum(map(len, dataset.classes))
         return (
-            f"{protocol.name} needs a score for each of {pairs:,} pairs, and {model.name} scores pair by pair. "
+            f"{protocol.name} needs a score for each of {num_pairs:,} pairs, and {model.name} scores pair by pair. "
             "Choose tasks with a few candidates per row."
         )
     if isinstance(encoder, CaptionChooser) and protocol.texts == ("caption",):
@@ -73,17 +72,24 @@ def explain_unsupported(model: Model, rows: Rows) -> str | None:
     return None
 
 
-def score(engine: Engine, task: TaskPlan, encoded: Encoded) -> Scored:
-    """Return the scores and metrics of one task. ``encoded`` has the cache keys of an encoder's features."""
-    if isinstance(engine.model.encoder, DualEncoder):
-        scored = _score_features(engine, task, encoded)
-    elif isinstance(engine.model.encoder, TextRecoverer):
-        scored = _recover(engine, task)
-    elif not isinstance(engine.model.encoder, PairScorer):
-        scored = _score_texts_alone(engine, task, encoded)
-    else:
-        scored = _score_pairs(engine, task)
-    return replace(scored, warnings=(*scored.warnings, *_warn_of_long_texts(engine, task)))
+def score_all(engine: Engine) -> Iterator[Scored]:
+    """Yield the scores and metrics of all tasks of the plan. What the feature cache lacks is computed first."""
+    for scored in _score_all(engine):
+        yield replace(scored, warnings=(*scored.warnings, *_warn_of_long_texts(engine, scored.task)))
+
+
+def _score_all(engine: Engine) -> Iterator[Scored]:
+    encoder, tasks = engine.model.encoder, engine.plan.tasks
+    if isinstance(encoder, TextRecoverer) and not isinstance(encoder, DualEncoder):
+        yield from (_recover(engine, task) for task in tasks)
+    elif isinstance(encoder, PairScorer) and not isinstance(encoder, DualEncoder):
+        # In one process, the result of a task is written before the next task begins; on a cluster, no actor waits.
+        for group in [tasks] if engine.remote else [[task] for task in tasks]:
+            for task, answer_keys in zip(group, pairs.answer(engine, group), strict=True):
+                yield _score_pairs(engine, task, answer_keys)
+    elif tasks:
+        encoded = encode(engine)
+        yield from (_score_features(engine, task, encoded) for task in tasks)
 
 
 def _warn_of_long_texts(engine: Engine, task: TaskPlan) -> tuple[str, ...]:
@@ -100,23 +106,22 @@ def _warn_of_long_texts(engine: Engine, task: TaskPlan) -> tuple[str, ...]:
     )
 
 
-def evaluate_scores(rows: Rows, score_NIT: np.ndarray, label_N: np.ndarray) -> Directions:
+def evaluate_scores(dataset: TaskDataset, score_NIT: np.ndarray, label_N: np.ndarray) -> Directions:
     """Return the metrics of the protocol, and those of the authors' rule of a published benchmark."""
-    assert isinstance(rows.protocol, RowProtocol)
-    rule = authors.find_rule(rows.task.dataset, rows.task.config)
-    return rows.protocol.compute(score_NIT, label_N) | (authors.evaluate(rule, score_NIT) if rule else {})
+    assert isinstance(dataset.protocol, RowProtocol)
+    rule = authors.find_rule(dataset.task.dataset, dataset.task.config)
+    return dataset.protocol.compute(score_NIT, label_N) | (authors.evaluate(rule, score_NIT) if rule else {})
 
 
 def _score_features(engine: Engine, task: TaskPlan, encoded: Encoded) -> Scored:
-    errors, store = encoded.errors, engine.store
-    unreadable_N = np.isin(task.crop_NI, list(errors)).any(axis=1)
+    """Return the cosine similarities of features and their metrics; for a text encoder, the metrics of the texts."""
+    protocol, store, errors = task.dataset.protocol, engine.store, encoded.errors
+    is_unreadable_N = np.asarray(np.isin(task.crop_NI, list(errors)).any(axis=1))
     skipped = [
         {"row": int(row), "error": next(errors[crop] for crop in crops if crop in errors)}
-        for row, crops in zip(task.row_N[unreadable_N], task.crop_NI[unreadable_N].tolist(), strict=True)
+        for row, crops in zip(task.row_N[is_unreadable_N], task.crop_NI[is_unreadable_N].tolist(), strict=True)
     ]
-    index_N = np.flatnonzero(~unreadable_N)
-    if not len(index_N):
-        raise ValueError(f"{task.rows.task.name}: no image could be read.")
+    index_N = _find_readable(task, is_unreadable_N)
     sample = Sample(
         crop_NI=task.crop_NI[index_N],
         text_NT=task.text_NT[index_N],
@@ -126,39 +131,28 @@ def _score_features(engine: Engine, task: TaskPlan, encoded: Encoded) -> Scored:
         image=lambda position: store.get([encoded.crop_keys[crop] for crop in position]),
         text=lambda position: store.get([encoded.text_keys[text] for text in position]),
     )
-    protocol = task.rows.protocol
     if isinstance(protocol, SetProtocol):
         return Scored(task, index_N, np.empty((len(index_N), 1, 0), np.float32), protocol.evaluate(sample), skipped)
     assert isinstance(protocol, RowProtocol)
-    score_NIT = _row_scores(sample)
-    metrics = evaluate_scores(task.rows, score_NIT, sample.label_N)
+    if not isinstance(engine.model.encoder, DualEncoder):
+        assert protocol.of_texts
+        return Scored(task, index_N, np.empty((len(index_N), 0, 1), np.float32), protocol.of_texts(sample), [])
+    score_NIT = _compute_cosines(sample)
+    metrics = evaluate_scores(task.dataset, score_NIT, sample.label_N)
     for evaluate in filter(None, (protocol.among_all, protocol.of_texts)):
         metrics |= evaluate(sample)
     return Scored(task, index_N, score_NIT, metrics, skipped)
 
 
-def _score_texts_alone(engine: Engine, task: TaskPlan, encoded: Encoded) -> Scored:
-    """Return the metrics of the texts alone, for a text encoder."""
-    protocol, count = task.rows.protocol, len(task.row_N)
-    assert isinstance(protocol, RowProtocol)
-    assert protocol.of_texts
-    sample = Sample(
-        crop_NI=task.crop_NI,
-        text_NT=task.text_NT,
-        fold_N=task.fold_N,
-        class_CP=task.class_CP,
-        label_N=task.label_N,
-        image=_refuse_images,
-        text=lambda position: engine.store.get([encoded.text_keys[text] for text in position]),
-    )
-    return Scored(task, np.arange(count), np.empty((count, 0, 1), np.float32), protocol.of_texts(sample), [])
+def _find_readable(task: TaskPlan, is_unreadable_N: np.ndarray) -> np.ndarray:
+    """Return the positions of the rows whose images are readable. Raises ValueError if there are none."""
+    index_N = np.flatnonzero(~is_unreadable_N)
+    if not len(index_N):
+        raise ValueError(f"{task.dataset.task.name}: no image could be read.")
+    return index_N
 
 
-def _refuse_images(position: np.ndarray) -> np.ndarray:
-    raise AssertionError("metrics of the texts alone need no images")
-
-
-def _row_scores(sample: Sample) -> np.ndarray:
+def _compute_cosines(sample: Sample) -> np.ndarray:
     """Return the cosine similarities (N, I, T) of each row's images and texts, computed in blocks."""
     blocks = []
     for block in plan.chunks(len(sample.text_NT), ROWS_PER_BLOCK):
@@ -170,48 +164,42 @@ def _row_scores(sample: Sample) -> np.ndarray:
 
 
 def _recover(engine: Engine, task: TaskPlan) -> Scored:
-    recoverer, protocol = engine.model.encoder, task.rows.protocol
+    recoverer, protocol = engine.model.encoder, task.dataset.protocol
     assert isinstance(recoverer, TextRecoverer)
     assert isinstance(protocol, TextProtocol)
     prompts = [engine.plan.texts[text] for text in task.text_NT[:, 0]]
     recovered: list[str] = []
     for chunk in plan.chunks(len(prompts), engine.batch_size):
         recovered += recoverer.recover(prompts[chunk])
-        engine.report(task.rows.task.name, len(recovered), len(prompts))
+        engine.report(task.dataset.task.name, len(recovered), len(prompts))
     no_scores = np.empty((len(prompts), 0, 1), np.float32)
     return Scored(task, np.arange(len(prompts)), no_scores, protocol.evaluate(recovered, prompts), [])
 
 
-def _score_pairs(engine: Engine, task: TaskPlan) -> Scored:
-    index_N, scores, skipped = [], [], []
-    for index, row_scores in compute_pair_scores(engine, task):
-        if not isinstance(row_scores, UnreadableImageError):
-            index_N.append(index)
-            scores.append(row_scores)
-        elif engine.on_error == "stop":
-            raise row_scores
-        else:
-            skipped.append({"row": int(task.row_N[index]), "error": str(row_scores)})
-    if not scores:
-        raise ValueError(f"{task.rows.task.name}: no image could be read.")
-    score_NIT, rows_N = np.stack([row.score_IT for row in scores]), np.array(index_N)
-    metrics = evaluate_scores(task.rows, score_NIT, task.label_N[rows_N])
-    bias = measure_position_bias([row.first_IQ for row in scores])
-    notes = (_describe_bias(bias),) if bias else ()
-    return Scored(task, rows_N, score_NIT, metrics, skipped, bias, (*notes, *_warn_of_declined(engine.model, scores)))
+def _score_pairs(engine: Engine, task: TaskPlan, answer_keys: AnswerKeys) -> Scored:
+    rows = list(pairs.collect(engine, task, answer_keys))
+    skipped = [
+        {"row": int(number), "error": row} for number, row in zip(task.row_N, rows, strict=True) if isinstance(row, str)
+    ]
+    index_N = _find_readable(task, np.array([isinstance(row, str) for row in rows]))
+    readable = [row for row in rows if not isinstance(row, str)]
+    score_NIT = np.stack([row.score_IT for row in readable])
+    metrics = evaluate_scores(task.dataset, score_NIT, task.label_N[index_N])
+    bias = measure_position_bias([row.first_IQ for row in readable])
+    warnings = _warn_of_declined(engine.model, readable)
+    if bias:
+        warnings = (
+            f"Position bias: the first of two captions is chosen in {bias.first:.1%} of the questions, and for "
+            f"{bias.flipped:.1%} of the pairs the choice depends on the order.",
+            *warnings,
+        )
+    return Scored(task, index_N, score_NIT, metrics, skipped, bias, warnings)
 
 
-def _describe_bias(bias: PositionBias) -> str:
-    return (
-        f"Position bias: the first of two captions is chosen in {bias.first:.1%} of the questions, and for "
-        f"{bias.flipped:.1%} of the pairs the choice depends on the order."
-    )
-
-
-def _warn_of_declined(model: Model, scores: Sequence[PairScores]) -> tuple[str, ...]:
+def _warn_of_declined(model: Model, rows: Sequence[PairScores]) -> tuple[str, ...]:
     """Return a warning if the model declined questions, or answered them with none of the given answers."""
     no_answer = getattr(model.encoder, "no_answer", None)
-    answers = [row.first_IQ if isinstance(model.encoder, CaptionChooser) else row.score_IT for row in scores]
+    answers = [row.first_IQ if isinstance(model.encoder, CaptionChooser) else row.score_IT for row in rows]
     declined = sum(int((answer == no_answer).sum()) for answer in answers)
     if no_answer is None or not declined:
         return ()

@@ -103,7 +103,7 @@ def select(known: Sequence[Task], patterns: str | Sequence[str]) -> list[Task]:
     without an original set are selected by the name of their config (``aro/coco_order``). Raises ValueError if there is
     no pattern or if one matches nothing.
     """
-    patterns = _split_all(patterns)
+    patterns = _split(patterns)
     if not patterns:
         raise ValueError("No task is given. Name at least one task or glob, for example crepe/prod_hnatom/n4.")
     selected: set[Task] = set()
@@ -125,22 +125,17 @@ def select_datasets(patterns: str | Sequence[str], data_dir: Path | None = None)
     matches no task.
     """
     names: set[str] = set()
-    for pattern in _split_all(patterns):
+    for pattern in _split(patterns):
         dataset = pattern.partition("/")[0]
         names |= {task.dataset for task in select(discover(data_dir), pattern)} if GLOB.search(dataset) else {dataset}
     return names
 
 
-def _split_all(patterns: str | Sequence[str]) -> list[str]:
-    return [part for pattern in ([patterns] if isinstance(patterns, str) else patterns) for part in _split(pattern)]
-
-
-def _split(pattern: str) -> list[str]:
+def _split(patterns: str | Sequence[str]) -> list[str]:
     """Return the parts between commas. A variant may also be written as it is stored, with dots."""
-    parts = (part.strip() for part in pattern.split(","))
-    return [
-        name + at + variant.replace(".", "-") for name, at, variant in (part.partition("@") for part in parts if part)
-    ]
+    joined = patterns if isinstance(patterns, str) else ",".join(patterns)
+    parts = (part.strip().partition("@") for part in joined.split(",") if part.strip())
+    return [name + at + variant.replace(".", "-") for name, at, variant in parts]
 
 
 def _match(known: Sequence[Task], pattern: str) -> set[Task]:

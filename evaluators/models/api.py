@@ -159,10 +159,12 @@ def load(name: str, device: str, precision: str) -> Model:
     except ValueError:
         raise ValueError(f"{spec}: expected numbers for {', '.join(NUMBERS)}.") from None
     store = AnswerStore(cache_folder())
-    with Endpoint.naming_errors(spec):
-        endpoint = Endpoint(name, settings.get("base_url"), numbers)
-        probe = ApiScorer(endpoint, Scoring(), store, numbers)
+    endpoint = Endpoint(name, settings.get("base_url"), numbers)
+    probe = ApiScorer(endpoint, Scoring(), store, numbers)
+    try:
         has_log_probabilities = bool(probe.ask(probe.preprocess(new_image("RGB", (56, 56), "red")), "a red square").top)
+    except RequestError as error:
+        raise ValueError(f"{spec}: {error}") from None
     endpoint.requests = 0  # --max-requests is about the run
     scoring = make_scoring({"scoring": "yes" if has_log_probabilities else "choice"} | settings, spec)
     if scoring.method == "yes" and not has_log_probabilities:

@@ -113,6 +113,9 @@ class _Custom:
     def __init__(self, model: Any, spec: str) -> None:
         self.model, self._spec = model, spec
 
+    def preprocess(self, image: Image) -> Image:
+        return image
+
     def _call(self, method: str, *arguments: Any) -> Any:
         """Call a method of the user's class. Raises ValueError, which names the method, if it fails.
 
@@ -134,12 +137,9 @@ class CustomRecoverer(_Custom):
         return recovered
 
 
-class _WithImages(_Custom):
-    def preprocess(self, image: Image) -> Image:
-        return image
+class CustomDualEncoder(_Custom):
+    gets_whole_images = True
 
-
-class CustomDualEncoder(_WithImages):
     def __init__(self, model: Any, spec: str) -> None:
         super().__init__(model, spec)
         self._sizes: dict[str, int] = {}
@@ -165,7 +165,7 @@ class CustomDualEncoder(_WithImages):
         return feature_BD
 
 
-class CustomPairScorer(_WithImages):
+class CustomPairScorer(_Custom):
     def score(self, images: Sequence[Image], texts: Sequence[str]) -> np.ndarray:
         score_B = as_array(self._call("score", list(images), list(texts)), len(texts), "score")
         if score_B.size != len(texts):

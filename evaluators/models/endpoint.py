@@ -10,8 +10,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -62,15 +61,6 @@ class Endpoint:
     def identity(self) -> tuple[str, str | None]:
         """What tells the model from others."""
         return self.model, self.base_url
-
-    @staticmethod
-    @contextmanager
-    def naming_errors(spec: str) -> Iterator[None]:
-        """Turn a RequestError into a ValueError that names the model."""
-        try:
-            yield
-        except RequestError as error:
-            raise ValueError(f"{spec}: {error}") from None
 
     @cached_property
     def _client(self) -> OpenAI:

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import re
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import torch
@@ -44,18 +43,27 @@ class Picture(NamedTuple):
     inputs: dict[str, Tensor]
 
 
-@dataclass
-class Work:
-    """Number of tokens that ran through the language model."""
+class Asked(NamedTuple):
+    """The processor's inputs for an image, and the positions of its prompts among all prompts of a call."""
 
-    tokens: int = 0
+    inputs: dict[str, Tensor]
+    prompts: list[int]
 
 
 class Generative:
     """A generative model, its processor, and the question that it is asked."""
 
-    def __init__(self, model: Any, processor: Any, ask: Callable[[Any], str], probes: Sequence[Any] = PROBES) -> None:
-        self._model, self._processor, self._ask, self._probe = model, processor, ask, probes[0]
+    def __init__(
+        self,
+        model: Any,
+        processor: Any,
+        ask: Callable[[Any], str],
+        answer: Callable[[Tensor], Tensor],
+        probes: Sequence[Any] = PROBES,
+    ) -> None:
+        """``ask`` turns captions into a question, ``answer`` logits (N, V) behind N prompts into N numbers."""
+        self._model, self._processor, self._ask, self._answer = model, processor, ask, answer
+        self._probes = probes
         self._family = model.config.model_type
         self._device, self._lock = model.device, threading.Lock()
         tokens = [re.escape(token) for token in processor.tokenizer.get_added_vocab() if token[0] in "<["]
@@ -63,19 +71,17 @@ class Generative:
         self._limit = PROMPTS_PER_BATCH.get(self._device.type, ACCELERATOR_PROMPTS)
         config = getattr(model.config, "text_config", model.config)
         self._decoder_start: int | None = config.decoder_start_token_id if config.is_encoder_decoder else None
-        self.work = Work()
+        self._has_chat_template = bool(getattr(processor, "chat_template", None))
+        self.num_tokens = 0
+        """Number of tokens that ran through the language model."""
         self.no_prefix_cache: str | None = self._refuse_prefix_cache()
         """Why the common beginning of an image's prompts is computed for each caption; None if it is computed once."""
-
-    @cached_property
-    def _chat_template(self) -> bool:
-        return bool(getattr(self._processor, "chat_template", None))
 
     def prompt(self, captions: Any) -> str:
         """Return the text of a prompt. Raises ValueError if the model has no chat template and no known prompt."""
         # A caption must not contain a token of the template, such as a second image: "<image>" becomes "< image>".
         question = self._control_token.sub(lambda match: f"{match[0][0]} {match[0][1:]}", self._ask(captions))
-        if self._chat_template:
+        if self._has_chat_template:
             content = [{"type": "image"}, {"type": "text", "text": question}]
             return self._processor.apply_chat_template(
                 [{"role": "user", "content": content}], add_generation_prompt=True, tokenize=False
@@ -90,103 +96,78 @@ class Generative:
     def process(self, image: Image.Image, captions: Any) -> dict[str, Tensor]:
         """Return the processor's own inputs for one prompt."""
         text = self.prompt(captions)
-        images = [[image]] if self._chat_template else [image]
+        images = [[image]] if self._has_chat_template else [image]
         inputs = self._processor(images=images, text=[text], return_tensors="pt", **self._special_tokens(text))
         return {name: value for name, value in inputs.items() if isinstance(value, Tensor) and name != "labels"}
 
     def _special_tokens(self, text: str) -> dict[str, bool]:
         """Return the argument for a prompt that begins with the token of the beginning: no second one is added."""
         bos = self._processor.tokenizer.bos_token
-        return {"add_special_tokens": False} if self._chat_template and bos and text.startswith(bos) else {}
+        return {"add_special_tokens": False} if self._has_chat_template and bos and text.startswith(bos) else {}
 
     def prepare(self, image: Image.Image) -> Picture:
         """Process an image once for all questions about it. Threads take turns: tokenisers are not thread-safe."""
         with self._lock:
-            return Picture(image, self.process(image, self._probe))
+            return Picture(image, self.process(image, self._probes[0]))
 
     @torch.inference_mode()
-    def read(self, pictures: Sequence[Picture], captions: Sequence[Any], answer: Callable[[Tensor], Tensor]) -> Tensor:
-        """Return ``answer(logits)`` (N,) of N pairs of a picture and a caption, or of captions to choose from.
+    def read(self, pictures: Sequence[Picture], captions: Sequence[Any]) -> Tensor:
+        """Return the answers (N,) about N pairs of a picture and a caption, or of captions to choose from.
 
-        ``answer`` turns logits (n, V) behind n prompts into n numbers. If the device runs out of memory, the batches
-        are halved for the rest of the run.
+        If the device runs out of memory, the batches are halved for the rest of the run.
         """
         while True:
             try:
-                run = self._read_plainly if self.no_prefix_cache else self._read_with_cache
-                return run(pictures, captions, answer)
+                return (self._read_plainly if self.no_prefix_cache else self._read_with_cache)(pictures, captions)
             except torch.OutOfMemoryError:
                 if self._limit == 1:
                     raise
             self._limit //= 2  # outside of the handler, whose traceback keeps the tensors of the batch alive
             torch.cuda.empty_cache()
 
-    def _read_plainly(
-        self, pictures: Sequence[Picture], captions: Sequence[Any], answer: Callable[[Tensor], Tensor]
-    ) -> Tensor:
+    def _read_plainly(self, pictures: Sequence[Picture], captions: Sequence[Any]) -> Tensor:
         """Run each prompt as a whole, as the library does."""
-        inputs = [self.process(picture.image, one) for picture, one in zip(pictures, captions, strict=True)]
-        answer_N = torch.empty(len(inputs), dtype=torch.float64)
-        for batch in self._batches(inputs):
-            moved = self._move(collate([inputs[index] for index in batch]))
+        pairs = enumerate(zip(pictures, captions, strict=True))
+        asked = [Asked(self.process(picture.image, caption), [number]) for number, (picture, caption) in pairs]
+        answer_N = torch.empty(len(asked), dtype=torch.float64)
+        for batch in batch_equal_shapes(asked, self._limit):
+            inputs = self._move(collate([one.inputs for one in batch]))
             if self._decoder_start is not None:
-                moved["decoder_input_ids"] = torch.full((len(batch), 1), self._decoder_start, device=self._device)
-            self.work.tokens += moved["input_ids"].numel()
-            answer_N[batch] = answer(self._model(**moved).logits[:, -1]).cpu()
+                inputs["decoder_input_ids"] = torch.full((len(batch), 1), self._decoder_start, device=self._device)
+            self.num_tokens += inputs["input_ids"].numel()
+            numbers = [number for one in batch for number in one.prompts]
+            answer_N[numbers] = self._answer(self._model(**inputs).logits[:, -1]).cpu()
         return answer_N
 
-    def _read_with_cache(
-        self, pictures: Sequence[Picture], captions: Sequence[Any], answer: Callable[[Tensor], Tensor]
-    ) -> Tensor:
+    def _read_with_cache(self, pictures: Sequence[Picture], captions: Sequence[Any]) -> Tensor:
         """Run the common beginning of an image's prompts once, and then the rests of the prompts."""
-        tokens = [self._tokenize(one) for one in captions]
-        probe = self._tokenize(self._probe)
+        tokens, probe = [self._tokenize(one) for one in captions], self._tokenize(self._probes[0])
         common = prefix_cache.count_common([probe, *tokens])
-        distinct = list({id(picture): picture for picture in pictures}.values())
-        position = {id(picture): index for index, picture in enumerate(distinct)}
-        prompts: list[list[int]] = [[] for _ in distinct]
+        rests = [one[common:] for one in tokens]
+        asked: dict[int, Asked] = {}
         for number, picture in enumerate(pictures):
-            prompts[position[id(picture)]].append(number)
+            asked.setdefault(id(picture), Asked(picture.inputs, [])).prompts.append(number)
         answer_N = torch.empty(len(captions), dtype=torch.float64)
         pad = self._processor.tokenizer.pad_token_id or 0
-        for batch in self._batches([picture.inputs for picture in distinct], list(map(len, prompts))):
-            whole = collate([distinct[index].inputs for index in batch])
+        for batch in batch_equal_shapes([*asked.values()], self._limit):
+            whole = collate([one.inputs for one in batch])
             beginning = self._move(cut(whole, whole["input_ids"].shape[1] - (len(probe) - common)))
             cache, next_I1 = run_beginning(self._model, beginning)
-            self.work.tokens += beginning["input_ids"].numel()
-            todo = sorted(
-                ((len(tokens[number]), row, number) for row, index in enumerate(batch) for number in prompts[index])
-            )
-            for start in range(0, len(todo), self._limit):
-                part = todo[start : start + self._limit]
-                numbers = [number for _, _, number in part]
-                rests = [tokens[number][common:] for number in numbers]
-                self.work.tokens += len(rests) * max(map(len, rests))
-                logits_NV = run_rests(self._model, cache, next_I1, [row for _, row, _ in part], rests, pad)
-                answer_N[numbers] = answer(logits_NV).cpu()
+            self.num_tokens += beginning["input_ids"].numel()
+            image_of = {number: image for image, one in enumerate(batch) for number in one.prompts}
+            numbers = sorted(image_of, key=lambda number: len(rests[number]))
+            for start in range(0, len(numbers), self._limit):
+                part = numbers[start : start + self._limit]
+                part_rests = [rests[number] for number in part]
+                self.num_tokens += len(part) * max(map(len, part_rests))
+                images = [image_of[number] for number in part]
+                answer_N[part] = self._answer(run_rests(self._model, cache, next_I1, images, part_rests, pad)).cpu()
         return answer_N
 
     def _tokenize(self, captions: Any) -> list[int]:
         """Return the tokens of a prompt in which the image is a single placeholder."""
         text = self.prompt(captions)
         return self._processor.tokenizer(text, **self._special_tokens(text))["input_ids"]
-
-    def _batches(self, inputs: Sequence[dict[str, Tensor]], weights: Sequence[int] | None = None) -> list[list[int]]:
-        """Return the positions of inputs of equal shape, in batches of at most ``_limit`` prompts.
-
-        ``weights`` is the number of prompts of each input; 1 if it is None.
-        """
-        groups: dict[Any, list[list[int]]] = {}
-        sizes: dict[Any, int] = {}
-        for index, one in enumerate(inputs):
-            shape = tuple((name, tuple(tensor.shape)) for name, tensor in one.items())
-            weight = weights[index] if weights else 1
-            if shape not in groups or sizes[shape] + weight > self._limit:
-                groups.setdefault(shape, []).append([])
-                sizes[shape] = 0
-            groups[shape][-1].append(index)
-            sizes[shape] += weight
-        return [batch for group in groups.values() for batch in group]
 
     def _move(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
         """Move inputs to the model's device, and pixels to its type."""
@@ -202,31 +183,44 @@ class Generative:
             return "its encoder reads the prompt in both directions"
         if self._family in NOT_CAUSAL:
             return NOT_CAUSAL[self._family]
-        return None if self._chat_template else "it has no chat template"
+        return None if self._has_chat_template else "it has no chat template"
 
     @torch.inference_mode()
-    def check_prefix_cache(
-        self, probes: Sequence[Any], answer: Callable[[Tensor], Tensor], precision: str
-    ) -> str | None:
+    def check_prefix_cache(self, precision: str) -> str | None:
         """Compare both ways of computing on drawn images, and give up the prefix cache if they disagree.
 
         Returns the warning for readers of the results; None if there is nothing to say.
         """
         if self.no_prefix_cache:
             return None
-        pictures = [picture for size in ((64, 48), (48, 80)) for picture in [self.prepare(_draw(*size))] * len(probes)]
-        captions = [*probes, *probes]
+        images = [self.prepare(_draw(width, height)) for width, height in ((64, 48), (48, 80))]
+        pictures = [picture for picture in images for _ in self._probes]
+        captions = [*self._probes, *self._probes]
         try:
-            found_N = self._read_with_cache(pictures, captions, answer)
+            found_N = self._read_with_cache(pictures, captions)
         except prefix_cache.UnrepeatableCacheError as error:
             self.no_prefix_cache = str(error)
             return None
-        difference = float((found_N - self._read_plainly(pictures, captions, answer)).abs().max())
-        self.work = Work()
+        difference = float((found_N - self._read_plainly(pictures, captions)).abs().max())
+        self.num_tokens = 0
         if difference <= TOLERANCE[precision]:
             return None
         self.no_prefix_cache = f"with it, scores differ by {difference:.1e}"
         return f"Each prompt was computed as a whole, because with the prefix cache scores differ by {difference:.1e}."
+
+
+def batch_equal_shapes(asked: Sequence[Asked], limit: int) -> list[list[Asked]]:
+    """Return batches of images with inputs of equal shapes. A batch of several images has at most ``limit`` prompts."""
+    batches: dict[Any, list[list[Asked]]] = {}
+    sizes: Counter[Any] = Counter()
+    for one in asked:
+        shape = tuple((name, tuple(tensor.shape)) for name, tensor in one.inputs.items())
+        if shape not in batches or sizes[shape] + len(one.prompts) > limit:
+            batches.setdefault(shape, []).append([])
+            sizes[shape] = 0
+        batches[shape][-1].append(one)
+        sizes[shape] += len(one.prompts)
+    return [batch for same_shape in batches.values() for batch in same_shape]
 
 
 def _draw(width: int, height: int) -> Image.Image:

@@ -40,6 +40,16 @@ def unavailable(spec: str, repository: str, error: Exception) -> FileNotFoundErr
     )
 
 
+def read_family(name: str, spec: str) -> str:
+    """Return the type of a model of transformers. Raises FileNotFoundError if its files are not available."""
+    from transformers import AutoConfig
+
+    try:
+        return AutoConfig.from_pretrained(name, trust_remote_code=False).model_type
+    except OSError as error:
+        raise unavailable(spec, name, error) from None
+
+
 def get_title(name: str) -> str:
     """Return the name of the model in a repository (ORG/NAME) or folder, without the path of the folder."""
     return Path(name).absolute().name if Path(name).is_dir() else name

@@ -23,11 +23,8 @@ from torch import Tensor
 
 from evaluators.models import Model, fingerprint
 from evaluators.models.batches import in_batches
-from evaluators.models.hub import get_title, unavailable
+from evaluators.models.hub import get_title, read_family, unavailable
 
-DUAL_ENCODERS = ("clip", "siglip", "siglip2", "metaclip_2", "align", "flava")
-PAIR_SCORERS = ("blip", "blip-2")
-WITH_ITM = ("flava", "blip-2")
 CONTAMINATED: dict[str, str] = dict.fromkeys(("flava", "blip", "blip-2"), "trained on Visual Genome and COCO")
 ITM = "@itm"
 """Suffix of the name of a FLAVA or BLIP-2 model that is scored with its ITM head."""
@@ -40,19 +37,17 @@ def load(name: str, device: str, precision: str) -> Model:
     """Load the model in a repository or folder. Raises ValueError if its family is not supported."""
     spec, has_itm_head = f"transformers:{name}", name.endswith(ITM)
     name = name.removesuffix(ITM)
-    title = get_title(name) + (ITM if has_itm_head else "")
+    family = read_family(name, spec)
+    if family not in FAMILIES:
+        raise ValueError(
+            f"{spec}: models of type {family!r} are not supported; known: {', '.join(FAMILIES)}. For generative "
+            "models, use vlm:NAME."
+        )
+    if has_itm_head and family not in WITH_ITM:
+        raise ValueError(f"{spec}: only FLAVA and BLIP-2 have {ITM}; the model is of type {family!r}.")
+    architecture, adapter = (WITH_ITM if has_itm_head else FAMILIES)[family]
+    kind: Any = getattr(transformers, architecture)
     try:
-        family = transformers.AutoConfig.from_pretrained(name, trust_remote_code=False).model_type
-        if family not in (*DUAL_ENCODERS, *PAIR_SCORERS):
-            known = ", ".join((*DUAL_ENCODERS, *PAIR_SCORERS))
-            raise ValueError(
-                f"{spec}: models of type {family!r} are not supported; known: {known}. For generative "
-                "models, use vlm:NAME."
-            )
-        if has_itm_head and family not in WITH_ITM:
-            raise ValueError(f"{spec}: only FLAVA and BLIP-2 have {ITM}; the model is of type {family!r}.")
-        architecture, adapter = _choose_classes(family, has_itm_head)
-        kind: Any = getattr(transformers, architecture)
         model: Any = kind.from_pretrained(name, dtype=DTYPES[precision], trust_remote_code=False).to(device).eval()
         tokenizer: Any = transformers.AutoTokenizer.from_pretrained(name, trust_remote_code=False)
         image_processor: Any = transformers.AutoImageProcessor.from_pretrained(name, trust_remote_code=False)
@@ -67,22 +62,14 @@ def load(name: str, device: str, precision: str) -> Model:
         fingerprint.of_tokenizer(tokenizer),
         precision,
     ]
-    encoder: Any = adapter(model, tokenizer, image_processor, device)
-    mark = CONTAMINATED.get(family)
-    return Model(spec, title, encoder, fingerprint.of_json(parts), precision, contaminated=mark)
-
-
-def _choose_classes(family: str, has_itm_head: bool) -> tuple[str, type[_Adapter]]:
-    """Return the name of the class of transformers and the adapter of a model."""
-    match family, has_itm_head:
-        case "flava", True:
-            return "FlavaForPreTraining", FlavaMatcher
-        case "blip", _:
-            return "BlipForImageTextRetrieval", BlipMatcher
-        case "blip-2", _:
-            return "Blip2ForImageTextRetrieval", Blip2Matcher if has_itm_head else Blip2Scorer
-        case _:
-            return "AutoModel", TransformersEncoder
+    return Model(
+        spec,
+        get_title(name) + (ITM if has_itm_head else ""),
+        adapter(model, tokenizer, image_processor, device),
+        fingerprint.of_json(parts),
+        precision,
+        contaminated=CONTAMINATED.get(family),
+    )
 
 
 class _Adapter:
@@ -140,49 +127,56 @@ class TransformersEncoder(_Adapter):
         return _pooled(self._model.get_text_features(**self._texts(batch)))
 
 
-class BlipMatcher(_Adapter):
+class _PairAdapter(_Adapter):
+    """A model that reads an image and a text together. Each distinct image of a batch is encoded once."""
+
     @torch.inference_mode()
     def score(self, images: Sequence[dict[str, Tensor]], texts: Sequence[str]) -> np.ndarray:
-        """Return the probabilities of a match. Each distinct image of the batch is encoded once."""
-        distinct, index_B = _find_distinct(images)
-        image_state = self._model.vision_model(**self._images(distinct)).last_hidden_state[index_B]
+        distinct = {id(image): image for image in images}
+        position = {key: index for index, key in enumerate(distinct)}
+        index_B = [position[id(image)] for image in images]
+        return self._score(self._images(list(distinct.values())), index_B, texts).float().cpu().numpy()
+
+    def _score(self, images: dict[str, Tensor], index_B: list[int], texts: Sequence[str]) -> Tensor:
+        """Return the scores (B,) of texts with the images at ``index_B`` of the distinct images."""
+        raise NotImplementedError
+
+
+class BlipMatcher(_PairAdapter):
+    def _score(self, images: dict[str, Tensor], index_B: list[int], texts: Sequence[str]) -> Tensor:
         tokens = self._texts(texts)
         joint = self._model.text_encoder(
-            input_ids=tokens["input_ids"], attention_mask=tokens["attention_mask"], encoder_hidden_states=image_state
+            input_ids=tokens["input_ids"],
+            attention_mask=tokens["attention_mask"],
+            encoder_hidden_states=self._model.vision_model(**images).last_hidden_state[index_B],
         )
-        logits = self._model.itm_head(joint.last_hidden_state[:, 0])
-        return logits.float().softmax(dim=-1)[:, 1].cpu().numpy()
+        return _match_probability(self._model.itm_head(joint.last_hidden_state[:, 0]))
 
 
-class Blip2Matcher(_Adapter):
+class Blip2Matcher(_PairAdapter):
     """BLIP-2's matching head: queries and text attend to each other, and the queries to the image."""
 
-    @torch.inference_mode()
-    def score(self, images: Sequence[dict[str, Tensor]], texts: Sequence[str]) -> np.ndarray:
-        """Return the probabilities of a match. Each distinct image of the batch is encoded once."""
-        distinct, index_B = _find_distinct(images)
-        image_state = self._model.vision_model(**self._images(distinct)).last_hidden_state[index_B]
+    def _score(self, images: dict[str, Tensor], index_B: list[int], texts: Sequence[str]) -> Tensor:
         tokens, query = self._texts(texts), self._model.query_tokens.expand(len(texts), -1, -1)
         mask = torch.cat([tokens["attention_mask"].new_ones(query.shape[:2]), tokens["attention_mask"]], dim=1)
         joint = self._model.qformer(
             query_embeds=self._model.embeddings(input_ids=tokens["input_ids"], query_embeds=query),
             query_length=query.shape[1],
             attention_mask=mask,
-            encoder_hidden_states=image_state,
+            encoder_hidden_states=self._model.vision_model(**images).last_hidden_state[index_B],
         ).last_hidden_state
         logits = self._model.itm_head(joint[:, : query.shape[1]].to(self._model.itm_head.weight.dtype)).mean(dim=1)
-        return logits.float().softmax(dim=-1)[:, 1].cpu().numpy()
+        return _match_probability(logits)
 
 
-class Blip2Scorer(_Adapter):
+class Blip2Scorer(_PairAdapter):
     """BLIP-2's contrastive head. It has several vectors per image, so it is not a dual encoder here."""
 
-    @torch.inference_mode()
-    def score(self, images: Sequence[dict[str, Tensor]], texts: Sequence[str]) -> np.ndarray:
-        """Return the largest cosine of each text with a query of its image. Distinct images are encoded once."""
-        (distinct, index_B), model = _find_distinct(images), self._model
-        image_state = model.vision_model(**self._images(distinct)).last_hidden_state
-        query = model.query_tokens.expand(len(distinct), -1, -1)
+    def _score(self, images: dict[str, Tensor], index_B: list[int], texts: Sequence[str]) -> Tensor:
+        """Return the largest cosine of each text with a query of its image."""
+        model = self._model
+        image_state = model.vision_model(**images).last_hidden_state
+        query = model.query_tokens.expand(len(image_state), -1, -1)
         seen = model.qformer(query_embeds=query, encoder_hidden_states=image_state).last_hidden_state
         tokens = self._texts(texts)
         read = model.qformer(
@@ -192,10 +186,10 @@ class Blip2Scorer(_Adapter):
         ).last_hidden_state[:, 0]
         seen = model.vision_projection(seen.to(model.vision_projection.weight.dtype)).float()[index_B]
         read = model.text_projection(read.to(model.text_projection.weight.dtype)).float()
-        return torch.cosine_similarity(seen, read[:, None], dim=-1).amax(dim=1).cpu().numpy()
+        return torch.cosine_similarity(seen, read[:, None], dim=-1).amax(dim=1)
 
 
-class FlavaMatcher(_Adapter):
+class FlavaMatcher(_PairAdapter):
     """FLAVA's image-text matching head, as ARO's authors used it (vision-language-models-are-bows, flava.py).
 
     Captions are padded to 77 tokens, and the multimodal encoder attends to the padding, as it did in transformers until
@@ -204,17 +198,11 @@ class FlavaMatcher(_Adapter):
 
     NUM_TOKENS = 77
 
-    @torch.inference_mode()
-    def score(self, images: Sequence[dict[str, Tensor]], texts: Sequence[str]) -> np.ndarray:
-        """Return the probabilities of a match. Each distinct image of the batch is encoded once."""
-        flava, (distinct, index_B) = self._model.flava, _find_distinct(images)
-        image_state = flava.image_model(**self._images(distinct), output_hidden_states=True).hidden_states[-1]
+    def _score(self, images: dict[str, Tensor], index_B: list[int], texts: Sequence[str]) -> Tensor:
+        flava, size = self._model.flava, min(self.NUM_TOKENS, self.max_tokens)
+        image_state = flava.image_model(**images, output_hidden_states=True).hidden_states[-1]
         tokens = self._tokenizer(
-            list(texts),
-            padding="max_length",
-            truncation=True,
-            max_length=min(self.NUM_TOKENS, self.max_tokens),
-            return_tensors="pt",
+            list(texts), padding="max_length", truncation=True, max_length=size, return_tensors="pt"
         ).to(self._device)
         text_state = flava.text_model(
             tokens["input_ids"], tokens["attention_mask"], output_hidden_states=True
@@ -222,15 +210,11 @@ class FlavaMatcher(_Adapter):
         joint = torch.cat(
             [flava.image_to_mm_projection(image_state)[index_B], flava.text_to_mm_projection(text_state)], dim=1
         )
-        logits = self._model.itm_head(flava.multimodal_model(joint).last_hidden_state)
-        return logits.float().softmax(dim=-1)[:, 1].cpu().numpy()
+        return _match_probability(self._model.itm_head(flava.multimodal_model(joint).last_hidden_state))
 
 
-def _find_distinct(images: Sequence[dict[str, Tensor]]) -> tuple[list[dict[str, Tensor]], list[int]]:
-    """Return the distinct images of a batch, and the index of each image among them."""
-    distinct = {id(image): image for image in images}
-    position = {key: index for index, key in enumerate(distinct)}
-    return list(distinct.values()), [position[id(image)] for image in images]
+def _match_probability(logits_B2: Tensor) -> Tensor:
+    return logits_B2.float().softmax(dim=-1)[:, 1]
 
 
 def _pooled(output: Any) -> np.ndarray:
@@ -239,3 +223,16 @@ def _pooled(output: Any) -> np.ndarray:
     if pooled.ndim == 3:
         pooled = pooled[:, 0]
     return pooled.float().cpu().numpy()
+
+
+FAMILIES: dict[str, tuple[str, Any]] = {
+    **dict.fromkeys(("clip", "siglip", "siglip2", "metaclip_2", "align", "flava"), ("AutoModel", TransformersEncoder)),
+    "blip": ("BlipForImageTextRetrieval", BlipMatcher),
+    "blip-2": ("Blip2ForImageTextRetrieval", Blip2Scorer),
+}
+"""Class of transformers, and adapter, of each type of model."""
+WITH_ITM: dict[str, tuple[str, Any]] = {
+    "flava": ("FlavaForPreTraining", FlavaMatcher),
+    "blip-2": ("Blip2ForImageTextRetrieval", Blip2Matcher),
+}
+"""The same for models that are scored with their ITM head."""

@@ -68,15 +68,12 @@ class OpenClipEncoder:
     ) -> None:
         self._model, self._tokenizer, self._device = model, tokenizer, device
         self._image_dtype = image_dtype or open_clip.get_input_dtype(precision) or torch.float32
-        self._preprocess = preprocess
+        self.preprocess = preprocess
         self.prefix_forest: PrefixForestEncoder | None = None
         self.warnings: tuple[str, ...] = ()
         tower = causal_tower(model)
         if tower is not None:
             self._check_prefix_forest(PrefixForestEncoder(tower, device), TOLERANCE[precision])
-
-    def preprocess(self, image: Image) -> Tensor:
-        return self._preprocess(image)
 
     def encode_images(self, images: Sequence[Tensor], batch_size: int) -> np.ndarray:
         # Features are copied at the end, so that the host prepares a batch while the device computes the previous one.
@@ -151,12 +148,8 @@ def bound_tokens(text: str, words: Mapping[str, int]) -> float:
 
 def _difference(feature_ND: np.ndarray, expected_ND: np.ndarray) -> float:
     """Return the largest absolute difference at unit length, or infinity if a feature is not finite."""
-    difference = float(np.abs(_unit(feature_ND) - _unit(expected_ND)).max())
-    return difference if np.isfinite(difference) else np.inf
-
-
-def _unit(feature_ND: np.ndarray) -> np.ndarray:
-    return feature_ND / np.linalg.norm(feature_ND, axis=1, keepdims=True)
+    one_ND, other_ND = (one / np.linalg.norm(one, axis=1, keepdims=True) for one in (feature_ND, expected_ND))
+    return float(np.nan_to_num(np.abs(one_ND - other_ND).max(), nan=np.inf))
 
 
 def in_process(model: Any, preprocess: Callable[[Image], Tensor], tokenizer: Callable[[list[str]], Tensor]) -> Model:
@@ -167,7 +160,9 @@ def in_process(model: Any, preprocess: Callable[[Image], Tensor], tokenizer: Cal
     """
     weights = (parameter for parameter in model.parameters() if parameter.is_floating_point())
     parameter = min(weights, key=lambda parameter: parameter.dtype.itemsize)
-    precision = _name_precision(parameter)
+    device = parameter.device.type
+    dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else parameter.dtype
+    precision = {torch.float16: "fp16", torch.bfloat16: "bf16"}.get(dtype, "fp32")
     encoder = OpenClipEncoder(model, preprocess, tokenizer, str(parameter.device), precision, parameter.dtype)
     return Model(
         spec="in-process",
@@ -177,13 +172,6 @@ def in_process(model: Any, preprocess: Callable[[Image], Tensor], tokenizer: Cal
         precision=precision,
         warnings=encoder.warnings,
     )
-
-
-def _name_precision(parameter: Tensor) -> str:
-    """Return the precision of the matrix products with a parameter: that of autocast, or its own."""
-    device = parameter.device.type
-    dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else parameter.dtype
-    return {torch.float16: "fp16", torch.bfloat16: "bf16"}.get(dtype, "fp32")
 
 
 def load(name: str, device: str, precision: str) -> Model:
@@ -227,11 +215,17 @@ def parse_name(name: str) -> tuple[str, str, bool]:
     Raises ValueError if the name is unknown, or if it does not state the activation of a weights file.
     """
     architecture, weights = split(name)
-    tag = open_clip.get_pretrained_cfg(architecture, weights)
-    if not tag:
-        _refuse_unstated_activation(architecture, weights)
     built = architecture.removesuffix("-gelu")
-    return built, weights, bool(tag.get("quick_gelu")) and not _has_quick_gelu(built)
+    tag = open_clip.get_pretrained_cfg(architecture, weights)
+    has_both = open_clip.get_model_config(f"{architecture}-quickgelu") is not None
+    if not tag and built == architecture and has_both:  # a file of weights does not state its activation
+        raise ValueError(
+            f"{weights}: nothing states the activation that these weights were trained with. Ask for "
+            f"{architecture}-quickgelu/... (OpenAI, NegCLIP, LAION-400M ViT-B-32) or {architecture}-gelu/...; the "
+            "wrong one moves scores by several points."
+        )
+    config = open_clip.get_model_config(built) or {}
+    return built, weights, bool(tag.get("quick_gelu")) and not config.get("quick_gelu")
 
 
 def create_named(name: str, device: str, precision: str) -> tuple[Any, Callable[[Image], Tensor]]:
@@ -240,8 +234,16 @@ def create_named(name: str, device: str, precision: str) -> tuple[Any, Callable[
     try:
         return create(built, device, precision, pretrained=weights, force_quick_gelu=quick_gelu)
     except UNREADABLE as error:
-        architecture, _ = split(name)
-        raise _unavailable(name, open_clip.get_pretrained_cfg(architecture, weights), error) from None
+        reason, tag = describe_error(error), open_clip.get_pretrained_cfg(split(name)[0], weights)
+        if not tag:
+            raise ValueError(f"{name}: the weights do not fit or cannot be read ({reason}).") from None
+        repository = str(tag.get("hf_hub", "")).rstrip("/")
+        location = f"{repository} on the Hugging Face Hub" if repository else str(tag.get("url"))
+        raise FileNotFoundError(
+            f"{name}: the weights are not on this machine and could not be downloaded: {location} ({reason}).\n"
+            f"With a network: `hf download {repository}` (into HF_HOME, then HF_HUB_OFFLINE=1 works without one).\n"
+            f"With a file: --model <architecture>-quickgelu/<file> or <architecture>-gelu/<file>."
+        ) from None
 
 
 def split(name: str) -> tuple[str, str]:
@@ -312,24 +314,6 @@ def describe(
     )
 
 
-def _has_quick_gelu(architecture: str) -> bool:
-    config = open_clip.get_model_config(architecture)
-    return bool(config and config.get("quick_gelu"))
-
-
-def _refuse_unstated_activation(architecture: str, weights: str) -> None:
-    """Raise ValueError if the architecture exists with both activations and the name does not choose one of them.
-
-    A weights file does not state its activation.
-    """
-    if not architecture.endswith("-gelu") and open_clip.get_model_config(f"{architecture}-quickgelu") is not None:
-        raise ValueError(
-            f"{weights}: nothing states the activation that these weights were trained with. Ask for "
-            f"{architecture}-quickgelu/... (OpenAI, NegCLIP, LAION-400M ViT-B-32) or {architecture}-gelu/...; the "
-            "wrong one moves scores by several points."
-        )
-
-
 def describe_error(error: Exception) -> str:
     """Return the reason of an error in one line.
 
@@ -340,17 +324,3 @@ def describe_error(error: Exception) -> str:
         return "it contains more than tensors, or is damaged: save only its state dict, preferably as safetensors"
     first, *others = message.splitlines() or [type(error).__name__]
     return f"{first} {others[0].strip()}".rstrip(".") if first.endswith(":") and others else first
-
-
-def _unavailable(spec: str, tag: dict[str, Any], error: Exception) -> Exception:
-    """Return the error for weights that are missing or cannot be read. It says which file and how to get it."""
-    reason = describe_error(error)
-    if not tag:
-        return ValueError(f"{spec}: the weights do not fit or cannot be read ({reason}).")
-    repository = str(tag.get("hf_hub", "")).rstrip("/")
-    location = f"{repository} on the Hugging Face Hub" if repository else str(tag.get("url"))
-    return FileNotFoundError(
-        f"{spec}: the weights are not on this machine and could not be downloaded: {location} ({reason}).\n"
-        f"With a network: `hf download {repository}` (into HF_HOME, then HF_HUB_OFFLINE=1 works without one).\n"
-        f"With a file: --model <architecture>-quickgelu/<file> or <architecture>-gelu/<file>."
-    )

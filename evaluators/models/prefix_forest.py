@@ -121,12 +121,12 @@ def causal_tower(model: Any) -> Any | None:
         return None
     if getattr(tower, "cls_emb", None) is not None or _pooling(tower) not in ("argmax", "eos"):
         return None
-    return tower if all(map(_is_supported, tower.transformer.resblocks)) else None
-
-
-def _is_supported(layer: nn.Module) -> bool:
-    """Return True if the layer's attention is PyTorch's, neither subclassed nor wrapped by an adapter."""
-    return type(layer) is ResidualAttentionBlock and type(layer.attn) is nn.MultiheadAttention
+    # The attention has to be PyTorch's, neither subclassed nor wrapped by an adapter.
+    is_supported = all(
+        type(layer) is ResidualAttentionBlock and type(layer.attn) is nn.MultiheadAttention
+        for layer in tower.transformer.resblocks
+    )
+    return tower if is_supported else None
 
 
 def _pooling(tower: Any) -> str:
@@ -159,9 +159,7 @@ class PrefixForestEncoder:
         order = sorted(range(len(sequences)), key=sequences.__getitem__)
         ordered = [sequences[index] for index in order]
         feature_SD = np.concatenate([self._encode(build(ordered[batch])) for batch in batches(ordered, batch_nodes)])
-        inverse = np.empty(len(order), dtype=np.int64)
-        inverse[order] = np.arange(len(order))
-        return feature_SD[inverse]
+        return feature_SD[np.argsort(order)]
 
     @torch.inference_mode()
     def _encode(self, forest: PrefixForest) -> np.ndarray:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
-from urllib.parse import parse_qsl, quote, urlencode
+from urllib.parse import parse_qsl
 
 QUESTIONS = {
     "yes": 'Does this figure show "{}"? Please answer yes or no.',
@@ -58,11 +58,6 @@ def split_settings(name: str, known: Collection[str], spec: str) -> tuple[str, d
     if len(settings) < len(pairs) or not all(settings.values()):
         raise ValueError(f"{spec}: a setting is repeated or has no value.")
     return name, settings
-
-
-def join_settings(name: str, settings: Mapping[str, str]) -> str:
-    """Return the name with its settings, as ``split_settings`` reads them."""
-    return f"{name}?{urlencode(settings, quote_via=quote, safe=':/,')}" if settings else name
 
 
 def make_scoring(settings: Mapping[str, str], spec: str, default: Scoring | None = None) -> Scoring:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import permutations
 from typing import Any, Literal
 
 import numpy as np
@@ -21,7 +22,7 @@ from torch import Tensor
 
 from evaluators.models import Model, fingerprint
 from evaluators.models.generative import PROBES, Generative, Picture, first_tokens, log_probability
-from evaluators.models.hub import get_title, unavailable
+from evaluators.models.hub import get_title, read_family, unavailable
 from evaluators.models.questions import QUESTIONS, SETTINGS, Scoring, make_scoring, split_settings
 
 DEFAULTS = {"paligemma": Scoring(question=QUESTIONS["yes"], answers=("yes", "no"))}
@@ -32,14 +33,14 @@ KIND = "AutoModelForImageTextToText"
 class YesScorer:
     """Pair scorer: the log-probability that the answer is yes."""
 
-    def __init__(self, generative: Generative, answer: Any) -> None:
-        self.generative, self._answer = generative, answer
+    def __init__(self, generative: Generative) -> None:
+        self.generative = generative
 
     def preprocess(self, image: Image) -> Picture:
         return self.generative.prepare(image)
 
     def score(self, images: Sequence[Picture], texts: Sequence[Any]) -> np.ndarray:
-        return self.generative.read(images, texts, self._answer).numpy()
+        return self.generative.read(images, texts).numpy()
 
 
 class Chooser(YesScorer):
@@ -53,36 +54,19 @@ def load(name: str, device: str, precision: str) -> Model:
 
     Raises ValueError if it is no generative model, and FileNotFoundError if it cannot be downloaded.
     """
-    from evaluators.models.huggingface import DTYPES
-
     spec = f"vlm:{name}"
     name, settings = split_settings(name, SETTINGS, spec)
-    family = None
+    family = read_family(name, spec)
+    scoring = make_scoring(settings, spec, DEFAULTS.get(family))
+    model, processor = _load_pretrained(name, spec, family, device, precision)
+    is_choice = scoring.method == "choice"
+    answer = partial(_read, _answer_tokens(processor.tokenizer, scoring, spec), is_choice)
+    probes = [*permutations(PROBES, 2)] if is_choice else PROBES
     try:
-        family = transformers.AutoConfig.from_pretrained(name, trust_remote_code=False).model_type
-        scoring = make_scoring(settings, spec, DEFAULTS.get(family))
-        processor: Any = transformers.AutoProcessor.from_pretrained(name, trust_remote_code=False)
-        kind: Any = getattr(transformers, KIND)
-        model: Any = kind.from_pretrained(name, dtype=DTYPES[precision], trust_remote_code=False).to(device).eval()
-    except (OSError, SafetensorError) as error:
-        raise unavailable(spec, name, error) from None
-    except ImportError as error:
-        raise ValueError(f"{spec}: its processor needs another package ({_last_sentence(error)}).") from None
-    except ValueError as error:
-        if KIND not in str(error):
-            raise
-        raise ValueError(
-            f"{spec}: models of type {family!r} generate no text about images. For dual encoders and "
-            "matching heads, use transformers:NAME."
-        ) from None
-    answer = partial(_read, _answer_tokens(processor.tokenizer, scoring, spec), scoring.method == "choice")
-    probes = PROBES if scoring.method == "yes" else [(one, other) for one in PROBES for other in PROBES if one != other]
-    try:
-        generative = Generative(model, processor, scoring.ask, probes)
-        warning = generative.check_prefix_cache(probes, answer, precision)
+        generative = Generative(model, processor, scoring.ask, answer, probes)
+        warning = generative.check_prefix_cache(precision)
     except ValueError as error:
         raise ValueError(f"{spec}: {error}") from None
-    encoder = (YesScorer if scoring.method == "yes" else Chooser)(generative, answer)
     parts = [
         fingerprint.of_weights(model.state_dict()),
         model.config.to_json_string(),
@@ -95,8 +79,8 @@ def load(name: str, device: str, precision: str) -> Model:
     ]
     return Model(
         spec=spec,
-        name=get_title(name) + ("" if scoring.method == "yes" else f"@{scoring.method}"),
-        encoder=encoder,
+        name=get_title(name) + ("@choice" if is_choice else ""),
+        encoder=(Chooser if is_choice else YesScorer)(generative),
         fingerprint=fingerprint.of_json(parts),
         precision=precision,
         scoring=scoring.describe() | {"no_prefix_cache": generative.no_prefix_cache},
@@ -104,8 +88,26 @@ def load(name: str, device: str, precision: str) -> Model:
     )
 
 
-def _last_sentence(error: Exception) -> str:
-    return " ".join(str(error).split())
+def _load_pretrained(name: str, spec: str, family: str, device: str, precision: str) -> tuple[Any, Any]:
+    """Return the model and its processor."""
+    from evaluators.models.huggingface import DTYPES
+
+    kind: Any = getattr(transformers, KIND)
+    try:
+        processor = transformers.AutoProcessor.from_pretrained(name, trust_remote_code=False)
+        model: Any = kind.from_pretrained(name, dtype=DTYPES[precision], trust_remote_code=False).to(device).eval()
+    except (OSError, SafetensorError) as error:
+        raise unavailable(spec, name, error) from None
+    except ImportError as error:
+        raise ValueError(f"{spec}: its processor needs another package ({' '.join(str(error).split())}).") from None
+    except ValueError as error:
+        if KIND not in str(error):
+            raise
+        raise ValueError(
+            f"{spec}: models of type {family!r} generate no text about images. For dual encoders and matching heads, "
+            "use transformers:NAME."
+        ) from None
+    return model, processor
 
 
 def _answer_tokens(tokenizer: Any, scoring: Scoring, spec: str) -> tuple[list[int], list[int]]:

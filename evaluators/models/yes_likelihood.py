@@ -16,14 +16,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import torch
 import transformers
 from PIL.Image import Image
+from torch import Tensor
 
 from evaluators.models import fingerprint
+from evaluators.models.generative import Generative, Picture, first_tokens, log_probability
 
 QUESTION = 'Does this image show "{}"? Answer yes or no.'
-YES, NO = ("yes", "Yes", " yes", " Yes"), ("no", "No", " no", " No")
+YES, NO = ("yes", "Yes"), ("no", "No")
 
 
 class YesLikelihood:
@@ -33,46 +34,32 @@ class YesLikelihood:
     question: ClassVar[str] = QUESTION
 
     def __init__(self, device: str) -> None:
-        self._device = device
-        self._processor: Any = transformers.AutoProcessor.from_pretrained(self.name, trust_remote_code=False)
-        self._processor.tokenizer.padding_side = "left"  # so that the last position predicts the answer
+        processor: Any = transformers.AutoProcessor.from_pretrained(self.name, trust_remote_code=False)
         kind: Any = transformers.AutoModelForImageTextToText
-        self._model: Any = kind.from_pretrained(self.name, dtype="auto", trust_remote_code=False).to(device).eval()
-        yes, no = self._first_tokens(YES), self._first_tokens(NO)
+        model: Any = kind.from_pretrained(self.name, dtype="auto", trust_remote_code=False).to(device).eval()
+        yes, no = (self._find_tokens(processor.tokenizer, words) for words in (YES, NO))
         self._yes, self._no = sorted(yes - no), sorted(no - yes)  # " yes" and " no" may start with the same token
+        self._generative = Generative(model, processor, self.question.format, self._compare)
+        self._generative.no_prefix_cache = "each pair takes one forward pass"
         parts = [
-            fingerprint.of_weights(self._model.state_dict()),
-            fingerprint.of_tokenizer(self._processor.tokenizer),
-            self._processor.image_processor.to_json_string(),
-            self._prompt(self.question),
+            fingerprint.of_weights(model.state_dict()),
+            fingerprint.of_tokenizer(processor.tokenizer),
+            processor.image_processor.to_json_string(),
+            self._generative.prompt(self.question),
             transformers.__version__,
         ]
         self.fingerprint = fingerprint.of_json(parts)
 
-    @torch.inference_mode()
-    def score(self, images: Sequence[Image], texts: Sequence[str]) -> torch.Tensor:
+    def score(self, images: Sequence[Image], texts: Sequence[str]) -> Tensor:
         """Return log p(yes) - log p(no) of each pair, of shape (B,)."""
-        prompts = [self._prompt(text) for text in texts]
-        has_bos = prompts[0].startswith(self._processor.tokenizer.bos_token or "\0")  # added by the chat template
-        inputs = self._processor(
-            images=[[image] for image in images],  # some processors treat a flat list as several images of one text
-            text=prompts,
-            padding=True,
-            add_special_tokens=not has_bos,
-            return_tensors="pt",
-        )
-        inputs = inputs.to(self._device, self._model.dtype)
-        log_BV = self._model(**inputs).logits[:, -1].float().log_softmax(dim=-1)
-        return log_BV[:, self._yes].logsumexp(dim=-1) - log_BV[:, self._no].logsumexp(dim=-1)
+        return self._generative.read([Picture(image, {}) for image in images], texts)
 
-    def _prompt(self, text: str) -> str:
-        content = [{"type": "image"}, {"type": "text", "text": self.question.format(text)}]
-        return self._processor.apply_chat_template([{"role": "user", "content": content}], add_generation_prompt=True)
-
-    def _first_tokens(self, words: Sequence[str]) -> set[int]:
-        """Return the first token of each spelling. Raises ValueError if the tokeniser knows none of them."""
-        tokenizer = self._processor.tokenizer
-        tokens = {tokenizer.encode(word, add_special_tokens=False)[0] for word in words} - {tokenizer.unk_token_id}
+    def _find_tokens(self, tokenizer: Any, words: Sequence[str]) -> set[int]:
+        """Return the first tokens of all spellings. Raises ValueError if the tokeniser knows none of them."""
+        tokens = {token for word in words for token in first_tokens(tokenizer, word)}
         if not tokens:
             raise ValueError(f"{self.name}: the tokeniser has no word {words[0]!r}.")
         return tokens
+
+    def _compare(self, logits_NV: Tensor) -> Tensor:
+        return log_probability(logits_NV, self._yes) - log_probability(logits_NV, self._no)

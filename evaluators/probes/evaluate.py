@@ -32,7 +32,7 @@ from evaluators.probes.analysis import (
     compute_conditions,
 )
 from evaluators.protocols import recovery
-from evaluators.results.documents import get_result_path
+from evaluators.results.documents import Result, get_result_path
 from generators.storage import parquet
 
 BATCH_SIZE = 250
@@ -81,25 +81,26 @@ def evaluate_probe(
     known = tasks.discover(data_dir)
     options: dict[str, Any] = {"data_dir": data_dir, "limit": limit, "output": output, "device": device}
     options["report"] = report
-    results = run.run(probe_model, tasks.select(known, ["compprompts/*"]), batch_size=BATCH_SIZE, **options)
-    paths = [get_result_path(output, result["source"], probe_model.name, result["task"], limit) for result in results]
+    _, paths = _run(probe_model, tasks.select(known, ["compprompts/*"]), batch_size=BATCH_SIZE, **options)
     recovered = Recovered(probe_model.name, read_examples(paths))
-    probed_model = probe.encoder
-    if not isinstance(probed_model.encoder, DualEncoder):
-        return ProbeResult(recovered)
     pair_results: dict[str, PairResult] = {}
-    for dataset in PAIR_DATASETS:
+    for dataset in PAIR_DATASETS if isinstance(probe.encoder.encoder, DualEncoder) else ():
         if not (pair_tasks := [task for task in known if task.dataset == dataset]):
             continue
-        results = run.run(probed_model, pair_tasks, **options)
-        name = probed_model.name
-        paths = [get_result_path(output, result["source"], name, result["task"], limit) for result in results]
+        results, paths = _run(probe.encoder, pair_tasks, **options)
         pairs = read_examples(paths)
         conditions = compute_conditions(
             find_recovered_pairs(probe, pairs), pairs["image_hit"].to_numpy(bool), pairs["text_hit"].to_numpy(bool)
         )
         pair_results[dataset] = PairResult(collect_scores(results), conditions, paths[0].parent)
     return ProbeResult(recovered, pair_results)
+
+
+def _run(model: Model, selected: Sequence[tasks.Task], **options: Any) -> tuple[list[Result], list[Path]]:
+    """Return the results of a model and the paths of their documents."""
+    results = run.run(model, selected, **options)
+    output, limit = options["output"], options["limit"]
+    return results, [get_result_path(output, one["source"], model.name, one["task"], limit) for one in results]
 
 
 def read_examples(paths: Sequence[Path]) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
-from evaluators.protocols.base import Directions, count_hits
+from evaluators.protocols.base import Directions, check_finite, count_hits
 
 PACKAGE = "loaders.benchmarks"
 """Imported by name: the stages of the pipeline evaluate generated datasets only and do not depend on it."""
@@ -47,8 +47,7 @@ def find_rule(dataset: str, config: str) -> Rule | None:
 
 def evaluate(rule: Rule, score_NIT: np.ndarray) -> Directions:
     """Compute the accuracy of each hit of a rule. Raises ValueError if a score is not finite."""
-    if not np.isfinite(score_NIT).all():
-        raise ValueError("A score is not a finite number.")
+    check_finite(score_NIT)
     return {
         f"authors_{name}" if name else "authors": count_hits(hits, rule.chance[name])
         for name, hits in rule.hits(score_NIT).items()

@@ -7,7 +7,7 @@ prompts.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -45,26 +45,32 @@ class QueryMetrics:
         hits = {name: float(value_Q[selected_Q][hit_Q].mean()) for name, value_Q in self.of_hits.items() if hit_Q.any()}
         return means | medians | hits
 
+    def add(self, values: Mapping[str, np.ndarray], chance: Mapping[str, float]) -> QueryMetrics:
+        """Return the metrics and further means over the queries."""
+        return replace(self, values={**self.values, **values}, chance={**self.chance, **chance})
+
     def get_rows(self, count: int) -> np.ndarray:
         """Return the row of each query in a task with ``count`` rows."""
         return np.arange(count) if self.row_Q is None else self.row_Q
 
 
-def count_hits(hits: np.ndarray, chance: float, ties: np.ndarray | None = None) -> QueryMetrics:
-    """Return the accuracy of decisions, and the tie rate if ``ties`` is given.
+def count_hits(hits: np.ndarray, chance: float, ties: np.ndarray | None = None, main: str = "accuracy") -> QueryMetrics:
+    """Return the share of hits among decisions as the metric ``main``, and the tie rate if ``ties`` is given.
 
     ``hits`` and ``ties`` have one decision per row (bool, N) or D decisions per row (bool, N, D).
     """
     row_Q = np.repeat(np.arange(len(hits)), hits.shape[1]) if hits.ndim == 2 else None
-    columns = {"hit": hits.ravel()} | ({} if ties is None else {"tie": ties.ravel()})
-    names = {"hit": "accuracy", "tie": "tie_rate"}
-    return QueryMetrics(
-        main="accuracy",
-        columns=columns,
-        values={names[name]: value_Q.astype(np.float64) for name, value_Q in columns.items()},
-        chance={"accuracy": chance} | ({} if ties is None else {"tie_rate": 0.0}),
-        row_Q=row_Q,
-    )
+    columns, values, chances = {"hit": hits.ravel()}, {main: hits.ravel().astype(np.float64)}, {main: chance}
+    if ties is not None:
+        columns["tie"] = ties.ravel()
+        values["tie_rate"], chances["tie_rate"] = columns["tie"].astype(np.float64), 0.0
+    return QueryMetrics(main, columns, values, chances, row_Q=row_Q)
+
+
+def check_finite(*scores: np.ndarray) -> None:
+    """Raise ValueError if a score is not finite."""
+    if not all(np.isfinite(score).all() for score in scores):
+        raise ValueError("A score is not a finite number.")
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,12 @@ Shapes: N items, 2 images, 2 captions; image i belongs to caption i. A tie count
 
 from __future__ import annotations
 
-from itertools import permutations
-
 import numpy as np
 
-from evaluators.protocols.base import Directions, QueryMetrics, RowProtocol
+from evaluators.protocols.base import Directions, RowProtocol, check_finite, count_hits
+
+CHANCE = {"text": 1 / 4, "image": 1 / 4, "group": 1 / 6}
+"""Share of hits among all orders of four distinct scores."""
 
 
 def compute_hits(score_N22: np.ndarray) -> dict[str, np.ndarray]:
@@ -21,8 +22,7 @@ def compute_hits(score_N22: np.ndarray) -> dict[str, np.ndarray]:
     text: each image scores higher with its caption. image: each caption scores higher with its image. group: both.
     ``score_N22[n, i, t]`` is the score of image i with caption t. Raises ValueError if a score is not finite.
     """
-    if not np.isfinite(score_N22).all():
-        raise ValueError("A score is not a finite number.")
+    check_finite(score_N22)
     text_N = (score_N22[:, 0, 0] > score_N22[:, 0, 1]) & (score_N22[:, 1, 1] > score_N22[:, 1, 0])
     image_N = (score_N22[:, 0, 0] > score_N22[:, 1, 0]) & (score_N22[:, 1, 1] > score_N22[:, 0, 1])
     return {"text": text_N, "image": image_N, "group": text_N & image_N}
@@ -35,23 +35,10 @@ def find_ties(score_N22: np.ndarray) -> dict[str, np.ndarray]:
     return {"text": text_N, "image": image_N, "group": text_N | image_N}
 
 
-def compute_chance() -> dict[str, float]:
-    """Return the mean hits over all orders of four distinct scores."""
-    orders = np.array(list(permutations(range(4))), dtype=float).reshape(-1, 2, 2)
-    return {name: float(hit_N.mean()) for name, hit_N in compute_hits(orders).items()}
-
-
 def evaluate(score_NIT: np.ndarray) -> Directions:
-    chance, tie = compute_chance(), find_ties(score_NIT)
-    return {
-        name: QueryMetrics(
-            main="score",
-            columns={"hit": hit_N, "tie": tie[name]},
-            values={"score": hit_N.astype(np.float64), "tie_rate": tie[name].astype(np.float64)},
-            chance={"score": chance[name], "tie_rate": 0.0},
-        )
-        for name, hit_N in compute_hits(score_NIT).items()
-    }
+    ties = find_ties(score_NIT)
+    hits = compute_hits(score_NIT)
+    return {name: count_hits(hit_N, CHANCE[name], ties[name], "score") for name, hit_N in hits.items()}
 
 
 PROTOCOLS = (RowProtocol("group", ("caption_0", "caption_1"), ("image_0", "image_1"), evaluate=evaluate),)

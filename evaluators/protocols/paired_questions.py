@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evaluators.protocols.base import Directions, QueryMetrics, RowProtocol
+from evaluators.protocols.base import Directions, QueryMetrics, RowProtocol, check_finite
 
 
 def find_correct(score_N24: np.ndarray) -> np.ndarray:
@@ -21,15 +21,16 @@ def find_correct(score_N24: np.ndarray) -> np.ndarray:
 
     ``score_N24[n, i, 2 * q + a]`` is the score of image i with question q and the answer that is true of image a.
     """
-    score_NIQA = _split_texts(score_N24)
+    check_finite(score_N24)
+    score_NIQA = score_N24.reshape(-1, 2, 2, 2)
     return np.stack([score_NIQA[:, i, :, i] > score_NIQA[:, i, :, 1 - i] for i in (0, 1)], axis=1)
 
 
 def evaluate(score_N24: np.ndarray) -> Directions:
     """Compute the share of correct answers, and of questions, images and groups with correct answers only."""
-    correct_NIQ, score_NIQA = find_correct(score_N24), _split_texts(score_N24)
+    correct_NIQ = find_correct(score_N24)
     group_N = np.asarray(correct_NIQ.all(axis=(1, 2)))
-    tie_N = np.asarray((score_NIQA[..., 0] == score_NIQA[..., 1]).any(axis=(1, 2)))
+    tie_N = np.asarray((score_N24[..., ::2] == score_N24[..., 1::2]).any(axis=(1, 2)))
     values = {
         "group_accuracy": group_N.astype(np.float64),
         "question_accuracy": correct_NIQ.all(axis=1).mean(axis=1),
@@ -39,13 +40,6 @@ def evaluate(score_N24: np.ndarray) -> Directions:
     }
     chance = dict(zip(values, (1 / 16, 1 / 4, 1 / 4, 1 / 2, 0.0), strict=True))
     return {"": QueryMetrics("group_accuracy", {"hit": group_N, "tie": tie_N}, values, chance)}
-
-
-def _split_texts(score_N24: np.ndarray) -> np.ndarray:
-    """Return the scores as (N, images, questions, answers). Raises ValueError if one is not finite."""
-    if not np.isfinite(score_N24).all():
-        raise ValueError("A score is not a finite number.")
-    return score_N24.reshape(len(score_N24), 2, 2, 2)
 
 
 PROTOCOLS = (RowProtocol("paired_questions", ("answers_0", "answers_1"), ("image_0", "image_1"), evaluate=evaluate),)

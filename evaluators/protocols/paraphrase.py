@@ -12,11 +12,9 @@ Shapes: N rows, 1 image, T texts: two true captions, then K wrong ones. A tie co
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
-from evaluators.protocols.base import Directions, QueryMetrics, RowProtocol, Sample
+from evaluators.protocols.base import Directions, QueryMetrics, RowProtocol, Sample, check_finite, count_hits
 from evaluators.protocols.ranking import cosine
 
 TRUTHS = 2
@@ -27,12 +25,12 @@ def evaluate(score_NIT: np.ndarray) -> Directions:
     truth_N2, wrong_NK = score_NIT[:, 0, :TRUTHS], score_NIT[:, 0, TRUTHS:]
     wrong_N1 = wrong_NK.max(axis=1, keepdims=True)
     metrics = _compare(truth_N2, np.repeat(wrong_N1, TRUTHS, axis=1), wrong_NK.shape[1])
-    hit_N2 = truth_N2 > wrong_N1
-    alone = {f"{name}_accuracy": hit_N2[:, i].astype(np.float64) for i, name in enumerate(("caption", "paraphrase"))}
-    alone["brittleness"] = (hit_N2.any(axis=1) & (truth_N2 < wrong_N1).any(axis=1)).astype(np.float64)
-    chance = dict.fromkeys(alone, 1 / (wrong_NK.shape[1] + 1))
+    hit_N2, alone = truth_N2 > wrong_N1, 1 / (wrong_NK.shape[1] + 1)
+    is_brittle_N = hit_N2.any(axis=1) & (truth_N2 < wrong_N1).any(axis=1)
+    values = {"caption_accuracy": hit_N2[:, 0], "paraphrase_accuracy": hit_N2[:, 1], "brittleness": is_brittle_N}
+    chance = {"caption_accuracy": alone, "paraphrase_accuracy": alone}
     chance["brittleness"] = wrong_NK.shape[1] * metrics.chance["accuracy"]
-    return {"": replace(metrics, values={**metrics.values, **alone}, chance={**metrics.chance, **chance})}
+    return {"": metrics.add({name: value_N.astype(np.float64) for name, value_N in values.items()}, chance)}
 
 
 def evaluate_texts(sample: Sample) -> Directions:
@@ -46,15 +44,9 @@ def evaluate_texts(sample: Sample) -> Directions:
 
 def _compare(truth_N2: np.ndarray, wrong_N2: np.ndarray, wrong: int) -> QueryMetrics:
     """Return the accuracy: both scores of the truth are higher than those of the best of ``wrong`` wrong captions."""
-    if not (np.isfinite(truth_N2).all() and np.isfinite(wrong_N2).all()):
-        raise ValueError("A score is not a finite number.")
+    check_finite(truth_N2, wrong_N2)
     hit_N, tie_N = np.all(truth_N2 > wrong_N2, axis=1), np.any(truth_N2 == wrong_N2, axis=1)
-    return QueryMetrics(
-        main="accuracy",
-        columns={"hit": hit_N, "tie": tie_N},
-        values={"accuracy": hit_N.astype(np.float64), "tie_rate": tie_N.astype(np.float64)},
-        chance={"accuracy": 2 / ((wrong + 1) * (wrong + 2)), "tie_rate": 0.0},
-    )
+    return count_hits(hit_N, 2 / ((wrong + 1) * (wrong + 2)), tie_N)
 
 
 PROTOCOLS = (

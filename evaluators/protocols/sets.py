@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evaluators.protocols.base import Directions, RowProtocol, count_hits
+from evaluators.protocols.base import Directions, RowProtocol, check_finite, count_hits
 
 COUNTS = (4,)
 """Numbers of images per set in the known benchmarks."""
@@ -22,8 +22,7 @@ def evaluate(score_NII: np.ndarray) -> Directions:
 
     ``score_NII[n, i, t]`` is the score of image i with caption t. Raises ValueError if a score is not finite.
     """
-    if not np.isfinite(score_NII).all():
-        raise ValueError("A score is not a finite number.")
+    check_finite(score_NII)
     count = score_NII.shape[1]
     truth_NI1 = np.diagonal(score_NII, axis1=1, axis2=2)[..., None]
     wrong_NII = np.where(np.eye(count, dtype=bool), -np.inf, score_NII)

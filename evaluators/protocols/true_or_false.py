@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evaluators.protocols.base import Directions, QueryMetrics, RowProtocol
+from evaluators.protocols.base import Directions, RowProtocol, check_finite, count_hits
 
 
 def find_threshold(score_N: np.ndarray, num_true: int) -> float:
@@ -40,15 +40,13 @@ def compute_wins(score_N: np.ndarray, label_N: np.ndarray) -> np.ndarray:
 def evaluate(score_N11: np.ndarray, label_N: np.ndarray) -> Directions:
     """Compute the accuracy at the threshold, and the area under the ROC curve if both labels occur."""
     score_N, share = score_N11[:, 0, 0].astype(np.float64), float(np.mean(label_N))
-    if not np.isfinite(score_N).all():
-        raise ValueError("A score is not a finite number.")
+    check_finite(score_N)
     threshold = find_threshold(score_N, int(np.sum(label_N)))
-    hit_N, tie_N = np.where(label_N == 1, score_N > threshold, score_N < threshold), score_N == threshold
-    values = {"accuracy": hit_N.astype(np.float64), "tie_rate": tie_N.astype(np.float64)}
-    chance = {"accuracy": share**2 + (1 - share) ** 2, "tie_rate": 0.0}
+    hit_N = np.where(label_N == 1, score_N > threshold, score_N < threshold)
+    metrics = count_hits(hit_N, share**2 + (1 - share) ** 2, score_N == threshold)
     if 0 < share < 1:
-        values["auc"], chance["auc"] = compute_wins(score_N, label_N), 1 / 2
-    return {"": QueryMetrics("accuracy", {"hit": hit_N, "tie": tie_N}, values, chance)}
+        metrics = metrics.add({"auc": compute_wins(score_N, label_N)}, {"auc": 1 / 2})
+    return {"": metrics}
 
 
 LABELS: list[list[str]] = [[], []]

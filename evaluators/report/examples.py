@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evaluators.engine.rows import load
+from evaluators.engine.task_dataset import load
 from evaluators.engine.tasks import Task
 from evaluators.report.results import Result
 from loaders.datasets.load import load_dataset
@@ -94,10 +94,10 @@ def load_split(result: Result, data_dir: Path | None) -> Any:
     data = result.data
     task = Task(data["dataset"], data["config"], data["split"], data.get("variant") or "")
     try:
-        (rows,) = load([task], data_dir, data["data"]["limit"])
+        dataset = load(task, data_dir, data["data"]["limit"])
     except ValueError:
         return None
-    is_current = rows.fingerprint == data["data"]["fingerprint"]
+    is_current = dataset.fingerprint == data["data"]["fingerprint"]
     return load_dataset(task.dataset, task.config, task.split, data_dir) if is_current else None
 
 

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from evaluators.engine.rows import Rows
 from evaluators.engine.score import Scored
+from evaluators.engine.task_dataset import TaskDataset
 from evaluators.engine.tasks import warnings
 from evaluators.metrics import categories
 from evaluators.metrics.intervals import compute_intervals
@@ -53,7 +53,7 @@ def get_code(dataset: str, config: str) -> dict[str, str]:
 
 def compose(scored: Scored, examples: pa.Table, model: Model) -> Result:
     """Compose the result document of one task."""
-    rows, directions = scored.task.rows, scored.metrics
+    dataset, directions = scored.task.dataset, scored.metrics
     cluster_N = get_clusters(examples)
     fold_N = scored.task.fold_N[scored.index_N]
     parts: dict[str, dict[str, Any]] = {"metrics": {}, "intervals": {}, "chance": {}, "std": {}}
@@ -62,21 +62,21 @@ def compose(scored: Scored, examples: pa.Table, model: Model) -> Result:
         parts["metrics"] |= _add_prefix(direction, metrics.summarise())
         parts["intervals"] |= _add_prefix(direction, {name: bound and list(bound) for name, bound in bounds.items()})
         parts["chance"] |= _add_prefix(direction, metrics.chance)
-        if rows.fold_size is not None:
+        if dataset.fold_size is not None:
             parts["std"] |= _add_prefix(direction, recall.compute_fold_std(metrics, fold_N))
     by_category, macro = categories.compute_category_metrics(directions, examples, cluster_N)
     for name, (mean, bound) in macro.items():
         parts["metrics"][name], parts["intervals"][name] = mean, bound and list(bound)
         parts["chance"][name] = parts["chance"][name.partition("_macro_")[0]]
-    folds = None if rows.fold_size is None else int(scored.task.fold_N.max()) + 1
-    document = describe(rows, model)
+    folds = None if dataset.fold_size is None else int(scored.task.fold_N.max()) + 1
+    document = describe(dataset, model)
     document["data"] |= {
         "rows": len(scored.index_N),  # without skipped rows
         "crops": len(np.unique(scored.task.crop_NI)),
         "images": len(np.unique(cluster_N)),
         "folds": folds,
     }
-    if rule := authors.find_rule(rows.task.dataset, rows.task.config):
+    if rule := authors.find_rule(dataset.task.dataset, dataset.task.config):
         document["authors"] = rule.what
     if scored.position_bias:
         document["position_bias"] = scored.position_bias._asdict()
@@ -84,7 +84,7 @@ def compose(scored: Scored, examples: pa.Table, model: Model) -> Result:
         "main": [_join_name(direction, metrics.main) for direction, metrics in directions.items()],
         **parts,
         "categories": by_category,
-        "warnings": [*model.warnings, *scored.warnings, *warnings(rows.task, rows.source, model)],
+        "warnings": [*model.warnings, *scored.warnings, *warnings(dataset.task, dataset.source, model)],
         "skipped": scored.skipped,
     }
 
@@ -102,9 +102,9 @@ def get_clusters(examples: pa.Table) -> np.ndarray:
     return examples["image_id" if "image_id" in examples.schema.names else "row"].to_numpy(zero_copy_only=False)
 
 
-def describe(rows: Rows, model: Model) -> Result:
+def describe(dataset: TaskDataset, model: Model) -> Result:
     """Return the part of a result document that is known before scoring."""
-    task = rows.task
+    task = dataset.task
     return {
         "schema": SCHEMA,
         "task": task.name,
@@ -112,9 +112,9 @@ def describe(rows: Rows, model: Model) -> Result:
         "config": task.config,
         "split": task.split,
         "variant": task.variant or None,
-        "protocol": rows.protocol.name,
-        "source": rows.source,
-        "synthetic": rows.source == "microworld",
+        "protocol": dataset.protocol.name,
+        "source": dataset.source,
+        "synthetic": dataset.source == "microworld",
         "model": {
             "spec": model.spec,
             "name": model.name,
@@ -128,12 +128,12 @@ def describe(rows: Rows, model: Model) -> Result:
             **({"scoring": dict(model.scoring)} if model.scoring else {}),
         },
         "data": {
-            "version": rows.version,
-            "revision": rows.revision,
-            "fingerprint": rows.fingerprint,
-            "rows": len(rows),
-            "limit": rows.limit,
-            "set_size": rows.set_size,
+            "version": dataset.version,
+            "revision": dataset.revision,
+            "fingerprint": dataset.fingerprint,
+            "rows": len(dataset),
+            "limit": dataset.limit,
+            "set_size": dataset.set_size,
         },
         "code": get_code(task.dataset, task.config),
     }
@@ -147,14 +147,14 @@ def make_examples(scored: Scored) -> pa.Table:
     """
     plan = scored.task
     row_N = plan.row_N[scored.index_N]
-    texts = pa.Table.from_batches(plan.rows.texts()).take(row_N)
+    texts = pa.Table.from_batches(plan.dataset.texts()).take(row_N)
     columns: dict[str, Any] = {
         "row": pa.array(row_N, pa.int64()),
         **dict(zip(texts.column_names, texts.columns, strict=True)),
     }
     if scored.score_NIT.size:
         columns["scores"] = pa.array(list(scored.score_NIT.reshape(len(row_N), -1)), pa.list_(pa.float32()))
-    if plan.rows.fold_size is not None:
+    if plan.dataset.fold_size is not None:
         columns["fold"] = pa.array(plan.fold_N[scored.index_N], pa.int32())
     for direction, metrics in scored.metrics.items():
         for name, value_Q in metrics.columns.items():

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evaluators.engine.feature_cache import cache_folder, count_features
-from evaluators.engine.rows import load
+from evaluators.engine.task_dataset import load
 from evaluators.engine.tasks import Task, defaults
 from evaluators.models import Model, check_name, local, parse
 from evaluators.results import documents
@@ -59,16 +59,16 @@ def plan_run(
     rows, finished, error = 0, 0, None
     for task in tasks:
         try:
-            (task_rows,) = load([task], data_dir, limit, verify=False)
+            dataset = load(task, data_dir, limit, verify=False)
         except ValueError as reason:
             error = error or str(reason)
             continue
-        expected = (task_rows.fingerprint, get_code(task.dataset, task.config))
+        expected = (dataset.fingerprint, get_code(task.dataset, task.config))
         of_task = (result for result in earlier.values() if result["task"] == task.name)
         if any(documents.is_finished(result, *expected) for result in of_task):
             finished += 1
         else:
-            rows += len(task_rows)
+            rows += len(dataset)
     fingerprints = {result["model"]["fingerprint"] for result in earlier.values()}
     cached = sum(count_features(cache_folder(), fingerprint) for fingerprint in sorted(fingerprints))
     rate = _measure_rate(output, earlier)

@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 
 from evaluators.engine import plan
 from evaluators.engine.plan import TaskPlan
-from evaluators.engine.rows import load
 from evaluators.engine.score import Scored, evaluate_scores
+from evaluators.engine.task_dataset import load
 from evaluators.engine.tasks import discover, select
 from evaluators.models import Model, fingerprint
 from evaluators.protocols.base import RowProtocol
@@ -36,23 +36,27 @@ def score_file(
     tasks = select(discover(data_dir), task)
     if len(tasks) != 1:
         raise ValueError(f"{task!r} matches {len(tasks)} tasks; a file contains the scores of one task.")
-    (rows,) = load(tasks, data_dir)
-    if not isinstance(rows.protocol, RowProtocol):
-        raise ValueError(f"{rows.task.name}: only tasks whose rows are scored independently can be scored from a file.")
-    (planned,) = plan.make([rows]).tasks
+    dataset = load(tasks[0], data_dir)
+    if not isinstance(dataset.protocol, RowProtocol):
+        raise ValueError(
+            f"{dataset.task.name}: only tasks whose rows are scored independently can be scored from a file."
+        )
+    (planned,) = plan.make([dataset]).tasks
     score_NIT = _read_scores(path, planned)
     model = Model(f"external:{name}", name, None, fingerprint.digest(score_NIT.tobytes()).hex(), "unknown")
-    scored = Scored(planned, np.arange(len(rows)), score_NIT, evaluate_scores(rows, score_NIT, planned.label_N), [])
+    scored = Scored(
+        planned, np.arange(len(dataset)), score_NIT, evaluate_scores(dataset, score_NIT, planned.label_N), []
+    )
     table = make_examples(scored)
     result = compose(scored, table, model)
-    documents.check_owner(documents.get_model_folder(output, rows.source, name), model)
-    documents.write(documents.get_result_path(output, rows.source, name, rows.task.name), result, table)
+    documents.check_owner(documents.get_model_folder(output, dataset.source, name), model)
+    documents.write(documents.get_result_path(output, dataset.source, name, dataset.task.name), result, table)
     return result
 
 
 def _read_scores(path: Path, planned: TaskPlan) -> np.ndarray:
     """Read scores (N, I, T) float32 in the order of the task's rows, padded with NaN for rows with fewer texts."""
-    name, count = planned.rows.task.name, len(planned.rows)
+    name, count = planned.dataset.task.name, len(planned.dataset)
     pairs = _read_pairs(path)
     counts, expected_counts = Counter(row for row, _ in pairs), Counter(range(count))
     for row in (counts - expected_counts) + (expected_counts - counts):

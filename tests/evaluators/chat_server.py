@@ -69,5 +69,11 @@ class ChatModel:
 @contextmanager
 def serve(model: ChatModel) -> Iterator[HTTPServer]:
     with HTTPServer(host="127.0.0.1", threaded=True) as server:
-        server.expect_request(PATH, method="POST").respond_with_handler(model.answer)
+        answer_with(server, model.answer)
         yield server
+
+
+def answer_with(server: HTTPServer, answer: Callable[[Request], Response]) -> None:
+    """Make the server answer with a function from now on."""
+    server.clear()
+    server.expect_request(PATH, method="POST").respond_with_handler(answer)

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow.parquet as pq
 from PIL import Image
 
+from evaluators.models import Model, resolve
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA, RAW_SCHEMA
 from generators.storage.dataset import write_config
 from loaders.cards.card import write_card
@@ -149,15 +150,24 @@ class WrongScore(Knows):
         return []
 
 
-class WrongKind(Knows):
-    def encode_text(self, texts):
-        return None
-
-
 class WrongStart(Knows):
     def __init__(self, device):
         raise RuntimeError("no weights")
 '''
+
+
+def toy(name: str) -> Model:
+    """Return a model of MODELS, in the folder of the fixture ``here``."""
+    return resolve(f"python:toy_models:{name}")
+
+
+def all_files(folder: Path) -> dict[str, bytes]:
+    """Return the bytes of all files of a folder but the side files."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not path.name.endswith(".run.json")
+    }
 
 
 def picture(color: str, size: tuple[int, int] = (8, 6)) -> bytes:

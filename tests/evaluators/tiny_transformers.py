@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import torch
 import transformers as hf
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
@@ -99,8 +100,9 @@ PROCESSORS = {
 }
 
 
-def transformers_folder(family: str, folder: Path) -> Path:
+def write_model(family: str, folder: Path) -> Path:
     """Save a random model of the family with its tokeniser and image processor in a folder."""
+    torch.manual_seed(0)
     size = {"height": 16, "width": 16}
     model(family).save_pretrained(folder)
     tokenizer().save_pretrained(folder)

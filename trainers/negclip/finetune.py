@@ -94,10 +94,13 @@ class TrainingRun:
 
     def make_batches(self, epoch: int) -> list[Batch]:
         """Return the parts of the batches of an epoch that this process encodes."""
-        options = {"seed": self.seed, "epoch": epoch, "use_hard_negatives": self.use_hard_negatives}
-        batches = make_batches(self.mined, self.recipe.batch_size, **options)
+        share = self.processes.take_share
+        batches = make_batches(
+            self.mined, self.recipe.batch_size, self.seed, epoch, use_hard_negatives=self.use_hard_negatives
+        )
         return [
-            Batch(*(part if part is None else self.processes.take_share(part) for part in batch)) for batch in batches
+            Batch(share(image_N), share(caption_N), None if negative_N is None else share(negative_N))
+            for image_N, caption_N, negative_N in batches
         ]
 
 

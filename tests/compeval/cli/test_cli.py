@@ -95,7 +95,7 @@ def test_ctrl_c_exits_with_130(here: Path, data: Path, monkeypatch: pytest.Monke
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("evaluators.run.score", interrupt)
+    monkeypatch.setattr("evaluators.run.score_all", interrupt)
     result = run_toy(data)
     assert result.exit_code == 130
     assert "run the same command again to continue" in result.stderr

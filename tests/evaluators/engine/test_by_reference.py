@@ -12,8 +12,7 @@ from PIL import Image
 
 from evaluators import models
 from evaluators.engine import images, plan
-from evaluators.engine.plan import CropSource
-from evaluators.engine.rows import load
+from evaluators.engine.task_dataset import CropSource, load
 from evaluators.engine.tasks import Task
 from evaluators.run import run
 from generators.schemas.rows import HARD_NEGATIVE_SCHEMA
@@ -23,7 +22,7 @@ from generators.storage.dataset import write_config
 from loaders.cards.card import write_card
 from loaders.datasets.stats import measure
 from tests.evaluators import tiny
-from tests.evaluators.engine.test_encode import all_files
+from tests.evaluators.tiny import all_files
 
 COLORS = list(tiny.COLORS)
 TASKS = [Task("crepe", f"laion_uc_{kind}") for kind in ("hnatom", "hncomp")]
@@ -68,8 +67,8 @@ def decoded(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     counts, decode = Counter[str](), images.decode
 
     def counting(data: bytes | images.UnreadableImageError, place: CropSource) -> Image.Image:
-        assert place.image_file
-        counts[place.image_file.name] += 1
+        assert place.reference
+        counts[place.reference.path.name] += 1
         return decode(data, place)
 
     monkeypatch.setattr(images, "decode", counting)
@@ -95,25 +94,25 @@ def test_crops_are_cut_from_images_that_are_decoded_once_over_all_tasks(
 
 
 def test_crops_of_one_image_are_in_one_chunk(striped: Path):
-    planned = plan.make(load(TASKS, striped))
-    assert [crop.image_file and crop.image_file.name for crop in planned.crops] == ["one.png"] * 3 + ["two.png"] * 3
+    planned = plan.make([load(task, striped) for task in TASKS])
+    assert [crop.reference and crop.reference.path.name for crop in planned.crops] == ["one.png"] * 3 + ["two.png"] * 3
     assert plan.crop_chunks(planned.crops, 2) == [slice(0, 3), slice(3, 6)]
     assert plan.crop_chunks(planned.crops, 4) == [slice(0, 6)]
 
 
 def test_chunks_of_embedded_crops_have_the_given_size(data: Path):
-    planned = plan.make(load([TASKS[0]], data))
+    planned = plan.make([load(TASKS[0], data)])
     assert plan.crop_chunks(planned.crops, 10) == [slice(0, 10), slice(10, 20), slice(20, 23)]
 
 
 def test_a_crop_equals_the_crop_by_pillow(striped: Path):
-    for place in plan.make(load(TASKS, striped)).crops:
+    for place in plan.make([load(task, striped) for task in TASKS]).crops:
         (data,) = images.read([place])
         assert isinstance(data, bytes)
         crop = images.cut(images.decode(data, place), place)
         assert len(crop.getcolors() or []) == 1, "a crop that is a pixel off has two colours"
         assert place.reference
-        x, y, width, height = place.reference.crop.box
+        x, y, width, height = place.reference.box
         corners: Any = (x, y, x + width, y + height)
         assert crop.tobytes() == Image.open(io.BytesIO(data)).convert("RGB").crop(corners).tobytes()
 

@@ -21,10 +21,11 @@ from evaluators import models
 from evaluators.engine import cluster, encode, pairs
 from evaluators.engine.actor import Actor
 from evaluators.engine.cluster import Cluster
+from evaluators.engine.compute import Chunk
 from evaluators.engine.tasks import discover
 from evaluators.run import run
 from tests.evaluators import tiny
-from tests.evaluators.engine.test_encode import all_files
+from tests.evaluators.tiny import all_files
 
 ROOT = Path(__file__).parents[3]
 
@@ -76,7 +77,27 @@ def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encode, "MIN_TEXTS_PER_CHUNK", 16)
     monkeypatch.setattr(encode, "MIN_CROPS_PER_CHUNK", 4)
     monkeypatch.setattr(pairs, "PAIRS_PER_CHUNK", 20)
-    monkeypatch.setattr(cluster, "REST_SECONDS", 0.001)
+
+
+class Clock:
+    """A clock on which only sleep takes time."""
+
+    def __init__(self) -> None:
+        self.now, self.slept = 1000.0, list[float]()
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(cluster, "time", clock)
+    return clock
 
 
 def run_both(spec: str, data: Path, here: Path, monkeypatch: pytest.MonkeyPatch, seed: int = 0, **options: Any) -> None:
@@ -94,7 +115,7 @@ def run_both(spec: str, data: Path, here: Path, monkeypatch: pytest.MonkeyPatch,
     assert len({tuple(line for line in text.splitlines() if "encoded" in line) for text in counts}) == 1 or scores_pairs
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("name", ["Company", "Pairs"])
 def test_any_order_of_the_chunks_gives_the_bytes_of_one_process(
     name: str, seed: int, here: Path, data: Path, monkeypatch: pytest.MonkeyPatch
@@ -115,41 +136,26 @@ def test_equal_images_of_two_datasets_are_encoded_once(here: Path, data: Path, m
     run_both("python:toy_models:Company", here / "twice", here, monkeypatch)
 
 
-@pytest.fixture
-def damaged(here: Path) -> Path:
-    """A dataset in which the image of the third of six rows cannot be decoded."""
+@pytest.mark.parametrize("name", ["Company", "Pairs"])
+def test_unreadable_images_stop_the_run_or_are_skipped_as_in_one_process(
+    name: str, here: Path, monkeypatch: pytest.MonkeyPatch
+):
     rows = list(tiny.choice_rows(6))
     rows[2]["image"] = {"bytes": b"not an image", "path": None}
-    return tiny.write_dataset(here / "damaged", {"prod_hnatom": {"n4": rows}})
-
-
-@pytest.mark.parametrize("name", ["Company", "Pairs"])
-def test_unreadable_images_are_skipped_as_in_one_process(
-    name: str, here: Path, damaged: Path, monkeypatch: pytest.MonkeyPatch
-):
-    run_both(f"python:toy_models:{name}", damaged, here, monkeypatch, on_error="skip")
-
-
-@pytest.mark.parametrize("name", ["Company", "Pairs"])
-def test_an_unreadable_image_stops_the_run(name: str, here: Path, damaged: Path):
+    data = tiny.write_dataset(here / "damaged", {"prod_hnatom": {"n4": rows}})
+    run_both(f"python:toy_models:{name}", data, here, monkeypatch, on_error="skip")
     actors = make_cluster(here)
     model = actors.load(f"python:toy_models:{name}", "auto")
     with pytest.raises(ValueError, match=r"crepe/prod_hnatom/n4, row 2: the image cannot be decoded"):
-        run(model, discover(damaged), data_dir=damaged, output=here / "out", cluster=actors)
+        run(model, discover(data), data_dir=data, output=here / "out", cluster=actors)
 
 
-def test_a_finished_run_calls_no_actor(here: Path, data: Path):
-    actors = make_cluster(here)
-    for _ in range(2):
-        run(actors.load("python:toy_models:Knows", "auto"), discover(data), data_dir=data, cluster=actors)
-        calls, actors._ray.most_pending = actors._ray.most_pending, 0
-    assert calls == 0
-
-
-def test_each_actor_has_two_chunks_at_a_time(here: Path, data: Path):
-    actors = make_cluster(here)
-    run(actors.load("python:toy_models:Knows", "auto"), discover(data), data_dir=data, batch_size=5, cluster=actors)
-    assert actors._ray.most_pending == 4
+def test_each_actor_has_two_chunks_at_a_time_and_none_in_a_finished_run(here: Path, data: Path):
+    actors, model = make_cluster(here), "python:toy_models:Knows"
+    for most_pending in (4, 0):
+        actors._ray.most_pending = 0
+        run(actors.load(model, "auto"), discover(data), data_dir=data, batch_size=5, cluster=actors)
+        assert actors._ray.most_pending == most_pending
 
 
 def test_errors_of_an_actor_are_those_of_one_process(here: Path, data: Path):
@@ -169,48 +175,62 @@ def test_machines_with_different_weights_are_refused(here: Path, data: Path):
         run(models.resolve("python:toy_models:Knows"), discover(data), data_dir=data, cluster=actors)
 
 
-def test_a_dead_worker_is_passed_over_when_a_model_is_loaded(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
-    deaths = []
-    describe = Actor.describe
-
-    def die_once(*arguments: Any) -> Any:
-        if not deaths:
-            deaths.append(1)
-            raise ActorError
-        return describe(*arguments)
-
-    monkeypatch.setattr(Actor, "describe", die_once)
-    model = make_cluster(here).load("python:toy_models:Knows", "auto")
-    assert deaths
+def test_a_dead_worker_is_passed_over_when_a_model_is_loaded(here: Path):
+    dead = SimpleNamespace(describe=SimpleNamespace(remote=lambda *_: Mortal(1)._call))
+    model = Cluster(FakeRay(), [dead, FakeActor(here)], "cpu").load("python:toy_models:Knows", "auto")
     assert model.name == models.resolve("python:toy_models:Knows").name
-    monkeypatch.setattr(Actor, "describe", lambda *_: (_ for _ in ()).throw(ActorError))
     with pytest.raises(ValueError, match="python:toy_models:Knows: all workers died"):
-        make_cluster(here).load("python:toy_models:Knows", "auto")
+        Cluster(FakeRay(), [dead, dead], "cpu").load("python:toy_models:Knows", "auto")
 
 
-def test_data_that_kill_every_worker_end_the_run_with_a_message(
-    here: Path, data: Path, monkeypatch: pytest.MonkeyPatch
-):
-    def die(*_: object) -> None:
-        raise ActorError
+class Mortal:
+    """Actor that dies during its first calls."""
 
+    def __init__(self, deaths: int) -> None:
+        self.deaths, self.calls = deaths, 0
+        self.compute = SimpleNamespace(remote=lambda *_: self._call)
+
+    def _call(self) -> list[str]:
+        self.calls += 1
+        if self.calls <= self.deaths:
+            raise ActorError
+        return ["done"]
+
+
+CHUNK = Chunk("texts", "encode_texts", [b"key"], [["a red ball"]], slice(0, 1), 1)
+
+
+def test_a_worker_that_dies_rests_longer_each_time(clock: Clock):
+    actor = Mortal(5)
+    assert list(Cluster(FakeRay(), [actor], "cpu").compute([CHUNK], 1, "stop")) == [(CHUNK, ["done"])]
+    assert (actor.calls, clock.slept) == (6, [5, 10, 20, 40, 80])
+
+
+def test_another_worker_repeats_the_chunk_at_once(clock: Clock):
+    actors = [Mortal(9), Mortal(0)]
+    assert list(Cluster(FakeRay(), actors, "cpu").compute([CHUNK], 1, "stop")) == [(CHUNK, ["done"])]
+    assert ([actor.calls for actor in actors], clock.slept) == ([1, 1], [])
+
+
+def test_data_that_kill_every_worker_end_the_run_with_a_message(here: Path):
     actors = make_cluster(here)
-    model = actors.load("python:toy_models:Knows", "auto")
-    monkeypatch.setattr(Actor, "encode_texts", die)
-    with pytest.raises(ValueError, match="a worker died 6 times on the same data"):
-        run(model, discover(data), data_dir=data, cluster=actors)
+    actors.load("python:toy_models:Knows", "auto")
+    actors._actors = [Mortal(6)]
+    with pytest.raises(ValueError, match="python:toy_models:Knows: a worker died 6 times on the same data"):
+        list(actors.compute([CHUNK], 1, "stop"))
+    assert actors._actors[0].calls == 6
 
 
 def test_chunks_of_actors_that_die_are_repeated(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
-    deaths, moments, encode_images = [], random.Random(0), Actor.encode_images
+    deaths, moments, compute = [], random.Random(0), Actor.compute
 
     def die_sometimes(*arguments: Any) -> Any:
         if moments.random() < 0.4:
             deaths.append(1)
             raise ActorError
-        return encode_images(*arguments)
+        return compute(*arguments)
 
-    monkeypatch.setattr(Actor, "encode_images", die_sometimes)
+    monkeypatch.setattr(Actor, "compute", die_sometimes)
     run_both("python:toy_models:Company", data, here, monkeypatch)
     assert deaths
 

@@ -18,11 +18,10 @@ from typer.testing import CliRunner
 from compeval.cli import app
 from evaluators.engine import feature_cache as features
 from evaluators.engine import images
-from evaluators.engine.plan import CropSource
-from evaluators.engine.rows import Rows
+from evaluators.engine.task_dataset import CropSource, TaskDataset
 from evaluators.engine.tasks import Task
 from tests.evaluators import tiny
-from tests.evaluators.engine.test_encode import all_files
+from tests.evaluators.tiny import all_files
 
 TASK = "crepe/laion_uc_hnatom"
 
@@ -53,12 +52,6 @@ def test_an_unknown_task_names_similar_tasks_and_the_list_command(here: Path, da
     assert failure("python:toy_models:Knows", "--data", data, "--task", "crepe/laion_uc_hnatm") == (
         "Unknown task 'crepe/laion_uc_hnatm'. Did you mean crepe/laion_uc_hnatom or crepe/laion_uc_raw or "
         "crepe/laion_sc_raw? `compeval list tasks` lists all 6."
-    )
-
-
-def test_a_model_without_text_tower(here: Path, data: Path):
-    assert failure("python:toy_models:NoTexts", "--data", data).startswith(
-        "python:toy_models:NoTexts: has no encode_text."
     )
 
 
@@ -96,7 +89,7 @@ def test_a_full_disk_leaves_no_partial_result(here: Path, data: Path, monkeypatc
 def test_an_unwritable_output_is_reported_before_anything_is_encoded(
     here: Path, data: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("evaluators.run.encode", lambda *_: pytest.fail("encoded in vain"))
+    monkeypatch.setattr("evaluators.engine.score.encode", lambda *_: pytest.fail("encoded in vain"))
     Path("taken").write_text("")
     told = failure("python:toy_models:Knows", "--data", data, "--task", TASK, "--output", "taken")
     assert "the result cannot be written (Not a directory)" in told
@@ -136,20 +129,7 @@ def test_an_image_format_whose_decoder_raises_unusual_errors():
     header, name, pixels = buffer.getvalue().partition(b"mdat")
     data = header + name + bytes(len(pixels))
     with pytest.raises(images.UnreadableImageError, match="crepe/prod_hnatom, row 3: the image cannot be decoded"):
-        images.decode(data, CropSource(cast(Rows, SimpleNamespace(task=Task("crepe", "prod_hnatom"))), 3))
-
-
-def test_equal_pixels_of_several_crops_are_encoded_once(here: Path, tmp_path: Path):
-    from evaluators import models
-    from evaluators.engine.tasks import discover
-    from evaluators.run import run
-
-    rows = [row | {"image": {"bytes": tiny.picture("red"), "path": None}} for row in tiny.choice_rows(5)]
-    data = tiny.write_dataset(tmp_path / "alike", {"laion_uc_hnatom": {"test": rows}})
-    model = models.resolve("python:toy_models:Knows")
-    run(model, discover(data), data_dir=data)
-    theirs = model.encoder.model  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue]
-    assert theirs.calls == [1, 25]
+        images.decode(data, CropSource(cast(TaskDataset, SimpleNamespace(task=Task("crepe", "prod_hnatom"))), 3))
 
 
 def test_ctrl_c_keeps_encoded_features(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):

@@ -62,17 +62,6 @@ def test_a_damaged_file_is_one_clear_message(tmp_path: Path):
         FeatureStore(tmp_path, "model")
 
 
-def test_a_truncated_file_is_one_clear_message(tmp_path: Path):
-    store = FeatureStore(tmp_path, "model")
-    keys = [number.to_bytes(16, "big") for number in range(2000)]
-    store.put(keys, np.ones((2000, 16)))
-    store.close()
-    path = cache_file(tmp_path, "model")
-    os.truncate(path, path.stat().st_size // 2)
-    with pytest.raises(ValueError, match="delete it and run again"):
-        FeatureStore(tmp_path, "model").get(keys)
-
-
 def test_a_cache_folder_that_is_a_file(tmp_path: Path):
     (tmp_path / "cache").write_text("")
     with pytest.raises(ValueError, match=r"the feature cache cannot be created .*Set COMPEVAL_CACHE"):

@@ -11,8 +11,7 @@ from PIL import Image
 
 from evaluators import models
 from evaluators.engine import images, plan
-from evaluators.engine.plan import CropSource
-from evaluators.engine.rows import load
+from evaluators.engine.task_dataset import CropSource, load
 from evaluators.engine.tasks import Task, discover
 from evaluators.run import run
 from generators import retrieval
@@ -171,7 +170,7 @@ def test_bad_cells_are_named(tmp_path: Path, sees: None, column: str, cells: lis
 
 def test_crops_of_one_image_are_consecutive(shared: Path) -> None:
     tasks = [task for task in discover(shared) if task.dataset == "retrieval"]
-    found = [crop.image for crop in plan.make(load(tasks, shared)).crops]
+    found = [crop.image for crop in plan.make([load(task, shared) for task in tasks]).crops]
     assert len(found) > 2 * 8
     changes = sum(first != second for first, second in pairwise(found))
     assert changes == 1

@@ -8,6 +8,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -22,7 +23,7 @@ from werkzeug import Response
 
 from compeval.cli import app
 from tests.evaluators import tiny
-from tests.evaluators.chat_server import ChatModel, serve
+from tests.evaluators.chat_server import ChatModel, answer_with, serve
 
 KEY = "sk-test-0123456789abcdef"
 PAIRS = 8 * 3
@@ -45,10 +46,16 @@ def model() -> ChatModel:
     return ChatModel()
 
 
-@pytest.fixture
-def server(model: ChatModel) -> Iterator[HTTPServer]:
-    with serve(model) as server:
+@pytest.fixture(scope="module")
+def one_server() -> Iterator[HTTPServer]:
+    with serve(ChatModel()) as server:
         yield server
+
+
+@pytest.fixture
+def server(one_server: HTTPServer, model: ChatModel) -> HTTPServer:
+    answer_with(one_server, model.answer)
+    return one_server
 
 
 def command(server: HTTPServer, rows: Path, *more: str, spec: str = "api:m") -> list[str]:
@@ -99,22 +106,23 @@ def test_nothing_is_asked_twice_even_if_results_and_features_are_gone(server: HT
     assert KEY.encode() not in kept
 
 
-def test_without_log_probabilities_two_captions_are_compared_in_both_orders(rows: Path):
-    model = ChatModel(log_probabilities=False)
-    with serve(model) as server:
-        result = result_of(run(server, rows))
-        assert (result["model"]["name"], result["model"]["scoring"]["method"]) == ("m@choice", "choice")
-        assert result["metrics"]["recall@1"] == 1
-        assert len(model.asked) == 8 * 6 + 1  # three captions have six ordered pairs
-        # Where neither is true, the model chooses the second caption: one of three pairs of each row. The first is
-        # chosen in two of six questions.
-        assert result["position_bias"]["first"] == pytest.approx(1 / 3)
-        assert result["position_bias"]["flipped"] == pytest.approx(1 / 3)
-        assert result["warnings"] == [
-            "Position bias: the first of two captions is chosen in 33.3% of the questions, and for 33.3% of the pairs "
-            "the choice depends on the order."
-        ]
-        refused = run(server, rows, "--setting", "scoring=yes")
+def test_without_log_probabilities_two_captions_are_compared_in_both_orders(
+    server: HTTPServer, model: ChatModel, rows: Path
+):
+    model.log_probabilities = False
+    result = result_of(run(server, rows))
+    assert (result["model"]["name"], result["model"]["scoring"]["method"]) == ("m@choice", "choice")
+    assert result["metrics"]["recall@1"] == 1
+    assert len(model.asked) == 8 * 6 + 1  # three captions have six ordered pairs
+    # Where neither is true, the model chooses the second caption: one of three pairs of each row. The first is
+    # chosen in two of six questions.
+    assert result["position_bias"]["first"] == pytest.approx(1 / 3)
+    assert result["position_bias"]["flipped"] == pytest.approx(1 / 3)
+    assert result["warnings"] == [
+        "Position bias: the first of two captions is chosen in 33.3% of the questions, and for 33.3% of the pairs the "
+        "choice depends on the order."
+    ]
+    refused = run(server, rows, "--setting", "scoring=yes")
     assert refused.exit_code == 2
     assert "the endpoint returns no log-probabilities. Use scoring=choice." in " ".join(refused.stderr.split())
 
@@ -199,11 +207,11 @@ def test_a_wrong_key_is_one_message_without_the_key(server: HTTPServer, model: C
 
 
 def test_a_hanging_server_times_out_and_the_run_resumes(server: HTTPServer, model: ChatModel, rows: Path):
-    hanging = True
+    repaired = threading.Event()
 
     def hang(question: str) -> Response | None:
-        if hanging and "pink" in question:
-            time.sleep(1)
+        if "pink" in question and not repaired.is_set():
+            repaired.wait()
             return Response("{}", 500)
         return None
 
@@ -215,7 +223,7 @@ def test_a_hanging_server_times_out_and_the_run_resumes(server: HTTPServer, mode
     assert "APITimeoutError, 0.3 s at most. Answers that arrived are kept: run again to resume." in message
     answered = sum(model.asked.values())
     assert answered > 1
-    hanging = False
+    repaired.set()
     assert result_of(run(server, rows, *settings))["metrics"]["recall@1"] == 1
     assert set(model.asked.values()) == {1}
 
@@ -235,8 +243,7 @@ def test_an_answer_that_is_cut_off_at_a_random_byte_is_asked_for_again(
             return Response(data[: cut_off[-1]], mimetype="application/json")
         return whole
 
-    server.clear()
-    server.expect_request("/v1/chat/completions", method="POST").respond_with_handler(cut)
+    answer_with(server, cut)
     assert result_of(run(server, rows))["metrics"]["recall@1"] == 1
     assert len(cut_off) > 5
     assert sum(model.asked.values()) == len(model.asked) + len(cut_off)  # each cut costs one more request

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -11,104 +12,244 @@ import numpy as np
 import open_clip
 import pytest
 import torch
-import transformers as hf
+import transformers
 from PIL import Image
 from safetensors.torch import save_file
-from tokenizers import Tokenizer, pre_tokenizers
-from tokenizers import models as token_models
+from tokenizers import AddedToken
 from typer.testing import CliRunner
 
 from compeval.cli import app
 from evaluators import models
 from loaders.importing.importing import import_files
 from tests.evaluators import tiny
-from tests.evaluators.tiny_transformers import IDS, SMALL, TEXT, transformers_folder
+from tests.evaluators.tiny_transformers import TEXT, WORDS, tokenizer
 
-TEXTS = ["a red ball", "a blue", "a pink ball ball"]
-IMAGES = [Image.new("RGB", (20, 30), color) for color in ("red", "blue", "yellow")]
+hf: Any = transformers
+Folders = Callable[[str], Path]
+TEXTS = ["a red ball", "a blue", "a pink ball ball", "a green ball a yellow ball"]
+SIZES = ((20, 30), (30, 20), (24, 24), (48, 16))
+IMAGES = [Image.new("RGB", size, color) for size, color in zip(SIZES, ("red", "blue", "yellow", "pink"), strict=True)]
+MARK = "trained on Visual Genome and COCO"
 
 
 def unit(feature_ND: np.ndarray) -> np.ndarray:
     return feature_ND / np.linalg.norm(feature_ND, axis=1, keepdims=True)
 
 
-def cosines(encoder: Any) -> np.ndarray:
-    """Return the cosines of three images with three texts, computed by the adapter."""
-    images = encoder.encode_images([encoder.preprocess(image) for image in IMAGES], 2)
-    return unit(images) @ unit(encoder.encode_texts(TEXTS, 2)).T
+def score_all(encoder: Any) -> np.ndarray:
+    """Return the scores (I, T) of all images with all texts by an adapter, which do not depend on the batches."""
+    images = [encoder.preprocess(image) for image in IMAGES]
+    if isinstance(encoder, models.PairScorer):
+        shown, texts = [image for image in images for _ in TEXTS], TEXTS * len(IMAGES)
+        scores = np.reshape(encoder.score(shown, texts), (len(IMAGES), -1))
+        alone = [encoder.score([image], [text])[0] for image, text in zip(shown, texts, strict=True)]
+        np.testing.assert_allclose(scores.ravel(), alone, atol=1e-6)
+        return scores
+    assert isinstance(encoder, models.DualEncoder)
+    text_features = [encoder.encode_texts(TEXTS, size) for size in (3, 1)]
+    np.testing.assert_allclose(*text_features, atol=1e-5)
+    return unit(encoder.encode_images(images, 3)) @ unit(text_features[0]).T
 
 
-def inputs_of(folder: Path, padding: str) -> Any:
-    tokenizer, processor = hf.AutoTokenizer.from_pretrained(folder), hf.AutoImageProcessor.from_pretrained(folder)
-    texts = tokenizer(TEXTS, padding=padding, max_length=12, return_tensors="pt")
+def read_inputs(folder: Path, padding: str) -> Any:
+    words, processor = hf.AutoTokenizer.from_pretrained(folder), hf.AutoImageProcessor.from_pretrained(folder)
+    texts = words(TEXTS, padding=padding, truncation=True, max_length=12, return_tensors="pt")
     return texts | processor(images=IMAGES, return_tensors="pt")
 
 
-@pytest.mark.parametrize("family", ["clip", "metaclip_2", "siglip", "siglip2", "align"])
-def test_scores_equal_the_logits_of_the_library(tmp_path: Path, family: str):
-    folder = transformers_folder(family, tmp_path)
-    library: Any = hf.AutoModel.from_pretrained(folder).eval()
+def score_pairs(score: Callable[[Any, Any], torch.Tensor], folder: Path, padding: str) -> np.ndarray:
+    """Return the scores (I, T) of a function of pixel values (1, 3, H, W) and the inputs of all texts."""
+    inputs = read_inputs(folder, padding)
+    texts = {name: inputs[name] for name in ("input_ids", "attention_mask")}
     with torch.no_grad():
-        logits = library(**inputs_of(folder, "max_length" if "siglip" in family else "longest")).logits_per_image
+        return torch.stack([score(pixels[None], texts) for pixels in inputs["pixel_values"]]).numpy()
+
+
+def expect_clip(folder: Path, family: str) -> np.ndarray:
+    """Return the cosines: the library's logits without scale and bias."""
+    library = hf.AutoModel.from_pretrained(folder).eval()
+    with torch.no_grad():
+        logits = library(**read_inputs(folder, "max_length" if "siglip" in family else "longest")).logits_per_image
         if family == "align":
-            expected = logits * library.temperature
-        else:
-            expected = (logits - getattr(library, "logit_bias", 0)) / library.logit_scale.exp()
-    np.testing.assert_allclose(cosines(models.resolve(f"transformers:{folder}").encoder), expected.numpy(), atol=1e-5)
+            return (logits * library.temperature).numpy()
+        return ((logits - getattr(library, "logit_bias", 0)) / library.logit_scale.exp()).numpy()
 
 
-def test_flava_projects_the_first_token_of_either_tower(tmp_path: Path):
-    folder = transformers_folder("flava", tmp_path)
-    library: Any = hf.AutoModel.from_pretrained(folder).eval()
-    inputs = inputs_of(folder, "longest")
-    with torch.no_grad():
-        seen = library.image_projection(library.image_model(inputs["pixel_values"]).last_hidden_state[:, 0])
-        texts = {name: inputs[name] for name in ("input_ids", "attention_mask")}
-        read = library.text_projection(library.text_model(**texts).last_hidden_state[:, 0])
-    expected = unit(seen.numpy()) @ unit(read.numpy()).T
-    np.testing.assert_allclose(cosines(models.resolve(f"transformers:{folder}").encoder), expected, atol=1e-5)
+def expect_flava(folder: Path, _: str) -> np.ndarray:
+    """Return the cosines of the projections of the first token of either tower."""
+    library = hf.AutoModel.from_pretrained(folder).eval()
+
+    def score(pixels: torch.Tensor, texts: Any) -> torch.Tensor:
+        seen = library.image_projection(library.image_model(pixels).last_hidden_state[:, 0])
+        return torch.cosine_similarity(seen, library.text_projection(library.text_model(**texts)[0][:, 0]))
+
+    return score_pairs(score, folder, "longest")
 
 
-def test_blip_returns_the_probability_of_a_match(tmp_path: Path):
-    folder = transformers_folder("blip", tmp_path)
-    library: Any = hf.BlipForImageTextRetrieval.from_pretrained(folder).eval()
-    inputs = inputs_of(folder, "longest")
-    with torch.no_grad():
-        expected = library(
-            **{name: inputs[name] for name in ("input_ids", "attention_mask", "pixel_values")}, use_itm_head=True
-        ).itm_score.softmax(dim=-1)[:, 1]
-    encoder: Any = models.resolve(f"transformers:{folder}").encoder
-    found = encoder.score([encoder.preprocess(image) for image in IMAGES], TEXTS)
-    np.testing.assert_allclose(found, expected.numpy(), atol=1e-6)
-
-
-def test_flava_with_its_itm_head_scores_padded_captions_as_aros_authors_did(tmp_path: Path):
-    folder = transformers_folder("flava_itm", tmp_path)
-    library: Any = hf.FlavaForPreTraining.from_pretrained(folder).eval()
-    inputs = inputs_of(folder, "max_length")
-    names = ("input_ids", "attention_mask", "pixel_values")
-    # Without a mask over both modalities, the multimodal encoder attends to the padding.
+def expect_flava_itm(folder: Path, _: str) -> np.ndarray:
+    """Return the matches of captions of full length; the multimodal encoder attends to the padding, as ARO's did."""
+    library = hf.FlavaForPreTraining.from_pretrained(folder).eval()
     multimodal = library.flava.multimodal_model
     forward = multimodal.forward
     multimodal.forward = lambda states, attention_mask=None, **options: forward(states, **options)
-    arguments = {name: inputs[name] for name in names} | {"input_ids_masked": inputs["input_ids"]}
-    with torch.no_grad():
-        logits = library(**arguments, return_loss=False).itm_logits
-    encoder: Any = models.resolve(f"transformers:{folder}@itm").encoder
-    found = encoder.score([encoder.preprocess(image) for image in IMAGES], TEXTS)
-    np.testing.assert_allclose(found, logits.softmax(dim=-1)[:, 1].numpy(), atol=1e-6)
+
+    def score(pixels: torch.Tensor, texts: Any) -> torch.Tensor:
+        options = {"input_ids_masked": texts["input_ids"], "return_loss": False}
+        logits = library(**texts, pixel_values=pixels.expand(len(TEXTS), -1, -1, -1), **options).itm_logits
+        return logits.softmax(dim=-1)[:, 1]
+
+    return score_pairs(score, folder, "max_length")
+
+
+def expect_blip(folder: Path, _: str) -> np.ndarray:
+    library = hf.BlipForImageTextRetrieval.from_pretrained(folder).eval()
+
+    def score(pixels: torch.Tensor, texts: Any) -> torch.Tensor:
+        shown = pixels.expand(len(TEXTS), -1, -1, -1)
+        return library(**texts, pixel_values=shown, use_itm_head=True).itm_score.softmax(dim=-1)[:, 1]
+
+    return score_pairs(score, folder, "longest")
+
+
+def expect_blip_2(folder: Path, head: str) -> np.ndarray:
+    library = hf.Blip2ForImageTextRetrieval.from_pretrained(folder).eval()
+
+    def score(pixels: torch.Tensor, texts: Any) -> torch.Tensor:
+        options = {"pixel_values": pixels, "use_image_text_matching_head": head.endswith("@itm")}
+        lengths = texts["attention_mask"].sum(dim=1).tolist()
+        one_by_one = [
+            library(**{name: value[i : i + 1, :length] for name, value in texts.items()}, **options).logits_per_image[0]
+            for i, length in enumerate(lengths)
+        ]
+        return torch.stack([one.softmax(dim=0)[1] if head.endswith("@itm") else one[0] for one in one_by_one])
+
+    return score_pairs(score, folder, "longest")
+
+
+@pytest.mark.parametrize(
+    ("family", "expect", "mark"),
+    [
+        *((family, expect_clip, None) for family in ("clip", "metaclip_2", "siglip", "siglip2", "align")),
+        ("flava", expect_flava, MARK),
+        ("flava_itm@itm", expect_flava_itm, MARK),
+        ("blip", expect_blip, MARK),
+        ("blip-2", expect_blip_2, MARK),
+        ("blip-2@itm", expect_blip_2, MARK),
+    ],
+)
+def test_scores_equal_those_of_transformers(
+    family: str, expect: Callable[[Path, str], np.ndarray], mark: str | None, transformers_folder: Folders
+):
+    folder = transformers_folder(family.removesuffix("@itm"))
+    model = models.resolve(f"transformers:{folder}{'@itm' if '@' in family else ''}")
+    expected_IT = expect(folder, family)
+    np.testing.assert_allclose(score_all(model.encoder), expected_IT, atol=1e-5)
+    assert np.std(expected_IT, axis=1).min() > 0, "texts matter"
+    assert model.contaminated == mark
+
+
+def test_models_that_transformers_cannot_score(tmp_path: Path, transformers_folder: Folders):
     with pytest.raises(ValueError, match="only FLAVA and BLIP-2 have @itm; the model is of type 'blip'"):
-        models.resolve(f"transformers:{transformers_folder('blip', tmp_path / 'blip')}@itm")
+        models.resolve(f"transformers:{transformers_folder('blip')}@itm")
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "bert"}))
+    with pytest.raises(ValueError, match=r"models of type 'bert' are not supported; known: clip, siglip"):
+        models.resolve(f"transformers:{tmp_path}")
+    with pytest.raises(FileNotFoundError, match=r"nowhere: no such folder\.$"):
+        models.resolve(f"transformers:{tmp_path / 'nowhere'}")
 
 
-def write_open_clip(folder: Path, config: dict[str, Any], model: Any) -> Path:
+def siglip_2_processor(folder: Path) -> Any:
+    """Return SigLIP 2's own processor, with a tokeniser of a few words that lowers the case."""
+    words = {word: index for index, word in enumerate(("<pad>", "<eos>", "<bos>", "<unk>", "<mask>"))}
+    letters = {letter: 5 + index for index, letter in enumerate("abcdefghijklmnopqrstuvwxyz▁")}
+    made = hf.Siglip2Tokenizer(vocab=words | letters, merges=[])
+    made.add_tokens([AddedToken("red"), AddedToken("ball")])
+    made.save_pretrained(folder)
+    images = hf.AutoImageProcessor.from_pretrained(folder)
+    return hf.Siglip2Processor(images, hf.AutoTokenizer.from_pretrained(folder))
+
+
+def test_siglip_2_reads_lower_case_and_64_tokens_as_its_processor_does(tmp_path: Path):
+    small = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    config = hf.Siglip2Config(
+        text_config=small | {"vocab_size": 40, "max_position_embeddings": 64},
+        vision_config=small | {"num_patches": 256, "patch_size": 16},
+    )
+    torch.manual_seed(0)
+    hf.Siglip2Model(config).save_pretrained(tmp_path)
+    hf.Siglip2ImageProcessor(patch_size=16, max_num_patches=256).save_pretrained(tmp_path)
+    processor = siglip_2_processor(tmp_path)
+    model = hf.AutoModel.from_pretrained(tmp_path).eval()
+    texts = ["A Red BALL", "a red ball", "a blue box and " * 20]
+    inputs = processor(images=[IMAGES[0]], text=texts, return_tensors="pt")
+    assert inputs["input_ids"].shape == (3, 64)
+    with torch.no_grad():
+        logits = model(**inputs).logits_per_image[0]
+    encoder: Any = models.resolve(f"transformers:{tmp_path}").encoder
+    read = encoder.encode_texts(texts, 3)
+    cosine = (unit(encoder.encode_images([encoder.preprocess(IMAGES[0])], 1)) @ unit(read).T)[0]
+    np.testing.assert_allclose(cosine, ((logits - model.logit_bias) / model.logit_scale.exp()).detach(), atol=1e-5)
+    np.testing.assert_array_equal(read[0], read[1])
+    assert encoder.max_tokens == 64
+    assert encoder.find_truncated(texts).tolist() == [False, False, True]
+
+
+CAUSAL = {"context_length": 16, "vocab_size": 49408, "width": 16, "heads": 2, "layers": 2}
+VIT = {"image_size": 16, "layers": 1, "width": 16, "patch_size": 8, "head_width": 8}
+TIMM = {
+    "eva-clip": ("eva02_tiny_patch14_224", 224, {"timm_pool": "token", "timm_proj": None}, {}),
+    "pe-core": ("vit_pe_core_tiny_patch16_384", 384, {"timm_pool": "map", "timm_proj": None}, {}),
+    "mobileclip2": (
+        "fastvit_mci0",
+        64,
+        {"timm_pool": "avg", "timm_proj": None, "timm_drop": 0.0, "timm_drop_path": 0.0},
+        {"no_causal_mask": True},
+    ),
+}
+"""timm's smallest image tower of each family of open_clip, its resolution, and options of both towers."""
+WITH_TOKENIZERS = {
+    "metaclip2": {"pool_type": "eos", "eos_id": 2},
+    "siglip2": {"no_causal_mask": True, "pool_type": "last", "tokenizer_kwargs": {"clean": "canonicalize"}},
+}
+"""Options of the text towers of families of open_clip with a tokeniser of transformers."""
+
+
+def write_open_clip(family: str, folder: Path) -> Path:
+    """Save a random model of open_clip in a folder."""
+    torch.manual_seed(0)
+    kind: Any = open_clip.CustomTextCLIP
+    if family in TIMM:
+        name, size, vision, text = TIMM[family]
+        seen = {"image_size": size, "timm_model_name": name, "timm_model_pretrained": False, **vision}
+        config: dict[str, Any] = {"embed_dim": 16, "vision_cfg": seen, "text_cfg": CAUSAL | text}
+    elif family == "coca":
+        kind = open_clip.CoCa
+        vision = VIT | {"attentional_pool": True, "attn_pooler_heads": 2, "output_tokens": True}
+        text = CAUSAL | {"embed_cls": True, "output_tokens": True}
+        config = {"embed_dim": 16, "vision_cfg": vision, "text_cfg": text}
+        config["multimodal_cfg"] = CAUSAL | {"attn_pooler_heads": 2}
+    else:
+        text = CAUSAL | WITH_TOKENIZERS[family] | {"vocab_size": len(WORDS) + 1}
+        config = {"embed_dim": 16, "vision_cfg": VIT, "text_cfg": text}
+    model = kind(**config)
     folder.mkdir(parents=True)
     save_file(model.state_dict(), folder / "open_clip_model.safetensors")
-    (folder / "open_clip_config.json").write_text(json.dumps({"model_cfg": config, "preprocess_cfg": {}}))
+    saved: Any = {"model_cfg": config | {"custom_text": True}, "preprocess_cfg": {}}
+    (folder / "open_clip_config.json").write_text(json.dumps(saved))
+    if family in WITH_TOKENIZERS:
+        use_tokenizer(folder)
+        tokenizer().save_pretrained(folder)
     return folder
 
 
-def open_clip_cosines(folder: Path) -> np.ndarray:
+def use_tokenizer(folder: Path) -> None:
+    """Make a model of open_clip use a tokeniser of transformers."""
+    config = json.loads((folder / "open_clip_config.json").read_text())
+    config["model_cfg"]["text_cfg"]["hf_tokenizer_name"] = "our/tokenizer"
+    (folder / "open_clip_config.json").write_text(json.dumps(config))
+
+
+def expect_open_clip(folder: Path) -> np.ndarray:
     """Return the cosines computed by open_clip's own functions."""
     loaded: Any = open_clip.create_model_from_pretrained(f"local-dir:{folder}")
     model, preprocess = loaded
@@ -118,26 +259,21 @@ def open_clip_cosines(folder: Path) -> np.ndarray:
     return (seen @ read.T).numpy()
 
 
-def test_coca(tmp_path: Path):
-    vision = {"image_size": 16, "layers": 1, "width": 16, "patch_size": 8, "head_width": 8}
-    text = {"context_length": 16, "vocab_size": 49408, "width": 16, "heads": 2, "layers": 1}
-    config = {
-        "embed_dim": 16,
-        "vision_cfg": vision | {"attentional_pool": True, "attn_pooler_heads": 2, "output_tokens": True},
-        "text_cfg": text | {"embed_cls": True, "output_tokens": True},
-        "multimodal_cfg": text | {"attn_pooler_heads": 2},
-    }
-    torch.manual_seed(0)
-    built: Any = dict(config)
-    folder = write_open_clip(tmp_path / "coca", config | {"custom_text": True}, open_clip.CoCa(**built))
-    np.testing.assert_allclose(cosines(models.resolve(f"local:{folder}").encoder), open_clip_cosines(folder), atol=1e-5)
+@pytest.mark.parametrize(
+    "family", ["coca", *WITH_TOKENIZERS, *(pytest.param(family, marks=pytest.mark.acceptance) for family in TIMM)]
+)
+def test_scores_equal_those_of_open_clip(family: str, tmp_path: Path):
+    folder = write_open_clip(family, tmp_path / family)
+    model = models.resolve(f"local:{folder}")
+    np.testing.assert_allclose(score_all(model.encoder), expect_open_clip(folder), atol=1e-5)
+    assert not model.warnings
 
 
 def test_siglip_of_open_clip_keeps_its_padding(tmp_path: Path):
     folder = tiny.write_clip(tmp_path / "siglip", causal=False)
     encoder: Any = models.resolve(f"local:{folder}").encoder
     assert encoder.prefix_forest is None
-    np.testing.assert_allclose(cosines(encoder), open_clip_cosines(folder), atol=1e-5)
+    np.testing.assert_allclose(score_all(encoder), expect_open_clip(folder), atol=1e-5)
 
 
 def test_a_model_of_the_hub_from_its_cache_without_a_network(
@@ -153,7 +289,7 @@ def test_a_model_of_the_hub_from_its_cache_without_a_network(
     model = models.resolve("hf-hub:our/clip")
     assert (model.name, model.contaminated) == ("our/clip", None)
     assert models.resolve("hf-hub:our/mscoco_finetuned_CoCa").contaminated == "fine-tuned on COCO"
-    np.testing.assert_allclose(cosines(model.encoder), open_clip_cosines(clip), atol=1e-5)
+    np.testing.assert_allclose(score_all(model.encoder), expect_open_clip(clip), atol=1e-5)
     with pytest.raises(FileNotFoundError, match=r"hf-hub:our/other: its files are not on this machine"):
         models.resolve("hf-hub:our/other")
 
@@ -167,12 +303,10 @@ def swap_words(tokenizer_folder: Path) -> None:
     path.write_text(json.dumps(made))
 
 
-def test_features_of_another_tokeniser_are_not_reused(tmp_path: Path):
-    folder = transformers_folder("clip", tmp_path / "clip")
-    open_clip_folder = tiny.write_clip(tmp_path / "open_clip")
-    config = json.loads((open_clip_folder / "open_clip_config.json").read_text())
-    config["model_cfg"]["text_cfg"]["hf_tokenizer_name"] = "our/tokenizer"
-    (open_clip_folder / "open_clip_config.json").write_text(json.dumps(config))
+def test_features_of_another_tokeniser_are_not_reused(clip: Path, tmp_path: Path, transformers_folder: Folders):
+    folder = shutil.copytree(transformers_folder("clip"), tmp_path / "clip")
+    open_clip_folder = shutil.copytree(clip, tmp_path / "open_clip")
+    use_tokenizer(open_clip_folder)
     for name in ("tokenizer.json", "tokenizer_config.json"):
         shutil.copy(folder / name, open_clip_folder)
     specs = [f"transformers:{folder}", f"local:{open_clip_folder}"]
@@ -187,20 +321,24 @@ def test_features_of_another_tokeniser_are_not_reused(tmp_path: Path):
     assert models.resolve(specs[0]).fingerprint != after[0]
 
 
-def test_a_folder_without_a_tokeniser_is_an_error(tmp_path: Path):
+def test_a_folder_without_a_tokeniser_is_an_error(clip: Path, tmp_path: Path, transformers_folder: Folders):
     """Without the files, transformers makes up a tokeniser that knows no word: all texts get equal features."""
-    folder = transformers_folder("clip", tmp_path)
+    folder = shutil.copytree(transformers_folder("clip"), tmp_path / "clip")
     for name in ("tokenizer.json", "tokenizer_config.json"):
         (folder / name).unlink()
     with pytest.raises(FileNotFoundError, match=r"files of the folder are missing or damaged \(there is no tokeniser"):
         models.resolve(f"transformers:{folder}")
-    with pytest.raises(FileNotFoundError, match=r"nowhere: no such folder\.$"):
-        models.resolve(f"transformers:{tmp_path / 'nowhere'}")
+    open_clip_folder = shutil.copytree(clip, tmp_path / "open_clip")
+    use_tokenizer(open_clip_folder)
+    with pytest.raises(FileNotFoundError, match=f"local:{open_clip_folder}: its tokeniser is not on this machine"):
+        models.resolve(f"local:{open_clip_folder}")
 
 
-def test_weights_that_are_truncated_or_contain_more_than_tensors(tmp_path: Path):
-    folder = transformers_folder("clip", tmp_path / "transformers")
-    ours = tiny.write_clip(tmp_path / "local")
+def test_weights_that_are_truncated_or_contain_more_than_tensors(
+    clip: Path, tmp_path: Path, transformers_folder: Folders
+):
+    folder = shutil.copytree(transformers_folder("clip"), tmp_path / "transformers")
+    ours = shutil.copytree(clip, tmp_path / "local")
     for path in (folder / "model.safetensors", ours / "open_clip_model.safetensors"):
         path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(FileNotFoundError, match="files of the folder are missing or damaged"):
@@ -216,19 +354,45 @@ def test_weights_that_are_truncated_or_contain_more_than_tensors(tmp_path: Path)
             models.resolve(f"RN50-quickgelu/{tmp_path / name}")
 
 
-def test_an_unavailable_tokeniser_is_named(tmp_path: Path):
-    folder = tiny.write_clip(tmp_path / "clip")
-    config = json.loads((folder / "open_clip_config.json").read_text())
-    config["model_cfg"]["text_cfg"]["hf_tokenizer_name"] = "our/tokenizer"
-    (folder / "open_clip_config.json").write_text(json.dumps(config))
-    with pytest.raises(FileNotFoundError, match=f"local:{folder}: its tokeniser is not on this machine"):
-        models.resolve(f"local:{folder}")
+def evaluate(spec: str, *arguments: object) -> dict[str, Any]:
+    """Return the result of a model on one task."""
+    done = CliRunner().invoke(app, ["run", "--model", spec, "--json", *map(str, arguments)])
+    assert done.exit_code == 0, done.output
+    (result,) = json.loads(done.stdout)
+    return result
 
 
-def test_sentence_transformers(tmp_path: Path, data: Path):
+def test_texts_that_are_longer_than_a_tower_reads_are_counted_on_the_result(
+    clip: Path, tmp_path: Path, transformers_folder: Folders
+):
+    """The tower of the tiny CLIP reads 16 tokens: 14 words, the beginning and the end."""
+    row = tiny.row(0, "red", "ball", ["blue", "pink"])
+    row |= {"caption": "red " * 14, "hard_negatives": ["red " * 13 + "ball", "blue " * 15]}
+    data = tiny.write_dataset(tmp_path / "data", {"prod_hnatom": {"n4": [row]}})
+    options = ("--data", data, "--output", tmp_path / "results", "--task", "crepe/prod_hnatom/n4")
+    warnings = evaluate(f"local:{clip}", *options)["warnings"]
+    assert warnings == ["1 of 3 texts are longer than 16 tokens; the model reads no more than these."]
+    # 12 tokens: two of the texts have 16, one has 17.
+    warnings = evaluate(f"transformers:{transformers_folder('clip')}", *options)["warnings"]
+    assert warnings == ["3 of 3 texts are longer than 12 tokens; the model reads no more than these."]
+
+
+def write_paraphrases(folder: Path) -> list[dict[str, str]]:
+    """Import three rows of SugarCrepe++ into ``published`` and return them. Their image is gone afterwards."""
+    rows = [
+        {"filename": "1.jpg", "caption": f"red {noun}", "caption2": f"a red {noun}", "negative_caption": f"blue {noun}"}
+        for noun in ("ball", "box", "ball")
+    ]
+    (folder / "swap_obj.json").write_text(json.dumps(rows))
+    Image.new("RGB", (2, 2)).save(folder / "1.jpg")
+    import_files([folder / "swap_obj.json"], folder, folder / "published")
+    (folder / "1.jpg").unlink()
+    return rows
+
+
+def test_sentence_transformers(tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
     library = pytest.importorskip("sentence_transformers")
-    from tests.evaluators.tiny_transformers import tokenizer
-
+    monkeypatch.chdir(tmp_path)
     hf.BertModel(hf.BertConfig(**TEXT)).save_pretrained(tmp_path / "bert")
     tokenizer().save_pretrained(tmp_path / "bert")
     modules = import_module("sentence_transformers.sentence_transformer.modules")
@@ -239,109 +403,14 @@ def test_sentence_transformers(tmp_path: Path, data: Path):
     model = models.resolve(spec)
     assert isinstance(model.encoder, models.TextEncoder)
     np.testing.assert_allclose(model.encoder.encode_texts(TEXTS, 2), built.encode(TEXTS), atol=1e-5)
-    told = CliRunner().invoke(app, ["run", "--model", spec, "--data", str(data), "--task", "crepe/prod_hnatom/n4"])
-    assert told.exit_code == 2
-    assert "encodes no images" in told.stderr
-    rows = [
-        {"filename": "1.jpg", "caption": f"red {noun}", "caption2": f"a red {noun}", "negative_caption": f"blue {noun}"}
-        for noun in ("ball", "box", "ball")
-    ]
-    (tmp_path / "swap_obj.json").write_text(json.dumps(rows))
-    Image.new("RGB", (2, 2)).save(tmp_path / "1.jpg")
-    import_files([tmp_path / "swap_obj.json"], tmp_path, tmp_path / "published")
-    (tmp_path / "1.jpg").unlink()  # the task on texts needs no image
-    task = ["--task", "sugarcrepe_pp/*", "--data", str(tmp_path / "published"), "--json"]
-    done = CliRunner().invoke(app, ["run", "--model", spec, *task])
-    assert done.exit_code == 0, done.output
-    (result,) = json.loads(done.stdout)
-    unit = {text: feature / np.linalg.norm(feature) for row in rows for text in list(row.values())[1:]
-            for feature in [built.encode([text])[0]]}  # fmt: skip
-    hits = [
-        unit[one] @ unit[two] > max(unit[one] @ unit[wrong], unit[two] @ unit[wrong])
-        for _, one, two, wrong in (row.values() for row in rows)
-    ]
+    refused = CliRunner().invoke(app, ["run", "--model", spec, "--data", str(data), "--task", "crepe/prod_hnatom/n4"])
+    assert refused.exit_code == 2
+    assert "encodes no images" in refused.stderr
+    hits = []
+    for _, *texts in (row.values() for row in write_paraphrases(tmp_path)):
+        one, two, wrong = unit(built.encode(texts))
+        hits.append(one @ two > max(one @ wrong, two @ wrong))
+    result = evaluate(spec, "--task", "sugarcrepe_pp/*", "--data", tmp_path / "published")  # needs no image
     assert result["main"] == ["text_accuracy"]
     assert result["metrics"]["text_accuracy"] == pytest.approx(np.mean(hits))
     assert result["chance"]["text_accuracy"] == pytest.approx(1 / 3)
-
-
-WORDS = ("<pad>", "<s>", "</s>", "<unk>", "<image>", "yes", "no", "red", "blue", "pink", "ball", "show", "image")
-
-
-def write_vlm(folder: Path) -> Path:
-    """Write a random LLaVA with its processor."""
-    raw = Tokenizer(token_models.WordLevel({word: index for index, word in enumerate(WORDS)}, unk_token="<unk>"))
-    raw.pre_tokenizer = pre_tokenizers.Whitespace()
-    tokens = hf.PreTrainedTokenizerFast(
-        tokenizer_object=raw,
-        pad_token="<pad>",
-        bos_token="<s>",
-        eos_token="</s>",
-        unk_token="<unk>",
-        additional_special_tokens=["<image>"],
-    )
-    size = {"height": 16, "width": 16}
-    processor = hf.LlavaProcessor(
-        image_processor=hf.CLIPImageProcessor(size=size, crop_size=size),
-        tokenizer=tokens,
-        patch_size=8,
-        vision_feature_select_strategy="default",
-        num_additional_image_tokens=1,
-        chat_template="{% for m in messages %}{% for c in m['content'] %}{% if c['type'] == 'image' %}<image> "
-        "{% else %}{{ c['text'] }}{% endif %}{% endfor %}{% endfor %}",
-    )
-    language: Any = SMALL | IDS | {"vocab_size": len(WORDS), "max_position_embeddings": 64}
-    seen: Any = SMALL | {"image_size": 16, "patch_size": 8, "num_hidden_layers": 2}
-    torch.manual_seed(0)
-    model = hf.LlavaForConditionalGeneration(
-        hf.LlavaConfig(
-            text_config=hf.LlamaConfig(**language),
-            vision_config=hf.CLIPVisionConfig(**seen),
-            image_token_index=WORDS.index("<image>"),
-            image_seq_length=4,
-        )
-    )
-    model.save_pretrained(folder)
-    processor.save_pretrained(folder)
-    return folder
-
-
-def test_a_generative_model_scores_by_the_likelihood_of_yes(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
-    folder = write_vlm(here / "vlm")
-    Path("my_vlm.py").write_text(
-        "from evaluators.models.yes_likelihood import YesLikelihood\n\n\n"
-        f"class MyVLM(YesLikelihood):\n    name = {str(folder)!r}\n"
-    )
-    encoder: Any = models.resolve("python:my_vlm:MyVLM").encoder
-    found = encoder.score(IMAGES, TEXTS)
-    # In a batch, padded on the left, as one by one.
-    alone = [encoder.score([image], [text])[0] for image, text in zip(IMAGES, TEXTS, strict=True)]
-    np.testing.assert_allclose(found, alone, atol=1e-4)
-    # By hand for the first pair: the logits of "yes" and "no" after the question.
-    library: Any = hf.AutoModelForImageTextToText.from_pretrained(folder).eval()
-    processor: Any = hf.AutoProcessor.from_pretrained(folder)
-    prompt = '<image> Does this image show "a red ball"? Answer yes or no.'
-    with torch.no_grad():
-        logits = library(**processor(images=[IMAGES[0]], text=[prompt], return_tensors="pt")).logits[0, -1]
-    assert found[0] == pytest.approx(float(logits[WORDS.index("yes")] - logits[WORDS.index("no")]), abs=1e-4)
-    # Each text has a list of its own images: a plain list is, to some processors, that of the first text alone.
-    scorer = encoder.model
-    asked, process = [], scorer._processor.__call__
-    monkeypatch.setattr(
-        type(scorer._processor), "__call__", lambda _, **options: asked.append(options) or process(**options)
-    )
-    encoder.score(IMAGES[:2], TEXTS[:2])
-    assert [len(images) for images in asked[0]["images"]] == [1, 1]
-    assert asked[0]["add_special_tokens"]
-    # A chat template that writes the token of the beginning itself gets no second one.
-    scorer._processor.chat_template = "<s> " + scorer._processor.chat_template
-    encoder.score(IMAGES[:1], TEXTS[:1])
-    assert not asked[1]["add_special_tokens"]
-    monkeypatch.undo()
-    monkeypatch.chdir(here)
-    told = CliRunner().invoke(
-        app,
-        ["run", "--model", "python:my_vlm:MyVLM", "--data", str(data), "--task", "crepe/prod_hnatom/n4", "--json"],
-    )
-    assert told.exit_code == 0, told.stderr
-    assert json.loads(told.stdout)[0]["data"]["set_size"] == 4

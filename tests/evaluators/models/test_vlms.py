@@ -2,9 +2,12 @@
 
 import inspect
 import json
+import math
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -17,11 +20,10 @@ from typer.testing import CliRunner
 from compeval.cli import app
 from evaluators import models
 from evaluators.models import generative
-from evaluators.models.questions import join_settings
 from tests.evaluators import tiny
-from tests.evaluators.tiny_transformers import transformers_folder
-from tests.evaluators.tiny_vlms import FAMILIES, ID, num2words_installed, write_vlm
+from tests.evaluators.tiny_vlms import FAMILIES, ID, num2words_installed
 
+Folders = Callable[[str], Path]
 CACHED = ("qwen2.5-vl", "qwen3-vl", "internvl", "llava-onevision", "smolvlm", "gemma3")
 RAW = {"paligemma": "<image>answer en {}", "blip-2": "Question: {} Answer:", "instructblip": "{}"}
 QUESTION = 'Does this figure show "{}"? Please answer yes or no.'
@@ -31,11 +33,6 @@ QUESTION = 'Does this figure show "{}"? Please answer yes or no.'
 def _num2words():
     with num2words_installed():
         yield
-
-
-@pytest.fixture(scope="module")
-def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    return {family: write_vlm(family, tmp_path_factory.mktemp("vlm") / family) for family in FAMILIES}
 
 
 def run(spec: str, data: Path, output: Path) -> tuple[dict[str, Any], Any]:
@@ -82,21 +79,21 @@ FAST = ("qwen2.5-vl", "qwen3-vl", "internvl", "paligemma", "blip-2-opt")
 @pytest.mark.parametrize(
     ("family", "count"),
     [
-        *((family, 10) for family in FAST),
+        *((family, 5) for family in FAST),
         *(pytest.param(family, 40, marks=pytest.mark.acceptance) for family in FAMILIES),
     ],
 )
 def test_rows_score_as_the_library_does_caption_by_caption(
-    family: str, count: int, folders: dict[str, Path], tmp_path: Path
+    family: str, count: int, vlm_folder: Folders, tmp_path: Path
 ):
     data = tiny.write_varied_rows(tmp_path / "data", count)
-    result, examples = run(f"vlm:{folders[family]}", data, tmp_path / "results")
+    result, examples = run(f"vlm:{vlm_folder(family)}", data, tmp_path / "results")
     scoring = result["model"]["scoring"]
     yes = "yes" if family == "paligemma" else "Yes"
     assert (scoring["method"], scoring["question"], scoring["answers"][0]) == ("yes", QUESTION, yes)
     assert (scoring["no_prefix_cache"] is None) == (family in CACHED)
     assert not result["warnings"]
-    library = Library(folders[family])
+    library = Library(vlm_folder(family))
     rows = tiny.read_rows(data)
     assert len(rows) == examples.num_rows == count
     expected = [
@@ -111,8 +108,8 @@ def test_rows_score_as_the_library_does_caption_by_caption(
     assert np.std(np.array(expected)[:, 0]) > 1e-3
 
 
-def test_a_choice_between_two_captions_in_both_orders(folders: dict[str, Path], tmp_path: Path):
-    folder = folders["qwen2.5-vl"]
+def test_a_choice_between_two_captions_in_both_orders(vlm_folder: Folders, tmp_path: Path):
+    folder = vlm_folder("qwen2.5-vl")
     question = "Which caption describes this image?\nA: {}\nB: {}\nPlease answer A or B."
     data = tmp_path / "data"
     rows = [
@@ -143,8 +140,8 @@ def test_a_choice_between_two_captions_in_both_orders(folders: dict[str, Path], 
     assert result["position_bias"]["flipped"] == pytest.approx(np.mean(flips))
 
 
-def test_a_batch_that_does_not_fit_is_halved_and_scores_the_same(folders: dict[str, Path], monkeypatch: Any):
-    encoder: Any = models.resolve(f"vlm:{folders['qwen3-vl']}").encoder
+def test_a_batch_that_does_not_fit_is_halved_and_scores_the_same(vlm_folder: Folders, monkeypatch: Any):
+    encoder: Any = models.resolve(f"vlm:{vlm_folder('qwen3-vl')}").encoder
     pictures = [encoder.preprocess(Image.new("RGB", (20, 30), color)) for color in ("red", "blue") for _ in "123"]
     texts = ["a red ball", "a blue ball on a table", "a dog"] * 2
     expected, forward, sizes = encoder.score(pictures, texts), encoder.generative._model.forward, []
@@ -164,8 +161,20 @@ def test_a_batch_that_does_not_fit_is_halved_and_scores_the_same(folders: dict[s
     assert max(sizes) <= 2
 
 
-def test_a_caption_cannot_add_an_image(folders: dict[str, Path]):
-    encoder: Any = models.resolve(f"vlm:{folders['internvl']}").encoder
+def test_prompts_of_like_length_are_in_one_batch(vlm_folder: Folders):
+    encoder: Any = models.resolve(f"vlm:{vlm_folder('internvl')}").encoder
+    picture, generative = encoder.preprocess(Image.new("RGB", (20, 30), "red")), encoder.generative
+    generative._limit, short, long = 2, "a dog", "a dog on a red table beside two boxes"
+    tokens = []
+    for texts in ([short, short, long, long], [short, long, short, long]):
+        before = generative.num_tokens
+        encoder.score([picture] * 4, texts)
+        tokens.append(generative.num_tokens - before)
+    assert tokens[0] == tokens[1]
+
+
+def test_a_caption_cannot_add_an_image(vlm_folder: Folders):
+    encoder: Any = models.resolve(f"vlm:{vlm_folder('internvl')}").encoder
     pictures = [encoder.preprocess(Image.new("RGB", (20, 30), "red"))] * 2
     assert "< image>" in encoder.generative.prompt("a <image> ball")
     scores = encoder.score(pictures, ["a <image> ball", "a < image> ball"])
@@ -174,12 +183,12 @@ def test_a_caption_cannot_add_an_image(folders: dict[str, Path]):
 
 
 def test_a_prefix_cache_that_changes_scores_is_given_up_with_a_warning(
-    folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+    vlm_folder: Folders, monkeypatch: pytest.MonkeyPatch
 ):
-    plain = models.resolve(f"vlm:{folders['internvl']}")
+    plain = models.resolve(f"vlm:{vlm_folder('internvl')}")
     run_rests = generative.run_rests
     monkeypatch.setattr(generative, "run_rests", lambda *arguments: 1.1 * run_rests(*arguments))
-    model = models.resolve(f"vlm:{folders['internvl']}")
+    model = models.resolve(f"vlm:{vlm_folder('internvl')}")
     assert plain.scoring is not None
     assert model.scoring is not None
     assert plain.scoring["no_prefix_cache"] is None
@@ -205,24 +214,41 @@ def test_a_prefix_cache_that_changes_scores_is_given_up_with_a_warning(
         ({"answers": "qwertz,asdf"}, "the tokeniser does not tell the answers qwertz and asdf apart"),
     ],
 )
-def test_wrong_settings_are_one_clear_message(folders: dict[str, Path], settings: dict[str, str], message: str):
-    spec = join_settings(f"vlm:{folders['internvl']}", settings)
+def test_wrong_settings_are_one_clear_message(vlm_folder: Folders, settings: dict[str, str], message: str):
+    spec = f"vlm:{vlm_folder('internvl')}?{urlencode(settings)}"
     with pytest.raises(ValueError, match="vlm:") as caught:
         models.resolve(spec)
     assert message in str(caught.value)
 
 
-def test_models_that_cannot_be_asked(folders: dict[str, Path], tmp_path: Path):
+def test_models_that_cannot_be_asked(vlm_folder: Folders, transformers_folder: Folders, tmp_path: Path):
     with pytest.raises(ValueError, match=r"models of type 'clip' generate no text about images. For dual encoders"):
-        models.resolve(f"vlm:{transformers_folder('clip', tmp_path / 'clip')}")
+        models.resolve(f"vlm:{transformers_folder('clip')}")
     with pytest.raises(FileNotFoundError, match=r"nowhere: no such folder\.$"):
         models.resolve(f"vlm:{tmp_path / 'nowhere'}")
-    folder = shutil.copytree(folders["internvl"], tmp_path / "internvl")
+    folder = shutil.copytree(vlm_folder("internvl"), tmp_path / "internvl")
     (folder / "chat_template.jinja").unlink()
     with pytest.raises(ValueError, match="has no chat template, and its family 'internvl' no known prompt"):
         models.resolve(f"vlm:{folder}")
     question = 'Is "{}" shown? Answer Yes or No.'
-    model = models.resolve(join_settings(f"vlm:{folders['internvl']}", {"question": question, "answers": "No,Yes"}))
+    model = models.resolve(f"vlm:{vlm_folder('internvl')}?{urlencode({'question': question, 'answers': 'No,Yes'})}")
     assert model.scoring is not None
     assert (model.scoring["question"], model.scoring["answers"]) == (question, ["No", "Yes"])
-    assert model.fingerprint != models.resolve(f"vlm:{folders['internvl']}").fingerprint
+    assert model.fingerprint != models.resolve(f"vlm:{vlm_folder('internvl')}").fingerprint
+
+
+def test_a_class_that_scores_by_the_likelihood_of_yes(vlm_folder: Folders, here: Path):
+    folder = vlm_folder("internvl")
+    Path("my_vlm.py").write_text(
+        "from evaluators.models.yes_likelihood import YesLikelihood\n\n\n"
+        f"class MyVLM(YesLikelihood):\n    name = {str(folder)!r}\n"
+    )
+    encoder: Any = models.resolve("python:my_vlm:MyVLM").encoder
+    images = [Image.new("RGB", (20, 30), color) for color in ("red", "blue")]
+    texts, library = ["a red ball", "a dog on a table"], Library(folder)
+    expected = []
+    for image, text in zip(images, texts, strict=True):
+        probability = library.probabilities(image, f'Does this image show "{text}"? Answer yes or no.')
+        yes, no = (sum(probability[ID[word]] for word in words) for words in (("Yes", "yes"), ("No", "no")))
+        expected.append(math.log(float(yes) / float(no)))
+    np.testing.assert_allclose(encoder.score(images, texts), expected, atol=1e-4)

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from evaluators.engine.rows import load
+from evaluators.engine.task_dataset import load
 from evaluators.engine.tasks import Task
 from evaluators.report import build, make_sections, summarise_warnings
 from evaluators.report.examples import find_top, mark_changes
@@ -38,8 +38,7 @@ def write_toy(root: Path) -> list[Path]:
 
 def write_on_dataset(root: Path, task: Task) -> None:
     """Write a result of clip-laion on a task of the dataset in ``data``."""
-    (rows,) = load([task], root / "data")
-    data = {"fingerprint": rows.fingerprint}
+    data = {"fingerprint": load(task, root / "data").fingerprint}
     write_result(root / "results", "clip-laion", task.name, {"recall@1": 1 / 3}, corpus="laion", data=data)
 
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from generators.text_only.score_cache import KEYS_PER_QUERY, ScoreCache
+from generators.files.sqlite_store import KEYS_PER_QUERY
+from generators.text_only.score_cache import ScoreCache
 
 
 def test_only_missing_distinct_texts_are_computed(tmp_path) -> None:
@@ -34,5 +35,5 @@ def test_more_texts_than_one_query_reads(tmp_path) -> None:
 
 def test_a_file_that_is_no_database(tmp_path) -> None:
     (tmp_path / "model.scores.sqlite").write_bytes(b"no database" * 999)
-    with pytest.raises(ValueError, match=r"model\.scores\.sqlite: the cache of scores cannot be used.*Delete the file"):
+    with pytest.raises(ValueError, match=r"model\.scores\.sqlite: the cache of scores failed.*delete it and run again"):
         ScoreCache(tmp_path, "model")

@@ -1,6 +1,7 @@
-"""A run may be killed at any moment: the next run writes the same bytes and encodes nothing that is already on disk."""
+"""Runs that are killed, repeated, or run at once write the same bytes, and encode nothing that is already on disk."""
 
 import json
+import multiprocessing
 import os
 import random
 import signal
@@ -11,14 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluators import models
 from evaluators.engine import encode
 from evaluators.engine.feature_cache import FeatureStore
 from evaluators.engine.tasks import discover
 from evaluators.run import run
-from tests.evaluators.engine.test_encode import all_files
+from tests.evaluators.tiny import all_files, toy
 
-KILLS = 20
+KILLS, PROCESSES = 20, 4
 
 
 class Watched(FeatureStore):
@@ -30,14 +30,17 @@ class Watched(FeatureStore):
         super().put(keys, feature_ND)
 
 
+def evaluate(data: Path, output: Path) -> None:
+    run(toy("Company"), discover(data), data_dir=data, output=output, batch_size=5)
+
+
 def start(data: Path, folder: Path) -> int:
     """Start a process that evaluates all tasks, with cache and results in ``folder``. Returns its process id."""
     if child := os.fork():
         return child
     try:
         os.environ["COMPEVAL_CACHE"] = str(folder / "cache")
-        model = models.resolve("python:toy_models:Company")
-        run(model, discover(data), data_dir=data, output=folder / "results", batch_size=5)
+        evaluate(data, folder / "results")
         os._exit(0)
     finally:
         os._exit(1)
@@ -55,10 +58,15 @@ def killed(child: int, after: float) -> bool:
 @pytest.fixture(autouse=True)
 def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encode, "MIN_TEXTS_PER_CHUNK", 16)
+
+
+@pytest.fixture
+def _watched(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("evaluators.run.FeatureStore", Watched)
 
 
 @pytest.mark.acceptance
+@pytest.mark.usefixtures("_watched")
 def test_twenty_kills_do_not_change_the_results(here: Path, data: Path):
     began = time.monotonic()
     assert os.waitpid(start(data, here / "whole"), 0)[1] == 0
@@ -72,6 +80,7 @@ def test_twenty_kills_do_not_change_the_results(here: Path, data: Path):
         assert all_files(folder / "results") == all_files(here / "whole" / "results")
 
 
+@pytest.mark.usefixtures("_watched")
 def test_a_kill_while_the_side_file_is_written_leaves_no_files(here: Path, data: Path):
     assert os.waitpid(start(data, here), 0)[1] == 0
     (side,) = (here / "results").rglob("*.run.json")
@@ -82,6 +91,7 @@ def test_a_kill_while_the_side_file_is_written_leaves_no_files(here: Path, data:
     assert json.loads(side.read_text())["images_encoded"] == 0
 
 
+@pytest.mark.usefixtures("_watched")
 def test_a_kill_after_each_number_of_chunks(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
     """Kill attempt k after its k-th commit, so that a run is stopped at every chunk border."""
 
@@ -97,3 +107,30 @@ def test_a_kill_after_each_number_of_chunks(here: Path, data: Path, monkeypatch:
     # 23 crops in chunks of 5, 150 texts in chunks of 16, and the attempt that finds them all.
     assert attempts == 5 + 10 + 1
     assert all_files(here / "killed" / "results") == all_files(here / "whole" / "results")
+
+
+def test_a_second_run_changes_nothing(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch):
+    """One split has nine rows, of which the last is in no fold of four: the second run must not count it."""
+    monkeypatch.setenv("COMPEVAL_CACHE", str(here / "cache"))
+    evaluate(data, here / "results")
+    first = all_files(here / "results")
+    evaluate(data, here / "results")
+    assert all_files(here / "results") == first
+
+
+@pytest.mark.parametrize("times", [2, pytest.param(20, marks=pytest.mark.acceptance)])
+def test_four_runs_at_once_write_the_same_bytes(here: Path, data: Path, monkeypatch: pytest.MonkeyPatch, times: int):
+    monkeypatch.setenv("COMPEVAL_CACHE", str(here / "cache of one"))
+    evaluate(data, here / "one")
+    expected = all_files(here / "one")
+    context = multiprocessing.get_context("fork")
+    for attempt in range(times):
+        monkeypatch.setenv("COMPEVAL_CACHE", str(here / f"cache {attempt}"))
+        output = here / f"output {attempt}"
+        processes = [context.Process(target=evaluate, args=(data, output)) for _ in range(PROCESSES)]
+        for process in processes:
+            process.start()
+        for process in processes:
+            process.join()
+        assert [process.exitcode for process in processes] == [0] * PROCESSES
+        assert all_files(output) == expected

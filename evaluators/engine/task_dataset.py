@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,12 +25,11 @@ from generators.schemas.corpus_names import CORPORA, parse_systematicity
 from generators.schemas.rows import get_image_storage
 from generators.schemas.scene_graph import Box
 from generators.storage import parquet
-from generators.storage.crops import Crop
 from generators.storage.patches import Patches
 from loaders.datasets import referenced_images
 from loaders.datasets.folders import dataset_folder
 from loaders.datasets.revisions import get_commit
-from loaders.datasets.stats import Stats, read_stats
+from loaders.datasets.stats import read_stats
 from loaders.datasets.verified import verify_files, verify_images
 
 EXAMPLE_COLUMNS = ("image_id", "compound", "categories", "cell")
@@ -45,15 +43,36 @@ MIN_FOLD_SIZE = 100
 class Reference(NamedTuple):
     """A crop that is not stored in the dataset but cut from an image file when it is needed."""
 
-    crop: Crop
+    path: Path
+    box: Box
     crop_id: str
     """Hash of the crop when the dataset was built."""
     refusal: str | None = None
     """Why the image file must not be read: its path leads outside the folders that the dataset may reference."""
 
 
+@dataclass(frozen=True, slots=True)
+class CropSource:
+    """Location of a crop's pixels: a row and column of a task, or the image file that the row names."""
+
+    dataset: TaskDataset
+    row: int
+    column: str = "image"
+    reference: Reference | None = None
+    patches: Patches | None = None
+    """Order of the image's patches; None for the image as it is."""
+
+    @property
+    def image(self) -> Hashable:
+        """Identity of the file or cell with the image, from which several crops can be made."""
+        return self.reference.path if self.reference else (self.dataset.files, self.row, self.column)
+
+    def __str__(self) -> str:
+        return f"{self.dataset.task.name}, row {self.row}"
+
+
 @dataclass(frozen=True, eq=False)
-class Rows:
+class TaskDataset:
     """The rows of one task. Texts are read in blocks, images by row number."""
 
     task: Task
@@ -114,9 +133,9 @@ class Rows:
         """Yield all rows in blocks, with the columns that an evaluation needs except the images."""
         extra = [name for name in (*EXAMPLE_COLUMNS, "image_row", "patches") if name in self.schema.names]
         by_reference = [] if get_image_storage(self.schema) == "embedded" else referenced_images.COLUMNS
+        columns = [*self.protocol.columns, *extra, *by_reference]
         remaining = self.count
         for path in self.files:
-            columns = [*self.protocol.columns, *extra, *by_reference]
             for block in parquet.read_batches(path, min(ROWS_PER_BLOCK, remaining), columns):
                 yield block.slice(0, remaining)
                 remaining -= block.num_rows
@@ -128,61 +147,48 @@ class Rows:
         """The dataset folder."""
         return self.files[0].parent.parent
 
-    def reference(self, row: int, columns: Mapping[str, Any]) -> Reference | None:
-        """Return the crop that a row references, given its ``columns``, or None if the dataset stores its crops."""
-        if "image_path" not in columns:
-            return None
+    def find_crop(self, row: int, columns: Mapping[str, Any], column: str) -> CropSource:
+        """Return the location of the image in a column of a row, given all ``columns`` of the row.
+
+        It is the image file that the row references, or the cell of the row itself, or the cell of a row of the
+        config's first split if the config stores each image once. Raises ValueError for an invalid order of patches.
+        """
+        try:
+            patches = Patches.from_row(columns)
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{self.task.name}, row {row}: {error}") from None
+        if "image_path" in columns:
+            return CropSource(self, row, column, self._make_reference(columns), patches)
+        shared_row = columns.get("image_row")
+        dataset, row = (self, row) if shared_row is None else (self._first_split, shared_row)
+        return CropSource(dataset, row, column, None, patches)
+
+    def _make_reference(self, columns: Mapping[str, Any]) -> Reference:
         path = columns["image_path"] or ""
         box = Box(*(math.nan if columns[side] is None else columns[side] for side in Box._fields))
         try:
-            return Reference(Crop(resolve_image(self.folder, path), box), columns["crop_id"])
+            return Reference(resolve_image(self.folder, path), box, columns["crop_id"])
         except UnsafeNameError as error:
-            return Reference(Crop(Path(path), box), columns["crop_id"], str(error))
-
-    def patches(self, row: int, columns: Mapping[str, Any]) -> Patches | None:
-        """Return the order of the patches of a row's image. Raises ValueError, which names the row, if it is none."""
-        try:
-            return Patches.from_row(columns)
-        except (ValueError, TypeError) as error:
-            raise ValueError(f"{self.task.name}, row {row}: {error}") from None
-
-    def find_image(self, row: int, columns: Mapping[str, Any]) -> tuple[Rows, int]:
-        """Return the rows and the row number whose ``image`` cell a row shows.
-
-        These are the row itself, or a row of the config's first split if the config stores each image once.
-        """
-        if columns.get("image_row") is None or "image_path" in columns:
-            return self, row
-        return self._first_split, columns["image_row"]
+            return Reference(Path(path), box, columns["crop_id"], str(error))
 
     @cached_property
-    def _first_split(self) -> Rows:
+    def _first_split(self) -> TaskDataset:
         folder = self.files[0].parent
         split = referenced_images.find_first_split(folder)
         task = Task.of(self.task.dataset, self.task.config, split)
         return replace(self, task=task, files=tuple(sorted(folder.glob(f"{split}-*.parquet"))))
 
-    def images(self, cells: Sequence[tuple[int, str]]) -> list[bytes | OSError | ValueError]:
-        """Return the bytes of the image file in each (row, column) cell, or the error if it cannot be read.
+    def read_image(self, row: int, column: str) -> bytes:
+        """Return the bytes of the image file in a cell. In increasing order of rows, each row group is read once.
 
-        If the rows are in increasing order, each row group is read once. Equal consecutive cells share their bytes.
+        Raises OSError or ValueError if it cannot be read.
         """
-        images: list[bytes | OSError | ValueError] = []
-        for cell, repetitions in groupby(cells):
-            images += [self._read_image(*cell)] * len(list(repetitions))
-        return images
-
-    def _read_image(self, row: int, column: str) -> bytes | OSError | ValueError:
         group = bisect_right(self._row_groups, row, key=itemgetter(2)) - 1
         path, number, start = self._row_groups[group]
-        cells = _image_column(path, number, column)
+        cells = _read_image_column(path, number, column)
         if not 0 <= row - start < len(cells):
-            return ValueError(f"there is no row {row}")
-        cell = cells[row - start].as_py()
-        try:
-            return referenced_images.read_stored(cell or {"bytes": None, "path": None}, self.folder)
-        except (OSError, ValueError) as error:
-            return error
+            raise ValueError(f"there is no row {row}")
+        return referenced_images.read_stored(cells[row - start].as_py() or {"bytes": None, "path": None}, self.folder)
 
     @cached_property
     def _row_groups(self) -> list[tuple[Path, int, int]]:
@@ -197,31 +203,23 @@ class Rows:
 
 
 @lru_cache(maxsize=ROW_GROUPS_IN_MEMORY)
-def _image_column(path: Path, group: int, column: str) -> pa.ChunkedArray:
+def _read_image_column(path: Path, group: int, column: str) -> pa.ChunkedArray:
     with parquet.open_file(path) as file:
         return file.read_row_group(group, [column])[column]
 
 
-def load(
-    tasks: Sequence[Task], data_dir: Path | None = None, limit: int | None = None, *, verify: bool = True
-) -> list[Rows]:
-    """Return the rows of each task, or its first ``limit`` rows.
+def load(task: Task, data_dir: Path | None = None, limit: int | None = None, *, verify: bool = True) -> TaskDataset:
+    """Return the rows of a task, or its first ``limit`` rows.
 
-    Raises ValueError if a task has no rows or its files differ from the stats.json of the dataset: in size or number of
-    rows, and with ``verify`` also in their hashes.
+    Raises ValueError if the task has no rows or its files differ from the stats.json of the dataset: in size or number
+    of rows, and with ``verify`` also in their hashes.
     """
-    folders = {name: dataset_folder(name, data_dir) for name in {task.dataset: None for task in tasks}}
-    stats_by = {task: read_stats(folders[task.dataset], task.config, task.stored_split) for task in tasks}
-    if verify:
-        for dataset, stats in {task.dataset: stats for task, stats in stats_by.items()}.items():
-            verify_images(folders[dataset], stats)
-    return [_load(task, folders[task.dataset], stats_by[task], limit, verify) for task in tasks]
-
-
-def _load(task: Task, folder: Path, stats: Stats, limit: int | None, verify: bool) -> Rows:
+    folder = dataset_folder(task.dataset, data_dir)
+    stats = read_stats(folder, task.config, task.stored_split)
     prefix = f"{task.config}/{task.stored_split}-"
     files = {name: entry for name, entry in sorted(stats["files"].items()) if name.startswith(prefix)}
     if verify:
+        verify_images(folder, stats)
         verify_files(folder, stats, files)
     count = sum(entry["rows"] for entry in files.values())
     if not count:
@@ -230,13 +228,13 @@ def _load(task: Task, folder: Path, stats: Stats, limit: int | None, verify: boo
     paths = tuple(folder / name for name in files)
     fold_size = None
     if protocols.find_protocol(parquet.read_schema(paths[0]).names).name == "recall":
-        fold_size = min(count, smallest_raw_split(task, stats["rows"])) if task.is_raw else count
+        fold_size = min(count, find_smallest_raw_split(task, stats["rows"])) if task.is_raw else count
     hashes = [entry["sha256"] for entry in files.values()]
     digest = fingerprint.of_json([hashes, limit, fold_size])
-    return Rows(task, paths, digest, count, limit, stats["version"], get_commit(folder), fold_size)
+    return TaskDataset(task, paths, digest, count, limit, stats["version"], get_commit(folder), fold_size)
 
 
-def smallest_raw_split(task: Task, rows: dict[str, dict[str, int]]) -> int:
+def find_smallest_raw_split(task: Task, rows: dict[str, dict[str, int]]) -> int:
     """Return the fold size of a raw task: the number of rows of the smallest raw split that it is compared with.
 
     This is N in appendix B.2 of CREPE. The raw splits of systematicity are compared over the corpora of the paper, or

@@ -1,0 +1,123 @@
+"""Plan and compute chunks: order, batches, read-ahead, and devices that run out of memory."""
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from evaluators.engine import compute, images, plan
+from evaluators.engine.compute import Chunk, ImageCrops, batches_of_whole_images, retry_with_smaller_batches
+from evaluators.engine.encode import crops_per_chunk
+from evaluators.engine.pairs import average_choices
+from evaluators.engine.task_dataset import load
+from evaluators.engine.tasks import Task, discover
+from evaluators.models.batches import in_batches
+from tests.evaluators import tiny
+
+LAION = Task("crepe", "laion_uc_hnatom")
+
+
+def test_a_raw_task_plans_only_the_rows_of_its_folds(data: Path):
+    planned = plan.make([load(Task("crepe", "laion_uc_raw"), data)])
+    (task,) = planned.tasks
+    assert len(task.row_N) == len(planned.crops) == len(planned.texts) == 8
+    assert np.bincount(task.fold_N).tolist() == [4, 4]
+    assert [place.row for place in planned.crops] == task.row_N.tolist()
+
+
+def test_the_plan_depends_only_on_the_tasks(data: Path):
+    first, second = (plan.make([load(task, data) for task in discover(data)]) for _ in range(2))
+    assert first.texts == second.texts
+    assert list(map(str, first.crops)) == list(map(str, second.crops))
+
+
+def test_texts_with_a_common_prefix_are_consecutive(tmp_path: Path):
+    rows = [tiny.row(0, "red", noun, ["blue"]) for noun in ("Cup", "apple", "Apple", "ball")]
+    data = tiny.write_dataset(tmp_path, {"laion_uc_hnatom": {"test": rows}})
+    texts = plan.make([load(LAION, data)]).texts
+    assert texts[4:] == ("a red Apple", "a red apple", "a red ball", "a red Cup")
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"),
+    [
+        (1, [0] * 5),
+        (10**9, [0, *[5] * 2, 3, 0]),
+        (5 * 3 * 8 * 10, [0, 5, 0, 0, 0]),  # the largest image of the first chunk has 8 x 10 pixels
+    ],
+)
+def test_large_chunks_are_not_decoded_ahead(
+    monkeypatch: pytest.MonkeyPatch, data: Path, limit: int, expected: list[int]
+):
+    planned = plan.make([load(LAION, data)])
+    prepared: list[int] = []
+    encoder = SimpleNamespace(preprocess=lambda image: prepared.append(1) or image)
+    items = [ImageCrops(file, [crop]) for file, crop in zip(images.read(planned.crops), planned.crops, strict=True)]
+    parts = plan.chunks(len(items), 5)
+    chunks = [Chunk("images", "encode_images", [], items[part], part, len(items)) for part in parts]
+    monkeypatch.setattr(compute, "READ_AHEAD_BYTES", limit)
+    used, ahead = 0, []
+    with ThreadPoolExecutor(1) as pool:
+        for _, inputs in compute._prepare_ahead(pool, encoder, chunks):
+            pool.submit(int).result()  # after what was submitted before
+            used += len(inputs)
+            ahead.append(len(prepared) - used)
+    assert ahead == expected
+
+
+def test_a_chunk_has_at_least_256_crops_or_one_batch_of_whole_images():
+    assert [crops_per_chunk(SimpleNamespace(), size) for size in (64, 300)] == [256, 300]
+    assert crops_per_chunk(SimpleNamespace(gets_whole_images=True), 64) == 64
+
+
+def test_pairs_of_one_image_are_in_one_batch_if_they_fit():
+    images_M = [*"aaabbccccccc"]
+    assert [images_M[batch] for batch in batches_of_whole_images(images_M, 5)] == [
+        [*"aaabb"],
+        [*"ccccc"],
+        [*"cc"],
+    ]
+
+
+def test_a_caption_scores_how_often_it_is_chosen():
+    # Captions 0, 1, 2. First of (0, 1): 1, (0, 2): .5, (1, 0): .2, (1, 2): 0, (2, 0): .5, (2, 1): 1.
+    #   0: 1 + .5 + (1 - .2) + (1 - .5) = 2.8 of 4;  1: .2 + 0 + (1 - 1) + (1 - 1) = .2;  2: .5 + 1 + .5 + 1 = 3
+    chosen = average_choices(np.array([1, 0.5, 0.2, 0, 0.5, 1]), 3)
+    assert chosen == pytest.approx([0.7, 0.05, 0.75])
+    assert average_choices(np.empty(0), 1) == pytest.approx([0.5])
+
+
+def encode_at_most(count: int, error: Exception, sizes: list[int], part: list[int]) -> np.ndarray:
+    """Return the numbers of a part, or raise the error if it has more than ``count``."""
+    sizes.append(len(part))
+    if len(part) > count:
+        raise error
+    return np.array(part)[:, None]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        torch.OutOfMemoryError(),
+        RuntimeError("MPS backend out of memory (MPS allocated: 8.00 GB)"),
+        RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling"),
+    ],
+)
+def test_batches_are_halved_when_memory_runs_out(error: Exception):
+    sizes: list[int] = []
+    encode = partial(in_batches, partial(encode_at_most, 3, error, sizes), list(range(8)))
+    assert retry_with_smaller_batches(encode, 8)[:, 0].tolist() == list(range(8))
+    assert sizes == [8, 4, 2, 2, 2, 2]
+    never = partial(in_batches, partial(encode_at_most, 0, error, sizes), [1, 2])
+    with pytest.raises(ValueError, match="too little memory to encode a single item"):
+        retry_with_smaller_batches(never, 2)
+
+
+def test_other_errors_of_a_device_are_raised():
+    error = RuntimeError("CUDA error: device-side assert triggered")
+    with pytest.raises(RuntimeError, match="device-side assert"):
+        retry_with_smaller_batches(partial(in_batches, partial(encode_at_most, 0, error, []), [1]), 8)
