@@ -19,7 +19,7 @@ demo: $(READY)
 	@$(BIN)/python tools/demo
 
 test: $(TOOLS)
-	pytest -m "not acceptance" -n 2 --dist loadfile
+	pytest -m "not acceptance" -n 2 --dist worksteal
 
 acceptance: $(TOOLS)
 	pytest -m acceptance

@@ -147,7 +147,7 @@ def test_splits_for_my_corpus(world: Path, monkeypatch: pytest.MonkeyPatch):
     params = yaml.safe_load((world / "params.yaml").read_text())
     params["crepe_systematicity"] |= {"workers": 1, "at_least": 1}
     (world / "params.yaml").write_text(yaml.safe_dump(params))
-    assert run_page(PAGES[1], monkeypatch) == 10
+    assert run_page(PAGES[1], monkeypatch) == 11
     stats = json.loads(Path("crepe/stats.json").read_text())
     assert set(map(tuple, stats["sources"].values())) - {()} == {("visual_genome",)}  # a config may have no rows
     assert stats["rows"]["mine_sc_raw"]["test"] > 0
