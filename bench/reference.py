@@ -66,18 +66,26 @@ def score_row_by_row(
 
 
 def read_crop(row: Mapping[str, Any]) -> Image.Image:
-    """Return the crop that is stored in a row, or cut it from the image file."""
+    """Return the crop that is stored in a row or named by it, or cut it from the image file."""
     if "image" in row:
-        return Image.open(io.BytesIO(row["image"]["bytes"])).convert("RGB")
+        stored = row["image"]["bytes"]
+        return Image.open(io.BytesIO(stored) if stored else row["image"]["path"]).convert("RGB")
     corners = row["x"], row["y"], row["x"] + row["width"], row["y"] + row["height"]
     return Image.open(row["image_path"]).convert("RGB").crop(corners)  # Pillow rounds the corners
 
 
 def read_rows(path: Path, count: int | None = None) -> list[dict[str, Any]]:
-    """Read the first ``count`` rows of a parquet file, with the columns that the loop needs."""
+    """Read the first ``count`` rows of a dataset's parquet file, with the columns that the loop needs.
+
+    The paths of stored crops, which start at the data folder, become absolute.
+    """
     columns = ("image", "image_path", "crop_id", "x", "y", "width", "height", "caption", "hard_negatives")
     table = pq.read_table(path, columns=[name for name in columns if name in pq.read_schema(path).names])
-    return table.slice(0, count).to_pylist()
+    rows, data_dir = table.slice(0, count).to_pylist(), path.absolute().parents[2]
+    for row in rows:
+        if "image" in row:
+            row["image"]["path"] = data_dir / (row["image"]["path"] or "")
+    return rows
 
 
 def compare_ranks(reference_NK: np.ndarray, rank_N: np.ndarray) -> Agreement:

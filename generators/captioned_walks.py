@@ -1,6 +1,7 @@
 """Captioned walks: the subgraphs of four to twelve atoms that CREPE productivity is made from, each with its captions.
 
-    python -m generators.captioned_walks                     # stage `captioned_walks`; writes walks/
+    python -m generators.captioned_walks                     # stage `captioned_walks`; writes walks/paper/
+    python -m generators.captioned_walks --balanced          # those of the balanced sets only; writes walks/balanced/
     python -m generators.captioned_walks --ask NAME          # requests the language model's captions (sample/llm/)
     python -m generators.captioned_walks --export FILE NAME  # writes the requests that have no answer to a file
 
@@ -10,7 +11,7 @@ and captioned by the default captioner and by those of all variants, so that the
 
 Images are visited in a random order until there are ``walks`` walks of each complexity and condition
 (hard_negatives/crepe/walk_conditions.py), first with one walk per image, then with a second one. The work therefore
-depends on the number of walks. The file is sorted by this order.
+depends on the number of walks. The files are sorted by this order.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice, product
+from itertools import chain, islice, product
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -28,12 +29,18 @@ import pyarrow as pa
 import typer
 
 from generators.captioner import template
-from generators.captioner.captioned_walks import KeyedWalk, WalkSettings, order_images, sample_keyed_walk
+from generators.captioner.captioned_walks import (
+    KeyedWalk,
+    WalkCondition,
+    WalkSettings,
+    order_images,
+    sample_keyed_walk,
+)
 from generators.captioner.captioner import Captioner, EditableCaption, NoCaption, Request
 from generators.captioner.prompted import ask_captions, export_requests, make_captioner
 from generators.files.atomic import atomic_folder, write_json
 from generators.graphs.walks import COMPLEXITIES
-from generators.hard_negatives.crepe.walk_conditions import CONDITIONS
+from generators.hard_negatives.crepe.walk_conditions import ANY_WALK, CONDITIONS, FALSE_ORDERS, FALSE_SWAPS
 from generators.pipeline import stage
 from generators.pipeline.params import read_params, read_settings
 from generators.pipeline.workers import map_with
@@ -45,6 +52,8 @@ from generators.seen_analysis.regions import collect_image_facts
 from generators.storage import parquet
 
 FOLDER = Path("walks")
+SETS = {"paper": (ANY_WALK, FALSE_SWAPS), "balanced": (FALSE_ORDERS,)}
+"""The conditions of the walks in each subfolder. The balanced sets use the random walks of the paper's, too."""
 DEFAULT = "default"
 """Name of the default captioner."""
 SCHEMA = WALK_SCHEMA.append(pa.field("condition", pa.string()))
@@ -109,7 +118,7 @@ class Visit(NamedTuple):
     """One visit of an image: the complexities of which it should give its walk with this condition and number."""
 
     image_id: str
-    condition: int
+    condition: WalkCondition
     number: int
     complexities: tuple[int, ...]
 
@@ -125,11 +134,10 @@ class VisitedImage(NamedTuple):
 class Sampler:
     """Samples and captions the walks of an image in a worker process."""
 
-    def __init__(self, images: Annotations, settings: Settings) -> None:
-        self.images, self.settings = images, settings
+    def __init__(self, images: Annotations, settings: Settings, captions: Mapping[str, Captions]) -> None:
+        self.images, self.settings, self.captions = images, settings, captions
         self.captioners: dict[str, Captioner] = {
-            name: make_captioner(captions.captioner, settings.parser, captions.template)
-            for name, captions in settings.captions.items()
+            name: make_captioner(item.captioner, settings.parser, item.template) for name, item in captions.items()
         }
 
     def visit(self, visit: Visit) -> VisitedImage:
@@ -137,15 +145,14 @@ class Sampler:
         walks = sample_image(self.images[visit.image_id], visit, self.settings, dropped)
         captions: dict[int, dict[str, EditableCaption]] = {n: {} for n in walks}
         for name, captioner in self.captioners.items():
-            chosen = [n for n in walks if n in self.settings.captions[name].complexities]
+            chosen = [n for n in walks if n in self.captions[name].complexities]
             requests = (Request(walks[n].walk.graph, walks[n].key) for n in chosen)
             for n, caption in zip(chosen, captioner.captions(requests), strict=True):
                 if isinstance(caption, NoCaption):
                     dropped[name, n][f"{CAPTION}{caption.reason}"] += 1
                 else:
                     captions[n][name] = caption
-        condition = CONDITIONS[visit.condition].name
-        rows = {n: walk.to_row(captions[n]) | {"condition": condition} for n, walk in walks.items()}
+        rows = {n: walk.to_row(captions[n]) | {"condition": visit.condition.name} for n, walk in walks.items()}
         return VisitedImage(visit, rows, dropped)
 
 
@@ -153,10 +160,9 @@ def sample_image(
     image: AnnotatedImage, visit: Visit, settings: WalkSettings, dropped: Mapping[tuple[str, int], Counter[str]]
 ) -> dict[int, KeyedWalk]:
     """Return the walks of a visit by complexity."""
-    condition = CONDITIONS[visit.condition]
-    facts = collect_image_facts(image) if condition.accepts else None
+    facts = collect_image_facts(image) if visit.condition.accepts else None
     walks = {
-        n: sample_keyed_walk(image, n, settings, condition, facts, visit.number, dropped[DEFAULT, n])
+        n: sample_keyed_walk(image, n, settings, visit.condition, facts, visit.number, dropped[DEFAULT, n])
         for n in visit.complexities
     }
     return {n: walk for n, walk in walks.items() if walk is not None}
@@ -169,14 +175,17 @@ class VisitPlan:
     so that the work depends on the number of walks and not on the number of images.
     """
 
-    def __init__(self, image_ids: Iterable[str], settings: Settings, walks: int) -> None:
-        self.image_ids, self.settings, self.walks = order_images(image_ids, settings.seed), settings, walks
-        self.found, self.visits = Counter[tuple[int, int]](), Counter[tuple[int, int]]()
-        self.exhausted: set[tuple[str, int, int]] = set()
+    def __init__(
+        self, image_ids: Iterable[str], settings: Settings, walks: int, conditions: Sequence[WalkCondition]
+    ) -> None:
+        self.image_ids, self.settings = order_images(image_ids, settings.seed), settings
+        self.walks, self.conditions = walks, conditions
+        self.found, self.visits = Counter[tuple[WalkCondition, int]](), Counter[tuple[WalkCondition, int]]()
+        self.exhausted: set[tuple[str, WalkCondition, int]] = set()
         """Image, condition and complexity of which there is no further walk."""
 
     def __iter__(self) -> Iterator[Visit]:
-        for number, condition in product(range(self.settings.walks_per_image), range(len(CONDITIONS))):
+        for number, condition in product(range(self.settings.walks_per_image), self.conditions):
             for image_id in self.image_ids:
                 needed = [n for n in COMPLEXITIES if self.needs_walks(condition, n)]
                 if not needed:
@@ -185,9 +194,9 @@ class VisitPlan:
                 if complexities:
                     yield Visit(image_id, condition, number, complexities)
 
-    def needs_walks(self, condition: int, complexity: int) -> bool:
+    def needs_walks(self, condition: WalkCondition, complexity: int) -> bool:
         found, visits = self.found[condition, complexity], self.visits[condition, complexity]
-        walks = CONDITIONS[condition].surplus * self.walks
+        walks = self.walks * (condition.surplus if complexity > template.COMPLEXITY else 1)
         min_images = max(MIN_IMAGES, MIN_IMAGES_PER_WALK * walks)
         return found < walks and visits < min_images + MAX_IMAGES_PER_WALK * found
 
@@ -201,46 +210,60 @@ class VisitPlan:
         return needed
 
 
-def build(images: Annotations, settings: Settings, folder: Path) -> None:
-    """Write the walks, and the number of failed attempts by captioner, complexity and reason.
+def build(images: Annotations, settings: Settings, folder: Path, sets: Iterable[str] = SETS) -> None:
+    """Write the walks of ``sets`` to subfolders, and the number of failed attempts by captioner, complexity and reason.
 
     A walk without a caption of the default captioner is written, but is not one of the ``walks``. The bytes do not
     depend on the number of workers.
     """
-    plan, dropped = VisitPlan(images.list_ids(), settings, settings.walks), defaultdict[str, Counter[str]](Counter)
-    with atomic_folder(folder) as scratch:
-        with parquet.open_writer(scratch / "walks.parquet", SCHEMA) as writer:
-            visited_images = map_with(partial(Sampler, images, settings), Sampler.visit, plan, settings.workers)
-            while batch := list(islice(visited_images, VISITS_PER_GROUP)):
-                rows: list[Row] = []
-                for visit, walks, reasons in batch:
-                    names = {n: {caption["name"] for caption in walk["captions"]} for n, walk in walks.items()}
-                    needed = plan.count(visit, {n: DEFAULT in names[n] for n in walks})
-                    rows += [walks[n] for n in needed if n in walks]
-                    for (name, n), counts in reasons.items():
-                        if n in needed:
-                            dropped[f"{name} n{n}"].update(counts)
-                writer.write_table(pa.Table.from_pylist(rows, SCHEMA))
-        write_json(scratch / "dropped.json", {key: dict(sorted(dropped[key].items())) for key in sorted(dropped)})
+    for name in sets:
+        captions = settings.captions if name == "paper" else {DEFAULT: settings.captions[DEFAULT]}
+        plan = VisitPlan(images.list_ids(), settings, settings.walks, SETS[name])
+        make_sampler = partial(Sampler, images, settings, captions)
+        with atomic_folder(folder / name) as scratch:
+            _write(plan, map_with(make_sampler, Sampler.visit, plan, settings.workers), scratch)
 
 
-def read_walks(folder: Path) -> Iterator[Row]:
-    """Yield the rows of SCHEMA, in constant memory."""
-    for batch in parquet.read_batches(folder / "walks.parquet", 1024):
-        yield from batch.to_pylist()
+def _write(plan: VisitPlan, visited_images: Iterator[VisitedImage], folder: Path) -> None:
+    dropped = defaultdict[str, Counter[str]](Counter)
+    with parquet.open_writer(folder / "walks.parquet", SCHEMA) as writer:
+        while batch := list(islice(visited_images, VISITS_PER_GROUP)):
+            rows: list[Row] = []
+            for visit, walks, reasons in batch:
+                names = {n: {caption["name"] for caption in walk["captions"]} for n, walk in walks.items()}
+                needed = plan.count(visit, {n: DEFAULT in names[n] for n in walks})
+                rows += [walks[n] for n in needed if n in walks]
+                for (name, n), counts in reasons.items():
+                    if n in needed:
+                        dropped[f"{name} n{n}"].update(counts)
+            writer.write_table(pa.Table.from_pylist(rows, SCHEMA))
+    write_json(folder / "dropped.json", {key: dict(sorted(dropped[key].items())) for key in sorted(dropped)})
 
 
-def read_dropped(folder: Path, name: str, complexity: int) -> Counter[str]:
+def read_walks(folder: Path, *, balanced: bool = False) -> Iterator[Row]:
+    """Yield the rows of SCHEMA, in constant memory; with ``balanced``, those of the balanced sets, too."""
+    for name in list_sets(balanced):
+        batches = parquet.read_batches(folder / name / "walks.parquet", 1024)
+        yield from chain.from_iterable(batch.to_pylist() for batch in batches)
+
+
+def list_sets(balanced: bool) -> Sequence[str]:
+    return list(SETS) if balanced else ["paper"]
+
+
+def read_dropped(folder: Path, name: str, complexity: int, *, balanced: bool = False) -> Counter[str]:
     """Return the number of failed attempts at walks and their captions, by reason.
 
     ``name`` is the name of the captions. Attempts at walks are those of all captions.
     """
-    dropped = json.loads((folder / "dropped.json").read_text())
-    counts = Counter[str](dropped.get(f"{DEFAULT} n{complexity}", {}))
+    counts, own = Counter[str](), Counter[str]()
+    for part in list_sets(balanced):
+        dropped = json.loads((folder / part / "dropped.json").read_text())
+        counts.update(dropped.get(f"{DEFAULT} n{complexity}", {}))
+        own.update(dropped.get(f"{name} n{complexity}", {}))
     if name == DEFAULT:
         return counts
-    walks = {reason: count for reason, count in counts.items() if not reason.startswith(CAPTION)}
-    return Counter(walks | dropped.get(f"{name} n{complexity}", {}))
+    return Counter({reason: count for reason, count in counts.items() if not reason.startswith(CAPTION)}) + own
 
 
 def sample_asked_graphs(
@@ -251,7 +274,9 @@ def sample_asked_graphs(
     ``limit`` is the maximum number per complexity and condition; by default, ``ASKED_PER_WALK`` for each walk.
     """
     captions = settings.captions[name]
-    plan = VisitPlan(images.list_ids(), settings, limit or ASKED_PER_WALK * (captions.rows or settings.walks))
+    plan = VisitPlan(
+        images.list_ids(), settings, limit or ASKED_PER_WALK * (captions.rows or settings.walks), CONDITIONS
+    )
     asked = set(captions.complexities) - {template.COMPLEXITY}  # no language model captions four atoms
     for visit in plan:
         chosen = visit._replace(complexities=tuple(n for n in visit.complexities if n in asked))
@@ -276,8 +301,9 @@ def main(
     max_cost: float = 0.0,
     export: Path | None = None,
     limit: Annotated[int | None, typer.Option(min=1)] = None,
+    balanced: bool = False,
 ) -> None:
-    """Write the walks with their captions to walks/.
+    """Write the walks with their captions to walks/paper/; with --balanced, those of the balanced sets.
 
     With --ask, request the language model's captions of NAME into sample/llm/ instead. With --export FILE, write the
     requests that have no answer to a file instead, at most --limit of each complexity and condition.
@@ -292,7 +318,7 @@ def main(
         graphs = sample_asked_graphs(images, settings, name, limit)
         print(f"{export}: {export_requests(graphs, settings.captions[name].captioner, export):,} requests")
     else:
-        build(images, settings, FOLDER)
+        build(images, settings, FOLDER, ["balanced" if balanced else "paper"])
 
 
 if __name__ == "__main__":

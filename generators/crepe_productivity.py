@@ -263,7 +263,7 @@ def collect_rows(walks: Path, source: Source, source_name: str, settings: Settin
     conditions = {condition.name for condition in settings.conditions}
 
     def select_walks() -> Iterator[ImageWalks]:
-        rows = (row for row in read_walks(walks) if row["condition"] in conditions)
+        rows = (row for row in read_walks(walks, balanced=settings.balanced) if row["condition"] in conditions)
         for (image_id, _), group in groupby(rows, itemgetter("image_id", "condition")):
             kinds = {n: split.open_kinds for n, split in splits.items() if split.open_kinds}
             if not kinds:
@@ -357,7 +357,7 @@ def main(variant: Annotated[str | None, typer.Argument()] = None, balanced: bool
         missing = [f"{count:,} {reason}" for reason, count in counts.items() if reason.endswith((NOT_FOUND, LIMIT))]
         if missing:
             print(f"{split}: {', '.join(missing)}")
-        attempts = read_dropped(walks, settings.variant or DEFAULT, int(split[1:]))
+        attempts = read_dropped(walks, settings.variant or DEFAULT, int(split[1:]), balanced=balanced)
         funnels[name_productivity_funnel(settings.label, split)] = {**attempts, **counts}
     write_json(Path(f"stats/crepe/{settings.name}.json"), {"funnels": funnels})
 

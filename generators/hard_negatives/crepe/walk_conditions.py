@@ -7,7 +7,6 @@ micro-world, and has 27 in the authors' files. Therefore some walks are repeated
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import islice
 from random import Random
 
 from generators.captioner.captioned_walks import ANY_WALK, WalkCondition
@@ -31,10 +30,17 @@ def has_false_orbit(graph: SceneGraph, facts: ImageFacts) -> bool:
 
 
 def _has_false(swaps: Iterable[Edit], facts: ImageFacts) -> bool:
+    edited_graphs = [edited for edited, _ in swaps]
+    missing, spare = PER_TYPE, len(edited_graphs) - PER_TYPE
     try:
-        return len(list(islice((edited for edited, _ in swaps if facts.is_false(edited)), PER_TYPE))) == PER_TYPE
+        for edited in edited_graphs:
+            if missing == 0 or spare < 0:
+                break
+            is_false = facts.is_false(edited)
+            missing, spare = missing - is_false, spare - (not is_false)
     except SearchLimitError:
         return False
+    return missing == 0
 
 
 FALSE_SWAPS = WalkCondition("swaps", "fewer than 5 false swaps", has_false_swaps, effort=3, surplus=2)
