@@ -30,7 +30,7 @@ Headline = Callable[[pd.DataFrame], tuple[float, float, float]]
 def read_rows(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the rows of the HN-Atom sets of systematicity (with corpus and split) and of productivity (with atoms)."""
     systematicity, productivity = [], []
-    for result in read_results([folder])[0]:
+    for result in read_results([folder]):
         name, rows = result.data["task"], result.examples.assign(model=result.model)
         rows = rows.assign(hit=rows["rank"] == 1)
         corpus = result.data["model"]["corpus"]
@@ -43,7 +43,7 @@ def read_rows(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def measure_gap(rows: pd.DataFrame) -> tuple[float, float, float]:
     """Return the gap between seen and unseen compounds over all corpora, the width of its interval, and p."""
-    gap = compute_gaps(dict(list(rows.groupby("corpus"))))[-1]
+    gap = compute_gaps({str(corpus): part for corpus, part in rows.groupby("corpus")})[-1]
     return gap.gap, gap.high - gap.low, gap.p
 
 

@@ -2,11 +2,16 @@
 
 from collections import Counter
 from dataclasses import replace
+from unittest import mock
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from generators.captioner.captioned_walks import WalkCondition, WalkSettings, sample_keyed_walk
-from generators.graphs.facts import collect_facts
+from generators.graphs.assignments import SearchLimitError
+from generators.graphs.facts import ImageFacts, collect_facts
+from generators.hard_negatives.crepe import walk_conditions
 from generators.hard_negatives.crepe.walk_conditions import (
     FALSE_ORDERS,
     FALSE_SWAPS,
@@ -75,3 +80,24 @@ def test_a_condition_is_checked_once_for_each_subgraph() -> None:
     image = AnnotatedImage("1", 300, 250, replace(HAT_ON_MAN, objects=objects))
     _, dropped = sample(image, WalkCondition("none", "refused", lambda graph, facts: bool(checked.append(graph))))
     assert dropped["refused"] > len(checked) == len(set(checked)) > 1
+
+
+class Verdicts(ImageFacts):
+    """Facts whose verdict on the graph number n is ``verdicts[n]``; None: the proof is given up."""
+
+    def __init__(self, verdicts: list[bool | None]) -> None:
+        self.verdicts = verdicts
+
+    def is_false(self, statement: int) -> bool:
+        if self.verdicts[statement] is None:
+            raise SearchLimitError
+        return bool(self.verdicts[statement])
+
+
+@given(st.lists(st.sampled_from([True, True, False, None]), max_size=12))
+def test_the_search_ends_as_if_all_edits_were_judged_in_order(verdicts: list[bool | None]) -> None:
+    before_error = verdicts[: verdicts.index(None)] if None in verdicts else verdicts
+    is_found = sum(map(bool, before_error)) >= 5
+    edits = [(n, None) for n in range(len(verdicts))]
+    with mock.patch.object(walk_conditions, "make_swaps", return_value=edits):
+        assert has_false_swaps(HAT_ON_MAN, Verdicts(verdicts)) is is_found
