@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -88,7 +89,7 @@ class Verdicts(ImageFacts):
     def __init__(self, verdicts: list[bool | None]) -> None:
         self.verdicts = verdicts
 
-    def is_false(self, statement: int) -> bool:
+    def is_false(self, statement: Any) -> bool:
         if self.verdicts[statement] is None:
             raise SearchLimitError
         return bool(self.verdicts[statement])
