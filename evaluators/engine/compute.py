@@ -161,11 +161,11 @@ def _encode(model: Model, method: str, inputs: Sequence[Any], batch_size: int) -
 
 
 def _score(model: Model, method: str, pairs: Sequence[Pair], batch_size: int) -> np.ndarray:
-    """Return the scores (M, 1) of pairs. Raises ValueError, which names the row, if one is not finite."""
+    """Return the scores (M, 1) float64 of pairs. Raises ValueError, which names the row, if one is not finite."""
     encoder: Any = model.encoder
     images, texts = [pair.image for pair in pairs], [pair.text for pair in pairs]
     scores = [encoder.score(images[batch], texts[batch]) for batch in batches_of_whole_images(images, batch_size)]
-    score_M = np.concatenate([np.asarray(score_B, np.float32).ravel() for score_B in scores])
+    score_M = np.concatenate([np.asarray(score_B, np.float64).ravel() for score_B in scores])
     if not np.isfinite(score_M).all():
         raise ValueError(
             f"{pairs[int(np.argmin(np.isfinite(score_M)))].crop}: {model.name} returned a score that is not a finite "

@@ -2,7 +2,8 @@
 
 Each model has one SQLite file. The file name is a digest of three parts: the model's fingerprint (weights, transform,
 tokeniser, precision), the code that decodes and encodes, and the versions of Pillow, torchvision and similar packages.
-A key is a digest of an image file or of a text; the value is the feature as float32 bytes.
+A key is a digest of an image file, a text, or a pair of these; the value is the feature as float32 bytes or the score of
+the pair as float64 bytes.
 
 The folder is ``$COMPEVAL_CACHE`` if it is set, and ``~/.cache/compeval`` otherwise.
 """
@@ -34,13 +35,16 @@ class FeatureStore(SqliteStore):
 
     def put(self, keys: Sequence[bytes], feature_ND: np.ndarray) -> None:
         """Store N features in one transaction. The values of existing keys do not change."""
-        values = np.ascontiguousarray(feature_ND, dtype=np.float32)
+        values = np.ascontiguousarray(feature_ND)
         self.write((key, value.tobytes()) for key, value in zip(keys, values, strict=True))
 
-    def get(self, keys: Sequence[bytes]) -> np.ndarray:
-        """Return the features (N, D) in float32, one row per key. Raises KeyError if a key is not stored."""
+    def get(self, keys: Sequence[bytes], dtype: type[np.floating] = np.float32) -> np.ndarray:
+        """Return the features (N, D), one row per key. Raises KeyError if a key is not stored.
+
+        ``dtype`` is the type that they were stored with.
+        """
         stored = self.read(keys)
-        return np.stack([np.frombuffer(stored[key], dtype=np.float32) for key in keys])
+        return np.stack([np.frombuffer(stored[key], dtype=dtype) for key in keys])
 
 
 def count_features(folder: Path, model_fingerprint: str) -> int:

@@ -97,7 +97,9 @@ def _ask_row(engine: Engine, task: TaskPlan, row: int) -> list[AskedImage]:
     encoded = [[text.encode() for text in question] for question in questions]
     crops = [engine.plan.crops[crop] for crop in task.crop_NI[row]]
     return [
-        AskedImage(file, crop, questions, [digest(b"pair", images.key(file, crop), *texts) for texts in encoded])
+        AskedImage(
+            file, crop, questions, [digest(b"pair float64", images.key(file, crop), *texts) for texts in encoded]
+        )
         for file, crop in zip(images.read(crops), crops, strict=True)
     ]
 
@@ -110,11 +112,11 @@ def collect(engine: Engine, task: TaskPlan, answer_keys: AnswerKeys) -> Iterator
 
 
 def _collect_row(engine: Engine, is_text_T: np.ndarray, keys_IQ: list[list[bytes]]) -> PairScores:
-    score_IT = np.full((len(keys_IQ), len(is_text_T)), np.nan, dtype=np.float32)
-    answer_IQ = np.stack([engine.store.get(keys_Q)[:, 0] for keys_Q in keys_IQ])
+    score_IT = np.full((len(keys_IQ), len(is_text_T)), np.nan)
+    answer_IQ = np.stack([engine.store.get(keys_Q, np.float64)[:, 0] for keys_Q in keys_IQ])
     if not isinstance(engine.model.encoder, CaptionChooser):
         score_IT[:, is_text_T] = answer_IQ
-        return PairScores(score_IT, np.empty((len(keys_IQ), 0), np.float32))
+        return PairScores(score_IT, np.empty((len(keys_IQ), 0)))
     score_IT[:, is_text_T] = [average_choices(answer_Q, int(is_text_T.sum())) for answer_Q in answer_IQ]
     return PairScores(score_IT, answer_IQ)
 

@@ -92,13 +92,15 @@ class _Adapter:
         return stacked | {"pixel_values": stacked["pixel_values"].to(self._model.dtype)}
 
     def _texts(self, texts: Sequence[str]) -> Any:
-        """Return token ids and masks. SigLIP needs texts of full length: it was trained to attend to the padding."""
+        """Return token ids and masks. SigLIP was trained on texts of full length without a mask, so that it attends to the
+        padding, whatever the tokenizer returns by default."""
         return self._tokenizer(
             self._clean(texts),
             padding="max_length" if self._is_siglip else "longest",
             truncation=True,
             max_length=self.max_tokens,
             return_tensors="pt",
+            return_attention_mask=not self._is_siglip,
         ).to(self._device)
 
     def _clean(self, texts: Sequence[str]) -> list[str]:
@@ -135,7 +137,7 @@ class _PairAdapter(_Adapter):
         distinct = {id(image): image for image in images}
         position = {key: index for index, key in enumerate(distinct)}
         index_B = [position[id(image)] for image in images]
-        return self._score(self._images(list(distinct.values())), index_B, texts).float().cpu().numpy()
+        return self._score(self._images(list(distinct.values())), index_B, texts).double().cpu().numpy()
 
     def _score(self, images: dict[str, Tensor], index_B: list[int], texts: Sequence[str]) -> Tensor:
         """Return the scores (B,) of texts with the images at ``index_B`` of the distinct images."""
@@ -150,7 +152,7 @@ class BlipMatcher(_PairAdapter):
             attention_mask=tokens["attention_mask"],
             encoder_hidden_states=self._model.vision_model(**images).last_hidden_state[index_B],
         )
-        return _match_probability(self._model.itm_head(joint.last_hidden_state[:, 0]))
+        return _match_log_odds(self._model.itm_head(joint.last_hidden_state[:, 0]))
 
 
 class Blip2Matcher(_PairAdapter):
@@ -166,7 +168,7 @@ class Blip2Matcher(_PairAdapter):
             encoder_hidden_states=self._model.vision_model(**images).last_hidden_state[index_B],
         ).last_hidden_state
         logits = self._model.itm_head(joint[:, : query.shape[1]].to(self._model.itm_head.weight.dtype)).mean(dim=1)
-        return _match_probability(logits)
+        return _match_log_odds(logits)
 
 
 class Blip2Scorer(_PairAdapter):
@@ -210,11 +212,12 @@ class FlavaMatcher(_PairAdapter):
         joint = torch.cat(
             [flava.image_to_mm_projection(image_state)[index_B], flava.text_to_mm_projection(text_state)], dim=1
         )
-        return _match_probability(self._model.itm_head(flava.multimodal_model(joint).last_hidden_state))
+        return _match_log_odds(self._model.itm_head(flava.multimodal_model(joint).last_hidden_state))
 
 
-def _match_probability(logits_B2: Tensor) -> Tensor:
-    return logits_B2.float().softmax(dim=-1)[:, 1]
+def _match_log_odds(logits_B2: Tensor) -> Tensor:
+    """Return the log-odds of a match. They rank as the probability does, which rounds to 1 or 0 for confident models."""
+    return logits_B2[:, 1].double() - logits_B2[:, 0].double()
 
 
 def _pooled(output: Any) -> np.ndarray:

@@ -121,4 +121,4 @@ def _answer_tokens(tokenizer: Any, scoring: Scoring, spec: str) -> tuple[list[in
 def _read(tokens: tuple[list[int], list[int]], is_choice: bool, logits_NV: Tensor) -> Tensor:
     """Return the log-probability (N,) of the first answer or, for a choice, its probability among both answers."""
     first_N = log_probability(logits_NV, tokens[0])
-    return torch.sigmoid(first_N - log_probability(logits_NV, tokens[1])) if is_choice else first_N
+    return torch.sigmoid(first_N.double() - log_probability(logits_NV, tokens[1]).double()) if is_choice else first_N

@@ -27,7 +27,7 @@ def average_over_prompts(score_NIT: np.ndarray) -> np.ndarray:
     has_no_prompt_N = has_no_prompt_NI.any(axis=-1)
     if has_no_prompt_N.any():
         raise ValueError(f"Row {int(np.argmax(has_no_prompt_N))} has no prompt.")
-    return np.nanmean(score_NIT.astype(np.float64), axis=2).astype(np.float32)
+    return np.nanmean(score_NIT.astype(np.float64), axis=2).astype(score_NIT.dtype)
 
 
 def rank_compound_image(score_NIT: np.ndarray) -> Ranks:

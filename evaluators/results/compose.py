@@ -153,7 +153,9 @@ def make_examples(scored: Scored) -> pa.Table:
         **dict(zip(texts.column_names, texts.columns, strict=True)),
     }
     if scored.score_NIT.size:
-        columns["scores"] = pa.array(list(scored.score_NIT.reshape(len(row_N), -1)), pa.list_(pa.float32()))
+        columns["scores"] = pa.array(
+            list(scored.score_NIT.reshape(len(row_N), -1)), pa.list_(pa.from_numpy_dtype(scored.score_NIT.dtype))
+        )
     if plan.dataset.fold_size is not None:
         columns["fold"] = pa.array(plan.fold_N[scored.index_N], pa.int32())
     for direction, metrics in scored.metrics.items():

@@ -55,7 +55,7 @@ def score_file(
 
 
 def _read_scores(path: Path, planned: TaskPlan) -> np.ndarray:
-    """Read scores (N, I, T) float32 in the order of the task's rows, padded with NaN for rows with fewer texts."""
+    """Read scores (N, I, T) float64 in the order of the task's rows, padded with NaN for rows with fewer texts."""
     name, count = planned.dataset.task.name, len(planned.dataset)
     pairs = _read_pairs(path)
     counts, expected_counts = Counter(row for row, _ in pairs), Counter(range(count))
@@ -65,7 +65,7 @@ def _read_scores(path: Path, planned: TaskPlan) -> np.ndarray:
         )
     scores = dict(pairs)
     num_images, num_texts = planned.crop_NI.shape[1], planned.text_NT.shape[1]
-    score_NIT = np.full((count, num_images, num_texts), np.nan, dtype=np.float32)
+    score_NIT = np.full((count, num_images, num_texts), np.nan)
     for row, is_text_T in enumerate(planned.text_NT >= 0):
         expected = num_images * int(is_text_T.sum())
         if len(scores[row]) != expected:
@@ -105,7 +105,7 @@ def _parse_scores(value: Any) -> np.ndarray:
     if not isinstance(value, list) or any(isinstance(score, bool | None) for score in value):
         raise ValueError(f"scores {str(value)[:80]!r} are not a list of numbers")
     try:
-        scores = np.array(value, dtype=np.float32)
+        scores = np.array(value, dtype=np.float64)
     except (ValueError, OverflowError):  # a text or a nested list; an integer beyond the range of a float
         scores = None
     if scores is None or scores.ndim != 1 or not np.isfinite(scores).all():

@@ -31,7 +31,7 @@ def test_get_returns_stored_features_in_the_requested_order(tmp_path: Path):
 def test_more_keys_than_fit_in_one_query(tmp_path: Path):
     keys = [number.to_bytes(16, "big") for number in range(1201)]
     store = FeatureStore(None, "model")
-    store.put(keys[:1200], np.zeros((1200, 1)))
+    store.put(keys[:1200], np.zeros((1200, 1), np.float32))
     assert store.missing(keys) == [1200]
     assert store.get(keys[:1200]).shape == (1200, 1)
 
