@@ -12,11 +12,10 @@ from functools import cache, lru_cache
 from typing import Any
 
 from generators.language.optional_imports import without
-from generators.parser.lexicon import LEXICON, read_words
+from generators.parser.lexicon import LEXICON, WORDS
 
 NUMBERS: dict[str, str] = LEXICON["numbers"]
 SPELLINGS: dict[str, str] = LEXICON["spellings"]
-_NO_SINGULAR, _LAY_FORMS = read_words("no_singular"), read_words("lay_forms")
 _CACHE_SIZE = 1 << 16
 
 
@@ -53,7 +52,7 @@ def _find_lemma(word: str, part_of_speech: str, guess: bool) -> str:
 @lru_cache(_CACHE_SIZE)
 def singular(word: str, plural: bool = True) -> str:
     """Return the singular of a lower-case noun. The -s of an unknown word is removed only if ``plural`` is true."""
-    if word in _NO_SINGULAR:
+    if word in WORDS["no_singular"]:
         return word
     plural = plural and word.endswith("s") and not word.endswith(("ss", "us", "is"))
     return LEXICON["noun_lemmas"].get(word) or _find_lemma(word, "NOUN", plural)
@@ -62,7 +61,7 @@ def singular(word: str, plural: bool = True) -> str:
 @lru_cache(_CACHE_SIZE)
 def infinitive(word: str) -> str:
     """Return the infinitive of a lower-case verb form."""
-    if word in _LAY_FORMS:
+    if word in WORDS["lay_forms"]:
         return "lay"
     return LEXICON["verb_lemmas"].get(word) or _find_lemma(word, "VERB", guess=True)
 

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from generators.parser import lemmas, lexicon
+from generators.parser import lemmas
 from generators.parser.clauses import Attachment, Clauses
+from generators.parser.lexicon import LEXICON, WORDS
 from generators.parser.sentence import COVERING, MERGED
 from generators.parser.word_forms import RECIPROCAL_WORDS
-
-_NO_RELATION = frozenset({"than", "without", "as"})
-_POSSESSION = frozenset({"with", "have"})
-_STRANDED = frozenset({"on", "inside", "underneath"})
-"""Words that may follow a possession without a complement: "a box with a ball inside", "a man has a hat on"."""
-_HELD_PREPOSITIONS = frozenset({"in", "on", "over"})
-_DEFINITE = lexicon.POSSESSIVES | {"the", "this", "that"}
 
 
 class Predicate(NamedTuple):
@@ -54,7 +48,7 @@ class Relations:
             elif dep != MERGED and self.sentence.is_verb(index):
                 self._add_direct_object(index)
         for index, word in enumerate(self.sentence.words):
-            if word in _STRANDED:
+            if word in WORDS["stranded"]:
                 self._add_stranded(index)
         for head in self.nouns.by_head:
             self._add_owner(head)
@@ -67,7 +61,7 @@ class Relations:
             edge
             for edge in self._edges.values()
             if not {edge.subject, edge.object} & self.negated
-            and not (edge.predicate.text in _POSSESSION and (edge.subject, edge.object) in self._restated_pairs)
+            and not (edge.predicate.text in WORDS["possession"] and (edge.subject, edge.object) in self._restated_pairs)
         ]
         return sorted(edges, key=lambda edge: (edge.predicate.start, edge.subject, edge.object))
 
@@ -86,7 +80,7 @@ class Relations:
                     self._edges.setdefault((subject, predicate.text, target), Edge(subject, predicate, target))
 
     def _is_definite(self, head: int) -> bool:
-        return any(self.sentence.words[child] in _DEFINITE for child in self.sentence.children_by(head, "det", "poss"))
+        return self.sentence.any_in(self.sentence.children_by(head, "det", "poss"), "definite")
 
     def _spread_negation(self) -> None:
         """Mark objects as negated if the caption mentions them only for a negated object ("no ball next to a box")."""
@@ -133,7 +127,7 @@ class Relations:
 
     def _add_preposition(self, index: int) -> None:
         s = self.sentence
-        if s.words[index] in _NO_RELATION:
+        if s.is_in(index, "no_relation"):
             return
         attachment = self.clauses.find_attachment(index)
         complements = s.children_by(index, "pobj", "pcomp")
@@ -143,7 +137,7 @@ class Relations:
         if not objects and any(s.words[child] in RECIPROCAL_WORDS for child in complements):
             self._add_reciprocal(index, attachment)
             return
-        if s.words[index] == "in" and objects and all(s.words[head] in lexicon.ARRANGEMENTS for head in objects):
+        if s.words[index] == "in" and objects and all(s.is_in(head, "arrangements") for head in objects):
             self.negated.update(objects)
             return
         if not objects:
@@ -168,7 +162,7 @@ class Relations:
     def _attach_to_preceding_noun(self, index: int, attachment: Attachment, complements: list[int]) -> Attachment:
         """Attach "in it" to the noun directly before it, even if the tree differs ("a glass has liquid in it")."""
         s = self.sentence
-        has_pronoun = any(s.words[child] in lexicon.THIRD_PERSON for child in complements)
+        has_pronoun = s.any_in(complements, "third_person")
         is_possession = attachment.verb is None or lemmas.infinitive(s.words[attachment.verb]) == "have"
         if (has_pronoun or (not complements and s.lasts[index] > index)) and is_possession and index - 1 in self.nouns:
             return Attachment(self.nouns.resolve_before(index - 1, index))
@@ -179,7 +173,7 @@ class Relations:
         s = self.sentence
         if not complements and attachment.verb is not None and (gap := self.clauses.find_gap_objects(attachment.verb)):
             return gap
-        if complements and not any(s.words[child] in lexicon.THIRD_PERSON for child in complements):
+        if complements and not s.any_in(complements, "third_person"):
             return []
         if not complements and s.lasts[index] == index:
             return []
@@ -187,7 +181,9 @@ class Relations:
         owners = [
             edge.subject
             for edge in self._edges.values()
-            if edge.predicate.text in _POSSESSION and edge.object in attachment.subjects and edge.subject in earlier
+            if edge.predicate.text in WORDS["possession"]
+            and edge.object in attachment.subjects
+            and edge.subject in earlier
         ]
         antecedent = owners[:1] or (earlier if len(earlier) == 1 else [])
         self._restated_pairs.update((head, subject) for head in antecedent for subject in attachment.subjects)
@@ -202,9 +198,7 @@ class Relations:
             subjects, text, objects = self._resolve_of(subjects[-1], objects)
         elif text == "in" and self._is_worn(subjects, objects):
             text = "wear"
-        elif text == "with" and any(
-            s.words[child] in lexicon.POSSESSIVES for child in s.children_by(objects[0], "poss")
-        ):
+        elif text == "with" and s.any_in(s.children_by(objects[0], "poss"), "possessives"):
             text = "have"
         predicate = Predicate(text, min((index, *attachment.prefix)), s.lasts[index], s.tags[index])
         self._add(attachment.verb, subjects, predicate, objects)
@@ -218,9 +212,9 @@ class Relations:
         A content is in its container, an area has its content ("a field of flowers"), and a whole has its part.
         """
         name = self.nouns.by_head[subject].lemma
-        if name in lexicon.CONTAINERS:
-            return objects, "on" if name in lexicon.SURFACES else "in", [subject]
-        return ([subject], "have", objects) if name in lexicon.AREA_NOUNS else (objects, "have", [subject])
+        if name in WORDS["containers"]:
+            return objects, "on" if name in WORDS["surfaces"] else "in", [subject]
+        return ([subject], "have", objects) if name in WORDS["area_nouns"] else (objects, "have", [subject])
 
     def _add_to_verb(self, index: int, verb: int, subjects: list[int], objects: list[int]) -> None:
         """Add the relation of a preposition that is attached to a verb. A passive with an agent becomes active."""
@@ -233,7 +227,7 @@ class Relations:
         elif word == "in" and self._is_worn(subjects, objects):
             self._add(None, subjects, self._make_predicate("wear", index), objects)
         elif direct:
-            held = word in _HELD_PREPOSITIONS and all(map(self.nouns.is_body_part, objects))
+            held = word in WORDS["held_prepositions"] and all(map(self.nouns.is_body_part, objects))
             owners = self.clauses.find_objects(direct) if held else subjects
             self._add(None, owners, self._make_predicate(word, index, s.lasts[index]), objects)
         else:
@@ -241,30 +235,31 @@ class Relations:
 
     def _is_agent(self, lemma: str, word: str, objects: list[int]) -> bool:
         """Return True if the preposition after a passive verb names the agent, not the position."""
-        if word in lexicon.REVERSED_VERBS.get(lemma, ()):
+        if word in LEXICON["reversed_verbs"].get(lemma, "").split():
             return True
-        return word == "by" and lemma not in lexicon.LOCATIVE_VERBS and not all(map(self.nouns.is_body_part, objects))
+        return word == "by" and lemma not in WORDS["locative_verbs"] and not all(map(self.nouns.is_body_part, objects))
 
     def _join_verb(self, index: int, verb: int | None) -> Predicate:
         """Return the preposition with the verb directly before it ("sit on"), or else the preposition alone."""
         s = self.sentence
-        if verb is None or lemmas.infinitive(s.words[verb]) in lexicon.MEANINGLESS_VERBS or self._is_apart(verb, index):
+        lemma = lemmas.infinitive(s.words[verb]) if verb is not None else ""
+        if verb is None or lemma in WORDS["meaningless_verbs"] or self._is_apart(verb, index):
             return self._make_predicate(s.words[index], index, s.lasts[index])
         particles = [s.words[child] for child in s.children_by(verb, "prt") if child != index]
-        text = " ".join([lemmas.infinitive(s.words[verb]), *particles, s.words[index]])
+        text = " ".join([lemma, *particles, s.words[index]])
         return self._make_predicate(text, verb, s.lasts[index] if verb < index else verb)
 
     def _is_apart(self, verb: int, index: int) -> bool:
         s = self.sentence
         between = range(verb + 1, index)
-        return any(s.tags[other] not in {"RB", "RP"} or s.words[other] in lexicon.SPATIAL_ADVERBS for other in between)
+        return any(s.tags[other] not in {"RB", "RP"} or s.is_in(other, "spatial_adverbs") for other in between)
 
     def _add_stranded(self, index: int) -> None:
         """Add the relation of "inside" in "a box with a ball inside" and of "on" in "a man with a hat on"."""
         s, content = self.sentence, index - 1
         if content not in self.nouns or s.deps[index] == MERGED or s.lasts[index] > index or s.children[index]:
             return
-        for edge in [edge for edge in self._edges.values() if edge.predicate.text in _POSSESSION]:
+        for edge in [edge for edge in self._edges.values() if edge.predicate.text in WORDS["possession"]]:
             if edge.object != content:
                 continue
             if s.words[index] != "on":
@@ -289,7 +284,7 @@ class Relations:
             if child in self.nouns:
                 marks = [mark for mark in s.children[child] if s.tags[mark] == "POS"]
                 self._add(None, [child], self._make_predicate("have", (*marks, child)[0]), [head])
-            elif s.words[child] in lexicon.POSSESSIVES and self.nouns.is_body_part(head):
+            elif s.is_in(child, "possessives") and self.nouns.is_body_part(head):
                 earlier = [other for other in self.nouns.by_head if other < head]
                 owner = [other for other in earlier if self.nouns.is_animate(other)][-1:] or earlier[:1]
                 if not any((edge.subject, edge.object) == (*owner, head) for edge in self._edges.values()):
