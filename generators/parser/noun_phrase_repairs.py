@@ -61,8 +61,8 @@ def misread_words_to_nouns(s: Sentence) -> None:
     for index in range(1, len(s)):
         word, tag, first = s.words[index], s.tags[index], index
         is_last = index + 1 == len(s) or s.tags[index + 1] not in _NAME_TAGS
-        is_unknown = tag == "RB" and is_last and lemmas.is_unknown(word)
-        if not (is_unknown or (tag in _FINITE_TAGS and lemmas.is_only_noun(word))):
+        is_unknown = tag == "RB" and is_last and word.isalpha() and not lemmas.look_up(word)
+        if not is_unknown and not (tag in _FINITE_TAGS and lemmas.look_up(word).keys() == {"NOUN"}):
             continue
         while first and (s.is_in(first - 1, "colors") or s.tags[first - 1] in {"JJ", "VBN"}):
             first -= 1
@@ -172,7 +172,8 @@ def adverbs_to_attributes(s: Sentence) -> None:
         adjective = s.heads[index]
         noun = s.heads[adjective]
         is_modifier = s.deps[index] == "advmod" and s.deps[adjective] == "amod" and index < adjective < noun
-        may_be_adjective = s.words[index] in ATTRIBUTE_NOUNS or lemmas.is_no_adverb(s.words[index])
+        parts_of_speech = lemmas.look_up(s.words[index]).keys()
+        may_be_adjective = s.words[index] in ATTRIBUTE_NOUNS or parts_of_speech & {"ADJ", "ADV"} == {"ADJ"}
         if tag == "RB" and is_modifier and may_be_adjective and not s.is_in(index, "shades"):
             s.tags[index] = "JJ"
             s.attach(index, noun, "amod")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from generators.parser import lemmas
 from generators.parser.lexicon import ATTRIBUTE_NOUNS, CONTENT_NOUNS, WORDS
-from generators.parser.sentence import COVERING, MERGED, Sentence
+from generators.parser.sentence import COVERING, MERGED, Sentence, Span
 
 ADJECTIVE_TAGS = frozenset({"JJ", "JJR", "JJS", "VBN", "VBG", "VBD", "AFX"})
 _ARGUMENT_DEPS = frozenset({"pobj", "dobj", "nsubj", "nsubjpass", "attr"})
@@ -17,15 +16,6 @@ _MAX_DEPTH = 8
 """Maximum number of nested "of" phrases."""
 _MAX_DIGITS = 3
 """Longer numbers are years or model names, not counts."""
-
-
-class Attribute(NamedTuple):
-    """An attribute: its text, its first and last token (inclusive), and the tag of its head word."""
-
-    text: str
-    start: int
-    last: int
-    tag: str
 
 
 @dataclass(slots=True)
@@ -40,7 +30,7 @@ class Noun:
     first_modifier: int
     name: str
     lemma: str
-    attributes: list[Attribute] = field(default_factory=list)
+    attributes: list[Span] = field(default_factory=list)
 
 
 class Nouns:
@@ -211,7 +201,7 @@ class Nouns:
         """Return True if a token and the next token are a name in lexicon.yaml."""
         return f"{self.sentence.words[index]} {lemmas.singular(self.sentence.words[index + 1])}" in WORDS["names"]
 
-    def _read_attribute(self, index: int) -> Attribute | None:
+    def _read_attribute(self, index: int) -> Span | None:
         """Return the attribute that ends at a token, or None if the word describes nothing visible."""
         s = self.sentence
         word, tag = s.words[index], s.tags[index]
@@ -239,15 +229,15 @@ class Nouns:
         return s.any_in(preceding, "negations") or s.words[preceding.start : first_modifier] == ["without"]
 
 
-def read_adjective(s: Sentence, index: int, joined: bool = True) -> Attribute:
+def read_adjective(s: Sentence, index: int, joined: bool = True) -> Span:
     """Return the attribute of an adjective.
 
     With ``joined``, a shade or an adverb in front is included ("dark green", "partly cloudy").
     """
     word, before, tag = s.words[index], index - 1, s.tags[index]
     if joined and before >= 0 and _is_joined(s, before):
-        return Attribute(f"{s.words[before]} {word}", before, index, tag)
-    return Attribute(lemmas.normalise_attribute(word), index, index, tag)
+        return Span(f"{s.words[before]} {word}", before, index, tag)
+    return Span(lemmas.normalise_attribute(word), index, index, tag)
 
 
 def _is_joined(s: Sentence, before: int) -> bool:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Set
 from generators.parser import lemmas
 from generators.parser.clauses import Clauses
 from generators.parser.lexicon import WORDS
-from generators.parser.nouns import ADJECTIVE_TAGS, Attribute, read_adjective
-from generators.parser.sentence import COVERING, MERGED
+from generators.parser.nouns import ADJECTIVE_TAGS, read_adjective
+from generators.parser.sentence import COVERING, MERGED, Span
 
 _COMPLEMENTS = ("xcomp", "ccomp", "dobj", "acomp", "attr", "oprd")
 _NO_PREDICATE = frozenset({"amod", "compound", "aux", "auxpass", "prep", COVERING})
@@ -37,7 +37,7 @@ def add_predicative_attributes(clauses: Clauses, related: Set[int]) -> None:
                 continue
             head = s.heads[index]  # "people standing outside": the head is "standing"
             subjects = [head] if head in clauses.nouns else clauses.find_subjects(head) if s.is_verb(head) else []
-            _add(clauses, subjects, Attribute(s.words[index], index, index, s.tags[index]))
+            _add(clauses, subjects, s.make_span(s.words[index], index))
         elif s.is_verb(index) and index not in related:
             _add_participle(clauses, index)
 
@@ -69,14 +69,11 @@ def _add_participle(clauses: Clauses, verb: int) -> None:
     if not (is_passive or tag == "VBG" or lemmas.is_verb(word)):
         return  # a word of another language, or a name
     form = word if is_passive or tag == "VBG" else lemmas.participle(word)
-    _add(
-        clauses,
-        clauses.find_subjects(verb),
-        Attribute(" ".join([form, *s.words[verb + 1 : last + 1]]), verb, last, tag),
-    )
+    attribute = s.make_span(" ".join([form, *s.words[verb + 1 : last + 1]]), verb, last)
+    _add(clauses, clauses.find_subjects(verb), attribute)
 
 
-def _add(clauses: Clauses, subjects: Iterable[int], attribute: Attribute) -> None:
+def _add(clauses: Clauses, subjects: Iterable[int], attribute: Span) -> None:
     for noun in (clauses.nouns.by_head[head] for head in subjects):
         is_in_name = noun.start <= attribute.start <= noun.head  # spaCy may read a word of a name as the verb
         if not is_in_name and all(attribute.text != other.text for other in noun.attributes):

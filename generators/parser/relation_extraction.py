@@ -7,24 +7,15 @@ from typing import NamedTuple
 from generators.parser import lemmas
 from generators.parser.clauses import Attachment, Clauses
 from generators.parser.lexicon import LEXICON, WORDS
-from generators.parser.sentence import COVERING, MERGED
+from generators.parser.sentence import COVERING, MERGED, Span
 from generators.parser.word_forms import RECIPROCAL_WORDS
-
-
-class Predicate(NamedTuple):
-    """The text of a relation, its first and last token (inclusive), and the tag of the first token."""
-
-    text: str
-    start: int
-    last: int
-    tag: str
 
 
 class Edge(NamedTuple):
     """A relation between two objects, given by their head tokens."""
 
     subject: int
-    predicate: Predicate
+    predicate: Span
     object: int
 
 
@@ -67,7 +58,7 @@ class Relations:
 
     # Assertion and negation
 
-    def _add(self, verb: int | None, subjects: list[int], predicate: Predicate, objects: list[int]) -> None:
+    def _add(self, verb: int | None, subjects: list[int], predicate: Span, objects: list[int]) -> None:
         """Add a relation between all subjects and all objects, or deny the objects if the relation is negated."""
         if verb is not None:
             self.related.add(verb)
@@ -96,14 +87,11 @@ class Relations:
             if is_worn and noun.lemma == "glass":
                 noun.name, noun.lemma = noun.name.removesuffix("glass") + "glasses", "glasses"
 
-    def _make_predicate(self, text: str, start: int, last: int | None = None) -> Predicate:
-        return Predicate(text, start, start if last is None else last, self.sentence.tags[start])
-
     # Verbs
 
     def _add_covering(self, verb: int) -> None:
         """Add the relation of a phrase like "a snow covered sign"."""
-        predicate = self._make_predicate(lemmas.infinitive(self.sentence.words[verb]), verb)
+        predicate = self.sentence.make_span(lemmas.infinitive(self.sentence.words[verb]), verb)
         covered = self.nouns.resolve(self.sentence.heads[verb])[:1]
         self._add(verb, self.nouns.resolve(verb - 1)[:1], predicate, covered)
 
@@ -121,7 +109,7 @@ class Relations:
         particles = s.children_by(verb, "prt") if lemma != "have" else []
         last = particles[0] if particles[:1] == [verb + 1] else verb
         text = " ".join([lemma, *(s.words[index] for index in particles)])
-        self._add(verb, self.clauses.find_subjects(verb), self._make_predicate(text, verb, last), objects)
+        self._add(verb, self.clauses.find_subjects(verb), self.sentence.make_span(text, verb, last), objects)
 
     # Prepositions
 
@@ -200,7 +188,7 @@ class Relations:
             text = "wear"
         elif text == "with" and s.any_in(s.children_by(objects[0], "poss"), "possessives"):
             text = "have"
-        predicate = Predicate(text, min((index, *attachment.prefix)), s.lasts[index], s.tags[index])
+        predicate = Span(text, min((index, *attachment.prefix)), s.lasts[index], s.tags[index])
         self._add(attachment.verb, subjects, predicate, objects)
 
     def _is_worn(self, subjects: list[int], objects: list[int]) -> bool:
@@ -221,15 +209,15 @@ class Relations:
         s = self.sentence
         lemma, word, direct = lemmas.infinitive(s.words[verb]), s.words[index], s.children_by(verb, "dobj")
         if s.tags[verb] in {"VBN", "VBD"} and not direct and self._is_agent(lemma, word, objects):
-            self._add(verb, objects, self._make_predicate(lemma, verb), subjects)
+            self._add(verb, objects, self.sentence.make_span(lemma, verb), subjects)
         elif lemma == "be" or (lemma == "have" and not direct):
             self._add_to_noun(index, Attachment(subjects, verb), objects)
         elif word == "in" and self._is_worn(subjects, objects):
-            self._add(None, subjects, self._make_predicate("wear", index), objects)
+            self._add(None, subjects, self.sentence.make_span("wear", index), objects)
         elif direct:
             held = word in WORDS["held_prepositions"] and all(map(self.nouns.is_body_part, objects))
             owners = self.clauses.find_objects(direct) if held else subjects
-            self._add(None, owners, self._make_predicate(word, index, s.lasts[index]), objects)
+            self._add(None, owners, self.sentence.make_span(word, index, s.lasts[index]), objects)
         else:
             self._add(verb, subjects, self._join_verb(index, verb), objects)
 
@@ -239,15 +227,15 @@ class Relations:
             return True
         return word == "by" and lemma not in WORDS["locative_verbs"] and not all(map(self.nouns.is_body_part, objects))
 
-    def _join_verb(self, index: int, verb: int | None) -> Predicate:
+    def _join_verb(self, index: int, verb: int | None) -> Span:
         """Return the preposition with the verb directly before it ("sit on"), or else the preposition alone."""
         s = self.sentence
         lemma = lemmas.infinitive(s.words[verb]) if verb is not None else ""
         if verb is None or lemma in WORDS["meaningless_verbs"] or self._is_apart(verb, index):
-            return self._make_predicate(s.words[index], index, s.lasts[index])
+            return self.sentence.make_span(s.words[index], index, s.lasts[index])
         particles = [s.words[child] for child in s.children_by(verb, "prt") if child != index]
         text = " ".join([lemma, *particles, s.words[index]])
-        return self._make_predicate(text, verb, s.lasts[index] if verb < index else verb)
+        return self.sentence.make_span(text, verb, s.lasts[index] if verb < index else verb)
 
     def _is_apart(self, verb: int, index: int) -> bool:
         s = self.sentence
@@ -270,7 +258,7 @@ class Relations:
                 continue
             self.related.add(index)
             self._restated_pairs.update({(edge.subject, edge.object), (edge.object, edge.subject)})
-            self._add(None, [edge.subject], Predicate(text, index, index, "RB"), [edge.object])
+            self._add(None, [edge.subject], Span(text, index, index, "RB"), [edge.object])
 
     # Owners
 
@@ -283,9 +271,9 @@ class Relations:
         for child in s.children_by(head, "poss"):
             if child in self.nouns:
                 marks = [mark for mark in s.children[child] if s.tags[mark] == "POS"]
-                self._add(None, [child], self._make_predicate("have", (*marks, child)[0]), [head])
+                self._add(None, [child], self.sentence.make_span("have", (*marks, child)[0]), [head])
             elif s.is_in(child, "possessives") and self.nouns.is_body_part(head):
                 earlier = [other for other in self.nouns.by_head if other < head]
                 owner = [other for other in earlier if self.nouns.is_animate(other)][-1:] or earlier[:1]
                 if not any((edge.subject, edge.object) == (*owner, head) for edge in self._edges.values()):
-                    self._add(None, owner, self._make_predicate("have", child), [head])
+                    self._add(None, owner, self.sentence.make_span("have", child), [head])

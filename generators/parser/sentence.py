@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from generators.parser.lexicon import WORDS
 from generators.parser.phrasal_prepositions import SPELLINGS, Phrase, find_phrasal_prepositions
@@ -17,6 +17,15 @@ COVERING = "covering"
 """Dependency label of this package: the participle in "snow covered sign" (tree_repairs.py)."""
 _REACH = 40
 """Maximum distance in tokens at which repairs look for children, so that their cost per word is bounded."""
+
+
+class Span(NamedTuple):
+    """The text of an attribute or a relation, its first and last token (inclusive), and the tag of its head word."""
+
+    text: str
+    start: int
+    last: int
+    tag: str
 
 
 class Sentence:
@@ -111,6 +120,10 @@ class Sentence:
     def children_by(self, index: int, *deps: str) -> list[int]:
         """Return the children of a token that have one of the labels, from left to right."""
         return [child for child in self.children[index] if self.deps[child] in deps]
+
+    def make_span(self, text: str, start: int, last: int | None = None) -> Span:
+        """Return the span of one token, or of the tokens up to ``last``, with the tag of its first token."""
+        return Span(text, start, start if last is None else last, self.tags[start])
 
     def is_noun(self, index: int) -> bool:
         return self.tags[index].startswith("NN")

@@ -47,9 +47,9 @@ def repair_bare_subjects(s: Sentence) -> None:
     """Repair "man holding a bag", where "man" is read as an adverbial."""
     for index, dep in enumerate(s.deps):
         head = s.heads[index]
-        if dep == "npadvmod" and head > index and s.is_noun(index) and s.tags[head] in {"VBG", "VBZ", "VBP"}:
-            if not s.near_deps(head) & {"nsubj", "nsubjpass"} and s.deps[head] != "amod":
-                s.deps[index] = "nsubj"
+        is_adverbial = dep == "npadvmod" and head > index and s.is_noun(index) and s.deps[head] != "amod"
+        if is_adverbial and s.tags[head] in {"VBG", "VBZ", "VBP"} and not s.near_deps(head) & {"nsubj", "nsubjpass"}:
+            s.deps[index] = "nsubj"
 
 
 def repair_appositions(s: Sentence) -> None:
@@ -73,9 +73,8 @@ def repair_coordinations(s: Sentence) -> None:
         nearest, first_conjunct = s.left_edge(index) - 2, s.heads[index]
         is_animate = lemmas.singular(s.words[index]) in WORDS["animate_nouns"]
         if nearest > first_conjunct and s.words[nearest + 1] == "and":
-            if (s.deps[nearest] == "dobj" and not is_animate) or (
-                s.deps[nearest] == "pobj" and _have_same_modifiers(s, nearest, index)
-            ):
+            is_like_complement = s.deps[nearest] == "pobj" and _have_same_modifiers(s, nearest, index)
+            if is_like_complement or (s.deps[nearest] == "dobj" and not is_animate):
                 s.attach(index, nearest, "conj")
             continue
         link = s.heads[first_conjunct]
@@ -86,15 +85,12 @@ def repair_coordinations(s: Sentence) -> None:
 
 def _have_same_modifiers(s: Sentence, first: int, second: int) -> bool:
     """Return True if two nouns have the same modifiers and none follow them ("a cat next to a dog and a bird")."""
-    first_deps, second_deps = (
-        [
-            s.deps[child]
-            for child in s.near_children(noun)
-            if s.tags[child] not in _FINAL and s.deps[child] not in {"cc", "conj"}
-        ]
-        for noun in (first, second)
-    )
-    return first_deps == second_deps and not {"prep", "acl", "relcl"} & set(second_deps)
+
+    def list_deps(noun: int) -> list[str]:
+        labels = [s.deps[child] for child in s.near_children(noun) if s.tags[child] not in _FINAL]
+        return [label for label in labels if label not in {"cc", "conj"}]
+
+    return list_deps(first) == list_deps(second) and not s.near_deps(second) & {"prep", "acl", "relcl"}
 
 
 def _repeats_phrase(s: Sentence, preposition: int, noun: int) -> bool:
