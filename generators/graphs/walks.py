@@ -33,15 +33,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache, reduce
 from itertools import combinations
-from pathlib import Path
 from random import Random
 from typing import NamedTuple
-
-import yaml
 
 from generators.graphs.entailment import entails
 from generators.language.grammar import is_descriptive, is_visible_object
 from generators.language.inflection import lemmatise_noun
+from generators.language.lexicon import load_lexicon
 from generators.language.lexicon.attributes import may_hold_together
 from generators.language.lexicon.nouns import may_name_same_object
 from generators.language.lexicon.relations import verb_lemma
@@ -61,8 +59,7 @@ _WORDS = re.compile(r"[a-z]+(?:[ -][a-z]+)*")
 @cache
 def load_abstract_modifiers() -> frozenset[str]:
     """Return the attributes without visible content; abstract_modifiers.yaml gives the reason for each."""
-    text = Path(__file__).with_name("abstract_modifiers.yaml").read_text("utf-8")
-    return frozenset(word for words in yaml.safe_load(text).values() for word in words)
+    return frozenset(word for words in load_lexicon("abstract_modifiers").values() for word in words)
 
 
 class Walk(NamedTuple):
@@ -97,10 +94,8 @@ def _is_nameable(name: str) -> bool:
 
 @cache
 def _is_concrete(attribute: str) -> bool:
-    words = attribute.split()
-    return (
-        bool(_WORDS.fullmatch(attribute)) and load_abstract_modifiers().isdisjoint(words) and is_descriptive(attribute)
-    )
+    is_abstract = not load_abstract_modifiers().isdisjoint(attribute.split())
+    return bool(_WORDS.fullmatch(attribute)) and not is_abstract and is_descriptive(attribute)
 
 
 def is_redundant(graph: SceneGraph) -> bool:

@@ -8,7 +8,7 @@ contrasts follow from these.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
@@ -180,21 +180,15 @@ def contrasting_verbs(verb: str) -> tuple[str, ...]:
 
 
 def is_asymmetric(relation: str) -> bool:
-    """Return True if "A relation B" rules out "B relation A", according to not_asymmetric.yaml."""
-    return not any(
-        part in reasons
-        for part in _strip_leading_verbs(relation)
-        for reasons in load_lexicon("not_asymmetric").values()
-    )
+    """Return True if "A relation B" rules out "B relation A", according to not_asymmetric.yaml.
 
-
-def _strip_leading_verbs(relation: str) -> Iterator[str]:
-    """Yield the relation, and what remains after each leading verb of position is removed."""
-    words = relation.split()
-    yield relation
+    The relation may be listed without its leading verbs of position.
+    """
+    words, parts = relation.split(), [relation]
     while len(words) > 1 and verb_lemma(words[0]) in _section("verbs of position"):
         words = words[1:]
-        yield " ".join(words)
+        parts.append(" ".join(words))
+    return not any(part in reasons for part in parts for reasons in load_lexicon("not_asymmetric").values())
 
 
 def kind_of_relation(relation: str) -> str:
