@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -79,21 +79,16 @@ class AnnotatedImage:
 
     def facts(self) -> SceneGraph:
         """Return the graph with an additional node for each other name of an object."""
-        ids = {
-            item.id: (item.id, *(f"{item.id}~{n}" for n in range(len(self.other_names.get(item.id, ())))))
-            for item in self.graph.objects
-        }
-        objects = [
-            SceneObject(node, name, item.attributes, item.box)
-            for item in self.graph.objects
-            for node, name in zip(ids[item.id], (item.name, *self.other_names.get(item.id, ())), strict=True)
-        ]
+        nodes: dict[str, list[SceneObject]] = {}
+        for item in self.graph.objects:
+            names = enumerate(self.other_names.get(item.id, ()))
+            nodes[item.id] = [item, *(replace(item, id=f"{item.id}~{n}", name=name) for n, name in names)]
         relations = [
-            Relation(subject, edge.predicate, object_)
+            Relation(subject.id, edge.predicate, target.id)
             for edge in self.graph.relations
-            for subject, object_ in itertools.product(ids[edge.subject], ids[edge.object])
+            for subject, target in product(nodes[edge.subject], nodes[edge.object])
         ]
-        return SceneGraph(tuple(objects), tuple(relations))
+        return SceneGraph(tuple(chain.from_iterable(nodes.values())), tuple(relations))
 
     def to_row(self) -> dict[str, Any]:
         """Return a row of ANNOTATION_SCHEMA."""
