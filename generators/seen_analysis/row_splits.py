@@ -1,4 +1,4 @@
-"""Collect the atoms and compounds of the test rows, and assign each row to a split for a training corpus.
+"""Assign each test row to a split for a training corpus.
 
 Source: CREPE (arXiv:2212.07796), section 3.2 and Table 8. The splits are SC (seen compounds), UC (unseen compounds) and
 UA (unseen atoms).
@@ -12,14 +12,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from generators.schemas.scene_graph import Atom, Compound, SceneGraph
+from generators.schemas.scene_graph import Atom, Compound
 from generators.seen_analysis.splits import Split, choose_split
-from generators.seen_analysis.targets import Targets
-
-
-def collect_targets(rows: Iterable[Mapping[str, Any]]) -> Targets:
-    """Return the atoms and compounds of the rows, which the seen analysis searches for."""
-    return Targets.of(SceneGraph.from_row(row["scene_graph"]) for row in rows)
 
 
 class Seen(NamedTuple):
@@ -60,10 +54,8 @@ def assign_splits(
             continue
         if name != "ua" and any(row[kind] for kind in negatives):
             unique_items[name]["atoms"].update(atoms)
-            is_seen_split = name == "sc"
-            unique_items[name]["compounds"].update(
-                compound for compound in compounds if (compound in seen.compounds) == is_seen_split
-            )
+            of_split = (compound for compound in compounds if (compound in seen.compounds) == (name == "sc"))
+            unique_items[name]["compounds"].update(of_split)
         funnel[name.upper()] += 1
         funnel[f"{name.upper()} with one compound"] += len(compounds) == 1
         for kind, count in negatives.items():

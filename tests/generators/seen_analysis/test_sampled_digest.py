@@ -2,7 +2,7 @@
 
 import shutil
 
-from generators.seen_analysis.sampled_digest import BLOCK_BYTES, BLOCKS, sampled_digest
+from generators.seen_analysis.shards import BLOCK_BYTES, BLOCKS, sampled_digest
 
 SMALL, LARGE = BLOCKS * BLOCK_BYTES, 40 * BLOCKS * BLOCK_BYTES
 
