@@ -31,6 +31,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import cache, lru_cache, reduce
 from itertools import combinations
 from random import Random
@@ -77,7 +78,7 @@ def select_describable(graph: SceneGraph, is_supported: Callable[[str], bool]) -
     not supported.
     """
     objects = tuple(
-        SceneObject(item.id, item.name, tuple(dict.fromkeys(filter(_is_concrete, item.attributes))), item.box)
+        replace(item, attributes=tuple(dict.fromkeys(filter(_is_concrete, item.attributes))))
         for item in graph.objects
         if item.box is not None and _is_nameable(item.name)
     )
@@ -160,9 +161,9 @@ class _Walker:
             here = self.step(here) or self.jump()
         if here is None:
             return None
-        items = ((self.graph.by_id[key], tuple(texts)) for key, texts in self.attributes.items())
-        objects = tuple(SceneObject(item.id, item.name, texts, item.box) for item, texts in items)
-        return SceneGraph(objects, tuple(self.relations))
+        by_id = self.graph.by_id
+        objects = (replace(by_id[key], attributes=tuple(texts)) for key, texts in self.attributes.items())
+        return SceneGraph(tuple(objects), tuple(self.relations))
 
     def jump(self) -> str | None:
         """Add a random object of an unvisited component and return it, or return None if there is no such component."""
@@ -275,16 +276,11 @@ def sample_walks(
         if len(boxes) == limit:
             return
         subgraph = random_walk(_drop_at_random(graph, rng.uniform(visible, 1.0), rng), size, rng)
-        if subgraph is None:
-            dropped["walk ended short"] += 1
-            continue
-        if is_redundant(subgraph):
-            dropped["redundant objects"] += 1
+        if subgraph is None or is_redundant(subgraph):
+            dropped["redundant objects" if subgraph else "walk ended short"] += 1
             continue
         walk = Walk(subgraph, reduce(Box.union, [item.box for item in subgraph.objects if item.box]))
-        if is_same_crop(walk.box, boxes):
-            dropped[SAME_CROP] += 1
-        elif reason := fault(walk):
+        if reason := SAME_CROP if is_same_crop(walk.box, boxes) else fault(walk):
             dropped[reason] += 1
         else:
             boxes.append(walk.box)
@@ -299,7 +295,7 @@ def is_same_crop(box: Box, others: Iterable[Box]) -> bool:
 def _drop_at_random(graph: SceneGraph, share: float, rng: Random) -> SceneGraph:
     """Return the graph with a random share of its attributes and of its related pairs."""
     objects = tuple(
-        SceneObject(item.id, item.name, tuple(text for text in item.attributes if rng.random() < share), item.box)
+        replace(item, attributes=tuple(text for text in item.attributes if rng.random() < share))
         for item in graph.objects
     )
     pairs = dict.fromkeys(frozenset((edge.subject, edge.object)) for edge in graph.relations)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import NamedTuple
 
 from generators.parser import lemmas
@@ -65,10 +66,9 @@ class Relations:
         if self.sentence.is_negated(predicate.start) or (verb is not None and self.sentence.is_negated(verb)):
             self.negated.update(head for head in objects if not self._is_definite(head))
             return
-        for subject in subjects:
-            for target in objects:
-                if subject != target:
-                    self._edges.setdefault((subject, predicate.text, target), Edge(subject, predicate, target))
+        for subject, target in product(subjects, objects):
+            if subject != target:
+                self._edges.setdefault((subject, predicate.text, target), Edge(subject, predicate, target))
 
     def _is_definite(self, head: int) -> bool:
         return self.sentence.any_in(self.sentence.children_by(head, "det", "poss"), "definite")
