@@ -199,16 +199,16 @@ class Client:
         The message of an error is not part of the result, because it can contain the API key. Raises ValueError if the
         environment has no API key.
         """
-        from openai import OpenAI
-
-        missing = self.find_missing(prompts)
+        missing, endpoint = self.find_missing(prompts), self.endpoint
         if not missing:
             return
-        if not (key := os.environ.get(KEY_VARIABLE)):
+        if not os.environ.get(KEY_VARIABLE):
             raise ValueError(f"{KEY_VARIABLE} is not set. Export it, or use the cached answers.")
-        endpoint = self.endpoint
-        client = OpenAI(api_key=key, base_url=endpoint.base_url, max_retries=endpoint.retries, timeout=endpoint.timeout)
-        with ThreadPoolExecutor(self.endpoint.concurrency) as pool:
+        from openai import OpenAI
+
+        # The client reads the key from the environment.
+        client = OpenAI(base_url=endpoint.base_url, max_retries=endpoint.retries, timeout=endpoint.timeout)
+        with ThreadPoolExecutor(endpoint.concurrency) as pool:
             futures = [pool.submit(self._ask_one, client, key, messages) for key, messages in missing.items()]
             try:
                 yield from (future.result() for future in as_completed(futures))

@@ -125,16 +125,7 @@ def test_converses_exclude_each_other(pair: str):
 
 def test_mentioned_nouns_are_present_with_related_nouns_and_parts():
     facts = collect_facts(SceneGraph((CUP,)))
-    extended = facts.with_texts(
-        [
-            SceneGraph(
-                (
-                    SceneObject("o0", "chairs"),
-                    SceneObject("o1", "wheel"),
-                )
-            )
-        ]
-    )
+    extended = facts.with_texts([SceneGraph((SceneObject("o0", "chairs"), SceneObject("o1", "wheel")))])
     named = ["chair", "armchair", "seat", "furniture", "wheel"]
     assert [facts.is_absent(noun) for noun in named] == [True] * len(named)
     assert [extended.is_absent(noun) for noun in named] == [False] * len(named)
