@@ -48,17 +48,10 @@ def count_raw(folder: Path) -> dict[str, tuple[int, int, int, int]]:
         for t in objects["objects"]:
             networkx.add_path(graph, [(name.lower(), box(t)) for name in t["names"]])
         merged = {key: min(part) for part in networkx.connected_components(graph) for key in part}
-        attributes = {
-            (merged[name(t), box(t)], a.lower())
-            for t in attribute_records["attributes"]
-            for a in t.get("attributes", [])
-        }
+        described = [(merged[name(t), box(t)], t.get("attributes", [])) for t in attribute_records["attributes"]]
+        attributes = {(node, text.lower()) for node, texts in described for text in texts}
         relations = {
-            (
-                merged[name(e["subject"]), box(e["subject"])],
-                e["predicate"].lower(),
-                merged[name(e["object"]), box(e["object"])],
-            )
+            (*(merged[name(e[role]), box(e[role])] for role in ("subject", "object")), e["predicate"].lower())
             for e in edges["relationships"]
         }
         sizes = map(len, (set(merged.values()), attributes, relations, regions["regions"]))
@@ -142,10 +135,11 @@ def convert_to_scene_graphs(files: Source) -> Source:
 @pytest.mark.parametrize("version", [lambda files: files, convert_to_scene_graphs])
 def test_cleans_and_deduplicates(tmp_path, version) -> None:
     (image,) = read_flawless(write(tmp_path, version(make_source())))
-    assert image.graph.objects == (
+    couch, lamp = (
         SceneObject("1", "couch", ("red",), Box(0, 0, 50, 40)),
         SceneObject("2", "lamp", (), Box(60, 10, 20, 30)),
     )
+    assert image.graph.objects == (couch, lamp)
     assert image.graph.relations == (Relation("1", "next to", "2"),)
     assert image.regions == (Region("9", "A couch", Box(0, 0, 50, 40)),)
     assert image.other_names == {"1": ("futon",)}
@@ -154,11 +148,8 @@ def test_cleans_and_deduplicates(tmp_path, version) -> None:
 def test_facts_repeat_an_object_for_every_name(tmp_path) -> None:
     (image,) = read_flawless(write(tmp_path, make_source()))
     facts = image.facts()
-    assert [(item.name, item.attributes) for item in facts.objects] == [
-        ("couch", ("red",)),
-        ("futon", ("red",)),
-        ("lamp", ()),
-    ]
+    objects = [(item.name, item.attributes) for item in facts.objects]
+    assert objects == [("couch", ("red",)), ("futon", ("red",)), ("lamp", ())]
     assert [item.subject for item in facts.compounds if item.kind == "oro"] == ["couch", "futon"]
 
 
@@ -182,104 +173,76 @@ def test_the_image_file_is_searched_for_on_access(tmp_path) -> None:
     assert image.path == tmp_path / "VG_100K_2" / "7.jpg"
 
 
-def change(name: str, key: str, index: int, **values: Any) -> Callable[[Source], None]:
-    return lambda files: files[name][0][key][index].update(values)
-
-
-def remove(name: str, key: str, missing: str) -> Callable[[Source], None]:
-    return lambda files: files[name][0][key][0].pop(missing)
-
-
-def repeat_region(files: Source) -> None:
-    files["region_descriptions"][0]["regions"] *= 2
-
-
-REGIONS = ("region_descriptions", "regions")
-OBJECTS, EDGES, ATTRIBUTES = ((name, name) for name in ("objects", "relationships", "attributes"))
 BOX, OUTSIDE, DUPLICATE, MALFORMED = "zero-size box", "box outside the image", "duplicate id", "malformed record"
-# How the source is damaged, the kind of the flaw, and what its message says after the folder.
-FLAWS = [
-    (
-        change(*REGIONS, 0, width=0),
-        BOX,
-        "region_descriptions.json, image 7, region 9: zero-size box, width 0 and height 40",
-    ),
-    (
-        change(*REGIONS, 0, x=100),
-        OUTSIDE,
-        "region_descriptions.json, image 7, region 9: box outside the image, corners 100,0 to 150,40 in 100x80",
-    ),
-    (
-        change(*OBJECTS, 1, x=-3),
-        OUTSIDE,
-        "objects.json, image 7, object 2: box outside the image, corners -3,10 to 17,40",
-    ),
-    (change(*OBJECTS, 1, object_id=1), DUPLICATE, "objects.json, image 7, object 1: duplicate id"),
-    (change(*EDGES, 1, relationship_id=5), DUPLICATE, "relationships.json, image 7, relationship 5: duplicate id"),
-    (repeat_region, DUPLICATE, "region_descriptions.json, image 7, region 9: duplicate id"),
-    (change(*OBJECTS, 1, names=[" "]), "empty name", "objects.json, image 7, object 2: empty name"),
-    (
-        change(*EDGES, 0, predicate=""),
-        "empty predicate",
-        "relationships.json, image 7, relationship 5: empty predicate",
-    ),
-    (lambda files: files["objects"].clear(), "no record", "objects.json, image 7: no record of this image"),
-    (
-        change(*REGIONS, 0, phrase=None),
-        MALFORMED,
-        "region_descriptions.json, image 7, region 9: phrase None, expected a string",
-    ),
-    (
-        lambda files: files["objects"][0]["objects"].append(None),
-        MALFORMED,
-        "objects.json, image 7, object: got None, expected an object with 'object_id' or 'id'",
-    ),
-    (
-        lambda files: files["relationships"][0].update(relationships=5),
-        MALFORMED,
-        "relationships.json, image 7: relationships 5, expected a list",
-    ),
-    (
-        lambda files: files["objects"].append({"objects": []}),
-        MALFORMED,
-        "objects.json, record 1: missing key 'image_id' or 'id'; it has 'objects'",
-    ),
-    (
-        change(*OBJECTS, 1, x="12"),
-        MALFORMED,
-        "objects.json, image 7, object 2: box ['12', 10, 20, 30], expected four numbers",
-    ),
-    (
-        change(*ATTRIBUTES, 0, attributes="red"),
-        MALFORMED,
-        "attributes.json, image 7, object 1: got 'red', expected a list of strings",
-    ),
-    (
-        remove(*REGIONS, "phrase"),
-        MALFORMED,
-        "region_descriptions.json, image 7, region 9: missing key 'phrase'; it has 'region_id', 'x'",
-    ),
-    (remove(*OBJECTS, "w"), MALFORMED, "objects.json, image 7, object 1: missing key 'w' or 'width'"),
-    (remove(*OBJECTS, "object_id"), MALFORMED, "objects.json, image 7, object: missing key 'object_id' or 'id'"),
-    (remove(*EDGES, "predicate"), MALFORMED, "relationships.json, image 7, relationship 5: missing key 'predicate'"),
-    (
-        remove(*EDGES, "subject"),
-        MALFORMED,
-        "relationships.json, image 7, relationship 5: missing key 'subject_id' or 'subject'",
-    ),
+REGIONS, REMOVED = "region_descriptions", object()
+# The kind of the flaw, the file and its record that is changed, the changed values, and what the message says.
+CHANGES: list[tuple[str, str, int, dict[str, Any], str]] = [
+    (BOX, REGIONS, 0, {"width": 0}, "region 9: zero-size box, width 0 and height 40"),
+    (OUTSIDE, REGIONS, 0, {"x": 100}, "region 9: box outside the image, corners 100,0 to 150,40 in 100x80"),
+    (OUTSIDE, "objects", 1, {"x": -3}, "object 2: box outside the image, corners -3,10 to 17,40"),
+    (DUPLICATE, "objects", 1, {"object_id": 1}, "object 1: duplicate id"),
+    (DUPLICATE, "relationships", 1, {"relationship_id": 5}, "relationship 5: duplicate id"),
+    ("empty name", "objects", 1, {"names": [" "]}, "object 2: empty name"),
+    ("empty predicate", "relationships", 0, {"predicate": ""}, "relationship 5: empty predicate"),
+    (MALFORMED, REGIONS, 0, {"phrase": None}, "region 9: phrase None, expected a string"),
+    (MALFORMED, "objects", 1, {"x": "12"}, "object 2: box ['12', 10, 20, 30], expected four numbers"),
+    (MALFORMED, "attributes", 0, {"attributes": "red"}, "object 1: got 'red', expected a list of strings"),
+    (MALFORMED, REGIONS, 0, {"phrase": REMOVED}, "region 9: missing key 'phrase'; it has 'region_id', 'x'"),
+    (MALFORMED, "objects", 0, {"w": REMOVED}, "object 1: missing key 'w' or 'width'"),
+    (MALFORMED, "objects", 0, {"object_id": REMOVED}, "object: missing key 'object_id' or 'id'"),
+    (MALFORMED, "relationships", 0, {"predicate": REMOVED}, "relationship 5: missing key 'predicate'"),
+    (MALFORMED, "relationships", 0, {"subject": REMOVED}, "relationship 5: missing key 'subject_id' or 'subject'"),
 ]
 
 
-@pytest.mark.parametrize(("damage", "kind", "message"), FLAWS, ids=[message for _, _, message in FLAWS])
-def test_a_flaw_is_counted_with_a_message_and_the_other_records_are_read(tmp_path, damage, kind, message) -> None:
+@pytest.mark.parametrize(("kind", "name", "index", "values", "message"), CHANGES, ids=[item[-1] for item in CHANGES])
+def test_a_flaw_is_counted_with_a_message_and_the_other_records_are_read(
+    tmp_path, kind, name, index, values, message
+) -> None:
     files = make_source()
-    damage(files)
-    (image,), flaws = read_with_flaws(write(tmp_path, files))
+    record = files[name][0]["regions" if name == REGIONS else name][index]
+    changed = {key: value for key, value in (record | values).items() if value is not REMOVED}
+    record.clear()
+    record.update(changed)
+    check_flaw(tmp_path, files, kind, f"{name}.json, image 7, {message}")
+
+
+def check_flaw(folder: Path, files: Source, kind: str, message: str) -> None:
+    (image,), flaws = read_with_flaws(write(folder, files))
     assert flaws.counts[kind] >= 1
-    assert flaws.first[kind].startswith(f"{tmp_path}/{message}")
+    assert flaws.first[kind].startswith(f"{folder}/{message}")
     if kind == MALFORMED:
         assert dict(flaws.counts) == {MALFORMED: 1}
         assert {item.name for item in image.graph.objects} == {"couch", "lamp"}
+
+
+DAMAGES: dict[str, tuple[str, Callable[[Source], Any]]] = {
+    "objects.json, image 7: no record of this image": ("no record", lambda files: files["objects"].clear()),
+    "region_descriptions.json, image 7, region 9: duplicate id": (
+        DUPLICATE,
+        lambda files: files[REGIONS][0]["regions"].append(files[REGIONS][0]["regions"][0]),
+    ),
+    "objects.json, image 7, object: got None, expected an object with 'object_id' or 'id'": (
+        MALFORMED,
+        lambda files: files["objects"][0]["objects"].append(None),
+    ),
+    "relationships.json, image 7: relationships 5, expected a list": (
+        MALFORMED,
+        lambda files: files["relationships"][0].update(relationships=5),
+    ),
+    "objects.json, record 1: missing key 'image_id' or 'id'; it has 'objects'": (
+        MALFORMED,
+        lambda files: files["objects"].append({"objects": []}),
+    ),
+}
+
+
+@pytest.mark.parametrize("message", DAMAGES)
+def test_a_missing_or_malformed_record_is_counted_and_the_other_records_are_read(tmp_path, message) -> None:
+    kind, damage = DAMAGES[message]
+    files = make_source()
+    damage(files)
+    check_flaw(tmp_path, files, kind, message)
 
 
 def test_an_image_without_a_size_is_skipped(tmp_path) -> None:
@@ -359,9 +322,8 @@ def test_files_in_different_orders(tmp_path, real_data) -> None:
         (tmp_path / f"{name}.json").write_text(json.dumps([*records[number:], *records[:number]]))
     shuffled = read_flawless(tmp_path)
     assert [image.image_id for image in shuffled] == ["1", "2", "3", "4", "5"]
-    assert [replace(image, files=()) for image in shuffled] == [
-        replace(image, files=()) for image in read_flawless(folder)
-    ]
+    in_order = read_flawless(folder)
+    assert [replace(image, files=()) for image in shuffled] == [replace(image, files=()) for image in in_order]
 
 
 def test_real_regions_without_graphs(real_data, tmp_path) -> None:
@@ -392,10 +354,7 @@ def test_objects_of_v1_0_are_identified_by_name_and_box(tmp_path) -> None:
 def test_a_record_with_the_names_of_two_objects_merges_them(tmp_path) -> None:
     files = make_source()
     objects = files["objects"][0]["objects"]
-    objects += [
-        objects[1] | {"object_id": 3, "names": ["light"]},
-        objects[1] | {"object_id": 4, "names": ["lamp", "light"]},
-    ]
+    objects += [objects[1] | {"object_id": n, "names": names} for n, names in ((3, ["light"]), (4, ["lamp", "light"]))]
     image = read_single_image(tmp_path, files)
     assert [(item.id, item.name) for item in image.graph.objects] == [("1", "couch"), ("2", "lamp")]
     assert image.other_names == {"1": ("futon",), "2": ("light",)}
