@@ -147,15 +147,9 @@ class ImageReader:
     def build(self, *files: Path) -> AnnotatedImage:
         """Return the image with all records added so far; ``files`` are the possible paths of the image file."""
         objects = (SceneObject(node.id, node.names[0], tuple(node.attributes), node.box) for node in self._nodes)
-        return AnnotatedImage(
-            self._image_id,
-            self._width,
-            self._height,
-            SceneGraph(tuple(objects), tuple(self._edges)),
-            tuple(self._regions),
-            {node.id: tuple(node.names[1:]) for node in self._nodes if node.names[1:]},
-            files,
-        )
+        graph, regions = SceneGraph(tuple(objects), tuple(self._edges)), tuple(self._regions)
+        other_names = {node.id: tuple(node.names[1:]) for node in self._nodes if node.names[1:]}
+        return AnnotatedImage(self._image_id, self._width, self._height, graph, regions, other_names, files)
 
     def add(self, path: Path, key: str, records: Any) -> None:
         """Add the list ``key`` of a file: ``objects``, ``attributes``, ``relationships`` or ``regions``."""

@@ -70,7 +70,9 @@ def find_sense(predicate: str) -> Sense | None:
     """
     words = predicate.lower().split()
     for start in range(len(words)):
-        group = _find_group(_split_words(" ".join(words[start:])))
+        phrase = _split_words(" ".join(words[start:]))
+        by_verb = _groups_by_verbs().get((verb_lemma(phrase[0]), *phrase[1:])) if phrase else None
+        group = _groups_by_words().get(phrase) or by_verb
         verbs = [verb_lemma(word) for word in words[:start] if word not in COPULAS]
         if group and all(verb in _section("verbs of position") for verb in verbs):
             return Sense(group, " ".join(verbs), start)
@@ -92,12 +94,6 @@ def fits_any_order(predicate: str) -> bool:
 def _is_in_section(predicate: str, section: str) -> bool:
     sense = find_sense(predicate)
     return sense is not None and not sense.verb and sense.group in _section(section)
-
-
-def _find_group(words: tuple[str, ...]) -> str | None:
-    if not words:
-        return None
-    return _groups_by_words().get(words) or _groups_by_verbs().get((verb_lemma(words[0]), *words[1:]))
 
 
 @cache
