@@ -109,7 +109,7 @@ class Relations:
         particles = s.children_by(verb, "prt") if lemma != "have" else []
         last = particles[0] if particles[:1] == [verb + 1] else verb
         text = " ".join([lemma, *(s.words[index] for index in particles)])
-        self._add(verb, self.clauses.find_subjects(verb), self.sentence.make_span(text, verb, last), objects)
+        self._add(verb, self.clauses.find_subjects(verb), s.make_span(text, verb, last), objects)
 
     # Prepositions
 
@@ -209,15 +209,15 @@ class Relations:
         s = self.sentence
         lemma, word, direct = lemmas.infinitive(s.words[verb]), s.words[index], s.children_by(verb, "dobj")
         if s.tags[verb] in {"VBN", "VBD"} and not direct and self._is_agent(lemma, word, objects):
-            self._add(verb, objects, self.sentence.make_span(lemma, verb), subjects)
+            self._add(verb, objects, s.make_span(lemma, verb), subjects)
         elif lemma == "be" or (lemma == "have" and not direct):
             self._add_to_noun(index, Attachment(subjects, verb), objects)
         elif word == "in" and self._is_worn(subjects, objects):
-            self._add(None, subjects, self.sentence.make_span("wear", index), objects)
+            self._add(None, subjects, s.make_span("wear", index), objects)
         elif direct:
             held = word in WORDS["held_prepositions"] and all(map(self.nouns.is_body_part, objects))
             owners = self.clauses.find_objects(direct) if held else subjects
-            self._add(None, owners, self.sentence.make_span(word, index, s.lasts[index]), objects)
+            self._add(None, owners, s.make_span(word, index, s.lasts[index]), objects)
         else:
             self._add(verb, subjects, self._join_verb(index, verb), objects)
 
@@ -232,10 +232,10 @@ class Relations:
         s = self.sentence
         lemma = lemmas.infinitive(s.words[verb]) if verb is not None else ""
         if verb is None or lemma in WORDS["meaningless_verbs"] or self._is_apart(verb, index):
-            return self.sentence.make_span(s.words[index], index, s.lasts[index])
+            return s.make_span(s.words[index], index, s.lasts[index])
         particles = [s.words[child] for child in s.children_by(verb, "prt") if child != index]
         text = " ".join([lemma, *particles, s.words[index]])
-        return self.sentence.make_span(text, verb, s.lasts[index] if verb < index else verb)
+        return s.make_span(text, verb, s.lasts[index] if verb < index else verb)
 
     def _is_apart(self, verb: int, index: int) -> bool:
         s = self.sentence
@@ -271,9 +271,9 @@ class Relations:
         for child in s.children_by(head, "poss"):
             if child in self.nouns:
                 marks = [mark for mark in s.children[child] if s.tags[mark] == "POS"]
-                self._add(None, [child], self.sentence.make_span("have", (*marks, child)[0]), [head])
+                self._add(None, [child], s.make_span("have", (*marks, child)[0]), [head])
             elif s.is_in(child, "possessives") and self.nouns.is_body_part(head):
                 earlier = [other for other in self.nouns.by_head if other < head]
                 owner = [other for other in earlier if self.nouns.is_animate(other)][-1:] or earlier[:1]
                 if not any((edge.subject, edge.object) == (*owner, head) for edge in self._edges.values()):
-                    self._add(None, owner, self.sentence.make_span("have", child), [head])
+                    self._add(None, owner, s.make_span("have", child), [head])
